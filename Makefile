@@ -1,0 +1,45 @@
+# Every target makes the virtual environment itself: with uv where it is on PATH, otherwise with venv and pip.
+#   PYTHON=...  the interpreter to build on (default: the first of python3, python3.14 ... that is 3.11 or newer)
+#   VENV=...    where the environment lives (default .venv)
+#   ARGS=...    further arguments of the command behind the target, as in: make test ARGS="tests/core -k simhash"
+
+VENV ?= .venv
+ARGS ?=
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+COMPILE := uv pip compile pyproject.toml --universal --generate-hashes --python-version 3.11 \
+	--no-header --no-annotate --no-emit-index-url --no-emit-find-links $(ARGS)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench lock clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1  /p' Makefile | awk '{ name = $$1; $$1 = ""; printf "make %-6s%s\n", name, $$0 }'
+
+demo: $(INSTALLED) ## start the service on a small library, post it and find its near-duplicates
+	@$(BIN)/bookprint demo $(ARGS)
+
+test: $(INSTALLED) ## run the tests against real servers that they start themselves
+	@$(BIN)/python -m pytest $(ARGS)
+
+check: $(INSTALLED) ## lint, format, types and the import contract
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(INSTALLED) ## measure, and write bench/results/*.json and bench/REPORT.md
+	@$(BIN)/python -m bench $(ARGS)
+
+lock: ## pin the dependencies of pyproject.toml anew (needs uv; ARGS=--upgrade takes the newest)
+	@command -v uv >/dev/null || { echo "make lock needs uv on PATH" >&2; exit 1; }
+	$(COMPILE) --quiet --extra build --extra test --extra bench --extra dev -o requirements.lock
+	$(COMPILE) --quiet --extra build -c requirements.lock -o requirements-run.lock
+
+clean: ## remove the environment and every cache
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find app workers migrations bench tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(INSTALLED): requirements.lock pyproject.toml tools/make-venv
+	@sh tools/make-venv $(VENV)
+	@touch $@
