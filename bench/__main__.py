@@ -1,0 +1,90 @@
+"""Run the benchmarks: `python -m bench [NAME ...]`.
+
+Each writes bench/results/NAME.json; bench/REPORT.md is then made of every result that lies there, so that one
+benchmark can be repeated without the others.
+"""
+
+import argparse
+import importlib
+import json
+import pkgutil
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+import bench
+from bench.report import CannotMeasure, Section
+
+HERE = Path(__file__).resolve().parent
+Benchmark = Callable[[Path], Section]
+
+
+def benchmarks() -> dict[str, Benchmark]:
+    """Every benchmark of this package by its module's name, in alphabetical order."""
+    modules = {
+        info.name: importlib.import_module(f"bench.{info.name}")
+        for info in pkgutil.iter_modules(bench.__path__)
+        if info.name != "__main__"
+    }
+    return {name: module.run for name, module in sorted(modules.items()) if hasattr(module, "run")}
+
+
+def measure(name: str, benchmark: Benchmark, out_dir: Path) -> bool:
+    """Run one benchmark and keep its section; True also when it had nothing to go on."""
+    print(f"{name} ...", flush=True)
+    started = time.perf_counter()
+    try:
+        section = benchmark(out_dir)
+    except CannotMeasure as missing:
+        print(f"{name}: not measured. {missing}", flush=True)
+        return True
+    except Exception:
+        traceback.print_exc()
+        print(f"{name}: failed", flush=True)
+        return False
+    result = json.dumps(section.to_json(), ensure_ascii=False, indent=1)
+    (out_dir / f"{name}.json").write_text(result + "\n", encoding="utf-8")
+    print(f"{name}: {time.perf_counter() - started:.0f} s", flush=True)
+    return True
+
+
+def write_report(names: list[str], out_dir: Path, report: Path) -> None:
+    """Make the report of the results of the benchmarks named, as far as they lie in `out_dir`."""
+    results = [out_dir / f"{name}.json" for name in names]
+    sections = [
+        Section.from_json(json.loads(result.read_text(encoding="utf-8")))
+        for result in results
+        if result.exists()
+    ]
+    head = "# Benchmarks\n\nWritten by `make bench`; every section names the command that repeats it alone."
+    report.write_text(
+        "\n\n".join([head, *(section.to_markdown() for section in sections)]) + "\n", encoding="utf-8"
+    )
+
+
+def main(arguments: list[str]) -> int:
+    """Run the benchmarks named (all, when none is) and write the report; 1 when one of them failed."""
+    known = benchmarks()
+    parser = argparse.ArgumentParser(
+        prog="python -m bench", description="Measure Bookprint against its peers."
+    )
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"{', '.join(known) or 'none yet'}; default all"
+    )
+    parser.add_argument("--out", type=Path, default=HERE / "results", help="folder for the JSON results")
+    parser.add_argument("--report", type=Path, default=HERE / "REPORT.md", help="the report to write")
+    options = parser.parse_args(arguments)
+    unknown = [name for name in options.names if name not in known]
+    if unknown:
+        parser.error(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(known)}")
+    options.out.mkdir(parents=True, exist_ok=True)
+    succeeded = [measure(name, known[name], options.out) for name in options.names or known]
+    write_report(list(known), options.out, options.report)
+    print(f"Wrote {options.report}", flush=True)
+    return 0 if all(succeeded) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
