@@ -1,0 +1,104 @@
+"""One launcher per data folder: a locked file that also says where the running servers are.
+
+The kernel drops the lock when its holder dies, however it dies. So a free lock means that every server still
+alive in the folder is an orphan, and a held one that the servers may be used but not touched.
+"""
+
+import fcntl
+import json
+import os
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+_PATIENCE = 2.0  # seconds for which a lock may be held by a reader or by a launcher that is just dying
+
+
+class DataDirInUse(RuntimeError):
+    """Another process has its servers in this data folder."""
+
+    def __init__(self, data_dir: Path, pid: int | None) -> None:
+        super().__init__(
+            f"{data_dir} is in use by another Bookprint (process {pid or 'unknown'}). "
+            "Stop that one, or choose another folder with --data-dir."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What the holder of a claim writes down for others."""
+
+    pid: int
+    sockets: str | None = None  # folder of the unix sockets
+    database_url: str | None = None
+    redis_url: str | None = None
+
+
+class Claim:
+    """The exclusive right to run servers in `data_dir`, from `take` to `release`."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._data_dir = data_dir
+        self._descriptor: int | None = None
+
+    def take(self) -> Note | None:
+        """Claim the folder; return the note that the previous holder left behind.
+
+        Raises DataDirInUse when a living process holds the claim.
+        """
+        descriptor = os.open(_path(self._data_dir), os.O_RDWR | os.O_CREAT, 0o644)
+        deadline = time.monotonic() + _PATIENCE
+        while not _lock(descriptor, fcntl.LOCK_EX):
+            if time.monotonic() > deadline:
+                holder = _read(descriptor)
+                os.close(descriptor)
+                raise DataDirInUse(self._data_dir, holder.pid if holder else None)
+            time.sleep(0.05)
+        previous = _read(descriptor)
+        self._descriptor = descriptor
+        self.write(Note(os.getpid(), previous.sockets if previous else None))
+        return previous
+
+    def write(self, note: Note) -> None:
+        """Replace the note."""
+        assert self._descriptor is not None
+        os.ftruncate(self._descriptor, 0)
+        os.pwrite(self._descriptor, json.dumps(asdict(note)).encode(), 0)
+
+    def release(self) -> None:
+        """Give the folder free; harmless when it is not held."""
+        if self._descriptor is not None:
+            os.ftruncate(self._descriptor, 0)
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+def current_note(data_dir: Path) -> Note | None:
+    """The note of the process that holds the claim on `data_dir` now; None if nobody does."""
+    try:
+        descriptor = os.open(_path(data_dir), os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    try:
+        return None if _lock(descriptor, fcntl.LOCK_SH) else _read(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _path(data_dir: Path) -> Path:
+    return data_dir / "servers.json"
+
+
+def _lock(descriptor: int, kind: int) -> bool:
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _read(descriptor: int) -> Note | None:
+    try:
+        return Note(**json.loads(os.pread(descriptor, 65536, 0)))
+    except (ValueError, TypeError):
+        return None

@@ -1,0 +1,80 @@
+"""As whom PostgreSQL runs: it refuses root, and it needs a user that the system has a name for."""
+
+import os
+import pwd
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A way to run a process; `launch` is what `launch.py` is told, `uid` and `gid` own its files."""
+
+    launch: str
+    uid: int
+    gid: int
+
+
+def ourselves() -> Identity:
+    """The user and group of this process, unchanged."""
+    return Identity("same", os.geteuid(), os.getegid())
+
+
+def namespace() -> Identity:
+    """A user namespace in which our user shows as an ordinary one; files stay ours and no mode changes."""
+    named = [entry.pw_uid for entry in pwd.getpwall() if entry.pw_uid != 0]
+    return Identity(f"namespace:{min(named, default=65534)}", os.geteuid(), os.getegid())
+
+
+def other_user(uid: int, gid: int) -> Identity:
+    """Another user, which only root can become; the files must be given to it."""
+    return Identity(f"user:{uid}:{gid}", uid, gid)
+
+
+def candidates(folder: Path) -> Iterator[Identity]:
+    """Identities worth trying for a server with its data in `folder`, the least intrusive first."""
+    if os.geteuid() != 0:
+        if sys.platform != "linux" or _has_name(os.geteuid()):
+            yield ourselves()
+        else:
+            yield namespace()
+        return
+    if sys.platform == "linux":
+        yield namespace()
+    # Within somebody's private home, only that user gets through to the folder.
+    for ancestor in folder.resolve().parents:
+        status = ancestor.stat()
+        if status.st_uid != 0:
+            yield other_user(status.st_uid, status.st_gid)
+            break
+    yield other_user(65534, 65534)
+
+
+def choose(folder: Path, works: Callable[[Identity], bool]) -> Identity | None:
+    """The first candidate for which `works` is true once `folder` belongs to it; None if there is none."""
+    for identity in candidates(folder):
+        give(folder, identity)
+        if works(identity):
+            return identity
+    return None
+
+
+def give(folder: Path, identity: Identity) -> None:
+    """Make the folder and all within it belong to the identity; only root has anything to do here."""
+    if os.geteuid() != 0:
+        return
+    for parent, folders, files in os.walk(folder):
+        for path in (parent, *(os.path.join(parent, name) for name in (*folders, *files))):
+            status = os.lstat(path)
+            if (status.st_uid, status.st_gid) != (identity.uid, identity.gid):
+                os.chown(path, identity.uid, identity.gid, follow_symlinks=False)
+
+
+def _has_name(uid: int) -> bool:
+    try:
+        pwd.getpwuid(uid)
+    except KeyError:
+        return False
+    return True

@@ -1,0 +1,77 @@
+"""Becomes the command it is given, after settling what only the process itself can settle.
+
+    python launch.py PARENT DEATH_SIGNAL IDENTITY FOLDER COMMAND…
+
+PARENT        pid of the starting process, or 0; if it is no longer the parent, nothing is started
+DEATH_SIGNAL  signal that the kernel sends when the starting thread ends (Linux; elsewhere no effect)
+IDENTITY      `same`, `namespace:UID` (a user namespace where our own uid shows as UID), or `user:UID:GID`
+FOLDER        working directory of the command
+
+Run as a script by `app.embedded.processes.spawn`. It imports nothing of the project, so it starts in 20 ms,
+and unlike a `preexec_fn` it is safe in a process that has threads.
+Exit status 125: the identity could not be taken; 126: the folder or the command could not be reached.
+"""
+
+import ctypes
+import os
+import signal
+import sys
+
+CLONE_NEWUSER = 0x10000000
+PR_SET_PDEATHSIG = 1
+IDENTITY_REFUSED = 125
+UNREACHABLE = 126
+
+
+def enter_namespace(inside: int) -> None:
+    """Show this process's own user and group as `inside`, with no rights beyond those it had."""
+    outside_user, outside_group = os.geteuid(), os.getegid()
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(CLONE_NEWUSER) != 0:
+        raise OSError(ctypes.get_errno(), "user namespaces are not available")
+    for name, line in (
+        ("setgroups", "deny"),
+        ("gid_map", f"{inside} {outside_group} 1"),
+        ("uid_map", f"{inside} {outside_user} 1"),
+    ):
+        with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
+            file.write(line)
+
+
+def take_identity(identity: str) -> None:
+    """Become what IDENTITY says; OSError when the system does not allow it."""
+    kind, *numbers = identity.split(":")
+    if kind == "namespace":
+        enter_namespace(int(numbers[0]))
+    elif kind == "user":
+        os.setgroups([])
+        os.setgid(int(numbers[1]))
+        os.setuid(int(numbers[0]))
+
+
+def main(arguments: list[str]) -> int:
+    """Settle everything and become the command; returns an exit status only where that failed."""
+    parent, death_signal, identity, folder, *command = arguments
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGCHLD", "SIGPIPE"):
+        signal.signal(signal.Signals[name], signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    try:
+        take_identity(identity)
+    except OSError as error:
+        sys.stderr.write(f"cannot run as {identity}: {error}\n")
+        return IDENTITY_REFUSED
+    # After the identity: the kernel forgets the death signal when the user changes.
+    if int(parent) and sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(death_signal), 0, 0, 0)
+        if os.getppid() != int(parent):
+            return 0
+    try:
+        os.chdir(folder)
+        os.execv(command[0], command)
+    except OSError as error:
+        sys.stderr.write(f"cannot run {command[0]} in {folder}: {error}\n")
+        return UNREACHABLE
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

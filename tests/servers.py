@@ -1,0 +1,77 @@
+"""Real servers for the tests: those that DATABASE_URL and REDIS_URL name, else embedded ones.
+
+A test's database is a copy of a migrated template, so it starts empty and costs about as much as one commit.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
+
+import redis
+from sqlalchemy import URL, create_engine, make_url, text
+from sqlalchemy.pool import NullPool
+
+from app.embedded import EmbeddedServers, Servers
+
+
+@contextmanager
+def session_servers(data_dir: Path) -> Iterator[Servers]:
+    """The two servers that the whole session uses."""
+    database_url = os.environ.get("DATABASE_URL") or None
+    redis_url = os.environ.get("REDIS_URL") or None
+    if redis_url is not None:
+        _insist_on_empty(redis_url)
+    with EmbeddedServers(data_dir, database_url=database_url, redis_url=redis_url) as servers:
+        yield servers
+
+
+@contextmanager
+def migrated_template(server_url: str) -> Iterator[str]:
+    """The name of a database with the current schema and nothing in it."""
+    # Late, because only tests that store something need the schema to be importable.
+    from app.stores.migrate import upgrade
+
+    with fresh_database(server_url) as url:
+        upgrade(url)
+        yield str(make_url(url).database)
+
+
+@contextmanager
+def fresh_database(server_url: str, template: str = "template0") -> Iterator[str]:
+    """The URL of a new database, a copy of `template`, which is dropped at the end."""
+    name = f"bookprint_test_{uuid4().hex[:12]}"
+    _administer(server_url, f"CREATE DATABASE {name} TEMPLATE {template}")
+    try:
+        yield _with_driver(server_url).set(database=name).render_as_string(hide_password=False)
+    finally:
+        _administer(server_url, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@contextmanager
+def flushed_redis(redis_url: str) -> Iterator[str]:
+    """The URL of an empty Redis database."""
+    with redis.Redis.from_url(redis_url) as client:
+        client.flushdb()
+        yield redis_url
+        client.flushdb()
+
+
+def _insist_on_empty(redis_url: str) -> None:
+    with redis.Redis.from_url(redis_url) as client:
+        if keys := client.dbsize():
+            raise RuntimeError(
+                f"REDIS_URL names a database that holds {keys} keys, and the tests flush it. "
+                "Name an empty one, for example by another number at the end of the URL."
+            )
+
+
+def _with_driver(url: str) -> URL:
+    return make_url(url).set(drivername="postgresql+psycopg")
+
+
+def _administer(server_url: str, statement: str) -> None:
+    engine = create_engine(_with_driver(server_url), isolation_level="AUTOCOMMIT", poolclass=NullPool)
+    with engine.connect() as connection:
+        connection.execute(text(statement))
