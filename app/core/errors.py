@@ -1,0 +1,76 @@
+"""Everything that can go wrong in Bookprint's own words; `app.api.errors` alone turns it into HTTP.
+
+An error's message says what is wrong and what to do about it, because it reaches the client as it is.
+"""
+
+from uuid import UUID
+
+
+class BookprintError(Exception):
+    """Root of all errors that Bookprint raises on purpose."""
+
+
+class InvalidInput(BookprintError):
+    """The request cannot be served as it stands; `field` names the part to change."""
+
+    def __init__(self, message: str, field: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class InvalidText(InvalidInput):
+    """The text holds something that is not text: a NUL character or half of a surrogate pair."""
+
+
+class EmptyText(InvalidInput):
+    """The text has no letter and no digit, so nothing can be computed from it."""
+
+
+class InvalidIdentifier(InvalidInput):
+    """The string is not a Bookprint identifier, or was damaged in copying."""
+
+
+class RecipeMismatch(InvalidInput):
+    """Signatures of two recipes were about to be compared; their distance would mean nothing."""
+
+
+class UnknownRecipe(InvalidInput):
+    """The recipe's name is not known to this version."""
+
+
+class UnknownBook(BookprintError):
+    """No book has this id (or it was deleted)."""
+
+    def __init__(self, book_id: UUID | str) -> None:
+        super().__init__(f"No book has the id {book_id}. List the books with GET /v1/books.")
+        self.book_id = book_id
+
+
+class Conflict(BookprintError):
+    """The request contradicts a book that is already there; `book_id` names it."""
+
+    def __init__(self, message: str, book_id: UUID) -> None:
+        super().__init__(message)
+        self.book_id = book_id
+
+
+class StaleVersion(BookprintError):
+    """The book has changed since the version that the client saw."""
+
+    def __init__(self, book_id: UUID, current: int) -> None:
+        super().__init__(
+            f"Book {book_id} is now at version {current}. Read it again, then repeat the change."
+        )
+        self.current = current
+
+
+class Unavailable(BookprintError):
+    """A part of the service is down or being rebuilt; `retry_after` is in seconds."""
+
+    def __init__(self, message: str, retry_after: int = 1) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class IndexRebuilding(Unavailable):
+    """The band index is being reconciled with the catalogue; an answer now could be incomplete."""

@@ -1,0 +1,80 @@
+"""Whether the parts that Bookprint stands on are well."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from app.core.errors import BookprintError
+from app.stores.band_index import BandIndex, Life
+from app.stores.migrate import is_current
+from app.stores.outages import postgres_outages
+
+_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class PartHealth:
+    """One part and, where it is not well, why."""
+
+    ok: bool
+    detail: str
+
+
+class Health:
+    """Pings Postgres, Redis and the job queue."""
+
+    def __init__(self, engine: AsyncEngine, index: BandIndex) -> None:
+        self._engine = engine
+        self._index = index
+
+    async def check(self) -> dict[str, PartHealth]:
+        """The health of each part by name: postgres, redis, jobs."""
+        parts: dict[str, Callable[[], Awaitable[str]]] = {
+            "postgres": self._postgres,
+            "redis": self._redis,
+            "jobs": self._jobs,
+        }
+        states = await asyncio.gather(*(_state(check) for check in parts.values()))
+        return dict(zip(parts, states, strict=True))
+
+    async def _postgres(self) -> str:
+        with postgres_outages():
+            async with self._engine.connect() as connection:
+                if not await connection.run_sync(is_current):
+                    raise BookprintError("The schema is not up to date. Run `bookprint migrate`.")
+        return "up"
+
+    async def _redis(self) -> str:
+        life = await self._index.life()
+        if life is not Life.WHOLE:
+            raise BookprintError("The band index is being rebuilt from the catalogue; lookups wait for it.")
+        return "up"
+
+    async def _jobs(self) -> str:
+        with postgres_outages():
+            async with self._engine.connect() as connection:
+                workers = await connection.scalar(_LIVING_WORKERS)
+        # Not a reason to refuse traffic: books are stored and found without a worker, they only stay pending.
+        return (
+            f"{workers} workers"
+            if workers
+            else "No worker has been seen for a minute: run `bookprint worker`."
+        )
+
+
+_LIVING_WORKERS = sa.text(
+    "SELECT count(*) FROM procrastinate_workers WHERE last_heartbeat > now() - interval '1 minute'"
+)
+
+
+async def _state(check: Callable[[], Awaitable[str]]) -> PartHealth:
+    try:
+        async with asyncio.timeout(_SECONDS):
+            return PartHealth(ok=True, detail=await check())
+    except TimeoutError:
+        return PartHealth(ok=False, detail=f"No answer within {_SECONDS:g} seconds.")
+    except BookprintError as exc:
+        return PartHealth(ok=False, detail=str(exc))

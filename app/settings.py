@@ -1,0 +1,51 @@
+"""Settings, read from the environment; `.env` files are left to whoever starts the process."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class Settings(BaseSettings):
+    """How this process runs. Every field is set by the environment variable of its alias."""
+
+    model_config = SettingsConfigDict(frozen=True, populate_by_name=True, extra="ignore")
+
+    database_url: str | None = Field(
+        default=None, alias="DATABASE_URL", description="Postgres; unset: `serve` starts its own."
+    )
+    redis_url: str | None = Field(
+        default=None, alias="REDIS_URL", description="Redis or Valkey; unset: `serve` starts its own."
+    )
+    data_dir: Path = Field(
+        default=Path("data"),
+        alias="BOOKPRINT_DATA_DIR",
+        description="Where embedded servers keep their data.",
+    )
+    texts: Literal["none", "postgres"] = Field(
+        default="postgres", alias="BOOKPRINT_TEXTS", description="Whether texts are kept for later recipes."
+    )
+    max_body_bytes: int = Field(
+        default=64 * 1024 * 1024,
+        alias="BOOKPRINT_MAX_BODY_BYTES",
+        gt=0,
+        description="Largest request body; a larger one is refused with 413.",
+    )
+    database_connections: int = Field(
+        default=10, alias="BOOKPRINT_DATABASE_CONNECTIONS", gt=0, description="Pool size of each process."
+    )
+    log_format: Literal["console", "json"] = Field(
+        default="console", alias="BOOKPRINT_LOG_FORMAT", description="Plain lines, or one JSON object a line."
+    )
+
+    @field_validator("database_url")
+    @classmethod
+    def _with_driver(cls, url: str | None) -> str | None:
+        """Accept the URL as other tools write it, and name the driver that Bookprint uses."""
+        if url is None:
+            return None
+        scheme, separator, rest = url.partition("://")
+        if not separator or scheme not in {"postgres", "postgresql", "postgresql+psycopg"}:
+            raise ValueError("DATABASE_URL must start with postgresql://")
+        return f"postgresql+psycopg://{rest}"

@@ -1,0 +1,294 @@
+"""The catalogue in Postgres: the truth about every book.
+
+Every method is one transaction. A book's signatures belong to its entry; new content makes a new entry, so
+what the band index still holds of the old one no longer counts.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from app.core.errors import Conflict, StaleVersion, UnknownBook
+from app.core.model import Book, Brief, Entry, Metadata, Sketch
+from app.stores.jobs import defer_index_book, withdraw
+from app.stores.outages import postgres_outages
+from app.stores.rows import (
+    metadata_values,
+    select_books,
+    select_briefs,
+    signature_values,
+    to_book,
+    to_brief,
+)
+from app.stores.tables import books, entry_ids, signatures, texts
+from app.stores.texts import CODEC
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NewContent:
+    """Content ready to be stored: its key, its sketch, and the compressed text where texts are kept."""
+
+    key: bytes  # 32 bytes
+    sketch: Sketch
+    compressed_text: bytes | None  # None: the text is not kept
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The outcome of storing content."""
+
+    book: Book
+    created: bool  # False: exactly this book was there already
+    job_id: int | None = None  # of the job that will finish the indexing
+    replaced: Entry | None = None  # what the band index has to forget
+
+    def as_indexed(self) -> "Stored":
+        """The same outcome, now that the band index holds the book."""
+        return replace(self, book=replace(self.book, indexed=True))
+
+
+@dataclass(frozen=True, slots=True)
+class BookFilter:
+    """Which books to list; None of a field means any."""
+
+    identifier: str | None = None  # "scheme:value", exactly
+    external_id: str | None = None
+    title: str | None = None  # every word of it occurs in the title
+
+
+class Catalogue:
+    """Books in Postgres."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+
+    async def add(self, book_id: UUID, metadata: Metadata, content: NewContent) -> Stored:
+        """Store a new book, or find the one that it repeats.
+
+        Raises `Conflict` where the external id belongs to a book with other content.
+        """
+        with postgres_outages():
+            while True:
+                async with self._engine.begin() as connection:
+                    stored = await _insert(connection, book_id, metadata, content)
+                    if stored is None:
+                        stored = await _existing(connection, metadata, content)
+                if stored is not None:
+                    return stored
+
+    async def replace_content(self, book_id: UUID, content: NewContent, if_version: int | None) -> Stored:
+        """Give a book new content, and with it a new entry. The same content again changes nothing."""
+        with postgres_outages():
+            async with self._engine.begin() as connection:
+                book = await _locked(connection, book_id, if_version)
+                replaced = (await _brief(connection, book_id)).entry
+                held = await connection.scalar(sa.select(books.c.content_key).where(books.c.id == book_id))
+                if held == content.key:
+                    return Stored(book, created=False)
+                entry_id = await connection.scalar(sa.select(entry_ids.next_value()))
+                assert entry_id is not None
+                await connection.execute(sa.delete(signatures).where(signatures.c.entry_id == book.entry_id))
+                await connection.execute(sa.delete(texts).where(texts.c.entry_id == book.entry_id))
+                await _update(
+                    connection,
+                    book_id,
+                    {"entry_id": entry_id, "indexed_at": None} | _content_values(content),
+                    content_key=content.key,
+                )
+                await _insert_signatures(connection, entry_id, content)
+                job_id = await defer_index_book(connection, entry_id)
+                new = await _get(connection, book_id)
+                return Stored(new, created=True, job_id=job_id, replaced=replaced)
+
+    async def change_metadata(
+        self, book_id: UUID, changes: Mapping[str, object], if_version: int | None
+    ) -> Book:
+        """Set the named metadata fields; the others stay as they are."""
+        with postgres_outages():
+            async with self._engine.begin() as connection:
+                await _locked(connection, book_id, if_version)
+                if changes:
+                    await _update(connection, book_id, changes, external_id=changes.get("external_id"))
+                return await _get(connection, book_id)
+
+    async def delete(self, book_id: UUID, if_version: int | None) -> Brief:
+        """Forget a book; returns what the band index has to forget too."""
+        with postgres_outages():
+            async with self._engine.begin() as connection:
+                await _locked(connection, book_id, if_version)
+                brief = await _brief(connection, book_id)
+                await connection.execute(sa.delete(books).where(books.c.id == book_id))
+                return brief
+
+    async def mark_indexed(self, entry_id: int, job_id: int | None = None) -> None:
+        """Note that the band index holds this entry, and withdraw the job that would have seen to it."""
+        with postgres_outages():
+            async with self._engine.begin() as connection:
+                await connection.execute(_MARK_INDEXED, {"entry": entry_id})
+                if job_id is not None:
+                    await withdraw(connection, job_id)
+
+    async def get(self, book_id: UUID) -> Book:
+        """The book with this id."""
+        with postgres_outages():
+            async with self._engine.connect() as connection:
+                return await _get(connection, book_id)
+
+    async def brief(self, book_id: UUID) -> Brief:
+        """What lookups need to know of the book with this id."""
+        with postgres_outages():
+            async with self._engine.connect() as connection:
+                return await _brief(connection, book_id)
+
+    async def search(self, wanted: BookFilter, after: UUID | None, limit: int) -> list[Book]:
+        """Up to `limit` books behind `after`, oldest first (ids grow with time)."""
+        query = select_books().order_by(books.c.id).limit(limit)
+        if wanted.identifier is not None:
+            query = query.where(books.c.identifiers.contains([wanted.identifier]))
+        if wanted.external_id is not None:
+            query = query.where(books.c.external_id == wanted.external_id)
+        if wanted.title is not None:
+            query = query.where(_TITLE_WORDS.op("@@")(sa.func.plainto_tsquery(_SIMPLE, wanted.title)))
+        if after is not None:
+            query = query.where(books.c.id > after)
+        with postgres_outages():
+            async with self._engine.connect() as connection:
+                return [to_book(row) for row in (await connection.execute(query)).mappings()]
+
+
+_SIMPLE: sa.ColumnClause[str] = sa.literal_column("'simple'")
+_TITLE_WORDS = sa.func.to_tsvector(_SIMPLE, sa.func.coalesce(books.c.title, sa.literal_column("''")))
+_MARK_INDEXED = (
+    sa.update(books)
+    .where(books.c.entry_id == sa.bindparam("entry"), books.c.indexed_at.is_(None))
+    .values(indexed_at=sa.func.now())
+)
+
+
+async def _insert(
+    connection: AsyncConnection, book_id: UUID, metadata: Metadata, content: NewContent
+) -> Stored | None:
+    values = {"id": book_id} | metadata_values(metadata) | _content_values(content)
+    entry_id = await connection.scalar(
+        insert(books).values(values).on_conflict_do_nothing().returning(books.c.entry_id)
+    )
+    if entry_id is None:
+        return None
+    await _insert_signatures(connection, entry_id, content)
+    job_id = await defer_index_book(connection, entry_id)
+    book = Book(
+        id=book_id,
+        entry_id=entry_id,
+        version=1,
+        metadata=metadata,
+        page_count=content.sketch.page_count,
+        word_count=content.sketch.word_count,
+        fingerprint=content.sketch.fingerprint,
+        indexed=False,
+    )
+    return Stored(book, created=True, job_id=job_id)
+
+
+async def _existing(connection: AsyncConnection, metadata: Metadata, content: NewContent) -> Stored | None:
+    """The book that stood in the way of an insert; None if it has vanished since."""
+    if metadata.external_id is not None:
+        same = books.c.external_id == metadata.external_id
+    else:
+        same = sa.and_(books.c.content_key == content.key, books.c.external_id.is_(None))
+    row = (await connection.execute(select_books().where(same))).mappings().one_or_none()
+    if row is None:
+        return None
+    if row["content_key"] != content.key:
+        raise Conflict(
+            f"Book {row['id']} has the external_id {metadata.external_id!r} and other content. "
+            f"Replace its content with PUT /v1/books/{row['id']}/content, or post under another external_id.",
+            row["id"],
+        )
+    return Stored(to_book(row), created=False)
+
+
+async def _insert_signatures(connection: AsyncConnection, entry_id: int, content: NewContent) -> None:
+    rows = signature_values(entry_id, content.sketch)
+    if rows:
+        await connection.execute(insert(signatures).values(rows))
+    if content.compressed_text is not None:
+        await connection.execute(
+            insert(texts).values(entry_id=entry_id, codec=CODEC, data=content.compressed_text)
+        )
+
+
+def _content_values(content: NewContent) -> dict[str, Any]:
+    return {
+        "content_key": content.key,
+        "page_count": content.sketch.page_count,
+        "word_count": content.sketch.word_count,
+        "character_count": content.sketch.character_count,
+    }
+
+
+async def _locked(connection: AsyncConnection, book_id: UUID, if_version: int | None) -> Book:
+    """The book, held against other changes until the transaction ends."""
+    row = (
+        (await connection.execute(select_books().where(books.c.id == book_id).with_for_update(of=books)))
+        .mappings()
+        .one_or_none()
+    )
+    if row is None:
+        raise UnknownBook(book_id)
+    if if_version is not None and row["version"] != if_version:
+        raise StaleVersion(book_id, row["version"])
+    return to_book(row)
+
+
+async def _update(
+    connection: AsyncConnection,
+    book_id: UUID,
+    values: Mapping[str, object],
+    *,
+    content_key: bytes | None = None,
+    external_id: object = None,
+) -> None:
+    """Change a book's row; `Conflict` where another book already has its external id or content."""
+    change = (
+        sa.update(books)
+        .where(books.c.id == book_id)
+        .values(dict(values) | {"version": books.c.version + 1, "updated_at": sa.func.now()})
+    )
+    try:
+        async with connection.begin_nested():
+            await connection.execute(change)
+    except sa.exc.IntegrityError as exc:
+        if content_key is None:
+            content_key = await connection.scalar(sa.select(books.c.content_key).where(books.c.id == book_id))
+        by_content = sa.and_(books.c.content_key == content_key, books.c.external_id.is_(None))
+        other = await connection.scalar(
+            sa.select(books.c.id).where(
+                books.c.id != book_id, sa.or_(books.c.external_id == external_id, by_content)
+            )
+        )
+        if other is None:
+            raise
+        raise Conflict(
+            f"Book {other} already has this external_id or, without an external_id, this content. "
+            "Change that book, or delete it first.",
+            other,
+        ) from exc
+
+
+async def _get(connection: AsyncConnection, book_id: UUID) -> Book:
+    row = (await connection.execute(select_books().where(books.c.id == book_id))).mappings().one_or_none()
+    if row is None:
+        raise UnknownBook(book_id)
+    return to_book(row)
+
+
+async def _brief(connection: AsyncConnection, book_id: UUID) -> Brief:
+    row = (await connection.execute(select_briefs().where(books.c.id == book_id))).mappings().one_or_none()
+    if row is None:
+        raise UnknownBook(book_id)
+    return to_brief(row)

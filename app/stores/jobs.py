@@ -1,0 +1,38 @@
+"""Background jobs, deferred in the very transaction that makes them necessary.
+
+The tasks live in `workers`, which this side does not import: a job is known here by its name and arguments.
+"""
+
+import sqlalchemy as sa
+from procrastinate import App, PsycopgConnector
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+INDEX_BOOK = "index_book"
+RECONCILE = "reconcile"
+RESCUE = "rescue"
+QUEUE = "index"
+
+GRACE_SECONDS = 5
+"""How long a post may take to write the index itself before `index_book` steps in."""
+
+_DEFERRER = App(connector=PsycopgConnector())
+
+
+async def defer_index_book(connection: AsyncConnection, entry_id: int) -> int:
+    """Put a job into this transaction that finishes the indexing of an entry; returns the job's id."""
+    raw = await connection.get_raw_connection()
+    job = _DEFERRER.configure_task(
+        INDEX_BOOK,
+        queue=QUEUE,
+        schedule_in={"seconds": GRACE_SECONDS},
+        connection=raw.driver_connection,
+    )
+    return await job.defer_async(entry_id=entry_id)
+
+
+async def withdraw(connection: AsyncConnection, job_id: int) -> None:
+    """Remove a waiting job that has become needless; a job that already runs is left alone."""
+    await connection.execute(_WITHDRAW, {"job_id": job_id})
+
+
+_WITHDRAW = sa.text("DELETE FROM procrastinate_jobs WHERE id = :job_id AND status = 'todo'")

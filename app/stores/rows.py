@@ -1,0 +1,126 @@
+"""From rows to Bookprint's nouns and back."""
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from app.core.model import Book, Brief, Entry, Fingerprint, Metadata, MinHashSignature, Sketch
+from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH
+from app.stores.tables import books, signatures
+
+_FINGERPRINT = signatures.alias("fingerprint")
+_MINHASH = signatures.alias("minhash")
+
+METADATA_FIELDS = ("title", "authors", "language", "year", "volume", "external_id", "identifiers")
+
+
+def select_books() -> sa.Select[Any]:
+    """Books with their fingerprint of the default recipe."""
+    return sa.select(books, _FINGERPRINT.c.data.label("bits")).outerjoin(
+        _FINGERPRINT,
+        sa.and_(_FINGERPRINT.c.entry_id == books.c.entry_id, _FINGERPRINT.c.recipe == DEFAULT_FINGERPRINT),
+    )
+
+
+def select_briefs() -> sa.Select[Any]:
+    """What lookups need of a book: title and signatures of the default recipes."""
+    return (
+        sa.select(
+            books.c.id,
+            books.c.entry_id,
+            books.c.title,
+            books.c.word_count,
+            books.c.indexed_at,
+            _FINGERPRINT.c.data.label("bits"),
+            _MINHASH.c.data.label("minhash"),
+            _MINHASH.c.shingle_count,
+        )
+        .outerjoin(
+            _FINGERPRINT,
+            sa.and_(
+                _FINGERPRINT.c.entry_id == books.c.entry_id, _FINGERPRINT.c.recipe == DEFAULT_FINGERPRINT
+            ),
+        )
+        .outerjoin(
+            _MINHASH,
+            sa.and_(_MINHASH.c.entry_id == books.c.entry_id, _MINHASH.c.recipe == DEFAULT_MINHASH),
+        )
+    )
+
+
+def to_book(row: sa.RowMapping) -> Book:
+    """A row of `select_books`."""
+    return Book(
+        id=row["id"],
+        entry_id=row["entry_id"],
+        version=row["version"],
+        metadata=Metadata(
+            title=row["title"],
+            authors=tuple(row["authors"]),
+            language=row["language"],
+            year=row["year"],
+            volume=row["volume"],
+            external_id=row["external_id"],
+            identifiers=tuple(row["identifiers"]),
+        ),
+        page_count=row["page_count"],
+        word_count=row["word_count"],
+        fingerprint=_fingerprint(row["bits"]),
+        indexed=row["indexed_at"] is not None,
+    )
+
+
+def to_brief(row: sa.RowMapping) -> Brief:
+    """A row of `select_briefs`."""
+    minhash = row["minhash"]
+    return Brief(
+        book_id=row["id"],
+        title=row["title"],
+        word_count=row["word_count"],
+        indexed=row["indexed_at"] is not None,
+        entry=Entry(
+            entry_id=row["entry_id"],
+            fingerprint=_fingerprint(row["bits"]),
+            minhash=None
+            if minhash is None
+            else MinHashSignature(
+                DEFAULT_MINHASH, np.frombuffer(minhash, dtype="<u4").astype(np.uint32), row["shingle_count"]
+            ),
+        ),
+    )
+
+
+def metadata_values(metadata: Metadata) -> dict[str, Any]:
+    """The columns that hold the metadata."""
+    values = asdict(metadata)
+    return values | {"authors": list(metadata.authors), "identifiers": list(metadata.identifiers)}
+
+
+def signature_values(entry_id: int, sketch: Sketch) -> list[dict[str, Any]]:
+    """One row for each signature of the sketch."""
+    rows: list[dict[str, Any]] = []
+    if sketch.fingerprint is not None:
+        rows.append({"recipe": sketch.fingerprint.recipe, "data": sketch.fingerprint.bits})
+    if sketch.minhash is not None:
+        rows.append(
+            {
+                "recipe": sketch.minhash.recipe,
+                "data": sketch.minhash.values.astype("<u4").tobytes(),
+                "shingle_count": sketch.minhash.shingle_count,
+            }
+        )
+    if sketch.pages is not None:
+        rows.append(
+            {
+                "recipe": sketch.pages.recipe,
+                "data": sketch.pages.values.tobytes(),
+                "unit": sketch.pages.unit,
+            }
+        )
+    return [{"entry_id": entry_id, "shingle_count": None, "unit": None} | row for row in rows]
+
+
+def _fingerprint(bits: bytes | None) -> Fingerprint | None:
+    return None if bits is None else Fingerprint(DEFAULT_FINGERPRINT, bytes(bits))

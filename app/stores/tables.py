@@ -1,0 +1,86 @@
+"""The tables of the catalogue. Migrations build them; a test holds the two against each other."""
+
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Column,
+    DateTime,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    Sequence,
+    Table,
+    Text,
+    Uuid,
+    func,
+    text,
+)
+from sqlalchemy.dialects.postgresql import TIMESTAMP
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+entry_ids = Sequence("entry_ids", metadata=metadata)
+
+books = Table(
+    "books",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column(
+        "entry_id", BigInteger, entry_ids, nullable=False, unique=True, server_default=entry_ids.next_value()
+    ),
+    Column("version", Integer, nullable=False, server_default="1"),
+    Column("content_key", LargeBinary, nullable=False),
+    Column("external_id", Text, unique=True),
+    Column("title", Text),
+    Column("authors", ARRAY(Text), nullable=False, server_default="{}"),
+    Column("language", Text),
+    Column("year", Integer),
+    Column("volume", Text),
+    Column("identifiers", ARRAY(Text), nullable=False, server_default="{}"),
+    Column("page_count", Integer),
+    Column("word_count", Integer, nullable=False),
+    Column("character_count", BigInteger, nullable=False),
+    Column("indexed_at", DateTime(timezone=True)),
+    Column("created_at", TIMESTAMP(timezone=True), nullable=False, server_default=func.now()),
+    Column("updated_at", TIMESTAMP(timezone=True), nullable=False, server_default=func.now()),
+)
+Index(
+    "uq_books_content_key", books.c.content_key, unique=True, postgresql_where=books.c.external_id.is_(None)
+)
+Index("ix_books_identifiers", books.c.identifiers, postgresql_using="gin")
+Index(
+    "ix_books_title_words",
+    text("to_tsvector('simple', coalesce(title, ''))"),
+    postgresql_using="gin",
+    _table=books,
+)
+Index("ix_books_pending", books.c.entry_id, postgresql_where=books.c.indexed_at.is_(None))
+
+signatures = Table(
+    "signatures",
+    metadata,
+    Column("entry_id", ForeignKey(books.c.entry_id, ondelete="CASCADE"), nullable=False),
+    Column("recipe", Text, nullable=False),
+    Column("data", LargeBinary, nullable=False),
+    Column("shingle_count", Integer),  # of a MinHash signature
+    Column("unit", Text),  # of page signatures: page or window
+    PrimaryKeyConstraint("entry_id", "recipe"),
+)
+
+texts = Table(
+    "texts",
+    metadata,
+    Column("entry_id", ForeignKey(books.c.entry_id, ondelete="CASCADE"), primary_key=True),
+    Column("codec", Text, nullable=False),
+    Column("data", LargeBinary, nullable=False),
+)

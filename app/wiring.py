@@ -1,0 +1,74 @@
+"""The one place where stores and services are put together, for the API, the workers and the command line."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from app.services.books import Books
+from app.services.health import Health
+from app.services.ingest import Ingest
+from app.services.lookup import Lookup
+from app.services.reindex import Reindex
+from app.settings import Settings
+from app.stores.band_index import BandIndex
+from app.stores.catalogue import Catalogue
+from app.stores.entries import Entries, ReconcileLock
+
+_REDIS_SECONDS = 5.0
+"""Longest silence of Redis before a command counts as lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """Every service of one process, and the stores that maintenance commands need."""
+
+    engine: AsyncEngine
+    entries: Entries
+    index: BandIndex
+    books: Books
+    ingest: Ingest
+    lookup: Lookup
+    reindex: Reindex
+    health: Health
+
+
+@asynccontextmanager
+async def open_house(settings: Settings) -> AsyncIterator[House]:
+    """Connect lazily to Postgres and Redis, and disconnect at the end."""
+    if settings.database_url is None or settings.redis_url is None:
+        raise ValueError("DATABASE_URL and REDIS_URL must be set; `bookprint serve` sets them by itself.")
+    engine = create_async_engine(
+        settings.database_url,
+        pool_size=settings.database_connections,
+        max_overflow=0,
+        pool_timeout=10,
+        connect_args={"connect_timeout": 5},
+    )
+    redis = Redis.from_url(
+        settings.redis_url,
+        socket_timeout=_REDIS_SECONDS,
+        socket_connect_timeout=_REDIS_SECONDS,
+        retry=Retry(NoBackoff(), 1),
+    )
+    catalogue = Catalogue(engine)
+    entries = Entries(engine)
+    index = BandIndex(redis)
+    try:
+        yield House(
+            engine=engine,
+            entries=entries,
+            index=index,
+            books=Books(catalogue),
+            ingest=Ingest(catalogue, index, keep_texts=settings.texts == "postgres"),
+            lookup=Lookup(catalogue, entries, index),
+            reindex=Reindex(entries, index, lambda: ReconcileLock(engine)),
+            health=Health(engine, index),
+        )
+    finally:
+        await redis.aclose()
+        await engine.dispose()

@@ -1,0 +1,33 @@
+"""Notices within a second that Redis was flushed, restarted or replaced, and has the index made whole."""
+
+import asyncio
+
+import structlog
+
+from app.core.errors import Unavailable
+from app.stores.band_index import Life
+from app.wiring import House
+
+log = structlog.get_logger()
+
+_SECONDS = 0.5
+
+
+async def watch_index(house: House) -> None:
+    """Look at the index's epoch again and again; reconcile whenever it is not whole."""
+    while True:
+        try:
+            life = await house.index.life()
+            if life is not Life.WHOLE:
+                log.info("band index is not whole", life=life.value)
+                report = await house.reindex.reconcile()
+                if report is not None:
+                    log.info(
+                        "band index is whole again",
+                        entries=report.entries,
+                        added=report.missing,
+                        swept=report.stale,
+                    )
+        except Unavailable as exc:
+            log.warning("band index cannot be reconciled yet", reason=str(exc))
+        await asyncio.sleep(_SECONDS)
