@@ -1,0 +1,109 @@
+"""Which kernels do the work: compiled by numba, or plain numpy where numba has no wheel. Chosen once, on first use.
+
+numba is imported no sooner than that, so that what never computes a signature starts fast.
+"""
+
+from functools import cache
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Codes = NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.uint32]
+Lengths = tuple[int, int, int, int]
+
+
+class Kernels(Protocol):
+    """What both sets of kernels offer; `kernels` documents each function."""
+
+    def inspect(self, codes: Codes, traits: NDArray[np.uint8], /) -> tuple[int, int]: ...
+
+    def normalise(
+        self,
+        codes: Codes,
+        table: NDArray[np.uint32],
+        traits: NDArray[np.uint8],
+        expansions: NDArray[np.uint32],
+        out: NDArray[np.uint16] | NDArray[np.uint32],
+        page_starts: NDArray[np.int64],
+        /,
+    ) -> tuple[int, int, int]: ...
+
+    def kinds_of(self, text: Codes, table: NDArray[np.uint32], kinds: NDArray[np.uint8], /) -> None: ...
+
+    def count_ngrams(
+        self,
+        text: Codes,
+        size: int,
+        kinds: NDArray[np.uint8],
+        lengths: Lengths,
+        window: int,
+        cells: NDArray[np.uint64],
+        /,
+    ) -> int: ...
+
+    def weigh(
+        self,
+        cells: NDArray[np.uint64],
+        gap: bool,
+        min_count: int,
+        window: int,
+        characters: int,
+        features: NDArray[np.uint32],
+        weights: NDArray[np.int64],
+        /,
+    ) -> int: ...
+
+    def vote(
+        self, features: NDArray[np.uint32], weights: NDArray[np.int64], votes: NDArray[np.int64], /
+    ) -> None: ...
+
+    def shingle(
+        self,
+        text: Codes,
+        size: int,
+        kinds: NDArray[np.uint8],
+        weights: tuple[int, int, int],
+        hashes: NDArray[np.uint64],
+        window_weight: int,
+        windows: NDArray[np.int64],
+        /,
+    ) -> tuple[int, int, int]: ...
+
+    def count_distinct(self, hashes: NDArray[np.uint64], table: NDArray[np.uint64], /) -> int: ...
+
+    def minhash(
+        self,
+        hashes: NDArray[np.uint64],
+        a: NDArray[np.uint32],
+        b: NDArray[np.uint32],
+        values: NDArray[np.uint32],
+        /,
+    ) -> None: ...
+
+    def sign_pages(
+        self,
+        text: Codes,
+        kinds: NDArray[np.uint8],
+        lengths: Lengths,
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        signatures: NDArray[np.uint8],
+        /,
+    ) -> None: ...
+
+    def distances(
+        self, query: NDArray[np.uint64], packed: NDArray[np.uint64], out: NDArray[np.uint8], /
+    ) -> None: ...
+
+
+@cache
+def kernels() -> Kernels:
+    """The kernels of this process."""
+    try:
+        from app.core import kernels as compiled
+    except ImportError:
+        from app.core import kernels_numpy
+
+        return kernels_numpy
+    return compiled

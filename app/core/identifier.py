@@ -1,0 +1,84 @@
+"""The book identifier `bp1:…`: recipe, 128 fingerprint bits and length in one short string with a check.
+
+After `bp1:` stand 32 characters of Crockford's base32, 160 bits: recipe code (8), fingerprint (128), length code (8),
+CRC-16/XMODEM of those 18 bytes (16). Upper and lower case are the same, hyphens are ignored, I and L read as 1 and O as 0.
+The check finds every single wrong character and every swap of two neighbours. Two libraries can compare identifiers
+offline: similar books have a small `distance`.
+"""
+
+from base64 import b32decode, b32encode
+from binascii import crc_hqx
+from dataclasses import dataclass
+from math import log2
+
+from app.core.errors import InvalidIdentifier, InvalidInput
+from app.core.model import Fingerprint, require_same_recipe
+from app.core.recipe import FINGERPRINT_RECIPES, fingerprint_recipe
+from app.core.simhash import hamming
+
+PREFIX = "bp1:"
+LENGTH_STEPS = 10
+"""Steps of the length code for each doubling of the word count."""
+
+_RFC4648 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+_CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
+_WRITE = str.maketrans(_RFC4648, _CROCKFORD)
+_READ = str.maketrans(_CROCKFORD + "ilo", _RFC4648 + "BBA", "-")
+
+
+@dataclass(frozen=True, slots=True)
+class Identifier:
+    """What an identifier says."""
+
+    fingerprint: Fingerprint
+    word_count: int  # within 4 %
+
+
+def encode(fingerprint: Fingerprint, word_count: int) -> str:
+    """The identifier of a book; raises InvalidInput if fingerprints of this recipe have none.
+
+    >>> encode(Fingerprint("gap-simhash128-v1", bytes(range(16))), 95_012)
+    'bp1:040020g30g2gc1r81450p30d1r7tarna'
+    """
+    code = fingerprint_recipe(fingerprint.recipe).identifier_code
+    if code is None:
+        raise InvalidInput(f"Fingerprints of {fingerprint.recipe} have no identifier.", field="recipe")
+    length = min(255, round(LENGTH_STEPS * log2(max(1, word_count))))
+    body = bytes([code]) + fingerprint.bits + bytes([length])
+    return PREFIX + b32encode(body + crc_hqx(body, 0).to_bytes(2, "big")).decode().translate(_WRITE)
+
+
+def decode(identifier: str) -> Identifier:
+    """What an identifier says; raises InvalidIdentifier if it is none or was damaged.
+
+    >>> decode("bp1:040020g30g2gc1r81450p30d1r7tarna").fingerprint.hex
+    '000102030405060708090a0b0c0d0e0f'
+    """
+    if identifier[: len(PREFIX)].lower() != PREFIX:
+        raise InvalidIdentifier(f"A book identifier starts with {PREFIX!r}.", field="identifier")
+    letters = identifier[len(PREFIX) :].lower().translate(_READ)
+    if len(letters) != 32 or not all(letter in _RFC4648 for letter in letters):
+        raise InvalidIdentifier(
+            f"After {PREFIX!r} 32 characters of Crockford's base32 are expected.", field="identifier"
+        )
+    data = b32decode(letters)
+    if crc_hqx(data[:18], 0) != int.from_bytes(data[18:], "big"):
+        raise InvalidIdentifier(
+            "The identifier's check fails: it was damaged in copying.", field="identifier"
+        )
+    for recipe in FINGERPRINT_RECIPES.values():
+        if recipe.identifier_code == data[0]:
+            return Identifier(Fingerprint(recipe.name, data[1:17]), round(2 ** (data[17] / LENGTH_STEPS)))
+    raise InvalidIdentifier(
+        f"The identifier is of recipe {data[0]}, which this version does not know.", field="identifier"
+    )
+
+
+def distance(a: str, b: str) -> int:
+    """The Hamming distance, 0 to 128, of two books from their identifiers alone.
+
+    Raises InvalidIdentifier, or RecipeMismatch if their recipes differ.
+    """
+    left, right = decode(a).fingerprint, decode(b).fingerprint
+    require_same_recipe(left.recipe, right.recipe)
+    return hamming(left.bits, right.bits)

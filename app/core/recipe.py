@@ -1,0 +1,164 @@
+"""Recipes: everything that decides the bits of a signature, frozen under a name that never changes meaning.
+
+A name such as `gap-simhash128-v1` stands for normaliser, features, weights, sizes and seeds together. It is
+stored with every signature, and signatures of two recipes are never compared. To change a value is to add
+a recipe with a new name, new golden vectors and a reindex.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal, TypeVar
+
+from app.core.errors import UnknownRecipe
+
+ALPHABETIC, DENSE, SYLLABIC, UNSPACED = range(4)
+"""Kinds of script: alphabets and abjads; Han, Kana and their like; Hangul; Thai, Lao, Khmer, Myanmar and theirs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """How many code points an n-gram has, by the kind of script of its first code point; 1 to 6 each."""
+
+    alphabetic: int
+    dense: int
+    syllabic: int
+    unspaced: int
+
+    def as_tuple(self) -> tuple[int, int, int, int]:
+        """The four lengths in the order of the kinds."""
+        return (self.alphabetic, self.dense, self.syllabic, self.unspaced)
+
+
+@dataclass(frozen=True, slots=True)
+class FingerprintRecipe:
+    """A simhash of character n-grams."""
+
+    name: str
+    bits: int  # 64 to 256, a multiple of 32; 128 can be indexed
+    weighting: Literal["gap", "tf"]
+    lengths: Lengths
+    window: int  # Δ, code points: an occurrence this close to the previous one counts as near
+    min_count: int  # n-grams seen less often have no say
+    min_features: int  # fewer n-grams with a say: no fingerprint
+    identifier_code: (
+        int | None
+    )  # 0 to 255, names the recipe inside a `bp1:` identifier; None: has no identifier
+    normaliser: str = "nfkc-lower-v1"
+
+    @property
+    def indexable(self) -> bool:
+        """Whether the band index takes fingerprints of this recipe."""
+        return self.bits == 128
+
+
+@dataclass(frozen=True, slots=True)
+class MinHashRecipe:
+    """A MinHash of word shingles, equal bit for bit to datasketch 2 given the same 32-bit hashes."""
+
+    name: str
+    permutations: int
+    seed: int
+    scheme: Literal["affine32"]
+    shingle_weight: int  # a shingle is the shortest run of tokens that weighs this much
+    word_weight: int
+    character_weight: int  # of one code point of an unspaced script, dense scripts included
+    normaliser: str = "nfkc-lower-v1"
+
+
+@dataclass(frozen=True, slots=True)
+class PageRecipe:
+    """A one-permutation MinHash of character n-grams for each page."""
+
+    name: str
+    bins: int
+    lengths: Lengths
+    window_weight: (
+        int  # a book without pages is cut after this weight of tokens, weighed as in the MinHash recipe
+    )
+    word_weight: int
+    character_weight: int
+    normaliser: str = "nfkc-lower-v1"
+
+
+_FINGERPRINT_LENGTHS = Lengths(alphabetic=4, dense=2, syllabic=4, unspaced=4)
+
+_GAP = FingerprintRecipe(
+    name="gap-simhash128-v1",
+    bits=128,
+    weighting="gap",
+    lengths=_FINGERPRINT_LENGTHS,
+    window=500,
+    min_count=5,
+    min_features=16,
+    identifier_code=1,
+)
+
+
+def _tf(bits: int) -> FingerprintRecipe:
+    return FingerprintRecipe(
+        name=f"tf-simhash{bits}-v1",
+        bits=bits,
+        weighting="tf",
+        lengths=_FINGERPRINT_LENGTHS,
+        window=500,
+        min_count=1,
+        min_features=16,
+        identifier_code=2 if bits == 128 else None,
+    )
+
+
+_WORD5 = MinHashRecipe(
+    name="word5-minhash128-v1",
+    permutations=128,
+    seed=1,
+    scheme="affine32",
+    shingle_weight=40,
+    word_weight=8,
+    character_weight=5,
+)
+
+_CHAR6 = PageRecipe(
+    name="char6-page128-v1",
+    bins=128,
+    lengths=Lengths(alphabetic=6, dense=4, syllabic=6, unspaced=6),
+    window_weight=2400,
+    word_weight=8,
+    character_weight=5,
+)
+
+DEFAULT_FINGERPRINT = _GAP.name
+DEFAULT_MINHASH = _WORD5.name
+DEFAULT_PAGES = _CHAR6.name
+
+FINGERPRINT_RECIPES: Mapping[str, FingerprintRecipe] = MappingProxyType(
+    {recipe.name: recipe for recipe in (_GAP, *(_tf(bits) for bits in range(64, 257, 32)))}
+)
+MINHASH_RECIPES: Mapping[str, MinHashRecipe] = MappingProxyType({_WORD5.name: _WORD5})
+PAGE_RECIPES: Mapping[str, PageRecipe] = MappingProxyType({_CHAR6.name: _CHAR6})
+
+
+_Recipe = TypeVar("_Recipe")
+
+
+def _named(recipes: Mapping[str, _Recipe], name: str, what: str) -> _Recipe:
+    try:
+        return recipes[name]
+    except KeyError:
+        known = ", ".join(recipes)
+        raise UnknownRecipe(f"No {what} recipe is called {name!r}. Known: {known}.", field="recipe") from None
+
+
+def fingerprint_recipe(name: str) -> FingerprintRecipe:
+    """The fingerprint recipe of that name; raises UnknownRecipe."""
+    return _named(FINGERPRINT_RECIPES, name, "fingerprint")
+
+
+def minhash_recipe(name: str) -> MinHashRecipe:
+    """The MinHash recipe of that name; raises UnknownRecipe."""
+    return _named(MINHASH_RECIPES, name, "MinHash")
+
+
+def page_recipe(name: str) -> PageRecipe:
+    """The page recipe of that name; raises UnknownRecipe."""
+    return _named(PAGE_RECIPES, name, "page")

@@ -1,0 +1,60 @@
+"""Simhash fingerprints: bit j = 1 exactly if Σ_g w(g)·s_j(g) > 0 over the n-grams g, with s_j(g) = ±1 from a hash.
+
+`tf` weighs an n-gram by its count (Charikar 2002; Manku, Jain and Das Sarma 2007). `gap` weighs it by how much it
+bunches in this book: with count t, near repeats o (at most Δ code points after the previous one) and length N,
+
+    q = 1 − exp(−t·Δ/N),   e = (t − 1)·q,   w = (o − e) / sqrt(e·(1 − q) + 1)
+
+A language's ordinary n-grams are spread evenly and weigh nothing; names and topics come in bursts and decide.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.backend import kernels
+from app.core.constants import CELL_BITS
+from app.core.errors import RecipeMismatch
+from app.core.model import Fingerprint
+from app.core.recipe import FingerprintRecipe
+from app.core.text import NormalText
+
+
+def simhash(text: NormalText, recipe: FingerprintRecipe) -> Fingerprint | None:
+    """The fingerprint of a book; None when fewer n-grams than the recipe asks for have a say."""
+    cells = np.zeros(1 << CELL_BITS, dtype=np.uint64)
+    kernels().count_ngrams(text.codes, text.size, text.kinds, recipe.lengths.as_tuple(), recipe.window, cells)
+    features = np.empty(cells.size, dtype=np.uint32)
+    weights = np.empty(cells.size, dtype=np.int64)
+    found = kernels().weigh(
+        cells,
+        recipe.weighting == "gap",
+        recipe.min_count,
+        recipe.window,
+        max(text.size, 1),
+        features,
+        weights,
+    )
+    if found < recipe.min_features:
+        return None
+    votes = np.zeros(recipe.bits, dtype=np.int64)
+    kernels().vote(features[:found], weights[:found], votes)
+    return Fingerprint(recipe.name, np.packbits(votes > 0).tobytes())
+
+
+def hamming(a: bytes, b: bytes) -> int:
+    """In how many bits two fingerprints of one length differ.
+
+    >>> hamming(bytes([0b1100]), bytes([0b1010]))
+    2
+    """
+    if len(a) != len(b):
+        raise RecipeMismatch(f"Fingerprints of {8 * len(a)} and {8 * len(b)} bits cannot be compared.")
+    return (int.from_bytes(a, "big") ^ int.from_bytes(b, "big")).bit_count()
+
+
+def distances(query: bytes, packed: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The Hamming distance, 0 to 128, of a 128-bit fingerprint to each row of `packed` (n, 16)."""
+    rows = np.ascontiguousarray(packed).view(np.uint64)
+    out = np.empty(rows.shape[0], dtype=np.uint8)
+    kernels().distances(np.frombuffer(query, dtype=np.uint64), rows, out)
+    return out
