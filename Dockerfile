@@ -1,0 +1,33 @@
+# The service, its workers and its commands in one image; docker-compose.yml says which container runs what.
+
+FROM python:3.11-slim-bookworm AS build
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
+RUN python3 -m venv /opt/bookprint/venv
+WORKDIR /opt/bookprint/source
+COPY requirements-run.lock ./
+RUN /opt/bookprint/venv/bin/python -m pip install --quiet --require-hashes -r requirements-run.lock
+COPY pyproject.toml README.md LICENSE ./
+COPY app app
+COPY workers workers
+COPY migrations migrations
+RUN /opt/bookprint/venv/bin/python -m pip install --quiet --no-deps --no-build-isolation .
+
+FROM python:3.11-slim-bookworm
+RUN groupadd --gid 10001 bookprint \
+    && useradd --uid 10001 --gid bookprint --home-dir /opt/bookprint/data --shell /usr/sbin/nologin --no-create-home bookprint \
+    && mkdir -p /opt/bookprint/data /opt/bookprint/numba \
+    && chown 10001:10001 /opt/bookprint/data /opt/bookprint/numba
+COPY --from=build /opt/bookprint/venv /opt/bookprint/venv
+ENV PATH=/opt/bookprint/venv/bin:$PATH \
+    PYTHONUNBUFFERED=1 \
+    HOME=/opt/bookprint/data \
+    NUMBA_CACHE_DIR=/opt/bookprint/numba
+WORKDIR /opt/bookprint/data
+USER bookprint
+# Kernels are compiled for the processor at hand: one that differs compiles them once more before it is ready.
+RUN python -c "from app.core.sketch import warm; warm()"
+VOLUME /opt/bookprint/data
+EXPOSE 8000
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
+    CMD ["python", "-c", "from urllib.request import urlopen; urlopen('http://127.0.0.1:8000/health/ready', timeout=4)"]
+CMD ["bookprint", "serve", "--host", "0.0.0.0", "--port", "8000", "--data-dir", "/opt/bookprint/data"]
