@@ -1,0 +1,111 @@
+"""A small library with known truth: canonical books, and scanned and re-edited copies of them."""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.core.model import PAGE_BREAK
+from app.synthesis.language import language
+from app.synthesis.noise import corrupt, edit_sentences
+from app.synthesis.prose import author, prose, title, world
+
+PAGE_CHARACTERS = (1400, 2600)
+REMEMBERED_CHAPTERS = 50
+_OUTSIDE = 1 << 40  # no work has this number
+
+
+@dataclass(frozen=True, slots=True)
+class SyntheticBook:
+    """A book and the truth about it."""
+
+    id: str  # "w0007-c02": copy 2 of work 7; copy 0 is the canonical book
+    work: int  # books of one work are near-duplicates of each other
+    title: str
+    author: str
+    year: int
+    pages: tuple[str, ...]
+    error_rate: float  # OCR errors per character, 0 to 1; 0 in a canonical book
+    edited: float  # share of the sentences lost or added, 0 to 1
+    shares_chapter_with: int | None  # the earlier work whose chapter this one repeats
+
+    @property
+    def text(self) -> str:
+        """The pages, joined by U+000C."""
+        return PAGE_BREAK.join(self.pages)
+
+
+def synthetic_library(
+    seed: int,
+    works: int,
+    copies: tuple[int, int] = (1, 15),
+    characters: tuple[int, int] = (80_000, 80_000),
+    error_rate: float = 0.05,
+    edited: float = 0.08,
+    sharing: float = 0.1,
+) -> Iterator[SyntheticBook]:
+    """Each canonical book, followed by its copies (`copies[0]` to `copies[1]` of them), work after work.
+
+    Books have `characters[0]` to `characters[1]` characters. A copy's error rate and its share of edited
+    sentences are uniform between 0 and the values given; every copy has page breaks of its own. A work
+    repeats a chapter (a tenth) of an earlier one with the probability `sharing`. The same arguments give the same
+    books, and work n is the same whatever `works` is.
+    """
+    tongue = language()
+    donor = _outside_book(seed)
+    chapters: deque[tuple[int, str]] = deque(maxlen=REMEMBERED_CHAPTERS)
+    for work in range(works):
+        rng = np.random.default_rng([seed, work])
+        own = world(tongue, rng)
+        size = int(rng.integers(characters[0], characters[1] + 1))
+        text = prose(own, size, rng)
+        shared = None
+        if rng.random() < sharing and chapters:
+            shared, chapter = chapters[int(rng.integers(len(chapters)))]
+            text = _with_chapter(text, chapter, size, rng)
+        name, writer, year = title(own, rng), author(tongue, rng), int(rng.integers(1750, 1930))
+        for copy in range(1 + int(rng.integers(copies[0], copies[1] + 1))):
+            rate, share = (rng.uniform(0, error_rate), rng.uniform(0, edited)) if copy else (0.0, 0.0)
+            version = corrupt(edit_sentences(text, share, donor, rng), rate, rng)
+            yield SyntheticBook(
+                id=f"w{work:04}-c{copy:02}",
+                work=work,
+                title=name,
+                author=writer,
+                year=year + int(copy and rng.integers(0, 60)),
+                pages=paginate(version, int(rng.integers(*PAGE_CHARACTERS))),
+                error_rate=rate,
+                edited=share,
+                shares_chapter_with=shared,
+            )
+        chapters.append((work, text[size // 2 : size // 2 + size // 10]))
+        donor = text
+
+
+def paginate(text: str, characters: int) -> tuple[str, ...]:
+    """The text in pages of at most so many characters, cut between words where that can be."""
+    pages = []
+    start = 0
+    while len(text) - start > characters:
+        end = text.rfind(" ", start, start + characters + 1)
+        if end <= start:
+            end = start + characters
+        pages.append(text[start:end].rstrip())
+        start = end
+        while start < len(text) and text[start].isspace():
+            start += 1
+    return (*pages, text[start:])
+
+
+def _outside_book(seed: int) -> str:
+    """A book that is not in the library, to take foreign sentences from."""
+    rng = np.random.default_rng([seed, _OUTSIDE])
+    return prose(world(language(), rng), 40_000, rng)
+
+
+def _with_chapter(text: str, chapter: str, size: int, rng: np.random.Generator) -> str:
+    """The text with the chapter put in at a paragraph, still about `size` characters long."""
+    at = text.find("\n\n", int(rng.integers(0, max(1, size - len(chapter)))))
+    at = len(text) if at < 0 else at + 2
+    return (text[:at] + chapter + "\n\n" + text[at:])[:size]

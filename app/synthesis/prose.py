@@ -1,0 +1,132 @@
+"""Prose of a made-up language: ordinary words spread evenly, and a book's own names and topics in bursts.
+
+A book is a sequence of scenes. Each scene has a few of the book's people and topics, which come again and
+again within it and are rare elsewhere; everything else is drawn from the vocabulary that all books share, in
+the book's own style.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.synthesis.language import MODES, Language, word
+
+STYLE_SPREAD = 0.25
+"""Standard deviation of the log of an author's preference for a word."""
+
+PEOPLE = (6, 16)
+TOPICS = (60, 160)
+SCENE_WORDS = (250, 1200)
+SCENE_PEOPLE = 3
+SCENE_TOPICS = 8
+NAMED = 0.035
+"""Share of the words that name somebody."""
+TOPICAL = 0.06
+"""Share of the words that belong to the scene's topics."""
+FAMILIAR_NAMES = 60
+"""First names of the language; half of a book's people have one of these, as in real books."""
+SENTENCE_WORDS = (4, 26)
+PARAGRAPH_SENTENCES = 5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class World:
+    """What one book is about and how its author writes."""
+
+    language: Language
+    lexicon: NDArray[np.object_]  # the language's words, then the names
+    capitalised: NDArray[np.object_]
+    cumulative: NDArray[np.float64]  # (modes, words), each row ends at 1
+    people: NDArray[np.intp]  # indices into the lexicon
+    topics: NDArray[np.intp]
+    prominence: NDArray[np.float64]  # of the people, sums to 1
+
+
+@lru_cache(maxsize=4)
+def _familiar_names(language: Language) -> tuple[str, ...]:
+    rng = np.random.default_rng(len(language.words))
+    return tuple(word(rng, 2).capitalize() for _ in range(FAMILIAR_NAMES))
+
+
+def world(language: Language, rng: np.random.Generator) -> World:
+    """A book's own people, topics and style."""
+    count = int(rng.integers(*PEOPLE))
+    familiar = _familiar_names(language)
+    names = [
+        familiar[int(rng.integers(len(familiar)))] if rng.random() < 0.5 else word(rng, 2).capitalize()
+        for _ in range(count)
+    ]
+    style = language.likelihoods * np.exp(STYLE_SPREAD * rng.standard_normal(len(language.words)))
+    cumulative = np.cumsum(style, axis=1)
+    lexicon = np.array([*language.words, *names], dtype=object)
+    prominence = 1 / np.arange(1, count + 1)
+    size = len(language.words)
+    return World(
+        language=language,
+        lexicon=lexicon,
+        capitalised=np.array([each.capitalize() for each in lexicon], dtype=object),
+        cumulative=cumulative / cumulative[:, -1:],
+        people=np.arange(size, size + count),
+        topics=rng.choice(np.arange(200, size), int(rng.integers(*TOPICS)), replace=False),
+        prominence=prominence / prominence.sum(),
+    )
+
+
+def author(language: Language, rng: np.random.Generator) -> str:
+    """Somebody's first and last name."""
+    return f"{rng.choice(_familiar_names(language))} {word(rng, 2).capitalize()}"
+
+
+def title(world: World, rng: np.random.Generator) -> str:
+    """A title from the book's own people and topics."""
+    person = world.capitalised[rng.choice(world.people)]
+    topic = world.capitalised[rng.choice(world.topics)]
+    patterns = (f"{person} and the {topic}", f"The {topic} of {person}", f"{topic}: A Tale of {person}")
+    return str(rng.choice(patterns))
+
+
+def _scene(world: World, rng: np.random.Generator) -> NDArray[np.intp]:
+    """The words of one scene."""
+    size = int(rng.integers(*SCENE_WORDS))
+    people = rng.choice(world.people, SCENE_PEOPLE, replace=False, p=world.prominence)
+    topics = rng.choice(world.topics, SCENE_TOPICS, replace=False)
+    mode = np.repeat(rng.integers(0, MODES, size // 60 + 1), 60)[:size]
+    words = np.empty(size, dtype=np.intp)
+    draws = rng.random(size)
+    for each in range(MODES):
+        words[mode == each] = np.searchsorted(world.cumulative[each], draws[mode == each])
+    kind = rng.random(size)
+    named, topical = kind < NAMED, (kind >= NAMED) & (kind < NAMED + TOPICAL)
+    words[named] = rng.choice(people, int(named.sum()))
+    words[topical] = rng.choice(topics, int(topical.sum()))
+    return words
+
+
+def prose(world: World, characters: int, rng: np.random.Generator) -> str:
+    """About so many characters of the book's prose: sentences, and a blank line between paragraphs."""
+    pieces: list[str] = []
+    length = 0
+    while length < characters:
+        scene = _punctuated(world, _scene(world, rng), rng)
+        pieces.append(scene)
+        length += len(scene)
+    return "".join(pieces)[:characters].rstrip()
+
+
+def _punctuated(world: World, words: NDArray[np.intp], rng: np.random.Generator) -> str:
+    lengths = rng.integers(*SENTENCE_WORDS, size=words.size // SENTENCE_WORDS[0] + 1)
+    ends = np.cumsum(lengths) - 1
+    ends = np.append(ends[ends < words.size - 1], words.size - 1)
+    starts = np.append(0, ends[:-1] + 1)
+    text = world.lexicon[words]
+    text[starts] = world.capitalised[words[starts]]
+    after = np.full(words.size, " ", dtype=object)
+    after[rng.random(words.size) < 0.06] = ", "
+    after[ends] = np.where(rng.random(ends.size) < 0.9, ". ", "? ")
+    after[ends[rng.random(ends.size) < 1 / PARAGRAPH_SENTENCES]] = ".\n\n"
+    after[-1] = ".\n\n"
+    both = np.empty(2 * words.size, dtype=object)
+    both[0::2], both[1::2] = text, after
+    return "".join(both)
