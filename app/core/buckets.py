@@ -84,17 +84,16 @@ def sharing_values(
 ) -> dict[int, int]:
     """Entries that share at least `at_least` of the MinHash values, with the number they share.
 
-    `buckets[i]` is the posting bucket that value i falls into. A value counts once per entry and position.
+    `buckets[i]` is the posting bucket that value i falls into; it holds each record once.
     """
     held = [(i, bucket) for i, bucket in enumerate(buckets) if bucket]
     if not held:
         return {}
     packed = np.frombuffer(b"".join(bucket for _, bucket in held), dtype=POSTING_RECORD)
     lengths = [len(bucket) // POSTING_RECORD.itemsize for _, bucket in held]
-    positions = np.repeat(np.array([i for i, _ in held], dtype=np.uint64), lengths)
+    positions = np.repeat(np.array([i for i, _ in held], dtype=np.intp), lengths)
     equal = packed["value"] == values[positions]
-    met = np.unique(np.stack([packed["entry_id"][equal], positions[equal]]), axis=1)
-    entry_ids, counts = np.unique(met[0], return_counts=True)
+    entry_ids, counts = np.unique(packed["entry_id"][equal], return_counts=True)
     return {
         int(entry_id): int(count)
         for entry_id, count in zip(entry_ids, counts, strict=True)

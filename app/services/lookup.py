@@ -12,7 +12,7 @@ from uuid import UUID
 import numpy as np
 
 from app.core.model import Brief, Entry, Fingerprint, MinHashSignature
-from app.core.ranking import FINDER_DISTANCE, FINDER_EQUAL_VALUES, Evidence, evidence, is_near_duplicate
+from app.core.ranking import VERIFICATION, Evidence, evidence, is_near_duplicate
 from app.core.simhash import hamming
 from app.stores.band_index import BandIndex
 from app.stores.catalogue import Catalogue
@@ -139,12 +139,13 @@ class Lookup:
         return Answer(exact=True, total=len(ordered), matches=matches, next=following)
 
     async def _verified(self, query: Entry, after: Place | None, limit: int) -> Answer:
+        # The rule accepts no book beyond both of these finders, so none that it would accept is missed.
         proposed: set[int] = set()
         if query.fingerprint is not None:
-            [hits] = await self._index.within([query.fingerprint], FINDER_DISTANCE)
+            [hits] = await self._index.within([query.fingerprint], VERIFICATION.distance_alone)
             proposed.update(hits.entry_ids.tolist())
         if query.minhash is not None:
-            proposed.update(await self._index.sharing(query.minhash, FINDER_EQUAL_VALUES))
+            proposed.update(await self._index.sharing(query.minhash, VERIFICATION.kin))
         proposed.discard(query.entry_id)
         matches = {
             match.book.entry.entry_id: match

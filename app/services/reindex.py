@@ -5,6 +5,7 @@ a flush, a restart or a failover, and every minute in any case. `reindex` writes
 lookups go on.
 """
 
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from uuid import uuid4
@@ -39,7 +40,7 @@ class Reconciled:
 
     entries: int
     missing: int  # in the catalogue, not in the index: added
-    stale: int  # in the index, not in the catalogue: swept out
+    stale: int  # records in the index that the catalogue does not call for: swept out
 
 
 class Reindex:
@@ -112,15 +113,19 @@ class Reindex:
             await self._entries.mark_indexed(pending)
 
     async def _sweep(self) -> int:
-        """Drop every record whose entry is no longer current; returns how many there were."""
+        """Drop every record that is double or whose entry is no longer current; returns how many there were."""
         swept = 0
         async for key, records in self._index.scan():
             entry_ids = record_ids(records)
             current = await self._entries.current(np.unique(entry_ids).tolist())
-            stale = records[~np.isin(entry_ids, current)]
-            if stale.size:
-                await self._index.drop(key, [record.tobytes() for record in stale])
-                swept += stale.size
+            times = Counter(record.tobytes() for record in records)
+            stale = {record.tobytes() for record in records[~np.isin(entry_ids, current)]}
+            dropped = [
+                record for record, count in times.items() for _ in range(count - (record not in stale))
+            ]
+            if dropped:
+                await self._index.drop(key, dropped)
+                swept += len(dropped)
         return swept
 
     async def _drop_broken(self) -> None:

@@ -10,7 +10,7 @@ catalogue, reads and writes raise `IndexRebuilding`. Every pipeline reads the ep
 in the midst of it does not pass unnoticed.
 """
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, cast
@@ -41,7 +41,7 @@ from app.core.model import Entry, Fingerprint, MinHashSignature, require_same_re
 from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH
 from app.stores.outages import redis_outages
 from app.stores.scripts import (
-    ADD_RECORD,
+    ADD_RECORDS,
     FINISH_EPOCH,
     OPEN_EPOCH,
     READ_EPOCH,
@@ -108,13 +108,7 @@ class BandIndex:
 
     async def remove(self, entries: Sequence[Entry]) -> None:
         """Take entries out; one that is not in is passed over."""
-        await self._run(
-            [
-                _call(REMOVE_RECORDS, record.key, len(record.data), record.data)
-                for entry in entries
-                for record in reversed(self.records(entry))
-            ]
-        )
+        await self._run([_call(REMOVE_RECORDS, self.records(entry)[::-1]) for entry in entries])
 
     async def within(self, fingerprints: Sequence[Fingerprint], d: int) -> list[Hits]:
         """For each fingerprint every entry at Hamming distance <= d; exact for every d from 0 to 128."""
@@ -149,7 +143,7 @@ class BandIndex:
 
     async def life(self) -> Life:
         """What is known of the index in this life of the Redis server."""
-        [mark, epoch] = await self._run([("GET", _EPOCH), _call(READ_EPOCH, _EPOCH)])
+        [mark, epoch] = await self._run([("GET", _EPOCH), _epoch(READ_EPOCH)])
         if epoch is not None:
             return Life.WHOLE
         return Life.LOST if mark is None or mark.startswith(b"building:") else Life.RESTARTED
@@ -160,17 +154,17 @@ class BandIndex:
 
     async def begin_epoch(self, token: str) -> None:
         """Take the index out of service; a flush or a restart from now on is noticed by `finish_epoch`."""
-        await self._run([_call(OPEN_EPOCH, _EPOCH, token)])
+        await self._run([_epoch(OPEN_EPOCH, token)])
 
     async def finish_epoch(self, token: str) -> bool:
-        """Declare the index whole, provided that Redis has lived through since `begin_epoch`; says whether."""
-        [finished] = await self._run([_call(FINISH_EPOCH, _EPOCH, token)])
+        """Declare the index whole, if Redis has lived through since `begin_epoch`; says whether it did."""
+        [finished] = await self._run([_epoch(FINISH_EPOCH, token)])
         return bool(finished)
 
     async def ledger(self, chunk: int) -> NDArray[np.uint64]:
         """The ids that this chunk of the ledger holds, ascending."""
-        [data] = await self._run([("GET", f"{self._ledger}:ledger:{chunk}")])
-        return unpack_ids(data)
+        [bucket] = await self._run([("GET", f"{self._ledger}:ledger:{chunk}")])
+        return unpack_ids(bucket)
 
     async def ledger_chunks(self) -> list[int]:
         """The chunks of the ledger that exist, ascending."""
@@ -180,12 +174,13 @@ class BandIndex:
     async def holds(self, records: Sequence[Record]) -> list[bool]:
         """For each record whether its bucket holds it."""
         keys = list(dict.fromkeys(record.key for record in records))
-        buckets = dict(zip(keys, await self._run([("GET", key) for key in keys]), strict=True))
+        [found] = await self._run([("MGET", *keys)]) if keys else [[]]
+        buckets = dict(zip(keys, found, strict=True))
         return [record.data in split(buckets[record.key], len(record.data)) for record in records]
 
     async def drop(self, key: str, records: Sequence[bytes]) -> None:
         """Remove these records, all of one width, from one bucket."""
-        await self._run([_call(REMOVE_RECORDS, key, len(records[0]), *records)])
+        await self._run([_call(REMOVE_RECORDS, [Record(key, record) for record in records])])
 
     async def delete(self, key: str) -> None:
         """Remove a whole bucket."""
@@ -215,7 +210,8 @@ class BandIndex:
                 names = {key.decode() for key in cast(list[bytes], found)} - seen
                 seen |= names
                 keys = [name for name in names if not name.endswith(":chunks")]
-                for key, data in zip(keys, await self._run([("GET", key) for key in keys]), strict=True):
+                [buckets] = await self._run([("MGET", *keys)]) if keys else [[]]
+                for key, data in zip(keys, buckets, strict=True):
                     if data is not None:
                         yield key, data
 
@@ -245,23 +241,23 @@ class BandIndex:
         chunk = entry.entry_id // ENTRIES_PER_CHUNK
         return [
             ("SADD", f"{self._ledger}:chunks", chunk),
-            *(_call(ADD_RECORD, record.key, record.data) for record in self.records(entry)),
+            _call(ADD_RECORDS, self.records(entry)),
         ]
 
     def _posting_key(self, position: int, value: int) -> str:
         return f"{self._postings}:value:{position}:{value % POSTING_BUCKETS}"
 
-    async def _read(self, keys: Iterable[str], epoch: bytes | None = None) -> list[bytes | None]:
+    async def _read(self, keys: Sequence[str], epoch: bytes | None = None) -> list[bytes | None]:
         """Buckets as they stood in one whole index, in the given epoch where one is given."""
-        _, buckets = await self._guarded([("GET", key) for key in keys], epoch)
-        return buckets
+        _, answers = await self._guarded([("MGET", *keys)] if keys else [], epoch)
+        return answers[0] if keys else []
 
     async def _guarded(
         self, commands: Sequence[Command], epoch: bytes | None = None
     ) -> tuple[bytes, list[Any]]:
         """Run commands whose outcome only counts if the index was whole, in one epoch, from first to last."""
-        read_epoch = _call(READ_EPOCH, _EPOCH)
-        before, *answers, after = await self._run([read_epoch, *commands, read_epoch])
+        epoch_now = _epoch(READ_EPOCH)
+        before, *answers, after = await self._run([epoch_now, *commands, epoch_now])
         if before is None or before != after or (epoch is not None and before != epoch):
             raise IndexRebuilding(
                 "The band index is being rebuilt from the catalogue. Try again in a few seconds.",
@@ -297,5 +293,10 @@ def _width(key: str) -> int:
             return ID_RECORD.itemsize
 
 
-def _call(script: Script, key: str, *arguments: object) -> Command:
-    return ("EVALSHA", script.sha, 1, key, *arguments)
+def _call(script: Script, records: Sequence[Record]) -> Command:
+    keys = [record.key for record in records]
+    return ("EVALSHA", script.sha, len(keys), *keys, *(record.data for record in records))
+
+
+def _epoch(script: Script, *arguments: str) -> Command:
+    return ("EVALSHA", script.sha, 1, _EPOCH, *arguments)

@@ -1,4 +1,7 @@
-"""The Lua scripts of the band index. Each touches one key, so they also run on Redis Cluster."""
+"""The Lua scripts of the band index.
+
+Those that take many keys treat each by itself, so on a cluster they can be called once per slot.
+"""
 
 from dataclasses import dataclass, field
 from hashlib import sha1
@@ -15,44 +18,35 @@ class Script:
         object.__setattr__(self, "sha", sha1(self.body.encode(), usedforsecurity=False).hexdigest())
 
 
-ADD_RECORD = Script(
+ADD_RECORDS = Script(
     """
-local bucket = redis.call('GET', KEYS[1])
-if bucket then
-  local record, at = ARGV[1], 1
-  while true do
-    at = string.find(bucket, record, at, true)
-    if not at then break end
-    if (at - 1) % #record == 0 then return 0 end
-    at = at + 1
+for i, key in ipairs(KEYS) do
+  local record, bucket, at = ARGV[i], redis.call('GET', key), nil
+  if bucket then
+    at = string.find(bucket, record, 1, true)
+    while at and (at - 1) % #record ~= 0 do at = string.find(bucket, record, at + 1, true) end
   end
+  if not at then redis.call('APPEND', key, record) end
 end
-redis.call('APPEND', KEYS[1], ARGV[1])
-return 1
 """
 )
-"""Append the record ARGV[1] to the bucket unless it is there; answers 1 if it was new."""
+"""Append the record ARGV[i] to the bucket KEYS[i], for every i, unless it is there."""
 
 REMOVE_RECORDS = Script(
     """
-local bucket = redis.call('GET', KEYS[1])
-if not bucket then return 0 end
-local width, gone, kept, from = tonumber(ARGV[1]), {}, {}, 1
-for i = 2, #ARGV do gone[ARGV[i]] = true end
-for at = 1, #bucket, width do
-  if gone[string.sub(bucket, at, at + width - 1)] then
-    if at > from then kept[#kept + 1] = string.sub(bucket, from, at - 1) end
-    from = at + width
+for i, key in ipairs(KEYS) do
+  local record, bucket = ARGV[i], redis.call('GET', key)
+  local at = bucket and string.find(bucket, record, 1, true)
+  while at and (at - 1) % #record ~= 0 do at = string.find(bucket, record, at + 1, true) end
+  if at and #bucket == #record then
+    redis.call('DEL', key)
+  elseif at then
+    redis.call('SET', key, string.sub(bucket, 1, at - 1) .. string.sub(bucket, at + #record))
   end
 end
-if from == 1 then return 0 end
-kept[#kept + 1] = string.sub(bucket, from)
-local rest = table.concat(kept)
-if rest == '' then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1], rest) end
-return 1
 """
 )
-"""Drop the records ARGV[2…], each ARGV[1] bytes wide, from the bucket; answers 1 if the bucket changed."""
+"""Take the record ARGV[i] out of the bucket KEYS[i], for every i, where it is there; an empty bucket goes."""
 
 READ_EPOCH = Script(
     """
@@ -83,4 +77,4 @@ return 1
 )
 """Make reconciliation ARGV[1] the epoch; answers 0 if a flush, a restart or another one came between."""
 
-SCRIPTS = (ADD_RECORD, REMOVE_RECORDS, READ_EPOCH, OPEN_EPOCH, FINISH_EPOCH)
+SCRIPTS = (ADD_RECORDS, REMOVE_RECORDS, READ_EPOCH, OPEN_EPOCH, FINISH_EPOCH)

@@ -1,10 +1,8 @@
 """The tables of the catalogue. Migrations build them; a test holds the two against each other."""
 
 from sqlalchemy import (
-    ARRAY,
     BigInteger,
     Column,
-    DateTime,
     ForeignKey,
     Index,
     Integer,
@@ -18,7 +16,7 @@ from sqlalchemy import (
     func,
     text,
 )
-from sqlalchemy.dialects.postgresql import TIMESTAMP
+from sqlalchemy.dialects.postgresql import ARRAY, TIMESTAMP
 
 metadata = MetaData(
     naming_convention={
@@ -50,7 +48,7 @@ books = Table(
     Column("page_count", Integer),
     Column("word_count", Integer, nullable=False),
     Column("character_count", BigInteger, nullable=False),
-    Column("indexed_at", DateTime(timezone=True)),
+    Column("indexed_at", TIMESTAMP(timezone=True)),
     Column("created_at", TIMESTAMP(timezone=True), nullable=False, server_default=func.now()),
     Column("updated_at", TIMESTAMP(timezone=True), nullable=False, server_default=func.now()),
 )

@@ -1,0 +1,204 @@
+"""What the band index and the catalogue owe each other, whatever happens to Redis."""
+
+import numpy as np
+import pytest
+from redis.asyncio import Redis
+
+from app.core.errors import IndexRebuilding, Unavailable
+from app.core.model import Book, Metadata, Submission
+from app.services.lookup import Verified, Within
+from app.services.verify import verify
+from app.stores.band_index import Life
+from app.wiring import House
+from tests.making import a_sketch, flipped
+
+RNG = np.random.default_rng(23)
+
+
+async def post(house: House, bits: bytes | None = None, external_id: str | None = None) -> Book:
+    submission = Submission(metadata=Metadata(external_id=external_id), sketch=a_sketch(RNG, bits))
+    return (await house.ingest.post(submission)).book
+
+
+async def neighbours(house: House, book: Book, d: int = 7) -> set[object]:
+    answer = await house.lookup.near_duplicates(book.id, Within(d), None, 100)
+    assert answer.total == len(answer.matches)
+    return {match.book.book_id for match in answer.matches}
+
+
+async def is_clean(house: House) -> bool:
+    return (await verify(house.entries, house.index, lambda done, total: None)).clean
+
+
+def let_redis_fail(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until undone, writes to the band index fail as if Redis were gone."""
+
+    async def fail(*_: object) -> None:
+        raise Unavailable("Redis is gone.")
+
+    monkeypatch.setattr(type(house.index), "add", fail)
+    monkeypatch.setattr(type(house.index), "remove", fail)
+
+
+async def test_an_acknowledged_book_is_found_at_once(house: House) -> None:
+    one = await post(house)
+    two = await post(house, flipped(one.fingerprint.bits, 3, 90))
+    assert one.indexed
+    assert two.indexed
+    assert await neighbours(house, one) == {two.id}
+    assert await neighbours(house, two) == {one.id}
+    assert await neighbours(house, one, d=1) == set()
+    assert await is_clean(house)
+
+
+async def test_a_book_posted_while_redis_fails_is_pending_and_found(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = await post(house)
+    let_redis_fail(house, monkeypatch)
+    two = await post(house, flipped(one.fingerprint.bits, 3))
+    assert not two.indexed
+    assert await neighbours(house, one) == {two.id}
+    assert await neighbours(house, two) == {one.id}
+    monkeypatch.undo()
+    await house.reindex.index_entry(two.entry_id)
+    assert (await house.books.get(two.id)).indexed
+    assert await neighbours(house, one) == {two.id}
+    assert await is_clean(house)
+
+
+async def test_ghosts_of_deleted_and_replaced_books_are_never_shown_and_are_swept(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = await post(house)
+    deleted = await post(house, flipped(one.fingerprint.bits, 1))
+    replaced = await post(house, flipped(one.fingerprint.bits, 2))
+    let_redis_fail(house, monkeypatch)
+    await house.ingest.delete(deleted.id, None)
+    new = await house.ingest.replace_content(replaced.id, None, a_sketch(RNG), None)
+    assert not new.book.indexed
+    assert await neighbours(house, one) == set()
+    assert await neighbours(house, one, d=64) <= {replaced.id}
+    monkeypatch.undo()
+    assert not await is_clean(house)
+    report = await house.reindex.reconcile()
+    assert report is not None
+    assert (report.missing, report.stale > 0) == (1, True)
+    assert await is_clean(house)
+
+
+async def test_after_a_flush_lookups_refuse_until_the_index_is_whole_again(
+    house: House, redis: Redis
+) -> None:
+    one = await post(house)
+    two = await post(house, flipped(one.fingerprint.bits, 1))
+    await redis.flushdb()
+    with pytest.raises(IndexRebuilding):
+        await neighbours(house, one)
+    three = await post(house, flipped(one.fingerprint.bits, 2))
+    assert not three.indexed
+    await house.reindex.reconcile()
+    assert await neighbours(house, one) == {two.id, three.id}
+    assert await is_clean(house)
+
+
+async def test_an_old_snapshot_gets_only_what_it_lacks(house: House, redis: Redis) -> None:
+    one = await post(house)
+    snapshot = {
+        key: await redis.get(key) async for key in redis.scan_iter() if await redis.type(key) == b"string"
+    }
+    chunks = {
+        key: await redis.smembers(key) async for key in redis.scan_iter() if await redis.type(key) == b"set"
+    }
+    two = await post(house, flipped(one.fingerprint.bits, 1))
+    await redis.flushdb()
+    for key, value in snapshot.items():
+        await redis.set(key, value)
+    for key, members in chunks.items():
+        await redis.sadd(key, *members)
+    await redis.set("bp:epoch", "f" * 40 + ":of-another-life")
+    assert await house.index.life() is Life.RESTARTED
+    report = await house.reindex.reconcile()
+    assert report is not None
+    assert (report.entries, report.missing, report.stale) == (2, 1, 0)
+    assert await neighbours(house, one) == {two.id}
+    assert await is_clean(house)
+
+
+async def test_a_torn_write_before_a_flush_is_repaired_although_the_ledger_has_it(
+    house: House, redis: Redis
+) -> None:
+    one = await post(house)
+    two = await post(house, flipped(one.fingerprint.bits, 1))
+    ledger = house.index.records(await entry_of(house, two))[-1]
+    await redis.flushdb()
+    await redis.append(ledger.key, ledger.data)
+    await redis.sadd(ledger.key.rsplit(":", 2)[0] + ":chunks", 0)
+    await house.reindex.reconcile()
+    assert await neighbours(house, one) == {two.id}
+    assert await is_clean(house)
+
+
+async def entry_of(house: House, book: Book):
+    [brief] = await house.entries.briefs([book.entry_id])
+    return brief.entry
+
+
+async def test_a_late_write_of_a_superseded_version_is_no_ghost(house: House) -> None:
+    one = await post(house)
+    two = await post(house, flipped(one.fingerprint.bits, 1))
+    late = await entry_of(house, two)
+    await house.ingest.replace_content(two.id, None, a_sketch(RNG), None)
+    await house.index.add([late])
+    assert await neighbours(house, one) == set()
+    await house.reindex.reconcile()
+    assert await is_clean(house)
+
+
+async def test_reindex_mends_what_was_tampered_with(house: House, redis: Redis) -> None:
+    books = [await post(house) for _ in range(5)]
+    records = house.index.records(await entry_of(house, books[0]))
+    await redis.delete(records[0].key)
+    await redis.append(records[1].key, b"half a record")
+    await redis.append(records[20].key, records[20].data)
+    assert not await is_clean(house)
+    seen: list[tuple[int, int]] = []
+    await house.reindex.reindex(lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (5, 5)
+    assert await is_clean(house)
+
+
+async def test_too_many_pending_books_make_lookups_refuse(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = await post(house)
+    let_redis_fail(house, monkeypatch)
+    monkeypatch.setattr("app.stores.entries.PENDING_LIMIT", 2)
+    for _ in range(3):
+        await post(house)
+    with pytest.raises(Unavailable, match="wait to be indexed"):
+        await neighbours(house, one)
+
+
+async def test_health_names_what_is_wrong(house: House, redis: Redis) -> None:
+    assert {name: part.ok for name, part in (await house.health.check()).items()} == {
+        "postgres": True,
+        "redis": True,
+        "jobs": True,
+    }
+    await redis.flushdb()
+    health = await house.health.check()
+    assert not health["redis"].ok
+    assert "rebuilt" in health["redis"].detail
+
+
+async def test_verified_near_duplicates_need_no_fingerprint(house: House) -> None:
+    sketch = a_sketch(RNG)
+    one = (await house.ingest.post(Submission(sketch=sketch))).book
+    other = a_sketch(RNG)
+    other.minhash.values[:100] = sketch.minhash.values[:100]
+    two = (await house.ingest.post(Submission(sketch=other))).book
+    await post(house)
+    answer = await house.lookup.near_duplicates(one.id, Verified(), None, 10)
+    assert [match.book.book_id for match in answer.matches] == [two.id]
+    assert answer.matches[0].evidence.equal_values == 100

@@ -1,0 +1,44 @@
+"""Stores on real servers."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+from redis.asyncio import Redis
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from app.stores.band_index import BandIndex
+from app.stores.catalogue import Catalogue
+from app.stores.entries import Entries
+
+
+@pytest.fixture
+async def engine(database_url: str) -> AsyncIterator[AsyncEngine]:
+    engine = create_async_engine(database_url)
+    yield engine
+    await engine.dispose()
+
+
+@pytest.fixture
+async def redis(redis_url: str) -> AsyncIterator[Redis]:
+    client = Redis.from_url(redis_url)
+    yield client
+    await client.aclose()
+
+
+@pytest.fixture
+def catalogue(engine: AsyncEngine) -> Catalogue:
+    return Catalogue(engine)
+
+
+@pytest.fixture
+def entries(engine: AsyncEngine) -> Entries:
+    return Entries(engine)
+
+
+@pytest.fixture
+async def index(redis: Redis) -> BandIndex:
+    """A band index that has been declared whole."""
+    index = BandIndex(redis)
+    await index.begin_epoch("test")
+    assert await index.finish_epoch("test")
+    return index

@@ -1,0 +1,218 @@
+"""The catalogue on real Postgres: identity, conflicts, versions, entries that are never reused."""
+
+import asyncio
+from uuid import uuid4
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from app.core.errors import Conflict, StaleVersion, Unavailable, UnknownBook
+from app.core.model import Metadata
+from app.services.ids import new_book_id
+from app.stores.catalogue import BookFilter, Catalogue
+from app.stores.entries import Entries, ReconcileLock
+from app.stores.texts import compress, decompress
+from tests.making import a_sketch, new_content
+
+RNG = np.random.default_rng(11)
+
+
+def content(text: str | None = None):
+    return new_content(a_sketch(RNG), text)
+
+
+async def waiting_jobs(engine: AsyncEngine) -> list[dict[str, object]]:
+    async with engine.connect() as connection:
+        rows = await connection.execute(sa.text("SELECT task_name, args FROM procrastinate_jobs ORDER BY id"))
+        return [dict(row) for row in rows.mappings()]
+
+
+async def test_a_new_book_is_pending_and_its_job_waits(catalogue: Catalogue, engine: AsyncEngine) -> None:
+    metadata = Metadata(
+        title="Emma", authors=("Jane Austen",), year=1815, identifiers=("isbn:9780141439587",)
+    )
+    stored = await catalogue.add(new_book_id(), metadata, content())
+    assert stored.created
+    assert not stored.book.indexed
+    assert await catalogue.get(stored.book.id) == stored.book
+    assert await waiting_jobs(engine) == [
+        {"task_name": "index_book", "args": {"entry_id": stored.book.entry_id}}
+    ]
+
+
+async def test_marking_a_book_indexed_withdraws_its_job(catalogue: Catalogue, engine: AsyncEngine) -> None:
+    stored = await catalogue.add(new_book_id(), Metadata(), content())
+    await catalogue.mark_indexed(stored.book.entry_id, stored.job_id)
+    assert (await catalogue.get(stored.book.id)).indexed
+    assert await waiting_jobs(engine) == []
+
+
+async def test_the_same_content_is_found_and_keeps_its_metadata(catalogue: Catalogue) -> None:
+    same = content()
+    first = await catalogue.add(new_book_id(), Metadata(title="One"), same)
+    again = await catalogue.add(new_book_id(), Metadata(title="Two"), same)
+    assert not again.created
+    assert again.book == first.book
+
+
+async def test_one_content_under_two_external_ids_is_two_books(catalogue: Catalogue) -> None:
+    same = content()
+    ids = {
+        (await catalogue.add(new_book_id(), Metadata(external_id=external_id), same)).book.id
+        for external_id in ("a", "b", None)
+    }
+    assert len(ids) == 3
+
+
+async def test_an_external_id_with_other_content_names_the_put(catalogue: Catalogue) -> None:
+    first = await catalogue.add(new_book_id(), Metadata(external_id="x"), content())
+    with pytest.raises(Conflict, match=f"PUT /v1/books/{first.book.id}/content") as caught:
+        await catalogue.add(new_book_id(), Metadata(external_id="x"), content())
+    assert caught.value.book_id == first.book.id
+
+
+async def test_many_posts_of_one_book_at_once_make_one_book(catalogue: Catalogue) -> None:
+    same = content()
+    outcomes = await asyncio.gather(*(catalogue.add(new_book_id(), Metadata(), same) for _ in range(12)))
+    assert sum(outcome.created for outcome in outcomes) == 1
+    assert len({outcome.book.id for outcome in outcomes}) == 1
+
+
+async def test_new_content_gets_a_new_entry_and_reports_the_old_one(
+    catalogue: Catalogue, entries: Entries
+) -> None:
+    first = await catalogue.add(new_book_id(), Metadata(title="Kept"), content("old"))
+    second = await catalogue.replace_content(first.book.id, content("new"), if_version=1)
+    assert second.book.entry_id > first.book.entry_id
+    assert second.book.version == 2
+    assert second.book.metadata.title == "Kept"
+    assert second.replaced is not None
+    assert second.replaced.entry_id == first.book.entry_id
+    assert (await entries.current([first.book.entry_id, second.book.entry_id])).tolist() == [
+        second.book.entry_id
+    ]
+
+
+async def test_replacing_with_the_same_content_changes_nothing(catalogue: Catalogue) -> None:
+    same = content()
+    first = await catalogue.add(new_book_id(), Metadata(), same)
+    again = await catalogue.replace_content(first.book.id, same, None)
+    assert again.book == first.book
+    assert not again.created
+
+
+async def test_a_stale_version_is_refused(catalogue: Catalogue) -> None:
+    book = (await catalogue.add(new_book_id(), Metadata(), content())).book
+    await catalogue.change_metadata(book.id, {"title": "Seen by someone else"}, if_version=1)
+    with pytest.raises(StaleVersion):
+        await catalogue.replace_content(book.id, content(), if_version=1)
+    with pytest.raises(StaleVersion):
+        await catalogue.change_metadata(book.id, {"title": "Lost update"}, if_version=1)
+    with pytest.raises(StaleVersion):
+        await catalogue.delete(book.id, if_version=1)
+
+
+async def test_metadata_changes_leave_the_other_fields(catalogue: Catalogue) -> None:
+    metadata = Metadata(title="Emma", language="en", identifiers=("oclc:1",))
+    book = (await catalogue.add(new_book_id(), metadata, content())).book
+    changed = await catalogue.change_metadata(book.id, {"language": None, "year": 1816}, None)
+    assert changed.metadata == Metadata(title="Emma", year=1816, identifiers=("oclc:1",))
+    assert changed.version == 2
+
+
+async def test_taking_anothers_external_id_is_a_conflict(catalogue: Catalogue) -> None:
+    one = (await catalogue.add(new_book_id(), Metadata(external_id="one"), content())).book
+    two = (await catalogue.add(new_book_id(), Metadata(external_id="two"), content())).book
+    with pytest.raises(Conflict) as caught:
+        await catalogue.change_metadata(two.id, {"external_id": "one"}, None)
+    assert caught.value.book_id == one.id
+
+
+async def test_giving_up_the_external_id_of_a_second_copy_is_a_conflict(catalogue: Catalogue) -> None:
+    same = content()
+    plain = (await catalogue.add(new_book_id(), Metadata(), same)).book
+    named = (await catalogue.add(new_book_id(), Metadata(external_id="x"), same)).book
+    with pytest.raises(Conflict) as caught:
+        await catalogue.change_metadata(named.id, {"external_id": None}, None)
+    assert caught.value.book_id == plain.id
+
+
+async def test_a_deleted_book_frees_its_external_id_and_content(
+    catalogue: Catalogue, engine: AsyncEngine
+) -> None:
+    same = content("text")
+    first = (await catalogue.add(new_book_id(), Metadata(external_id="x"), same)).book
+    gone = await catalogue.delete(first.id, None)
+    assert gone.entry.entry_id == first.entry_id
+    with pytest.raises(UnknownBook):
+        await catalogue.get(first.id)
+    with pytest.raises(UnknownBook):
+        await catalogue.delete(first.id, None)
+    again = await catalogue.add(new_book_id(), Metadata(external_id="x"), same)
+    assert again.created
+    assert again.book.entry_id > first.entry_id
+    async with engine.connect() as connection:
+        for table in ("signatures", "texts"):
+            left = await connection.scalars(sa.text(f"SELECT DISTINCT entry_id FROM {table}"))
+            assert left.all() == [again.book.entry_id]
+
+
+async def test_books_are_found_by_identifier_title_words_and_external_id(catalogue: Catalogue) -> None:
+    emma = (
+        await catalogue.add(
+            new_book_id(), Metadata(title="Emma; a Novel", identifiers=("isbn:1", "oclc:2")), content()
+        )
+    ).book
+    other = (
+        await catalogue.add(new_book_id(), Metadata(title="Persuasion", external_id="p"), content())
+    ).book
+
+    async def found(**wanted: str) -> list[object]:
+        return [book.id for book in await catalogue.search(BookFilter(**wanted), None, 10)]
+
+    assert await found(identifier="oclc:2") == [emma.id]
+    assert await found(identifier="oclc") == []
+    assert await found(title="novel EMMA") == [emma.id]
+    assert await found(title="emma persuasion") == []
+    assert await found(external_id="p") == [other.id]
+    assert await found() == [emma.id, other.id]
+    assert [book.id for book in await catalogue.search(BookFilter(), emma.id, 10)] == [other.id]
+
+
+async def test_pending_books_are_listed_with_what_was_found(catalogue: Catalogue, entries: Entries) -> None:
+    indexed, pending, other = [
+        (await catalogue.add(new_book_id(), Metadata(), content())).book for _ in range(3)
+    ]
+    await entries.mark_indexed([indexed.entry_id, other.entry_id])
+    briefs = await entries.found_and_pending([indexed.entry_id, 10**12])
+    assert {brief.book_id: brief.indexed for brief in briefs} == {indexed.id: True, pending.id: False}
+    assert await entries.count_pending() == 1
+
+
+async def test_one_process_at_a_time_reconciles(engine: AsyncEngine) -> None:
+    async with ReconcileLock(engine) as first, ReconcileLock(engine) as second:
+        assert (first, second) == (True, False)
+    async with ReconcileLock(engine) as third:
+        assert third
+
+
+async def test_an_unknown_book_is_named(catalogue: Catalogue) -> None:
+    book_id = uuid4()
+    with pytest.raises(UnknownBook, match=str(book_id)):
+        await catalogue.get(book_id)
+
+
+async def test_a_catalogue_that_does_not_answer_is_unavailable() -> None:
+    engine = create_async_engine("postgresql+psycopg://nobody@/nothing?host=/nonexistent")
+    with pytest.raises(Unavailable):
+        await Catalogue(engine).get(uuid4())
+    await engine.dispose()
+
+
+def test_texts_come_back_as_they_were() -> None:
+    text = "Ein Käfig ging einen Vogel suchen.\f" * 100
+    assert decompress(compress(text), "zstd") == text
+    with pytest.raises(ValueError, match="unknown codec"):
+        decompress(b"", "lz4")
