@@ -113,7 +113,7 @@ class Reindex:
             await self._entries.mark_indexed(pending)
 
     async def _sweep(self) -> int:
-        """Drop every record that is double or whose entry is no longer current; returns how many there were."""
+        """Drop every record that is double or of an entry no longer current; returns how many there were."""
         swept = 0
         async for key, records in self._index.scan():
             entry_ids = record_ids(records)
