@@ -25,7 +25,7 @@ COMMON = 150
 SYLLABLES = (0.2, 0.5, 0.25, 0.05)
 """How many of the other words have one, two, three, four."""
 MODES = 4
-MODE_SPREAD = 0.7
+MODE_SPREAD = 1.2
 """Standard deviation of the log of a word's preference in one mode."""
 
 

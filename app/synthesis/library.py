@@ -9,11 +9,15 @@ import numpy as np
 from app.core.model import PAGE_BREAK
 from app.synthesis.language import language
 from app.synthesis.noise import corrupt, edit_sentences
-from app.synthesis.prose import author, prose, title, world
+from app.synthesis.prose import prose, title, world
 
 PAGE_CHARACTERS = (1400, 2600)
 REMEMBERED_CHAPTERS = 50
-_OUTSIDE = 1 << 40  # no work has this number
+VOLUMES = 3
+"""Works in a row with the same author and people: sequels are the strangers that look most alike."""
+
+_AUTHORS = 1 << 40  # seeds of authors, apart from those of works
+_OUTSIDE = 1 << 41
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,22 +53,22 @@ def synthetic_library(
 
     Books have `characters[0]` to `characters[1]` characters. A copy's error rate and its share of edited
     sentences are uniform between 0 and the values given; every copy has page breaks of its own. A work
-    repeats a chapter (a tenth) of an earlier one with the probability `sharing`. The same arguments give the same
-    books, and work n is the same whatever `works` is.
+    repeats a chapter (a tenth) of an earlier one with the probability `sharing`. The same arguments give the
+    same books, and work n is the same whatever `works` is.
     """
     tongue = language()
     donor = _outside_book(seed)
     chapters: deque[tuple[int, str]] = deque(maxlen=REMEMBERED_CHAPTERS)
     for work in range(works):
         rng = np.random.default_rng([seed, work])
-        own = world(tongue, rng)
+        own = world(tongue, np.random.default_rng([seed, _AUTHORS + work // VOLUMES]), rng)
         size = int(rng.integers(characters[0], characters[1] + 1))
         text = prose(own, size, rng)
         shared = None
         if rng.random() < sharing and chapters:
             shared, chapter = chapters[int(rng.integers(len(chapters)))]
             text = _with_chapter(text, chapter, size, rng)
-        name, writer, year = title(own, rng), author(tongue, rng), int(rng.integers(1750, 1930))
+        name, year = title(own, rng), int(rng.integers(1750, 1930))
         for copy in range(1 + int(rng.integers(copies[0], copies[1] + 1))):
             rate, share = (rng.uniform(0, error_rate), rng.uniform(0, edited)) if copy else (0.0, 0.0)
             version = corrupt(edit_sentences(text, share, donor, rng), rate, rng)
@@ -72,7 +76,7 @@ def synthetic_library(
                 id=f"w{work:04}-c{copy:02}",
                 work=work,
                 title=name,
-                author=writer,
+                author=own.author,
                 year=year + int(copy and rng.integers(0, 60)),
                 pages=paginate(version, int(rng.integers(*PAGE_CHARACTERS))),
                 error_rate=rate,
@@ -101,11 +105,11 @@ def paginate(text: str, characters: int) -> tuple[str, ...]:
 def _outside_book(seed: int) -> str:
     """A book that is not in the library, to take foreign sentences from."""
     rng = np.random.default_rng([seed, _OUTSIDE])
-    return prose(world(language(), rng), 40_000, rng)
+    return prose(world(language(), rng, rng), 40_000, rng)
 
 
 def _with_chapter(text: str, chapter: str, size: int, rng: np.random.Generator) -> str:
-    """The text with the chapter put in at a paragraph, still about `size` characters long."""
-    at = text.find("\n\n", int(rng.integers(0, max(1, size - len(chapter)))))
-    at = len(text) if at < 0 else at + 2
+    """The text with the chapter put in before a paragraph, still about `size` characters long."""
+    paragraph = text.rfind("\n\n", 0, int(rng.integers(0, max(1, size - len(chapter)))))
+    at = 0 if paragraph < 0 else paragraph + 2
     return (text[:at] + chapter + "\n\n" + text[at:])[:size]

@@ -108,7 +108,7 @@ def sentences(text: str) -> list[str]:
 
 
 def edit_sentences(text: str, share: float, donor: str, rng: np.random.Generator) -> str:
-    """The text with `share` (0 to 1) of its sentences edited: half are lost, half get one of `donor`'s before."""
+    """The text with `share` (0 to 1) of its sentences edited: half are lost, half follow one of `donor`'s."""
     own, foreign = sentences(text), sentences(donor)
     edited = rng.permutation(len(own))[: round(share * len(own))]
     lost = rng.random(edited.size) < 0.5

@@ -3,6 +3,9 @@
 A book is a sequence of scenes. Each scene has a few of the book's people and topics, which come again and
 again within it and are rare elsewhere; everything else is drawn from the vocabulary that all books share, in
 the book's own style.
+
+The constants are set so that volumes of one author lie as far from each other, from other books and from their own
+copies as chunks of one real novel do, under tf-simhash and under gap-simhash both.
 """
 
 from dataclasses import dataclass
@@ -13,17 +16,19 @@ from numpy.typing import NDArray
 
 from app.synthesis.language import MODES, Language, word
 
-STYLE_SPREAD = 0.25
+AUTHOR_SPREAD = 0.35
 """Standard deviation of the log of an author's preference for a word."""
+BOOK_SPREAD = 0.2
+"""The same for one book of the author."""
 
 PEOPLE = (6, 16)
 TOPICS = (60, 160)
 SCENE_WORDS = (250, 1200)
 SCENE_PEOPLE = 3
 SCENE_TOPICS = 8
-NAMED = 0.035
+NAMED = 0.025
 """Share of the words that name somebody."""
-TOPICAL = 0.06
+TOPICAL = 0.025
 """Share of the words that belong to the scene's topics."""
 FAMILIAR_NAMES = 60
 """First names of the language; half of a book's people have one of these, as in real books."""
@@ -33,9 +38,10 @@ PARAGRAPH_SENTENCES = 5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class World:
-    """What one book is about and how its author writes."""
+    """Who writes, how, and about what."""
 
     language: Language
+    author: str
     lexicon: NDArray[np.object_]  # the language's words, then the names
     capitalised: NDArray[np.object_]
     cumulative: NDArray[np.float64]  # (modes, words), each row ends at 1
@@ -50,21 +56,22 @@ def _familiar_names(language: Language) -> tuple[str, ...]:
     return tuple(word(rng, 2).capitalize() for _ in range(FAMILIAR_NAMES))
 
 
-def world(language: Language, rng: np.random.Generator) -> World:
-    """A book's own people, topics and style."""
-    count = int(rng.integers(*PEOPLE))
+def world(language: Language, author: np.random.Generator, rng: np.random.Generator) -> World:
+    """The author and people that `author` makes; `rng` adds the topics and the shade of style of one book."""
+    count = int(author.integers(*PEOPLE))
     familiar = _familiar_names(language)
     names = [
-        familiar[int(rng.integers(len(familiar)))] if rng.random() < 0.5 else word(rng, 2).capitalize()
+        str(author.choice(familiar)) if author.random() < 0.5 else word(author, 2).capitalize()
         for _ in range(count)
     ]
-    style = language.likelihoods * np.exp(STYLE_SPREAD * rng.standard_normal(len(language.words)))
-    cumulative = np.cumsum(style, axis=1)
+    size = len(language.words)
+    style = AUTHOR_SPREAD * author.standard_normal(size) + BOOK_SPREAD * rng.standard_normal(size)
+    cumulative = np.cumsum(language.likelihoods * np.exp(style), axis=1)
     lexicon = np.array([*language.words, *names], dtype=object)
     prominence = 1 / np.arange(1, count + 1)
-    size = len(language.words)
     return World(
         language=language,
+        author=f"{author.choice(familiar)} {word(author, 2).capitalize()}",
         lexicon=lexicon,
         capitalised=np.array([each.capitalize() for each in lexicon], dtype=object),
         cumulative=cumulative / cumulative[:, -1:],
@@ -72,11 +79,6 @@ def world(language: Language, rng: np.random.Generator) -> World:
         topics=rng.choice(np.arange(200, size), int(rng.integers(*TOPICS)), replace=False),
         prominence=prominence / prominence.sum(),
     )
-
-
-def author(language: Language, rng: np.random.Generator) -> str:
-    """Somebody's first and last name."""
-    return f"{rng.choice(_familiar_names(language))} {word(rng, 2).capitalize()}"
 
 
 def title(world: World, rng: np.random.Generator) -> str:
