@@ -1,0 +1,241 @@
+"""Books posted while every part of the service is killed again and again: none is lost, none doubled."""
+
+import asyncio
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+import sqlalchemy as sa
+
+from app.embedded import running_servers
+from app.embedded.processes import marked_processes
+from app.synthesis import synthetic_library
+
+SEED = 2024
+BOOKS = 200
+CLIENTS = 8
+KILLS_OF_EACH = 5
+REFUSED_PER_KILL = 10.0  # seconds for which lookups may be refused after one kill
+READY_SECONDS = 60.0
+
+VICTIMS = {
+    "api": lambda process: "app.main" in " ".join(process.cmdline()),
+    "worker": lambda process: "-m workers" in " ".join(process.cmdline()),
+    "postgres": lambda process: "postgres" in process.name() and "-D" in process.cmdline(),
+    "valkey": lambda process: "valkey" in process.name(),
+}
+
+
+@dataclass
+class Progress:
+    """What the clients have seen so far."""
+
+    acknowledged: dict[str, str] = field(default_factory=dict)  # external id or text -> book id
+    hexes: dict[str, str] = field(default_factory=dict)  # book id -> fingerprint
+    in_flight: int = 0
+    moved: asyncio.Event = field(default_factory=asyncio.Event)  # a post was sent
+    refused: list[tuple[float, float]] = field(default_factory=list)  # spells without an answer to lookups
+    answered_lookups: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[tuple[str, Path]]:
+    """`bookprint serve` in a process of its own: its URL and its data folder."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    environment = {
+        name: value for name, value in os.environ.items() if name not in {"DATABASE_URL", "REDIS_URL"}
+    }
+    log = (tmp_path / "serve.log").open("wb")
+    data_dir = tmp_path / "data"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "app.cli", "serve", "--port", str(port), "--data-dir", str(data_dir)],
+        env=environment,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+    )
+    try:
+        url = f"http://127.0.0.1:{port}"
+        wait_until_ready(url)
+        yield url, data_dir
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) is not None
+        log.close()
+
+
+def wait_until_ready(url: str) -> None:
+    deadline = time.monotonic() + READY_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            if httpx.get(f"{url}/health/ready", timeout=2).status_code == 200:
+                return
+        except httpx.HTTPError:
+            pass
+        time.sleep(0.1)
+    raise AssertionError("the service did not become ready")
+
+
+def books() -> list[dict[str, object]]:
+    """Half of them with an external id, half told apart by their content alone."""
+    library = synthetic_library(SEED, works=BOOKS, copies=(0, 0), characters=(6000, 6000))
+    return [
+        {"text": book.text, "title": book.title} | ({"external_id": f"ext-{i}"} if i % 2 else {})
+        for i, book in enumerate(library)
+    ]
+
+
+def name_of(book: dict[str, object]) -> str:
+    return str(book.get("external_id") or book["text"])
+
+
+async def post_all(client: httpx.AsyncClient, queue: list[dict[str, object]], progress: Progress) -> None:
+    """One client: posts until the queue is empty, and each book until it is acknowledged."""
+    while queue:
+        book = queue.pop()
+        while True:
+            progress.in_flight += 1
+            progress.moved.set()
+            try:
+                answer = await client.post("/v1/books", json=book)
+            except httpx.TransportError:
+                await asyncio.sleep(0.2)
+                continue
+            finally:
+                progress.in_flight -= 1
+            if answer.status_code in (200, 201):
+                body = answer.json()
+                progress.acknowledged[name_of(book)] = body["id"]
+                progress.hexes[body["id"]] = body["fingerprint"]["hex"]
+                break
+            assert answer.status_code == 503, answer.text
+            await asyncio.sleep(float(answer.headers.get("retry-after", "0.2")) / 4)
+        await asyncio.sleep(0.02)
+
+
+async def look_up_throughout(client: httpx.AsyncClient, progress: Progress, done: asyncio.Event) -> None:
+    """Ask for acknowledged books all the while; every answer must name the book asked for."""
+    chance = random.Random(SEED)
+    refused_since: float | None = None
+    while not done.is_set():
+        await asyncio.sleep(0.02)
+        if not progress.hexes:
+            continue
+        book_id, hexadecimal = chance.choice(sorted(progress.hexes.items()))
+        question = {"fingerprint": {"recipe": "gap-simhash128-v1", "hex": hexadecimal}}
+        try:
+            answer = await client.post("/v1/lookups?d=7", json=question)
+        except httpx.TransportError:
+            refused_since = refused_since or time.monotonic()
+            continue
+        if answer.status_code == 503:
+            refused_since = refused_since or time.monotonic()
+            continue
+        if refused_since is not None:
+            progress.refused.append((refused_since, time.monotonic()))
+            refused_since = None
+        if answer.status_code != 200:
+            progress.wrong.append(f"{answer.status_code} {answer.text}")
+        elif book_id not in {item["id"] for item in answer.json()["items"]}:
+            progress.wrong.append(f"book {book_id} was acknowledged and not found")
+        progress.answered_lookups += 1
+
+
+async def kill_parts(data_dir: Path, progress: Progress) -> list[tuple[str, int, int, float]]:
+    """Kill each part several times, in a shuffled order, spread over the posts."""
+    victims = [name for name in VICTIMS for _ in range(KILLS_OF_EACH)]
+    random.Random(SEED).shuffle(victims)
+    kills = []
+    for number, name in enumerate(victims):
+        due = BOOKS * (number + 1) // (len(victims) + 2)
+        while len(progress.acknowledged) < due or not progress.in_flight:
+            progress.moved.clear()
+            await progress.moved.wait()
+        process = await find(data_dir, name)
+        process.kill()
+        kills.append((name, len(progress.acknowledged), progress.in_flight, time.monotonic()))
+    return kills
+
+
+async def find(data_dir: Path, name: str) -> psutil.Process:
+    """The living process of that part; waits for it to be restarted if it was just killed."""
+    deadline = time.monotonic() + READY_SECONDS
+    while time.monotonic() < deadline:
+        for process in marked_processes(data_dir):
+            try:
+                if VICTIMS[name](process) and process.status() != psutil.STATUS_ZOMBIE:
+                    return process
+            except psutil.NoSuchProcess:
+                continue
+        await asyncio.sleep(0.05)
+    raise AssertionError(f"no {name} process came back")
+
+
+@pytest.mark.faults
+@pytest.mark.timeout(400)
+async def test_no_acknowledged_book_is_lost_or_doubled_by_twenty_kills(service: tuple[str, Path]) -> None:
+    url, data_dir = service
+    servers = running_servers(data_dir)
+    assert servers is not None
+    engine = sa.create_engine(servers.database_url, poolclass=sa.NullPool)
+    with engine.connect() as connection:
+        assert connection.scalar(sa.text("SHOW fsync")) == "on"
+        assert connection.scalar(sa.text("SHOW synchronous_commit")) == "on"
+
+    wanted = books()
+    queue = wanted[::-1]
+    progress = Progress()
+    done = asyncio.Event()
+    async with httpx.AsyncClient(base_url=url, timeout=15) as client:
+        lookups = asyncio.create_task(look_up_throughout(client, progress, done))
+        killing = asyncio.create_task(kill_parts(data_dir, progress))
+        await asyncio.gather(*(post_all(client, queue, progress) for _ in range(CLIENTS)))
+        kills = await killing
+        await wait_until_clean(client, data_dir)
+        done.set()
+        await lookups
+
+        assert len(kills) == KILLS_OF_EACH * len(VICTIMS) >= 20
+        assert all(answered and unanswered for _, answered, unanswered, _ in kills)
+        assert progress.wrong == []
+        assert progress.answered_lookups > 100
+        for start, end in progress.refused:
+            meanwhile = sum(start - 1 <= at <= end for *_, at in kills)
+            assert end - start <= REFUSED_PER_KILL * max(meanwhile, 1), (start, end, kills)
+
+        assert len(progress.acknowledged) == BOOKS
+        listed = [item["id"] for item in (await client.get("/v1/books?limit=1000")).json()["items"]]
+        assert sorted(listed) == sorted(set(progress.acknowledged.values()))
+        assert len(listed) == BOOKS
+        for book_id, hexadecimal in progress.hexes.items():
+            question = {"fingerprint": {"recipe": "gap-simhash128-v1", "hex": hexadecimal}}
+            answer = (await client.post("/v1/lookups?d=0", json=question)).json()
+            assert [item["id"] for item in answer["items"]].count(book_id) == 1
+
+
+async def wait_until_clean(client: httpx.AsyncClient, data_dir: Path) -> None:
+    """Until `bookprint verify` finds nothing to complain of."""
+    deadline = time.monotonic() + 90
+    while time.monotonic() < deadline:
+        outcome = await asyncio.to_thread(
+            subprocess.run,
+            [sys.executable, "-m", "app.cli", "verify", "--data-dir", str(data_dir)],
+            capture_output=True,
+            text=True,
+        )
+        if outcome.returncode == 0:
+            return
+        await asyncio.sleep(1)
+    raise AssertionError(outcome.stdout + outcome.stderr)
