@@ -1,7 +1,6 @@
 """What every test may ask for: real servers, a database of its own, the corpus of real books."""
 
 import os
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,16 +14,14 @@ _CACHE = Path(sys.prefix) if sys.prefix != sys.base_prefix else ROOT / ".pytest_
 os.environ.setdefault("NUMBA_CACHE_DIR", str(_CACHE / "numba-cache"))
 
 from app.embedded import Servers  # noqa: E402
-from tests.servers import flushed_redis, fresh_database, migrated_template, session_servers  # noqa: E402
+from tests.servers import flushed_redis, fresh_database, migrated_template, scratch_folder, session_servers  # noqa: E402
 
 
 @pytest.fixture(scope="session")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
+def servers() -> Iterator[Servers]:
     """The two servers of the session, for tests that make their own databases."""
-    data_dir = tmp_path_factory.mktemp("servers")
-    with session_servers(data_dir) as servers:
+    with scratch_folder() as folder, session_servers(folder / "data") as servers:
         yield servers
-    shutil.rmtree(data_dir)
 
 
 @pytest.fixture(scope="session")

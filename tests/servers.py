@@ -4,9 +4,11 @@ A test's database is a copy of a migrated template, so it starts empty and costs
 """
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from uuid import uuid4
 
 import redis
@@ -14,6 +16,21 @@ from sqlalchemy import URL, create_engine, make_url, text
 from sqlalchemy.pool import NullPool
 
 from app.embedded import EmbeddedServers, Servers
+
+_ROOM = 4_000_000_000  # bytes
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A folder that is removed at the end, in memory where there is room for it.
+
+    The tests kill processes, never the machine, so what a server has written is safe there too; and the many
+    small `fsync`s of a test run cost nothing.
+    """
+    memory = Path("/dev/shm").resolve()
+    roomy = memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > _ROOM
+    with TemporaryDirectory(prefix="bookprint-test-", dir=memory if roomy else None) as folder:
+        yield Path(folder)
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Real PostgreSQL and real Valkey, started from their wheels under one data folder."""
 
 from app.embedded.claim import DataDirInUse
-from app.embedded.processes import ServerFailed
-from app.embedded.servers import EmbeddedServers, Servers, running_servers
+from app.embedded.server import ServerFailed
+from app.embedded.servers import EmbeddedServers, Servers, open_servers, running_servers
 
-__all__ = ["DataDirInUse", "EmbeddedServers", "ServerFailed", "Servers", "running_servers"]
+__all__ = ["DataDirInUse", "EmbeddedServers", "ServerFailed", "Servers", "open_servers", "running_servers"]

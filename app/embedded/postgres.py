@@ -19,7 +19,8 @@ import psycopg
 
 from app.embedded import identity as identities
 from app.embedded.identity import Identity
-from app.embedded.processes import Server, ServerFailed, Steps, end, end_orphans, plain_environment, spawn
+from app.embedded.processes import Steps, end, end_orphans, plain_environment, spawn
+from app.embedded.server import Server, ServerFailed
 
 USER = "bookprint"
 DATABASE = "bookprint"

@@ -1,14 +1,16 @@
-"""Starting, finding and ending operating-system processes, and what the two servers have in common."""
+"""Starting, finding and ending operating-system processes."""
 
 import os
 import signal
 import subprocess
 import sys
 import threading
-from abc import ABC, abstractmethod
+import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
-from typing import IO, ClassVar
+from typing import IO, Protocol
 
 import psutil
 
@@ -18,12 +20,8 @@ from app.embedded.identity import Identity
 Steps = Sequence[tuple[signal.Signals, float]]  # signals in turn, each with the seconds granted to it
 
 _LAUNCH = Path(__file__).with_name("launch.py")
+_MARK = "BOOKPRINT_SERVED_FROM"
 _SECONDS_TO_DIE = 3.0
-_LARGEST_LOG = 10_000_000  # bytes
-
-
-class ServerFailed(RuntimeError):
-    """An embedded server did not come up; the message ends with the last lines of its log."""
 
 
 def spawn(
@@ -67,11 +65,37 @@ def processes_in(folder: Path, name: str) -> list[psutil.Process]:
     found = []
     for process in psutil.process_iter():
         try:
-            if process.name() == name and process.status() != psutil.STATUS_ZOMBIE and process.cwd() == home:
+            if process.name() == name and _lives(process) and process.cwd() == home:
                 found.append(process)
         except (psutil.NoSuchProcess, psutil.AccessDenied):
             continue
     return found
+
+
+def mark(data_dir: Path) -> dict[str, str]:
+    """An environment variable that all offspring inherit; by it the next launcher finds what still lives."""
+    return {_MARK: str(data_dir)}
+
+
+def marked_processes(data_dir: Path) -> list[psutil.Process]:
+    """Living processes that carry the mark of `data_dir`, without ourselves and our ancestors."""
+    ours = {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.pid not in ours and process.environ().get(_MARK) == str(data_dir):
+                found.append(process)
+        except (psutil.Error, OSError):
+            continue
+    return found
+
+
+def kill(processes: Sequence[psutil.Process]) -> None:
+    """Kill processes and wait until they are gone."""
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    _wait_until_dead(processes, _SECONDS_TO_DIE)
 
 
 def end_orphans(folder: Path, name: str, steps: Steps) -> None:
@@ -90,7 +114,21 @@ def end_orphans(folder: Path, name: str, steps: Steps) -> None:
                     process.send_signal(number)
             except psutil.NoSuchProcess:
                 continue
-        psutil.wait_procs(family, timeout=seconds)
+        _wait_until_dead(family, seconds)
+
+
+def _wait_until_dead(processes: Sequence[psutil.Process], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while any(map(_lives, processes)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+def _lives(process: psutil.Process) -> bool:
+    try:
+        # One that is dead but not yet reaped by its parent, whoever that is, holds nothing any more.
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def end(process: subprocess.Popen[bytes], steps: Steps) -> None:
@@ -105,71 +143,16 @@ def end(process: subprocess.Popen[bytes], steps: Steps) -> None:
             continue
 
 
-class Server(ABC):
-    """A server that runs as our child with its data in `folder` and its socket in `sockets`."""
-
-    name: ClassVar[str]  # also the process's name, by which orphans are found
-    stop_steps: ClassVar[Steps]
-
-    def __init__(self, folder: Path, sockets: Path, logs: Path) -> None:
-        self.folder = folder
-        self.log_file = logs / f"{folder.name}.log"
-        self._sockets = sockets
-        self.process: subprocess.Popen[bytes] | None = None
-
-    @property
-    @abstractmethod
-    def url(self) -> str:
-        """Where clients reach the server."""
-
-    @abstractmethod
-    def command(self) -> list[str | Path]:
-        """The server's command line."""
-
-    @abstractmethod
-    def wait_ready(self, timeout: float) -> None:
-        """Return when the server answers; raise ServerFailed when it died or `timeout` seconds are over."""
-
-    def prepare(self) -> None:
-        """Make the folder ready for a start; no process is alive in it."""
-        self.folder.mkdir(mode=0o700, exist_ok=True)
-
-    def identity(self) -> Identity:
-        """As whom the server runs."""
-        return identities.ourselves()
-
-    def launch(self) -> None:
-        """Clear what an earlier life left behind and start the server, without waiting until it answers."""
-        self.stop()
-        self.prepare()
-        with self._open_log() as log:
-            self.process = spawn(
-                self.command(),
-                folder=self.folder,
-                environment=plain_environment(),
-                death_signal=self.stop_steps[0][0],
-                identity=self.identity(),
-                output=log,
-            )
+class Stoppable(Protocol):
+    """Anything that can be stopped."""
 
     def stop(self) -> None:
-        """End the server and everything it forked, by force if need be; harmless when it is not running."""
-        if self.process is not None:
-            end(self.process, self.stop_steps)
-            self.process = None
-        end_orphans(self.folder, self.name, self.stop_steps)
+        """Stop it, and return when it has ended."""
 
-    def exit_status(self) -> int | None:
-        """None while the server runs, else its status (negative: the signal that killed it); reaps it."""
-        return self.process.poll() if self.process is not None else 0
 
-    def failure(self, what: str) -> ServerFailed:
-        """An error that says what happened, with the end of the log."""
-        lines = self.log_file.read_text(errors="replace").splitlines()[-12:] if self.log_file.exists() else []
-        return ServerFailed("\n  ".join([f"{self.name} {what}; the end of {self.log_file}:", *lines]))
-
-    def _open_log(self) -> IO[bytes]:
-        self.log_file.parent.mkdir(mode=0o700, exist_ok=True)
-        if self.log_file.exists() and self.log_file.stat().st_size > _LARGEST_LOG:
-            self.log_file.replace(self.log_file.with_suffix(".old.log"))
-        return self.log_file.open("ab")
+def stop_all(parts: Sequence[Stoppable]) -> None:
+    """Stop all of them at once."""
+    if parts:
+        with ThreadPoolExecutor(len(parts)) as pool:
+            for stopped in [pool.submit(part.stop) for part in parts]:
+                stopped.result()

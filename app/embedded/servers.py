@@ -5,8 +5,8 @@ In the folder: `servers.json` (who runs them and where; also the lock), `postgre
 
 import os
 import time
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -14,7 +14,8 @@ from types import TracebackType
 from app.embedded import sockets
 from app.embedded.claim import Claim, DataDirInUse, Note, current_note
 from app.embedded.postgres import PostgresServer
-from app.embedded.processes import Server
+from app.embedded.processes import kill, marked_processes, stop_all
+from app.embedded.server import Server
 from app.embedded.valkey import ValkeyServer
 
 _READY_TIMEOUT = 300.0  # seconds; recovery after a crash of a busy server can take minutes
@@ -38,7 +39,7 @@ class EmbeddedServers:
     def __init__(
         self, data_dir: Path, *, database_url: str | None = None, redis_url: str | None = None
     ) -> None:
-        self.data_dir = data_dir.absolute()
+        self.data_dir = data_dir.resolve()
         self._database_url = database_url
         self._redis_url = redis_url
         self._claim = Claim(self.data_dir)
@@ -59,6 +60,7 @@ class EmbeddedServers:
         self.data_dir.mkdir(parents=True, exist_ok=True)
         previous = self._claim.take()
         try:
+            kill(marked_processes(self.data_dir))
             if previous is not None and previous.sockets is not None:
                 sockets.remove_folder(Path(previous.sockets))
             self._sockets = sockets.make_folder()
@@ -85,10 +87,8 @@ class EmbeddedServers:
 
     def stop(self) -> None:
         """Stop what was started here, within 11 s; harmless when nothing runs."""
-        if self._running:
-            with ThreadPoolExecutor(len(self._running)) as pool:
-                list(pool.map(lambda server: server.stop(), self._running))
-            self._running = ()
+        stop_all(self._running)
+        self._running = ()
         if self._sockets is not None:
             sockets.remove_folder(self._sockets)
             self._sockets = None
@@ -101,6 +101,19 @@ class EmbeddedServers:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+
+@contextmanager
+def open_servers(
+    data_dir: Path, *, database_url: str | None = None, redis_url: str | None = None
+) -> Iterator[Servers]:
+    """The servers for a command on a data folder: outside ones as given, else running ones, else our own."""
+    found = running_servers(data_dir) if database_url is None or redis_url is None else None
+    if found is not None:
+        yield Servers(database_url or found.database_url, redis_url or found.redis_url)
+    else:
+        with EmbeddedServers(data_dir, database_url=database_url, redis_url=redis_url) as servers:
+            yield servers
 
 
 def running_servers(data_dir: Path, timeout: float = 30.0) -> Servers | None:

@@ -11,9 +11,9 @@ _PREFIX = "bookprint-"
 
 def make_folder() -> Path:
     """A new folder that only this user can enter, in the temporary folder or, if that is long, in /tmp."""
-    for parent in (tempfile.gettempdir(), "/tmp"):
+    for parent in (Path(tempfile.gettempdir()).resolve(), Path("/tmp").resolve()):
         if len(os.fsencode(parent)) + 1 + len(_PREFIX) + 8 <= _LONGEST_FOLDER:
-            return Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent)).resolve()
+            return Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
     raise AssertionError("/tmp is short enough")
 
 

@@ -13,7 +13,8 @@ from urllib.parse import quote
 
 import redis
 
-from app.embedded.processes import Server, ServerFailed, Steps
+from app.embedded.processes import Steps
+from app.embedded.server import Server, ServerFailed
 
 SNAPSHOT = "snapshot.rdb"
 SETTINGS = {

@@ -1,0 +1,144 @@
+"""Servers and launchers that are killed: the next start finds all that was committed, within seconds."""
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import redis
+from sqlalchemy.exc import OperationalError
+
+from app.embedded import EmbeddedServers
+from tests.embedded.programs import (
+    HOLD_IN_MAIN_THREAD,
+    HOLD_IN_OTHER_THREAD,
+    alive_in,
+    eventually,
+    running,
+    sql,
+)
+
+
+def start_again(data_dir: Path) -> None:
+    start = time.monotonic()
+    with EmbeddedServers(data_dir) as servers:
+        assert time.monotonic() - start < 8
+        assert sql(servers.database_url, "SELECT sum(value) FROM kept") == 7
+        assert redis.Redis.from_url(servers.redis_url).ping()
+
+
+@pytest.mark.parametrize("name", ["postgres", "valkey-server"])
+def test_a_killed_server_is_launched_again_with_the_same_url(data_dir: Path, name: str) -> None:
+    embedded = EmbeddedServers(data_dir)
+    with embedded as servers:
+        sql(servers.database_url, "INSERT INTO kept VALUES (7)")
+        (server,) = (server for server in embedded.running if server.name == name)
+        assert server.exit_status() is None
+        assert server.pid is not None
+        os.kill(server.pid, signal.SIGKILL)
+        assert eventually(lambda: server.exit_status() == -signal.SIGKILL, 2)
+        start = time.monotonic()
+        server.launch()
+        server.wait_ready(8)
+        assert time.monotonic() - start < 8
+        assert sql(servers.database_url, "SELECT sum(value) FROM kept") == 7
+        assert redis.Redis.from_url(servers.redis_url).ping()
+
+
+def test_postgres_killed_amid_a_long_query_is_launched_again(data_dir: Path) -> None:
+    embedded = EmbeddedServers(data_dir)
+    with embedded as servers:
+        sql(servers.database_url, "INSERT INTO kept VALUES (7)")
+
+        def work_for_minutes() -> None:
+            with pytest.raises(OperationalError):
+                sql(servers.database_url, "SELECT count(*) FROM generate_series(1, 1000000000) a")
+
+        query = threading.Thread(target=work_for_minutes)
+        query.start()
+        busy = "SELECT count(*) = 2 FROM pg_stat_activity WHERE query LIKE '%generate_series%'"
+        assert eventually(lambda: sql(servers.database_url, busy) is True, 5)
+        postgres = embedded.running[0]
+        assert postgres.pid is not None
+        os.kill(postgres.pid, signal.SIGKILL)
+        start = time.monotonic()
+        postgres.launch()
+        postgres.wait_ready(10)
+        assert time.monotonic() - start < 10
+        assert sql(servers.database_url, "SELECT sum(value) FROM kept") == 7
+        query.join()
+
+
+def test_servers_end_soon_after_their_killed_launcher(data_dir: Path) -> None:
+    with running(HOLD_IN_MAIN_THREAD, data_dir) as program:
+        sql(program.servers.database_url, "INSERT INTO kept VALUES (7)")
+        program.kill()
+        assert eventually(lambda: alive_in(data_dir) == [], 5)
+    start_again(data_dir)
+
+
+def test_a_start_right_after_the_launcher_was_killed_works(data_dir: Path) -> None:
+    with running(HOLD_IN_MAIN_THREAD, data_dir) as program:
+        sql(program.servers.database_url, "INSERT INTO kept VALUES (7)")
+        program.kill()
+    start_again(data_dir)
+
+
+def test_living_orphans_of_a_killed_launcher_are_stopped_by_the_next_start(data_dir: Path) -> None:
+    # The kernel ends servers with the thread that started them only where that is the main thread.
+    with running(HOLD_IN_OTHER_THREAD, data_dir) as program:
+        sql(program.servers.database_url, "INSERT INTO kept VALUES (7)")
+        program.kill()
+    assert len(alive_in(data_dir)) > 2
+    assert sql(program.servers.database_url, "SELECT 1") == 1
+    start_again(data_dir)
+
+
+def test_everything_killed_at_once_is_recovered(data_dir: Path) -> None:
+    with running(HOLD_IN_OTHER_THREAD, data_dir) as program:
+        sql(program.servers.database_url, "INSERT INTO kept VALUES (7)")
+        program.kill()
+        for process in alive_in(data_dir):
+            process.kill()
+    assert (data_dir / "postgres" / "postmaster.pid").exists()
+    start_again(data_dir)
+
+
+def test_a_stale_pid_file_that_names_a_living_stranger_does_no_harm(data_dir: Path) -> None:
+    with EmbeddedServers(data_dir) as servers:
+        sql(servers.database_url, "INSERT INTO kept VALUES (7)")
+        stale = (data_dir / "postgres" / "postmaster.pid").read_text().splitlines()
+    stranger = os.getppid()
+    (data_dir / "postgres" / "postmaster.pid").write_text("\n".join([str(stranger), *stale[1:], ""]))
+    start_again(data_dir)
+    os.kill(stranger, 0)
+
+
+def test_an_interrupted_creation_of_the_database_is_begun_anew(folder: Path) -> None:
+    half = folder / "postgres.new" / "base"
+    half.mkdir(parents=True)
+    (half / "1").write_bytes(b"\0" * 8192)
+    with EmbeddedServers(folder) as servers:
+        assert sql(servers.database_url, "SELECT 1") == 1
+    assert not half.parent.exists()
+
+
+def test_a_damaged_snapshot_of_valkey_is_dropped(data_dir: Path) -> None:
+    with EmbeddedServers(data_dir) as servers:
+        sql(servers.database_url, "INSERT INTO kept VALUES (7)")
+        redis.Redis.from_url(servers.redis_url).set("key", "value")
+    snapshot = data_dir / "valkey" / "snapshot.rdb"
+    snapshot.write_bytes(snapshot.read_bytes()[:20] + b"\xff" * 40)
+    start_again(data_dir)
+
+
+def test_a_killed_launcher_leaves_no_folder_of_sockets_for_long(data_dir: Path) -> None:
+    with running(HOLD_IN_MAIN_THREAD, data_dir) as program:
+        sql(program.servers.database_url, "INSERT INTO kept VALUES (7)")
+        folder = Path(program.servers.redis_url.removeprefix("unix://").split("?")[0]).parent
+        program.kill()
+    assert folder.exists()
+    start_again(data_dir)
+    assert not folder.exists()

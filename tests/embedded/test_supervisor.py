@@ -1,0 +1,151 @@
+"""A supervisor in a process of its own, with real servers and commands that write down their pids."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+import redis
+from sqlalchemy.exc import OperationalError
+
+from app.embedded import EmbeddedServers
+from tests.embedded.programs import Program, alive_in, eventually, running, sql
+
+SERVE = """
+    import sys
+    from pathlib import Path
+    from app.embedded import EmbeddedServers
+    from app.embedded.supervisor import ChildSpec, Supervisor
+
+    data_dir, source, *names = sys.argv[1:]
+    log = (Path(data_dir) / "serve.log").open("w")
+    environment = {"HOME_OF_TEST": data_dir}
+    supervisor = Supervisor(
+        EmbeddedServers(Path(data_dir)),
+        [ChildSpec(name, [sys.executable, "-c", source, name], environment, grace=1) for name in names],
+        prepare=lambda servers: print(servers.database_url, servers.redis_url, flush=True),
+        log=lambda line: print(line, file=log, flush=True),
+    )
+    sys.exit(supervisor.run())
+"""
+# Each command writes its pid and that of a grandchild, and the URLs that it was given.
+WORK = """
+import os, subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+os.chdir(os.environ["HOME_OF_TEST"])
+with open(sys.argv[1] + ".new", "w") as file:
+    print(os.getpid(), child.pid, os.environ["DATABASE_URL"], os.environ["REDIS_URL"], file=file)
+os.replace(sys.argv[1] + ".new", sys.argv[1] + ".pids")
+time.sleep(600)
+"""
+STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + WORK
+
+
+def words(data_dir: Path, name: str) -> list[str]:
+    """What the command has written down, once it has."""
+    file = data_dir / f"{name}.pids"
+    assert eventually(file.exists, 10)
+    return file.read_text().split()
+
+
+def pid_of(data_dir: Path, name: str) -> int:
+    return int(words(data_dir, name)[0])
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def answers(program: Program) -> bool:
+    try:
+        return bool(sql(program.servers.database_url, "SELECT true")) and bool(
+            redis.Redis.from_url(program.servers.redis_url).ping()
+        )
+    except (OperationalError, redis.RedisError):
+        return False
+
+
+def test_whatever_dies_is_started_again_and_reaped(data_dir: Path) -> None:
+    with running(SERVE, data_dir, WORK, "api", "worker") as program:
+        supervisor = psutil.Process(program.process.pid)
+        assert words(data_dir, "worker")[2:] == program.words
+        for name in ("api", "worker"):
+            first, grandchild = (int(word) for word in words(data_dir, name)[:2])
+            (data_dir / f"{name}.pids").unlink()
+            os.kill(first, signal.SIGKILL)
+            assert pid_of(data_dir, name) != first
+            assert eventually(lambda pid=grandchild: not psutil.pid_exists(pid), 5)  # type: ignore[misc]
+        for name in ("postgres", "valkey-server"):
+            (server,) = (child for child in supervisor.children() if child.name() == name)
+            server.kill()
+            assert eventually(lambda dead=server: not dead.is_running(), 5)  # type: ignore[misc]
+            assert eventually(lambda: answers(program), 10)
+        dead = [child for child in supervisor.children(recursive=True) if child.status() == "zombie"]
+        assert dead == []
+    log = (data_dir / "serve.log").read_text()
+    assert "api was killed by SIGKILL; starting it again in 0.1 s" in log
+    assert "postgres is started again" in log
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_stops_everything_in_good_order(data_dir: Path, number: signal.Signals) -> None:
+    with running(SERVE, data_dir, WORK, "api", "worker") as program:
+        pids = [int(word) for name in ("api", "worker") for word in words(data_dir, name)[:2]]
+        start = time.monotonic()
+        program.process.send_signal(number)
+        assert program.process.wait(20) == 0
+        assert time.monotonic() - start < 10
+        assert not any(map(is_alive, pids))
+        assert alive_in(data_dir) == []
+        assert not (data_dir / "postgres" / "postmaster.pid").exists()
+
+
+def test_a_command_that_ignores_sigterm_is_killed_in_time(data_dir: Path) -> None:
+    with running(SERVE, data_dir, STUBBORN, "api") as program:
+        pids = [int(word) for word in words(data_dir, "api")[:2]]
+        program.process.terminate()
+        assert program.process.wait(20) == 0
+        assert not any(map(is_alive, pids))
+
+
+def test_a_stop_while_the_servers_are_still_starting_leaves_nothing(folder: Path) -> None:
+    source = SERVE.replace("sys.exit(", "print('ready', flush=True); sys.exit(")
+    with running(source, folder, WORK, "api") as program:
+        assert eventually(lambda: (folder / "postgres.new").exists(), 10)
+        program.process.terminate()
+        assert program.process.wait(20) == 0
+        assert alive_in(folder) == []
+    with EmbeddedServers(folder) as servers:
+        assert sql(servers.database_url, "SELECT 1") == 1
+
+
+def test_commands_end_with_their_killed_supervisor_and_a_new_one_starts(data_dir: Path) -> None:
+    with running(SERVE, data_dir, WORK, "api") as program:
+        first, grandchild = (int(word) for word in words(data_dir, "api")[:2])
+        program.kill()
+        assert eventually(lambda: not is_alive(first), 2)
+    (data_dir / "api.pids").unlink()
+    with running(SERVE, data_dir, WORK, "api") as program:
+        assert is_alive(pid_of(data_dir, "api"))
+        assert not is_alive(grandchild)
+        assert answers(program)
+
+
+def test_a_command_that_never_stays_up_ends_the_service_with_an_error(data_dir: Path) -> None:
+    with running(SERVE, data_dir, "raise SystemExit(3)", "api") as program:
+        assert program.process.wait(20) == 1
+    log = (data_dir / "serve.log").read_text()
+    assert log.count("api ended with status 3; starting it again") == 5
+    assert "api does not stay up; giving up" in log
+
+
+def test_an_error_while_preparing_stops_the_servers(data_dir: Path) -> None:
+    source = SERVE.replace("prepare=lambda servers: print(", "prepare=lambda servers: 1 / 0 and print(")
+    with running(source, data_dir, WORK, "api") as program:
+        assert program.process.wait(20) == 1
+        assert alive_in(data_dir) == []

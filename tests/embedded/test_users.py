@@ -1,0 +1,96 @@
+"""As whom the servers run: root, an ordinary user, and a user without a name."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+import redis
+
+from app.embedded import EmbeddedServers
+from app.embedded.identity import Identity, candidates, give, namespace, other_user, ourselves
+from app.embedded.postgres import PostgresServer
+from tests.embedded.programs import HOLD_IN_MAIN_THREAD, ROOT, running, sql
+
+LAUNCH = ROOT / "app" / "embedded" / "launch.py"
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="user namespaces are a thing of Linux")
+
+
+def in_namespace(uid: int) -> list[str | Path]:
+    """What to put before a command so that it runs as an ordinary user with this number."""
+    return [sys.executable, "-I", "-S", LAUNCH, "0", "0", f"namespace:{uid}", ROOT]
+
+
+def postgres_uid(server: PostgresServer) -> int:
+    assert server.pid is not None
+    return Path(f"/proc/{server.pid}").stat().st_uid
+
+
+@as_root
+@on_linux
+def test_for_root_postgres_runs_in_a_user_namespace_and_no_file_changes_hands(data_dir: Path) -> None:
+    data_dir.chmod(0o700)
+    with EmbeddedServers(data_dir) as servers:
+        assert sql(servers.database_url, "SELECT 1") == 1
+        assert {path.stat().st_uid for path in data_dir.rglob("*")} == {0}
+
+
+@as_root
+@on_linux
+def test_without_namespaces_postgres_runs_as_another_user_and_can_go_back(folder: Path) -> None:
+    folder.chmod(0o755)
+    sockets = folder / "s"
+    sockets.mkdir()
+    for identity in (other_user(65534, 65534), namespace(), other_user(65534, 65534)):
+        server = PostgresServer(folder / "postgres", sockets, folder / "logs", run_as=identity)
+        server.launch()
+        try:
+            server.wait_ready(20)
+            assert sql(server.url, "SELECT 1") == 1
+            assert postgres_uid(server) == identity.uid
+            assert {path.stat().st_uid for path in server.folder.rglob("*")} == {identity.uid}
+        finally:
+            server.stop()
+
+
+@as_root
+def test_root_in_somebodys_home_tries_that_user_before_nobody(folder: Path) -> None:
+    home = folder / "home"
+    data_dir = home / "library" / "data"
+    data_dir.mkdir(parents=True)
+    os.chown(home, 1234, 1234)
+    assert list(candidates(data_dir))[-2:] == [other_user(1234, 1234), other_user(65534, 65534)]
+
+
+@on_linux
+def test_an_ordinary_user_runs_the_servers_as_itself(folder: Path) -> None:
+    named = int(namespace().launch.split(":")[1])
+    with running(HOLD_IN_MAIN_THREAD, folder, prefix=in_namespace(named)) as program:
+        assert sql(program.servers.database_url, "SELECT 1") == 1
+        assert redis.Redis.from_url(program.servers.redis_url).ping()
+
+
+@on_linux
+def test_a_user_without_a_name_can_run_postgres(data_dir: Path) -> None:
+    with running(HOLD_IN_MAIN_THREAD, data_dir, prefix=in_namespace(54321)) as program:
+        assert sql(program.servers.database_url, "SELECT 1") == 1
+
+
+@as_root
+def test_files_are_given_without_following_links(folder: Path) -> None:
+    outside = folder / "outside"
+    outside.touch()
+    deep = folder / "data" / "deep"
+    deep.mkdir(parents=True)
+    (deep / "link").symlink_to(outside)
+    give(deep.parent, Identity("user:65534:65534", 65534, 65534))
+    assert deep.stat().st_uid == 65534
+    assert (deep / "link").lstat().st_uid == 65534
+    assert outside.stat().st_uid == 0
+
+
+def test_ourselves_needs_no_change_of_files(folder: Path) -> None:
+    (folder / "file").touch()
+    give(folder, ourselves())
+    assert (folder / "file").stat().st_uid == os.geteuid()
