@@ -44,7 +44,7 @@ class Verification:
     distance_alone: int  # at most so many bits suffice alone
 
 
-VERIFICATION = Verification(alone=8, kin=3, distance=24, containment=0.2, distance_alone=20)
+VERIFICATION = Verification(alone=8, kin=3, distance=28, containment=0.2, distance_alone=23)
 
 FINDER_DISTANCE = VERIFICATION.distance_alone
 """Candidates by fingerprint: beyond, a MinHash must agree as well, and finds them itself."""

@@ -81,16 +81,16 @@ class PageRecipe:
     normaliser: str = "nfkc-lower-v1"
 
 
-_FINGERPRINT_LENGTHS = Lengths(alphabetic=4, dense=2, syllabic=4, unspaced=4)
+_FINGERPRINT_LENGTHS = Lengths(alphabetic=4, dense=2, syllabic=2, unspaced=4)
 
 _GAP = FingerprintRecipe(
     name="gap-simhash128-v1",
     bits=128,
     weighting="gap",
     lengths=_FINGERPRINT_LENGTHS,
-    window=500,
-    min_count=5,
-    min_features=16,
+    window=1000,
+    min_count=3,
+    min_features=48,
     identifier_code=1,
 )
 
@@ -121,7 +121,7 @@ _WORD5 = MinHashRecipe(
 _CHAR6 = PageRecipe(
     name="char6-page128-v1",
     bins=128,
-    lengths=Lengths(alphabetic=6, dense=4, syllabic=6, unspaced=6),
+    lengths=Lengths(alphabetic=6, dense=4, syllabic=4, unspaced=6),
     window_weight=2400,
     word_weight=8,
     character_weight=5,
