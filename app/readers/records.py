@@ -1,0 +1,15 @@
+"""What every reader yields: the books of a file in order, and what is wrong with unreadable ones."""
+
+from dataclasses import dataclass
+
+from app.core.errors import InvalidInput
+from app.core.model import Submission
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Record:
+    """One book of a file, or the reason why it is none."""
+
+    place: str  # the file, and the line where a file holds several books
+    position: int  # bytes of the file read up to the end of this book
+    book: Submission | InvalidInput
