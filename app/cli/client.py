@@ -1,0 +1,139 @@
+"""A running service, spoken to over HTTP: what commands ask it, and errors that say what to do."""
+
+import threading
+import time
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+import httpx
+import orjson
+
+from app.cli.output import UserError
+
+_TIMEOUT = httpx.Timeout(120.0, connect=5.0)  # a very large book takes its time
+_PASSING = frozenset({429, 502, 503, 504})
+_FIRST_DELAY = 0.25  # seconds; doubles with each try
+_LONGEST_DELAY = 5.0
+
+
+class Refused(UserError):
+    """The service answered with an error; the message is its own."""
+
+    def __init__(self, http_status: int, detail: str) -> None:
+        super().__init__(detail)
+        self.http_status = http_status
+
+
+class NoService(UserError):
+    """Nothing answers at the URL, or for so long only that it cannot serve now."""
+
+
+class Interrupted(Exception):
+    """The user ended the command while it waited to ask again."""
+
+
+class Service:
+    """The service at `url`; safe for threads.
+
+    While it is down or overloaded it is asked again for `patience` seconds; setting `stop` ends the waiting.
+    """
+
+    def __init__(self, url: str, connections: int = 1, patience: float = 60.0) -> None:
+        self.url = url.rstrip("/")
+        self.stop = threading.Event()
+        self._patience = patience
+        if not self.url.startswith(("http://", "https://")):
+            raise UserError(f"--url must start with http:// or https://, which {url} does not.", 2)
+        limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
+        try:
+            # A proxy that the environment names has no way back to this machine.
+            outside = httpx.URL(self.url).host not in {"localhost", "127.0.0.1", "::1"}
+            self._client = httpx.Client(base_url=self.url, timeout=_TIMEOUT, limits=limits, trust_env=outside)
+        except (httpx.InvalidURL, ValueError) as exc:
+            raise UserError(f"--url is not a URL: {exc}", 2) from exc
+
+    def __enter__(self) -> "Service":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._client.close()
+
+    def insist(self) -> None:
+        """Raise NoService when nothing answers."""
+        try:
+            self._client.get("/health/live")
+        except httpx.TransportError as exc:
+            raise self._missing() from exc
+
+    def get(self, path: str, query: Mapping[str, str] | None = None) -> Any:
+        """The JSON at a path; raises Refused or NoService."""
+        return self._answer(self._request("GET", path, query, None))
+
+    def post(self, path: str, body: Mapping[str, Any], query: Mapping[str, str] | None = None) -> Any:
+        """Post JSON, and return the JSON that answers; raises Refused or NoService.
+
+        Only for what may be posted again: a lost answer does not tell whether the post arrived.
+        """
+        return self._answer(self._request("POST", path, query, orjson.dumps(body)))
+
+    def delete(self, path: str) -> None:
+        """Delete what is at a path; nothing there is as good. Raises Refused or NoService."""
+        response = self._request("DELETE", path, None, None)
+        if not response.is_success and response.status_code != 404:
+            raise Refused(response.status_code, _detail(response))
+
+    def _request(
+        self, method: str, path: str, query: Mapping[str, str] | None, content: bytes | None
+    ) -> httpx.Response:
+        headers = {"Content-Type": "application/json"} if content is not None else {}
+        deadline = time.monotonic() + self._patience
+        delay = _FIRST_DELAY
+        while True:
+            try:
+                response = self._client.request(method, path, params=query, content=content, headers=headers)
+            except httpx.TransportError as exc:
+                if time.monotonic() + delay > deadline:
+                    raise self._missing() from exc
+                wait = delay
+            else:
+                if response.status_code not in _PASSING:
+                    return response
+                wait = max(delay, _retry_after(response))
+                if time.monotonic() + wait > deadline:
+                    raise NoService(f"{self.url} cannot serve now: {_detail(response)}")
+            if self.stop.wait(wait):
+                raise Interrupted
+            delay = min(2 * delay, _LONGEST_DELAY)
+
+    def _answer(self, response: httpx.Response) -> Any:
+        if response.is_success:
+            try:
+                return orjson.loads(response.content)
+            except orjson.JSONDecodeError as exc:
+                raise UserError(f"What answers at {self.url} is not Bookprint. Check --url.") from exc
+        raise Refused(response.status_code, _detail(response))
+
+    def _missing(self) -> NoService:
+        return NoService(f"No service answers at {self.url}. Start one with: bookprint serve")
+
+
+def _retry_after(response: httpx.Response) -> float:
+    try:
+        return float(response.headers.get("Retry-After", "0"))
+    except ValueError:
+        return 0.0
+
+
+def _detail(response: httpx.Response) -> str:
+    """What a problem document says, in one line."""
+    try:
+        problem = orjson.loads(response.content)
+    except orjson.JSONDecodeError:
+        problem = None
+    if not isinstance(problem, dict):
+        return f"HTTP {response.status_code}"
+    parts = [str(problem[name]) for name in ("title", "detail") if problem.get(name)]
+    return f"HTTP {response.status_code}: {'. '.join(part.rstrip('.') for part in parts)}."

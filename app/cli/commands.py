@@ -1,0 +1,54 @@
+"""The program `bookprint`: its commands, and how errors that the user can mend are told."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec
+
+import typer
+
+from app.cli.demo import demo
+from app.cli.ingest import ingest
+from app.cli.lookup import lookup, sign
+from app.cli.maintenance import migrate, reindex, verify
+from app.cli.output import UserError, complain
+from app.cli.serving import serve, worker
+from app.core.errors import BookprintError
+from app.embedded import DataDirInUse, ServerFailed
+
+P = ParamSpec("P")
+
+INTERRUPTED = 130
+"""Exit status after Ctrl-C, as shells have it."""
+
+
+def run() -> None:
+    """Run the command that the arguments name, and exit with its status."""
+    app = typer.Typer(
+        help="Near-duplicate books, found by their text.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    for command in (demo, serve, worker, migrate, ingest, lookup, sign, reindex, verify):
+        app.command()(_telling(command))
+    app(prog_name="bookprint")
+
+
+def _telling(command: Callable[P, None]) -> Callable[P, None]:
+    """The command, but with errors that were to be expected told in one message instead of a traceback."""
+
+    @wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except UserError as exc:
+            complain(str(exc))
+            raise typer.Exit(exc.status) from exc
+        except (BookprintError, DataDirInUse, ServerFailed) as exc:
+            complain(str(exc))
+            raise typer.Exit(1) from exc
+        except KeyboardInterrupt:
+            raise typer.Exit(INTERRUPTED) from None
+
+    return run

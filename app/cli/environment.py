@@ -1,0 +1,99 @@
+"""Where a command finds its settings, its servers and its compiled kernels."""
+
+import atexit
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pydantic import ValidationError
+
+from app.cli.output import UserError, notices
+from app.embedded import EmbeddedServers, running_servers
+from app.settings import Settings
+
+DEFAULT_URL = "http://127.0.0.1:8000"
+
+DataDir = Annotated[
+    Path | None,
+    typer.Option(help="Folder of the embedded servers [BOOKPRINT_DATA_DIR, else ./data].", file_okay=False),
+]
+"""The option that names the data folder."""
+
+
+def load_settings(data_dir: Path | None) -> Settings:
+    """The settings of the environment; `data_dir`, where given, counts more than BOOKPRINT_DATA_DIR."""
+    try:
+        settings = Settings()
+    except ValidationError as exc:
+        lines = [f"{error['loc'][0]}: {error['msg']}" for error in exc.errors()]
+        raise UserError("The environment cannot be used.\n  " + "\n  ".join(lines)) from exc
+    return settings if data_dir is None else settings.model_copy(update={"data_dir": data_dir})
+
+
+def keep_kernels(data_dir: Path | None = None) -> None:
+    """Have compiled kernels kept in the data folder if there is one, else in the user's cache folder.
+
+    Must come before numba is imported. A NUMBA_CACHE_DIR that is set already stays.
+    """
+    if os.environ.get("NUMBA_CACHE_DIR"):
+        return
+    for folder in _cache_folders(data_dir):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if os.access(folder, os.W_OK | os.X_OK):
+            os.environ["NUMBA_CACHE_DIR"] = str(folder.absolute())
+            return
+    # Nothing of ours can be written: keep them for this process alone, where nobody else can put code.
+    folder = Path(tempfile.mkdtemp(prefix="bookprint-kernels-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    os.environ["NUMBA_CACHE_DIR"] = str(folder)
+
+
+def _cache_folders(data_dir: Path | None) -> Iterator[Path]:
+    if data_dir is not None and data_dir.is_dir():
+        yield data_dir / "kernels"
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    yield Path(home, "bookprint", "kernels")
+
+
+def running(settings: Settings) -> Settings | None:
+    """Settings that name both servers: those given, else those that run in the data folder, else None."""
+    if settings.database_url is not None and settings.redis_url is not None:
+        return settings
+    servers = running_servers(settings.data_dir)
+    if servers is None:
+        return None
+    return settings.model_copy(
+        update={
+            "database_url": settings.database_url or servers.database_url,
+            "redis_url": settings.redis_url or servers.redis_url,
+        }
+    )
+
+
+@contextmanager
+def started(settings: Settings) -> Iterator[Settings]:
+    """Settings that name servers which run only for this command, on the library in the data folder.
+
+    Raises UserError where there is no library.
+    """
+    if not (settings.data_dir / "postgres").is_dir():
+        raise UserError(
+            f"There is no library in {settings.data_dir}. Name its folder with --data-dir, set DATABASE_URL "
+            "and REDIS_URL, or start a new one with: bookprint serve"
+        )
+    notices().print(f"No service runs in {settings.data_dir}; starting its servers for now.", soft_wrap=True)
+    embedded = EmbeddedServers(
+        settings.data_dir, database_url=settings.database_url, redis_url=settings.redis_url
+    )
+    with embedded as servers:
+        yield settings.model_copy(
+            update={"database_url": servers.database_url, "redis_url": servers.redis_url}
+        )

@@ -1,0 +1,146 @@
+"""`bookprint lookup` and `bookprint sign`: one book, its near-duplicates and its signatures."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+from uuid import UUID
+
+import orjson
+import typer
+
+from app.cli.environment import DEFAULT_URL, keep_kernels
+from app.cli.output import UserError, notices, print_table, results
+from app.core.errors import InvalidInput
+
+COLUMNS = ("distance", "jaccard", "in other", "in this", "title", "id")
+_PATIENCE = 10.0  # seconds
+_MOST_ITEMS = 1000  # in one answer
+
+
+def lookup(
+    book: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE|BOOK_ID|IDENTIFIER",
+            help="A text file, signatures (.json) as printed by `sign`, the id of a posted book, or `bp1:…`.",
+        ),
+    ],
+    d: Annotated[
+        int | None, typer.Option("--d", min=0, max=128, help="Every book within this Hamming distance.")
+    ] = None,
+    k: Annotated[int | None, typer.Option("--k", min=1, max=1000, help="The k nearest books.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Most books to print.")] = 100,
+    url: Annotated[str, typer.Option(help="Where the service answers.")] = DEFAULT_URL,
+    json: Annotated[bool, typer.Option("--json", help="Print the items as JSON, one a line.")] = False,
+) -> None:
+    """Find the near-duplicates of a book; nothing is stored.
+
+    With --d or --k the answer is provably complete; without, fingerprint and MinHash candidates are confirmed
+    by their signatures. `in other` is the share of this book found in the other, `in this` the reverse.
+    """
+    if d is not None and k is not None:
+        raise UserError("Give --d or --k, not both.", 2)
+    query = {"d": str(d)} if d is not None else {"k": str(k)} if k is not None else {}
+    answer, items = _ask(url, book, query, limit)
+    if json:
+        for item in items:
+            results().print(orjson.dumps(item).decode(), soft_wrap=True)
+        return
+    if items or not results().is_terminal:
+        print_table(COLUMNS, [row(item) for item in items], wide="title", right=COLUMNS[:4])
+    notices().print(_summary(answer, len(items)), soft_wrap=True)
+
+
+def sign(
+    file: Annotated[Path, typer.Argument(help="A text file; U+000C between pages.", dir_okay=False)],
+    pages: Annotated[bool, typer.Option("--pages/--no-pages", help="Whether to sign each page, too.")] = True,
+) -> None:
+    """Print the signatures of a text file as JSON, which POST /v1/books takes instead of the text."""
+    keep_kernels()
+    from app.core.signatures import encode
+    from app.core.sketch import sketch
+    from app.readers.txt import submission
+
+    try:
+        content = submission(_bytes(file), file.name).content
+    except InvalidInput as exc:
+        raise UserError(f"{file}: {exc}") from exc
+    assert content is not None
+    results().print(orjson.dumps(encode(sketch(content), pages=pages)).decode(), soft_wrap=True)
+
+
+def row(item: Mapping[str, Any]) -> tuple[str, str, str, str, str, str]:
+    """An item of an answer as the cells of COLUMNS."""
+    containment = item["containment"] or {}
+    return (
+        "–" if item["distance"] is None else str(item["distance"]),
+        _share(item["jaccard"]),
+        _share(containment.get("this_in_other")),
+        _share(containment.get("other_in_this")),
+        item["title"] or "",
+        item["id"],
+    )
+
+
+def _ask(
+    url: str, book: str, query: Mapping[str, str], limit: int
+) -> tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]:
+    """The last page of the answer and the items of all its pages, up to `limit`."""
+    from app.cli.client import Service
+
+    path, body = _question(book)
+    with Service(url, patience=_PATIENCE) as service:
+        service.insist()
+        items: list[Mapping[str, Any]] = []
+        cursor = None
+        while True:
+            parameters = {**query, "limit": str(min(limit - len(items), _MOST_ITEMS))}
+            if cursor is not None:
+                parameters["cursor"] = cursor
+            answer = service.get(path, parameters) if body is None else service.post(path, body, parameters)
+            items += answer["items"]
+            cursor = answer["next_cursor"]
+            if cursor is None or len(items) >= limit:
+                return answer, items
+
+
+def _question(book: str) -> tuple[str, Mapping[str, Any] | None]:
+    """The path to ask, and the body to post there; None where there is nothing to post."""
+    if book.lower().startswith("bp1:"):
+        return "/v1/lookups", {"identifier": book}
+    file = Path(book)
+    if not file.exists():
+        try:
+            return f"/v1/books/{UUID(book)}/near-duplicates", None
+        except ValueError:
+            raise UserError(f"{book} is no file, no book's id and no identifier (bp1:…).", 2) from None
+    from app.readers.txt import decode
+
+    data = _bytes(file)
+    try:
+        if file.suffix.lower() == ".json":
+            return "/v1/lookups", {"signatures": orjson.loads(data)}
+        return "/v1/lookups", {"text": decode(data)}
+    except orjson.JSONDecodeError as exc:
+        raise UserError(f"{file} does not hold signatures as `bookprint sign` prints them: {exc}") from exc
+    except InvalidInput as exc:
+        raise UserError(f"{file}: {exc}") from exc
+
+
+def _bytes(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as exc:
+        raise UserError(f"{file} cannot be read: {exc.strerror}", 2) from exc
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+def _summary(answer: Mapping[str, Any], shown: int) -> str:
+    total = answer["total"]
+    found = f"{total:,} {'book' if total == 1 else 'books'} found" if total else "No book found"
+    proof = "; no other book is as near" if answer["exact"] else ""
+    rest = f"; {shown:,} shown, --limit shows more" if shown < total else ""
+    return f"{found}{proof}{rest}."

@@ -1,0 +1,149 @@
+"""`bookprint migrate`, `reindex` and `verify`: looking after a library."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from app.cli.environment import DataDir, keep_kernels, load_settings, running, started
+from app.cli.output import Reporter, UserError, notices, print_table, results
+from app.settings import Settings
+
+if TYPE_CHECKING:
+    from app.services.verify import Verdict
+    from app.wiring import House
+
+T = TypeVar("T")
+
+
+def migrate(data_dir: DataDir = None) -> None:
+    """Bring the database to the schema of this version; one that has it already is left alone."""
+    settings = load_settings(data_dir)
+    if settings.database_url is None:
+        settings = running(settings) or settings
+    if settings.database_url is not None:
+        upgrade_schema(settings.database_url)
+    else:
+        with started(settings) as own:
+            upgrade_schema(str(own.database_url))
+    results().print("The database has the newest schema.")
+
+
+def reindex(data_dir: DataDir = None) -> None:
+    """Write the whole band index anew from the catalogue, while the service goes on serving."""
+    keep_kernels()
+    with _library(load_settings(data_dir)) as settings, Reporter("Reindexing", "books") as reporter:
+
+        async def rebuild(house: "House") -> tuple[int, int]:
+            report = await house.reindex.reindex(reporter.counted)
+            return report.entries, report.stale
+
+        entries, stale = _within(settings, rebuild)
+    results().print(f"{entries:,} books indexed anew, {stale:,} stale records swept out", soft_wrap=True)
+
+
+def verify(
+    data_dir: DataDir = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
+) -> None:
+    """Prove that the band index holds exactly what the catalogue says; exit status 1 if it does not.
+
+    Books that are posted, changed or deleted meanwhile can show as differences.
+    """
+    keep_kernels()
+    with _library(load_settings(data_dir)) as settings, Reporter("Verifying", "books") as reporter:
+
+        async def judge(house: "House") -> "Verdict":
+            from app.services.verify import verify as compare
+
+            return await compare(house.entries, house.index, reporter.counted)
+
+        verdict = _within(settings, judge)
+    if json:
+        _print_as_json(verdict)
+    else:
+        _print_as_table(verdict)
+    if not verdict.clean:
+        notices().print(_remedy(verdict), soft_wrap=True)
+        raise typer.Exit(1)
+
+
+def upgrade_schema(database_url: str) -> None:
+    """Apply the migrations; raises UserError where the database is out of reach or of another version."""
+    import alembic.util
+    import sqlalchemy.exc
+
+    from app.stores.migrate import upgrade
+
+    try:
+        upgrade(database_url)
+    except sqlalchemy.exc.OperationalError as exc:
+        raise UserError(f"The database cannot be reached. Check DATABASE_URL. {exc.orig}") from exc
+    except alembic.util.CommandError as exc:
+        raise UserError(f"The database's schema is not one of this version of Bookprint: {exc}") from exc
+
+
+@contextmanager
+def _library(settings: Settings) -> Iterator[Settings]:
+    """Settings that name both servers, started and brought up to date for the while where none run."""
+    complete = running(settings)
+    if complete is not None:
+        yield complete
+        return
+    with started(settings) as own:
+        upgrade_schema(str(own.database_url))
+
+        async def catch_up(house: "House") -> None:
+            await house.reindex.reconcile()
+
+        _within(own, catch_up)
+        yield own
+
+
+def _within(settings: Settings, work: "Callable[[House], Awaitable[T]]") -> T:
+    """Run `work` on the services."""
+    from app.core.errors import BookprintError
+    from app.stores.migrate import is_current
+    from app.stores.outages import postgres_outages
+    from app.wiring import open_house
+
+    async def run() -> T:
+        async with open_house(settings) as house:
+            with postgres_outages():
+                async with house.engine.connect() as connection:
+                    if not await connection.run_sync(is_current):
+                        raise BookprintError("The schema is not up to date. Run `bookprint migrate`.")
+            return await work(house)
+
+    return asyncio.run(run())
+
+
+def _print_as_table(verdict: "Verdict") -> None:
+    rows = [
+        ("books", verdict.books, "in the catalogue"),
+        ("pending", verdict.pending, "durable and found, but not in the index yet"),
+        ("records", verdict.records, "that the index should hold"),
+        ("missing", verdict.missing, "of those, not in the index"),
+        ("superfluous", verdict.superfluous, "stale or double records in the index"),
+        ("broken", verdict.broken, "buckets that hold no whole records"),
+    ]
+    cells = [(what, f"{count:,}", meaning) for what, count, meaning in rows]
+    print_table(("what", "count", "meaning"), cells, wide="meaning", right=("count",))
+    results().print("clean" if verdict.clean else "not clean")
+
+
+def _print_as_json(verdict: "Verdict") -> None:
+    import orjson
+
+    fields = ("clean", "whole", "books", "pending", "records", "missing", "superfluous", "broken")
+    results().print(orjson.dumps({name: getattr(verdict, name) for name in fields}).decode(), soft_wrap=True)
+
+
+def _remedy(verdict: "Verdict") -> str:
+    if not verdict.whole:
+        return "The index is being rebuilt by a worker (bookprint serve or worker). Verify again in a moment."
+    if verdict.missing or verdict.superfluous or verdict.broken:
+        return "Unless books were being posted, changed or deleted just now, run: bookprint reindex"
+    return "Books wait for a worker (bookprint serve or worker) to index them. Verify again in a moment."

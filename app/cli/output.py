@@ -1,0 +1,145 @@
+"""What commands print: results on standard output, everything else on standard error.
+
+On a terminal a table is drawn and progress is a bar; piped, a table is lines with tabs, and progress a line
+every few seconds.
+"""
+
+import threading
+import time
+from collections.abc import Sequence
+from types import TracebackType
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.table import Table
+from rich.text import Text
+
+_SECONDS_BETWEEN_LINES = 5.0
+
+
+class UserError(Exception):
+    """Something the user can mend; the message says how. `status` is the exit status."""
+
+    def __init__(self, message: str, status: int = 1) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def results() -> Console:
+    """Where results go."""
+    return Console(highlight=False, markup=False)
+
+
+def notices() -> Console:
+    """Where progress, hints and errors go."""
+    return Console(stderr=True, highlight=False, markup=False)
+
+
+def complain(message: str) -> None:
+    """Print an error."""
+    notices().print(Text.assemble(("Error: ", "bold red"), message), soft_wrap=True)
+
+
+def print_table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], wide: str, right: Sequence[str] = ()
+) -> None:
+    """Print rows as a table, where the column `wide` gives way, or piped as lines with tabs.
+
+    `right` names the columns of numbers.
+    """
+    console = results()
+    if not console.is_terminal:
+        for row in (columns, *rows):
+            console.print("\t".join(" ".join(cell.split()) for cell in row), soft_wrap=True)
+        return
+    console.print(drawn_table(columns, rows, wide, right))
+
+
+def drawn_table(
+    columns: Sequence[str], rows: Sequence[Sequence[RenderableType]], wide: str, right: Sequence[str] = ()
+) -> Table:
+    """A table with thin lines; the column `wide` is cut where the terminal is narrow."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(
+            column,
+            justify="right" if column in right else "left",
+            no_wrap=True,
+            overflow="ellipsis" if column == wide else "fold",
+            min_width=None if column == wide else len(column),
+            ratio=None,
+        )
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def duration(seconds: float) -> str:
+    """Seconds as m:ss or h:mm:ss."""
+    minutes, second = divmod(round(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
+
+
+class Reporter:
+    """Shows how far a long command has come, how fast it goes and how long it will take; safe for threads.
+
+    `label` says what is being done, `noun` what is counted.
+    """
+
+    def __init__(self, label: str, noun: str) -> None:
+        self._label = label
+        self._noun = noun
+        self._console = notices()
+        self._lock = threading.Lock()
+        self._bar: Progress | None = None
+        self._task = TaskID(0)
+        self._done = 0
+        self._share = 0.0
+
+    def __enter__(self) -> "Reporter":
+        self._started = self._last_line = time.monotonic()
+        if self._console.is_terminal:
+            self._bar = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(bar_width=None),
+                TextColumn("{task.fields[state]}"),
+                console=self._console,
+                transient=True,
+                expand=True,
+            )
+            self._task = self._bar.add_task(self._label, total=1.0, state="")
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def advance(self, done: int, share: float) -> None:
+        """Say that `done` things and the `share` (0 to 1) of the work are done."""
+        now = time.monotonic()
+        with self._lock:
+            self._done, self._share = done, min(1.0, share)
+            if self._bar is not None:
+                self._bar.update(self._task, completed=self._share, state=self._state(now))
+            elif now - self._last_line >= _SECONDS_BETWEEN_LINES:
+                self._last_line = now
+                self._console.print(f"{self._label}: {self._state(now)}", soft_wrap=True)
+
+    def counted(self, done: int, total: int) -> None:
+        """Say that `done` things of `total` are done."""
+        self.advance(done, done / total if total else 1.0)
+
+    def say(self, message: str) -> None:
+        """Print a line above the bar."""
+        console = self._console if self._bar is None else self._bar.console
+        console.print(message, soft_wrap=True)
+
+    def _state(self, now: float) -> str:
+        elapsed = max(now - self._started, 1e-3)
+        left = duration(elapsed * (1 - self._share) / self._share) if self._share > 0 else "-:--"
+        return f"{self._share:4.0%}  {self._done:,} {self._noun}  {self._done / elapsed:,.1f}/s  {left} left"

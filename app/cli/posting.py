@@ -1,0 +1,139 @@
+"""Posting many books at once, each held in memory only while it is on its way."""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from app.cli.client import Interrupted, NoService, Refused, Service
+from app.core.errors import InvalidInput
+from app.core.model import PAGE_BREAK, Submission
+from app.readers.records import Record
+
+Kind = Literal["created", "already there", "pending", "failed"]
+
+KINDS: tuple[Kind, ...] = ("created", "already there", "pending", "failed")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What became of one record."""
+
+    record: Record
+    kind: Kind
+    reason: str | None = None  # of a failure
+    answer: Mapping[str, Any] = field(default_factory=dict)  # what the service says of the book
+
+
+@dataclass(slots=True)
+class Tally:
+    """How many records ended how, and why posting stopped before its end, if it did."""
+
+    counts: dict[Kind, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
+    stopped: NoService | None = None
+    interrupted: bool = False
+
+    @property
+    def total(self) -> int:
+        """Records that have an outcome."""
+        return sum(self.counts.values())
+
+    @property
+    def complete(self) -> bool:
+        """Whether every record was posted and none failed."""
+        return self.stopped is None and not self.interrupted and not self.counts["failed"]
+
+
+def post_all(
+    service: Service, records: Iterable[Record], jobs: int, report: Callable[[Outcome, Tally], None]
+) -> Tally:
+    """Post every record with `jobs` connections; `report` is told of each outcome, one at a time.
+
+    Ends early when the service stays away or the user interrupts; posts under way are still finished.
+    """
+    run = _Run(service, iter(records), report)
+    threads = [threading.Thread(target=run.work, name=f"post-{number}") for number in range(jobs)]
+    for thread in threads:
+        thread.start()
+    try:
+        for thread in threads:
+            # Without a timeout the main thread would not see Ctrl-C on every platform.
+            while thread.is_alive():
+                thread.join(0.2)
+    except KeyboardInterrupt:
+        run.tally.interrupted = True
+        service.stop.set()
+        for thread in threads:
+            thread.join()
+    if run.error is not None:
+        raise run.error
+    return run.tally
+
+
+class _Run:
+    """What the posting threads share."""
+
+    def __init__(
+        self, service: Service, records: Iterator[Record], report: Callable[[Outcome, Tally], None]
+    ) -> None:
+        self.tally = Tally()
+        self.error: BaseException | None = None
+        self._service = service
+        self._records = records
+        self._report = report
+        self._reading = threading.Lock()
+        self._reporting = threading.Lock()
+
+    def work(self) -> None:
+        """Post one record after the other until there are none or the run is stopped."""
+        try:
+            while (record := self._next()) is not None:
+                outcome = _post(self._service, record)
+                with self._reporting:
+                    self.tally.counts[outcome.kind] += 1
+                    self._report(outcome, self.tally)
+        except Interrupted:
+            return
+        except NoService as exc:
+            with self._reporting:
+                self.tally.stopped = self.tally.stopped or exc
+            self._service.stop.set()
+        except BaseException as exc:
+            self.error = exc
+            self._service.stop.set()
+
+    def _next(self) -> Record | None:
+        with self._reading:
+            return None if self._service.stop.is_set() else next(self._records, None)
+
+
+def _post(service: Service, record: Record) -> Outcome:
+    if isinstance(record.book, InvalidInput):
+        return Outcome(record, "failed", str(record.book))
+    try:
+        answer = service.post("/v1/books", book_body(record.book))
+    except Refused as exc:
+        return Outcome(record, "failed", str(exc))
+    if not answer["created"]:
+        return Outcome(record, "already there", answer=answer)
+    return Outcome(record, "pending" if answer["status"] == "pending" else "created", answer=answer)
+
+
+def book_body(book: Submission) -> dict[str, Any]:
+    """The book as POST /v1/books takes it."""
+    metadata = book.metadata
+    named = {
+        "title": metadata.title,
+        "authors": list(metadata.authors),
+        "language": metadata.language,
+        "year": metadata.year,
+        "volume": metadata.volume,
+        "external_id": metadata.external_id,
+        "identifiers": list(metadata.identifiers),
+    }
+    body: dict[str, Any] = {name: value for name, value in named.items() if value not in (None, [])}
+    if book.content is not None and book.content.page_count is not None:
+        body["pages"] = book.content.text.split(PAGE_BREAK)
+    elif book.content is not None:
+        body["text"] = book.content.text
+    return body
