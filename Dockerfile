@@ -21,6 +21,7 @@ COPY --from=build /opt/bookprint/venv /opt/bookprint/venv
 ENV PATH=/opt/bookprint/venv/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     HOME=/opt/bookprint/data \
+    BOOKPRINT_DATA_DIR=/opt/bookprint/data \
     NUMBA_CACHE_DIR=/opt/bookprint/numba
 WORKDIR /opt/bookprint/data
 USER bookprint
@@ -30,4 +31,4 @@ VOLUME /opt/bookprint/data
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
     CMD ["python", "-c", "from urllib.request import urlopen; urlopen('http://127.0.0.1:8000/health/ready', timeout=4)"]
-CMD ["bookprint", "serve", "--host", "0.0.0.0", "--port", "8000", "--data-dir", "/opt/bookprint/data"]
+CMD ["bookprint", "serve", "--host", "0.0.0.0", "--port", "8000"]

@@ -1,9 +1,7 @@
 """Runs a Dockerfile's own steps in a clean folder, where no container engine is at hand.
 
-    python -m tools.dockerfile FOLDER [DOCKERFILE]
-
-Every stage is built in FOLDER/root, so that an absolute path means the same in all of them; a finished stage
-is moved to FOLDER/stages/NAME, where `COPY --from` finds it. Paths under `/opt`, `/etc` and `/home` are
+Every stage is built in `root`, so that an absolute path means the same in all of them; a finished stage
+is moved to `stages/NAME`, where `COPY --from` finds it. Paths under `/opt`, `/etc` and `/home` are
 rewritten into that root; the rest of the machine stands in for the base image. Accounts are made in the
 root's own `/etc/passwd`. COPY takes only what the .dockerignore lets through.
 
@@ -17,6 +15,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from string import Template
@@ -117,14 +116,18 @@ class Build:
         }
         return network | base | self.stage.environment
 
-    def execute(self, command: list[str], extra: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
+    def execute(
+        self, command: Sequence[str], extra: Mapping[str, str] | None = None, *, quiet: bool = False
+    ) -> subprocess.Popen[bytes]:
         """Start a command as a process of the stage: its folder, its variables and, as root, its user."""
         uid = self._user_id()
         folder = Path(self.relocate(self.stage.folder)) if self.stage.folder != "/" else self._root
         return subprocess.Popen(
             [self.relocate(word) for word in command],
             cwd=folder,
-            env=self.environment() | (extra or {}),
+            env=self.environment() | dict(extra or {}),
+            stdout=subprocess.DEVNULL if quiet else None,
+            stderr=subprocess.DEVNULL if quiet else None,
             user=uid,
             group=uid,
             extra_groups=None if uid is None else [],
@@ -235,18 +238,3 @@ def _ignore_regex(pattern: str) -> re.Pattern[str]:
     wildcards = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     # a rule for a folder holds for all that is in it
     return re.compile("".join(wildcards.get(part, re.escape(part)) for part in parts) + "(?:/.*)?")
-
-
-def main(arguments: list[str]) -> int:
-    """Build the Dockerfile of the current folder in the folder named."""
-    folder = Path(arguments[0]).resolve()
-    dockerfile = Path(arguments[1] if len(arguments) > 1 else "Dockerfile")
-    folder.mkdir(parents=True)
-    build = Build(Path.cwd(), folder)
-    stage = build.run(parse(dockerfile.read_text(encoding="utf-8")))
-    print(f"Every step of {dockerfile} ran; stage {stage.name} lies in {folder / 'root'}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
