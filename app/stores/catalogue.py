@@ -163,6 +163,11 @@ class Catalogue:
 
 _SIMPLE: sa.ColumnClause[str] = sa.literal_column("'simple'")
 _TITLE_WORDS = sa.func.to_tsvector(_SIMPLE, sa.func.coalesce(books.c.title, sa.literal_column("''")))
+_INSERT_BOOK = insert(books).on_conflict_do_nothing().returning(books.c.entry_id)
+_INSERT_SIGNATURES = sa.insert(signatures)
+_INSERT_TEXT = sa.insert(texts)
+_BOOK_BY_ID = select_books().where(books.c.id == sa.bindparam("book_id"))
+_BRIEF_BY_ID = select_briefs().where(books.c.id == sa.bindparam("book_id"))
 _MARK_INDEXED = (
     sa.update(books)
     .where(books.c.entry_id == sa.bindparam("entry"), books.c.indexed_at.is_(None))
@@ -174,9 +179,7 @@ async def _insert(
     connection: AsyncConnection, book_id: UUID, metadata: Metadata, content: NewContent
 ) -> Stored | None:
     values = {"id": book_id} | metadata_values(metadata) | _content_values(content)
-    entry_id = await connection.scalar(
-        insert(books).values(values).on_conflict_do_nothing().returning(books.c.entry_id)
-    )
+    entry_id = await connection.scalar(_INSERT_BOOK, values)
     if entry_id is None:
         return None
     await _insert_signatures(connection, entry_id, content)
@@ -215,11 +218,10 @@ async def _existing(connection: AsyncConnection, metadata: Metadata, content: Ne
 async def _insert_signatures(connection: AsyncConnection, entry_id: int, content: NewContent) -> None:
     rows = signature_values(entry_id, content.sketch)
     if rows:
-        await connection.execute(insert(signatures).values(rows))
+        await connection.execute(_INSERT_SIGNATURES, rows)
     if content.compressed_text is not None:
-        await connection.execute(
-            insert(texts).values(entry_id=entry_id, codec=CODEC, data=content.compressed_text)
-        )
+        text = {"entry_id": entry_id, "codec": CODEC, "data": content.compressed_text}
+        await connection.execute(_INSERT_TEXT, text)
 
 
 def _content_values(content: NewContent) -> dict[str, Any]:
@@ -281,14 +283,14 @@ async def _update(
 
 
 async def _get(connection: AsyncConnection, book_id: UUID) -> Book:
-    row = (await connection.execute(select_books().where(books.c.id == book_id))).mappings().one_or_none()
+    row = (await connection.execute(_BOOK_BY_ID, {"book_id": book_id})).mappings().one_or_none()
     if row is None:
         raise UnknownBook(book_id)
     return to_book(row)
 
 
 async def _brief(connection: AsyncConnection, book_id: UUID) -> Brief:
-    row = (await connection.execute(select_briefs().where(books.c.id == book_id))).mappings().one_or_none()
+    row = (await connection.execute(_BRIEF_BY_ID, {"book_id": book_id})).mappings().one_or_none()
     if row is None:
         raise UnknownBook(book_id)
     return to_brief(row)

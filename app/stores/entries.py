@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
+from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from app.core.errors import Unavailable
@@ -28,8 +29,9 @@ class Entries:
 
     async def found_and_pending(self, entry_ids: Sequence[int]) -> list[Brief]:
         """Those of the entries that are current, and every entry that is not in the band index yet."""
-        query = select_briefs().where(sa.or_(_any_of(entry_ids), books.c.indexed_at.is_(None)))
-        briefs = await self._briefs(query.limit(len(entry_ids) + PENDING_LIMIT + 1))
+        briefs = await self._briefs(
+            _FOUND_AND_PENDING, entry_ids=list(entry_ids), most=len(entry_ids) + PENDING_LIMIT + 1
+        )
         if sum(not brief.indexed for brief in briefs) > PENDING_LIMIT:
             raise Unavailable(
                 f"More than {PENDING_LIMIT} books wait to be indexed, so an answer could be incomplete. "
@@ -40,22 +42,18 @@ class Entries:
 
     async def briefs(self, entry_ids: Sequence[int]) -> list[Brief]:
         """Those of the entries that are current, in no order."""
-        return await self._briefs(select_briefs().where(_any_of(entry_ids)))
+        return await self._briefs(_FOUND, entry_ids=list(entry_ids))
 
     async def current(self, entry_ids: Sequence[int]) -> NDArray[np.uint64]:
         """The ids of those entries that are current, ascending."""
         with postgres_outages():
             async with self._engine.connect() as connection:
-                rows = await connection.scalars(
-                    sa.select(books.c.entry_id).where(_any_of(entry_ids)).order_by(books.c.entry_id)
-                )
+                rows = await connection.scalars(_CURRENT, {"entry_ids": list(entry_ids)})
                 return np.array(rows.all(), dtype=np.uint64)
 
     async def after(self, entry_id: int, limit: int) -> list[Brief]:
         """The next `limit` entries by id, for walking over all of them."""
-        return await self._briefs(
-            select_briefs().where(books.c.entry_id > entry_id).order_by(books.c.entry_id).limit(limit)
-        )
+        return await self._briefs(_AFTER, entry_id=entry_id, most=limit)
 
     async def count(self) -> int:
         """How many books there are."""
@@ -74,16 +72,24 @@ class Entries:
         """Note that the band index holds these entries."""
         with postgres_outages():
             async with self._engine.begin() as connection:
-                await connection.execute(
-                    sa.update(books)
-                    .where(_any_of(entry_ids), books.c.indexed_at.is_(None))
-                    .values(indexed_at=sa.func.now())
-                )
+                await connection.execute(_MARK_INDEXED, {"entry_ids": list(entry_ids)})
 
-    async def _briefs(self, query: sa.Select[tuple[object, ...]]) -> list[Brief]:
+    async def _briefs(self, query: sa.Select[tuple[object, ...]], **parameters: object) -> list[Brief]:
         with postgres_outages():
             async with self._engine.connect() as connection:
-                return [to_brief(row) for row in (await connection.execute(query)).mappings()]
+                return [to_brief(row) for row in (await connection.execute(query, parameters)).mappings()]
+
+
+_ANY_OF = books.c.entry_id == sa.any_(sa.bindparam("entry_ids", type_=ARRAY(sa.BigInteger)))
+_MOST: sa.BindParameter[int] = sa.bindparam("most", type_=sa.BigInteger)
+
+_FOUND = select_briefs().where(_ANY_OF)
+_FOUND_AND_PENDING = select_briefs().where(sa.or_(_ANY_OF, books.c.indexed_at.is_(None))).limit(_MOST)
+_AFTER = (
+    select_briefs().where(books.c.entry_id > sa.bindparam("entry_id")).order_by(books.c.entry_id).limit(_MOST)
+)
+_CURRENT = sa.select(books.c.entry_id).where(_ANY_OF).order_by(books.c.entry_id)
+_MARK_INDEXED = sa.update(books).where(_ANY_OF, books.c.indexed_at.is_(None)).values(indexed_at=sa.func.now())
 
 
 class ReconcileLock:
@@ -110,7 +116,3 @@ class ReconcileLock:
         if self._connection is not None:
             await self._connection.invalidate()
             await self._connection.close()
-
-
-def _any_of(entry_ids: Sequence[int]) -> sa.ColumnElement[bool]:
-    return books.c.entry_id == sa.any_(sa.literal(list(entry_ids), sa.ARRAY(sa.BigInteger)))
