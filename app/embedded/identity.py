@@ -33,6 +33,11 @@ def other_user(uid: int, gid: int) -> Identity:
     return Identity(f"user:{uid}:{gid}", uid, gid)
 
 
+def other_user_with_reach(uid: int, gid: int) -> Identity:
+    """The same, but able to pass folders that only root can enter (Linux)."""
+    return Identity(f"reach:{uid}:{gid}", uid, gid)
+
+
 def candidates(folder: Path) -> Iterator[Identity]:
     """Identities worth trying for a server with its data in `folder`, the least intrusive first."""
     if os.geteuid() != 0:
@@ -50,6 +55,9 @@ def candidates(folder: Path) -> Iterator[Identity]:
             yield other_user(status.st_uid, status.st_gid)
             break
     yield other_user(65534, 65534)
+    if sys.platform == "linux":
+        # A container often has root at work in /root and forbids namespaces.
+        yield other_user_with_reach(65534, 65534)
 
 
 def choose(folder: Path, works: Callable[[Identity], bool]) -> Identity | None:

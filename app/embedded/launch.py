@@ -4,7 +4,8 @@
 
 PARENT        pid of the starting process, or 0; if it is no longer the parent, nothing is started
 DEATH_SIGNAL  signal that the kernel sends when the starting thread ends (Linux; elsewhere no effect)
-IDENTITY      `same`, `namespace:UID` (a user namespace where our own uid shows as UID), or `user:UID:GID`
+IDENTITY      `same`; `namespace:UID`, a user namespace where our own uid shows as UID; `user:UID:GID`;
+              or `reach:UID:GID`, that user with root's right to pass closed folders
 FOLDER        working directory of the command
 
 Run as a script by `app.embedded.processes.spawn`. It imports nothing of the project, so it starts in 20 ms,
@@ -19,8 +20,20 @@ import sys
 
 CLONE_NEWUSER = 0x10000000
 PR_SET_PDEATHSIG = 1
+PR_SET_KEEPCAPS = 8
+PR_CAP_AMBIENT = 47
+PR_CAP_AMBIENT_RAISE = 2
+CAP_DAC_OVERRIDE = 1
+CAPABILITY_VERSION_3 = 0x20080522
 IDENTITY_REFUSED = 125
 UNREACHABLE = 126
+
+
+def prctl(option: int, *values: int) -> None:
+    """Linux's `prctl`; OSError when it refuses."""
+    padded = (*values, 0, 0, 0, 0)[:4]
+    if ctypes.CDLL(None, use_errno=True).prctl(option, *map(ctypes.c_ulong, padded)) != 0:
+        raise OSError(ctypes.get_errno(), f"prctl({option}) was refused")
 
 
 def enter_namespace(inside: int) -> None:
@@ -38,15 +51,35 @@ def enter_namespace(inside: int) -> None:
             file.write(line)
 
 
+def become(uid: int, gid: int) -> None:
+    """Become another user for good."""
+    os.setgroups([])
+    os.setgid(gid)
+    os.setuid(uid)
+
+
+def become_with_reach(uid: int, gid: int) -> None:
+    """Become another user that keeps, even after an `exec`, the capability to enter every folder."""
+    prctl(PR_SET_KEEPCAPS, 1)
+    become(uid, gid)
+    header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0)
+    kept = 1 << CAP_DAC_OVERRIDE
+    # effective, permitted, inheritable; first for capabilities 0 to 31, then for the others
+    sets = (ctypes.c_uint32 * 6)(kept, kept, kept, 0, 0, 0)
+    if ctypes.CDLL(None, use_errno=True).capset(header, sets) != 0:
+        raise OSError(ctypes.get_errno(), "the capability CAP_DAC_OVERRIDE is not available")
+    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_DAC_OVERRIDE)
+
+
 def take_identity(identity: str) -> None:
     """Become what IDENTITY says; OSError when the system does not allow it."""
     kind, *numbers = identity.split(":")
     if kind == "namespace":
         enter_namespace(int(numbers[0]))
     elif kind == "user":
-        os.setgroups([])
-        os.setgid(int(numbers[1]))
-        os.setuid(int(numbers[0]))
+        become(int(numbers[0]), int(numbers[1]))
+    elif kind == "reach":
+        become_with_reach(int(numbers[0]), int(numbers[1]))
 
 
 def main(arguments: list[str]) -> int:
@@ -62,7 +95,7 @@ def main(arguments: list[str]) -> int:
         return IDENTITY_REFUSED
     # After the identity: the kernel forgets the death signal when the user changes.
     if int(parent) and sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(death_signal), 0, 0, 0)
+        prctl(PR_SET_PDEATHSIG, int(death_signal))
         if os.getppid() != int(parent):
             return 0
     try:

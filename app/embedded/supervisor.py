@@ -5,7 +5,6 @@ they may still need the servers, then the servers. On Linux this process adopts 
 nothing that it ever started outlives it.
 """
 
-import ctypes
 import os
 import select
 import signal
@@ -21,6 +20,7 @@ from typing import Protocol
 
 import psutil
 
+from app.embedded.launch import prctl
 from app.embedded.processes import Steps, end, kill, mark, spawn, stop_all
 from app.embedded.servers import EmbeddedServers, Servers
 
@@ -253,7 +253,7 @@ class _Child:
 
 def _adopt_orphans() -> None:
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def _reap_adopted(own: Collection[int | None]) -> None:

@@ -12,6 +12,8 @@ from typing import ClassVar
 from urllib.parse import quote
 
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from app.embedded.processes import Steps
 from app.embedded.server import Server, ServerFailed
@@ -59,7 +61,8 @@ class ValkeyServer(Server):
     def wait_ready(self, timeout: float) -> None:
         """Return when the server has loaded its snapshot and answers; else raise ServerFailed."""
         deadline = time.monotonic() + timeout
-        with redis.Redis(unix_socket_path=str(self._socket), socket_timeout=5) as client:
+        at_once = Retry(NoBackoff(), 0)
+        with redis.Redis(unix_socket_path=str(self._socket), socket_timeout=5, retry=at_once) as client:
             while True:
                 try:
                     client.ping()

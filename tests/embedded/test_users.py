@@ -8,7 +8,15 @@ import pytest
 import redis
 
 from app.embedded import EmbeddedServers
-from app.embedded.identity import Identity, candidates, give, namespace, other_user, ourselves
+from app.embedded.identity import (
+    Identity,
+    candidates,
+    give,
+    namespace,
+    other_user,
+    other_user_with_reach,
+    ourselves,
+)
 from app.embedded.postgres import PostgresServer
 from tests.embedded.programs import HOLD_IN_MAIN_THREAD, ROOT, running, sql
 
@@ -55,12 +63,30 @@ def test_without_namespaces_postgres_runs_as_another_user_and_can_go_back(folder
 
 
 @as_root
+@on_linux
+def test_without_namespaces_postgres_reaches_a_folder_that_only_root_can_enter(data_dir: Path) -> None:
+    data_dir.chmod(0o700)
+    sockets = data_dir.parent / "s"
+    sockets.mkdir()
+    identity = other_user_with_reach(65534, 65534)
+    server = PostgresServer(data_dir / "postgres", sockets, data_dir / "logs", run_as=identity)
+    server.launch()
+    try:
+        server.wait_ready(20)
+        assert sql(server.url, "SELECT 1") == 1
+        assert postgres_uid(server) == identity.uid
+    finally:
+        server.stop()
+
+
+@as_root
 def test_root_in_somebodys_home_tries_that_user_before_nobody(folder: Path) -> None:
     home = folder / "home"
     data_dir = home / "library" / "data"
     data_dir.mkdir(parents=True)
     os.chown(home, 1234, 1234)
-    assert list(candidates(data_dir))[-2:] == [other_user(1234, 1234), other_user(65534, 65534)]
+    users = [candidate.uid for candidate in candidates(data_dir) if candidate.uid != 0]
+    assert users[:2] == [1234, 65534]
 
 
 @on_linux
