@@ -103,10 +103,9 @@ class Supervisor:
         wards += [_Ward(child) for child in self._children]
         while not self._asked:
             for ward in wards:
-                if ward.is_hopeless():
-                    self._log(f"{ward.part.name} does not stay up; giving up")
-                    return 1
                 ward.look(self._log)
+                if ward.is_hopeless():
+                    return 1
             _reap_adopted({ward.part.pid for ward in wards})
             waits = [ward.due - time.monotonic() for ward in wards if ward.due is not None]
             select.select([wake], [], [], max(0.0, min(waits, default=1.0)))
@@ -204,7 +203,8 @@ class _Ward:
         ending = (
             f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
         )
-        log(f"{self.part.name} {ending}; starting it again in {self._delay:.1f} s")
+        plan = "giving up" if self.is_hopeless() else f"starting it again in {self._delay:.1f} s"
+        log(f"{self.part.name} {ending}; {plan}")
         self.due = now + self._delay
         self._delay = min(2 * self._delay, _LONGEST_DELAY)
 
