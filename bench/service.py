@@ -1,0 +1,238 @@
+"""The service as its clients meet it: start, posts and lookups over HTTP, and what a post costs the machine.
+
+`bookprint serve` runs in processes of its own. The processor time of a post is that of all of them together
+(API, worker, Postgres, Valkey), read before and after the posts, the background work awaited; beside it, in the
+same run, stands the time that datasketch takes for its MinHash signature of the same texts.
+"""
+
+import os
+import random
+import re
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import orjson
+import psutil
+from datasketch import MinHash
+
+from app.core.model import PAGE_BREAK
+from app.core.simhash import hamming
+from app.embedded.processes import marked_processes
+from app.synthesis import synthetic_library
+from bench.report import CannotMeasure, Cell, Section, Table
+
+_SEED = 11
+_BOOK_CHARACTERS = 600_000
+_PAGE_CHARACTERS = 1_818
+_BOOKS_POSTED = 25
+_LIBRARY = 3_000
+_SETTLING_SECONDS = 8.0
+_READY_SECONDS = 60.0
+_LOOKUPS = 300
+_DISTANCES = (0, 3, 7, 10, 15, 20, 23, 28, 40)
+_QUERIES_PER_DISTANCE = 60
+
+
+def run(out_dir: Path) -> Section:
+    """Start the service twice, post large books, fill a library of 3,000 and ask it."""
+    with tempfile.TemporaryDirectory() as folder:
+        data_dir = Path(folder) / "data"
+        with _served(data_dir) as (_, first_start):
+            pass
+        with _served(data_dir) as (url, second_start), httpx.Client(base_url=url, timeout=60) as client:
+            large = _large_books()
+            posts, cost = _post_large(client, data_dir, large)
+            peer = [_datasketch_seconds(text) for text in large]
+            hexes = _fill(client)
+            lookups = _look_up(client, list(hexes))
+            exactness = _against_brute_force(client, hexes)
+    return Section(
+        title="The service: start, posts and lookups over HTTP",
+        command="python -m bench service",
+        tables=[
+            Table(
+                ["", "median", "lowest", "highest"],
+                [
+                    ["start to ready, first time, s", first_start, None, None],
+                    ["start to ready, second time, s", second_start, None, None],
+                    [f"POST of a book of {_BOOK_CHARACTERS:,} characters, ms", *_spread(posts)],
+                    *lookups,
+                ],
+                f"One client, {_BOOKS_POSTED} posts; {_LOOKUPS} lookups among {len(hexes):,} books",
+            ),
+            Table(
+                ["processor time per posted book", "ms"],
+                [
+                    ["Bookprint: API, worker, Postgres, Valkey, background included", 1000 * cost],
+                    [
+                        "datasketch: its k = 100 signature alone, from the same text",
+                        1000 * statistics.median(peer),
+                    ],
+                    ["share", cost / statistics.median(peer)],
+                ],
+            ),
+            exactness,
+        ],
+        notes=[
+            f"Books are synthetic (seed {_SEED}); the library of {_LIBRARY:,} holds short books of 8,000 "
+            "characters and their copies with up to 5 % wrong characters. Brute force compares the fingerprints "
+            "that the service itself returned."
+        ],
+    )
+
+
+@contextmanager
+def _served(data_dir: Path) -> Iterator[tuple[str, float]]:
+    """A running service: its URL, and the seconds until it was ready."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    environment = {key: value for key, value in os.environ.items() if key not in _NOT_PASSED_ON}
+    started = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "app.cli", "serve", "--port", str(port), "--data-dir", str(data_dir)],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    url = f"http://127.0.0.1:{port}"
+    try:
+        while True:
+            try:
+                if httpx.get(f"{url}/health/ready", timeout=2).status_code == 200:
+                    break
+            except httpx.TransportError:
+                pass
+            if time.perf_counter() - started > _READY_SECONDS or process.poll() is not None:
+                raise CannotMeasure("The service did not become ready; run `bookprint serve` to see why.")
+            time.sleep(0.02)
+        yield url, time.perf_counter() - started
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+_NOT_PASSED_ON = {"DATABASE_URL", "REDIS_URL", "NUMBA_CACHE_DIR"}
+
+
+def _large_books() -> list[str]:
+    size = (_BOOK_CHARACTERS, _BOOK_CHARACTERS)
+    return [
+        book.text for book in synthetic_library(_SEED, works=_BOOKS_POSTED, copies=(0, 0), characters=size)
+    ]
+
+
+def _post_large(client: httpx.Client, data_dir: Path, texts: Sequence[str]) -> tuple[list[float], float]:
+    """Seconds of each post, and processor seconds per post of the whole service."""
+    bodies = [orjson.dumps({"text": text}) for text in texts]
+    _post(client, orjson.dumps({"text": texts[0][:50_000]}))
+    time.sleep(_SETTLING_SECONDS)
+    idle_before = _processor_seconds(data_dir)
+    time.sleep(_SETTLING_SECONDS)
+    before = _processor_seconds(data_dir)
+    started = time.perf_counter()
+    seconds = []
+    for body in bodies:
+        began = time.perf_counter()
+        _post(client, body)
+        seconds.append(time.perf_counter() - began)
+    time.sleep(_SETTLING_SECONDS)
+    # What the service spends anyway, posts or none, is not the posts' cost.
+    idle = (before - idle_before) / _SETTLING_SECONDS * (time.perf_counter() - started)
+    spent = _processor_seconds(data_dir) - before - idle
+    return seconds, spent / len(texts)
+
+
+def _post(client: httpx.Client, body: bytes) -> dict[str, str]:
+    answer = client.post("/v1/books", content=body, headers={"Content-Type": "application/json"})
+    answer.raise_for_status()
+    posted: dict[str, str] = answer.json()
+    return posted
+
+
+def _processor_seconds(data_dir: Path) -> float:
+    """User and system time of every process of the service, those that have ended included."""
+    total = 0.0
+    for process in marked_processes(data_dir):
+        try:
+            times = process.cpu_times()
+        except psutil.NoSuchProcess:
+            continue
+        total += times.user + times.system + times.children_user + times.children_system
+    return total
+
+
+def _datasketch_seconds(text: str) -> float:
+    started = time.process_time()
+    words = re.findall(r"\w+", text.lower())
+    MinHash(num_perm=100).update_batch([" ".join(words[i : i + 5]).encode() for i in range(len(words) - 4)])
+    return time.process_time() - started
+
+
+def _fill(client: httpx.Client) -> dict[str, str]:
+    """Post a library of short books and copies; the fingerprints the service returned, by book id."""
+    hexes: dict[str, str] = {}
+    for book in synthetic_library(_SEED + 1, works=_LIBRARY, copies=(0, 4), characters=(8_000, 8_000)):
+        posted = _post(client, orjson.dumps({"text": book.text.replace(PAGE_BREAK, "\n")}))
+        hexes[posted["id"]] = posted["fingerprint"]["hex"]
+        if len(hexes) == _LIBRARY:
+            break
+    return hexes
+
+
+def _look_up(client: httpx.Client, ids: Sequence[str]) -> list[list[Cell]]:
+    rows: list[list[Cell]] = []
+    for query in ("?d=7", "?d=15", "?d=23", "?d=40", ""):
+        seconds = []
+        for book_id in random.Random(_SEED).sample(ids, _LOOKUPS):
+            began = time.perf_counter()
+            client.get(f"/v1/books/{book_id}/near-duplicates{query}").raise_for_status()
+            seconds.append(time.perf_counter() - began)
+        rows.append([f"near-duplicates{query or ', verified'}, ms", *_spread(seconds)])
+    return rows
+
+
+def _against_brute_force(client: httpx.Client, hexes: dict[str, str]) -> Table:
+    fingerprints = {book_id: bytes.fromhex(text) for book_id, text in hexes.items()}
+    asked = random.Random(_SEED).sample(sorted(fingerprints), _QUERIES_PER_DISTANCE)
+    rows = []
+    for d in _DISTANCES:
+        found = expected = agreed = 0
+        for book_id in asked:
+            answer = set(_all_near(client, book_id, d))
+            truth = {
+                other
+                for other, bits in fingerprints.items()
+                if other != book_id and hamming(bits, fingerprints[book_id]) <= d
+            }
+            found += len(answer & fingerprints.keys())
+            expected += len(truth)
+            agreed += len(answer & truth)
+        rows.append([d, expected, agreed / expected if expected else 1.0, agreed / found if found else 1.0])
+    return Table(
+        ["d", "neighbours by brute force", "recall", "precision"],
+        rows,
+        f"The endpoint against brute force, {_QUERIES_PER_DISTANCE} books asked for among {len(hexes):,}",
+    )
+
+
+def _all_near(client: httpx.Client, book_id: str, d: int) -> Iterator[str]:
+    cursor = ""
+    while True:
+        answer = client.get(f"/v1/books/{book_id}/near-duplicates?d={d}&limit=1000{cursor}").json()
+        yield from (item["id"] for item in answer["items"])
+        if answer["next_cursor"] is None:
+            return
+        cursor = f"&cursor={answer['next_cursor']}"
+
+
+def _spread(seconds: Sequence[float]) -> list[Cell]:
+    return [round(1000 * value, 2) for value in (statistics.median(seconds), min(seconds), max(seconds))]
