@@ -1,7 +1,8 @@
 """What the signatures of two books say about them, and when that makes them near-duplicates.
 
-Unrelated books share no word shingle (Jaccard below 0.0005), while true copies can fall to 0.03 under OCR: three equal
-MinHash values of 128 already mean kinship, and a second witness makes it certain.
+Unrelated books share no word shingle (Jaccard below 0.0005), while true copies can fall to 0.03 under OCR:
+three equal MinHash values of 128 already mean kinship, and a second witness makes it certain. Kinship alone does
+not: books that quote the same poems or traditions reach eight (docs/decisions/0003-near-duplicate-rule.md).
 """
 
 from dataclasses import dataclass
@@ -16,10 +17,14 @@ class Signed(Protocol):
     """Anything that carries a book's signatures: a Sketch, or an Entry of the catalogue."""
 
     @property
-    def fingerprint(self) -> Fingerprint | None: ...
+    def fingerprint(self) -> Fingerprint | None:
+        """Its fingerprint, if it has one."""
+        ...
 
     @property
-    def minhash(self) -> MinHashSignature | None: ...
+    def minhash(self) -> MinHashSignature | None:
+        """Its MinHash, if it has one."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +42,14 @@ class Evidence:
 class Verification:
     """When evidence suffices."""
 
-    alone: int  # equal values that suffice alone
+    distance_alone: int  # at most so many bits suffice alone
     kin: int  # equal values that suffice with a second witness
     distance: int  # at most so many bits: a second witness
     containment: float  # at least so much of either book in the other: a second witness
-    distance_alone: int  # at most so many bits suffice alone
 
 
-VERIFICATION = Verification(alone=8, kin=3, distance=28, containment=0.2, distance_alone=23)
-
-FINDER_DISTANCE = VERIFICATION.distance_alone
-"""Candidates by fingerprint: beyond, a MinHash must agree as well, and finds them itself."""
-
-FINDER_EQUAL_VALUES = VERIFICATION.kin
-"""Candidates by MinHash: so many equal values; fewer are chance."""
+VERIFICATION = Verification(distance_alone=23, kin=3, distance=28, containment=0.2)
+"""What it accepts lies within `distance_alone` bits or has `kin` equal values: those two find every candidate."""
 
 
 def evidence(this: Signed, other: Signed) -> Evidence:
@@ -71,17 +70,14 @@ def evidence(this: Signed, other: Signed) -> Evidence:
 def is_near_duplicate(evidence: Evidence, rule: Verification = VERIFICATION) -> bool:
     """Whether two books share so much text that one is a near-duplicate of the other, or contains it.
 
-    >>> is_near_duplicate(Evidence(distance=40, equal_values=9, jaccard=9 / 128, this_in_other=0.1, other_in_this=0.2))
+    >>> is_near_duplicate(Evidence(40, equal_values=9, jaccard=9 / 128, this_in_other=0.1, other_in_this=0.2))
     True
-    >>> is_near_duplicate(Evidence(distance=30, equal_values=3, jaccard=3 / 128, this_in_other=0.05, other_in_this=0.1))
+    >>> is_near_duplicate(Evidence(30, equal_values=3, jaccard=3 / 128, this_in_other=0.05, other_in_this=0.1))
     False
     """
     if evidence.distance is not None and evidence.distance <= rule.distance_alone:
         return True
-    equal = evidence.equal_values or 0
-    if equal >= rule.alone:
-        return True
-    if equal < rule.kin:
+    if (evidence.equal_values or 0) < rule.kin:
         return False
     close = evidence.distance is not None and evidence.distance <= rule.distance
     return close or max(evidence.this_in_other or 0.0, evidence.other_in_this or 0.0) >= rule.containment
