@@ -66,7 +66,7 @@ class Stage:
 
     name: str
     folder: str = "/"
-    user: str = "0"
+    user: int | None = None  # whom its processes run as; None: whoever we are
     environment: dict[str, str] = field(default_factory=dict)
     healthcheck: Step | None = None
     command: Step | None = None
@@ -120,7 +120,7 @@ class Build:
         self, command: Sequence[str], extra: Mapping[str, str] | None = None, *, quiet: bool = False
     ) -> subprocess.Popen[bytes]:
         """Start a command as a process of the stage: its folder, its variables and, as root, its user."""
-        uid = self._user_id()
+        uid = self.stage.user
         folder = Path(self.relocate(self.stage.folder)) if self.stage.folder != "/" else self._root
         return subprocess.Popen(
             [self.relocate(word) for word in command],
@@ -163,7 +163,21 @@ class Build:
         Path(self.relocate(step.rest)).mkdir(parents=True, exist_ok=True)
 
     def _user(self, step: Step) -> None:
-        self.stage.user = step.rest.partition(":")[0]
+        """Become the user from here on, where we may and where it can reach the interpreter."""
+        name = step.rest.partition(":")[0]
+        if os.geteuid() != 0 or name in ("0", "root"):
+            self.stage.user = None
+            return
+        accounts = (self._root / "etc" / "passwd").read_text(encoding="utf-8").splitlines()
+        ids = {line.split(":")[0]: int(line.split(":")[2]) for line in accounts}
+        uid = int(name) if name.isdigit() else ids[name]
+        interpreter = Path(sys.executable).resolve()
+        try:
+            subprocess.run([interpreter, "-c", ""], user=uid, group=uid, extra_groups=[], check=True)
+        except PermissionError:
+            print(f"    {name} cannot reach {interpreter}: what follows runs as root", flush=True)
+            return
+        self.stage.user = uid
 
     def _healthcheck(self, step: Step) -> None:
         self.stage.healthcheck = step
@@ -198,21 +212,6 @@ class Build:
     def _skip_ignored(self, folder: str, names: list[str]) -> list[str]:
         inside = Path(folder).relative_to(self._context)
         return [name for name in names if is_ignored((inside / name).as_posix(), self._ignored)]
-
-    def _user_id(self) -> int | None:
-        """The stage's user, or None where we cannot become it or it could not reach the interpreter."""
-        if os.geteuid() != 0 or self.stage.user in ("0", "root"):
-            return None
-        accounts = (self._root / "etc" / "passwd").read_text(encoding="utf-8").splitlines()
-        ids = {line.split(":")[0]: int(line.split(":")[2]) for line in accounts}
-        uid = int(self.stage.user) if self.stage.user.isdigit() else ids[self.stage.user]
-        interpreter = Path(sys.executable).resolve()
-        try:
-            subprocess.run([interpreter, "-c", ""], user=uid, group=uid, extra_groups=[], check=True)
-        except PermissionError:
-            print(f"    user {self.stage.user} cannot reach {interpreter}: the step runs as root", flush=True)
-            return None
-        return uid
 
 
 def read_ignore_file(file: Path) -> list[tuple[re.Pattern[str], bool]]:
