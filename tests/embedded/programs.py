@@ -21,14 +21,18 @@ from app.embedded import Servers
 ROOT = Path(__file__).parent.parent.parent
 
 HOLD = """
-    import sys, threading, time
+    import signal, sys, threading
     from pathlib import Path
     from app.embedded import EmbeddedServers
+
+    stopped = threading.Event()
+    signal.signal(signal.SIGTERM, lambda number, frame: stopped.set())
 
     def hold():
         with EmbeddedServers(Path(sys.argv[1])) as servers:
             print(servers.database_url, servers.redis_url, flush=True)
-            time.sleep(600)
+            while not stopped.wait(0.1):
+                pass
 """
 HOLD_IN_MAIN_THREAD = HOLD + "    hold()"
 HOLD_IN_OTHER_THREAD = HOLD + "    thread = threading.Thread(target=hold); thread.start(); thread.join()"
