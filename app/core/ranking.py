@@ -1,8 +1,9 @@
 """What the signatures of two books say about them, and when that makes them near-duplicates.
 
 Unrelated books share no word shingle (Jaccard below 0.0005), while true copies can fall to 0.03 under OCR:
-three equal MinHash values of 128 already mean kinship, and a second witness makes it certain. Kinship alone does
-not: books that quote the same poems or traditions reach eight (docs/decisions/0003-near-duplicate-rule.md).
+three equal MinHash values of 128 already mean kinship, and a second witness makes it certain. Kinship alone
+does not: books that quote the same poems or traditions reach eight equal values.
+Measured in docs/decisions/0003-near-duplicate-rule.md.
 """
 
 from dataclasses import dataclass
@@ -49,7 +50,7 @@ class Verification:
 
 
 VERIFICATION = Verification(distance_alone=23, kin=3, distance=28, containment=0.2)
-"""What it accepts lies within `distance_alone` bits or has `kin` equal values: those two find every candidate."""
+"""What it accepts lies within `distance_alone` bits or has `kin` equal values: those two find it."""
 
 
 def evidence(this: Signed, other: Signed) -> Evidence:
@@ -70,9 +71,9 @@ def evidence(this: Signed, other: Signed) -> Evidence:
 def is_near_duplicate(evidence: Evidence, rule: Verification = VERIFICATION) -> bool:
     """Whether two books share so much text that one is a near-duplicate of the other, or contains it.
 
-    >>> is_near_duplicate(Evidence(40, equal_values=9, jaccard=9 / 128, this_in_other=0.1, other_in_this=0.2))
+    >>> is_near_duplicate(Evidence(40, 9, jaccard=9 / 128, this_in_other=0.1, other_in_this=0.2))
     True
-    >>> is_near_duplicate(Evidence(30, equal_values=3, jaccard=3 / 128, this_in_other=0.05, other_in_this=0.1))
+    >>> is_near_duplicate(Evidence(30, 3, jaccard=3 / 128, this_in_other=0.05, other_in_this=0.1))
     False
     """
     if evidence.distance is not None and evidence.distance <= rule.distance_alone:
