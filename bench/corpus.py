@@ -1,0 +1,66 @@
+"""The corpus of real books that BOOKPRINT_CORPUS names: books.jsonl.gz and real_pairs.csv."""
+
+import csv
+import gzip
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, cast
+
+from app.core.model import PAGE_BREAK, Content
+from app.core.text import content_from_pages, content_from_text
+from bench.report import CannotMeasure
+
+Relation = Literal["same_work", "contains", "overlaps", "series", "different", "translation"]
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusBook:
+    """One line of books.jsonl.gz."""
+
+    id: str
+    work: str
+    author: str
+    language: str
+    text: str
+    pages: Sequence[str] | None
+
+    @property
+    def content(self) -> Content:
+        """The book as Bookprint takes it in."""
+        return content_from_pages(self.pages) if self.pages else content_from_text(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A labelled pair of books."""
+
+    a: str
+    b: str
+    relation: Relation
+
+
+def corpus_folder() -> Path:
+    """The folder; raises CannotMeasure where there is none."""
+    folder = os.environ.get("BOOKPRINT_CORPUS")
+    if not folder or not (Path(folder) / "books.jsonl.gz").exists():
+        raise CannotMeasure("Set BOOKPRINT_CORPUS to a folder that holds books.jsonl.gz and real_pairs.csv.")
+    return Path(folder)
+
+
+def corpus_books(folder: Path) -> Iterator[CorpusBook]:
+    """Every book, in the order of the file."""
+    with gzip.open(folder / "books.jsonl.gz", "rt", encoding="utf-8") as lines:
+        for line in lines:
+            fields = json.loads(line)
+            text = fields["text"].replace(PAGE_BREAK, "\n")
+            author, pages = fields["author"] or "", fields["pages"]
+            yield CorpusBook(fields["id"], fields["work"], author, fields["lang"], text, pages)
+
+
+def corpus_pairs(folder: Path) -> list[Pair]:
+    """Every labelled pair."""
+    with (folder / "real_pairs.csv").open(encoding="utf-8", newline="") as rows:
+        return [Pair(row["a"], row["b"], cast(Relation, row["relation"])) for row in csv.DictReader(rows)]
