@@ -22,8 +22,10 @@ from app.stores.rows import (
     select_books,
     select_briefs,
     signature_values,
+    title_words,
     to_book,
     to_brief,
+    to_columns,
 )
 from app.stores.tables import books, entry_ids, signatures, texts
 from app.stores.texts import CODEC
@@ -113,7 +115,8 @@ class Catalogue:
             async with self._engine.begin() as connection:
                 await _locked(connection, book_id, if_version)
                 if changes:
-                    await _update(connection, book_id, changes, external_id=changes.get("external_id"))
+                    external_id = changes.get("external_id")
+                    await _update(connection, book_id, to_columns(changes), external_id=external_id)
                 return await _get(connection, book_id)
 
     async def delete(self, book_id: UUID, if_version: int | None) -> Brief:
@@ -153,7 +156,7 @@ class Catalogue:
         if wanted.external_id is not None:
             query = query.where(books.c.external_id == wanted.external_id)
         if wanted.title is not None:
-            query = query.where(_TITLE_WORDS.op("@@")(sa.func.plainto_tsquery(_SIMPLE, wanted.title)))
+            query = query.where(books.c.title_words.contains(title_words(wanted.title)))
         if after is not None:
             query = query.where(books.c.id > after)
         with postgres_outages():
@@ -161,8 +164,6 @@ class Catalogue:
                 return [to_book(row) for row in (await connection.execute(query)).mappings()]
 
 
-_SIMPLE: sa.ColumnClause[str] = sa.literal_column("'simple'")
-_TITLE_WORDS = sa.func.to_tsvector(_SIMPLE, sa.func.coalesce(books.c.title, sa.literal_column("''")))
 _INSERT_BOOK = insert(books).on_conflict_do_nothing().returning(books.c.entry_id)
 _INSERT_SIGNATURES = sa.insert(signatures)
 _INSERT_TEXT = sa.insert(texts)

@@ -1,5 +1,8 @@
 """From rows to Bookprint's nouns and back."""
 
+import re
+import unicodedata
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -13,7 +16,8 @@ from app.stores.tables import books, signatures
 _FINGERPRINT = signatures.alias("fingerprint")
 _MINHASH = signatures.alias("minhash")
 
-METADATA_FIELDS = ("title", "authors", "language", "year", "volume", "external_id", "identifiers")
+_LONGEST_WORD = 200
+"""Characters of a title's word that count; an index entry of Postgres must stay below 2,700 bytes."""
 
 
 def select_books() -> sa.Select[Any]:
@@ -94,8 +98,21 @@ def to_brief(row: sa.RowMapping) -> Brief:
 
 def metadata_values(metadata: Metadata) -> dict[str, Any]:
     """The columns that hold the metadata."""
-    values = asdict(metadata)
-    return values | {"authors": list(metadata.authors), "identifiers": list(metadata.identifiers)}
+    return to_columns(asdict(metadata))
+
+
+def to_columns(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Metadata fields as the columns hold them; a title brings its words along."""
+    columns = {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
+    if "title" in columns:
+        columns["title_words"] = title_words(str(columns["title"] or ""))
+    return columns
+
+
+def title_words(title: str) -> list[str]:
+    """The words to find a title by: folded here, because how Postgres folds case depends on its locale."""
+    folded = unicodedata.normalize("NFKC", title).casefold()
+    return sorted({word[:_LONGEST_WORD] for word in re.findall(r"\w+", folded)})
 
 
 def signature_values(entry_id: int, sketch: Sketch) -> list[dict[str, Any]]:

@@ -14,7 +14,6 @@ from sqlalchemy import (
     Text,
     Uuid,
     func,
-    text,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, TIMESTAMP
 
@@ -40,6 +39,7 @@ books = Table(
     Column("content_key", LargeBinary, nullable=False),
     Column("external_id", Text, unique=True),
     Column("title", Text),
+    Column("title_words", ARRAY(Text), nullable=False, server_default="{}"),  # folded, to search by
     Column("authors", ARRAY(Text), nullable=False, server_default="{}"),
     Column("language", Text),
     Column("year", Integer),
@@ -56,12 +56,7 @@ Index(
     "uq_books_content_key", books.c.content_key, unique=True, postgresql_where=books.c.external_id.is_(None)
 )
 Index("ix_books_identifiers", books.c.identifiers, postgresql_using="gin")
-Index(
-    "ix_books_title_words",
-    text("to_tsvector('simple', coalesce(title, ''))"),
-    postgresql_using="gin",
-    _table=books,
-)
+Index("ix_books_title_words", books.c.title_words, postgresql_using="gin")
 Index("ix_books_pending", books.c.entry_id, postgresql_where=books.c.indexed_at.is_(None))
 
 signatures = Table(

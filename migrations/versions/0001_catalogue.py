@@ -19,6 +19,7 @@ def upgrade() -> None:
         sa.Column("content_key", sa.LargeBinary, nullable=False),
         sa.Column("external_id", sa.Text),
         sa.Column("title", sa.Text),
+        sa.Column("title_words", ARRAY(sa.Text), nullable=False, server_default="{}"),
         sa.Column("authors", ARRAY(sa.Text), nullable=False, server_default="{}"),
         sa.Column("language", sa.Text),
         sa.Column("year", sa.Integer),
@@ -42,12 +43,7 @@ def upgrade() -> None:
         postgresql_where=sa.text("external_id IS NULL"),
     )
     op.create_index("ix_books_identifiers", "books", ["identifiers"], postgresql_using="gin")
-    op.create_index(
-        "ix_books_title_words",
-        "books",
-        [sa.text("to_tsvector('simple', coalesce(title, ''))")],
-        postgresql_using="gin",
-    )
+    op.create_index("ix_books_title_words", "books", ["title_words"], postgresql_using="gin")
     op.create_index("ix_books_pending", "books", ["entry_id"], postgresql_where=sa.text("indexed_at IS NULL"))
     op.create_table(
         "signatures",

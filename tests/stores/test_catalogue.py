@@ -162,7 +162,9 @@ async def test_a_deleted_book_frees_its_external_id_and_content(
 async def test_books_are_found_by_identifier_title_words_and_external_id(catalogue: Catalogue) -> None:
     emma = (
         await catalogue.add(
-            new_book_id(), Metadata(title="Emma; a Novel", identifiers=("isbn:1", "oclc:2")), content()
+            new_book_id(),
+            Metadata(title="Ümlaut: Emma; a Novel", identifiers=("isbn:1", "oclc:2")),
+            content(),
         )
     ).book
     other = (
@@ -175,6 +177,7 @@ async def test_books_are_found_by_identifier_title_words_and_external_id(catalog
     assert await found(identifier="oclc:2") == [emma.id]
     assert await found(identifier="oclc") == []
     assert await found(title="novel EMMA") == [emma.id]
+    assert await found(title="ümLAUT") == [emma.id]
     assert await found(title="emma persuasion") == []
     assert await found(external_id="p") == [other.id]
     assert await found() == [emma.id, other.id]
