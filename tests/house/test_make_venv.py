@@ -1,0 +1,44 @@
+"""Setting up on machines that lack something."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def make_venv(folder: Path, python: str) -> subprocess.CompletedProcess[str]:
+    """Run tools/make-venv where neither uv nor any other Python is on the path."""
+    tools = folder.parent / "bin"
+    tools.mkdir()
+    for name in ("dirname", "rm"):
+        (tools / name).symlink_to(shutil.which(name) or name)
+    environment = {"PATH": str(tools), "PYTHON": python}
+    command = ["/bin/sh", str(ROOT / "tools" / "make-venv"), str(folder)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_missing_python_is_named_with_the_remedy(tmp_path: Path) -> None:
+    setup = make_venv(tmp_path / "venv", "/nowhere/python3")
+    assert setup.returncode == 1
+    assert "needs Python 3.11 or newer, and /nowhere/python3 is not to be found" in setup.stderr
+    assert "PYTHON=" in setup.stderr
+    assert not (tmp_path / "venv").exists()
+
+
+def test_old_python_is_refused_with_its_version(tmp_path: Path) -> None:
+    old = tmp_path / "python3"
+    old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo "Python 3.9.2" || exit 1\n')
+    old.chmod(0o755)
+    setup = make_venv(tmp_path / "venv", str(old))
+    assert setup.returncode == 1
+    assert "is Python 3.9.2." in setup.stderr
+
+
+def test_python_without_venv_is_told_which_package_to_install(tmp_path: Path) -> None:
+    bare = tmp_path / "python3"
+    bare.write_text('#!/bin/sh\n[ "$1" = -c ] || exit 1\n')
+    bare.chmod(0o755)
+    setup = make_venv(tmp_path / "venv", str(bare))
+    assert setup.returncode == 1
+    assert "python3-venv" in setup.stderr
