@@ -10,11 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 Codes = NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.uint32]
+"""A string's code points."""
+
+Text = NDArray[np.uint32]
+"""A normal form's code points."""
+
 Lengths = tuple[int, int, int, int]
+
+DONE, TOO_SMALL, NEEDS_WHOLE_NFKC = range(3)
+"""How `normalise` may end."""
 
 
 class Kernels(Protocol):
     """What both sets of kernels offer; `kernels` documents each function."""
+
+    def codes_of(self, text: str, /) -> Codes: ...
 
     def inspect(self, codes: Codes, traits: NDArray[np.uint8], /) -> tuple[int, int]: ...
 
@@ -24,23 +34,23 @@ class Kernels(Protocol):
         table: NDArray[np.uint32],
         traits: NDArray[np.uint8],
         expansions: NDArray[np.uint32],
-        out: NDArray[np.uint16] | NDArray[np.uint32],
+        out: Text,
         page_starts: NDArray[np.int64],
         /,
     ) -> tuple[int, int, int]: ...
 
-    def kinds_of(self, text: Codes, table: NDArray[np.uint32], kinds: NDArray[np.uint8], /) -> None: ...
+    def kinds_of(self, text: Text, table: NDArray[np.uint32], kinds: NDArray[np.uint8], /) -> None: ...
 
     def count_ngrams(
         self,
-        text: Codes,
+        text: Text,
         size: int,
         kinds: NDArray[np.uint8],
         lengths: Lengths,
         window: int,
         cells: NDArray[np.uint64],
         /,
-    ) -> int: ...
+    ) -> None: ...
 
     def weigh(
         self,
@@ -58,9 +68,20 @@ class Kernels(Protocol):
         self, features: NDArray[np.uint32], weights: NDArray[np.int64], votes: NDArray[np.int64], /
     ) -> None: ...
 
-    def shingle(
+    def shingle_words(
         self,
-        text: Codes,
+        text: Text,
+        size: int,
+        per_shingle: int,
+        hashes: NDArray[np.uint64],
+        per_window: int,
+        windows: NDArray[np.int64],
+        /,
+    ) -> tuple[int, int, int]: ...
+
+    def shingle_tokens(
+        self,
+        text: Text,
         size: int,
         kinds: NDArray[np.uint8],
         weights: tuple[int, int, int],
@@ -70,7 +91,9 @@ class Kernels(Protocol):
         /,
     ) -> tuple[int, int, int]: ...
 
-    def count_distinct(self, hashes: NDArray[np.uint64], table: NDArray[np.uint64], /) -> int: ...
+    def count_distinct(
+        self, hashes: NDArray[np.uint64], bits: NDArray[np.uint8], some: NDArray[np.uint64], /
+    ) -> int: ...
 
     def minhash(
         self,
@@ -83,7 +106,7 @@ class Kernels(Protocol):
 
     def sign_pages(
         self,
-        text: Codes,
+        text: Text,
         kinds: NDArray[np.uint8],
         lengths: Lengths,
         starts: NDArray[np.int64],

@@ -1,325 +1,202 @@
-"""The inner loops, compiled by numba; `kernels_numpy` computes the same bits without it.
+"""Compiled kernels that turn text and shingles into signatures; `kernels_numpy` computes the same bits.
 
-Everything here works on arrays of code points (uint8, uint16 or uint32) and writes into arrays that the
-caller made. Integer arithmetic wraps around on purpose; each 32-bit step is cast, because numba widens.
+They write into arrays that the caller made. A text is padded with 8 zeros, so that an n-gram may be read past
+its end; `kinds` is empty for a text of alphabets alone, else it tells the kind of script of each code point.
 """
 
-from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar, cast
-
-import numba  # type: ignore[import-untyped]
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba.core import types  # type: ignore[import-untyped]
-from numba.extending import intrinsic  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
 from app.core import constants as c
-from app.core import unicode_table as u
+from app.core.backend import Lengths, Text
+from app.core.compiled import BLOCK, I64, U32, U64, Index, compiled, mix32, mix64, popcount
+from app.core.kernels_text import codes_of, inspect, kinds_of, normalise, shingle_tokens, shingle_words
 
-P = ParamSpec("P")
-R = TypeVar("R")
-Codes = NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.uint32]
+__all__ = [
+    "codes_of",
+    "count_distinct",
+    "count_ngrams",
+    "distances",
+    "inspect",
+    "kinds_of",
+    "minhash",
+    "normalise",
+    "shingle_tokens",
+    "shingle_words",
+    "sign_pages",
+    "vote",
+    "weigh",
+]
 
-U32, U64 = np.uint32, np.uint64
-BLOCK = 256
-
-
-def _compiled(function: Callable[P, R]) -> Callable[P, R]:
-    return cast(Callable[P, R], numba.njit(cache=True, nogil=True)(function))
-
-
-def _inlined(function: Callable[P, R]) -> Callable[P, R]:
-    return cast(Callable[P, R], numba.njit(cache=True, nogil=True, inline="always")(function))
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _popcount(typing_context: Any, word: Any) -> Any:
-    def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
-        return builder.ctpop(arguments[0])
-
-    return types.uint64(types.uint64), generate
-
-
-@_inlined
-def _mix32(h: np.uint32) -> np.uint32:
-    """The 32-bit finaliser of MurmurHash3."""
-    h = U32(h ^ U32(h >> U32(16)))
-    h = U32(h * U32(0x85EBCA6B))
-    h = U32(h ^ U32(h >> U32(13)))
-    h = U32(h * U32(0xC2B2AE35))
-    return U32(h ^ U32(h >> U32(16)))
+F0, F1, F2, F3, F4, F5 = (U32(factor) for factor in c.FACTORS)
+CELL_SHIFT = U32(32 - c.CELL_BITS)
+POSITION_SHIFT = U64(64 - c.POSITION_BITS)
+COUNT_SHIFT = U64(20)
+COUNT_LIMIT = U64(c.COUNT_LIMIT)
+TALLY = U64((1 << 20) - 1)
+TALLIES = U64((1 << 40) - 1)
+ONE_MORE = 1 << 20
+NEXT_POSITION = U64(1 << 40)
+UNIT = float(c.WEIGHT_UNIT)
+HALF = U64(0xFFFFFFFF)
 
 
-@_inlined
-def _mix64(h: np.uint64) -> np.uint64:
-    """The 64-bit finaliser of MurmurHash3."""
-    h = U64(h ^ (h >> U64(33)))
-    h = U64(h * U64(0xFF51AFD7ED558CCD))
-    h = U64(h ^ (h >> U64(33)))
-    h = U64(h * U64(0xC4CEB9FE1A85EC53))
-    return U64(h ^ (h >> U64(33)))
+@compiled
+def _hash4(text: Text, hashes: NDArray[np.uint32]) -> None:
+    for k in range(hashes.size):
+        h = U32(U32(U32(text[k]) * F0) + U32(U32(text[k + 1]) * F1))
+        h = U32(h + U32(U32(U32(text[k + 2]) * F2) + U32(U32(text[k + 3]) * F3)))
+        hashes[k] = mix32(h)
 
 
-@_compiled
-def inspect(codes: Codes, traits: NDArray[np.uint8]) -> tuple[int, int]:
-    """All traits that occur, or-ed, and all code points, or-ed."""
-    seen = np.uint8(0)
-    bits = U32(0)
-    for i in range(codes.size):
-        seen |= traits[codes[i]]
-        bits |= U32(codes[i])
-    return int(seen), int(bits)
+@compiled
+def _hash6(text: Text, hashes: NDArray[np.uint32]) -> None:
+    for k in range(hashes.size):
+        h = U32(U32(U32(text[k]) * F0) + U32(U32(text[k + 1]) * F1))
+        h = U32(h + U32(U32(U32(text[k + 2]) * F2) + U32(U32(text[k + 3]) * F3)))
+        h = U32(h + U32(U32(U32(text[k + 4]) * F4) + U32(U32(text[k + 5]) * F5)))
+        hashes[k] = mix32(h)
 
 
-@_inlined
-def _after_hyphen(codes: Codes, i: int, table: NDArray[np.uint32]) -> int:
-    """Where the word split by a hyphen just before `i` goes on, or -1 if it was no end-of-line hyphen."""
-    lines = 0
-    pages = 0
-    n = codes.size
-    while i < n:
-        entry = table[codes[i]]
-        if entry & U32(u.BREAK):
-            if codes[i] == 0x0C:
-                pages += 1
-            elif not (codes[i] == 0x0A and codes[i - 1] == 0x0D):
-                lines += 1
-        elif not entry & U32(u.BLANK):
-            break
-        i += 1
-    if i < n and lines <= 1 and pages <= 1 and lines + pages > 0 and table[codes[i]] & U32(u.LOWER):
-        return i
-    return -1
+@compiled
+def _hash_mixed(text: Text, kinds: NDArray[np.uint8], lengths: Lengths, hashes: NDArray[np.uint32]) -> None:
+    for k in range(hashes.size):
+        length = lengths[kinds[k]]
+        h = U32(U32(text[k]) * F0)
+        if length > 1:
+            h = U32(h + U32(U32(text[k + 1]) * F1))
+        if length > 2:
+            h = U32(h + U32(U32(text[k + 2]) * F2))
+        if length > 3:
+            h = U32(h + U32(U32(text[k + 3]) * F3))
+        if length > 4:
+            h = U32(h + U32(U32(text[k + 4]) * F4))
+        if length > 5:
+            h = U32(h + U32(U32(text[k + 5]) * F5))
+        hashes[k] = mix32(h)
 
 
-@_compiled
-def normalise(
-    codes: Codes,
-    table: NDArray[np.uint32],
-    traits: NDArray[np.uint8],
-    expansions: NDArray[np.uint32],
-    out: NDArray[np.uint16] | NDArray[np.uint32],
-    page_starts: NDArray[np.int64],
-) -> tuple[int, int, int]:
-    """Writes the normal form of `codes` into `out`, and where each page starts in it.
-
-    Returns the length, the flags seen (or-ed) and a status: 0 well, 1 `out` is too small, 2 the text must be put
-    into NFKC first, because a character that NFKC changes stands beside one that may combine with it.
-    """
-    n = codes.size
-    i = 0
-    j = 0
-    page = 0
-    seen = U32(0)
-    before = U32(1)  # 1: the last thing written is a separator, or nothing is written yet
-    dense = False  # the last letter is of a dense script
-    page_starts[0] = 0
-    while i < n:
-        entry = table[codes[i]]
-        seen |= entry
-        i += 1
-        if not entry & U32(u.SPECIAL):
-            out[j] = entry & U32(u.CODE)
-            separator = U32(entry >> U32(21)) & U32(1)
-            j += 1 - np.int64(separator & before)
-            dense = dense and separator != U32(0)
-            before = separator
-            continue
-        action = entry & U32(u.ACTION)
-        if action == U32(u.LETTER_ACTION):
-            first, last = -1, 0
-        elif action == U32(u.EXPAND):
-            first = np.int64(entry & U32(u.CODE))
-            last = first + np.int64(expansions[first])
-            if i < n and traits[codes[i]] & np.uint8(u.NFC_SUSPECT):
-                return j, int(seen), 2
-            if j + (last - first) + (n - i) >= out.size:
-                return j, int(seen), 1
-        elif action == U32(u.MARK):
-            if before == U32(0):
-                out[j] = entry & U32(u.CODE)
-                j += 1
-            continue
-        elif action == U32(u.HYPHEN) or action == U32(u.SOFT_HYPHEN):
-            if before == U32(0) and table[out[j - 1]] & U32(u.LETTER):
-                after = _after_hyphen(codes, i, table)
-                if after >= 0:
-                    while i < after:
-                        if codes[i] == 0x0C:
-                            page += 1
-                            page_starts[page] = j
-                        i += 1
-                    continue
-            if action == U32(u.HYPHEN) and before == U32(0):
-                out[j] = 0x20
-                j += 1
-                before = U32(1)
-            continue
-        elif action == U32(u.PAGE):
-            if before == U32(0):
-                out[j] = 0x20
-                j += 1
-                before = U32(1)
-            page += 1
-            page_starts[page] = j
-            continue
-        elif action == U32(u.NEEDS_NFKC):
-            return j, int(seen), 2
-        else:
-            continue
-        while first < last:
-            first += 1
-            if first > 0:
-                entry = expansions[first]
-                seen |= entry
-            if entry & U32(u.SEPARATOR):
-                if before == U32(0):
-                    out[j] = 0x20
-                    j += 1
-                    before = U32(1)
-                continue
-            is_dense = U32(entry & U32(u.KIND)) == U32(1 << u.KIND_SHIFT)
-            if entry & U32(u.ACTION) == U32(u.MARK):
-                if before == U32(0):
-                    out[j] = entry & U32(u.CODE)
-                    j += 1
-                continue
-            if is_dense and dense and before != U32(0):
-                k = page
-                while k > 0 and page_starts[k] == j:
-                    page_starts[k] = j - 1
-                    k -= 1
-                j -= 1
-            out[j] = entry & U32(u.CODE)
-            j += 1
-            before = U32(0)
-            dense = is_dense
-    if j > 0 and before != U32(0):
-        j -= 1
-        while page > 0 and page_starts[page] > j:
-            page_starts[page] = j
-            page -= 1
-    return j, int(seen), 0
-
-
-@_compiled
-def kinds_of(text: Codes, table: NDArray[np.uint32], kinds: NDArray[np.uint8]) -> None:
-    """Writes the kind of script of each code point of a normalised text; a mark has that of what it follows."""
-    last = np.uint8(0)
-    for i in range(text.size):
-        entry = table[text[i]]
-        if not (entry & U32(u.SPECIAL) and entry & U32(u.ACTION) == U32(u.MARK)):
-            last = np.uint8((entry >> U32(u.KIND_SHIFT)) & U32(3))
-        kinds[i] = last
-
-
-@_inlined
-def _hash_plain(text: Codes, start: int, count: int, length: int, hashes: NDArray[np.uint32]) -> None:
-    """Hashes of the n-grams that start at `start`, `start` + 1, …, for texts of alphabets alone."""
-    if length == 4:
-        for k in range(count):
-            i = start + k
-            h = U32(U32(text[i]) * U32(c.FACTOR_0)) + U32(U32(text[i + 1]) * U32(c.FACTOR_1))
-            h = U32(h) + U32(U32(text[i + 2]) * U32(c.FACTOR_2)) + U32(U32(text[i + 3]) * U32(c.FACTOR_3))
-            hashes[k] = _mix32(U32(h))
-    elif length == 6:
-        for k in range(count):
-            i = start + k
-            h = U32(U32(text[i]) * U32(c.FACTOR_0)) + U32(U32(text[i + 1]) * U32(c.FACTOR_1))
-            h = U32(h) + U32(U32(text[i + 2]) * U32(c.FACTOR_2)) + U32(U32(text[i + 3]) * U32(c.FACTOR_3))
-            h = U32(h) + U32(U32(text[i + 4]) * U32(c.FACTOR_4)) + U32(U32(text[i + 5]) * U32(c.FACTOR_5))
-            hashes[k] = _mix32(U32(h))
-    else:
-        factors = (c.FACTOR_0, c.FACTOR_1, c.FACTOR_2, c.FACTOR_3, c.FACTOR_4, c.FACTOR_5)
-        for k in range(count):
-            h = U32(0)
-            for m in range(length):
-                h = U32(h + U32(U32(text[start + k + m]) * U32(factors[m])))
-            hashes[k] = _mix32(h)
-
-
-@_inlined
-def _hash_mixed(
-    text: Codes,
+@compiled
+def _hash_block(
+    text: Text,
     kinds: NDArray[np.uint8],
-    lengths: tuple[int, int, int, int],
+    lengths: Lengths,
     start: int,
+    end: int,
     hashes: NDArray[np.uint32],
-    count: int,
-) -> None:
-    """The same where the length of an n-gram hangs on the kind of its first code point."""
-    factors = (c.FACTOR_0, c.FACTOR_1, c.FACTOR_2, c.FACTOR_3, c.FACTOR_4, c.FACTOR_5)
+    positions: NDArray[np.int64],
+) -> int:
+    """Hashes the n-grams that start in `text[start:start + BLOCK]` and fit before `end`; returns how many do."""
+    if kinds.size == 0:
+        count = min(BLOCK, end - lengths[0] + 1 - start)
+        if count <= 0:
+            return 0
+        if lengths[0] == 4:
+            _hash4(text[start : start + count + 8], hashes[:count])
+        elif lengths[0] == 6:
+            _hash6(text[start : start + count + 8], hashes[:count])
+        else:
+            _hash_mixed(
+                text[start : start + count + 8], np.zeros(count, dtype=np.uint8), lengths, hashes[:count]
+            )
+        return count
+    count = min(BLOCK, end - start)
+    _hash_mixed(text[start : start + count + 8], kinds[start : start + count], lengths, hashes[:count])
+    fitting = 0
     for k in range(count):
-        i = start + k
-        h = U32(0)
-        for m in range(lengths[kinds[i]]):
-            h = U32(h + U32(U32(text[i + m]) * U32(factors[m])))
-        hashes[k] = _mix32(h)
+        if start + k + lengths[kinds[start + k]] <= end:
+            hashes[fitting] = hashes[k]
+            positions[fitting] = start + k
+            fitting += 1
+    return fitting
 
 
-@_inlined
-def _see(cell: np.uint64, position: np.uint64, window: np.uint64) -> np.uint64:
-    """A cell after one more occurrence at `position`: last position 26 bits, count 19, near repeats 19."""
-    gap = U64(position - (cell >> U64(38))) & U64((1 << 26) - 1)
-    near = U64(1) if gap <= window else U64(0)
-    count = (cell >> U64(19)) & U64(c.COUNT_LIMIT)
-    repeats = cell & U64(c.COUNT_LIMIT)
-    count = min(U64(count + U64(1)), U64(c.COUNT_LIMIT))
-    repeats = min(U64(repeats + near), U64(c.COUNT_LIMIT))
-    return U64((position & U64((1 << 26) - 1)) << U64(38)) | U64(count << U64(19)) | repeats
+@compiled
+def _enter(cells: NDArray[np.uint64], cell: np.uint32, position: np.uint64, reach: np.uint64) -> None:
+    value = cells[cell]
+    # the tallies of a cell that was met before borrow 1 from the distance, hence < for ≤
+    near = I64(U64(U64(position - value) >> POSITION_SHIFT) < reach)
+    cells[cell] = U64(U64(position | U64(value & TALLIES)) + U64(ONE_MORE + near))
 
 
-@_compiled
+@compiled
+def _tally(
+    hashes: NDArray[np.uint32], positions: NDArray[np.int64], window: int, cells: NDArray[np.uint64]
+) -> None:
+    """Enters n-grams at their positions."""
+    for k in range(hashes.size):
+        position = U64(U64(positions[k] + window) << POSITION_SHIFT)
+        _enter(cells, hashes[k] >> CELL_SHIFT, position, U64(window))
+
+
+@compiled
+def _tally_in_row(hashes: NDArray[np.uint32], start: int, window: int, cells: NDArray[np.uint64]) -> None:
+    """Enters n-grams at `start`, `start` + 1, …"""
+    position = U64(U64(start + window) << POSITION_SHIFT)
+    for k in range(hashes.size):
+        _enter(cells, hashes[k] >> CELL_SHIFT, position, U64(window))
+        position = U64(position + NEXT_POSITION)
+
+
+@compiled
+def _clamp(cells: NDArray[np.uint64]) -> None:
+    for cell in range(cells.size):
+        value = cells[cell]
+        count = min(U64((value >> COUNT_SHIFT) & TALLY), COUNT_LIMIT)
+        near = min(U64(value & TALLY), COUNT_LIMIT)
+        cells[cell] = U64(U64(value & ~TALLIES) | U64(count << COUNT_SHIFT) | near)
+
+
+@compiled
 def count_ngrams(
-    text: Codes,
+    text: Text,
     size: int,
     kinds: NDArray[np.uint8],
-    lengths: tuple[int, int, int, int],
+    lengths: Lengths,
     window: int,
     cells: NDArray[np.uint64],
-) -> int:
-    """One pass over the n-grams of `text[:size]` (padded with 8 zeros): count and near repeats of each cell.
+) -> None:
+    """Tallies the n-grams of `text[:size]` in one pass.
 
-    `kinds` is empty for a text of alphabets alone. Returns the number of n-grams.
+    A cell is 24 bits last position (plus `window`), 20 bits count, 20 bits near repeats, zero at first, as if
+    last met at −`window` − 1. Tallies have twice the room they may use in the end, so they are rarely clamped.
     """
     hashes = np.empty(BLOCK, dtype=np.uint32)
-    shift = U32(32 - c.CELL_BITS)
-    plain = kinds.size == 0
-    # an offset of window + 1 keeps the zero of an empty cell out of the window
-    offset = window + 1
-    total = 0
-    last = size - lengths[0] + 1 if plain else size
-    for start in range(0, last, BLOCK):
-        count = min(BLOCK, last - start)
-        if plain:
-            _hash_plain(text, start, count, lengths[0], hashes)
+    positions = np.empty(BLOCK, dtype=np.int64)
+    room = 2 * c.COUNT_LIMIT
+    for start in range(0, size, BLOCK):
+        if room < BLOCK:
+            _clamp(cells)
+            room = c.COUNT_LIMIT
+        room -= BLOCK
+        count = _hash_block(text, kinds, lengths, start, size, hashes, positions)
+        if kinds.size == 0:
+            _tally_in_row(hashes[:count], start, window, cells)
         else:
-            _hash_mixed(text, kinds, lengths, start, hashes, count)
-        for k in range(count):
-            if not plain and start + k + lengths[kinds[start + k]] > size:
-                continue
-            cell = hashes[k] >> shift
-            cells[cell] = _see(cells[cell], U64(start + k + offset), U64(window))
-            total += 1
-    return total
+            _tally(hashes[:count], positions, window, cells)
 
 
-@_inlined
-def _exp_minus(x: float) -> float:
-    """exp(-x) for 0 <= x <= 64, from operations that every IEEE machine rounds alike."""
-    y = x / 256.0
-    term = 1.0
-    total = 1.0
-    for k in range(1, 12):
-        term = term * (-y) / k
-        total = total + term
-    for _ in range(8):
-        total = total * total
-    return total
+@compiled
+def _gap_weights(
+    tallies: NDArray[np.uint64], window: float, characters: float, weights: NDArray[np.int64]
+) -> None:
+    """The weights of the module `simhash`, with an exponential that every IEEE machine rounds alike."""
+    for f in range(tallies.size):
+        count = float(I64(min(U64((tallies[f] >> COUNT_SHIFT) & TALLY), COUNT_LIMIT)))
+        near = float(I64(min(U64(tallies[f] & TALLY), COUNT_LIMIT)))
+        x = min(count * window / characters, 64.0) / 256.0
+        series = 1.0
+        for k in range(12):
+            series = 1.0 - x / (12.0 - k) * series
+        for _ in range(8):
+            series = series * series
+        q = 1.0 - series
+        expected = (count - 1.0) * q
+        weight = (near - expected) / np.sqrt(expected * (1.0 - q) + 1.0)
+        weights[f] = I64(np.floor(weight * UNIT + 0.5))
 
 
-@_compiled
+@compiled
 def weigh(
     cells: NDArray[np.uint64],
     gap: bool,
@@ -329,198 +206,171 @@ def weigh(
     features: NDArray[np.uint32],
     weights: NDArray[np.int64],
 ) -> int:
-    """Writes the cells that have a say and their weights, in units of 1/1024; returns how many there are."""
-    found = 0
+    """Writes the cells counted at least `min_count` times, and their weights in units of 1/1024.
+
+    `features` has room for one more than all cells. Returns how many they are.
+    """
+    one = Index(1)
+    found = Index(0)
+    least = U64(max(min_count, 1))
     for cell in range(cells.size):
-        value = cells[cell]
-        count = np.int64((value >> U64(19)) & U64(c.COUNT_LIMIT))
-        if count < min_count or count == 0:
-            continue
-        weight = float(count)
-        if gap:
-            near = np.int64(value & U64(c.COUNT_LIMIT))
-            q = 1.0 - _exp_minus(min(float(count) * float(window) / float(characters), 64.0))
-            expected = float(count - 1) * q
-            weight = (float(near) - expected) / np.sqrt(expected * (1.0 - q) + 1.0)
-        quantised = np.int64(np.floor(weight * 1024.0 + 0.5))
-        if quantised != 0:
-            features[found] = cell
-            weights[found] = quantised
-            found += 1
-    return found
+        features[found] = cell
+        found = Index(found + (one if U64((cells[cell] >> COUNT_SHIFT) & TALLY) >= least else Index(0)))
+    count = I64(found)
+    tallies = np.empty(count, dtype=np.uint64)
+    for f in range(count):
+        tallies[f] = cells[features[f]]
+    if gap:
+        _gap_weights(tallies, float(window), float(characters), weights)
+    else:
+        for f in range(count):
+            weights[f] = I64(min(U64((tallies[f] >> COUNT_SHIFT) & TALLY), COUNT_LIMIT)) * c.WEIGHT_UNIT
+    return count
 
 
-@_compiled
+@compiled
 def vote(features: NDArray[np.uint32], weights: NDArray[np.int64], votes: NDArray[np.int64]) -> None:
-    """Adds each weight to `votes[j]` where bit j of the cell's sign is 1, else subtracts it."""
-    ones = np.zeros(votes.size, dtype=np.int64)
-    total = np.int64(0)
+    """Writes into `votes[j]` the weights of all cells whose sign has bit j, less those of all others.
+
+    Each byte of the sign votes as a whole into one of 256 ballots; they are counted bit by bit at the end.
+    """
+    ballots = np.zeros((votes.size // 8, 256), dtype=np.int64)
+    words = (votes.size + 63) // 64
     for f in range(features.size):
         weight = weights[f]
-        total += weight
-        for word in range(votes.size // 32):
-            sign = U32(
-                _mix64(U64((U64(features[f]) + U64(1)) * U64(c.SIGN_STEP) + U64(word))) & U64(0xFFFFFFFF)
-            )
-            for j in range(32):
-                ones[word * 32 + j] += weight * np.int64(U32(sign >> U32(31 - j)) & U32(1))
-    for j in range(votes.size):
-        votes[j] += 2 * ones[j] - total
+        for w in range(words):
+            sign = mix64(U64(U64(U64(features[f]) + U64(1)) * U64(c.SIGN_STEP)) + U64(w))
+            for b in range(8 * w, min(8 * w + 8, ballots.shape[0])):
+                ballots[b, sign >> U64(56)] += weight
+                sign = U64(sign << U64(8))
+    for b in range(ballots.shape[0]):
+        for bit in range(8):
+            total = I64(0)
+            for value in range(256):
+                total += ballots[b, value] if (value >> (7 - bit)) & 1 else -ballots[b, value]
+            votes[8 * b + bit] = total
 
 
-@_inlined
-def _power(base: np.uint64, exponent: int) -> np.uint64:
-    result = U64(1)
-    while exponent > 0:
-        if exponent & 1:
-            result = U64(result * base)
-        base = U64(base * base)
-        exponent >>= 1
-    return result
+@compiled
+def _set_bits(hashes: NDArray[np.uint64], shift: np.uint64, bits: NDArray[np.uint8]) -> None:
+    for k in range(hashes.size):
+        place = hashes[k] >> shift
+        bits[place >> U64(3)] |= np.uint8(1 << (place & U64(7)))
 
 
-@_compiled
-def shingle(
-    text: Codes,
-    size: int,
-    kinds: NDArray[np.uint8],
-    weights: tuple[int, int, int],
-    hashes: NDArray[np.uint64],
-    window_weight: int,
-    windows: NDArray[np.int64],
-) -> tuple[int, int, int]:
-    """Writes the hash of the shingle at each token, and where each window of tokens starts.
+@compiled
+def count_distinct(hashes: NDArray[np.uint64], bits: NDArray[np.uint8], some: NDArray[np.uint64]) -> int:
+    """How many different values there are, exactly; `bits` has a power of two of bytes, `some` the size of `hashes`.
 
-    `weights` are those of a shingle, a word and an unspaced character. `kinds` is empty for a text of alphabets
-    alone. Returns the numbers of tokens, shingles and windows.
+    A value met again finds its bit set. So only the few values whose bit was ever found set, by themselves or
+    by chance, need be told apart.
     """
-    plain = kinds.size == 0
-    base = U64(c.SHINGLE_BASE)
-    powers = np.empty(512, dtype=np.uint64)
-    powers[0] = 1
-    for k in range(1, 512):
-        powers[k] = U64(powers[k - 1] * base)
-    starts = np.empty(16, dtype=np.int64)  # of the tokens whose shingle is not complete yet
-    before = np.empty(16, dtype=np.uint64)  # the running hash just before each of them
-    heavy = np.empty(16, dtype=np.int64)
-    running = U64(0)
-    tokens = 0
-    oldest = 0
-    weight = 0
-    shingles = 0
-    window_count = 0
-    window_left = 0
-    i = 0
-    while i < size:
-        if text[i] == 0x20:
-            running = U64(running * base + U64(0x20))
-            i += 1
-            continue
-        slot = tokens & 15
-        starts[slot] = i
-        before[slot] = running
-        single = not plain and (kinds[i] == 1 or kinds[i] == 3)
-        running = U64(running * base + U64(text[i]))
-        i += 1
-        if not single:
-            while i < size and text[i] != 0x20 and (plain or kinds[i] == 0 or kinds[i] == 2):
-                running = U64(running * base + U64(text[i]))
-                i += 1
-        heavy[slot] = weights[2] if single else weights[1]
-        weight += heavy[slot]
-        tokens += 1
-        if window_left <= 0:
-            windows[window_count] = starts[slot]
-            window_count += 1
-            window_left = window_weight
-        window_left -= heavy[slot]
-        while weight >= weights[0]:
-            slot = oldest & 15
-            length = i - starts[slot]
-            power = powers[length] if length < 512 else _power(base, length)
-            hashes[shingles] = _mix64(U64(running - U64(before[slot] * power)))
-            shingles += 1
-            weight -= heavy[slot]
-            oldest += 1
-    return tokens, shingles, window_count
+    one = Index(1)
+    shift = U64(64)
+    size = bits.size * 8
+    while size > 1:
+        shift = U64(shift - U64(1))
+        size >>= 1
+    bits[:] = 0
+    suspects = Index(0)
+    for k in range(hashes.size):
+        place = hashes[k] >> shift
+        byte, bit = place >> U64(3), np.uint8(1 << (place & U64(7)))
+        held = bits[byte]
+        some[suspects] = hashes[k]
+        suspects = Index(suspects + (one if held & bit else Index(0)))
+        bits[byte] = held | bit
+    bits[:] = 0
+    _set_bits(some[:suspects], shift, bits)
+    chosen = Index(0)
+    for k in range(hashes.size):
+        place = hashes[k] >> shift
+        some[chosen] = hashes[k]
+        if bits[place >> U64(3)] & np.uint8(1 << (place & U64(7))):
+            chosen = Index(chosen + one)
+    return hashes.size - I64(chosen) + _count_by_table(some[:chosen])
 
 
-@_compiled
-def count_distinct(hashes: NDArray[np.uint64], table: NDArray[np.uint64]) -> int:
-    """How many different values there are; `table` is all zeros, a power of two long, and longer than `hashes`."""
-    mask = U64(table.size - 1)
+@compiled
+def _count_by_table(values: NDArray[np.uint64]) -> int:
+    size = 4
+    while size < 2 * values.size:
+        size *= 2
+    table = np.zeros(size, dtype=np.uint64)
+    mask = U64(size - 1)
     distinct = 0
     zero = 0
-    for k in range(hashes.size):
-        value = hashes[k]
+    for k in range(values.size):
+        value = values[k]
         if value == U64(0):
             zero = 1
             continue
-        slot = value >> U64(20) & mask
+        slot = U64(value & mask)
         while table[slot] != U64(0) and table[slot] != value:
-            slot = U64(slot + U64(1)) & mask
+            slot = U64(U64(slot + U64(1)) & mask)
         if table[slot] == U64(0):
             table[slot] = value
             distinct += 1
     return distinct + zero
 
 
-@_compiled
+@compiled
 def minhash(
     hashes: NDArray[np.uint64], a: NDArray[np.uint32], b: NDArray[np.uint32], values: NDArray[np.uint32]
 ) -> None:
-    """Lowers `values[p]` to the least a[p]·mix32(h) + b[p] mod 2^32 over the low 32 bits h of `hashes`."""
+    """Lowers `values[p]` to the least a[p]·mix32(h) + b[p] mod 2^32 over the low 32 bits h of `hashes`.
+
+    Four permutations a turn; their number is a multiple of 4.
+    """
     block = np.empty(BLOCK, dtype=np.uint32)
     for start in range(0, hashes.size, BLOCK):
-        count = min(BLOCK, hashes.size - start)
-        for k in range(count):
-            block[k] = _mix32(U32(hashes[start + k] & U64(0xFFFFFFFF)))
-        for p in range(values.size):
-            least = values[p]
-            for k in range(count):
-                least = min(least, U32(U32(a[p] * block[k]) + b[p]))
-            values[p] = least
+        taken = hashes[start : min(start + BLOCK, hashes.size)]
+        mixed = block[: taken.size]
+        for k in range(taken.size):
+            mixed[k] = mix32(U32(taken[k] & HALF))
+        for p in range(0, values.size, 4):
+            a0, a1, a2, a3 = a[p], a[p + 1], a[p + 2], a[p + 3]
+            b0, b1, b2, b3 = b[p], b[p + 1], b[p + 2], b[p + 3]
+            v0, v1, v2, v3 = values[p], values[p + 1], values[p + 2], values[p + 3]
+            for k in range(mixed.size):
+                h = mixed[k]
+                v0 = min(v0, U32(U32(a0 * h) + b0))
+                v1 = min(v1, U32(U32(a1 * h) + b1))
+                v2 = min(v2, U32(U32(a2 * h) + b2))
+                v3 = min(v3, U32(U32(a3 * h) + b3))
+            values[p], values[p + 1], values[p + 2], values[p + 3] = v0, v1, v2, v3
 
 
-@_compiled
+@compiled
 def sign_pages(
-    text: Codes,
+    text: Text,
     kinds: NDArray[np.uint8],
-    lengths: tuple[int, int, int, int],
+    lengths: Lengths,
     starts: NDArray[np.int64],
     ends: NDArray[np.int64],
     signatures: NDArray[np.uint8],
 ) -> None:
-    """Writes the one-permutation MinHash of each slice `text[starts[p]:ends[p]]` (text padded with 8 zeros)."""
+    """Writes the one-permutation MinHash of each slice `text[starts[p]:ends[p]]`."""
     hashes = np.empty(BLOCK, dtype=np.uint32)
-    least = np.empty(128, dtype=np.uint32)
-    plain = kinds.size == 0
+    positions = np.empty(BLOCK, dtype=np.int64)
+    least = np.empty(128, dtype=np.uint64)
     for page in range(starts.size):
-        least[:] = U32(0xFFFFFFFF)
-        filled = np.zeros(128, dtype=np.uint8)
-        end = int(ends[page])
-        last = end - lengths[0] + 1 if plain else end
-        for start in range(int(starts[page]), last, BLOCK):
-            count = min(BLOCK, last - start)
-            if plain:
-                _hash_plain(text, start, count, lengths[0], hashes)
-            else:
-                _hash_mixed(text, kinds, lengths, start, hashes, count)
+        least[:] = U64(1 << 32)
+        for start in range(starts[page], ends[page], BLOCK):
+            count = _hash_block(text, kinds, lengths, start, ends[page], hashes, positions)
             for k in range(count):
-                if not plain and start + k + lengths[kinds[start + k]] > end:
-                    continue
                 h = hashes[k]
-                slot = h >> U32(25)
-                filled[slot] = 1
-                least[slot] = min(least[slot], h)
-        for slot in range(128):
-            value = U32(U32(U32(least[slot] & U32(0xFFFF)) * U32(255)) >> U32(16)) + U32(1)
-            signatures[page, slot] = value if filled[slot] else U32(0)
+                place = h >> U32(25)
+                least[place] = min(least[place], U64(h))
+        for place in range(128):
+            value = I64(least[place])
+            filled = value < (1 << 32)
+            signatures[page, place] = 1 + ((value & 0xFFFF) * 255 >> 16) if filled else 0
 
 
-@_compiled
+@compiled
 def distances(query: NDArray[np.uint64], packed: NDArray[np.uint64], out: NDArray[np.uint8]) -> None:
     """Writes the Hamming distance of `query` (2 words) to each row of `packed` (n, 2)."""
     high, low = query[0], query[1]
     for row in range(packed.shape[0]):
-        out[row] = _popcount(high ^ packed[row, 0]) + _popcount(low ^ packed[row, 1])
+        out[row] = popcount(high ^ packed[row, 0]) + popcount(low ^ packed[row, 1])

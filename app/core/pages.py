@@ -11,7 +11,7 @@ from app.core.backend import kernels
 from app.core.model import PageSignatures
 from app.core.recipe import PageRecipe
 from app.core.shingles import Shingles
-from app.core.text import NormalText
+from app.core.text import NormalText, slice_ends
 
 
 def sign_pages(text: NormalText, found: Shingles, recipe: PageRecipe) -> PageSignatures:
@@ -20,8 +20,7 @@ def sign_pages(text: NormalText, found: Shingles, recipe: PageRecipe) -> PageSig
         unit, starts, ends = "page", text.page_starts, text.page_ends
     else:
         unit, starts = "window", found.window_starts
-        ends = np.append(starts[1:], text.size) if starts.size else starts
-        ends = ends - ((ends > starts) & (ends < text.size) & (text.codes[ends - 1] == 0x20))
+        ends = slice_ends(text.codes, text.size, starts)
     values = np.zeros((starts.size, recipe.bins), dtype=np.uint8)
     kernels().sign_pages(text.codes, text.kinds, recipe.lengths.as_tuple(), starts, ends, values)
     return PageSignatures(recipe.name, "page" if unit == "page" else "window", values)

@@ -28,18 +28,26 @@ class Shingles:
 
 def shingles(text: NormalText, recipe: MinHashRecipe, pages: PageRecipe) -> Shingles:
     """All shingles of a book, and the windows that stand in for pages."""
-    most = (text.size + 1) // 2 if text.kinds.size == 0 else text.size
-    hashes = np.empty(most, dtype=np.uint64)
-    least_weight = pages.word_weight if text.kinds.size == 0 else pages.character_weight
-    windows = np.empty(most // -(-pages.window_weight // least_weight) + 1, dtype=np.int64)
-    weights = (recipe.shingle_weight, recipe.word_weight, recipe.character_weight)
-    tokens, count, window_count = kernels().shingle(
-        text.codes, text.size, text.kinds, weights, hashes, pages.window_weight, windows
-    )
+    if text.kinds.size == 0:
+        per_shingle = -(-recipe.shingle_weight // recipe.word_weight)
+        per_window = -(-pages.window_weight // pages.word_weight)
+        hashes = np.empty(text.size // 2 + 1, dtype=np.uint64)
+        windows = np.empty(hashes.size // per_window + 1, dtype=np.int64)
+        tokens, count, window_count = kernels().shingle_words(
+            text.codes, text.size, per_shingle, hashes, per_window, windows
+        )
+    else:
+        per_window = -(-pages.window_weight // max(pages.word_weight, pages.character_weight))
+        hashes = np.empty(text.size, dtype=np.uint64)
+        windows = np.empty(text.size // per_window + 1, dtype=np.int64)
+        weights = (recipe.shingle_weight, recipe.word_weight, recipe.character_weight)
+        tokens, count, window_count = kernels().shingle_tokens(
+            text.codes, text.size, text.kinds, weights, hashes, pages.window_weight, windows
+        )
     return Shingles(hashes[:count], tokens, windows[:window_count])
 
 
 def count_distinct(hashes: NDArray[np.uint64]) -> int:
     """How many different values there are, exactly."""
-    table = np.zeros(1 << (hashes.size * 4 // 3 + 1).bit_length(), dtype=np.uint64)
-    return kernels().count_distinct(hashes, table)
+    bits = np.empty(max(1 << 13, 1 << (4 * hashes.size).bit_length()), dtype=np.uint8)
+    return kernels().count_distinct(hashes, bits, np.empty(hashes.size + 1, dtype=np.uint64))

@@ -68,6 +68,15 @@ def decode(document: Mapping[str, Any], field: str = "signatures") -> Sketch:
     return sketch
 
 
+def decode_fingerprint(document: Mapping[str, Any], field: str = "fingerprint") -> Fingerprint:
+    """The fingerprint in `{"recipe": …, "hex": …}`; raises as `decode` does."""
+    recipe = fingerprint_recipe(_text(document.get("recipe"), f"{field}.recipe"))
+    digits = _text(document.get("hex"), f"{field}.hex")
+    if len(digits) != recipe.bits // 4 or not all(digit in "0123456789abcdefABCDEF" for digit in digits):
+        raise InvalidInput(f"{recipe.bits // 4} hexadecimal digits were expected here.", field=f"{field}.hex")
+    return Fingerprint(recipe.name, bytes.fromhex(digits))
+
+
 def _check(sketch: Sketch, field: str) -> None:
     if sketch.fingerprint is None and sketch.minhash is None and sketch.pages is None:
         raise InvalidInput("No signature at all. Send fingerprint, minhash or pages.", field=field)
@@ -130,14 +139,7 @@ def _bytes(value: Any, field: str, row: int, rows: int | None = None) -> bytes:
 
 
 def _fingerprint(value: Any, field: str) -> Fingerprint | None:
-    if value is None:
-        return None
-    document = _mapping(value, field, "recipe", "hex")
-    recipe = fingerprint_recipe(_text(document.get("recipe"), f"{field}.recipe"))
-    digits = _text(document.get("hex"), f"{field}.hex")
-    if len(digits) != recipe.bits // 4 or not all(digit in "0123456789abcdefABCDEF" for digit in digits):
-        raise InvalidInput(f"{recipe.bits // 4} hexadecimal digits were expected here.", field=f"{field}.hex")
-    return Fingerprint(recipe.name, bytes.fromhex(digits))
+    return None if value is None else decode_fingerprint(_mapping(value, field, "recipe", "hex"), field)
 
 
 def _minhash(value: Any, field: str) -> MinHashSignature | None:

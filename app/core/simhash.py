@@ -23,7 +23,7 @@ def simhash(text: NormalText, recipe: FingerprintRecipe) -> Fingerprint | None:
     """The fingerprint of a book; None when fewer n-grams than the recipe asks for have a say."""
     cells = np.zeros(1 << CELL_BITS, dtype=np.uint64)
     kernels().count_ngrams(text.codes, text.size, text.kinds, recipe.lengths.as_tuple(), recipe.window, cells)
-    features = np.empty(cells.size, dtype=np.uint32)
+    features = np.empty(cells.size + 1, dtype=np.uint32)
     weights = np.empty(cells.size, dtype=np.int64)
     found = kernels().weigh(
         cells,
@@ -34,7 +34,7 @@ def simhash(text: NormalText, recipe: FingerprintRecipe) -> Fingerprint | None:
         features,
         weights,
     )
-    if found < recipe.min_features:
+    if np.count_nonzero(weights[:found]) < recipe.min_features:
         return None
     votes = np.zeros(recipe.bits, dtype=np.int64)
     kernels().vote(features[:found], weights[:found], votes)

@@ -13,10 +13,10 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.backend import Codes, kernels
+from app.core.backend import NEEDS_WHOLE_NFKC, TOO_SMALL, Text, kernels
 from app.core.errors import EmptyText, InvalidText
 from app.core.model import PAGE_BREAK, Content
-from app.core.unicode_table import ALNUM, KIND, NFC_SUSPECT, NUL, unicode_table
+from app.core.unicode_table import ALNUM, KIND, NFC_SUSPECT, NUL, SURROGATE, unicode_table
 
 PADDING = 8
 """Zeros after the normal form, so that a kernel may read an n-gram past its end."""
@@ -26,7 +26,7 @@ PADDING = 8
 class NormalText:
     """The normal form of a book as code points, and what the kernels need to know about it."""
 
-    codes: NDArray[np.uint16] | NDArray[np.uint32]  # (size + PADDING,)
+    codes: Text  # (size + PADDING,)
     size: int  # code points
     kinds: NDArray[np.uint8]  # (size,) kind of script of each; empty for a text of alphabets alone
     page_starts: NDArray[np.int64]  # (pages,)
@@ -44,7 +44,8 @@ def content_from_text(text: str) -> Content:
     >>> content_from_text("one\\ftwo").page_count
     2
     """
-    return _content(text, text.count(PAGE_BREAK) + 1 if PAGE_BREAK in text else None, "text")
+    text, page_breaks = _checked(text, "text")
+    return Content(text, page_breaks + 1 if page_breaks else None)
 
 
 def content_from_pages(pages: Sequence[str]) -> Content:
@@ -59,32 +60,31 @@ def content_from_pages(pages: Sequence[str]) -> Content:
         raise EmptyText(
             "The book has no pages. Send at least one page with a letter or a digit.", field="pages"
         )
-    joined = PAGE_BREAK.join(pages)
-    if joined.count(PAGE_BREAK) != len(pages) - 1:
-        joined = PAGE_BREAK.join(page.replace(PAGE_BREAK, "\n") for page in pages)
-    return _content(joined, len(pages), "pages")
+    text = PAGE_BREAK.join(pages)
+    text, page_breaks = _checked(text, "pages")
+    if page_breaks != len(pages) - 1:
+        text = PAGE_BREAK.join(page.replace(PAGE_BREAK, "\n") for page in pages)
+        text, _ = _checked(text, "pages")
+    return Content(text, len(pages))
 
 
-def _content(text: str, page_count: int | None, field: str) -> Content:
-    try:
-        codes = _codes(text)
-    except UnicodeEncodeError as error:
-        code = ord(text[error.start])
+def _checked(text: str, field: str) -> tuple[str, int]:
+    """The text in NFC, and its number of page breaks."""
+    seen, page_breaks = kernels().inspect(kernels().codes_of(text), unicode_table().traits)
+    if seen & (NUL | SURROGATE):
+        position, code = next((i, code) for i, code in enumerate(map(ord, text)) if _is_wrong(code))
+        what = "A NUL character" if code == 0 else "Half a surrogate pair"
         raise InvalidText(
-            f"Half a surrogate pair (U+{code:04X}) at {_place(text, error.start, field)}. Send well-formed Unicode.",
-            field=field,
-        ) from None
-    seen, _ = kernels().inspect(codes, unicode_table().traits)
-    if seen & NUL:
-        raise InvalidText(
-            f"A NUL character (U+0000) at {_place(text, text.index(chr(0)), field)}. Remove it from the text.",
+            f"{what} (U+{code:04X}) at {_place(text, position, field)}. Send well-formed Unicode text without NUL.",
             field=field,
         )
     if not seen & ALNUM:
-        raise EmptyText("The text has no letter and no digit. Send the text of the book.", field=field)
-    if seen & NFC_SUSPECT:
-        text = unicodedata.normalize("NFC", text)
-    return Content(text, page_count)
+        raise EmptyText("There is no letter and no digit. Send the text of the book.", field=field)
+    return unicodedata.normalize("NFC", text) if seen & NFC_SUSPECT else text, page_breaks
+
+
+def _is_wrong(code: int) -> bool:
+    return code == 0 or 0xD800 <= code < 0xE000
 
 
 def _place(text: str, position: int, field: str) -> str:
@@ -97,15 +97,6 @@ def _place(text: str, position: int, field: str) -> str:
 def content_key(content: Content) -> bytes:
     """SHA-256 of the content's UTF-8; 32 bytes."""
     return sha256(content.text.encode()).digest()
-
-
-def _codes(text: str) -> NDArray[np.uint8] | NDArray[np.uint32]:
-    if text.isascii():
-        return np.frombuffer(text.encode("ascii"), dtype=np.uint8)
-    try:
-        return np.frombuffer(text.encode("latin-1"), dtype=np.uint8)
-    except UnicodeEncodeError:
-        return np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
 
 
 def normalise(content: Content) -> NormalText:
@@ -122,28 +113,27 @@ def normalise(content: Content) -> NormalText:
     'nice day straße finished'
     """
     text = content.text
-    normal = _normalise(_codes(text), content.page_count)
+    normal = _normalise(text, content.page_count)
     if normal is None:
-        normal = _normalise(_codes(unicodedata.normalize("NFKC", text)), content.page_count)
+        normal = _normalise(unicodedata.normalize("NFKC", text), content.page_count)
     assert normal is not None
     return normal
 
 
-def _normalise(codes: Codes, page_count: int | None) -> NormalText | None:
+def _normalise(text: str, page_count: int | None) -> NormalText | None:
     """The normal form; None where a neighbour matters, so the text must be put into NFKC as a whole first."""
     table = unicode_table()
-    wide = codes.dtype == np.uint32 and int(kernels().inspect(codes, table.traits)[1]) > 0xFFFF
-    page_starts = np.zeros(int(np.count_nonzero(codes == 0x0C)) + 1, dtype=np.int64)
-    capacity = codes.size + codes.size // 8 + 64
+    page_starts = np.zeros(page_count or 1, dtype=np.int64)
+    capacity = len(text) + len(text) // 8 + 64
     while True:
-        out = np.empty(capacity + PADDING, dtype=np.uint32 if wide else np.uint16)
+        out = np.empty(capacity + PADDING, dtype=np.uint32)
         size, seen, status = kernels().normalise(
-            codes, table.entries, table.traits, table.expansions, out, page_starts
+            kernels().codes_of(text), table.entries, table.traits, table.expansions, out, page_starts
         )
-        if status != 1:
+        if status != TOO_SMALL:
             break
         capacity *= 2
-    if status == 2:
+    if status == NEEDS_WHOLE_NFKC:
         return None
     out = out[: size + PADDING]
     out[size:] = 0
@@ -151,7 +141,11 @@ def _normalise(codes: Codes, page_count: int | None) -> NormalText | None:
     if kinds.size:
         kernels().kinds_of(out[:size], table.entries, kinds)
     if page_count is None:
-        page_starts = page_starts[:0]
-    page_ends = np.append(page_starts[1:], size) if page_starts.size else page_starts
-    page_ends = page_ends - ((page_ends > page_starts) & (page_ends < size) & (out[page_ends - 1] == 0x20))
-    return NormalText(out, size, kinds, page_starts, page_ends)
+        return NormalText(out, size, kinds, page_starts[:0], page_starts[:0])
+    return NormalText(out, size, kinds, page_starts, slice_ends(out, size, page_starts))
+
+
+def slice_ends(codes: Text, size: int, starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where slices of a normal form end, exclusive: before the next one and the space between them."""
+    ends = np.append(starts[1:], size)
+    return ends - ((ends > starts) & (ends < size) & (codes[ends - 1] == 0x20))

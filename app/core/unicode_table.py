@@ -27,13 +27,14 @@ LOWER = 1 << 25  # a lower-case letter, so a hyphen before the line's end may ha
 KIND_SHIFT = 26
 KIND = 3 << KIND_SHIFT
 ACTION = 7 << 28
-LETTER_ACTION, MARK, DROP, EXPAND, HYPHEN, SOFT_HYPHEN, PAGE, NEEDS_NFKC = (code << 28 for code in range(8))
+COPY, MARK, DROP, EXPAND, HYPHEN, SOFT_HYPHEN, PAGE, NEEDS_NFKC = (code << 28 for code in range(8))
 SPECIAL = 1 << 31
 SEPARATOR_ENTRY = SEPARATOR | 0x20
 
 NFC_SUSPECT = 1  # NFC may change it, or it together with what stands before it
 ALNUM = 2  # its normal form holds a letter or a digit
 NUL = 4
+SURROGATE = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +42,7 @@ class UnicodeTable:
     """The table and its companions, as the kernels take them."""
 
     entries: NDArray[np.uint32]  # (0x110000,)
-    traits: NDArray[np.uint8]  # (0x110000,) NFC_SUSPECT | ALNUM | NUL
+    traits: NDArray[np.uint8]  # (0x110000,) NFC_SUSPECT | ALNUM | NUL | SURROGATE
     expansions: NDArray[np.uint32]
 
 

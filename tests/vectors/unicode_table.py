@@ -75,11 +75,7 @@ def _basic(char: str, kinds: NDArray[np.uint8]) -> int | None:
     if category[0] in "LN":
         mapped = ord(_lower(char))
         kind = int(kinds[mapped])
-        entry = (
-            mapped
-            | kind << layout.KIND_SHIFT
-            | (layout.SPECIAL | layout.LETTER_ACTION if kind == DENSE else 0)
-        )
+        entry = mapped | kind << layout.KIND_SHIFT | (layout.SPECIAL | layout.COPY if kind == DENSE else 0)
         entry |= layout.LETTER if category[0] == "L" else 0
         return entry | (layout.LOWER if category == "Ll" else 0)
     if category in ("Mn", "Mc"):
@@ -125,11 +121,10 @@ def _traits(table: NDArray[np.uint32], composing: set[int], expansions: list[int
         action = entry & layout.ACTION
         suspect = code in composing or unicodedata.normalize("NFC", char) != char
         letter = not entry & (layout.SEPARATOR | layout.BLANK) and action != layout.MARK
-        yield (
-            (layout.NFC_SUSPECT if suspect else 0)
-            | (layout.ALNUM if letter else 0)
-            | (layout.NUL if code == 0 else 0)
-        )
+        traits = layout.NFC_SUSPECT if suspect else 0
+        traits |= layout.ALNUM if letter else 0
+        traits |= layout.NUL if code == 0 else 0
+        yield traits | (layout.SURROGATE if 0xD800 <= code < 0xE000 else 0)
 
 
 def build() -> tuple[NDArray[np.uint32], NDArray[np.uint8], NDArray[np.uint32]]:

@@ -1,0 +1,394 @@
+"""Compiled kernels that read text: the normaliser, the kinds of script, the shingles.
+
+They write into arrays that the caller made. A string is read where it lies, without a copy.
+"""
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core import unicode_table as u
+from app.core.backend import DONE, NEEDS_WHOLE_NFKC, TOO_SMALL, Codes, Text
+from app.core.compiled import I64, U8, U32, U64, Index, compiled, mix64, pointer, string_parts
+from app.core.constants import SHINGLE_BASE
+
+SPECIAL, CODE, KIND, ACTION = U32(u.SPECIAL), U32(u.CODE), U32(u.KIND), U32(u.ACTION)
+SEPARATOR, BREAK, BLANK = U32(u.SEPARATOR), U32(u.BREAK), U32(u.BLANK)
+LETTER, LOWER = U32(u.LETTER), U32(u.LOWER)
+COPY, MARK, EXPAND = U32(u.COPY), U32(u.MARK), U32(u.EXPAND)
+HYPHEN, SOFT_HYPHEN, PAGE, NEEDS_NFKC = U32(u.HYPHEN), U32(u.SOFT_HYPHEN), U32(u.PAGE), U32(u.NEEDS_NFKC)
+DENSE_KIND = U32(1 << u.KIND_SHIFT)
+NFC_SUSPECT = U8(u.NFC_SUSPECT)
+SPACE, LINE_FEED, FORM_FEED, CARRIAGE_RETURN = 0x20, 0x0A, 0x0C, 0x0D
+
+BASE = U64(SHINGLE_BASE)
+BASE_SQUARED = U64(SHINGLE_BASE * SHINGLE_BASE % (1 << 64))
+STRETCH = 1 << 15
+"""Characters whose words are hashed together, so that what is known of them stays in the second-level cache."""
+
+
+@compiled
+def _width(text: str) -> int:
+    return string_parts(text)[1]
+
+
+@compiled
+def _bytes(text: str) -> NDArray[np.uint8]:
+    address, _, length = string_parts(text)
+    return numba.carray(pointer(address), (length,), np.uint8)
+
+
+@compiled
+def _pairs(text: str) -> NDArray[np.uint16]:
+    address, _, length = string_parts(text)
+    return numba.carray(pointer(address), (length,), np.uint16)
+
+
+@compiled
+def _quads(text: str) -> NDArray[np.uint32]:
+    address, _, length = string_parts(text)
+    return numba.carray(pointer(address), (length,), np.uint32)
+
+
+def codes_of(text: str) -> Codes:
+    """The code points of a string, read where they lie: the array must not outlive the string."""
+    width = _width(text)
+    return _bytes(text) if width == 1 else _pairs(text) if width == 2 else _quads(text)
+
+
+@compiled
+def inspect(codes: Codes, traits: NDArray[np.uint8]) -> tuple[int, int]:
+    """All traits that occur, or-ed, and the number of page breaks."""
+    unusual = 0
+    page_breaks = 0
+    for i in range(codes.size):
+        code = U32(codes[i])
+        # Latin without marks, Greek and Cyrillic, general punctuation: the table has nothing to say of these
+        usual = (
+            U32(code - U32(1)) < U32(0x2FF)
+            or U32(code - U32(0x388)) < U32(0x482 - 0x388)
+            or U32(code - U32(0x2010)) < U32(0x50)
+        )
+        unusual += 0 if usual else 1
+        page_breaks += 1 if code == U32(FORM_FEED) else 0
+    seen = U8(0)
+    for i in range(codes.size):
+        seen |= traits[codes[i]]
+        if unusual == 0 and seen:
+            break
+    return I64(seen), page_breaks
+
+
+@compiled
+def _after_hyphen(codes: Codes, i: int, table: NDArray[np.uint32]) -> int:
+    """Where the word split by a hyphen just before `i` goes on, or -1 if no line ends there."""
+    lines = 0
+    pages = 0
+    n = codes.size
+    while i < n:
+        entry = table[codes[i]]
+        if entry & BREAK:
+            if codes[i] == FORM_FEED:
+                pages += 1
+            elif not (codes[i] == LINE_FEED and codes[i - 1] == CARRIAGE_RETURN):
+                lines += 1
+        elif not entry & BLANK:
+            break
+        i += 1
+    if i < n and lines <= 1 and pages <= 1 and lines + pages > 0 and table[codes[i]] & LOWER:
+        return i
+    return -1
+
+
+@compiled
+def _copy(
+    codes: Codes, table: NDArray[np.uint32], out: Text, i: np.uintp, j: np.uintp, after: np.uintp
+) -> tuple[np.uintp, np.uintp, np.uintp, np.uint32]:
+    """Maps code points one to one up to the next special one; `after` is 1 after a separator, else 0."""
+    one = Index(1)
+    n = Index(codes.size)
+    seen = U32(0)
+    while i < n:
+        entry = table[codes[i]]
+        if entry & SPECIAL:
+            break
+        seen |= entry
+        out[j] = entry & CODE
+        separator = Index((entry >> U32(21)) & U32(1))
+        j = Index(j + one - Index(separator & after))
+        after = separator
+        i = Index(i + one)
+    return i, j, after, seen
+
+
+@compiled
+def _dense_before(out: Text, j: int, table: NDArray[np.uint32]) -> bool:
+    """Whether the text up to the separator at `j` - 1 ends in a dense script."""
+    k = j - 2
+    while k >= 0 and (table[out[k]] & SPECIAL) and (table[out[k]] & ACTION) == MARK:
+        k -= 1
+    return k >= 0 and (table[out[k]] & KIND) == DENSE_KIND
+
+
+@compiled
+def normalise(
+    codes: Codes,
+    table: NDArray[np.uint32],
+    traits: NDArray[np.uint8],
+    expansions: NDArray[np.uint32],
+    out: Text,
+    page_starts: NDArray[np.int64],
+) -> tuple[int, int, int]:
+    """Writes the normal form of `codes` into `out`, and where each page starts in it.
+
+    Returns the length, all table entries met, or-ed, and a status: 0 done, 1 `out` is too small, 2 the text
+    must be put into NFKC first, because a character that NFKC changes stands beside one that may combine
+    with it. Page breaks beyond the size of `page_starts` are plain separators.
+    """
+    n = codes.size
+    i = 0
+    j = 0
+    page = 0
+    seen = U32(0)
+    after = 1  # 1: the last thing written is a separator, or nothing is written yet
+    page_starts[0] = 0
+    while True:
+        ui, uj, uafter, copied = _copy(codes, table, out, Index(i), Index(j), Index(after))
+        i, j, after = I64(ui), I64(uj), I64(uafter)
+        seen |= copied
+        if i >= n:
+            break
+        entry = table[codes[i]]
+        i += 1
+        action = entry & ACTION
+        first, last = -1, 0
+        if action == EXPAND:
+            first = I64(entry & CODE)
+            last = first + I64(expansions[first])
+            if i < n and traits[codes[i]] & NFC_SUSPECT:
+                return j, int(seen), NEEDS_WHOLE_NFKC
+            if j + (last - first) + (n - i) >= out.size:
+                return j, int(seen), TOO_SMALL
+        elif action == HYPHEN or action == SOFT_HYPHEN:
+            if after == 0 and table[out[j - 1]] & LETTER:
+                resumed = _after_hyphen(codes, i, table)
+                while i < resumed:
+                    if codes[i] == FORM_FEED and page + 1 < page_starts.size:
+                        page += 1
+                        page_starts[page] = j
+                    i += 1
+                if resumed >= 0:
+                    continue
+            if action == SOFT_HYPHEN:
+                continue
+            entry = SEPARATOR
+        elif action == PAGE:
+            entry = SEPARATOR
+        elif action == NEEDS_NFKC:
+            return j, int(seen), NEEDS_WHOLE_NFKC
+        elif action != COPY and action != MARK:
+            continue
+        while first < last:
+            first += 1
+            if first > 0:
+                entry = expansions[first]
+            if entry & SEPARATOR:
+                out[j] = SPACE
+                j += 1 - after
+                after = 1
+                continue
+            seen |= entry
+            if (entry & ACTION) == MARK:
+                out[j] = entry & CODE
+                j += 1 - after
+                continue
+            if after == 1 and (entry & KIND) == DENSE_KIND and _dense_before(out, j, table):
+                earlier = page
+                while earlier > 0 and page_starts[earlier] == j:
+                    page_starts[earlier] = j - 1
+                    earlier -= 1
+                j -= 1
+            out[j] = entry & CODE
+            j += 1
+            after = 0
+        if action == PAGE and page + 1 < page_starts.size:
+            page += 1
+            page_starts[page] = j
+    if j > 0 and after == 1:
+        j -= 1
+        while page > 0 and page_starts[page] > j:
+            page_starts[page] = j
+            page -= 1
+    return j, int(seen), DONE
+
+
+@compiled
+def kinds_of(text: Text, table: NDArray[np.uint32], kinds: NDArray[np.uint8]) -> None:
+    """Writes the kind of script of each code point of a normal form; a mark has that of what it follows."""
+    last = U8(0)
+    for i in range(text.size):
+        entry = table[text[i]]
+        if not ((entry & SPECIAL) and (entry & ACTION) == MARK):
+            last = U8((entry & KIND) >> U32(u.KIND_SHIFT))
+        kinds[i] = last
+
+
+@compiled
+def _power(exponent: int) -> np.uint64:
+    power = U64(1)
+    square = BASE
+    while exponent > 0:
+        if exponent & 1:
+            power = U64(power * square)
+        square = U64(square * square)
+        exponent >>= 1
+    return power
+
+
+@compiled
+def _powers(count: int) -> NDArray[np.uint64]:
+    powers = np.empty(count, dtype=np.uint64)
+    power = U64(1)
+    for k in range(count):
+        powers[k] = power
+        power = U64(power * BASE)
+    return powers
+
+
+@compiled
+def _word_ends(
+    text: Text, start: int, stop: int, running: np.uint64, ends: NDArray[np.int64], sums: NDArray[np.uint64]
+) -> tuple[int, np.uint64]:
+    """Writes where each space of `text[start:stop]` stands and the running hash before it.
+
+    Returns their number and the running hash at `stop`. Two code points a turn, to halve the chain of products.
+    """
+    one, two = Index(1), Index(2)
+    i, n = Index(start), Index(stop)
+    even = Index(n - (Index(n - i) & one))
+    k = Index(0)
+    while i < even:
+        x, y = text[i], text[i + one]
+        ends[k] = i
+        sums[k] = running
+        k = Index(k + Index(x == SPACE))
+        ends[k] = i + one
+        sums[k] = U64(U64(running * BASE) + U64(x))
+        k = Index(k + Index(y == SPACE))
+        running = U64(U64(running * BASE_SQUARED) + U64(U64(U64(x) * BASE) + U64(y)))
+        i = Index(i + two)
+    if i < n:
+        ends[k] = i
+        sums[k] = running
+        k = Index(k + Index(text[i] == SPACE))
+        running = U64(U64(running * BASE) + U64(text[i]))
+    return I64(k), running
+
+
+@compiled
+def shingle_words(
+    text: Text,
+    size: int,
+    per_shingle: int,
+    hashes: NDArray[np.uint64],
+    per_window: int,
+    windows: NDArray[np.int64],
+) -> tuple[int, int, int]:
+    """Writes the hashes of all runs of `per_shingle` words of a text of alphabets alone, and where windows start.
+
+    Returns the numbers of words, shingles and windows.
+    """
+    powers = _powers(512)
+    # the ends of the last words of the stretch before stand in front of those of this one
+    ends = np.empty(STRETCH + per_shingle + 2, dtype=np.int64)
+    sums = np.empty(STRETCH + per_shingle + 2, dtype=np.uint64)
+    ends[0] = -1
+    sums[0] = 0
+    kept = 1
+    words = 0
+    shingles = 0
+    window_count = 0
+    running = U64(0)
+    for start in range(0, size, STRETCH):
+        stop = min(start + STRETCH, size)
+        found, running = _word_ends(text, start, stop, running, ends[kept:], sums[kept:])
+        if stop == size:
+            ends[kept + found] = size
+            sums[kept + found] = running
+            found += 1
+        known = kept + found
+        for k in range(kept + window_count * per_window - words, known, per_window):
+            windows[window_count] = ends[k - 1] + 1
+            window_count += 1
+        for k in range(known - per_shingle):
+            # `ends[k]` is the space before the shingle; before the first word of the text there is none
+            before = U64(U64(sums[k] * BASE) + U64(SPACE)) if ends[k] >= 0 else U64(0)
+            length = ends[k + per_shingle] - ends[k] - 1
+            power = powers[length] if length < 512 else _power(length)
+            hashes[shingles + k] = mix64(U64(sums[k + per_shingle] - U64(before * power)))
+        words += found
+        shingles += max(known - per_shingle, 0)
+        kept = min(known, per_shingle)
+        for k in range(kept):
+            ends[k] = ends[known - kept + k]
+            sums[k] = sums[known - kept + k]
+    return words, shingles, window_count
+
+
+@compiled
+def shingle_tokens(
+    text: Text,
+    size: int,
+    kinds: NDArray[np.uint8],
+    weights: tuple[int, int, int],
+    hashes: NDArray[np.uint64],
+    window_weight: int,
+    windows: NDArray[np.int64],
+) -> tuple[int, int, int]:
+    """The same for any text; `weights` are those of a shingle, a word and an unspaced character.
+
+    A shingle may not take more than 16 tokens. Returns the numbers of tokens, shingles and windows.
+    """
+    powers = _powers(512)
+    starts = np.empty(16, dtype=np.int64)  # of the tokens whose shingle is not complete yet
+    before = np.empty(16, dtype=np.uint64)  # the running hash before each of them
+    heavy = np.empty(16, dtype=np.int64)
+    running = U64(0)
+    tokens = 0
+    oldest = 0
+    weight = 0
+    shingles = 0
+    window_count = 0
+    window_left = 0
+    i = 0
+    while i < size:
+        if text[i] == SPACE:
+            running = U64(U64(running * BASE) + U64(SPACE))
+            i += 1
+            continue
+        slot = tokens & 15
+        starts[slot] = i
+        before[slot] = running
+        single = kinds[i] & 1  # the odd kinds put no spaces between words
+        running = U64(U64(running * BASE) + U64(text[i]))
+        i += 1
+        while single == 0 and i < size and text[i] != SPACE and kinds[i] & 1 == 0:
+            running = U64(U64(running * BASE) + U64(text[i]))
+            i += 1
+        heavy[slot] = weights[2] if single else weights[1]
+        weight += heavy[slot]
+        tokens += 1
+        if window_left <= 0:
+            windows[window_count] = starts[slot]
+            window_count += 1
+            window_left = window_weight
+        window_left -= heavy[slot]
+        while weight >= weights[0]:
+            slot = oldest & 15
+            length = i - starts[slot]
+            power = powers[length] if length < 512 else _power(length)
+            hashes[shingles] = mix64(U64(running - U64(before[slot] * power)))
+            shingles += 1
+            weight -= heavy[slot]
+            oldest += 1
+    return tokens, shingles, window_count
