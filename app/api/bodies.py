@@ -1,0 +1,111 @@
+"""Request bodies: read once, parsed once, and refused with a reason where they are not what they must be."""
+
+import asyncio
+import re
+from collections.abc import Callable
+from email.message import Message
+from typing import NoReturn, TypeVar
+
+from fastapi import Request
+from pydantic import BaseModel
+from pydantic_core import ValidationError
+
+from app.api.errors import UnparsableJson, UnsupportedMediaType
+from app.api.limits import refuse_swarms
+
+_INLINE_BYTES = 64 * 1024
+"""Smaller bodies are parsed without a change of threads, which would cost more than it spares the others."""
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+_NAME = re.compile(
+    rb'"(text|pages|signatures|title|authors|language|year|volume|external_id|identifiers|identifier|fingerprint)"\s*:'
+)
+
+Body = TypeVar("Body", bound=BaseModel)
+Value = TypeVar("Value")
+
+
+async def parsed(request: Request, schema: type[Body], convert: Callable[[Body], Value]) -> Value:
+    """The body of a request, checked and converted.
+
+    Raises UnsupportedMediaType, UnparsableJson, ValidationError, and whatever `convert` raises.
+    """
+    _require_json(request)
+    body = await request.body()
+
+    def parse() -> Value:
+        return convert(_validated(body, schema))
+
+    return parse() if len(body) <= _INLINE_BYTES else await asyncio.to_thread(parse)
+
+
+def _require_json(request: Request) -> None:
+    encoding = request.headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in {"identity", ""}:
+        raise UnsupportedMediaType(f"The body is compressed ({encoding[:40]}).", "Content-Encoding")
+    declared = request.headers.get("content-type")
+    if declared is None:
+        return
+    header = Message()
+    header["content-type"] = declared
+    media_type = header.get_content_type()
+    if media_type == "multipart/form-data":
+        raise UnsupportedMediaType(
+            "Files as multipart/form-data are not taken; the text goes into the JSON body."
+        )
+    if media_type != "application/json" and not media_type.endswith("+json"):
+        raise UnsupportedMediaType(f"The body is declared as {declared[:80]}.")
+    charset = header.get_param("charset", "utf-8")
+    if str(charset).lower() not in {"utf-8", "utf8"}:
+        raise UnsupportedMediaType(f"The body is declared to be in {str(charset)[:40]}.")
+
+
+def _validated(body: bytes, schema: type[Body]) -> Body:
+    body = body.removeprefix(_BYTE_ORDER_MARK)
+    refuse_swarms(body)
+    try:
+        return schema.model_validate_json(body)
+    except ValidationError as error:
+        if error.error_count() == 1:
+            [detail] = error.errors(include_url=False, include_input=False)
+            if detail["type"] == "json_invalid":
+                _refuse(body, detail["ctx"]["error"])
+        raise
+
+
+def _refuse(body: bytes, reason: str) -> NoReturn:
+    """Say where in the book the JSON text breaks off, and why."""
+    field, status = _field_before(body, reason), 400
+    if not body.strip():
+        remedy = 'Send a JSON object, as {"text": "…"}.'
+    elif "unicode code point" in reason:
+        remedy = "Encode the body as UTF-8."
+    elif "surrogate" in reason or "hex escape" in reason:
+        # The grammar of JSON allows half a surrogate pair; no Unicode text can hold one.
+        remedy, status = (
+            "Send \\u escapes of surrogates in pairs only, or the character itself as UTF-8.",
+            422,
+        )
+    elif "recursion" in reason:
+        remedy = "Send fewer brackets inside each other; a book needs three."
+    elif "number out of range" in reason:
+        remedy = "Send a number that fits into 32 bits."
+    else:
+        remedy = "Send one well-formed JSON value in UTF-8."
+    raise UnparsableJson(f"The JSON text cannot be read: {reason}.", field, remedy, status)
+
+
+def _field_before(body: bytes, reason: str) -> str:
+    """The field in which the parser stopped; `body` where it stopped outside of any."""
+    found = re.search(r"line (\d+) column (\d+)", reason)
+    if found is None:
+        return "body"
+    line, column = int(found[1]), int(found[2])
+    start = 0
+    for _ in range(line - 1):
+        start = body.find(b"\n", start) + 1
+    name = "body"
+    for match in _NAME.finditer(body, 0, start + column):
+        name = match[1].decode()
+    return name

@@ -1,0 +1,63 @@
+"""Cursors: where the next page of a list begins, in a string that only its own query takes back.
+
+A cursor is base64url of 8 bytes that identify the query and the bytes of a place in its answer.
+"""
+
+from base64 import b64decode, urlsafe_b64encode
+from dataclasses import dataclass
+from hashlib import blake2b
+from struct import Struct
+from uuid import UUID
+
+from app.core.errors import InvalidInput
+from app.services.lookup import Place
+
+_DIGEST_BYTES = 8
+_PLACE = Struct(">BQ")
+
+
+@dataclass(frozen=True, slots=True)
+class Cursors:
+    """The cursors of one query."""
+
+    digest: bytes
+
+    @classmethod
+    def of(cls, *query: object) -> "Cursors":
+        """The cursors of the query that these values make up."""
+        return cls(blake2b(repr(query).encode(), digest_size=_DIGEST_BYTES).digest())
+
+    def at_place(self, place: Place | None) -> str | None:
+        """The cursor that goes on behind a place; None where nothing follows."""
+        return None if place is None else self._write(_PLACE.pack(place.distance, place.entry_id))
+
+    def place(self, cursor: str | None) -> Place | None:
+        """The place to go on from; raises InvalidInput for a cursor of another query."""
+        if cursor is None:
+            return None
+        distance, entry_id = _PLACE.unpack(self._read(cursor, _PLACE.size))
+        return Place(distance, entry_id)
+
+    def at_book(self, book_id: UUID) -> str:
+        """The cursor that goes on behind a book."""
+        return self._write(book_id.bytes)
+
+    def book(self, cursor: str | None) -> UUID | None:
+        """The book to go on from; raises InvalidInput for a cursor of another query."""
+        return None if cursor is None else UUID(bytes=self._read(cursor, 16))
+
+    def _write(self, place: bytes) -> str:
+        return urlsafe_b64encode(self.digest + place).rstrip(b"=").decode()
+
+    def _read(self, cursor: str, size: int) -> bytes:
+        try:
+            data = b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
+        except ValueError:
+            data = b""
+        if len(data) != _DIGEST_BYTES + size or data[:_DIGEST_BYTES] != self.digest:
+            raise InvalidInput(
+                "This cursor belongs to another query. Send the next_cursor of the page before with "
+                "all other parameters and the body unchanged, or leave it out to begin anew.",
+                field="cursor",
+            )
+        return data[_DIGEST_BYTES:]

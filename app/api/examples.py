@@ -1,0 +1,83 @@
+"""Values that the documentation shows; those of requests work as they stand."""
+
+from base64 import b64encode
+from hashlib import sha512
+from typing import Any
+
+BOOK_ID = "0193508e-7a3c-7c19-9b54-2f1d6a0e4c11"
+OTHER_ID = "01935090-11c2-7e0a-8d3f-b5c0a1e27f46"
+
+TITLE = "Pride and Prejudice"
+TEXT = (
+    "It is a truth universally acknowledged, that a single man in possession of a good fortune, must be in "
+    "want of a wife.\fHowever little known the feelings or views of such a man may be on his first entering "
+    "a neighbourhood, this truth is so well fixed in the minds of the surrounding families."
+)
+METADATA: dict[str, Any] = {
+    "title": TITLE,
+    "authors": ["Jane Austen"],
+    "language": "en",
+    "year": 1813,
+    "volume": "1",
+    "external_id": "mdp.39015005768391",
+    "identifiers": ["isbn:9780141439600", "htid:mdp.39015005768391"],
+}
+
+HEX = "6f1d4c0b93a7e25882d1b6f04a9c3e71"
+OTHER_HEX = "6f1d4c0b93a7e25882d1b6f04a9c3e26"
+FINGERPRINT: dict[str, Any] = {"recipe": "gap-simhash128-v1", "hex": HEX}
+IDENTIFIER = "bp1:05qhtk0bjeky4p42t6vf0jmw7srtkd96"
+OTHER_IDENTIFIER = "bp1:05qhtk0bjeky4p42t6vf0jmw7rkaj8ge"
+SIGNATURES: dict[str, Any] = {
+    "fingerprint": FINGERPRINT,
+    "minhash": None,
+    "pages": None,
+    "word_count": 121_533,
+    "character_count": 652_305,
+    "page_count": 330,
+}
+
+MINHASH: dict[str, Any] = {
+    "recipe": "word5-minhash128-v1",
+    "values": b64encode(sha512(b"bookprint").digest() * 8).decode(),
+    "shingle_count": 121_487,
+}
+PAGE_SIGNATURES: dict[str, Any] = {
+    "recipe": "char6-page128-v1",
+    "unit": "page",
+    "values": b64encode(sha512(b"bookprint").digest() * 2).decode(),
+}
+
+BOOK: dict[str, Any] = {
+    "id": BOOK_ID,
+    "identifier": IDENTIFIER,
+    "status": "indexed",
+    "title": TITLE,
+    "page_count": 330,
+    "word_count": 121_533,
+    "fingerprint": FINGERPRINT,
+    "identifiers": METADATA["identifiers"],
+    "links": {"self": f"/v1/books/{BOOK_ID}", "near_duplicates": f"/v1/books/{BOOK_ID}/near-duplicates"},
+    "authors": METADATA["authors"],
+    "language": METADATA["language"],
+    "year": METADATA["year"],
+    "volume": METADATA["volume"],
+    "external_id": METADATA["external_id"],
+    "version": 1,
+}
+NEAR_DUPLICATE: dict[str, Any] = {
+    "id": OTHER_ID,
+    "identifier": OTHER_IDENTIFIER,
+    "title": TITLE,
+    "distance": 5,
+    "jaccard": 0.91,
+    "containment": {"this_in_other": 0.99, "other_in_this": 0.92},
+    "relation": None,
+}
+NEAR_DUPLICATES: dict[str, Any] = {
+    "query": {"id": BOOK_ID, "d": 7},
+    "exact": True,
+    "total": 1,
+    "items": [NEAR_DUPLICATE],
+    "next_cursor": None,
+}

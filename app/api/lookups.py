@@ -1,0 +1,71 @@
+"""Finding the books near a book, or near a text that is not stored."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from app.api import examples
+from app.api.answers import NearDuplicates, NearnessQuestion, json_response
+from app.api.bodies import parsed
+from app.api.cursors import Cursors
+from app.api.deps import BookId, HouseOf, MetricsOf
+from app.api.openapi import answers, body, problems
+from app.api.schemas import LookupBody, NearnessQuery
+
+router = APIRouter(prefix="/v1", tags=["lookups"], default_response_class=Response)
+
+_EXAMPLES: dict[str, dict[str, Any]] = {
+    "An identifier": {"identifier": examples.IDENTIFIER},
+    "A fingerprint": {"fingerprint": examples.FINGERPRINT},
+    "A text": {"text": examples.TEXT},
+    "Pages": {"pages": examples.TEXT.split("\f")},
+    "Signatures": {"signatures": examples.SIGNATURES},
+}
+
+
+@router.get(
+    "/books/{book_id}/near-duplicates",
+    summary="Find the books near a book",
+    responses=answers({200: NearDuplicates}) | problems(404, 422, 503),
+)
+async def near_duplicates(
+    book_id: BookId, query: Annotated[NearnessQuery, Query()], house: HouseOf, metrics: MetricsOf
+) -> Response:
+    """Answers the books near this one, itself left out, nearest first.
+
+    With `d`, every book at Hamming distance at most d; with `k`, the k nearest: both provably complete. With
+    neither, the books that fingerprint or MinHash propose and their signatures confirm as near-duplicates.
+    """
+    question = query.to_question()
+    cursors = Cursors.of("near", book_id.bytes, query.d, query.k)
+    metrics.count_lookup(question)
+    answer = await house.lookup.near_duplicates(book_id, question, cursors.place(query.cursor), query.limit)
+    asked = NearnessQuestion(id=book_id, d=query.d, k=query.k)
+    return json_response(NearDuplicates.of(answer, asked, cursors.at_place(answer.next)))
+
+
+@router.post(
+    "/lookups",
+    summary="Find the books near a text",
+    responses=answers({200: NearDuplicates}) | problems(400, 413, 415, 422, 503),
+    openapi_extra=body(LookupBody, _EXAMPLES),
+)
+async def look_up(
+    request: Request, query: Annotated[NearnessQuery, Query()], house: HouseOf, metrics: MetricsOf
+) -> Response:
+    """Answers the books near what is sent, as for a stored book. Nothing is stored."""
+    question = query.to_question()
+    fingerprint, minhash = await parsed(request, LookupBody, LookupBody.to_signatures)
+    cursors = Cursors.of(
+        "look-up",
+        fingerprint and (fingerprint.recipe, fingerprint.bits),
+        minhash and (minhash.recipe, minhash.values.tobytes(), minhash.shingle_count),
+        query.d,
+        query.k,
+    )
+    metrics.count_lookup(question)
+    place = cursors.place(query.cursor)
+    answer = await house.lookup.look_up(fingerprint, minhash, question, place, query.limit)
+    asked = NearnessQuestion(id=None, d=query.d, k=query.k)
+    return json_response(NearDuplicates.of(answer, asked, cursors.at_place(answer.next)))

@@ -1,0 +1,69 @@
+"""The web application: `uvicorn --factory app.main:create_app`."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from importlib.metadata import version
+
+from fastapi import FastAPI
+
+from app.api import books, health, lookups
+from app.api.docs import add_docs
+from app.api.errors import LastResort, install_handlers
+from app.api.limits import BodyLimit
+from app.api.metrics import Measured, Metrics
+from app.api.openapi import describe
+from app.settings import Settings
+from app.wiring import open_house
+
+_DESCRIPTION = """
+Post a book and get an identifier that survives OCR noise, reprints and missing metadata; ask for the books
+near it and get every one within a distance, provably. Errors are problem documents (RFC 9457) that say what
+to do.
+"""
+
+
+def create_app(settings: Settings | None = None) -> FastAPI:
+    """The application with its routes; it connects to Postgres and Redis when it is started.
+
+    Without settings they come from the environment.
+    """
+    settings = settings or Settings()
+    metrics, kernels = Metrics(), health.Kernels()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with open_house(settings) as house:
+            app.state.house = house
+            warming = asyncio.create_task(kernels.warm())
+            yield
+            warming.cancel()
+            with suppress(asyncio.CancelledError):
+                await warming
+
+    app = FastAPI(
+        title="Bookprint",
+        version=version("bookprint"),
+        description=_DESCRIPTION,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        # A redirect would name a host, and hide a misspelt path.
+        redirect_slashes=False,
+        openapi_tags=[
+            {"name": "books", "description": "The catalogue."},
+            {"name": "lookups", "description": "Which books are near."},
+            {"name": "health", "description": "For whoever runs the service."},
+        ],
+    )
+    app.state.metrics, app.state.kernels = metrics, kernels
+    for router in (lookups.router, books.router, health.router):
+        app.include_router(router)
+    add_docs(app)
+    describe(app)
+    install_handlers(app)
+    # The last one added is the outermost.
+    app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)
+    app.add_middleware(LastResort)
+    app.add_middleware(Measured, metrics=metrics)
+    return app
