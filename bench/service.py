@@ -1,8 +1,8 @@
 """The service as its clients meet it: start, posts and lookups over HTTP, and what a post costs the machine.
 
 `bookprint serve` runs in processes of its own. The processor time of a post is that of all of them together
-(API, worker, Postgres, Valkey), read before and after the posts, the background work awaited; beside it, in the
-same run, stands the time that datasketch takes for its MinHash signature of the same texts.
+(API, worker, Postgres, Valkey), read before and after the posts, the background work awaited. Beside it, in
+the same run, stands the time that datasketch takes for its MinHash signature of the same texts.
 """
 
 import os
@@ -25,8 +25,7 @@ from datasketch import MinHash
 
 from app.core.model import PAGE_BREAK
 from app.core.simhash import hamming
-from app.embedded.processes import marked_processes
-from app.synthesis import synthetic_library
+from app.synthesis.library import synthetic_library
 from bench.report import CannotMeasure, Cell, Section, Table
 
 _SEED = 11
@@ -45,11 +44,14 @@ def run(out_dir: Path) -> Section:
     """Start the service twice, post large books, fill a library of 3,000 and ask it."""
     with tempfile.TemporaryDirectory() as folder:
         data_dir = Path(folder) / "data"
-        with _served(data_dir) as (_, first_start):
+        with _served(data_dir) as (_, _, first_start):
             pass
-        with _served(data_dir) as (url, second_start), httpx.Client(base_url=url, timeout=60) as client:
+        with (
+            _served(data_dir) as (url, process, second_start),
+            httpx.Client(base_url=url, timeout=60) as client,
+        ):
             large = _large_books()
-            posts, cost = _post_large(client, data_dir, large)
+            posts, cost = _post_large(client, process, large)
             peer = [_datasketch_seconds(text) for text in large]
             hexes = _fill(client)
             lookups = _look_up(client, list(hexes))
@@ -83,15 +85,15 @@ def run(out_dir: Path) -> Section:
         ],
         notes=[
             f"Books are synthetic (seed {_SEED}); the library of {_LIBRARY:,} holds short books of 8,000 "
-            "characters and their copies with up to 5 % wrong characters. Brute force compares the fingerprints "
-            "that the service itself returned."
+            "characters and their copies with up to 5 % wrong characters. Brute force compares the "
+            "fingerprints that the service itself returned."
         ],
     )
 
 
 @contextmanager
-def _served(data_dir: Path) -> Iterator[tuple[str, float]]:
-    """A running service: its URL, and the seconds until it was ready."""
+def _served(data_dir: Path) -> Iterator[tuple[str, psutil.Process, float]]:
+    """A running service: its URL, its first process, and the seconds until it was ready."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -114,7 +116,7 @@ def _served(data_dir: Path) -> Iterator[tuple[str, float]]:
             if time.perf_counter() - started > _READY_SECONDS or process.poll() is not None:
                 raise CannotMeasure("The service did not become ready; run `bookprint serve` to see why.")
             time.sleep(0.02)
-        yield url, time.perf_counter() - started
+        yield url, psutil.Process(process.pid), time.perf_counter() - started
     finally:
         process.terminate()
         process.wait(30)
@@ -130,14 +132,16 @@ def _large_books() -> list[str]:
     ]
 
 
-def _post_large(client: httpx.Client, data_dir: Path, texts: Sequence[str]) -> tuple[list[float], float]:
+def _post_large(
+    client: httpx.Client, service: psutil.Process, texts: Sequence[str]
+) -> tuple[list[float], float]:
     """Seconds of each post, and processor seconds per post of the whole service."""
     bodies = [orjson.dumps({"text": text}) for text in texts]
     _post(client, orjson.dumps({"text": texts[0][:50_000]}))
     time.sleep(_SETTLING_SECONDS)
-    idle_before = _processor_seconds(data_dir)
+    idle_before = _processor_seconds(service)
     time.sleep(_SETTLING_SECONDS)
-    before = _processor_seconds(data_dir)
+    before = _processor_seconds(service)
     started = time.perf_counter()
     seconds = []
     for body in bodies:
@@ -147,7 +151,7 @@ def _post_large(client: httpx.Client, data_dir: Path, texts: Sequence[str]) -> t
     time.sleep(_SETTLING_SECONDS)
     # What the service spends anyway, posts or none, is not the posts' cost.
     idle = (before - idle_before) / _SETTLING_SECONDS * (time.perf_counter() - started)
-    spent = _processor_seconds(data_dir) - before - idle
+    spent = _processor_seconds(service) - before - idle
     return seconds, spent / len(texts)
 
 
@@ -158,10 +162,10 @@ def _post(client: httpx.Client, body: bytes) -> dict[str, str]:
     return posted
 
 
-def _processor_seconds(data_dir: Path) -> float:
+def _processor_seconds(service: psutil.Process) -> float:
     """User and system time of every process of the service, those that have ended included."""
     total = 0.0
-    for process in marked_processes(data_dir):
+    for process in [service, *service.children(recursive=True)]:
         try:
             times = process.cpu_times()
         except psutil.NoSuchProcess:
