@@ -90,7 +90,7 @@ _GAP = FingerprintRecipe(
     lengths=_FINGERPRINT_LENGTHS,
     window=1000,
     min_count=3,
-    min_features=48,
+    min_features=32,
     identifier_code=1,
 )
 
