@@ -26,7 +26,7 @@ Numbers = NDArray[np.int64]
 class Signed:
     """A set of texts, signed; a shorter fingerprint is the beginning of the longest."""
 
-    words: Mapping[str, Words]  # by weighting; (texts, WIDEST / 64)
+    words: Mapping[str, Words]  # by weighting; (texts, bits / 64)
     works: Numbers
     books: Numbers
 
@@ -35,31 +35,36 @@ class Signed:
         return np.ascontiguousarray(self.words[weighting][:, : bits // 64])
 
 
-def studied_recipes() -> dict[str, FingerprintRecipe]:
-    """Plain term frequency and the default's weighting, both at the widest size."""
+def studied_recipes(bits: int = WIDEST) -> dict[str, FingerprintRecipe]:
+    """Plain term frequency and the default's weighting, at this size."""
     return {
-        "tf": replace(FINGERPRINT_RECIPES["tf-simhash128-v1"], bits=WIDEST),
-        "gap": replace(FINGERPRINT_RECIPES[DEFAULT_FINGERPRINT], bits=WIDEST),
+        "tf": replace(FINGERPRINT_RECIPES["tf-simhash128-v1"], bits=bits),
+        "gap": replace(FINGERPRINT_RECIPES[DEFAULT_FINGERPRINT], bits=bits),
     }
 
 
-def sign(text: str, recipe: FingerprintRecipe) -> Words:
-    """The text's fingerprint as 64-bit words; zeros where it has none."""
-    found = simhash(normalise(content_from_text(text)), recipe)
-    return np.frombuffer(bytes(recipe.bits // 8) if found is None else found.bits, dtype=np.uint64)
+def sign(text: str, *recipes: FingerprintRecipe) -> Words:
+    """The fingerprint under each recipe as 64-bit words, one after the other; zeros where there is none."""
+    normal = normalise(content_from_text(text))
+    found = [simhash(normal, recipe) for recipe in recipes]
+    bits = [
+        bytes(recipe.bits // 8) if one is None else one.bits
+        for one, recipe in zip(found, recipes, strict=True)
+    ]
+    return np.frombuffer(b"".join(bits), dtype=np.uint64)
 
 
-def sign_all(versions: Iterable[Version]) -> Signed:
+def sign_all(versions: Iterable[Version], bits: int = WIDEST) -> Signed:
     """Every text under every studied recipe."""
-    recipes = studied_recipes()
-    words: dict[str, list[Words]] = {name: [] for name in recipes}
+    recipes = studied_recipes(bits)
+    signed: list[Words] = []
     numbers: list[tuple[int, int]] = []
     for version in versions:
         numbers.append((version.work, version.book))
-        for name, recipe in recipes.items():
-            words[name].append(sign(version.text, recipe))
+        signed.append(sign(version.text, *recipes.values()))
     works, books = np.array(numbers, dtype=np.int64).T
-    return Signed({name: np.stack(rows) for name, rows in words.items()}, works, books)
+    words = map(np.ascontiguousarray, np.split(np.stack(signed), len(recipes), axis=1))
+    return Signed(dict(zip(recipes, words, strict=True)), works, books)
 
 
 def distances_from(words: Words, row: int) -> Numbers:

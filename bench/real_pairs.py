@@ -1,4 +1,4 @@
-"""The corpus's labelled pairs: what the fingerprint alone says of them, and what the verification rule does."""
+"""The corpus's labelled pairs: how far apart they are, and which of them the verification rule accepts."""
 
 import re
 from collections.abc import Sequence
