@@ -57,11 +57,12 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         ],
     )
     app.state.metrics, app.state.kernels = metrics, kernels
-    for router in (lookups.router, books.router, health.router):
-        app.include_router(router)
     add_docs(app)
+    routers = (lookups.router, books.router, health.router)
+    for router in routers:
+        app.include_router(router)
+    install_handlers(app, [*app.routes, *(route for router in routers for route in router.routes)])
     describe(app)
-    install_handlers(app)
     # The last one added is the outermost.
     app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)
     app.add_middleware(LastResort)

@@ -16,7 +16,7 @@ from pydantic_core import ErrorDetails, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
-from starlette.routing import Match
+from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.core.errors import (
@@ -137,6 +137,8 @@ class _Answer:
         )
 
 
+_SELF_EXPLAINING = (Conflict, EmptyText, InvalidText, StaleVersion, UnknownBook)
+
 _INVALID: tuple[tuple[type[InvalidInput], str, str, str], ...] = (
     (
         EmptyText,
@@ -190,12 +192,15 @@ def parts_down(parts: Mapping[str, Mapping[str, Any]], retry_after: int) -> Resp
     ).response()
 
 
-def install_handlers(app: FastAPI) -> None:
-    """Let the application answer every foreseen error, the router's own included, with a problem."""
+def install_handlers(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
+    """Let the application answer every foreseen error, the router's own included, with a problem.
+
+    `routes` are all that the application has; they tell which methods a path takes.
+    """
 
     async def answer(request: Request, error: Exception) -> Response:
         if isinstance(error, HTTPException) and error.status_code == 405:
-            error = HTTPException(405, headers={"Allow": ", ".join(_allowed_methods(app, request.scope))})
+            error = HTTPException(405, headers={"Allow": ", ".join(_allowed_methods(routes, request.scope))})
         return problem_response(error)
 
     for kind in (
@@ -284,7 +289,9 @@ def _answer(error: Exception) -> _Answer:
 
 def _single(status: int, kind: str, title: str, error: Exception, name: str, remedy: str) -> _Answer:
     errors = [FieldError(field=name, detail=str(error), remedy=remedy)]
-    return _Answer(status, kind, title, f"{error} {remedy}", errors)
+    # The domain's own messages say what to do, as far as they can know.
+    detail = str(error) if isinstance(error, _SELF_EXPLAINING) else f"{error} {remedy}"
+    return _Answer(status, kind, title, detail, errors)
 
 
 def _invalid_input(error: InvalidInput) -> _Answer:
@@ -369,6 +376,6 @@ def _routing(error: HTTPException) -> _Answer:
             return _Answer(status, "http", title, f"{error.detail}.", headers=headers)
 
 
-def _allowed_methods(app: FastAPI, scope: Scope) -> list[str]:
-    matching = (route for route in app.routes if route.matches(scope)[0] is not Match.NONE)
+def _allowed_methods(routes: Sequence[BaseRoute], scope: Scope) -> list[str]:
+    matching = (route for route in routes if route.matches(scope)[0] is not Match.NONE)
     return sorted({method for route in matching for method in getattr(route, "methods", None) or ()})
