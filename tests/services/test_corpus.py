@@ -1,0 +1,40 @@
+"""Real books through the whole service: each labelled copy finds the other, other works stay apart."""
+
+import csv
+from collections import Counter
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from app.core.model import Submission
+from app.readers.jsonl import read
+from app.services.lookup import Verified
+from app.wiring import House
+
+NEGATIVES = ("series", "different", "translation")
+
+
+@pytest.mark.corpus
+@pytest.mark.timeout(300)
+async def test_copies_of_a_work_find_each_other_and_other_works_do_not(house: House, corpus: Path) -> None:
+    ids: dict[str, UUID] = {}
+    for record in read(corpus / "books.jsonl.gz"):
+        assert isinstance(record.book, Submission)
+        stored = await house.ingest.post(record.book)
+        assert stored.created
+        assert stored.book.indexed
+        ids[str(record.book.metadata.external_id)] = stored.book.id
+    assert len(ids) == 394
+
+    found: dict[UUID, set[UUID]] = {}
+    for book_id in ids.values():
+        answer = await house.lookup.near_duplicates(book_id, Verified(), None, 1000)
+        found[book_id] = {match.book.book_id for match in answer.matches}
+
+    with (corpus / "real_pairs.csv").open(encoding="utf-8", newline="") as rows:
+        pairs = [(row["relation"], ids[row["a"]], ids[row["b"]]) for row in csv.DictReader(rows)]
+    total = Counter(relation for relation, _, _ in pairs)
+    both = Counter(relation for relation, a, b in pairs if b in found[a] and a in found[b])
+    assert both["same_work"] >= 0.97 * total["same_work"]
+    assert sum(both[relation] for relation in NEGATIVES) <= 2
