@@ -25,7 +25,8 @@ ENV PATH=/opt/bookprint/venv/bin:$PATH \
     NUMBA_CACHE_DIR=/opt/bookprint/numba
 WORKDIR /opt/bookprint/data
 USER bookprint
-# Kernels are compiled for the processor at hand: one that differs compiles them once more before it is ready.
+# Kernels are compiled for the processor at hand; on another one they are compiled once more before the service is
+# ready. No volume may stand in for this folder: numba would take an older image's kernels for current ones.
 RUN python -c "from app.core.sketch import warm; warm()"
 VOLUME /opt/bookprint/data
 EXPOSE 8000

@@ -68,9 +68,14 @@ def test_containers_of_ours_have_no_rights_to_spare(compose: dict[str, Any]) -> 
     for name in OURS:
         service = compose["services"][name]
         assert service["cap_drop"] == ["ALL"]
-        assert service["read_only"] is True
+        assert service["security_opt"] == ["no-new-privileges:true"]
         assert "user" not in service
         assert not service.get("privileged")
+
+
+def test_compiled_kernels_live_in_the_image_and_never_outlive_it(compose: dict[str, Any]) -> None:
+    mounted = [v for name in OURS for v in compose["services"][name].get("volumes", []) if "numba" in v]
+    assert mounted == []
 
 
 def test_passwords_come_from_the_environment(compose: dict[str, Any]) -> None:
