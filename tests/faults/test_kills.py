@@ -26,6 +26,7 @@ CLIENTS = 8
 KILLS_OF_EACH = 5
 REFUSED_PER_KILL = 10.0  # seconds for which lookups may be refused after one kill
 READY_SECONDS = 150.0
+PAUSE = 0.6  # seconds between two posts of a client, so that the kills are spread over half a minute
 
 VICTIMS = {
     "api": lambda process: "app.main" in " ".join(process.cmdline()),
@@ -130,7 +131,7 @@ async def post_all(client: httpx.AsyncClient, queue: list[dict[str, object]], pr
                 break
             assert answer.status_code == 503, answer.text
             await asyncio.sleep(float(answer.headers.get("retry-after", "0.2")) / 4)
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(PAUSE)
 
 
 async def look_up_throughout(client: httpx.AsyncClient, progress: Progress, done: asyncio.Event) -> None:
