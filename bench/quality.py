@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -11,10 +11,11 @@ import numpy as np
 from app.core.recipe import DEFAULT_FINGERPRINT, FINGERPRINT_RECIPES
 from app.core.simhash import simhash
 from app.core.text import content_from_text, normalise
+from app.synthesis.library import VOLUMES, synthetic_library
 from bench.corpus import CorpusBook, corpus_books, corpus_folder, corpus_pairs
 from bench.curves import SIZES, Curve, Signed, curve, fit, sign_all
 from bench.drift import drift_table, short_table
-from bench.hard_set import hard_set, one_per_work, paper_set
+from bench.hard_set import Version, hard_set, one_per_work, paper_set
 from bench.real_pairs import compare_all, recall_table, relation_table
 from bench.report import Cell, Section, Table
 from bench.skew import skew_table
@@ -23,6 +24,7 @@ SEED = 20261120
 CHUNKS_PER_WORK = 3
 PAPER_WORKS = 120
 PAPER_LONGEST = 300_000
+SYNTHETIC_WORKS = 90
 WEIGHTINGS = ("tf", "gap")
 SHOWN = range(65)
 TIMED = 600_000
@@ -36,6 +38,7 @@ def run(out_dir: Path) -> Section:
     hard = sign_all(hard_set(works, CHUNKS_PER_WORK, SEED))
     paper_books = [works[i] for i in np.random.default_rng(SEED).permutation(len(works))[:PAPER_WORKS]]
     paper = sign_all(paper_set(paper_books, PAPER_LONGEST, SEED))
+    synthetic = sign_all(_synthetic())
     pairs = compare_all(books, corpus_pairs(folder))
     curves = {"hard": _curves(hard), "paper": _curves(paper)}
     (out_dir / "quality_curves.json").write_text(json.dumps(_plain(curves)) + "\n", encoding="utf-8")
@@ -49,6 +52,9 @@ def run(out_dir: Path) -> Section:
         tables=[
             _fitted_table(hard, hard_name),
             _fitted_table(paper, paper_name),
+            _fitted_table(
+                synthetic, f"Synthetic library: {len(synthetic.books):,} texts, {SYNTHETIC_WORKS} works"
+            ),
             recall_table(pairs),
             relation_table(pairs),
             drift_table(books, SEED),
@@ -65,6 +71,12 @@ def run(out_dir: Path) -> Section:
             "chosen on this corpus.",
         ],
     )
+
+
+def _synthetic() -> Iterator[Version]:
+    """The project's own synthetic library, whose trilogies stand for the chunks of one novel."""
+    for book in synthetic_library(SEED, SYNTHETIC_WORKS):
+        yield Version(book.work // VOLUMES, book.work, "", book.text)
 
 
 def _curves(signed: Signed) -> dict[tuple[str, int], Curve]:

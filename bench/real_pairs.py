@@ -1,8 +1,9 @@
 """The corpus's labelled pairs: how far apart they are, and which of them the verification rule accepts."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,24 +32,31 @@ class PairSet:
 def compare_all(books: Sequence[CorpusBook], pairs: Sequence[Pair]) -> PairSet:
     """Sketches every book and compares it with every other."""
     sketches = [sketch(book.content) for book in books]
-    relation = {frozenset((pair.a, pair.b)): pair.relation for pair in pairs}
-    authors = [set(re.findall(r"\w{4,}", book.author.lower())) for book in books]
-    rows = []
-    for i, this in enumerate(books):
-        for j in range(i + 1, len(books)):
-            known = relation.get(frozenset((this.id, books[j].id)))
-            label = known or _unlabelled(this, books[j], authors[i], authors[j])
-            rows.append((label, this.language, *_compare(sketches[i], sketches[j])))
-    label, language, distance, accepted = zip(*rows, strict=True)
-    return PairSet(np.array(label), np.array(language), np.array(distance), np.array(accepted))
+    compared = [_compare(this, other) for this, other in combinations(sketches, 2)]
+    distance, accepted = zip(*compared, strict=True)
+    language = [this.language for this, _ in combinations(books, 2)]
+    return PairSet(labels(books, pairs), np.array(language), np.array(distance), np.array(accepted))
 
 
-def _unlabelled(this: CorpusBook, other: CorpusBook, author: set[str], other_author: set[str]) -> str:
+def labels(books: Sequence[CorpusBook], pairs: Sequence[Pair]) -> NDArray[np.str_]:
+    """What each pair of books is, in the order of `itertools.combinations`; see PairSet."""
+    relation: dict[frozenset[str], str] = {frozenset((pair.a, pair.b)): pair.relation for pair in pairs}
+    authors = {book.id: set(re.findall(r"\w{4,}", book.author.lower())) for book in books}
+    return np.array(
+        [
+            relation.get(frozenset((this.id, other.id))) or _unlabelled(this, other, authors)
+            for this, other in combinations(books, 2)
+        ]
+    )
+
+
+def _unlabelled(this: CorpusBook, other: CorpusBook, authors: Mapping[str, set[str]]) -> str:
     if this.work == other.work:
         return ""
     if this.language != other.language:
         return "other language"
-    return "unrelated" if author and other_author and not author & other_author else "same author"
+    known = authors[this.id] and authors[other.id]
+    return "unrelated" if known and not authors[this.id] & authors[other.id] else "same author"
 
 
 def _compare(this: Sketch, other: Sketch) -> tuple[int, bool]:

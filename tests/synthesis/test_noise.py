@@ -1,0 +1,60 @@
+import numpy as np
+import pytest
+
+from app.synthesis.noise import corrupt, edit_sentences, sentences
+
+TEXT = "The burning of the mill was told in every inn. Nobody had seen it, and all knew more! Why? " * 60
+
+
+def edit_distance(a: str, b: str) -> int:
+    row = list(range(len(b) + 1))
+    for i, left in enumerate(a, 1):
+        diagonal, row[0] = row[0], i
+        for j, right in enumerate(b, 1):
+            diagonal, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, diagonal + (left != right))
+    return row[-1]
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.05, 0.15])
+def test_error_rate_is_edit_distance_over_length(rate: float) -> None:
+    rng = np.random.default_rng(3)
+    texts = [TEXT[start : start + 900] for start in range(0, 3600, 450)]
+    distance = sum(edit_distance(text, corrupt(text, rate, rng)) for text in texts)
+    assert distance / sum(map(len, texts)) == pytest.approx(rate, rel=0.25)
+
+
+def test_a_stray_space_is_the_most_common_error() -> None:
+    digits = "0123456789"
+    noisy = corrupt(digits * 5000, 0.1, np.random.default_rng(1))
+    others = {letter: noisy.count(letter) for letter in set(noisy) - {*digits, " "}}
+    assert noisy.count(" ") > max(others.values())
+
+
+@pytest.mark.parametrize(
+    "text", ["", "x", "漢字かな" * 200, "на белом свете " * 100, "في البدء كان " * 100, "𝒳𝒴" * 99]
+)
+def test_text_of_any_script_and_length_can_be_read_badly(text: str) -> None:
+    noisy = corrupt(text, 0.2, np.random.default_rng(5))
+    assert abs(len(noisy) - len(text)) <= 0.2 * len(text) + 1
+    assert len(text) < 100 or noisy != text
+
+
+def test_an_error_rate_of_nought_changes_nothing() -> None:
+    assert corrupt(TEXT, 0.0, np.random.default_rng(1)) == TEXT
+
+
+@pytest.mark.parametrize(
+    "text", ["", "no stop", "One. Two! “Three?” Four", "一。二。三", "x" * 1000, "...", "\n\n"]
+)
+def test_sentences_join_to_the_text(text: str) -> None:
+    assert "".join(sentences(text)) == text
+
+
+def test_edited_share_of_sentences_is_lost_or_follows_a_foreign_one() -> None:
+    own = "".join(f"This is sentence {number:04}. " for number in range(1000))
+    donor = "".join(f"From elsewhere {number:04}. " for number in range(1000))
+    edited = edit_sentences(own, 0.2, donor, np.random.default_rng(2))
+    lost, added = 1000 - edited.count("This is"), edited.count("From elsewhere")
+    assert lost + added == 200
+    assert min(lost, added) > 70
+    assert len(edited) == pytest.approx(len(own), rel=0.03)
