@@ -268,12 +268,10 @@ async def _update(
     except sa.exc.IntegrityError as exc:
         if content_key is None:
             content_key = await connection.scalar(sa.select(books.c.content_key).where(books.c.id == book_id))
-        by_content = sa.and_(books.c.content_key == content_key, books.c.external_id.is_(None))
-        other = await connection.scalar(
-            sa.select(books.c.id).where(
-                books.c.id != book_id, sa.or_(books.c.external_id == external_id, by_content)
-            )
-        )
+        same = sa.and_(books.c.content_key == content_key, books.c.external_id.is_(None))
+        if external_id is not None:
+            same = books.c.external_id == external_id
+        other = await connection.scalar(sa.select(books.c.id).where(books.c.id != book_id, same))
         if other is None:
             raise
         raise Conflict(

@@ -1,0 +1,32 @@
+"""Books for the tests of the API: prose of invented words, and copies of it with scanning errors."""
+
+from random import Random
+
+
+def prose(seed: int, words: int = 4000) -> str:
+    """A text whose names and topics come in bursts, as a book's do."""
+    rng = Random(seed)
+    common = [_word(Random(n)) for n in range(2000)]
+    own = [_word(rng) for _ in range(60)]
+    told: list[str] = []
+    while len(told) < words:
+        topic = rng.sample(own, 4)
+        for _ in range(200):
+            rank = min(int(rng.paretovariate(0.9)), len(common) - 1)
+            told.append(rng.choice(topic) if rng.random() < 0.15 else common[rank])
+    return " ".join(told[:words])
+
+
+def scanned(text: str, seed: int, error_rate: float = 0.02) -> str:
+    """The text with letters exchanged at this rate."""
+    rng = Random(seed)
+    return "".join(
+        rng.choice("abcdefghijklmnopqrstuvwxyz") if letter != " " and rng.random() < error_rate else letter
+        for letter in text
+    )
+
+
+def _word(rng: Random) -> str:
+    return "".join(
+        rng.choice("aeiou" if place % 2 else "bcdfghjklmnprstvw") for place in range(rng.randint(3, 9))
+    )

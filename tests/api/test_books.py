@@ -1,0 +1,333 @@
+"""The life of a book over HTTP: posted, read, changed, replaced, deleted, listed."""
+
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from httpx import AsyncClient
+
+from app.core import identifier
+from app.core.recipe import DEFAULT_FINGERPRINT
+from app.core.signatures import encode
+from app.core.sketch import sketch
+from app.core.text import content_from_pages, content_from_text
+from tests.api.library import prose, scanned
+
+METADATA: dict[str, Any] = {
+    "title": "Die Leiden des jungen Werthers",
+    "authors": ["Johann Wolfgang von Goethe", "某人"],
+    "language": "de",
+    "year": 1774,
+    "volume": "Erster Teil",
+    "external_id": "gut:2407",
+    "identifiers": ["isbn:9783150000670", "oclc:1234", "htid:mdp.39015"],
+}
+
+
+async def posted(client: AsyncClient, body: dict[str, Any]) -> dict[str, Any]:
+    response = await client.post("/v1/books", json=body)
+    assert response.status_code == 201, response.text
+    book: dict[str, Any] = response.json()
+    return book
+
+
+async def test_posted_book_answers_what_the_contract_names(client: AsyncClient) -> None:
+    text = prose(1)
+
+    response = await client.post("/v1/books", json={"text": text, **METADATA})
+
+    book = response.json()
+    signed = sketch(content_from_text(text))
+    assert signed.fingerprint is not None
+    assert response.status_code == 201
+    assert response.headers["content-type"] == "application/json"
+    assert response.headers["location"] == f"/v1/books/{book['id']}"
+    assert response.headers["etag"] == '"1"'
+    assert UUID(book["id"]).version == 7
+    assert {name: book[name] for name in METADATA} == METADATA
+    assert {
+        "identifier": identifier.encode(signed.fingerprint, signed.word_count),
+        "created": True,
+        "status": "indexed",
+        "page_count": None,
+        "word_count": 4000,
+        "fingerprint": {"recipe": DEFAULT_FINGERPRINT, "hex": signed.fingerprint.hex},
+        "links": {
+            "self": f"/v1/books/{book['id']}",
+            "near_duplicates": f"/v1/books/{book['id']}/near-duplicates",
+        },
+        "version": 1,
+    }.items() <= book.items()
+
+
+async def test_book_reads_as_it_was_posted(client: AsyncClient) -> None:
+    book = await posted(client, {"text": prose(1), **METADATA})
+
+    response = await client.get(book["links"]["self"])
+
+    del book["created"]
+    assert response.status_code == 200
+    assert response.json() == book
+    assert response.headers["etag"] == '"1"'
+
+
+async def test_book_without_metadata_has_empty_fields(client: AsyncClient) -> None:
+    book = await posted(client, {"text": prose(1), "title": None, "authors": None})
+
+    assert [book[name] for name in METADATA] == [None, [], None, None, None, None, []]
+
+
+async def test_form_feeds_in_a_text_separate_the_pages_that_a_list_gives(client: AsyncClient) -> None:
+    pages = [prose(1), "", prose(2), ""]
+
+    as_text = await posted(client, {"text": "\f".join(pages)})
+    as_pages = await client.post("/v1/books", json={"pages": pages})
+
+    assert as_text["page_count"] == 4
+    assert as_pages.status_code == 200
+    assert as_pages.json()["id"] == as_text["id"]
+
+
+@pytest.mark.parametrize("with_pages", [True, False])
+async def test_signatures_stand_for_the_text(client: AsyncClient, with_pages: bool) -> None:
+    pages = [prose(1), prose(2)]
+    signatures = encode(sketch(content_from_pages(pages)), pages=with_pages)
+
+    from_signatures = await posted(client, {"signatures": signatures, "title": "Signed elsewhere"})
+    from_text = await posted(client, {"pages": pages})
+    again = await client.post("/v1/books", json={"signatures": signatures})
+
+    for name in ("identifier", "fingerprint", "word_count", "page_count"):
+        assert from_signatures[name] == from_text[name]
+    assert again.status_code == 200
+    assert again.json()["id"] == from_signatures["id"]
+    near = (await client.get(from_text["links"]["near_duplicates"])).json()
+    assert [item["title"] for item in near["items"]] == ["Signed elsewhere"]
+
+
+async def test_the_same_content_again_is_the_same_book_with_its_metadata_untouched(
+    client: AsyncClient,
+) -> None:
+    first = await posted(client, {"text": prose(1), "title": "First"})
+
+    again = await client.post("/v1/books", json={"text": prose(1), "title": "Second"})
+
+    assert again.status_code == 200
+    assert again.json() == first | {"created": False}
+    assert again.headers["etag"] == '"1"'
+
+
+async def test_decomposed_letters_are_the_same_content(client: AsyncClient) -> None:
+    first = await posted(client, {"text": prose(1) + " caf\u00e9"})
+
+    again = await client.post("/v1/books", json={"text": prose(1) + " cafe\u0301"})
+
+    assert again.json()["id"] == first["id"]
+
+
+async def test_the_same_content_under_two_external_ids_is_two_books(client: AsyncClient) -> None:
+    books = [await posted(client, {"text": prose(1), "external_id": name}) for name in ("a", "b")]
+
+    assert books[0]["id"] != books[1]["id"]
+    again = await client.post("/v1/books", json={"text": prose(1), "external_id": "b"})
+    assert (again.status_code, again.json()["id"]) == (200, books[1]["id"])
+
+
+async def test_other_content_under_an_external_id_conflicts_and_names_the_put(client: AsyncClient) -> None:
+    book = await posted(client, {"text": prose(1), "external_id": "mine"})
+
+    response = await client.post("/v1/books", json={"text": prose(2), "external_id": "mine"})
+
+    assert response.status_code == 409
+    problem = response.json()
+    assert problem["book_id"] == book["id"]
+    assert f"PUT /v1/books/{book['id']}/content" in problem["detail"]
+    assert problem["errors"][0]["field"] == "external_id"
+
+
+async def test_text_too_short_for_a_fingerprint_has_no_identifier(client: AsyncClient) -> None:
+    book = await posted(client, {"text": "Nice day."})
+
+    assert book["fingerprint"] is None
+    assert book["identifier"] is None
+    assert book["word_count"] == 2
+
+
+async def test_patch_sets_what_is_sent_empties_nulls_and_leaves_the_rest(client: AsyncClient) -> None:
+    book = await posted(client, {"text": prose(1), **METADATA})
+
+    response = await client.patch(
+        book["links"]["self"], json={"title": "Werther", "year": None, "authors": None}
+    )
+
+    assert response.status_code == 200
+    assert response.headers["etag"] == '"2"'
+    changed = book | {"title": "Werther", "year": None, "authors": [], "version": 2}
+    del changed["created"]
+    assert response.json() == changed
+    assert (await client.get(book["links"]["self"])).json() == changed
+
+
+async def test_patch_to_the_external_id_of_another_book_conflicts(client: AsyncClient) -> None:
+    other = await posted(client, {"text": prose(1), "external_id": "taken"})
+    book = await posted(client, {"text": prose(2)})
+
+    response = await client.patch(book["links"]["self"], json={"external_id": "taken"})
+
+    assert response.status_code == 409
+    assert response.json()["book_id"] == other["id"]
+
+
+async def test_patch_that_leaves_two_books_of_one_content_names_the_other(client: AsyncClient) -> None:
+    for seed in range(5, 9):
+        await posted(client, {"text": prose(seed, 50)})
+    other = await posted(client, {"text": prose(1)})
+    book = await posted(client, {"text": prose(1), "external_id": "mine"})
+
+    response = await client.patch(book["links"]["self"], json={"external_id": None})
+
+    assert response.status_code == 409
+    assert response.json()["book_id"] == other["id"]
+
+
+async def test_new_content_keeps_id_and_metadata_and_changes_identifier_and_version(
+    client: AsyncClient,
+) -> None:
+    book = await posted(client, {"text": prose(1), **METADATA})
+
+    response = await client.put(f"{book['links']['self']}/content", json={"pages": [prose(2), prose(3)]})
+
+    replaced = response.json()
+    assert response.status_code == 200
+    assert response.headers["etag"] == '"2"'
+    assert replaced["id"] == book["id"]
+    assert replaced["identifier"] != book["identifier"]
+    assert (replaced["version"], replaced["page_count"], replaced["status"]) == (2, 2, "indexed")
+    assert {name: replaced[name] for name in METADATA} == METADATA
+
+
+async def test_new_content_is_found_and_the_old_is_not(client: AsyncClient) -> None:
+    book = await posted(client, {"text": prose(1)})
+    old = await posted(client, {"text": scanned(prose(1), 1)})
+    new = await posted(client, {"text": scanned(prose(2), 1)})
+
+    await client.put(f"{book['links']['self']}/content", json={"text": prose(2)})
+
+    near_old = (await client.get(old["links"]["near_duplicates"])).json()
+    near_new = (await client.get(new["links"]["near_duplicates"])).json()
+    assert near_old["items"] == []
+    assert [item["id"] for item in near_new["items"]] == [book["id"]]
+
+
+async def test_content_of_another_book_conflicts(client: AsyncClient) -> None:
+    for seed in range(5, 9):
+        await posted(client, {"text": prose(seed, 50)})
+    other = await posted(client, {"text": prose(1)})
+    book = await posted(client, {"text": prose(2)})
+
+    response = await client.put(f"{book['links']['self']}/content", json={"text": prose(1)})
+
+    assert response.status_code == 409
+    assert response.json()["book_id"] == other["id"]
+
+
+@pytest.mark.parametrize(
+    ("if_match", "status"),
+    [
+        ('"1"', 200),
+        ("1", 200),
+        ("*", 200),
+        ('"7", "1"', 200),
+        ('"7"', 412),
+        ('"7", "8"', 412),
+        ('W/"1"', 412),
+        ('"one"', 412),
+        ('"99999999999999999999999"', 412),
+        ("", 412),
+    ],
+)
+async def test_change_happens_only_to_a_version_that_if_match_names(
+    client: AsyncClient, if_match: str, status: int
+) -> None:
+    path = (await posted(client, {"text": prose(1, 300)}))["links"]["self"]
+    headers = {"If-Match": if_match}
+
+    patched = await client.patch(path, json={"title": "New"}, headers=headers)
+    assert patched.status_code == status
+    if status == 412:
+        replaced = await client.put(f"{path}/content", json={"text": prose(2, 300)}, headers=headers)
+        deleted = await client.delete(path, headers=headers)
+        assert (replaced.status_code, deleted.status_code) == (412, 412)
+        assert patched.headers["etag"] == '"1"'
+        assert patched.json()["errors"][0]["field"] == "If-Match"
+        assert (await client.get(path)).json()["version"] == 1
+
+
+async def test_deleted_book_is_gone_from_everywhere_and_its_names_are_free(client: AsyncClient) -> None:
+    body = {"text": prose(1), "external_id": "mine"}
+    book = await posted(client, body)
+    near = await posted(client, {"text": scanned(prose(1), 1)})
+
+    response = await client.delete(book["links"]["self"])
+
+    assert (response.status_code, response.content) == (204, b"")
+    assert (await client.get(book["links"]["self"])).status_code == 404
+    assert (await client.delete(book["links"]["self"])).status_code == 404
+    assert (await client.get(book["links"]["near_duplicates"])).status_code == 404
+    for question in ("", "?d=128", "?k=10"):
+        assert (await client.get(near["links"]["near_duplicates"] + question)).json()["total"] == 0
+    assert (await posted(client, body))["id"] != book["id"]
+
+
+async def test_list_filters_by_identifier_title_and_external_id(client: AsyncClient) -> None:
+    werther = await posted(client, {"text": prose(1), **METADATA})
+    await posted(client, {"text": prose(2), "title": "Die Wahlverwandtschaften", "identifiers": ["oclc:5"]})
+
+    async def ids(**filters: str) -> list[str]:
+        response = await client.get("/v1/books", params=filters)
+        assert response.status_code == 200
+        return [book["id"] for book in response.json()["items"]]
+
+    assert await ids(identifier="isbn:9783150000670") == [werther["id"]]
+    assert await ids(identifier="ISBN:9783150000670") == [werther["id"]]
+    assert await ids(identifier="isbn:978315000067") == []
+    assert await ids(title="leiden WERTHERS") == [werther["id"]]
+    assert len(await ids(title="die")) == 2
+    assert await ids(title="die", identifier="oclc:1234") == [werther["id"]]
+    assert await ids(external_id="gut:2407") == [werther["id"]]
+    assert await ids(external_id="gut:1") == []
+
+
+async def test_pages_of_the_list_show_every_book_once_in_order(client: AsyncClient) -> None:
+    ids = [(await posted(client, {"text": prose(seed, 50)}))["id"] for seed in range(7)]
+
+    seen, cursor, sizes = [], None, []
+    while cursor is not None or not sizes:
+        params = {"limit": 3} | ({"cursor": cursor} if cursor else {})
+        page = (await client.get("/v1/books", params=params)).json()
+        assert set(page) == {"items", "next_cursor"}
+        seen += [book["id"] for book in page["items"]]
+        sizes.append(len(page["items"]))
+        cursor = page["next_cursor"]
+
+    assert seen == ids
+    assert sizes == [3, 3, 1]
+    exact = (await client.get("/v1/books", params={"limit": 7})).json()
+    assert exact["next_cursor"] is None
+
+
+async def test_unknown_book_is_404_on_every_path(client: AsyncClient) -> None:
+    for book_id in (str(uuid4()), "x", "%00", "a" * 5000, "0193508e7a3c7c199b542f1d6a0e4c11"):
+        path = f"/v1/books/{book_id}"
+        responses = [
+            await client.get(path),
+            await client.patch(path, json={"title": "x"}),
+            await client.put(f"{path}/content", json={"text": "x"}),
+            await client.delete(path),
+            await client.get(f"{path}/near-duplicates"),
+        ]
+        for response in responses:
+            assert response.status_code == 404
+            assert response.headers["content-type"] == "application/problem+json"
+            assert response.json()["errors"][0]["field"] == "id"
+            assert len(response.content) < 2000
