@@ -12,10 +12,15 @@ import numpy as np
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
+# numba's own annotations are partial
+codegen, nbtypes = cast(Any, cgutils), cast(Any, types)
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
-U8, U32, U64, I64, Index = np.uint8, np.uint32, np.uint64, np.int64, np.uintp
+U8, U32, U64 = np.uint8, np.uint32, np.uint64
+I64 = cast(Callable[[Any], int], np.int64)
+Index = cast(Callable[[Any], int], np.uintp)
 
 BLOCK = 512
 """n-gram hashes are made in blocks of this many, which stay in the first-level cache."""
@@ -31,7 +36,7 @@ def _generate_popcount(context: Any, builder: Any, signature: Any, arguments: An
 
 
 def _type_popcount(typing_context: Any, word: Any) -> Any:
-    return types.uint64(types.uint64), _generate_popcount
+    return nbtypes.uint64(nbtypes.uint64), _generate_popcount
 
 
 popcount = cast(Callable[[np.uint64], np.uint64], intrinsic(_type_popcount))
@@ -39,14 +44,14 @@ popcount = cast(Callable[[np.uint64], np.uint64], intrinsic(_type_popcount))
 
 
 def _generate_string_parts(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    string = cgutils.create_struct_proxy(types.unicode_type)(context, builder, value=arguments[0])
-    integer = context.get_value_type(types.intp)
+    string = codegen.create_struct_proxy(nbtypes.unicode_type)(context, builder, value=arguments[0])
+    integer = context.get_value_type(nbtypes.intp)
     parts = [builder.ptrtoint(string.data, integer), builder.zext(string.kind, integer), string.length]
     return context.make_tuple(builder, signature.return_type, parts)
 
 
 def _type_string_parts(typing_context: Any, text: Any) -> Any:
-    return types.UniTuple(types.intp, 3)(types.unicode_type), _generate_string_parts
+    return nbtypes.UniTuple(nbtypes.intp, 3)(nbtypes.unicode_type), _generate_string_parts
 
 
 string_parts = cast(Callable[[str], tuple[int, int, int]], intrinsic(_type_string_parts))
@@ -54,11 +59,11 @@ string_parts = cast(Callable[[str], tuple[int, int, int]], intrinsic(_type_strin
 
 
 def _generate_pointer(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    return builder.inttoptr(arguments[0], cgutils.voidptr_t)
+    return builder.inttoptr(arguments[0], codegen.voidptr_t)
 
 
 def _type_pointer(typing_context: Any, address: Any) -> Any:
-    return types.voidptr(types.intp), _generate_pointer
+    return nbtypes.voidptr(nbtypes.intp), _generate_pointer
 
 
 pointer = cast(Callable[[int], Any], intrinsic(_type_pointer))

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core import constants as c
-from app.core.backend import Lengths, Text
 from app.core.compiled import BLOCK, I64, U32, U64, Index, compiled, mix32, mix64, popcount
+from app.core.kernel_types import Lengths, Text
 from app.core.kernels_text import codes_of, inspect, kinds_of, normalise, shingle_tokens, shingle_words
 
 __all__ = [
@@ -42,19 +42,22 @@ HALF = U64(0xFFFFFFFF)
 
 
 @compiled
-def _hash4(text: Text, hashes: NDArray[np.uint32]) -> None:
+def _hash_plain(text: Text, length: int, hashes: NDArray[np.uint32]) -> None:
+    """Hashes the n-grams of one length that start at the first code points of `text`."""
+    f1 = F1 if length > 1 else U32(0)
+    f2 = F2 if length > 2 else U32(0)
+    f3 = F3 if length > 3 else U32(0)
+    f5 = F5 if length > 5 else U32(0)
+    if length <= 4:
+        for k in range(hashes.size):
+            h = U32(U32(U32(text[k]) * F0) + U32(U32(text[k + 1]) * f1))
+            h = U32(h + U32(U32(U32(text[k + 2]) * f2) + U32(U32(text[k + 3]) * f3)))
+            hashes[k] = mix32(h)
+        return
     for k in range(hashes.size):
         h = U32(U32(U32(text[k]) * F0) + U32(U32(text[k + 1]) * F1))
         h = U32(h + U32(U32(U32(text[k + 2]) * F2) + U32(U32(text[k + 3]) * F3)))
-        hashes[k] = mix32(h)
-
-
-@compiled
-def _hash6(text: Text, hashes: NDArray[np.uint32]) -> None:
-    for k in range(hashes.size):
-        h = U32(U32(U32(text[k]) * F0) + U32(U32(text[k + 1]) * F1))
-        h = U32(h + U32(U32(U32(text[k + 2]) * F2) + U32(U32(text[k + 3]) * F3)))
-        h = U32(h + U32(U32(U32(text[k + 4]) * F4) + U32(U32(text[k + 5]) * F5)))
+        h = U32(h + U32(U32(U32(text[k + 4]) * F4) + U32(U32(text[k + 5]) * f5)))
         hashes[k] = mix32(h)
 
 
@@ -91,14 +94,7 @@ def _hash_block(
         count = min(BLOCK, end - lengths[0] + 1 - start)
         if count <= 0:
             return 0
-        if lengths[0] == 4:
-            _hash4(text[start : start + count + 8], hashes[:count])
-        elif lengths[0] == 6:
-            _hash6(text[start : start + count + 8], hashes[:count])
-        else:
-            _hash_mixed(
-                text[start : start + count + 8], np.zeros(count, dtype=np.uint8), lengths, hashes[:count]
-            )
+        _hash_plain(text[start : start + count + 8], lengths[0], hashes[:count])
         return count
     count = min(BLOCK, end - start)
     _hash_mixed(text[start : start + count + 8], kinds[start : start + count], lengths, hashes[:count])
@@ -234,16 +230,15 @@ def vote(features: NDArray[np.uint32], weights: NDArray[np.int64], votes: NDArra
 
     Each byte of the sign votes as a whole into one of 256 ballots; they are counted bit by bit at the end.
     """
-    ballots = np.zeros((votes.size // 8, 256), dtype=np.int64)
     words = (votes.size + 63) // 64
-    for f in range(features.size):
-        weight = weights[f]
-        for w in range(words):
+    ballots = np.zeros((8 * words, 256), dtype=np.int64)
+    for w in range(words):
+        eight = ballots[8 * w : 8 * w + 8]
+        for f in range(features.size):
             sign = mix64(U64(U64(U64(features[f]) + U64(1)) * U64(c.SIGN_STEP)) + U64(w))
-            for b in range(8 * w, min(8 * w + 8, ballots.shape[0])):
-                ballots[b, sign >> U64(56)] += weight
-                sign = U64(sign << U64(8))
-    for b in range(ballots.shape[0]):
+            for b in range(8):
+                eight[b, (sign >> U64(56 - 8 * b)) & U64(0xFF)] += weights[f]
+    for b in range(votes.size // 8):
         for bit in range(8):
             total = I64(0)
             for value in range(256):

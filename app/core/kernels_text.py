@@ -3,14 +3,14 @@
 They write into arrays that the caller made. A string is read where it lies, without a copy.
 """
 
-import numba
 import numpy as np
+from numba.np.numpy_support import carray
 from numpy.typing import NDArray
 
 from app.core import unicode_table as u
-from app.core.backend import DONE, NEEDS_WHOLE_NFKC, TOO_SMALL, Codes, Text
 from app.core.compiled import I64, U8, U32, U64, Index, compiled, mix64, pointer, string_parts
 from app.core.constants import SHINGLE_BASE
+from app.core.kernel_types import DONE, NEEDS_WHOLE_NFKC, TOO_SMALL, Codes, Text
 
 SPECIAL, CODE, KIND, ACTION = U32(u.SPECIAL), U32(u.CODE), U32(u.KIND), U32(u.ACTION)
 SEPARATOR, BREAK, BLANK = U32(u.SEPARATOR), U32(u.BREAK), U32(u.BLANK)
@@ -35,19 +35,19 @@ def _width(text: str) -> int:
 @compiled
 def _bytes(text: str) -> NDArray[np.uint8]:
     address, _, length = string_parts(text)
-    return numba.carray(pointer(address), (length,), np.uint8)
+    return carray(pointer(address), (length,), np.uint8)
 
 
 @compiled
 def _pairs(text: str) -> NDArray[np.uint16]:
     address, _, length = string_parts(text)
-    return numba.carray(pointer(address), (length,), np.uint16)
+    return carray(pointer(address), (length,), np.uint16)
 
 
 @compiled
 def _quads(text: str) -> NDArray[np.uint32]:
     address, _, length = string_parts(text)
-    return numba.carray(pointer(address), (length,), np.uint32)
+    return carray(pointer(address), (length,), np.uint32)
 
 
 def codes_of(text: str) -> Codes:
@@ -102,8 +102,8 @@ def _after_hyphen(codes: Codes, i: int, table: NDArray[np.uint32]) -> int:
 
 @compiled
 def _copy(
-    codes: Codes, table: NDArray[np.uint32], out: Text, i: np.uintp, j: np.uintp, after: np.uintp
-) -> tuple[np.uintp, np.uintp, np.uintp, np.uint32]:
+    codes: Codes, table: NDArray[np.uint32], out: Text, i: int, j: int, after: int
+) -> tuple[int, int, int, np.uint32]:
     """Maps code points one to one up to the next special one; `after` is 1 after a separator, else 0."""
     one = Index(1)
     n = Index(codes.size)
@@ -169,7 +169,7 @@ def normalise(
                 return j, int(seen), NEEDS_WHOLE_NFKC
             if j + (last - first) + (n - i) >= out.size:
                 return j, int(seen), TOO_SMALL
-        elif action == HYPHEN or action == SOFT_HYPHEN:
+        elif action in (HYPHEN, SOFT_HYPHEN):
             if after == 0 and table[out[j - 1]] & LETTER:
                 resumed = _after_hyphen(codes, i, table)
                 while i < resumed:

@@ -49,5 +49,5 @@ def shingles(text: NormalText, recipe: MinHashRecipe, pages: PageRecipe) -> Shin
 
 def count_distinct(hashes: NDArray[np.uint64]) -> int:
     """How many different values there are, exactly."""
-    bits = np.empty(max(1 << 13, 1 << (4 * hashes.size).bit_length()), dtype=np.uint8)
+    bits = np.empty(max(1 << 13, 1 << (2 * hashes.size).bit_length()), dtype=np.uint8)
     return kernels().count_distinct(hashes, bits, np.empty(hashes.size + 1, dtype=np.uint64))

@@ -13,11 +13,13 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.backend import NEEDS_WHOLE_NFKC, TOO_SMALL, Text, kernels
+from app.core.backend import kernels
 from app.core.errors import EmptyText, InvalidText
+from app.core.kernel_types import NEEDS_WHOLE_NFKC, TOO_SMALL, Text
 from app.core.model import PAGE_BREAK, Content
 from app.core.unicode_table import ALNUM, KIND, NFC_SUSPECT, NUL, SURROGATE, unicode_table
 
+SPACE = 0x20
 PADDING = 8
 """Zeros after the normal form, so that a kernel may read an n-gram past its end."""
 
@@ -148,4 +150,5 @@ def _normalise(text: str, page_count: int | None) -> NormalText | None:
 def slice_ends(codes: Text, size: int, starts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Where slices of a normal form end, exclusive: before the next one and the space between them."""
     ends = np.append(starts[1:], size)
-    return ends - ((ends > starts) & (ends < size) & (codes[ends - 1] == 0x20))
+    spaced: NDArray[np.bool_] = (ends > starts) & (ends < size) & (codes[ends - 1] == SPACE)
+    return ends - spaced

@@ -6,9 +6,9 @@ the action of a code point that needs more than a plain copy.
 """
 
 import zlib
+from base64 import b85decode
 from dataclasses import dataclass
 from functools import cache
-from base64 import b85decode
 
 import numpy as np
 from numpy.typing import NDArray

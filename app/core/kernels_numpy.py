@@ -1,0 +1,311 @@
+"""The kernels in plain numpy, bit for bit what `kernels` computes, for machines without numba.
+
+Slower, and with whole arrays where the compiled kernels have running values. What each function does is told there.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core import constants as c
+from app.core import unicode_table as u
+from app.core.kernel_types import DONE, NEEDS_WHOLE_NFKC, TOO_SMALL, Codes, Lengths, Text
+
+SPACE, LINE_FEED, FORM_FEED, CARRIAGE_RETURN = 0x20, 0x0A, 0x0C, 0x0D
+FACTORS = np.array(c.FACTORS, dtype=np.uint32)
+SLICE = 4096
+
+
+def _mix32(h: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    h = h ^ (h >> np.uint32(16))
+    h = h * np.uint32(0x85EBCA6B)
+    h = h ^ (h >> np.uint32(13))
+    h = h * np.uint32(0xC2B2AE35)
+    return h ^ (h >> np.uint32(16))
+
+
+def _mix64(h: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    h = h ^ (h >> np.uint64(33))
+    h = h * np.uint64(0xFF51AFD7ED558CCD)
+    h = h ^ (h >> np.uint64(33))
+    h = h * np.uint64(0xC4CEB9FE1A85EC53)
+    return h ^ (h >> np.uint64(33))
+
+
+def codes_of(text: str) -> Codes:
+    """The code points of a string."""
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+
+
+def inspect(codes: Codes, traits: NDArray[np.uint8]) -> tuple[int, int]:
+    """All traits that occur, or-ed, and the number of page breaks."""
+    return int(np.bitwise_or.reduce(traits[codes], initial=0)), int(np.count_nonzero(codes == FORM_FEED))
+
+
+def _last_before(marked: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """For each place, where the last marked place before it is; -1 if there is none."""
+    places = np.where(marked, np.arange(marked.size), -1)
+    return np.concatenate(([-1], np.maximum.accumulate(places)[:-1])) if marked.size else places
+
+
+def _next_at(marked: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """For each place, the first marked place there or after; the size if there is none."""
+    places = np.where(marked, np.arange(marked.size), marked.size)
+    return np.minimum.accumulate(places[::-1])[::-1]
+
+
+def _joints(codes: Codes, entries: NDArray[np.uint32]) -> NDArray[np.int64]:
+    """For each place after a hyphen: where the split word goes on, or -1 if no line ends there."""
+    feed = codes == FORM_FEED
+    second = np.zeros(codes.size, dtype=np.bool_)
+    second[1:] = (codes[1:] == LINE_FEED) & (codes[:-1] == CARRIAGE_RETURN)
+    line = ((entries & u.BREAK) != 0) & ~feed & ~second
+    resumed = _next_at((entries & (u.BREAK | u.BLANK)) == 0)
+    lines, pages = (np.concatenate(([0], np.cumsum(kind))) for kind in (line, feed))
+    places = np.arange(codes.size)
+    line_count, page_count = lines[resumed] - lines[places], pages[resumed] - pages[places]
+    lower = np.append((entries & u.LOWER) != 0, False)[resumed]
+    joins = lower & (line_count <= 1) & (page_count <= 1) & (line_count + page_count > 0)
+    return np.where(joins, resumed, -1)
+
+
+def normalise(
+    codes: Codes,
+    table: NDArray[np.uint32],
+    traits: NDArray[np.uint8],
+    expansions: NDArray[np.uint32],
+    out: Text,
+    page_starts: NDArray[np.int64],
+) -> tuple[int, int, int]:
+    """Writes the normal form and the page starts; returns length, flags seen and status."""
+    page_starts[0] = 0
+    if codes.size == 0:
+        return 0, 0, DONE
+    entries = table[codes]
+    special = (entries & u.SPECIAL) != 0
+    action = np.where(special, entries & u.ACTION, u.COPY)
+    suspect = np.append((traits[codes[1:]] & u.NFC_SUSPECT) != 0, False)
+    if np.any(special & (action == u.NEEDS_NFKC)) or np.any((action == u.EXPAND) & suspect):
+        return 0, 0, NEEDS_WHOLE_NFKC
+
+    counts = np.ones(codes.size, dtype=np.int64)
+    expanded = np.flatnonzero(action == u.EXPAND)
+    counts[expanded] = expansions[entries[expanded] & u.CODE]
+    source = np.repeat(np.arange(codes.size), counts)
+    within = np.arange(source.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    element = entries[source]
+    of_expansion = action[source] == u.EXPAND
+    element[of_expansion] = expansions[(element[of_expansion] & u.CODE) + 1 + within[of_expansion]]
+
+    kind_of_element = np.where((element & u.SPECIAL) != 0, element & u.ACTION, u.COPY)
+    hyphen = kind_of_element == u.HYPHEN
+    feed = kind_of_element == u.PAGE
+    mark = kind_of_element == u.MARK
+    separator = ((element & u.SEPARATOR) != 0) | hyphen
+    keep = (kind_of_element == u.COPY) & ~separator
+
+    # a hyphen joins if the last thing written is a letter and a line ends here
+    last = _last_before(keep | separator)
+    written = _last_before(keep | mark)
+    letter = np.append((table[element & u.CODE] & u.LETTER) != 0, False)[written]
+    open_word = np.append(keep, False)[last] & letter
+    may_join = np.flatnonzero((hyphen | (kind_of_element == u.SOFT_HYPHEN)) & open_word)
+    joint = np.append(_joints(codes, entries), -1)[source[may_join] + 1]
+    skipped = np.zeros(codes.size + 1, dtype=np.int64)
+    np.add.at(skipped, source[may_join[joint >= 0]], 1)
+    np.subtract.at(skipped, joint[joint >= 0], 1)
+    gone = (np.cumsum(skipped)[:-1] > 0)[source]
+    separator &= ~gone
+    keep &= ~gone
+    mark &= ~gone
+
+    after_letter = np.append(keep, False)[_last_before(keep | separator)]
+    space = separator & after_letter
+    emitted = keep | (mark & after_letter) | space
+    dense = keep & ((element & u.KIND) == (1 << u.KIND_SHIFT))
+    following = _next_at(keep)
+    beside = np.append(dense, False)[_last_before(keep)] & np.append(dense, False)[following]
+    emitted &= ~(space & (beside | (following == keep.size)))
+
+    size = int(np.count_nonzero(emitted))
+    if size > out.size:
+        return size, 0, TOO_SMALL
+    out[:size] = np.where(space, SPACE, element & u.CODE)[emitted]
+    starts = np.cumsum(emitted)[feed][: page_starts.size - 1]
+    page_starts[1 : starts.size + 1] = starts
+    return size, int(np.bitwise_or.reduce(element[keep | mark], initial=0)), DONE
+
+
+def kinds_of(text: Text, table: NDArray[np.uint32], kinds: NDArray[np.uint8]) -> None:
+    """Writes the kind of script of each code point; a mark has that of what it follows."""
+    entries = table[text]
+    mark = ((entries & u.SPECIAL) != 0) & ((entries & u.ACTION) == u.MARK)
+    base = np.maximum.accumulate(np.where(mark, 0, np.arange(text.size)))
+    kinds[:] = ((entries & u.KIND) >> u.KIND_SHIFT)[base]
+
+
+def _ngrams(
+    text: Text, size: int, kinds: NDArray[np.uint8], lengths: Lengths
+) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """The hash of the n-gram at each code point, and where it ends."""
+    length = np.array(lengths)[kinds] if kinds.size else np.full(size, lengths[0])
+    h = np.zeros(size, dtype=np.uint32)
+    for k, factor in enumerate(FACTORS[: max(lengths)]):
+        h += np.where(k < length, text[k : k + size] * factor, np.uint32(0))
+    return _mix32(h), np.arange(size) + length
+
+
+def count_ngrams(
+    text: Text,
+    size: int,
+    kinds: NDArray[np.uint8],
+    lengths: Lengths,
+    window: int,
+    cells: NDArray[np.uint64],
+) -> None:
+    """Tallies the n-grams of `text[:size]`."""
+    hashes, ends = _ngrams(text, size, kinds, lengths)
+    positions = np.flatnonzero(ends <= size)
+    cell = (hashes[positions] >> np.uint32(32 - c.CELL_BITS)).astype(np.int64)
+    order = np.argsort(cell, kind="stable")
+    cell, positions = cell[order], positions[order]
+    first = np.ones(cell.size, dtype=np.bool_)
+    first[1:] = cell[1:] != cell[:-1]
+    earlier = np.where(first, -window - 1, np.concatenate(([0], positions[:-1]))[: positions.size])
+    near = ((positions - earlier) & ((1 << c.POSITION_BITS) - 1)) <= window
+    counts = np.bincount(cell, minlength=cells.size)
+    repeats = np.bincount(cell[near], minlength=cells.size)
+    tallies = (np.minimum(counts, c.COUNT_LIMIT) << 20) | np.minimum(repeats, c.COUNT_LIMIT)
+    cells[:] = tallies.astype(np.uint64)
+
+
+def weigh(
+    cells: NDArray[np.uint64],
+    gap: bool,
+    min_count: int,
+    window: int,
+    characters: int,
+    features: NDArray[np.uint32],
+    weights: NDArray[np.int64],
+) -> int:
+    """Writes the cells counted often enough, and their weights in units of 1/1024; returns how many they are."""
+    tallies = ((1 << 20) - 1) & np.array([cells >> np.uint64(20), cells]).astype(np.int64)
+    chosen = np.flatnonzero(tallies[0] >= max(min_count, 1))
+    count, near = tallies[:, chosen].astype(np.float64)
+    weight = count
+    if gap:
+        x = np.minimum(count * float(window) / float(characters), 64.0) / 256.0
+        series = np.ones(count.size)
+        for k in range(12):
+            series = 1.0 - x / (12.0 - k) * series
+        for _ in range(8):
+            series = series * series
+        q = 1.0 - series
+        expected = (count - 1.0) * q
+        weight = (near - expected) / np.sqrt(expected * (1.0 - q) + 1.0)
+    features[: chosen.size] = chosen
+    weights[: chosen.size] = np.floor(weight * float(c.WEIGHT_UNIT) + 0.5).astype(np.int64)
+    return int(chosen.size)
+
+
+def vote(features: NDArray[np.uint32], weights: NDArray[np.int64], votes: NDArray[np.int64]) -> None:
+    """Writes into `votes[j]` the weights of all cells whose sign has bit j, less those of all others."""
+    words = np.arange((votes.size + 63) // 64, dtype=np.uint64)
+    votes[:] = -weights.sum()
+    for start in range(0, features.size, SLICE):
+        cells = features[start : start + SLICE, None].astype(np.uint64)
+        signs = _mix64((cells + np.uint64(1)) * np.uint64(c.SIGN_STEP) + words)
+        bits = np.unpackbits(signs.astype(">u8").view(np.uint8), axis=1)[:, : votes.size]
+        votes += 2 * (weights[start : start + SLICE, None] * bits).sum(axis=0)
+
+
+def shingle_words(
+    text: Text,
+    size: int,
+    per_shingle: int,
+    hashes: NDArray[np.uint64],
+    per_window: int,
+    windows: NDArray[np.int64],
+) -> tuple[int, int, int]:
+    """Writes the hashes of all runs of words of a text of alphabets alone, and where windows start."""
+    kinds = np.zeros(size, dtype=np.uint8)
+    return shingle_tokens(text, size, kinds, (per_shingle, 1, 1), hashes, per_window, windows)
+
+
+def shingle_tokens(
+    text: Text,
+    size: int,
+    kinds: NDArray[np.uint8],
+    weights: tuple[int, int, int],
+    hashes: NDArray[np.uint64],
+    window_weight: int,
+    windows: NDArray[np.int64],
+) -> tuple[int, int, int]:
+    """Writes the hash of the shingle at each token, and where each window of tokens starts."""
+    space = text[:size] == SPACE
+    single = (kinds & 1).astype(np.bool_)
+    before = np.concatenate(([True], (space | single)[:-1]))[:size]
+    starts = np.flatnonzero(~space & (before | single))
+    stop = np.minimum(_next_at(space)[starts], _next_at(single)[starts])
+    ends = np.where(single[starts], starts + 1, stop) if size else starts
+
+    total = np.cumsum(np.where(single[starts], weights[2], weights[1]))
+    lighter = np.concatenate(([0], total))[: total.size]
+    last = np.searchsorted(total, lighter + weights[0])
+    complete = last < total.size
+    first, last = starts[complete], ends[last[complete]]
+    # Σ x_j·B^(e-1-j) = B^(e-1) · Σ x_j·B^(-j), and B has an inverse because it is odd
+    inverse = np.full(size + 1, pow(c.SHINGLE_BASE, -1, 1 << 64), dtype=np.uint64)
+    power = np.full(size + 1, c.SHINGLE_BASE, dtype=np.uint64)
+    inverse[0] = power[0] = 1
+    np.multiply.accumulate(inverse, out=inverse)
+    np.multiply.accumulate(power, out=power)
+    sums = np.concatenate(([np.uint64(0)], np.cumsum(text[:size] * inverse[:size])))
+    hashes[: first.size] = _mix64((sums[last] - sums[first]) * power[last - 1])
+
+    count = 0
+    token = 0
+    while token < starts.size:
+        windows[count] = starts[token]
+        count += 1
+        token = int(np.searchsorted(total, lighter[token] + window_weight)) + 1
+    return int(starts.size), int(first.size), count
+
+
+def count_distinct(hashes: NDArray[np.uint64], bits: NDArray[np.uint8], some: NDArray[np.uint64]) -> int:
+    """How many different values there are."""
+    return int(np.unique(hashes).size)
+
+
+def minhash(
+    hashes: NDArray[np.uint64], a: NDArray[np.uint32], b: NDArray[np.uint32], values: NDArray[np.uint32]
+) -> None:
+    """Lowers `values[p]` to the least a[p]·mix32(h) + b[p] mod 2^32 over the low 32 bits h of `hashes`."""
+    if hashes.size == 0:
+        return
+    mixed = _mix32(hashes.astype(np.uint32))
+    for p in range(values.size):
+        values[p] = min(values[p], (mixed * a[p] + b[p]).min())
+
+
+def sign_pages(
+    text: Text,
+    kinds: NDArray[np.uint8],
+    lengths: Lengths,
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    signatures: NDArray[np.uint8],
+) -> None:
+    """Writes the one-permutation MinHash of each slice `text[starts[p]:ends[p]]`."""
+    hashes, stops = _ngrams(text, text.size - 8, kinds, lengths)
+    for page, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        inside = np.sort(hashes[start:end][stops[start:end] <= end])
+        places, firsts = np.unique(inside >> np.uint32(25), return_index=True)
+        signatures[page] = 0
+        signatures[page, places] = 1 + (
+            (inside[firsts] & np.uint32(0xFFFF)) * np.uint32(255) >> np.uint32(16)
+        )
+
+
+def distances(query: NDArray[np.uint64], packed: NDArray[np.uint64], out: NDArray[np.uint8]) -> None:
+    """Writes the Hamming distance of `query` (2 words) to each row of `packed` (n, 2)."""
+    out[:] = np.bitwise_count(packed[:, 0] ^ query[0]) + np.bitwise_count(packed[:, 1] ^ query[1])
