@@ -15,8 +15,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from app.cli.caches import keep_kernels
 from app.cli.client import Service
-from app.cli.environment import keep_kernels
 from app.cli.output import Reporter, UserError, results
 from app.cli.readiness import free_port, missing, url_of
 from app.cli.showcase import (

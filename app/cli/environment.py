@@ -1,9 +1,5 @@
-"""Where a command finds its settings, its servers and its compiled kernels."""
+"""Where a command finds its settings and its servers."""
 
-import atexit
-import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,34 +29,6 @@ def load_settings(data_dir: Path | None) -> Settings:
         lines = [f"{error['loc'][0]}: {error['msg']}" for error in exc.errors()]
         raise UserError("The environment cannot be used.\n  " + "\n  ".join(lines)) from exc
     return settings if data_dir is None else settings.model_copy(update={"data_dir": data_dir})
-
-
-def keep_kernels(data_dir: Path | None = None) -> None:
-    """Have compiled kernels kept in the data folder if there is one, else in the user's cache folder.
-
-    Must come before numba is imported. A NUMBA_CACHE_DIR that is set already stays.
-    """
-    if os.environ.get("NUMBA_CACHE_DIR"):
-        return
-    for folder in _cache_folders(data_dir):
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if os.access(folder, os.W_OK | os.X_OK):
-            os.environ["NUMBA_CACHE_DIR"] = str(folder.absolute())
-            return
-    # Nothing of ours can be written: keep them for this process alone, where nobody else can put code.
-    folder = Path(tempfile.mkdtemp(prefix="bookprint-kernels-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    os.environ["NUMBA_CACHE_DIR"] = str(folder)
-
-
-def _cache_folders(data_dir: Path | None) -> Iterator[Path]:
-    if data_dir is not None and data_dir.is_dir():
-        yield data_dir / "kernels"
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    yield Path(home, "bookprint", "kernels")
 
 
 def running(settings: Settings) -> Settings | None:

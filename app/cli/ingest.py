@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from app.cli.environment import DEFAULT_URL, keep_kernels
+from app.cli.caches import keep_kernels
+from app.cli.environment import DEFAULT_URL
 from app.cli.output import Reporter, UserError, complain, notices, results
 
 _AGAIN = "Not every book was posted. Run the same command again: what is there already is skipped."

@@ -8,7 +8,8 @@ from uuid import UUID
 import orjson
 import typer
 
-from app.cli.environment import DEFAULT_URL, keep_kernels
+from app.cli.caches import keep_kernels
+from app.cli.environment import DEFAULT_URL
 from app.cli.output import UserError, notices, print_table, results
 from app.core.errors import InvalidInput
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from app.cli.environment import DataDir, keep_kernels, load_settings, running, started
+from app.cli.caches import keep_kernels
+from app.cli.environment import DataDir, load_settings, running, started
 from app.cli.output import Reporter, UserError, notices, print_table, results
 from app.settings import Settings
 

@@ -51,7 +51,8 @@ def print_table(
     console = results()
     if not console.is_terminal:
         for row in (columns, *rows):
-            console.print("\t".join(" ".join(cell.split()) for cell in row), soft_wrap=True)
+            # Past rich, which turns tabs into blanks.
+            console.file.write("\t".join(" ".join(cell.split()) for cell in row) + "\n")
         return
     console.print(drawn_table(columns, rows, wide, right))
 

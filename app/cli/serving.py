@@ -8,13 +8,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from app.cli.environment import DEFAULT_URL, DataDir, keep_kernels, load_settings, running
+from app.cli.caches import keep_kernels, keep_modules
+from app.cli.environment import DEFAULT_URL, DataDir, load_settings, running
 from app.cli.maintenance import upgrade_schema
 from app.cli.output import UserError, notices, results
 from app.cli.readiness import free_port, missing, url_of
@@ -23,7 +24,7 @@ from app.embedded.processes import spawn
 from app.embedded.supervisor import ChildSpec, Supervisor
 
 _WARM = "from app.core.sketch import warm; warm()"
-_SECONDS_BETWEEN_NOTICES = 15.0
+_SECONDS_BETWEEN_NOTICES = 30.0
 
 
 def serve(
@@ -51,6 +52,7 @@ def serve(
             f"{settings.data_dir} cannot be made: {exc.strerror}. Choose another --data-dir."
         ) from exc
     keep_kernels(settings.data_dir)
+    keep_modules(settings.data_dir)
     embedded = EmbeddedServers(
         settings.data_dir, database_url=settings.database_url, redis_url=settings.redis_url
     )
@@ -105,7 +107,14 @@ def _worker(number: int) -> ChildSpec:
 
 @contextmanager
 def _warming() -> Iterator[Callable[[], None]]:
-    """Compile the kernels into their cache in a process beside; yields what waits for it to be done."""
+    """Compile the kernels into their cache in a process beside; yields what waits for it to be done.
+
+    Where an earlier start has done so already, there is nothing to do: the API then only has to load them.
+    """
+    done = Path(os.environ["NUMBA_CACHE_DIR"], "complete")
+    if done.exists():
+        yield lambda: None
+        return
     process = spawn(
         [sys.executable, "-P", "-c", _WARM],
         folder=Path.cwd(),
@@ -120,6 +129,8 @@ def _warming() -> Iterator[Callable[[], None]]:
             notices().print("Compiling the kernels; only the first start takes so long.", soft_wrap=True)
         if process.wait():
             raise UserError("The kernels could not be compiled; what is written above says why.")
+        with suppress(OSError):
+            done.touch()
 
     try:
         yield wait

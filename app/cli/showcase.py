@@ -140,7 +140,7 @@ def show_contrast(library: Library, seed: int, console: Console) -> None:
     console.print(drawn_table(columns, rows, wide=columns[0], right=columns[1:]))
     pairs = len(works) * (len(works) - 1) // 2
     console.print(
-        f"{len(works):,} books of {len(set(works)):,} works, seed {seed}: all {pairs:,} pairs, each recipe at "
+        f"{len(works):,} books of {len(set(works)):,} works, seed {seed}, {pairs:,} pairs; each recipe at "
         "its best d; strangers: median distance of unrelated books.\n"
     )
 

@@ -1,0 +1,103 @@
+"""The command line as a user runs it: real processes, a real service."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+BOOKPRINT = [sys.executable, "-P", "-m", "app.cli"]
+START_SECONDS = 90.0  # the kernels may have to be compiled first
+STOP_SECONDS = 20.0
+
+_READY = re.compile(r"ready at (http://\S+) \(([0-9.]+) s\)")
+
+
+def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Of a user who has set nothing; compiled code goes where the tests keep theirs."""
+    unset = {"DATABASE_URL", "REDIS_URL", "BOOKPRINT_DATA_DIR"}
+    plain = {name: value for name, value in os.environ.items() if name not in unset}
+    cache = {"XDG_CACHE_HOME": str(Path(os.environ["NUMBA_CACHE_DIR"]).parent / "user-cache")}
+    return plain | cache | dict(extra or {})
+
+
+def bookprint(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end."""
+    return subprocess.run(
+        [*BOOKPRINT, *map(str, arguments)],
+        env=environment(),
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@dataclass(slots=True)
+class Service:
+    """A running `bookprint serve`."""
+
+    process: subprocess.Popen[str]
+    data_dir: Path
+    lines: list[str] = field(default_factory=list)
+    url: str = ""
+    seconds: float = 0.0  # from start to ready, by its own account
+
+    def family(self) -> list[psutil.Process]:
+        """The process and all that it started."""
+        parent = psutil.Process(self.process.pid)
+        return [parent, *parent.children(recursive=True)]
+
+    def stop(self) -> int:
+        """Send SIGTERM; returns the exit status."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(STOP_SECONDS)
+
+    def read(self) -> None:
+        """Collect what it prints until it ends."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.lines.append(line)
+
+    def await_ready(self) -> None:
+        """Wait for the line that says it is ready."""
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline and self.process.poll() is None:
+            if found := _READY.search("".join(self.lines)):
+                self.url, self.seconds = found[1], float(found[2])
+                return
+            time.sleep(0.05)
+        raise AssertionError(f"the service is not ready:\n{''.join(self.lines)}")
+
+
+@contextmanager
+def serving(data_dir: Path) -> Iterator[Service]:
+    """A service on a free port, ready; stopped at the end if it still runs."""
+    process = subprocess.Popen(
+        [*BOOKPRINT, "serve", "--port", "0", "--data-dir", str(data_dir)],
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    service = Service(process, data_dir)
+    reader = threading.Thread(target=service.read, daemon=True)
+    reader.start()
+    try:
+        service.await_ready()
+        yield service
+    finally:
+        if process.poll() is None:
+            service.stop()
+        reader.join(5)

@@ -1,0 +1,138 @@
+"""Every command against a running service, from posting books to proving the index."""
+
+import gzip
+import json
+from pathlib import Path
+
+import httpx
+import pytest
+
+from app.synthesis.library import SyntheticBook
+from tests.cli.running import Service, bookprint
+
+
+@pytest.fixture(scope="module")
+def posted(service: Service, folder: Path) -> dict[str, str]:
+    """The ids of the books of the folder by their titles, after `ingest` has posted them."""
+    done = bookprint("ingest", folder, "--url", service.url, "-j", "3")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "9 created, 0 already there, 0 pending, 0 failed\n"
+    items = httpx.get(f"{service.url}/v1/books").json()["items"]
+    return {item["title"]: item["id"] for item in items}
+
+
+def table(printed: str) -> list[dict[str, str]]:
+    head, *rows = [line.split("\t") for line in printed.splitlines()]
+    return [dict(zip(head, row, strict=True)) for row in rows]
+
+
+def test_ingest_posts_a_folder_once_and_finds_it_there_the_second_time(
+    service: Service, folder: Path, posted: dict[str, str], books: list[SyntheticBook]
+) -> None:
+    assert set(posted) >= {book.id for book in books}
+    again = bookprint("ingest", folder, "--url", service.url)
+    assert again.returncode == 0, again.stderr
+    assert again.stdout == "0 created, 9 already there, 0 pending, 0 failed\n"
+
+
+def test_ingest_reads_json_lines_and_names_each_book_that_fails(service: Service, tmp_path: Path) -> None:
+    lines = [
+        {
+            "id": "line-1",
+            "title": "Pages",
+            "author": "A. B.",
+            "year": 1900,
+            "pages": ["one page", "two pages"],
+        },
+        {"id": "line-2", "title": "Nothing", "text": "—"},
+        {"id": "line-1", "title": "Same id", "text": "another text under the same id"},
+    ]
+    compressed, latin = tmp_path / "books.jsonl.gz", tmp_path / "latin.txt"
+    compressed.write_bytes(gzip.compress("\n".join(map(json.dumps, lines)).encode()))
+    latin.write_bytes("Grüße".encode("latin-1"))
+    done = bookprint("ingest", tmp_path, "--url", service.url, "-j", "1")
+    assert done.returncode == 1
+    assert done.stdout == "1 created, 0 already there, 0 pending, 3 failed\n"
+    assert f"{compressed}, line 2: There is no letter" in done.stderr
+    assert f"{compressed}, line 3: HTTP 409" in done.stderr
+    assert f"{latin}: Not UTF-8 at byte 2" in done.stderr
+    items = httpx.get(f"{service.url}/v1/books", params={"title": "Pages"}).json()["items"]
+    assert [(item["external_id"], item["authors"], item["year"], item["page_count"]) for item in items] == [
+        ("line-1", ["A. B."], 1900, 2)
+    ]
+
+
+@pytest.mark.parametrize("options", [(), ("--k", "2"), ("--d", "40")])
+def test_lookup_of_a_file_an_id_and_an_identifier_find_the_copies(
+    service: Service,
+    folder: Path,
+    posted: dict[str, str],
+    books: list[SyntheticBook],
+    options: tuple[str, ...],
+) -> None:
+    first, kin = books[0], {book.id for book in books if book.work == books[0].work}
+    by_id = bookprint("lookup", posted[first.id], *options, "--url", service.url)
+    assert by_id.returncode == 0, by_id.stderr
+    assert {row["title"] for row in table(by_id.stdout)} == kin - {first.id}
+    by_file = bookprint("lookup", folder / f"{first.id}.txt", *options, "--url", service.url)
+    nearest = table(by_file.stdout)[0]
+    assert (nearest["title"], nearest["distance"], nearest["id"]) == (first.id, "0", posted[first.id])
+    identifier = httpx.get(f"{service.url}/v1/books/{posted[first.id]}").json()["identifier"]
+    by_identifier = bookprint("lookup", identifier, "--d", "40", "--url", service.url)
+    assert {row["title"] for row in table(by_identifier.stdout)} == kin
+
+
+def test_signatures_posted_instead_of_the_text_give_the_same_identifier(
+    service: Service, folder: Path, posted: dict[str, str], books: list[SyntheticBook], tmp_path: Path
+) -> None:
+    with_text = httpx.get(f"{service.url}/v1/books/{posted[books[1].id]}").json()
+    for options in ((), ("--no-pages",)):
+        signed = bookprint("sign", folder / f"{books[1].id}.txt", *options)
+        assert signed.returncode == 0, signed.stderr
+        signatures = json.loads(signed.stdout)
+        assert (signatures["pages"] is None) == bool(options)
+        without = httpx.post(f"{service.url}/v1/books", json={"signatures": signatures}).json()
+        assert without["identifier"] == with_text["identifier"]
+        httpx.delete(f"{service.url}/v1/books/{without['id']}")
+        file = tmp_path / "signatures.json"
+        file.write_text(signed.stdout)
+        found = bookprint("lookup", file, "--d", "0", "--json", "--url", service.url)
+        assert [json.loads(line)["id"] for line in found.stdout.splitlines()] == [posted[books[1].id]]
+
+
+def test_reindex_and_verify_work_beside_the_running_service(service: Service, posted: dict[str, str]) -> None:
+    total = len(httpx.get(f"{service.url}/v1/books").json()["items"])
+    rebuilt = bookprint("reindex", "--data-dir", service.data_dir)
+    assert rebuilt.returncode == 0, rebuilt.stderr
+    assert rebuilt.stdout.startswith(f"{total} books indexed anew")
+    verdict = bookprint("verify", "--data-dir", service.data_dir)
+    assert verdict.returncode == 0, verdict.stdout + verdict.stderr
+    assert verdict.stdout.splitlines()[-1] == "clean"
+    as_json = json.loads(bookprint("verify", "--json", "--data-dir", service.data_dir).stdout)
+    assert as_json["clean"] is True
+    assert as_json["books"] == total
+
+
+def test_migrate_leaves_a_current_database_alone(service: Service) -> None:
+    done = bookprint("migrate", "--data-dir", service.data_dir)
+    assert done.returncode == 0, done.stderr
+
+
+def test_demo_on_a_running_service_shows_everything_and_leaves_nothing(service: Service) -> None:
+    def books() -> int:
+        return len(httpx.get(f"{service.url}/v1/books", params={"limit": 1000}).json()["items"])
+
+    before = books()
+    done = bookprint("demo", "--url", service.url, "--works", "8", "--seed", "3")
+    assert done.returncode == 0, done.stderr
+    for part in (
+        "near-duplicates found",
+        "finds the same",
+        "gap-simhash128-v1",
+        "tf-simhash128-v1",
+        "$ curl",
+    ):
+        assert part in done.stdout
+    assert "bookprint serve" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 130
+    assert books() == before

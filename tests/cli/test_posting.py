@@ -1,0 +1,211 @@
+"""Posting many books to a service that is not always well: a real HTTP server with prescribed answers."""
+
+import json
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from app.cli.client import NoService, Refused, Service
+from app.cli.posting import Outcome, Tally, post_all
+from app.core.model import Metadata, Submission
+from app.core.text import content_from_pages, content_from_text
+from app.readers.records import Record
+from tests.cli.running import BOOKPRINT, environment
+
+Answer = tuple[int, dict[str, str], object]  # status, headers, JSON
+CREATED: Answer = (201, {}, {"created": True, "status": "indexed"})
+BUSY: Answer = (503, {"Retry-After": "0"}, {"title": "Unavailable", "detail": "Postgres is away."})
+
+
+class Prescribed(ThreadingHTTPServer):
+    """Answers every post with what `answer` says of its body."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.answer: Callable[[dict[str, object]], Answer] = lambda body: CREATED
+        self.bodies: list[dict[str, object]] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Prescribed
+
+    def do_GET(self) -> None:
+        self._send((200, {}, {}))
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.bodies.append(body)
+        self._send(self.server.answer(body))
+
+    def _send(self, answer: Answer) -> None:
+        status, headers, document = answer
+        data = json.dumps(document).encode()
+        self.send_response(status)
+        for name, value in {**headers, "Content-Length": str(len(data))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *arguments: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server() -> Iterator[Prescribed]:
+    with Prescribed() as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def records(count: int) -> list[Record]:
+    return [
+        Record(f"book {n}", n, Submission(Metadata(title=str(n)), content_from_text(f"book {n}")))
+        for n in range(count)
+    ]
+
+
+def post(url: str, books: list[Record], jobs: int = 2, patience: float = 5.0) -> tuple[Tally, list[Outcome]]:
+    outcomes: list[Outcome] = []
+    with Service(url, jobs, patience) as service:
+        tally = post_all(service, books, jobs, lambda outcome, tally: outcomes.append(outcome))
+    return tally, outcomes
+
+
+def test_a_book_refused_for_the_moment_is_posted_again_until_it_is_taken(server: Prescribed) -> None:
+    tries = dict.fromkeys(map(str, range(10)), 0)
+
+    def answer(body: dict[str, object]) -> Answer:
+        tries[str(body["title"])] += 1
+        return CREATED if tries[str(body["title"])] == 2 else BUSY
+
+    server.answer = answer
+    tally, _ = post(server.url, records(10), jobs=5)
+    assert tally.counts["created"] == 10
+    assert tally.complete
+    assert set(tries.values()) == {2}
+
+
+def test_retry_after_is_waited_for(server: Prescribed) -> None:
+    answers = iter([(503, {"Retry-After": "1"}, {}), CREATED])
+    server.answer = lambda body: next(answers)
+    started = time.monotonic()
+    tally, _ = post(server.url, records(1))
+    assert tally.counts["created"] == 1
+    assert time.monotonic() - started >= 1
+
+
+def test_a_service_that_stays_away_ends_the_run_and_says_so(server: Prescribed) -> None:
+    server.answer = lambda body: BUSY
+    tally, outcomes = post(server.url, records(100), patience=0.5)
+    assert isinstance(tally.stopped, NoService)
+    assert "Postgres is away" in str(tally.stopped)
+    assert not tally.complete
+    assert not outcomes
+
+
+def test_each_outcome_is_counted_and_each_failure_has_its_reason(server: Prescribed) -> None:
+    answers: dict[str, Answer] = {
+        "0": CREATED,
+        "1": (200, {}, {"created": False, "status": "indexed"}),
+        "2": (201, {}, {"created": True, "status": "pending"}),
+        "3": (409, {}, {"title": "Conflict", "detail": "Another book has this external_id."}),
+        "4": (500, {}, "oops"),
+    }
+    server.answer = lambda body: answers[str(body["title"])]
+    tally, outcomes = post(server.url, records(5))
+    assert tally.counts == {"created": 1, "already there": 1, "pending": 1, "failed": 2}
+    reasons = {outcome.record.place: outcome.reason for outcome in outcomes if outcome.kind == "failed"}
+    assert reasons == {
+        "book 3": "HTTP 409: Conflict. Another book has this external_id.",
+        "book 4": "HTTP 500",
+    }
+
+
+def test_no_more_books_are_read_than_there_are_connections(server: Prescribed) -> None:
+    taken = 0
+    most_waiting = 0
+
+    def source() -> Iterator[Record]:
+        nonlocal taken, most_waiting
+        for record in records(50):
+            taken += 1
+            most_waiting = max(most_waiting, taken - len(server.bodies))
+            yield record
+
+    with Service(server.url, 3) as service:
+        post_all(service, source(), 3, lambda outcome, tally: None)
+    assert taken == 50
+    assert most_waiting <= 3
+
+
+def test_a_book_with_pages_is_posted_as_pages(server: Prescribed) -> None:
+    paged = Submission(Metadata(authors=("A",), year=0), content_from_pages(["one", "", "three"]))
+    post(server.url, [Record("paged", 0, paged)])
+    assert server.bodies == [{"authors": ["A"], "year": 0, "pages": ["one", "", "three"]}]
+
+
+def test_an_error_in_a_report_ends_the_run(server: Prescribed) -> None:
+    def refuse(outcome: Outcome, tally: Tally) -> None:
+        raise ValueError("no")
+
+    with Service(server.url, 2) as service, pytest.raises(ValueError, match="no"):
+        post_all(service, records(20), 2, refuse)
+
+
+def test_an_answer_that_is_an_error_keeps_its_status(server: Prescribed) -> None:
+    server.answer = lambda body: (422, {}, {"title": "Invalid input", "detail": "d is too large."})
+    with (
+        Service(server.url) as service,
+        pytest.raises(Refused, match=r"^HTTP 422: Invalid input\. d is") as error,
+    ):
+        service.post("/v1/lookups", {})
+    assert error.value.http_status == 422
+
+
+def test_nothing_at_the_url_is_told_with_a_remedy() -> None:
+    with Service("http://127.0.0.1:9") as service, pytest.raises(NoService, match="bookprint serve"):
+        service.insist()
+
+
+def test_ctrl_c_finishes_what_is_under_way_and_says_that_not_all_was_posted(
+    server: Prescribed, tmp_path: Path
+) -> None:
+    def slowly(body: dict[str, object]) -> Answer:
+        time.sleep(0.3)
+        return CREATED
+
+    server.answer = slowly
+    file = tmp_path / "books.jsonl"
+    file.write_text("".join(json.dumps({"text": f"book {n}"}) + "\n" for n in range(1000)))
+    process = subprocess.Popen(
+        [*BOOKPRINT, "ingest", str(file), "--url", server.url],
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not server.bodies:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    printed, notices = process.communicate(timeout=15)
+    assert process.returncode == 130
+    assert printed == f"{len(server.bodies)} created, 0 already there, 0 pending, 0 failed\n"
+    assert "Interrupted" in notices
+    assert "Traceback" not in notices

@@ -1,0 +1,97 @@
+"""`bookprint serve` as a whole: what it says, what it survives, and that nothing of it is left."""
+
+import signal
+import socket
+import time
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+
+from tests.cli.running import STOP_SECONDS, Service, bookprint, serving
+
+
+def test_sigterm_leaves_no_process_and_the_books_outlive_it(tmp_path: Path) -> None:
+    data_dir = tmp_path / "data"
+    with serving(data_dir) as service:
+        family = service.family()
+        assert {process.name() for process in family} >= {"postgres", "valkey-server"}
+        posted = httpx.post(f"{service.url}/v1/books", json={"text": "a book that stays " * 50}).json()
+        started = time.monotonic()
+        assert service.stop() == 0
+        _, alive = psutil.wait_procs(family, timeout=max(0.0, started + STOP_SECONDS - time.monotonic()))
+        assert not alive
+    offline = bookprint("verify", "--data-dir", data_dir)
+    assert offline.returncode == 0, offline.stdout + offline.stderr
+    with serving(data_dir) as again:
+        assert httpx.get(f"{again.url}/v1/books/{posted['id']}").json()["id"] == posted["id"]
+
+
+def test_a_killed_api_process_is_started_again(service: Service) -> None:
+    [api] = [process for process in service.family() if "app.main:create_app" in process.cmdline()]
+    api.send_signal(signal.SIGKILL)
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        try:
+            if httpx.get(f"{service.url}/health/ready").status_code == 200:
+                break
+        except httpx.TransportError:
+            time.sleep(0.1)
+    assert httpx.get(f"{service.url}/health/ready").status_code == 200
+
+
+def test_it_listens_at_the_given_address_only(service: Service) -> None:
+    listening = {
+        connection.laddr.ip
+        for process in service.family()
+        for connection in process.net_connections("inet")
+        if connection.status == psutil.CONN_LISTEN
+    }
+    assert listening == {"127.0.0.1"}
+
+
+def test_a_port_in_use_is_named_with_a_remedy(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = bookprint("serve", "--port", str(port), "--data-dir", tmp_path / "data")
+    assert done.returncode == 1
+    assert f"port {port}" in done.stderr
+    assert "--port" in done.stderr
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_data_folder_in_use_is_named_with_a_remedy(service: Service) -> None:
+    done = bookprint("serve", "--port", "0", "--data-dir", service.data_dir)
+    assert done.returncode == 1
+    assert "in use by another Bookprint" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "remedy"),
+    [
+        (("ingest", "{file}", "--url", "http://127.0.0.1:9"), "bookprint serve"),
+        (("lookup", "{file}", "--url", "http://127.0.0.1:9"), "bookprint serve"),
+        (("demo", "--url", "http://127.0.0.1:9"), "bookprint serve"),
+        (("verify", "--data-dir", "{folder}/none"), "bookprint serve"),
+        (("reindex", "--data-dir", "{folder}/none"), "bookprint serve"),
+        (("worker", "--data-dir", "{folder}/none"), "bookprint serve"),
+        (("migrate", "--data-dir", "{folder}/none"), "--data-dir"),
+        (("ingest", "{folder}/none.txt"), "cannot be read"),
+        (("lookup", "neither"), "no file, no book's id and no identifier"),
+        (("sign", "{folder}/none.txt"), "cannot be read"),
+        (("ingest", "{file}", "--url", "127.0.0.1:9"), "http://"),
+        (("serve", "--host", "192.0.2.1", "--data-dir", "{folder}/none"), "--host"),
+    ],
+)
+def test_what_a_user_can_mend_is_said_without_a_traceback(
+    arguments: tuple[str, ...], remedy: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "book.txt"
+    file.write_text("a book")
+    done = bookprint(*(part.format(file=file, folder=tmp_path) for part in arguments), cwd=tmp_path)
+    assert done.returncode in {1, 2}
+    assert remedy in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stderr.startswith("Error: ")
