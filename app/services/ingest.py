@@ -10,7 +10,8 @@ from uuid import UUID
 import structlog
 
 from app.core.errors import InvalidInput, Unavailable
-from app.core.model import Content, Entry, Sketch, Submission
+from app.core.model import Content, Entry, Sketch, Submission, require_same_recipe
+from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_PAGES
 from app.core.sketch import signature_key, sketch
 from app.core.text import content_key
 from app.services.ids import new_book_id
@@ -59,6 +60,7 @@ class Ingest:
             return NewContent(content_key(content), sketch(content), text)
         if signatures is None:
             raise InvalidInput("A book needs one of text, pages or signatures.", "text")
+        _require_default_recipes(signatures)
         return NewContent(signature_key(signatures), signatures, None)
 
     async def _indexed(self, stored: Stored, signatures: Sketch) -> Stored:
@@ -83,3 +85,13 @@ class Ingest:
             log.warning(
                 "stale entry stays in the index", entry_id=entry.entry_id, reason=str(exc) or "timeout"
             )
+
+
+def _require_default_recipes(signatures: Sketch) -> None:
+    """Raise RecipeMismatch for signatures that no lookup would ever compare."""
+    if signatures.fingerprint is not None:
+        require_same_recipe(signatures.fingerprint.recipe, DEFAULT_FINGERPRINT)
+    if signatures.minhash is not None:
+        require_same_recipe(signatures.minhash.recipe, DEFAULT_MINHASH)
+    if signatures.pages is not None:
+        require_same_recipe(signatures.pages.recipe, DEFAULT_PAGES)
