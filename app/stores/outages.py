@@ -27,8 +27,11 @@ def postgres_outages() -> Iterator[None]:
 
 @contextmanager
 def redis_outages() -> Iterator[None]:
-    """Turn lost, refused or too slow connections to Redis into `Unavailable`."""
+    """Turn lost, refused or too slow connections to Redis, and commands it refuses, into `Unavailable`."""
     try:
         yield
     except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError, OSError) as exc:
         raise Unavailable("The band index (Redis) cannot be reached. Try again in a moment.") from exc
+    except redis.exceptions.RedisError as exc:
+        # Out of memory, read-only after a failover, a key of another type: all of them for the operator.
+        raise Unavailable(f"The band index (Redis) refuses: {exc}", retry_after=5) from exc

@@ -148,6 +148,15 @@ async def test_fingerprints_of_another_recipe_are_refused(index: BandIndex) -> N
         await index.within([Fingerprint("tf-simhash128-v1", bytes(16))], 3)
 
 
+async def test_a_server_that_is_out_of_memory_is_unavailable(index: BandIndex, redis: Redis) -> None:
+    await redis.config_set("maxmemory", "1")
+    try:
+        with pytest.raises(Unavailable, match="refuses"):
+            await index.add([an_entry(np.random.default_rng(8), 1)])
+    finally:
+        await redis.config_set("maxmemory", "0")
+
+
 async def test_a_server_that_does_not_answer_is_unavailable() -> None:
     index = BandIndex(Redis(unix_socket_path="/nonexistent/valkey.sock"))
     with pytest.raises(Unavailable):
