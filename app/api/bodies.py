@@ -12,15 +12,17 @@ from pydantic_core import ValidationError
 
 from app.api.errors import UnparsableJson, UnsupportedMediaType
 from app.api.limits import refuse_swarms
+from app.api.schemas import LookupBody
 
 _INLINE_BYTES = 64 * 1024
 """Smaller bodies are parsed without a change of threads, which would cost more than it spares the others."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-_NAME = re.compile(
-    rb'"(text|pages|signatures|title|authors|language|year|volume|external_id|identifiers|identifier|fingerprint)"\s*:'
-)
+_FIELDS = tuple(LookupBody.model_fields)
+_COLON = re.compile(rb"\s*:")
+_MOST_LINES = 200_000
+"""Lines over which a place in the body is looked for."""
 
 Body = TypeVar("Body", bound=BaseModel)
 Value = TypeVar("Value")
@@ -102,10 +104,17 @@ def _field_before(body: bytes, reason: str) -> str:
     if found is None:
         return "body"
     line, column = int(found[1]), int(found[2])
-    start = 0
+    if line > _MOST_LINES:
+        return "body"
+    end = 0
     for _ in range(line - 1):
-        start = body.find(b"\n", start) + 1
-    name = "body"
-    for match in _NAME.finditer(body, 0, start + column):
-        name = match[1].decode()
-    return name
+        end = body.find(b"\n", end) + 1
+    end += column
+    # A name inside a string has its quotes escaped, so what is found is the name of a field.
+    begun = {}
+    for field in _FIELDS:
+        name = f'"{field}"'.encode()
+        at = body.rfind(name, 0, end)
+        if at >= 0 and _COLON.match(body, at + len(name)):
+            begun[at] = field
+    return begun[max(begun)] if begun else "body"

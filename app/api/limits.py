@@ -27,8 +27,8 @@ MAX_LIMIT = 1_000
 DEFAULT_LIMIT = 100
 MIN_YEAR, MAX_YEAR = -(1 << 31), (1 << 31) - 1
 
-_MAX_CONTAINERS = 100_000
-_MAX_NAMES = 100_000
+_MAX_CONTAINERS = 200_000
+_MAX_NAMES = 200_000
 _MAX_VALUES = 1_200_000
 
 # An unterminated string runs to the end, so the scan is linear whatever the body.

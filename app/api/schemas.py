@@ -28,12 +28,14 @@ def _scheme_and_value(text: str) -> str:
     return f"{scheme.lower()}:{value}"
 
 
-Words = Annotated[str, AfterValidator(_without_nul)]
-Title = Annotated[Words, Field(max_length=limits.MAX_TITLE)]
-Author = Annotated[Words, Field(max_length=limits.MAX_AUTHOR)]
-ExternalId = Annotated[Words, Field(min_length=1, max_length=limits.MAX_EXTERNAL_ID)]
+Clean = AfterValidator(_without_nul)
+Title = Annotated[str, Field(max_length=limits.MAX_TITLE), Clean]
+Author = Annotated[str, Field(max_length=limits.MAX_AUTHOR), Clean]
+Language = Annotated[str, Field(max_length=limits.MAX_LANGUAGE), Clean]
+Volume = Annotated[str, Field(max_length=limits.MAX_VOLUME), Clean]
+ExternalId = Annotated[str, Field(min_length=1, max_length=limits.MAX_EXTERNAL_ID), Clean]
 CatalogueIdentifier = Annotated[
-    Words, Field(max_length=limits.MAX_IDENTIFIER), AfterValidator(_scheme_and_value)
+    str, Field(max_length=limits.MAX_IDENTIFIER), Clean, AfterValidator(_scheme_and_value)
 ]
 
 
@@ -52,13 +54,11 @@ class MetadataBody(_Body):
     authors: Annotated[list[Author], Field(max_length=limits.MAX_AUTHORS, fail_fast=True)] | None = Field(
         default=None, description="The authors in their order."
     )
-    language: Annotated[Words, Field(max_length=limits.MAX_LANGUAGE)] | None = Field(
-        default=None, description="The language, best as a BCP 47 tag."
-    )
+    language: Language | None = Field(default=None, description="The language, best as a BCP 47 tag.")
     year: Annotated[int, Field(ge=limits.MIN_YEAR, le=limits.MAX_YEAR)] | None = Field(
         default=None, description="The year of publication; negative before the common era."
     )
-    volume: Annotated[Words, Field(max_length=limits.MAX_VOLUME)] | None = Field(
+    volume: Volume | None = Field(
         default=None, description="Which volume of a work or series it is, as printed."
     )
     external_id: ExternalId | None = Field(
@@ -225,7 +225,7 @@ class BookQuery(_Query):
     identifier: CatalogueIdentifier | None = Field(
         default=None, description="An identifier that the book has, as isbn:9780141439600."
     )
-    title: Annotated[Title, Field(min_length=1)] | None = Field(
+    title: Annotated[str, Field(min_length=1, max_length=limits.MAX_TITLE), Clean] | None = Field(
         default=None, description="Words that all occur in the title."
     )
     external_id: ExternalId | None = Field(default=None, description="Your own id of the book.")

@@ -1,0 +1,69 @@
+"""The application in a process of its own, behind a real socket."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import httpx
+import psutil
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A running server."""
+
+    port: int
+    process: psutil.Process
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def forget_peak(self) -> int:
+        """Begin to watch the peak anew; returns the bytes held now."""
+        with open(f"/proc/{self.process.pid}/clear_refs", "w") as refs:
+            refs.write("5")
+        return self.process.memory_info().rss
+
+    def peak_bytes(self) -> int:
+        """The most memory held since `forget_peak`."""
+        with open(f"/proc/{self.process.pid}/status") as status:
+            [peak] = [line for line in status if line.startswith("VmHWM")]
+        return int(peak.split()[1]) * 1024
+
+
+@contextmanager
+def serving(database_url: str, redis_url: str, **environment: str) -> Iterator[Server]:
+    """Serve with uvicorn on a free port until the block ends."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "uvicorn", "--factory", "app.main:create_app", "--port", str(port)]
+    process = subprocess.Popen(
+        [*command, "--log-level", "warning", "--no-access-log"],
+        env=os.environ | {"DATABASE_URL": database_url, "REDIS_URL": redis_url} | environment,
+    )
+    try:
+        server = Server(port, psutil.Process(process.pid))
+        _wait_until_ready(server, process)
+        yield server
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def _wait_until_ready(server: Server, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            if httpx.get(f"{server.url}/health/ready", timeout=5).status_code == 200:
+                return
+        except httpx.TransportError:
+            pass
+        time.sleep(0.1)
+    raise RuntimeError("the server did not become ready")

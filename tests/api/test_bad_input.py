@@ -1,0 +1,394 @@
+"""Whatever is wrong with a request, the answer is a problem that names the field and what to do."""
+
+import json
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from httpx import AsyncClient, Response
+
+from app.api.examples import FINGERPRINT, SIGNATURES
+from tests.api.library import prose
+
+Json = dict[str, Any]
+
+TEXT = "Nice day."
+
+
+def assert_problem(response: Response, status: int, field: str | None = None) -> None:
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/problem+json"
+    problem = response.json()
+    assert problem["type"].startswith("urn:bookprint:problem:")
+    assert problem["status"] == status
+    assert problem["title"]
+    assert problem["detail"]
+    assert all(error["detail"] and error["remedy"] for error in problem["errors"])
+    assert "{" not in "".join(error["remedy"] for error in problem["errors"]).replace('{"text"', "")
+    if field is not None:
+        assert field in [error["field"] for error in problem["errors"]]
+
+
+def signed(**changes: Any) -> Json:
+    return {"signatures": SIGNATURES | changes}
+
+
+INVALID: dict[str, tuple[Json, str]] = {
+    "nothing": ({}, "text"),
+    "metadata alone": ({"title": "x"}, "text"),
+    "text and pages": ({"text": TEXT, "pages": [TEXT]}, "pages"),
+    "text and signatures": ({"text": TEXT, **signed()}, "signatures"),
+    "text is null": ({"text": None}, "text"),
+    "text is a number": ({"text": 5}, "text"),
+    "text is a list": ({"text": [TEXT]}, "text"),
+    "text is empty": ({"text": ""}, "text"),
+    "text is punctuation": ({"text": " \n\f—…!"}, "text"),
+    "text holds NUL": ({"text": "a\0b"}, "text"),
+    "pages is a string": ({"pages": TEXT}, "pages"),
+    "pages is empty": ({"pages": []}, "pages"),
+    "pages are blank": ({"pages": ["", " "]}, "pages"),
+    "page is null": ({"pages": [TEXT, None]}, "pages[1]"),
+    "page is an object": ({"pages": [{"text": TEXT}]}, "pages[0]"),
+    "page holds NUL": ({"pages": [TEXT, "\0"]}, "pages"),
+    "too many pages": ({"pages": ["a"] * 100_001}, "pages"),
+    "unknown field": ({"text": TEXT, "titel": "x"}, "titel"),
+    "field of the answer": ({"text": TEXT, "id": "x"}, "id"),
+    "identifier of a lookup": ({"identifier": "bp1:"}, "identifier"),
+    "title is a number": ({"text": TEXT, "title": 1984}, "title"),
+    "title is too long": ({"text": TEXT, "title": "x" * 10_001}, "title"),
+    "title holds NUL": ({"text": TEXT, "title": "a\0"}, "title"),
+    "authors is a string": ({"text": TEXT, "authors": "Jane Austen"}, "authors"),
+    "author is a number": ({"text": TEXT, "authors": ["x", 5]}, "authors[1]"),
+    "author holds NUL": ({"text": TEXT, "authors": ["\0"]}, "authors[0]"),
+    "author is too long": ({"text": TEXT, "authors": ["x" * 1001]}, "authors[0]"),
+    "too many authors": ({"text": TEXT, "authors": ["x"] * 1001}, "authors"),
+    "language is too long": ({"text": TEXT, "language": "x" * 36}, "language"),
+    "year is a string": ({"text": TEXT, "year": "1984"}, "year"),
+    "year is a fraction": ({"text": TEXT, "year": 1984.5}, "year"),
+    "year is true": ({"text": TEXT, "year": True}, "year"),
+    "year does not fit": ({"text": TEXT, "year": 1 << 31}, "year"),
+    "year is giant": ({"text": TEXT, "year": 10**4000}, "year"),
+    "volume is a number": ({"text": TEXT, "volume": 2}, "volume"),
+    "volume is too long": ({"text": TEXT, "volume": "x" * 1001}, "volume"),
+    "external id is empty": ({"text": TEXT, "external_id": ""}, "external_id"),
+    "external id is too long": ({"text": TEXT, "external_id": "x" * 501}, "external_id"),
+    "external id holds NUL": ({"text": TEXT, "external_id": "\0"}, "external_id"),
+    "identifier has no scheme": ({"text": TEXT, "identifiers": ["9780141439600"]}, "identifiers[0]"),
+    "identifier has no value": ({"text": TEXT, "identifiers": ["isbn:1", "isbn: "]}, "identifiers[1]"),
+    "identifier has a strange scheme": ({"text": TEXT, "identifiers": ["ısbn:1"]}, "identifiers[0]"),
+    "identifier holds NUL": ({"text": TEXT, "identifiers": ["isbn:\0"]}, "identifiers[0]"),
+    "identifier is too long": ({"text": TEXT, "identifiers": ["isbn:" + "1" * 300]}, "identifiers[0]"),
+    "too many identifiers": ({"text": TEXT, "identifiers": ["isbn:1"] * 1001}, "identifiers"),
+    "signatures is a string": ({"signatures": "x"}, "signatures"),
+    "signatures are empty": ({"signatures": {}}, "signatures.word_count"),
+    "no signature": (signed(fingerprint=None), "signatures"),
+    "fingerprint is short": (
+        signed(fingerprint=FINGERPRINT | {"hex": "ab"}),
+        "signatures.fingerprint.hex",
+    ),
+    "fingerprint is not hexadecimal": (
+        signed(fingerprint=FINGERPRINT | {"hex": "g" * 32}),
+        "signatures.fingerprint.hex",
+    ),
+    "unknown recipe": (signed(fingerprint=FINGERPRINT | {"recipe": "x"}), "recipe"),
+    "minhash is not base64": (
+        signed(minhash={"recipe": "word5-minhash128-v1", "values": "é", "shingle_count": 5}),
+        "signatures.minhash.values",
+    ),
+    "minhash is short": (
+        signed(minhash={"recipe": "word5-minhash128-v1", "values": "AAAA", "shingle_count": 5}),
+        "signatures.minhash.values",
+    ),
+    "page unit is unknown": (
+        signed(pages={"recipe": "char6-page128-v1", "unit": "leaf", "values": "AAAA"}),
+        "signatures.pages.unit",
+    ),
+    "word count is negative": (signed(word_count=-1), "signatures.word_count"),
+    "word count is giant": (signed(word_count=10**30), "signatures.word_count"),
+    "unknown signature": (signed(simhash="x"), "signatures.simhash"),
+}
+
+
+@pytest.mark.parametrize("name", INVALID)
+async def test_invalid_book_is_refused_and_the_field_named(client: AsyncClient, name: str) -> None:
+    body, field = INVALID[name]
+
+    assert_problem(await client.post("/v1/books", json=body), 422, field)
+    if not field.startswith("identifier"):
+        assert_problem(await client.post("/v1/lookups?d=7", json=body), 422, field)
+    assert (await client.get("/v1/books")).json()["items"] == []
+
+
+CONTENT = {"text", "pages", "signatures.word_count"}
+METADATA = {"title", "authors", "year"}
+
+UNPARSABLE: dict[str, tuple[bytes, int, str]] = {
+    "empty": (b"", 400, "body"),
+    "blank": (b" \n", 400, "body"),
+    "cut short": (b'{"text": "a', 400, "text"),
+    "two values": (b'{"text": "a"} {}', 400, "text"),
+    "single quotes": (b"{'text': 'a'}", 400, "body"),
+    "form": (b"text=a", 400, "body"),
+    "array": (b'[{"text": "a"}]', 422, "body"),
+    "string": (b'"a"', 422, "body"),
+    "null": (b"null", 422, "body"),
+    "number": (b"1", 422, "body"),
+    "NaN": (b"NaN", 422, "body"),
+    "NaN in a field": (b'{"text": "a", "year": NaN}', 422, "year"),
+    "infinity in a field": (b'{"text": "a", "year": -Infinity}', 422, "year"),
+    "NaN for a text": (b'{"text": NaN}', 422, "text"),
+    "NaN in signatures": (b'{"signatures": {"word_count": NaN}}', 422, "signatures.word_count"),
+    "giant integer": (b'{"text": "a", "year": ' + b"9" * 10_000 + b"}", 400, "year"),
+    "giant integer of a million digits": (b'{"year": ' + b"9" * 1_000_000 + b"}", 400, "year"),
+    "giant integer in an unknown field": (b'{"x": ' + b"9" * 10_000 + b"}", 400, "body"),
+    "giant exponent": (b'{"text": "a", "year": 1e999999}', 422, "year"),
+    "open brackets": (b"[" * 100_000, 400, "body"),
+    "deep lists": (b"[" * 100_000 + b"]" * 100_000, 400, "body"),
+    "deep lists in a field": (b'{"authors": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", 400, "authors"),
+    "deep objects": (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, 400, "body"),
+    "lone high surrogate": (b'{"text": "a \\ud800 b"}', 422, "text"),
+    "lone high surrogate at the end": (b'{"text": "a \\ud800"}', 422, "text"),
+    "lone low surrogate": (b'{"text": "a", "title": "\\udc00"}', 422, "title"),
+    "lone surrogate on a page": (b'{"pages": ["a", "\\udfff"]}', 422, "pages"),
+    "surrogates in the wrong order": (b'{"authors": ["\\udc00\\ud800"]}', 422, "authors"),
+    "surrogate as UTF-8": (b'{"text": "\xed\xa0\x80"}', 400, "text"),
+    "latin-1": ('{"text": "café"}'.encode("latin-1"), 400, "text"),
+    "UTF-16": ('{"text": "a"}'.encode("utf-16"), 400, "body"),
+    "UTF-8 cut short": (b'{"text": "caf\xc3', 400, "text"),
+    "raw NUL": (b'{"text": "a\0b"}', 400, "text"),
+    "unknown escape": (b'{"text": "\\x41"}', 400, "text"),
+    "later line": (b'{\n "title": "a",\n "text": "\xff"\n}', 400, "text"),
+}
+
+
+@pytest.mark.parametrize("name", UNPARSABLE)
+async def test_body_that_is_not_json_is_refused(client: AsyncClient, name: str) -> None:
+    body, status, field = UNPARSABLE[name]
+    book = (await client.post("/v1/books", json={"text": prose(1, 50)})).json()
+    headers = {"Content-Type": "application/json"}
+
+    for method, path in (
+        ("POST", "/v1/books"),
+        ("POST", "/v1/lookups"),
+        ("PATCH", book["links"]["self"]),
+        ("PUT", f"{book['links']['self']}/content"),
+    ):
+        response = await client.request(method, path, content=body, headers=headers)
+        # A well-formed body can fail first for a field that this path does not know.
+        known = status == 400 or not (
+            (method == "PATCH" and field in CONTENT) or (method == "PUT" and field in METADATA)
+        )
+        assert_problem(response, status, field if known else None)
+    assert (await client.get("/v1/books")).json()["items"][0]["version"] == 1
+
+
+async def test_what_looks_odd_but_is_json_in_utf_8_is_taken(client: AsyncClient) -> None:
+    for number, body in enumerate(
+        (
+            b'\xef\xbb\xbf{"text": "with a byte order mark"}',
+            b' \n{"text": "white space"}\n ',
+            '{"text": "naïve 書 𝒳 \\ud83d\\ude00"}'.encode(),
+            b'{"text": "solidus \\/ and \\u0061"}',
+        )
+    ):
+        response = await client.post("/v1/books", content=body)
+        assert response.status_code == 201, (number, response.text)
+
+
+PARAMETERS = [
+    ("d=-1", "d"),
+    ("d=129", "d"),
+    ("d=7.5", "d"),
+    ("d=", "d"),
+    ("d=seven", "d"),
+    ("d=%00", "d"),
+    ("d=" + "9" * 10_000, "d"),
+    ("d=NaN", "d"),
+    ("k=0", "k"),
+    ("k=1001", "k"),
+    ("k=-1", "k"),
+    ("d=7&k=7", "k"),
+    ("limit=0", "limit"),
+    ("limit=1001", "limit"),
+    ("limit=-5", "limit"),
+    ("limit=x", "limit"),
+    ("limit=99999999999999999999", "limit"),
+    ("cursor=x", "cursor"),
+    ("distance=7", "distance"),
+    ("D=7", "D"),
+]
+
+
+@pytest.mark.parametrize(("query", "field"), PARAMETERS)
+async def test_parameters_out_of_range_are_refused(client: AsyncClient, query: str, field: str) -> None:
+    book = (await client.post("/v1/books", json={"text": TEXT})).json()
+
+    assert_problem(await client.get(f"{book['links']['near_duplicates']}?{query}"), 422, field)
+    assert_problem(await client.post(f"/v1/lookups?{query}", json={"text": TEXT}), 422, field)
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("limit=0", "limit"),
+        ("limit=1001", "limit"),
+        ("cursor=x", "cursor"),
+        ("title=a%00b", "title"),
+        ("title=", "title"),
+        ("title=" + "x" * 10_001, "title"),
+        ("external_id=%00", "external_id"),
+        ("external_id=", "external_id"),
+        ("identifier=9780141439600", "identifier"),
+        ("identifier=isbn:%00", "identifier"),
+        ("author=x", "author"),
+    ],
+)
+async def test_filters_out_of_range_are_refused(client: AsyncClient, query: str, field: str) -> None:
+    assert_problem(await client.get(f"/v1/books?{query}"), 422, field)
+
+
+@pytest.mark.parametrize(
+    "query", ["title=%ff%fe", "title=%ed%a0%80", "title=%F0%9F%93%96", "title=' OR 1=1 --"]
+)
+async def test_strange_titles_find_nothing(client: AsyncClient, query: str) -> None:
+    response = await client.get(f"/v1/books?{query}")
+
+    assert (response.status_code, response.json()["items"]) == (200, [])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"identifier": "bp1:"},
+        {"identifier": ""},
+        {"identifier": "isbn:9780141439600"},
+        {"identifier": "bp1:05qhtk0bjeky4p42t6vf0jmw7srtkd97"},
+        {"identifier": "bp1:" + "z" * 100_000},
+        {"identifier": "bp1:\0"},
+        {"identifier": 5},
+    ],
+)
+async def test_damaged_identifier_is_refused(client: AsyncClient, body: Json) -> None:
+    assert_problem(await client.post("/v1/lookups", json=body), 422, "identifier")
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"text": TEXT, "identifier": "bp1:"}, "identifier"),
+        ({"fingerprint": FINGERPRINT, "identifier": "bp1:"}, "fingerprint"),
+        ({"fingerprint": {"recipe": "gap-simhash128-v1"}}, "fingerprint.hex"),
+        ({"fingerprint": FINGERPRINT | {"hex": "ab"}}, "fingerprint.hex"),
+        ({"fingerprint": FINGERPRINT | {"bits": 1}}, "fingerprint.bits"),
+        ({"fingerprint": "ab" * 16}, "fingerprint"),
+    ],
+)
+async def test_lookup_of_something_undefined_is_refused(client: AsyncClient, body: Json, field: str) -> None:
+    assert_problem(await client.post("/v1/lookups", json=body), 422, field)
+
+
+@pytest.mark.parametrize(
+    ("headers", "field"),
+    [
+        ({"Content-Type": "text/plain"}, "Content-Type"),
+        ({"Content-Type": "application/x-www-form-urlencoded"}, "Content-Type"),
+        ({"Content-Type": "application/xml"}, "Content-Type"),
+        ({"Content-Type": "nonsense"}, "Content-Type"),
+        ({"Content-Type": "application/json; charset=latin-1"}, "Content-Type"),
+        ({"Content-Type": "application/json", "Content-Encoding": "gzip"}, "Content-Encoding"),
+    ],
+)
+async def test_body_that_is_declared_as_something_else_is_refused(
+    client: AsyncClient, headers: dict[str, str], field: str
+) -> None:
+    content = json.dumps({"text": TEXT}).encode()
+
+    assert_problem(await client.post("/v1/books", content=content, headers=headers), 415, field)
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "application/json",
+        "application/json; charset=UTF-8",
+        "Application/JSON;charset=utf-8",
+        "application/x+json",
+    ],
+)
+async def test_json_may_be_declared_in_several_ways(client: AsyncClient, content_type: str) -> None:
+    content = json.dumps({"text": TEXT}).encode()
+
+    response = await client.post("/v1/books", content=content, headers={"Content-Type": content_type})
+
+    assert response.status_code == 201
+
+
+async def test_multipart_is_refused_with_advice(client: AsyncClient) -> None:
+    response = await client.post("/v1/books", files={"file": ("book.txt", b"Nice day.")})
+
+    assert_problem(response, 415, "Content-Type")
+    assert "application/json" in response.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/v1", "/v1/books/", "/v2/books", "/v1/lookups/x", "/%00", "/" + "a" * 5000]
+)
+async def test_unknown_path_is_a_problem_without_a_redirect(client: AsyncClient, path: str) -> None:
+    assert_problem(await client.get(path), 404, "path")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("DELETE", "/v1/books", "GET, POST"),
+        ("POST", "/v1/books/0193508e-7a3c-7c19-9b54-2f1d6a0e4c11", "DELETE, GET, PATCH"),
+        ("GET", "/v1/books/0193508e-7a3c-7c19-9b54-2f1d6a0e4c11/content", "PUT"),
+        ("GET", "/v1/lookups", "POST"),
+        ("POST", "/health/live", "GET"),
+        ("PURGE", "/v1/books", "GET, POST"),
+    ],
+)
+async def test_wrong_method_is_a_problem_that_names_the_right_ones(
+    client: AsyncClient, method: str, path: str, allowed: str
+) -> None:
+    response = await client.request(method, path)
+
+    assert_problem(response, 405, "method")
+    assert response.headers["allow"] == allowed
+    assert allowed in response.json()["detail"]
+
+
+async def test_problem_lists_every_field_that_is_wrong(client: AsyncClient) -> None:
+    response = await client.post("/v1/books", json={"text": 5, "year": "x", "wrong": 1, "authors": [1]})
+
+    assert_problem(response, 422)
+    fields = {error["field"] for error in response.json()["errors"]}
+    assert fields == {"text", "year", "wrong", "authors[0]"}
+
+
+async def test_endless_list_of_wrong_fields_is_not_repeated(client: AsyncClient) -> None:
+    response = await client.post("/v1/books", json={f"field {n}": n for n in range(50_000)})
+
+    assert_problem(response, 422, "body")
+    assert len(response.content) < 2000
+
+
+async def test_long_field_name_is_not_repeated_whole(client: AsyncClient) -> None:
+    response = await client.post("/v1/books", json={"text": TEXT, "x" * 1_000_000: 1})
+
+    assert_problem(response, 422)
+    assert len(response.content) < 3000
+
+
+async def test_error_that_nobody_foresaw_tells_nothing_of_the_inside(
+    application: FastAPI, client: AsyncClient
+) -> None:
+    async def broken() -> None:
+        raise RuntimeError("the password is swordfish")
+
+    application.add_api_route("/broken", broken)
+
+    response = await client.get("/broken")
+
+    assert_problem(response, 500)
+    assert "swordfish" not in response.text

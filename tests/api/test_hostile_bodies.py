@@ -1,0 +1,170 @@
+"""Bodies made to cost much: each is refused within seconds, in bounded memory, and the service lives on."""
+
+import asyncio
+import json
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from http.client import HTTPConnection
+
+import httpx
+import pytest
+
+from app.settings import Settings
+from app.wiring import open_house
+from tests.api.serving import Server, serving
+
+SECONDS = 5.0
+GROWTH = 1 << 30
+LIMIT = 64 * 1024 * 1024
+
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.fixture(scope="module")
+def server(module_database_url: str, module_redis_url: str) -> Iterator[Server]:
+    async def reconcile() -> None:
+        settings = Settings(database_url=module_database_url, redis_url=module_redis_url)
+        async with open_house(settings) as house:
+            await house.reindex.reconcile()
+
+    asyncio.run(reconcile())
+    with serving(module_database_url, module_redis_url) as server:
+        yield server
+
+
+MEGABYTE = 1 << 20
+
+
+def filled(before: bytes, part: bytes, after: bytes, size: int = 8 * MEGABYTE) -> bytes:
+    """`part` repeated until the whole has about `size` bytes."""
+    return before + part * ((size - len(before) - len(after)) // len(part)) + after
+
+
+HOSTILE = {
+    "a million pages": b'{"pages": [' + b'"a",' * 999_999 + b'"a"]}',
+    "millions of pages": filled(b'{"pages": [', b'"",', b'"a"]}', 60 * MEGABYTE),
+    "pages that are numbers": filled(b'{"pages": [', b"1,", b"1]}"),
+    "a million authors": filled(b'{"text": "a", "authors": [', b'"a",', b'"a"]}'),
+    "empty lists": filled(b'{"text": "a", "x": [', b"[],", b"1]}"),
+    "lists of one": filled(b'{"text": "a", "authors": [', b"[0],", b"1]}", 60 * MEGABYTE),
+    "empty objects": filled(b'{"text": "a", "x": [', b"{}, ", b"1]}"),
+    "unknown fields": b"{" + b",".join(b'"%x":0' % n for n in range(1_000_000)) + b"}",
+    "one field again and again": filled(b"{", b'"a":0,', b'"b":0}', 60 * MEGABYTE),
+    "brackets": b"[" * 8 * MEGABYTE,
+    "quotes": b'"' * 8 * MEGABYTE,
+    "escaped quotes": b'{"text": "' + b'\\"' * 30 * MEGABYTE,
+    "backslashes": b'{"text": "' + b"\\" * 8 * MEGABYTE + b'"}',
+    "brackets after an open string": b'"\\' * 4 * MEGABYTE + b"[" * 4 * MEGABYTE,
+    "a giant integer": b'{"year": ' + b"9" * 8 * MEGABYTE + b"}",
+    "a giant fraction": b'{"year": 0.' + b"9" * 8 * MEGABYTE + b"}",
+    "white space": b'{"text":' + b" " * 8 * MEGABYTE + b"1}",
+    "lines": b'{"text":' + b"\n" * 60 * MEGABYTE + b"\xff}",
+    "one name again and again": b'"text"' * 8 * MEGABYTE,
+    "a giant name": b'{"' + b"a" * 8 * MEGABYTE + b'": 1}',
+    "a giant title": b'{"text": "a", "title": "' + b"a" * 8 * MEGABYTE + b'"}',
+    "a giant identifier": b'{"text": "a", "identifiers": ["' + b"a:" * 4 * MEGABYTE + b'"]}',
+    "a text of blanks": b'{"text": "' + b" " * 60 * MEGABYTE + b'"}',
+    "a text of form feeds": b'{"text": "' + b"\\f" * 4 * MEGABYTE + b'"}',
+    "a text of marks": b'{"text": "' + "\u0301\u0316".encode() * 15 * MEGABYTE + b'"}',
+    "a letter with marks": b'{"text": "a' + "\u0301\u0316".encode() * 2 * MEGABYTE + b'"}',
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_body_is_refused_quickly_and_the_service_lives_on(server: Server, name: str) -> None:
+    before = server.forget_peak()
+    started = time.monotonic()
+
+    response = httpx.post(f"{server.url}/v1/books", content=HOSTILE[name], headers=JSON, timeout=60)
+
+    seconds, growth = time.monotonic() - started, server.peak_bytes() - before
+    print(f"{response.status_code} after {seconds:.2f} s and {growth / 1e6:.0f} MB: {response.text[:200]}")
+    assert 400 <= response.status_code < 500
+    assert response.headers["content-type"] == "application/problem+json"
+    assert response.json()["errors"][0]["field"]
+    assert seconds < SECONDS
+    assert growth < GROWTH
+    assert httpx.get(f"{server.url}/health/ready").status_code == 200
+
+
+def test_million_pages_are_refused_by_name(server: Server) -> None:
+    response = httpx.post(
+        f"{server.url}/v1/books", content=HOSTILE["a million pages"], headers=JSON, timeout=60
+    )
+
+    [error] = response.json()["errors"]
+    assert error["field"] == "pages"
+    assert "100000" in error["remedy"]
+
+
+def test_declared_body_over_the_limit_is_refused_before_it_is_sent(server: Server) -> None:
+    connection = HTTPConnection("127.0.0.1", server.port, timeout=5)
+    connection.putrequest("POST", "/v1/books")
+    connection.putheader("Content-Type", "application/json")
+    connection.putheader("Content-Length", str(LIMIT + 1))
+    connection.endheaders()
+
+    with closing(connection), connection.getresponse() as response:
+        problem = json.load(response)
+        assert (response.status, response.headers["Content-Type"]) == (413, "application/problem+json")
+        assert problem["errors"][0]["field"] == "body"
+        assert str(LIMIT) in problem["detail"]
+
+
+@pytest.mark.parametrize("length", ["9" * 30, "0" * 30 + str(LIMIT + 1)])
+def test_absurd_content_length_is_refused(server: Server, length: str) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=5) as connection:
+        connection.sendall(
+            b"POST /v1/books HTTP/1.1\r\nHost: bookprint\r\nContent-Length: " + length.encode() + b"\r\n\r\n"
+        )
+        answer = connection.recv(65536)
+
+    assert answer.split()[1] in {b"400", b"413"}
+
+
+def test_endless_stream_is_refused_at_the_limit(server: Server) -> None:
+    sent = 0
+
+    def endless() -> Iterator[bytes]:
+        nonlocal sent
+        yield b'{"text": "'
+        while sent < 4 * LIMIT:
+            sent += 1 << 20
+            yield b"a" * (1 << 20)
+
+    before = server.forget_peak()
+    response = httpx.post(f"{server.url}/v1/books", content=endless(), headers=JSON, timeout=60)
+
+    assert response.status_code == 413
+    assert response.headers["content-type"] == "application/problem+json"
+    assert server.peak_bytes() - before < 4 * LIMIT
+
+
+def test_body_of_exactly_the_limit_is_taken(server: Server) -> None:
+    text = b"a fresh word " * (LIMIT // 13)
+    body = b'{"text": "' + text[: LIMIT - 12] + b'"}'
+    assert len(body) == LIMIT
+
+    response = httpx.post(f"{server.url}/v1/books", content=body, headers=JSON, timeout=120)
+
+    assert response.status_code == 201
+
+
+def test_small_requests_are_answered_while_a_large_book_is_taken_in(server: Server) -> None:
+    body = b'{"text": "' + b"some other word " * 3_000_000 + b'"}'
+
+    async def answered() -> float:
+        async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
+            posting = asyncio.create_task(client.post("/v1/books", content=body, headers=JSON))
+            slowest = 0.0
+            while not posting.done():
+                started = time.monotonic()
+                assert (await client.get("/health/live")).status_code == 200
+                slowest = max(slowest, time.monotonic() - started)
+                await asyncio.sleep(0.01)
+            assert (await posting).status_code == 201
+            return slowest
+
+    assert asyncio.run(answered()) < 2
