@@ -65,8 +65,8 @@ def demo(
             service.insist()
             _on_running_service(service, console, seed, works)
     console.print("Next, a library of your own:", style="bold")
-    console.print("  bookprint serve                 # here, it keeps its data in ./data")
-    console.print("  bookprint ingest FOLDER         # in another terminal; .txt and .jsonl.gz files\n")
+    console.print("  bookprint serve            # in this terminal; its data is kept in ./data")
+    console.print("  bookprint ingest FOLDER    # in another one; .txt, .jsonl and .jsonl.gz files\n")
 
 
 def _on_own_service(console: Console, seed: int, works: int, keep: bool) -> None:
@@ -130,9 +130,7 @@ def _log(folder: Path) -> Path:
 
 def _await_ready(console: Console, process: Popen[bytes], port: int, folder: Path) -> None:
     started = time.monotonic()
-    with console.status(
-        "Starting PostgreSQL, Valkey, the API and a worker; the first time compiles the kernels …"
-    ):
+    with console.status("Starting the service; the first time compiles its kernels …"):
         while missing(_HOST, port):
             if process.poll() is not None or time.monotonic() - started > _START_SECONDS:
                 lines = _log(folder).read_text(errors="replace").splitlines()[-_LOG_LINES:]

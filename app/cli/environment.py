@@ -26,7 +26,7 @@ def load_settings(data_dir: Path | None) -> Settings:
     try:
         settings = Settings()
     except ValidationError as exc:
-        lines = [f"{error['loc'][0]}: {error['msg']}" for error in exc.errors()]
+        lines = [f"{error['loc'][0]}: {error['msg'].removeprefix('Value error, ')}" for error in exc.errors()]
         raise UserError("The environment cannot be used.\n  " + "\n  ".join(lines)) from exc
     return settings if data_dir is None else settings.model_copy(update={"data_dir": data_dir})
 
@@ -57,7 +57,7 @@ def started(settings: Settings) -> Iterator[Settings]:
             f"There is no library in {settings.data_dir}. Name its folder with --data-dir, set DATABASE_URL "
             "and REDIS_URL, or start a new one with: bookprint serve"
         )
-    notices().print(f"No service runs in {settings.data_dir}; starting its servers for now.", soft_wrap=True)
+    notices().print(f"No service runs in {settings.data_dir}; starting its servers for now.")
     embedded = EmbeddedServers(
         settings.data_dir, database_url=settings.database_url, redis_url=settings.redis_url
     )

@@ -39,7 +39,6 @@ def ingest(
         notices().print(
             f"{len(found.passed_over):,} files are passed over, as {found.passed_over[0]}: in folders only "
             f"{', '.join(files.SUFFIXES)} are read. Name a file to have it read as text whatever its name.",
-            soft_wrap=True,
         )
     if not found.sizes:
         raise UserError("There is nothing to post.")
@@ -62,7 +61,7 @@ def ingest(
                 reporter.advance(tally.total, share)
 
             tally = post_all(service, records(), jobs, report)
-    results().print(", ".join(f"{tally.counts[kind]:,} {kind}" for kind in KINDS), soft_wrap=True)
+    results().print(", ".join(f"{tally.counts[kind]:,} {kind}" for kind in KINDS))
     if tally.stopped is not None:
         complain(f"{tally.stopped}\n{_AGAIN}")
     if tally.interrupted:

@@ -7,13 +7,14 @@ from uuid import UUID
 
 import orjson
 import typer
+from rich.text import Text
 
 from app.cli.caches import keep_kernels
 from app.cli.environment import DEFAULT_URL
-from app.cli.output import UserError, notices, print_table, results
+from app.cli.output import UserError, drawn_table, notices, print_lines, results
 from app.core.errors import InvalidInput
 
-COLUMNS = ("distance", "jaccard", "in other", "in this", "title", "id")
+COLUMNS = ("distance", "jaccard", "in other", "in this")
 _PATIENCE = 10.0  # seconds
 _MOST_ITEMS = 1000  # in one answer
 
@@ -47,9 +48,14 @@ def lookup(
         for item in items:
             results().print(orjson.dumps(item).decode(), soft_wrap=True)
         return
-    if items or not results().is_terminal:
-        print_table(COLUMNS, [row(item) for item in items], wide="title", right=COLUMNS[:4])
-    notices().print(_summary(answer, len(items)), soft_wrap=True)
+    console, rows = results(), [_row(item) for item in items]
+    if not console.is_terminal:
+        print_lines(console, [*COLUMNS, "title", "id"], rows)
+    elif rows:
+        # The id stands below the title: side by side they do not fit an ordinary terminal.
+        drawn = [(*row[:4], Text.assemble(row[4], "\n", (row[5], "dim"))) for row in rows]
+        console.print(drawn_table((*COLUMNS, "book"), drawn, wide="book", right=COLUMNS))
+    notices().print(_summary(answer, len(items)))
 
 
 def sign(
@@ -70,8 +76,8 @@ def sign(
     results().print(orjson.dumps(encode(sketch(content), pages=pages)).decode(), soft_wrap=True)
 
 
-def row(item: Mapping[str, Any]) -> tuple[str, str, str, str, str, str]:
-    """An item of an answer as the cells of COLUMNS."""
+def _row(item: Mapping[str, Any]) -> tuple[str, str, str, str, str, str]:
+    """An item of an answer as the cells of COLUMNS, its title and its id."""
     containment = item["containment"] or {}
     return (
         "–" if item["distance"] is None else str(item["distance"]),

@@ -9,7 +9,7 @@ import typer
 
 from app.cli.caches import keep_kernels
 from app.cli.environment import DataDir, load_settings, running, started
-from app.cli.output import Reporter, UserError, notices, print_table, results
+from app.cli.output import Reporter, UserError, drawn_table, notices, print_lines, results
 from app.settings import Settings
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def reindex(data_dir: DataDir = None) -> None:
             return report.entries, report.stale
 
         entries, stale = _within(settings, rebuild)
-    results().print(f"{entries:,} books indexed anew, {stale:,} stale records swept out", soft_wrap=True)
+    results().print(f"{entries:,} books indexed anew, {stale:,} stale records swept out")
 
 
 def verify(
@@ -67,7 +67,7 @@ def verify(
     else:
         _print_as_table(verdict)
     if not verdict.clean:
-        notices().print(_remedy(verdict), soft_wrap=True)
+        notices().print(_remedy(verdict))
         raise typer.Exit(1)
 
 
@@ -130,9 +130,15 @@ def _print_as_table(verdict: "Verdict") -> None:
         ("superfluous", verdict.superfluous, "stale or double records in the index"),
         ("broken", verdict.broken, "buckets that hold no whole records"),
     ]
+    console, columns = results(), ("what", "count", "meaning")
     cells = [(what, f"{count:,}", meaning) for what, count, meaning in rows]
-    print_table(("what", "count", "meaning"), cells, wide="meaning", right=("count",))
-    results().print("clean" if verdict.clean else "not clean")
+    if console.is_terminal:
+        console.print(drawn_table(columns, cells, wide="meaning", right=("count",)))
+    else:
+        print_lines(console, columns, cells)
+    console.print(
+        "clean" if verdict.clean else "not clean", style="bold green" if verdict.clean else "bold red"
+    )
 
 
 def _print_as_json(verdict: "Verdict") -> None:

@@ -28,39 +28,37 @@ class UserError(Exception):
 
 def results() -> Console:
     """Where results go."""
-    return Console(highlight=False, markup=False)
+    return _console(stderr=False)
 
 
 def notices() -> Console:
     """Where progress, hints and errors go."""
-    return Console(stderr=True, highlight=False, markup=False)
+    return _console(stderr=True)
+
+
+def _console(stderr: bool) -> Console:
+    console = Console(stderr=stderr, highlight=False, markup=False)
+    console.soft_wrap = not console.is_terminal  # what is piped keeps its lines whole
+    return console
 
 
 def complain(message: str) -> None:
     """Print an error."""
-    notices().print(Text.assemble(("Error: ", "bold red"), message), soft_wrap=True)
+    notices().print(Text.assemble(("Error: ", "bold red"), message))
 
 
-def print_table(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], wide: str, right: Sequence[str] = ()
-) -> None:
-    """Print rows as a table, where the column `wide` gives way, or piped as lines with tabs.
-
-    `right` names the columns of numbers.
-    """
-    console = results()
-    if not console.is_terminal:
-        for row in (columns, *rows):
-            # Past rich, which turns tabs into blanks.
-            console.file.write("\t".join(" ".join(cell.split()) for cell in row) + "\n")
-        return
-    console.print(drawn_table(columns, rows, wide, right))
+def print_lines(console: Console, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print rows as lines with a tab between the cells."""
+    for row in (columns, *rows):
+        # Past rich, which turns tabs into blanks.
+        console.file.write("\t".join(" ".join(cell.split()) for cell in row) + "\n")
+    console.file.flush()
 
 
 def drawn_table(
     columns: Sequence[str], rows: Sequence[Sequence[RenderableType]], wide: str, right: Sequence[str] = ()
 ) -> Table:
-    """A table with thin lines; the column `wide` is cut where the terminal is narrow."""
+    """A table with thin lines; where there is no room the column `wide` gives way. `right` are numbers."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for column in columns:
         table.add_column(
@@ -129,7 +127,7 @@ class Reporter:
                 self._bar.update(self._task, completed=self._share, state=self._state(now))
             elif now - self._last_line >= _SECONDS_BETWEEN_LINES:
                 self._last_line = now
-                self._console.print(f"{self._label}: {self._state(now)}", soft_wrap=True)
+                self._console.print(f"{self._label}: {self._state(now)}")
 
     def counted(self, done: int, total: int) -> None:
         """Say that `done` things of `total` are done."""
@@ -138,7 +136,7 @@ class Reporter:
     def say(self, message: str) -> None:
         """Print a line above the bar."""
         console = self._console if self._bar is None else self._bar.console
-        console.print(message, soft_wrap=True)
+        console.print(message)
 
     def _state(self, now: float) -> str:
         elapsed = max(now - self._started, 1e-3)

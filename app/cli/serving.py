@@ -126,7 +126,7 @@ def _warming() -> Iterator[Callable[[], None]]:
         try:
             process.wait(2)
         except subprocess.TimeoutExpired:
-            notices().print("Compiling the kernels; only the first start takes so long.", soft_wrap=True)
+            notices().print("Compiling the kernels; only the first start takes so long.")
         if process.wait():
             raise UserError("The kernels could not be compiled; what is written above says why.")
         with suppress(OSError):
@@ -145,7 +145,7 @@ def _announce(host: str, port: int, started: float) -> None:
     while lack := missing(host, port):
         if time.monotonic() - last_notice > _SECONDS_BETWEEN_NOTICES:
             last_notice = time.monotonic()
-            notices().print(f"Not ready yet: {lack}", soft_wrap=True)
+            notices().print(f"Not ready yet: {lack}")
         time.sleep(0.05)
     url = url_of(host, port)
     option = "" if url == DEFAULT_URL else f" --url {url}"
@@ -154,11 +154,11 @@ def _announce(host: str, port: int, started: float) -> None:
     console.print(f"  post books       bookprint ingest FOLDER{option}", soft_wrap=True)
     console.print(f"  find duplicates  bookprint lookup FILE{option}", soft_wrap=True)
     console.print(f"  interface        {url}/docs", soft_wrap=True)
-    console.print("  stop             Ctrl-C", soft_wrap=True)
+    console.print("  stop             Ctrl-C")
 
 
 def _log(line: str) -> None:
-    notices().print(line, style="dim", soft_wrap=True)
+    notices().print(line, style="dim")
 
 
 def _python(module: str) -> list[str]:

@@ -61,7 +61,7 @@ def show_near_duplicates(service: Service, library: Library, console: Console) -
     )
     for name in _first_editions(library)[:_SHOWN_WORKS]:
         _add_work(table, library, name, found[name])
-    console.print(table)
+    console.print(table, soft_wrap=False)
     wanted = {(name, other) for name in library.books for other in library.kin(name)}
     answered = {(name, other) for name, others in found.items() for other in others}
     console.print(
@@ -137,7 +137,7 @@ def show_contrast(library: Library, seed: int, console: Console) -> None:
         figures = (f"{fit.f1:.3f}", f"{fit.precision:.3f}", f"{fit.recall:.3f}", str(fit.d))
         rows.append((label, *figures, f"{fit.unrelated_median:g} bits"))
     columns = ("fingerprint alone", "F1", "precision", "recall", "at d", "strangers")
-    console.print(drawn_table(columns, rows, wide=columns[0], right=columns[1:]))
+    console.print(drawn_table(columns, rows, wide=columns[0], right=columns[1:]), soft_wrap=False)
     pairs = len(works) * (len(works) - 1) // 2
     console.print(
         f"{len(works):,} books of {len(set(works)):,} works, seed {seed}, {pairs:,} pairs; each recipe at "
@@ -150,6 +150,7 @@ def show_request(service: Service, library: Library, console: Console) -> None:
     name = _first_editions(library)[0]
     path = library.posted[name]["links"]["near_duplicates"]
     answer = service.get(path, {"d": str(_RADIUS), "limit": "1"})
+    console.print("What a client sends and gets (with --keep the service stays up for you to try):")
     console.print(Text(f"$ curl '{service.url}{path}?d={_RADIUS}&limit=1'", style="bold"), soft_wrap=True)
     console.print(json.dumps(answer, indent=2, ensure_ascii=False), soft_wrap=True)
     console.print()
