@@ -1,6 +1,6 @@
 """Which kernels do the work: compiled by numba, or plain numpy where numba has no wheel.
 
-Chosen once, on first use. numba is imported no sooner than that, so what never computes a signature starts fast.
+Chosen once, on first use. numba is imported no sooner than that, so what computes no signature starts fast.
 """
 
 from functools import cache

@@ -1,8 +1,8 @@
 """Bands of a 128-bit fingerprint, and which buckets must be read for an exact answer.
 
-128 bits are 8 bands of 16. Two fingerprints that differ in d bits differ in at most d // 8 bits of some band, because
-8 bands with one more each would make more than d. So reading every bucket within d // 8 flips of each of the
-query's bands meets all fingerprints within d: 8 buckets for d ≤ 7, 136 for d ≤ 15, 1,096 for d ≤ 23.
+128 bits are 8 bands of 16. Two fingerprints that differ in d bits differ in at most d // 8 bits of some band,
+because 8 bands with one more each would make more than d. So reading every bucket within d // 8 flips of each
+of the query's bands meets all fingerprints within d: 8 buckets for d ≤ 7, 136 for d ≤ 15, 1,096 for d ≤ 23.
 """
 
 from functools import cache
@@ -28,7 +28,7 @@ def band_keys(bits: bytes) -> list[int]:
 
 
 def flips_needed(d: int) -> int:
-    """How many bits of a band may differ, at most, in the most similar band of two fingerprints at distance d.
+    """How many bits differ at most in the most similar band of two fingerprints at distance d.
 
     >>> [flips_needed(d) for d in (0, 7, 8, 15, 16, 23)]
     [0, 0, 1, 1, 2, 2]
@@ -46,7 +46,7 @@ def _flip_masks(flips: int) -> tuple[int, ...]:
 
 
 def probe_keys(bits: bytes, flips: int) -> list[tuple[int, int]]:
-    """(band, bucket) of every bucket within `flips` bits of the fingerprint's bands; each once, the bands in order.
+    """(band, bucket) of every bucket within `flips` bits of the fingerprint's bands, each once.
 
     >>> [len(probe_keys(bytes(16), flips)) for flips in (0, 1, 2)]
     [8, 136, 1096]

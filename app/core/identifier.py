@@ -1,9 +1,10 @@
 """The book identifier `bp1:…`: recipe, 128 fingerprint bits and length in one short string with a check.
 
-After `bp1:` stand 32 characters of Crockford's base32, 160 bits: recipe code (8), fingerprint (128), length code (8),
-CRC-16/XMODEM of those 18 bytes (16). Upper and lower case are the same, hyphens are ignored, I and L read as 1 and O as 0.
-The check finds every single wrong character and every swap of two neighbours. Two libraries can compare identifiers
-offline: similar books have a small `distance`.
+After `bp1:` stand 32 characters of Crockford's base32, 160 bits: recipe code (8), fingerprint (128), length
+code (8), CRC-16/XMODEM of those 18 bytes (16). Upper and lower case are the same, hyphens are ignored, I
+and L read as 1 and O as 0. The length code is 10·log2 of the word count, rounded. The check finds every
+single wrong character and every swap of two neighbours. Two libraries can compare identifiers offline:
+similar books have a small `distance`.
 """
 
 from base64 import b32decode, b32encode

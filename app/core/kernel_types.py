@@ -1,5 +1,7 @@
 """What compiled and numpy kernels have in common: their types, and the contract that both fulfil."""
 
+# ruff: noqa: D102
+
 from typing import Protocol
 
 import numpy as np

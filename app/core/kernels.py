@@ -89,7 +89,7 @@ def _hash_block(
     hashes: NDArray[np.uint32],
     positions: NDArray[np.int64],
 ) -> int:
-    """Hashes the n-grams that start in `text[start:start + BLOCK]` and fit before `end`; returns how many do."""
+    """Hashes the n-grams that start in `text[start : start + BLOCK]` and end by `end`; tells how many do."""
     if kinds.size == 0:
         count = min(BLOCK, end - lengths[0] + 1 - start)
         if count <= 0:
@@ -154,8 +154,8 @@ def count_ngrams(
 ) -> None:
     """Tallies the n-grams of `text[:size]` in one pass.
 
-    A cell is 24 bits last position (plus `window`), 20 bits count, 20 bits near repeats, zero at first, as if
-    last met at −`window` − 1. Tallies have twice the room they may use in the end, so they are rarely clamped.
+    A cell is 24 bits last position (plus `window`), 20 bits count, 20 bits near repeats; zero at first, as
+    if last met at −`window` − 1. Tallies have twice the room they may use in the end and are rarely clamped.
     """
     hashes = np.empty(BLOCK, dtype=np.uint32)
     positions = np.empty(BLOCK, dtype=np.int64)
@@ -255,10 +255,11 @@ def _set_bits(hashes: NDArray[np.uint64], shift: np.uint64, bits: NDArray[np.uin
 
 @compiled
 def count_distinct(hashes: NDArray[np.uint64], bits: NDArray[np.uint8], some: NDArray[np.uint64]) -> int:
-    """How many different values there are, exactly; `bits` has a power of two of bytes, `some` the size of `hashes`.
+    """How many different values there are, exactly.
 
-    A value met again finds its bit set. So only the few values whose bit was ever found set, by themselves or
-    by chance, need be told apart.
+    `bits` has a power of two of bytes, `some` room for one more than all hashes. A value met again finds
+    its bit set. So only the few values whose bit was ever found set, by themselves or by chance, need be
+    told apart.
     """
     one = Index(1)
     shift = U64(64)
@@ -287,25 +288,38 @@ def count_distinct(hashes: NDArray[np.uint64], bits: NDArray[np.uint8], some: ND
 
 
 @compiled
+def _doubled(table: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    larger = np.zeros(2 * table.size, dtype=np.uint64)
+    mask = U64(larger.size - 1)
+    for value in table:
+        slot = U64(value & mask)
+        while larger[slot] != U64(0):
+            slot = U64(U64(slot + U64(1)) & mask)
+        larger[slot] = value
+    return larger
+
+
+@compiled
 def _count_by_table(values: NDArray[np.uint64]) -> int:
-    size = 4
-    while size < 2 * values.size:
+    size = 1024
+    while size < min(2 * values.size, 1 << 16):
         size *= 2
     table = np.zeros(size, dtype=np.uint64)
-    mask = U64(size - 1)
     distinct = 0
     zero = 0
     for k in range(values.size):
         value = values[k]
-        if value == U64(0):
-            zero = 1
-            continue
+        mask = U64(table.size - 1)
         slot = U64(value & mask)
         while table[slot] != U64(0) and table[slot] != value:
             slot = U64(U64(slot + U64(1)) & mask)
-        if table[slot] == U64(0):
+        if value == U64(0):
+            zero = 1
+        elif table[slot] == U64(0):
             table[slot] = value
             distinct += 1
+            if 2 * distinct > table.size:
+                table = _doubled(table)
     return distinct + zero
 
 

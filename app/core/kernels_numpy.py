@@ -1,6 +1,7 @@
 """The kernels in plain numpy, bit for bit what `kernels` computes, for machines without numba.
 
-Slower, and with whole arrays where the compiled kernels have running values. What each function does is told there.
+Slower, and with whole arrays where the compiled kernels have running values. They tell what each function
+does.
 """
 
 import numpy as np
@@ -38,7 +39,12 @@ def codes_of(text: str) -> Codes:
 
 def inspect(codes: Codes, traits: NDArray[np.uint8]) -> tuple[int, int]:
     """All traits that occur, or-ed, and the number of page breaks."""
-    return int(np.bitwise_or.reduce(traits[codes], initial=0)), int(np.count_nonzero(codes == FORM_FEED))
+    trait = traits[codes]
+    seen = int(np.bitwise_or.reduce(trait, initial=0))
+    starters = np.flatnonzero(np.concatenate(([True], (trait & u.COMBINING) == 0, [True])))
+    if np.diff(starters).max() - 1 > u.MAX_COMBINING:
+        seen |= u.PILE
+    return seen, int(np.count_nonzero(codes == FORM_FEED))
 
 
 def _last_before(marked: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -187,7 +193,7 @@ def weigh(
     features: NDArray[np.uint32],
     weights: NDArray[np.int64],
 ) -> int:
-    """Writes the cells counted often enough, and their weights in units of 1/1024; returns how many they are."""
+    """Writes the cells counted often enough, and their weights; returns how many they are."""
     tallies = ((1 << 20) - 1) & np.array([cells >> np.uint64(20), cells]).astype(np.int64)
     chosen = np.flatnonzero(tallies[0] >= max(min_count, 1))
     count, near = tallies[:, chosen].astype(np.float64)

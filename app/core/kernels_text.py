@@ -18,13 +18,13 @@ LETTER, LOWER = U32(u.LETTER), U32(u.LOWER)
 COPY, MARK, EXPAND = U32(u.COPY), U32(u.MARK), U32(u.EXPAND)
 HYPHEN, SOFT_HYPHEN, PAGE, NEEDS_NFKC = U32(u.HYPHEN), U32(u.SOFT_HYPHEN), U32(u.PAGE), U32(u.NEEDS_NFKC)
 DENSE_KIND = U32(1 << u.KIND_SHIFT)
-NFC_SUSPECT = U8(u.NFC_SUSPECT)
+NFC_SUSPECT, COMBINING, PILE = U8(u.NFC_SUSPECT), U8(u.COMBINING), U8(u.PILE)
 SPACE, LINE_FEED, FORM_FEED, CARRIAGE_RETURN = 0x20, 0x0A, 0x0C, 0x0D
 
 BASE = U64(SHINGLE_BASE)
 BASE_SQUARED = U64(SHINGLE_BASE * SHINGLE_BASE % (1 << 64))
 STRETCH = 1 << 15
-"""Characters whose words are hashed together, so that what is known of them stays in the second-level cache."""
+"""Characters whose words are hashed together, so that their ends stay in the second-level cache."""
 
 
 @compiled
@@ -72,16 +72,21 @@ def inspect(codes: Codes, traits: NDArray[np.uint8]) -> tuple[int, int]:
         unusual += 0 if usual else 1
         page_breaks += 1 if code == U32(FORM_FEED) else 0
     seen = U8(0)
+    run = 0
     for i in range(codes.size):
-        seen |= traits[codes[i]]
+        trait = traits[codes[i]]
+        seen |= trait
+        run = run + 1 if trait & COMBINING else 0
+        if run > u.MAX_COMBINING:
+            seen |= PILE
         if unusual == 0 and seen:
             break
     return I64(seen), page_breaks
 
 
 @compiled
-def _after_hyphen(codes: Codes, i: int, table: NDArray[np.uint32]) -> int:
-    """Where the word split by a hyphen just before `i` goes on, or -1 if no line ends there."""
+def _after_hyphen(codes: Codes, i: int, table: NDArray[np.uint32]) -> tuple[int, bool]:
+    """The first character after blanks and breaks at `i`, and whether a hyphen before them split a word."""
     lines = 0
     pages = 0
     n = codes.size
@@ -96,21 +101,21 @@ def _after_hyphen(codes: Codes, i: int, table: NDArray[np.uint32]) -> int:
             break
         i += 1
     if i < n and lines <= 1 and pages <= 1 and lines + pages > 0 and table[codes[i]] & LOWER:
-        return i
-    return -1
+        return i, True
+    return i, False
 
 
 @compiled
 def _copy(
     codes: Codes, table: NDArray[np.uint32], out: Text, i: int, j: int, after: int
 ) -> tuple[int, int, int, np.uint32]:
-    """Maps code points one to one up to the next special one; `after` is 1 after a separator, else 0."""
+    """Maps code points one to one up to the next that needs more; `after` is 1 after a separator, else 0."""
     one = Index(1)
     n = Index(codes.size)
     seen = U32(0)
     while i < n:
         entry = table[codes[i]]
-        if entry & SPECIAL:
+        if entry & SPECIAL and (after == one or (entry & ACTION) != COPY):
             break
         seen |= entry
         out[j] = entry & CODE
@@ -150,6 +155,7 @@ def normalise(
     j = 0
     page = 0
     seen = U32(0)
+    whole = 0  # no soft hyphen before here splits a word: looked up once for a run of them
     after = 1  # 1: the last thing written is a separator, or nothing is written yet
     page_starts[0] = 0
     while True:
@@ -170,15 +176,16 @@ def normalise(
             if j + (last - first) + (n - i) >= out.size:
                 return j, int(seen), TOO_SMALL
         elif action in (HYPHEN, SOFT_HYPHEN):
-            if after == 0 and table[out[j - 1]] & LETTER:
-                resumed = _after_hyphen(codes, i, table)
-                while i < resumed:
+            if after == 0 and i >= whole and table[out[j - 1]] & LETTER:
+                resumed, split = _after_hyphen(codes, i, table)
+                while split and i < resumed:
                     if codes[i] == FORM_FEED and page + 1 < page_starts.size:
                         page += 1
                         page_starts[page] = j
                     i += 1
-                if resumed >= 0:
+                if split:
                     continue
+                whole = resumed
             if action == SOFT_HYPHEN:
                 continue
             entry = SEPARATOR
@@ -261,7 +268,7 @@ def _word_ends(
 ) -> tuple[int, np.uint64]:
     """Writes where each space of `text[start:stop]` stands and the running hash before it.
 
-    Returns their number and the running hash at `stop`. Two code points a turn, to halve the chain of products.
+    Returns their number and the running hash at `stop`. Two code points a turn halve the chain of products.
     """
     one, two = Index(1), Index(2)
     i, n = Index(start), Index(stop)
@@ -294,7 +301,7 @@ def shingle_words(
     per_window: int,
     windows: NDArray[np.int64],
 ) -> tuple[int, int, int]:
-    """Writes the hashes of all runs of `per_shingle` words of a text of alphabets alone, and where windows start.
+    """Writes the hashes of all runs of `per_shingle` words of a text of alphabets, and where windows start.
 
     Returns the numbers of words, shingles and windows.
     """

@@ -1,9 +1,10 @@
 """MinHash of a book's shingles, and what two of them say about two books.
 
-Value p is the least a_p·mix32(h) + b_p mod 2^32 over the low 32 bits h of all shingle hashes: scheme `affine32` of
-datasketch 2, seed and permutations included, so a `datasketch.MinHash` fed the same 32-bit values is equal bit for bit.
-The share h/128 of equal values estimates the Jaccard similarity J; with the counts of distinct shingles n₁, n₂ the
-shared ones number J·(n₁ + n₂) / (1 + J), which gives containment both ways.
+Value p is the least a_p·mix32(h) + b_p mod 2^32 over the low 32 bits h of all shingle hashes: scheme
+`affine32` of datasketch 2, seed and permutations included, so a `datasketch.MinHash` fed the same 32-bit
+values is equal bit for bit. The share of equal values estimates the Jaccard similarity J (Broder 1997);
+with the counts of distinct shingles n₁, n₂ the shared ones number J·(n₁ + n₂) / (1 + J), which gives
+containment both ways.
 """
 
 from dataclasses import dataclass
@@ -91,7 +92,7 @@ def from_datasketch(minhash: "MinHash", shingle_count: int, recipe_name: str) ->
     recipe = minhash_recipe(recipe_name)
     if (minhash.scheme, minhash.seed, minhash.num_perm) != (recipe.scheme, recipe.seed, recipe.permutations):
         raise InvalidInput(
-            f"The MinHash has scheme {minhash.scheme}, seed {minhash.seed} and {minhash.num_perm} permutations; "
+            f"The MinHash has scheme {minhash.scheme}, seed {minhash.seed}, {minhash.num_perm} permutations; "
             f"{recipe.name} has {recipe.scheme}, {recipe.seed} and {recipe.permutations}.",
             field="minhash",
         )

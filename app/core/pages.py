@@ -1,8 +1,9 @@
 """Page signatures: a one-permutation MinHash of the character n-grams of each page (Li, Owen and Zhang 2012).
 
-The top 7 bits of an n-gram's hash choose one of 128 bins; a bin holds 8 bits, 1 to 255, of the least hash that fell
-into it, or 0 if none did. The share of equal bins among those not empty in both estimates how much two pages share,
-also for half a page under OCR noise, where word shingles and simhash fail.
+The top 7 bits of an n-gram's hash choose one of 128 bins. A bin holds 1 + (h mod 2^16)·255 // 2^16 of the
+least hash h that fell into it, 1 to 255, or 0 if none did. The share of equal bins among those not empty in
+both estimates how much two pages share, also for half a page under OCR noise, where word shingles and
+simhash fail.
 """
 
 import numpy as np

@@ -13,7 +13,7 @@ from typing import Literal, TypeVar
 from app.core.errors import UnknownRecipe
 
 ALPHABETIC, DENSE, SYLLABIC, UNSPACED = range(4)
-"""Kinds of script: alphabets and abjads; Han, Kana and their like; Hangul; Thai, Lao, Khmer, Myanmar and theirs."""
+"""Kinds of script: alphabets and abjads; Han, Kana and their like; Hangul; Thai, Lao, Khmer and so on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,7 @@ class FingerprintRecipe:
     window: int  # Δ, code points: an occurrence this close to the previous one counts as near
     min_count: int  # n-grams seen less often have no say
     min_features: int  # fewer n-grams with a say: no fingerprint
-    identifier_code: (
-        int | None
-    )  # 0 to 255, names the recipe inside a `bp1:` identifier; None: has no identifier
+    identifier_code: int | None  # 0 to 255, the recipe inside a `bp1:` identifier; None: has no identifier
     normaliser: str = "nfkc-lower-v1"
 
     @property
@@ -73,11 +71,9 @@ class PageRecipe:
     name: str
     bins: int
     lengths: Lengths
-    window_weight: (
-        int  # a book without pages is cut after this weight of tokens, weighed as in the MinHash recipe
-    )
+    window_weight: int  # a book without pages is cut each time its tokens weigh this much
     word_weight: int
-    character_weight: int
+    character_weight: int  # as in the MinHash recipe
     normaliser: str = "nfkc-lower-v1"
 
 

@@ -1,10 +1,11 @@
 """Word shingles: overlapping runs of tokens, hashed to 64 bits.
 
-A token is a word, that is a longest run of letters, digits and marks of scripts that put spaces between words, or a
-single code point of a script that does not. A word weighs 8, such a code point 5; the shingle at a token is
-the shortest run of tokens from there that weighs at least 40: five words, or eight characters, or a mixture. Its hash
-is mix64(Σ x_k · B^(m-k) mod 2^64) over the code points x_1 … x_m of its stretch of the normalised text, spaces
-included, with B = SHINGLE_BASE and mix64 the 64-bit finaliser of MurmurHash3.
+A token is a word, that is a longest run of letters, digits and marks of scripts that put spaces between
+words, or a single code point of a script that does not. A word weighs 8, such a code point 5; the shingle
+at a token is the shortest run of tokens from there that weighs at least 40: five words, or eight
+characters, or a mixture. Its hash is mix64(Σ x_k·B^(m-k) mod 2^64) over the code points x_1 … x_m of its
+stretch of the normal form, spaces included, with B = SHINGLE_BASE and mix64 the 64-bit finaliser of
+MurmurHash3.
 """
 
 from dataclasses import dataclass

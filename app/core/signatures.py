@@ -3,7 +3,8 @@
 {"fingerprint": {"recipe": "gap-simhash128-v1", "hex": "<32 hex digits>"} | null,
  "minhash": {"recipe": "word5-minhash128-v1", "values": "<base64 of 128 little-endian uint32>",
              "shingle_count": 94012} | null,
- "pages": {"recipe": "char6-page128-v1", "unit": "page" | "window", "values": "<base64, 128 bytes each>"} | null,
+ "pages": {"recipe": "char6-page128-v1", "unit": "page" | "window",
+           "values": "<base64 of 128 bytes for each>"} | null,
  "word_count": 95012, "character_count": 512044, "page_count": 330 | null}
 """
 

@@ -1,11 +1,15 @@
-"""Simhash fingerprints: bit j = 1 exactly if Σ_g w(g)·s_j(g) > 0 over the n-grams g, with s_j(g) = ±1 from a hash.
+"""Simhash fingerprints: bit j is 1 exactly if Σ_g w(g)·s_j(g) > 0 over the n-grams g, with s_j(g) = ±1.
 
-`tf` weighs an n-gram by its count (Charikar 2002; Manku, Jain and Das Sarma 2007). `gap` weighs it by how much it
-bunches in this book: with count t, near repeats o (at most Δ code points after the previous one) and length N,
+`tf` weighs an n-gram by its count (Charikar 2002; Manku, Jain and Das Sarma 2007). `gap` weighs it by how
+much it bunches in this book: with count t, near repeats o (at most Δ code points after the previous one)
+and N code points in all,
 
     q = 1 − exp(−t·Δ/N),   e = (t − 1)·q,   w = (o − e) / sqrt(e·(1 − q) + 1)
 
-A language's ordinary n-grams are spread evenly and weigh nothing; names and topics come in bursts and decide.
+A language's ordinary n-grams are spread evenly and weigh nothing; names and topics come in bursts and
+decide. n-grams are counted by cell, the top 18 bits of their hash; the signs s_j come from a hash of the
+cell, and weights are rounded to multiples of 1/1024, so that votes are whole numbers and every machine
+finds the same bits.
 """
 
 import numpy as np

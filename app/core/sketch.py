@@ -24,7 +24,8 @@ def sketch(
 ) -> Sketch:
     """The sketch of a book under the recipes of these names; raises UnknownRecipe.
 
-    The kernels release the GIL. A book of 600 KB takes some milliseconds and 10 MB; memory grows with its length.
+    The kernels release the GIL. A book of 600 KB takes some milliseconds and 10 MB; both grow with its
+    length.
     """
     for_fingerprint = recipes.fingerprint_recipe(fingerprint_recipe)
     for_minhash, for_pages = recipes.minhash_recipe(minhash_recipe), recipes.page_recipe(page_recipe)

@@ -1,8 +1,8 @@
 """From what a client sends to the text that signatures see.
 
-Two steps. `content_from_text` and `content_from_pages` give the book's content: Unicode NFC, pages joined by U+000C,
-and the 32-byte key that tells whether two contents are the same. `normalise` gives the normal form: NFKC, lower
-case, every run of anything else one space, words split at a line's end joined again.
+Two steps. `content_from_text` and `content_from_pages` give the book's content: Unicode NFC, pages joined
+by U+000C. `normalise` gives its normal form: NFKC, lower case, every run of anything but letters and digits
+one space, words split at a line's end joined again.
 """
 
 import unicodedata
@@ -17,7 +17,17 @@ from app.core.backend import kernels
 from app.core.errors import EmptyText, InvalidText
 from app.core.kernel_types import NEEDS_WHOLE_NFKC, TOO_SMALL, Text
 from app.core.model import PAGE_BREAK, Content
-from app.core.unicode_table import ALNUM, KIND, NFC_SUSPECT, NUL, SURROGATE, unicode_table
+from app.core.unicode_table import (
+    ALNUM,
+    COMBINING,
+    KIND,
+    MAX_COMBINING,
+    NFC_SUSPECT,
+    NUL,
+    PILE,
+    SURROGATE,
+    unicode_table,
+)
 
 SPACE = 0x20
 PADDING = 8
@@ -41,7 +51,8 @@ class NormalText:
 def content_from_text(text: str) -> Content:
     """A book's content from one text, in which U+000C separates pages.
 
-    Raises InvalidText for NUL or half a surrogate pair, EmptyText when there is no letter and no digit.
+    Raises InvalidText for NUL, half a surrogate pair or a pile of combining marks, EmptyText when there is no
+    letter and no digit.
 
     >>> content_from_text("one\\ftwo").page_count
     2
@@ -73,20 +84,28 @@ def content_from_pages(pages: Sequence[str]) -> Content:
 def _checked(text: str, field: str) -> tuple[str, int]:
     """The text in NFC, and its number of page breaks."""
     seen, page_breaks = kernels().inspect(kernels().codes_of(text), unicode_table().traits)
-    if seen & (NUL | SURROGATE):
-        position, code = next((i, code) for i, code in enumerate(map(ord, text)) if _is_wrong(code))
-        what = "A NUL character" if code == 0 else "Half a surrogate pair"
-        raise InvalidText(
-            f"{what} (U+{code:04X}) at {_place(text, position, field)}. Send well-formed Unicode text without NUL.",
-            field=field,
-        )
+    if seen & (NUL | SURROGATE | PILE):
+        raise InvalidText(_what_is_wrong(text, seen, field), field=field)
     if not seen & ALNUM:
         raise EmptyText("There is no letter and no digit. Send the text of the book.", field=field)
     return unicodedata.normalize("NFC", text) if seen & NFC_SUSPECT else text, page_breaks
 
 
-def _is_wrong(code: int) -> bool:
-    return code == 0 or 0xD800 <= code < 0xE000
+def _what_is_wrong(text: str, seen: int, field: str) -> str:
+    if seen & NUL:
+        return (
+            f"A NUL character (U+0000) at {_place(text, text.index(chr(0)), field)}. Remove it from the text."
+        )
+    codes = kernels().codes_of(text)
+    if seen & SURROGATE:
+        position = int(np.argmax((codes >= 0xD800) & (codes < 0xE000)))
+        where = f"(U+{ord(text[position]):04X}) at {_place(text, position, field)}"
+        return f"Half a surrogate pair {where}. Send well-formed Unicode."
+    marked = (unicode_table().traits[codes] & COMBINING) != 0
+    places = np.arange(codes.size, dtype=np.int32)
+    run = places - np.maximum.accumulate(np.where(marked, np.int32(-1), places))
+    place = _place(text, int(np.argmax(run > MAX_COMBINING)), field)
+    return f"More than {MAX_COMBINING} combining marks in a row at {place}. No text has so many; remove them."
 
 
 def _place(text: str, position: int, field: str) -> str:
@@ -105,11 +124,12 @@ def normalise(content: Content) -> NormalText:
     """The normal form of a book.
 
     1. Unicode NFKC, then lower case code point by code point (final sigma as sigma); data of Unicode 14.
-    2. Letters and digits (L*, N*) stay, marks (Mn, Mc) stay where they follow one; default-ignorable and format
-       characters and enclosing marks go.
-    3. A hyphen (U+002D, U+2010, U+00AD) after a letter, then blanks around one line or page break, then a lower-case
-       letter: all of it but the letters goes, so the word is whole again.
-    4. Any other run of characters is one space; none at either end, none between two of Han, Kana and the like.
+    2. Letters and digits (L*, N*) stay, marks (Mn, Mc) stay where they follow one; default-ignorable and
+       format characters and enclosing marks go.
+    3. A hyphen (U+002D, U+2010, U+00AD) after a letter, then blanks around one line break, one page break or
+       one of each, then a lower-case letter: all but the letters goes, so the word is whole again.
+    4. Any other run of characters is one space; none at either end, none between two of Han, Kana and their
+       like.
 
     >>> str(normalise(content_from_text("(Nice)  Day, Straße ﬁn-\\nished!")))
     'nice day straße finished'
@@ -149,6 +169,8 @@ def _normalise(text: str, page_count: int | None) -> NormalText | None:
 
 def slice_ends(codes: Text, size: int, starts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Where slices of a normal form end, exclusive: before the next one and the space between them."""
+    if starts.size == 0:
+        return starts
     ends = np.append(starts[1:], size)
     spaced: NDArray[np.bool_] = (ends > starts) & (ends < size) & (codes[ends - 1] == SPACE)
     return ends - spaced

@@ -35,6 +35,11 @@ NFC_SUSPECT = 1  # NFC may change it, or it together with what stands before it
 ALNUM = 2  # its normal form holds a letter or a digit
 NUL = 4
 SURROGATE = 8
+COMBINING = 16  # NFC may move it: its canonical combining class is not 0
+PILE = 32  # of a text: more than MAX_COMBINING such characters in a row
+
+MAX_COMBINING = 64
+"""Putting n of them in order takes n² steps; UAX 15 knows no text with more than 30 in a row."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +47,7 @@ class UnicodeTable:
     """The table and its companions, as the kernels take them."""
 
     entries: NDArray[np.uint32]  # (0x110000,)
-    traits: NDArray[np.uint8]  # (0x110000,) NFC_SUSPECT | ALNUM | NUL | SURROGATE
+    traits: NDArray[np.uint8]  # (0x110000,) NFC_SUSPECT, ALNUM, …
     expansions: NDArray[np.uint32]
 
 

@@ -1,6 +1,6 @@
 """Builds the normaliser's character table from this Python's Unicode data.
 
-    python -m tests.vectors.unicode_table        writes app/core/unicode_data.py (Python 3.11, Unicode 14 only)
+    python -m tests.vectors.unicode_table      writes app/core/unicode_data.py (Python 3.11, Unicode 14 only)
 
 The table is frozen because Unicode grows with every Python while a recipe must not.
 """
@@ -23,21 +23,28 @@ MODULE = Path(layout.__file__).with_name("unicode_data.py")
 
 KIND_RANGES = {
     DENSE: (
-        (0x3005, 0x3007), (0x3021, 0x3029), (0x3031, 0x303C), (0x3040, 0x312F), (0x31A0, 0x31FF), (0x3400, 0x4DBF),
-        (0x4E00, 0x9FFF), (0xA000, 0xA48F), (0xF900, 0xFAFF), (0x16FE0, 0x18DFF), (0x1AFF0, 0x1B2FF),
-        (0x20000, 0x3FFFD),
+        (0x3005, 0x3007), (0x3021, 0x3029), (0x3031, 0x303C), (0x3040, 0x312F), (0x31A0, 0x31FF),
+        (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xA000, 0xA48F), (0xF900, 0xFAFF), (0x16FE0, 0x18DFF),
+        (0x1AFF0, 0x1B2FF), (0x20000, 0x3FFFD),
     ),
     SYLLABIC: ((0x1100, 0x11FF), (0x3130, 0x318F), (0xA960, 0xA97F), (0xAC00, 0xD7FF)),
     UNSPACED: (
-        (0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x1950, 0x19DF), (0x1A20, 0x1AAF), (0x1B00, 0x1B7F),
-        (0xA980, 0xA9FF), (0xAA60, 0xAADF), (0x11700, 0x1174F),
+        (0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x1950, 0x19DF), (0x1A20, 0x1AAF),
+        (0x1B00, 0x1B7F), (0xA980, 0xA9FF), (0xAA60, 0xAADF), (0x11700, 0x1174F),
     ),
 }  # fmt: skip
+"""Code points of each kind of script, first and last; all others are alphabetic."""
 
 IGNORABLE = frozenset(
-    [0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180F, 0x3164, 0xFFA0]
-    + [*range(0x180B, 0x180F), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)]
+    (
+        *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180F, 0x3164, 0xFFA0),
+        *range(0x180B, 0x180F),
+        *range(0xFE00, 0xFE10),
+        *range(0xE0100, 0xE01F0),
+    )
 )
+"""Default-ignorable code points that are not of category Cf."""
+
 LINE_BREAKS = frozenset("\n\v\r\x1c\x1d\x1e\x85\u2028\u2029")
 HYPHENS = frozenset("-\u2010")
 
@@ -115,26 +122,30 @@ def _entry(char: str, kinds: NDArray[np.uint8], composing: set[int], expansions:
     return offset | lower | layout.SPECIAL | layout.EXPAND
 
 
-def _traits(table: NDArray[np.uint32], composing: set[int], expansions: list[int]) -> Iterator[int]:
+def _traits(kinds: NDArray[np.uint8], composing: set[int]) -> Iterator[int]:
     for code in range(SIZE):
-        char, entry = chr(code), int(table[code])
-        action = entry & layout.ACTION
+        char = chr(code)
         suspect = code in composing or unicodedata.normalize("NFC", char) != char
-        letter = not entry & (layout.SEPARATOR | layout.BLANK) and action != layout.MARK
+        parts = [_basic(part, kinds) for part in unicodedata.normalize("NFKC", char)]
         traits = layout.NFC_SUSPECT if suspect else 0
-        traits |= layout.ALNUM if letter else 0
+        traits |= layout.ALNUM if any(part is not None and _is_kept(part) for part in parts) else 0
         traits |= layout.NUL if code == 0 else 0
-        yield traits | (layout.SURROGATE if 0xD800 <= code < 0xE000 else 0)
+        traits |= layout.SURROGATE if 0xD800 <= code < 0xE000 else 0
+        yield traits | (layout.COMBINING if unicodedata.combining(char) else 0)
+
+
+def _is_kept(entry: int) -> bool:
+    return not _is_separator(entry) and entry & layout.ACTION != layout.MARK
 
 
 def build() -> tuple[NDArray[np.uint32], NDArray[np.uint8], NDArray[np.uint32]]:
-    """The table (by code point), the traits (by code point) and the expansions, as app.core.unicode_table has them."""
+    """Table and traits by code point, and the expansions, as app.core.unicode_table has them."""
     kinds, composing = _kinds(), _composing()
     expansions: list[int] = []
     table = np.empty(SIZE, dtype=np.uint32)
     for code in range(SIZE):
         table[code] = _entry(chr(code), kinds, composing, expansions)
-    traits = np.fromiter(_traits(table, composing, expansions), dtype=np.uint8, count=SIZE)
+    traits = np.fromiter(_traits(kinds, composing), dtype=np.uint8, count=SIZE)
     return table, traits, np.array(expansions, dtype=np.uint32)
 
 
