@@ -64,7 +64,7 @@ def run(out_dir: Path) -> Section:
         notes=[
             "datasketch and rensa get five-word shingles that plain Python cuts from the same `str`, as "
             "their users do; that is part of their time. gaoya takes the text and inserts into its index. "
-            "Values differ from ours because the shingle hashes do; `tests/core` holds our MinHash to that of "
+            "Values differ from ours because shingle hashes do; `tests/core` holds our MinHash to that of "
             "datasketch bit for bit when both get the same hashes."
         ],
     )
