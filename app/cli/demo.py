@@ -16,20 +16,14 @@ from rich.console import Console
 from rich.text import Text
 
 from app.cli.caches import keep_kernels
-from app.cli.client import Service
 from app.cli.output import Reporter, UserError, results
 from app.cli.readiness import free_port, missing, url_of
-from app.cli.showcase import (
-    Library,
-    show_contrast,
-    show_exact_lookup,
-    show_near_duplicates,
-    show_request,
-)
 from app.core.model import Metadata, Submission
 from app.embedded.processes import end, spawn
 
 if TYPE_CHECKING:
+    from app.cli.client import Service
+    from app.cli.showcase import Library
     from app.synthesis.library import SyntheticBook
 
 _COPIES = (1, 4)
@@ -56,6 +50,8 @@ def demo(
     of their sentences are lost or come from another book.
     """
     keep_kernels()
+    from app.cli.client import Service
+
     console = results()
     console.print(Text("Bookprint demo\n", style="bold"))
     if url is None:
@@ -70,6 +66,8 @@ def demo(
 
 
 def _on_own_service(console: Console, seed: int, works: int, keep: bool) -> None:
+    from app.cli.client import Service
+
     with tempfile.TemporaryDirectory(prefix="bookprint-demo-", ignore_cleanup_errors=True) as folder:
         port = free_port(_HOST, 0)
         with _serving(Path(folder), port) as process:
@@ -85,7 +83,7 @@ def _on_own_service(console: Console, seed: int, works: int, keep: bool) -> None
     console.print("Everything is stopped, and the temporary data is gone.\n")
 
 
-def _on_running_service(service: Service, console: Console, seed: int, works: int) -> None:
+def _on_running_service(service: "Service", console: Console, seed: int, works: int) -> None:
     posted: dict[str, Any] = {}
     try:
         library = _post(service, console, seed, _make(console, seed, works), posted)
@@ -96,7 +94,9 @@ def _on_running_service(service: Service, console: Console, seed: int, works: in
         console.print(f"The {len(posted):,} books of the demo are deleted again.\n")
 
 
-def _show(service: Service, library: Library, console: Console, seed: int) -> None:
+def _show(service: "Service", library: "Library", console: Console, seed: int) -> None:
+    from app.cli.showcase import show_contrast, show_exact_lookup, show_near_duplicates, show_request
+
     show_near_duplicates(service, library, console)
     show_exact_lookup(service, library, console)
     show_contrast(library, seed, console)
@@ -154,14 +154,15 @@ def _make(console: Console, seed: int, works: int) -> "Sequence[SyntheticBook]":
 
 
 def _post(
-    service: Service,
+    service: "Service",
     console: Console,
     seed: int,
     books: "Sequence[SyntheticBook]",
     posted: dict[str, Any] | None = None,
-) -> Library:
+) -> "Library":
     """Post the books; `posted` gets what the service answers, book by book."""
     from app.cli.posting import Outcome, Tally, post_all
+    from app.cli.showcase import Library
     from app.readers.records import Record
 
     answers = {} if posted is None else posted

@@ -146,7 +146,7 @@ def _announce(host: str, port: int, started: float) -> None:
         if time.monotonic() - last_notice > _SECONDS_BETWEEN_NOTICES:
             last_notice = time.monotonic()
             notices().print(f"Not ready yet: {lack}")
-        time.sleep(0.05)
+        time.sleep(0.1)
     url = url_of(host, port)
     option = "" if url == DEFAULT_URL else f" --url {url}"
     console = results()
