@@ -27,6 +27,7 @@ def run() -> None:
         help="Near-duplicate books, found by their text.",
         no_args_is_help=True,
         add_completion=False,
+        rich_markup_mode="markdown",
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )

@@ -24,7 +24,7 @@ def lookup(
         str,
         typer.Argument(
             metavar="FILE|BOOK_ID|IDENTIFIER",
-            help="A text file, signatures (.json) as printed by `sign`, the id of a posted book, or `bp1:…`.",
+            help="A text file, signatures (.json) as printed by sign, the id of a posted book, or bp1:….",
         ),
     ],
     d: Annotated[
@@ -38,7 +38,7 @@ def lookup(
     """Find the near-duplicates of a book; nothing is stored.
 
     With --d or --k the answer is provably complete; without, fingerprint and MinHash candidates are confirmed
-    by their signatures. `in other` is the share of this book found in the other, `in this` the reverse.
+    by their signatures. "In other" is the share of this book found in the other, "in this" the reverse.
     """
     if d is not None and k is not None:
         raise UserError("Give --d or --k, not both.", 2)
