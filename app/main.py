@@ -13,6 +13,7 @@ from app.api.errors import LastResort, install_handlers
 from app.api.limits import BodyLimit
 from app.api.metrics import Measured, Metrics
 from app.api.openapi import describe
+from app.logs import configure_logs
 from app.settings import Settings
 from app.wiring import open_house
 
@@ -33,6 +34,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        configure_logs(settings.log_format)
         async with open_house(settings) as house:
             app.state.house = house
             warming = asyncio.create_task(kernels.warm())

@@ -54,9 +54,12 @@ class Health:
         return "up"
 
     async def _jobs(self) -> str:
-        with postgres_outages():
-            async with self._engine.connect() as connection:
-                workers = await connection.scalar(_LIVING_WORKERS)
+        try:
+            with postgres_outages():
+                async with self._engine.connect() as connection:
+                    workers = await connection.scalar(_LIVING_WORKERS)
+        except sa.exc.ProgrammingError as exc:
+            raise BookprintError("The job queue has no tables. Run `bookprint migrate`.") from exc
         # Not a reason to refuse traffic: books are stored and found without a worker, they only stay pending.
         return (
             f"{workers} workers"

@@ -1,0 +1,118 @@
+"""The OpenAPI document and the page that shows it."""
+
+import re
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from httpx import AsyncClient
+from jsonschema import Draft202012Validator
+
+from app.main import create_app
+from app.settings import Settings
+from tests.api.library import prose, scanned
+
+Json = dict[str, Any]
+
+APP = create_app(Settings(database_url="postgresql://nowhere/none", redis_url="redis://nowhere"))
+DOCUMENT: Json = APP.openapi()
+SCHEMAS: Json = DOCUMENT["components"]["schemas"]
+OPERATIONS = {
+    (method.upper(), path): operation
+    for path, operations in DOCUMENT["paths"].items()
+    for method, operation in operations.items()
+}
+EXAMPLES = [
+    (method, path, example["value"])
+    for (method, path), operation in OPERATIONS.items()
+    if "requestBody" in operation
+    for example in operation["requestBody"]["content"]["application/json"]["examples"].values()
+]
+
+
+def validator(schema: Json) -> Draft202012Validator:
+    return Draft202012Validator(schema | {"components": DOCUMENT["components"]})
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_every_schema_has_an_example_that_fits_it(name: str) -> None:
+    example = SCHEMAS[name]["example"]
+
+    assert [error.message for error in validator(SCHEMAS[name]).iter_errors(example)] == []
+
+
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=[" ".join(key) for key in OPERATIONS])
+def test_every_operation_is_described_with_its_answers_and_parameters(operation: Json) -> None:
+    assert operation["summary"]
+    assert operation["description"]
+    for parameter in operation.get("parameters", []):
+        assert parameter["description"]
+    for status, response in operation["responses"].items():
+        media_types = set(response.get("content", {}))
+        if int(status) >= 400:
+            assert media_types == {"application/problem+json"}
+        elif int(status) != 204:
+            assert media_types in ({"application/json"}, {"text/plain"})
+
+
+def test_every_reference_leads_somewhere() -> None:
+    references = set(re.findall(r"#/components/schemas/(\w+)", str(DOCUMENT)))
+
+    assert references <= SCHEMAS.keys()
+
+
+@pytest.mark.parametrize(("method", "path", "example"), EXAMPLES)
+async def test_every_example_of_a_request_works(
+    client: AsyncClient, method: str, path: str, example: Json
+) -> None:
+    book = (await client.post("/v1/books", json={"text": prose(1, 50)})).json()
+
+    response = await client.request(method, path.replace("{book_id}", book["id"]), json=example)
+
+    assert response.status_code == (201 if (method, path) == ("POST", "/v1/books") else 200), response.text
+
+
+async def test_answers_are_what_the_document_says(client: AsyncClient) -> None:
+    text = prose(1)
+    posted = await client.post("/v1/books", json={"text": text})
+    book = posted.json()
+    await client.post("/v1/books", json={"text": scanned(text, 1), "year": 1813, "authors": ["A", "B"]})
+    path = "/v1/books/{book_id}"
+    answers = {
+        ("POST", "/v1/books"): posted,
+        ("GET", "/v1/books"): await client.get("/v1/books"),
+        ("GET", path): await client.get(book["links"]["self"]),
+        ("PATCH", path): await client.patch(book["links"]["self"], json={"title": "A"}),
+        ("GET", f"{path}/near-duplicates"): await client.get(book["links"]["near_duplicates"]),
+        ("POST", "/v1/lookups"): await client.post("/v1/lookups?d=30", json={"text": text}),
+        ("PUT", f"{path}/content"): await client.put(
+            f"{book['links']['self']}/content", json={"pages": ["one", "two"]}
+        ),
+        ("GET", "/health/live"): await client.get("/health/live"),
+        ("GET", "/health/ready"): await client.get("/health/ready"),
+        ("DELETE", path): await client.get(f"/v1/books/{book['id'][:-12]}000000000000"),
+    }
+
+    for operation, response in answers.items():
+        described = OPERATIONS[operation]["responses"][str(response.status_code)]
+        schema = described["content"][response.headers["content-type"]]["schema"]
+        assert [error.message for error in validator(schema).iter_errors(response.json())] == [], operation
+        for header in described.get("headers", {}):
+            assert header in response.headers, operation
+
+
+async def test_page_needs_nothing_but_this_service(client: AsyncClient) -> None:
+    page = await client.get("/docs")
+
+    assert page.status_code == 200
+    assert "://" not in page.text
+    assets = re.findall(r'(?:href|src)="([^"]+)"', page.text)
+    assert len(assets) == 3
+    for asset in [*assets, "/openapi.json"]:
+        response = await client.get(asset)
+        assert response.status_code == 200
+        assert response.content
+
+
+async def test_document_is_served_as_it_is(application: FastAPI, client: AsyncClient) -> None:
+    assert (await client.get("/openapi.json")).json() == DOCUMENT
