@@ -52,6 +52,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         redoc_url=None,
         # A redirect would name a host, and hide a misspelt path.
         redirect_slashes=False,
+        generate_unique_id_function=lambda route: route.name,
         openapi_tags=[
             {"name": "books", "description": "The catalogue."},
             {"name": "lookups", "description": "Which books are near."},

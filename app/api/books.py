@@ -31,7 +31,7 @@ _CONTENTS: dict[str, dict[str, Any]] = {
     summary="Post a book",
     responses=answers({201: PostedBook, 200: PostedBook}, _ETAG | _LOCATION)
     | problems(400, 409, 413, 415, 422, 503),
-    openapi_extra=body(BookBody, {name: value | examples.METADATA for name, value in _CONTENTS.items()}),
+    openapi_extra=body(BookBody, _CONTENTS | {"A text": {"text": examples.TEXT} | examples.METADATA}),
 )
 async def post_book(request: Request, house: HouseOf, metrics: MetricsOf) -> Response:
     """Takes a book in and answers its identifier. After the answer the book is durable and is found.

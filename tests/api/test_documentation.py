@@ -72,6 +72,13 @@ async def test_every_example_of_a_request_works(
     assert response.status_code == (201 if (method, path) == ("POST", "/v1/books") else 200), response.text
 
 
+async def test_examples_of_a_request_work_one_after_the_other(client: AsyncClient) -> None:
+    for method, path, example in EXAMPLES:
+        if "{" not in path:
+            response = await client.request(method, path, json=example)
+            assert response.status_code in {200, 201}, response.text
+
+
 async def test_answers_are_what_the_document_says(client: AsyncClient) -> None:
     text = prose(1)
     posted = await client.post("/v1/books", json={"text": text})
