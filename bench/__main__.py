@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import bench
+from app.cli.caches import keep_kernels
 from bench.report import CannotMeasure, Section
 
 HERE = Path(__file__).resolve().parent
@@ -66,6 +67,7 @@ def write_report(names: list[str], out_dir: Path, report: Path) -> None:
 
 def main(arguments: list[str]) -> int:
     """Run the benchmarks named (all, when none is) and write the report; 1 when one of them failed."""
+    keep_kernels()
     known = benchmarks()
     parser = argparse.ArgumentParser(
         prog="python -m bench", description="Measure Bookprint against its peers."
