@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from app.cli.caches import keep_kernels
+
 ROOT = Path(__file__).parent.parent
 
-# numba reads this once, when it is first imported, so it is set before any test module is.
-_CACHE = Path(sys.prefix) if sys.prefix != sys.base_prefix else ROOT / ".pytest_cache"
-os.environ.setdefault("NUMBA_CACHE_DIR", str(_CACHE / "numba-cache"))
+# numba looks for its cache once, when it is first imported, so it is set before any test module is.
+keep_kernels(Path(sys.prefix) if sys.prefix != sys.base_prefix else ROOT / ".pytest_cache")
 
 from app.embedded import Servers  # noqa: E402
 from tests.servers import flushed_redis, fresh_database, migrated_template, scratch_folder, session_servers  # noqa: E402

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from app.core.buckets import record_ids
 from app.core.errors import Unavailable
 from app.core.model import Brief, Entry
-from app.stores.band_index import BandIndex, Life
+from app.stores.band_index import BandIndex, Bucket, Life
 from app.stores.entries import Entries, ReconcileLock
 
 log = structlog.get_logger()
@@ -27,6 +27,11 @@ _READ_AT_ONCE = 1000
 
 _WRITTEN_AT_ONCE = 50
 """Entries written to the index in one round trip: some 7,000 commands."""
+
+_SWEPT_AT_ONCE = 50_000
+"""Records held against the catalogue with one query."""
+
+_NO_IDS: NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)
 
 Progress = Callable[[int, int], None]
 """Called with the number of entries done and of all entries."""
@@ -90,7 +95,7 @@ class Reindex:
     async def _mend(self, *, trust_ledger: bool, write: Write) -> Reconciled:
         # Entries are committed before they are indexed, so what the ledger holds and the catalogue, read
         # later, lacks is stale for good.
-        known = await self._ledger() if trust_ledger else np.zeros(0, dtype=np.uint64)
+        known = await self._ledger() if trust_ledger else _NO_IDS
         seen = missing = 0
         async for briefs in self._all():
             held = np.isin([brief.entry.entry_id for brief in briefs], known)
@@ -114,17 +119,28 @@ class Reindex:
 
     async def _sweep(self) -> int:
         """Drop every record that is double or of an entry no longer current; returns how many there were."""
+        swept = held = 0
+        buckets: list[Bucket] = []
+        async for bucket in self._index.scan():
+            buckets.append(bucket)
+            held += len(bucket.records)
+            if held >= _SWEPT_AT_ONCE:
+                swept += await self._sweep_some(buckets)
+                buckets, held = [], 0
+        return swept + await self._sweep_some(buckets)
+
+    async def _sweep_some(self, buckets: Sequence[Bucket]) -> int:
+        entry_ids = [record_ids(bucket.records) for bucket in buckets]
+        current = await self._entries.current(np.unique(np.concatenate([*entry_ids, _NO_IDS])).tolist())
         swept = 0
-        async for key, records in self._index.scan():
-            entry_ids = record_ids(records)
-            current = await self._entries.current(np.unique(entry_ids).tolist())
-            times = Counter(record.tobytes() for record in records)
-            stale = {record.tobytes() for record in records[~np.isin(entry_ids, current)]}
+        for bucket, ids in zip(buckets, entry_ids, strict=True):
+            times = Counter(bucket.records.tolist())
+            stale = set(bucket.records[~np.isin(ids, current)].tolist())
             dropped = [
                 record for record, count in times.items() for _ in range(count - (record not in stale))
             ]
             if dropped:
-                await self._index.drop(key, dropped)
+                await self._index.drop(bucket.key, dropped)
                 swept += len(dropped)
         return swept
 
@@ -135,7 +151,7 @@ class Reindex:
 
     async def _ledger(self) -> NDArray[np.uint64]:
         chunks = [await self._index.ledger(chunk) for chunk in await self._index.ledger_chunks()]
-        return np.concatenate([*chunks, np.zeros(0, dtype=np.uint64)])
+        return np.concatenate([*chunks, _NO_IDS])
 
     async def _all(self) -> AsyncIterator[list[Brief]]:
         after = 0

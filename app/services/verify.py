@@ -43,8 +43,8 @@ async def verify(entries: Entries, index: BandIndex, progress: Callable[[int, in
         pending += len(briefs) - len(indexed)
         progress(books, max(books, total))
     held = 0
-    async for _, found in index.scan():
-        held += len(found)
+    async for bucket in index.scan():
+        held += len(bucket.records)
     broken = 0
     async for _ in index.broken():
         broken += 1

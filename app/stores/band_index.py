@@ -79,6 +79,14 @@ class Record:
     data: bytes
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Bucket:
+    """One bucket as it was read."""
+
+    key: str
+    records: NDArray[np.void]  # (n,), of the width that the kind of bucket has
+
+
 class BandIndex:
     """The buckets of one fingerprint recipe and one MinHash recipe."""
 
@@ -186,11 +194,11 @@ class BandIndex:
         """Remove a whole bucket."""
         await self._run([("DEL", key)])
 
-    async def scan(self) -> AsyncIterator[tuple[str, NDArray[np.void]]]:
+    async def scan(self) -> AsyncIterator[Bucket]:
         """Every bucket with its records; what comes or goes meanwhile may be missed."""
         async for key, data in self._buckets():
             if len(data) % _width(key) == 0:
-                yield key, np.frombuffer(data, dtype=np.dtype((np.void, _width(key))))
+                yield Bucket(key, np.frombuffer(data, dtype=np.dtype((np.void, _width(key)))))
 
     async def broken(self) -> AsyncIterator[str]:
         """The keys of buckets that do not consist of whole records."""

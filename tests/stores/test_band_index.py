@@ -62,9 +62,9 @@ async def test_probing_alone_is_exact_up_to_23(index: BandIndex, monkeypatch: py
 async def test_adding_twice_is_adding_once(index: BandIndex, redis: Redis) -> None:
     entry = an_entry(np.random.default_rng(1), 7)
     await index.add([entry])
-    before = {key: len(records) async for key, records in index.scan()}
+    before = {bucket.key: len(bucket.records) async for bucket in index.scan()}
     await index.add([entry, entry])
-    assert {key: len(records) async for key, records in index.scan()} == before
+    assert {bucket.key: len(bucket.records) async for bucket in index.scan()} == before
     assert await index.holds(index.records(entry)) == [True] * len(index.records(entry))
 
 
@@ -91,7 +91,7 @@ async def test_removing_leaves_nothing_of_an_entry_and_everything_of_the_others(
     assert not any(await index.holds(index.records(gone)))
     assert all(await index.holds(index.records(stays)))
     await index.remove([stays])
-    assert [key async for key, _ in index.scan()] == []
+    assert [bucket async for bucket in index.scan()] == []
 
 
 async def test_equal_minhash_values_are_counted_by_position(index: BandIndex) -> None:
