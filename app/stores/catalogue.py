@@ -17,6 +17,7 @@ from app.core.errors import Conflict, StaleVersion, UnknownBook
 from app.core.model import Book, Brief, Entry, Metadata, Sketch
 from app.stores.jobs import defer_index_book, withdraw
 from app.stores.outages import postgres_outages
+from app.stores.reading import reading
 from app.stores.rows import (
     metadata_values,
     select_books,
@@ -68,6 +69,7 @@ class Catalogue:
 
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
+        self._reading = reading(engine)
 
     async def add(self, book_id: UUID, metadata: Metadata, content: NewContent) -> Stored:
         """Store a new book, or find the one that it repeats.
@@ -139,13 +141,13 @@ class Catalogue:
     async def get(self, book_id: UUID) -> Book:
         """The book with this id."""
         with postgres_outages():
-            async with self._engine.connect() as connection:
+            async with self._reading.connect() as connection:
                 return await _get(connection, book_id)
 
     async def brief(self, book_id: UUID) -> Brief:
         """What lookups need to know of the book with this id."""
         with postgres_outages():
-            async with self._engine.connect() as connection:
+            async with self._reading.connect() as connection:
                 return await _brief(connection, book_id)
 
     async def search(self, wanted: BookFilter, after: UUID | None, limit: int) -> list[Book]:
@@ -160,7 +162,7 @@ class Catalogue:
         if after is not None:
             query = query.where(books.c.id > after)
         with postgres_outages():
-            async with self._engine.connect() as connection:
+            async with self._reading.connect() as connection:
                 return [to_book(row) for row in (await connection.execute(query)).mappings()]
 
 

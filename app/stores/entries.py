@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from app.core.errors import Unavailable
 from app.core.model import Brief
 from app.stores.outages import postgres_outages
+from app.stores.reading import reading
 from app.stores.rows import select_briefs, to_brief
 from app.stores.tables import books
 
@@ -26,6 +27,7 @@ class Entries:
 
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
+        self._reading = reading(engine)
 
     async def found_and_pending(self, entry_ids: Sequence[int]) -> list[Brief]:
         """Those of the entries that are current, and every entry that is not in the band index yet."""
@@ -47,7 +49,7 @@ class Entries:
     async def current(self, entry_ids: Sequence[int]) -> NDArray[np.uint64]:
         """The ids of those entries that are current, ascending."""
         with postgres_outages():
-            async with self._engine.connect() as connection:
+            async with self._reading.connect() as connection:
                 rows = await connection.scalars(_CURRENT, {"entry_ids": list(entry_ids)})
                 return np.array(rows.all(), dtype=np.uint64)
 
@@ -58,13 +60,13 @@ class Entries:
     async def count(self) -> int:
         """How many books there are."""
         with postgres_outages():
-            async with self._engine.connect() as connection:
+            async with self._reading.connect() as connection:
                 return await connection.scalar(sa.select(sa.func.count()).select_from(books)) or 0
 
     async def count_pending(self) -> int:
         """How many books are not in the band index yet."""
         with postgres_outages():
-            async with self._engine.connect() as connection:
+            async with self._reading.connect() as connection:
                 query = sa.select(sa.func.count()).select_from(books).where(books.c.indexed_at.is_(None))
                 return await connection.scalar(query) or 0
 
@@ -76,7 +78,7 @@ class Entries:
 
     async def _briefs(self, query: sa.Select[tuple[object, ...]], **parameters: object) -> list[Brief]:
         with postgres_outages():
-            async with self._engine.connect() as connection:
+            async with self._reading.connect() as connection:
                 return [to_brief(row) for row in (await connection.execute(query, parameters)).mappings()]
 
 
