@@ -10,17 +10,19 @@
 
 import binascii
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from app.core.errors import InvalidInput
+from app.core.errors import InvalidInput, UnknownRecipe
 from app.core.model import Fingerprint, MinHashSignature, PageSignatures, Sketch
 from app.core.recipe import fingerprint_recipe, minhash_recipe, page_recipe
 
 MAX_COUNT = (1 << 31) - 1
 """Counts up to here are taken."""
+
+_Recipe = TypeVar("_Recipe")
 
 
 def encode(sketch: Sketch, pages: bool = True) -> dict[str, Any]:
@@ -71,7 +73,7 @@ def decode(document: Mapping[str, Any], field: str = "signatures") -> Sketch:
 
 def decode_fingerprint(document: Mapping[str, Any], field: str = "fingerprint") -> Fingerprint:
     """The fingerprint in `{"recipe": …, "hex": …}`; raises as `decode` does."""
-    recipe = fingerprint_recipe(_text(document.get("recipe"), f"{field}.recipe"))
+    recipe = _recipe(fingerprint_recipe, document, field)
     digits = _text(document.get("hex"), f"{field}.hex")
     if len(digits) != recipe.bits // 4 or not all(digit in "0123456789abcdefABCDEF" for digit in digits):
         raise InvalidInput(f"{recipe.bits // 4} hexadecimal digits were expected here.", field=f"{field}.hex")
@@ -139,6 +141,14 @@ def _bytes(value: Any, field: str, row: int, rows: int | None = None) -> bytes:
     return data
 
 
+def _recipe(named: Callable[[str], _Recipe], document: Mapping[str, Any], field: str) -> _Recipe:
+    name = _text(document.get("recipe"), f"{field}.recipe")
+    try:
+        return named(name)
+    except UnknownRecipe as error:
+        raise UnknownRecipe(str(error), field=f"{field}.recipe") from None
+
+
 def _fingerprint(value: Any, field: str) -> Fingerprint | None:
     return None if value is None else decode_fingerprint(_mapping(value, field, "recipe", "hex"), field)
 
@@ -147,7 +157,7 @@ def _minhash(value: Any, field: str) -> MinHashSignature | None:
     if value is None:
         return None
     document = _mapping(value, field, "recipe", "values", "shingle_count")
-    recipe = minhash_recipe(_text(document.get("recipe"), f"{field}.recipe"))
+    recipe = _recipe(minhash_recipe, document, field)
     data = _bytes(document.get("values"), f"{field}.values", 4, recipe.permutations)
     count = _count(document.get("shingle_count"), f"{field}.shingle_count")
     return MinHashSignature(recipe.name, np.frombuffer(data, dtype="<u4").astype(np.uint32), count)
@@ -157,7 +167,7 @@ def _pages(value: Any, field: str) -> PageSignatures | None:
     if value is None:
         return None
     document = _mapping(value, field, "recipe", "unit", "values")
-    recipe = page_recipe(_text(document.get("recipe"), f"{field}.recipe"))
+    recipe = _recipe(page_recipe, document, field)
     unit: Literal["page", "window"]
     match document.get("unit"):
         case "page":

@@ -1,0 +1,19 @@
+"""What all tests of the core share."""
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import settings
+
+from app.core.sketch import warm
+
+settings.register_profile("core", deadline=None)
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _prepared() -> Iterator[None]:
+    """Compiles the kernels first, so that no test's time holds that; examples have no deadline."""
+    warm()
+    settings.load_profile("core")
+    yield
+    settings.load_profile("default")

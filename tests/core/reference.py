@@ -1,0 +1,243 @@
+"""The signatures once more, in plain Python from the rules in tests/vectors/README.md: slow and independent.
+
+It shares no code with app.core but the lists of code points that define the kinds of script.
+"""
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from math import floor, sqrt
+
+from tests.vectors.unicode_table import HYPHENS, IGNORABLE, KIND_RANGES, LINE_BREAKS
+
+ALPHABETIC, DENSE, SYLLABIC, UNSPACED = range(4)
+FACTORS = (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1, 0xD3A2646D)
+BASE = 0x9E3779B97F4A7C15
+SIGN_STEP = 0xD1B54A32D192ED03
+M32, M64 = (1 << 32) - 1, (1 << 64) - 1
+
+
+def mix32(h: int) -> int:
+    h = (h ^ h >> 16) * 0x85EBCA6B & M32
+    h = (h ^ h >> 13) * 0xC2B2AE35 & M32
+    return h ^ h >> 16
+
+
+def mix64(h: int) -> int:
+    h = (h ^ h >> 33) * 0xFF51AFD7ED558CCD & M64
+    h = (h ^ h >> 33) * 0xC4CEB9FE1A85EC53 & M64
+    return h ^ h >> 33
+
+
+def kind(char: str) -> int:
+    for found, ranges in KIND_RANGES.items():
+        if any(first <= ord(char) <= last for first, last in ranges):
+            return found
+    return ALPHABETIC
+
+
+def _dropped(char: str) -> bool:
+    return unicodedata.category(char) in ("Cf", "Me") or ord(char) in IGNORABLE
+
+
+def _kept(char: str) -> bool:
+    return unicodedata.category(char)[0] in "LN" and not _dropped(char)
+
+
+def _mark(char: str) -> bool:
+    return unicodedata.category(char) in ("Mn", "Mc") and not _dropped(char)
+
+
+def _resumed(text: str, i: int) -> int | None:
+    """Where a word split by a hyphen at `i` goes on."""
+    lines = pages = 0
+    j = i + 1
+    while j < len(text):
+        char = text[j]
+        if char == "\f":
+            pages += 1
+        elif char in LINE_BREAKS:
+            lines += not (char == "\n" and text[j - 1] == "\r")
+        elif not (unicodedata.category(char) == "Zs" or char == "\t" or _dropped(char)):
+            break
+        j += 1
+    splits = lines <= 1 and pages <= 1 and lines + pages > 0 and j < len(text)
+    return j if splits and unicodedata.category(text[j]) == "Ll" else None
+
+
+def normal_form(text: str) -> tuple[str, list[int]]:
+    """The normal form, and where each page starts in it."""
+    text = unicodedata.normalize("NFKC", text)
+    out: list[str] = []
+    starts = [0]
+    i = 0
+
+    def space() -> None:
+        if out and out[-1] != " ":
+            out.append(" ")
+
+    while i < len(text):
+        char = text[i]
+        if _kept(char):
+            lower = char.lower()[0].replace("ς", "σ")
+            if kind(lower) == DENSE and out and out[-1] == " ":
+                before = next((c for c in reversed(out[:-1]) if not _mark(c)), " ")
+                if kind(before) == DENSE:
+                    starts = [min(start, len(out) - 1) for start in starts]
+                    out.pop()
+            out.append(lower)
+        elif _mark(char):
+            if out and out[-1] != " ":
+                out.append(char)
+        elif char in HYPHENS or char == "\u00ad":
+            open_word = bool(out) and unicodedata.category(out[-1])[0] in "LM"
+            resumed = _resumed(text, i) if open_word else None
+            if resumed is not None:
+                starts.extend([len(out)] * text.count("\f", i, resumed))
+                i = resumed
+                continue
+            if char != "\u00ad":
+                space()
+        elif not _dropped(char):
+            space()
+            if char == "\f":
+                starts.append(len(out))
+        i += 1
+    if out and out[-1] == " ":
+        out.pop()
+    return "".join(out), [min(start, len(out)) for start in starts]
+
+
+def kinds(normal: str) -> list[int]:
+    found: list[int] = []
+    for char in normal:
+        found.append(found[-1] if _mark(char) else kind(char))
+    return found
+
+
+def ngrams(normal: str, lengths: Sequence[int], start: int, end: int) -> Iterator[tuple[int, int]]:
+    """(position, hash) of each n-gram of a slice of a normal form."""
+    of = kinds(normal)
+    for i in range(start, end):
+        n = lengths[of[i]]
+        if i + n <= end:
+            yield i, mix32(sum(ord(normal[i + k]) * FACTORS[k] for k in range(n)) & M32)
+
+
+def tokens(normal: str) -> list[tuple[int, int, int]]:
+    """(start, end, weight) of each token of a normal form."""
+    of = kinds(normal)
+    found = []
+    i = 0
+    while i < len(normal):
+        if normal[i] == " ":
+            i += 1
+        elif of[i] in (DENSE, UNSPACED):
+            found.append((i, i + 1, 5))
+            i += 1
+        else:
+            j = i
+            while j < len(normal) and normal[j] != " " and of[j] not in (DENSE, UNSPACED):
+                j += 1
+            found.append((i, j, 8))
+            i = j
+    return found
+
+
+def shingle_hash(stretch: str) -> int:
+    running = 0
+    for char in stretch:
+        running = (running * BASE + ord(char)) & M64
+    return mix64(running)
+
+
+def shingles(normal: str) -> list[int]:
+    """The 64-bit hash of each shingle, in order."""
+    found = []
+    all_tokens = tokens(normal)
+    for first in range(len(all_tokens)):
+        weight = 0
+        for _, end, heavy in all_tokens[first:]:
+            weight += heavy
+            if weight >= 40:
+                found.append(shingle_hash(normal[all_tokens[first][0] : end]))
+                break
+    return found
+
+
+def minhash(hashes: Sequence[int], a: Sequence[int], b: Sequence[int]) -> list[int]:
+    mixed = {mix32(h & M32) for h in hashes}
+    return [min((x * h + y) & M32 for h in mixed) for x, y in zip(a, b, strict=True)]
+
+
+def _exp_minus(x: float) -> float:
+    x = min(x, 64.0) / 256.0
+    series = 1.0
+    for k in range(12, 0, -1):
+        series = 1.0 - x / float(k) * series
+    for _ in range(8):
+        series = series * series
+    return series
+
+
+def gap_weight(count: int, near: int, window: int, length: int) -> int:
+    """The weight of a cell in units of 1/1024."""
+    q = 1.0 - _exp_minus(float(count) * float(window) / float(length))
+    expected = (count - 1.0) * q
+    return floor((near - expected) / sqrt(expected * (1.0 - q) + 1.0) * 1024.0 + 0.5)
+
+
+def simhash(
+    normal: str, bits: int, lengths: Sequence[int], window: int, min_count: int, min_features: int, gap: bool
+) -> str | None:
+    """The fingerprint in hexadecimal."""
+    counts: Counter[int] = Counter()
+    near: Counter[int] = Counter()
+    last: dict[int, int] = {}
+    for i, h in ngrams(normal, lengths, 0, len(normal)):
+        cell = h >> 14
+        counts[cell] += 1
+        near[cell] += cell in last and i - last[cell] <= window
+        last[cell] = i
+    weights = {
+        cell: gap_weight(t, near[cell], window, len(normal)) if gap else t * 1024
+        for cell, t in counts.items()
+        if t >= min_count
+    }
+    if sum(weight != 0 for weight in weights.values()) < min_features:
+        return None
+    votes = [0] * bits
+    for cell, weight in weights.items():
+        words = [mix64(((cell + 1) * SIGN_STEP + w) & M64) for w in range((bits + 63) // 64)]
+        sign = "".join(f"{word:064b}" for word in words)
+        for j in range(bits):
+            votes[j] += weight if sign[j] == "1" else -weight
+    return f"{int(''.join('1' if v > 0 else '0' for v in votes), 2):0{bits // 4}x}"
+
+
+def slices(normal: str, starts: Sequence[int]) -> list[tuple[int, int]]:
+    """Pages or windows as (start, end) from where they start."""
+    ends = [*starts[1:], len(normal)]
+    return [
+        (start, end - (end > start and end < len(normal) and normal[end - 1] == " "))
+        for start, end in zip(starts, ends, strict=True)
+    ]
+
+
+def windows(normal: str) -> list[int]:
+    """Where each window of a book without pages starts."""
+    starts = []
+    left = 0
+    for start, _, heavy in tokens(normal):
+        if left <= 0:
+            starts.append(start)
+            left = 2400
+        left -= heavy
+    return starts
+
+
+def page_signature(normal: str, lengths: Sequence[int], start: int, end: int) -> list[int]:
+    least: dict[int, int] = {}
+    for _, h in ngrams(normal, lengths, start, end):
+        least[h >> 25] = min(h, least.get(h >> 25, M32))
+    return [1 + ((least[b] & 0xFFFF) * 255 >> 16) if b in least else 0 for b in range(128)]

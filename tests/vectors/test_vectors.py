@@ -1,0 +1,154 @@
+"""Three implementations against the golden vectors: compiled, numpy, and plain Python."""
+
+import json
+import unicodedata
+from base64 import b64decode
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.core import identifier, signatures
+from app.core.banding import band_keys, probe_keys
+from app.core.errors import InvalidIdentifier
+from app.core.model import Content
+from app.core.recipe import fingerprint_recipe
+from app.core.sketch import signature_key, sketch
+from app.core.text import content_key, normalise
+from app.core.unicode_table import UNICODE_VERSION
+from tests.core import reference
+from tests.core.making import KERNELS, using
+from tests.vectors import generate
+
+HERE = Path(__file__).parent
+BOOKS: dict[str, Any] = json.loads((HERE / "books.json").read_text(encoding="utf-8"))
+HASHES: dict[str, Any] = json.loads((HERE / "hashes.json").read_text(encoding="utf-8"))
+FORMS: list[Any] = json.loads((HERE / "normal_forms.json").read_text(encoding="utf-8"))["forms"]
+IDENTIFIERS: dict[str, Any] = json.loads((HERE / "identifiers.json").read_text(encoding="utf-8"))
+
+same_unicode = pytest.mark.skipif(
+    unicodedata.unidata_version != UNICODE_VERSION,
+    reason=f"the plain implementation takes this Python's Unicode, which is not {UNICODE_VERSION}",
+)
+
+
+def _content(book: Any) -> Content:
+    return Content(book["text"], book["page_count"])
+
+
+@pytest.mark.parametrize("name", generate.FILES)
+def test_generator_writes_what_is_there(name: str) -> None:
+    made = json.loads(json.dumps(generate.FILES[name]()))
+    assert made == json.loads((HERE / name).read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("kernels", KERNELS)
+@pytest.mark.parametrize("name", BOOKS)
+def test_book_has_its_signatures(name: str, kernels: str) -> None:
+    book = BOOKS[name]
+    content = _content(book)
+    with using(kernels):
+        made = sketch(content)
+        assert signatures.encode(made) == book["signatures"]
+        assert signature_key(made).hex() == book["signature_key"]
+        assert content_key(content).hex() == book["content_key"]
+        assert sha256(str(normalise(content)).encode()).hexdigest() == book["normal_form_sha256"]
+        for recipe, digits in book["studied_fingerprints"].items():
+            found = sketch(content, fingerprint_recipe=recipe).fingerprint
+            assert (found and found.hex) == digits
+    if made.fingerprint is not None:
+        assert identifier.encode(made.fingerprint, made.word_count) == book["identifier"]
+
+
+@same_unicode
+@pytest.mark.parametrize("name", BOOKS)
+def test_plain_implementation_finds_the_same_signatures(name: str) -> None:
+    book = BOOKS[name]
+    signed = book["signatures"]
+    normal, starts = reference.normal_form(book["text"])
+    assert sha256(normal.encode()).hexdigest() == book["normal_form_sha256"]
+    assert len(normal) == signed["character_count"]
+    assert len(reference.tokens(normal)) == signed["word_count"]
+
+    gap = fingerprint_recipe("gap-simhash128-v1")
+    fingerprint = reference.simhash(normal, 128, (4, 2, 2, 4), 1000, 3, gap.min_features, gap=True)
+    assert (signed["fingerprint"] and signed["fingerprint"]["hex"]) == fingerprint
+    for recipe, digits in book["studied_fingerprints"].items():
+        bits = fingerprint_recipe(recipe).bits
+        assert reference.simhash(normal, bits, (4, 2, 2, 4), 1000, 1, 16, gap=False) == digits
+
+    shingles = reference.shingles(normal)
+    if signed["minhash"] is None:
+        assert not shingles
+    else:
+        assert len(set(shingles)) == signed["minhash"]["shingle_count"]
+        values = np.frombuffer(b64decode(signed["minhash"]["values"]), dtype="<u4").tolist()
+        permutations = HASHES["permutations"]
+        assert reference.minhash(shingles, permutations["a"], permutations["b"]) == values
+
+    cuts = starts if book["page_count"] else reference.windows(normal)
+    pages = np.frombuffer(b64decode(signed["pages"]["values"]), dtype=np.uint8).reshape(-1, 128).tolist()
+    found = [
+        reference.page_signature(normal, (6, 4, 4, 6), start, end)
+        for start, end in reference.slices(normal, cuts)
+    ]
+    assert found == pages
+
+
+@pytest.mark.parametrize("kernels", KERNELS)
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form["text"][:20])
+def test_text_has_its_normal_form(form: Any, kernels: str) -> None:
+    pages = form["text"].count("\f") + 1 if "\f" in form["text"] else None
+    text = unicodedata.normalize("NFC", form["text"])
+    with using(kernels):
+        normal = normalise(Content(text, pages))
+    assert (str(normal), normal.page_starts.tolist()) == (form["normal"], form["page_starts"])
+
+
+def test_plain_building_blocks_agree() -> None:
+    for x, h in HASHES["mix32"].items():
+        assert reference.mix32(int(x)) == h
+    for x, h in HASHES["mix64"].items():
+        assert reference.mix64(int(x)) == h
+    told = HASHES["shingles"]
+    hashes = reference.shingles(told["text"])
+    assert [f"{h:016x}" for h in hashes] == told["hashes"]
+    assert [h & 0xFFFFFFFF for h in hashes] == told["low_32_bits"]
+    permutations = HASHES["permutations"]
+    assert reference.minhash(hashes, permutations["a"], permutations["b"]) == told["minhash_values"]
+
+
+def test_datasketch_fed_the_low_32_bits_has_the_same_values() -> None:
+    from datasketch import MinHash
+
+    other = MinHash(num_perm=128, scheme="affine32", hashfunc=lambda h: h)
+    for h in HASHES["shingles"]["low_32_bits"]:
+        other.update(h)
+    assert other.hashvalues.tolist() == HASHES["shingles"]["minhash_values"]
+
+
+@pytest.mark.parametrize("told", IDENTIFIERS["valid"], ids=lambda told: told["identifier"])
+def test_identifier_says_what_it_should(told: Any) -> None:
+    says = identifier.decode(told["identifier"])
+    assert (says.fingerprint.recipe, says.fingerprint.hex) == (told["recipe"], told["hex"])
+    assert says.word_count == told["decoded_word_count"]
+    assert identifier.encode(says.fingerprint, told["word_count"]) == told["identifier"]
+    assert band_keys(says.fingerprint.bits) == told["bands"]
+
+
+@pytest.mark.parametrize("same", IDENTIFIERS["same_as_second"])
+def test_identifier_written_otherwise_is_the_same(same: str) -> None:
+    assert identifier.decode(same) == identifier.decode(IDENTIFIERS["valid"][1]["identifier"])
+
+
+@pytest.mark.parametrize("damaged", IDENTIFIERS["invalid"])
+def test_damaged_identifier_is_refused(damaged: str) -> None:
+    with pytest.raises(InvalidIdentifier):
+        identifier.decode(damaged)
+
+
+def test_probed_buckets_are_those_told() -> None:
+    bits = bytes.fromhex(IDENTIFIERS["valid"][1]["hex"])
+    assert [list(key) for key in probe_keys(bits, 1)] == IDENTIFIERS["probe_keys_one_flip"]
