@@ -4,11 +4,12 @@ import asyncio
 import re
 from collections.abc import Callable
 from email.message import Message
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
+import orjson
 from fastapi import Request
 from pydantic import BaseModel
-from pydantic_core import ValidationError
+from pydantic_core import from_json
 
 from app.api.errors import UnparsableJson, UnsupportedMediaType
 from app.api.limits import refuse_swarms
@@ -66,14 +67,18 @@ def _require_json(request: Request) -> None:
 def _validated(body: bytes, schema: type[Body]) -> Body:
     body = body.removeprefix(_BYTE_ORDER_MARK)
     refuse_swarms(body)
+    return schema.model_validate(_loaded(body))
+
+
+def _loaded(body: bytes) -> Any:
     try:
-        return schema.model_validate_json(body)
-    except ValidationError as error:
-        if error.error_count() == 1:
-            [detail] = error.errors(include_url=False, include_input=False)
-            if detail["type"] == "json_invalid":
-                _refuse(body, detail["ctx"]["error"])
-        raise
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        # The other parser takes four times as long, but says in which byte the text breaks off.
+        try:
+            return from_json(body)
+        except ValueError as error:
+            _refuse(body, str(error))
 
 
 def _refuse(body: bytes, reason: str) -> NoReturn:

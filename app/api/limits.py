@@ -87,5 +87,5 @@ def _swarms(body: bytes) -> bool:
     return (
         body.count(b"[") + body.count(b"{") > _MAX_CONTAINERS
         or body.count(b":") > _MAX_NAMES
-        or body.count(b",") > _MAX_VALUES
+        or (len(body) > _MAX_VALUES and body.count(b",") > _MAX_VALUES)
     )

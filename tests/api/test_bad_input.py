@@ -90,7 +90,10 @@ INVALID: dict[str, tuple[Json, str]] = {
         signed(fingerprint=FINGERPRINT | {"hex": "g" * 32}),
         "signatures.fingerprint.hex",
     ),
-    "unknown recipe": (signed(fingerprint=FINGERPRINT | {"recipe": "x"}), "recipe"),
+    "unknown recipe": (
+        signed(fingerprint=FINGERPRINT | {"recipe": "x"}),
+        "signatures.fingerprint.recipe",
+    ),
     "minhash is not base64": (
         signed(minhash={"recipe": "word5-minhash128-v1", "values": "é", "shingle_count": 5}),
         "signatures.minhash.values",
