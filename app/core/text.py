@@ -150,7 +150,12 @@ def _normalise(text: str, page_count: int | None) -> NormalText | None:
     while True:
         out = np.empty(capacity + PADDING, dtype=np.uint32)
         size, seen, status = kernels().normalise(
-            kernels().codes_of(text), table.entries, table.traits, table.expansions, out, page_starts
+            kernels().codes_of(text),
+            table.entries,
+            table.traits,
+            table.expansions,
+            out[:capacity],
+            page_starts,
         )
         if status != TOO_SMALL:
             break
