@@ -31,9 +31,7 @@ class Entries:
 
     async def found_and_pending(self, entry_ids: Sequence[int]) -> list[Brief]:
         """Those of the entries that are current, and every entry that is not in the band index yet."""
-        briefs = await self._briefs(
-            _FOUND_AND_PENDING, entry_ids=list(entry_ids), most=len(entry_ids) + PENDING_LIMIT + 1
-        )
+        briefs = await self._briefs(_FOUND_AND_PENDING, entry_ids=list(entry_ids), most=PENDING_LIMIT + 1)
         if sum(not brief.indexed for brief in briefs) > PENDING_LIMIT:
             raise Unavailable(
                 f"More than {PENDING_LIMIT} books wait to be indexed, so an answer could be incomplete. "
@@ -76,7 +74,7 @@ class Entries:
             async with self._engine.begin() as connection:
                 await connection.execute(_MARK_INDEXED, {"entry_ids": list(entry_ids)})
 
-    async def _briefs(self, query: sa.Select[tuple[object, ...]], **parameters: object) -> list[Brief]:
+    async def _briefs(self, query: sa.Executable, **parameters: object) -> list[Brief]:
         with postgres_outages():
             async with self._reading.connect() as connection:
                 return [to_brief(row) for row in (await connection.execute(query, parameters)).mappings()]
@@ -86,7 +84,11 @@ _ANY_OF = books.c.entry_id == sa.any_(sa.bindparam("entry_ids", type_=ARRAY(sa.B
 _MOST: sa.BindParameter[int] = sa.bindparam("most", type_=sa.BigInteger)
 
 _FOUND = select_briefs().where(_ANY_OF)
-_FOUND_AND_PENDING = select_briefs().where(sa.or_(_ANY_OF, books.c.indexed_at.is_(None))).limit(_MOST)
+# Two queries in one: joined by OR, Postgres would read the whole table.
+_FOUND_AND_PENDING = sa.union_all(
+    select_briefs().where(_ANY_OF, books.c.indexed_at.is_not(None)),
+    sa.select(select_briefs().where(books.c.indexed_at.is_(None)).limit(_MOST).subquery()),
+)
 _AFTER = (
     select_briefs().where(books.c.entry_id > sa.bindparam("entry_id")).order_by(books.c.entry_id).limit(_MOST)
 )
