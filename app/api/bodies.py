@@ -18,6 +18,8 @@ from app.api.schemas import LookupBody
 _INLINE_BYTES = 64 * 1024
 """Smaller bodies are parsed without a change of threads, which would cost more than it spares the others."""
 
+_JSON = "application/json"
+
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 _FIELDS = tuple(LookupBody.model_fields)
@@ -40,15 +42,17 @@ async def parsed(request: Request, schema: type[Body], convert: Callable[[Body],
     def parse() -> Value:
         return convert(_validated(body, schema))
 
-    return parse() if len(body) <= _INLINE_BYTES else await asyncio.to_thread(parse)
+    # A kernel that must still be compiled would stop every other request for as long.
+    inline = len(body) <= _INLINE_BYTES and request.app.state.kernels.health.ok
+    return parse() if inline else await asyncio.to_thread(parse)
 
 
 def _require_json(request: Request) -> None:
     encoding = request.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in {"identity", ""}:
         raise UnsupportedMediaType(f"The body is compressed ({encoding[:40]}).", "Content-Encoding")
-    declared = request.headers.get("content-type")
-    if declared is None:
+    declared = request.headers.get("content-type", _JSON)
+    if declared == _JSON:
         return
     header = Message()
     header["content-type"] = declared
@@ -57,7 +61,7 @@ def _require_json(request: Request) -> None:
         raise UnsupportedMediaType(
             "Files as multipart/form-data are not taken; the text goes into the JSON body."
         )
-    if media_type != "application/json" and not media_type.endswith("+json"):
+    if media_type != _JSON and not media_type.endswith("+json"):
         raise UnsupportedMediaType(f"The body is declared as {declared[:80]}.")
     charset = header.get_param("charset", "utf-8")
     if str(charset).lower() not in {"utf-8", "utf8"}:
