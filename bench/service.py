@@ -92,7 +92,7 @@ def run(out_dir: Path) -> Section:
         ],
         notes=[
             f"Books are synthetic (seed {_SEED}). The library holds {_TEXTS:,} short texts of 8,000 "
-            "characters and books posted as signatures, 0 to 45 bits from one of the texts. Brute force compares "
+            "characters, and books posted as signatures, 0 to 45 bits from a text. Brute force compares "
             "the fingerprints that the service itself returned."
         ],
     )
