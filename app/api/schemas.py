@@ -8,6 +8,7 @@ from pydantic_core import PydanticCustomError
 from app.api import examples, limits
 from app.core import identifier, signatures
 from app.core.model import Content, Fingerprint, Metadata, MinHashSignature, Sketch, Submission
+from app.core.signatures import MAX_COUNT
 from app.core.sketch import sketch
 from app.core.text import content_from_pages, content_from_text
 from app.services.lookup import Nearest, Question, Verified, Within
@@ -35,8 +36,12 @@ Language = Annotated[str, Field(max_length=limits.MAX_LANGUAGE), Clean]
 Volume = Annotated[str, Field(max_length=limits.MAX_VOLUME), Clean]
 ExternalId = Annotated[str, Field(min_length=1, max_length=limits.MAX_EXTERNAL_ID), Clean]
 CatalogueIdentifier = Annotated[
-    str, Field(max_length=limits.MAX_IDENTIFIER), Clean, AfterValidator(_scheme_and_value)
+    str,
+    Field(max_length=limits.MAX_IDENTIFIER, json_schema_extra={"pattern": "^[0-9A-Za-z-]+:.*[^ ]"}),
+    Clean,
+    AfterValidator(_scheme_and_value),
 ]
+Count = Annotated[int, Field(ge=1, le=MAX_COUNT)]
 
 
 class _Body(BaseModel):
@@ -108,7 +113,7 @@ class MinHashBody(_Body):
 
     recipe: str = Field(description="Name of the recipe.")
     values: str = Field(description="Base64 of the values, each a little-endian unsigned 32-bit integer.")
-    shingle_count: int = Field(description="How many distinct shingles the book has.")
+    shingle_count: Count = Field(description="How many distinct shingles the book has.")
 
 
 class PageSignaturesBody(_Body):
@@ -131,9 +136,9 @@ class SignaturesBody(_Body):
     fingerprint: FingerprintBody | None = None
     minhash: MinHashBody | None = None
     pages: PageSignaturesBody | None = None
-    word_count: int = Field(description="Words of the book; characters, in scripts without spaces.")
-    character_count: int = Field(description="Characters of the normalised text.")
-    page_count: int | None = Field(default=None, description="Pages, blank ones too; null: not known.")
+    word_count: Count = Field(description="Words of the book; characters, in scripts without spaces.")
+    character_count: Count = Field(description="Characters of the normalised text.")
+    page_count: Count | None = Field(default=None, description="Pages, blank ones too; null: not known.")
 
 
 class ContentBody(_Body):

@@ -1,5 +1,6 @@
 """The life of a book over HTTP: posted, read, changed, replaced, deleted, listed."""
 
+import asyncio
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -115,6 +116,47 @@ async def test_the_same_content_again_is_the_same_book_with_its_metadata_untouch
     assert again.status_code == 200
     assert again.json() == first | {"created": False}
     assert again.headers["etag"] == '"1"'
+
+
+@pytest.mark.parametrize("metadata", [{}, {"external_id": "mine"}])
+async def test_the_same_book_from_many_clients_at_once_is_stored_once(
+    client: AsyncClient, metadata: dict[str, Any]
+) -> None:
+    responses = await asyncio.gather(
+        *(client.post("/v1/books", json={"text": prose(1), **metadata}) for _ in range(12))
+    )
+
+    assert sorted(response.status_code for response in responses) == [200] * 11 + [201]
+    assert len({response.json()["id"] for response in responses}) == 1
+    assert len((await client.get("/v1/books")).json()["items"]) == 1
+
+
+async def test_of_contents_posted_at_once_under_one_external_id_one_wins(client: AsyncClient) -> None:
+    responses = await asyncio.gather(
+        *(client.post("/v1/books", json={"text": prose(seed), "external_id": "mine"}) for seed in range(8))
+    )
+
+    assert sorted(response.status_code for response in responses) == [201] + [409] * 7
+
+
+async def test_copies_posted_at_once_are_found_by_each_other(client: AsyncClient) -> None:
+    responses = await asyncio.gather(
+        *(client.post("/v1/books", json={"text": scanned(prose(1), seed)}) for seed in range(8))
+    )
+
+    for response in responses:
+        near = await client.get(response.json()["links"]["near_duplicates"])
+        assert near.json()["total"] == 7
+
+
+async def test_changes_at_once_to_one_version_happen_once(client: AsyncClient) -> None:
+    path = (await posted(client, {"text": prose(1)}))["links"]["self"]
+
+    responses = await asyncio.gather(
+        *(client.patch(path, json={"year": year}, headers={"If-Match": '"1"'}) for year in range(8))
+    )
+
+    assert sorted(response.status_code for response in responses) == [200] + [412] * 7
 
 
 async def test_decomposed_letters_are_the_same_content(client: AsyncClient) -> None:
