@@ -36,6 +36,10 @@ class Hits:
     entry_ids: NDArray[np.uint64]  # (n,)
     distances: NDArray[np.uint8]  # (n,), 0 to 128
 
+    def first(self, n: int) -> "Hits":
+        """The n nearest, or all where there are fewer."""
+        return Hits(self.entry_ids[:n], self.distances[:n])
+
 
 def pack_fingerprint(bits: bytes, entry_id: int) -> bytes:
     """The 24-byte record of one fingerprint."""

@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
-import numpy as np
-
+from app.core.buckets import Hits
 from app.core.model import Brief, Entry, Fingerprint, MinHashSignature
 from app.core.ranking import VERIFICATION, Evidence, evidence, is_near_duplicate
 from app.core.simhash import hamming
@@ -20,6 +19,10 @@ from app.stores.entries import Entries
 
 _FETCHED_AT_ONCE = 1000
 """Hits whose titles and signatures are read with the first query; of more, only those shown are read."""
+
+
+_SPARE = 50
+"""Hits read beyond the k nearest, for those of them that turn out to be stale."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,22 +103,40 @@ class Lookup:
         query = Entry(but or 0, fingerprint, minhash)
         match question:
             case Within(d):
-                return await self._by_distance(query, d, None, after, limit)
+                return await self._within(query, d, after, limit)
             case Nearest(k):
-                return await self._by_distance(query, 128, k, after, limit)
+                return await self._nearest(query, k, after, limit)
             case Verified():
                 return await self._verified(query, after, limit)
 
-    async def _by_distance(
-        self, query: Entry, d: int, k: int | None, after: Place | None, limit: int
-    ) -> Answer:
+    async def _within(self, query: Entry, d: int, after: Place | None, limit: int) -> Answer:
         if query.fingerprint is None:
-            return Answer(exact=True, total=0, matches=[], next=None)
+            return _NOTHING
         [hits] = await self._index.within([query.fingerprint], d)
-        briefs: dict[int, Brief] = {}
+        ordered, briefs = await self._current(query, hits, d)
+        return await self._exact(query, ordered, briefs, after, limit)
+
+    async def _nearest(self, query: Entry, k: int, after: Place | None, limit: int) -> Answer:
+        if query.fingerprint is None:
+            return _NOTHING
+        [hits] = await self._index.within([query.fingerprint], 128)
+        some = hits.first(k + _SPARE)
+        ordered, briefs = await self._current(query, some, 128)
+        if len(some.entry_ids) < len(hits.entry_ids):
+            # Beyond the last of these hits others may come before a pending book.
+            last = (int(some.distances[-1]), int(some.entry_ids[-1]))
+            settled = [place for place in ordered if (place.distance, place.entry_id) <= last]
+            if len(settled) < k:
+                ordered, briefs = await self._current(query, hits, 128)
+        return await self._exact(query, ordered[:k], briefs, after, limit)
+
+    async def _current(self, query: Entry, hits: Hits, d: int) -> tuple[list[Place], dict[int, Brief]]:
+        """The places of all books within d, nearest first, and those books that had to be read for it."""
         few = len(hits.entry_ids) <= _FETCHED_AT_ONCE
-        for brief in await self._entries.found_and_pending(hits.entry_ids.tolist() if few else []):
-            briefs[brief.entry.entry_id] = brief
+        briefs = {
+            brief.entry.entry_id: brief
+            for brief in await self._entries.found_and_pending(hits.entry_ids.tolist() if few else [])
+        }
         places = {
             entry_id: Place(distance, entry_id)
             for entry_id, distance in zip(hits.entry_ids.tolist(), hits.distances.tolist(), strict=True)
@@ -124,9 +145,13 @@ class Lookup:
             distance = _distance(query, brief.entry)
             if distance is not None and distance <= d:
                 places[entry_id] = Place(distance, entry_id)
-        current = briefs.keys() if few else set(await self._current(places))
-        ordered = _in_order(place for place in places.values() if place.entry_id in current)
-        ordered = [place for place in ordered if place.entry_id != query.entry_id][:k]
+        current = briefs.keys() if few else set((await self._entries.current(list(places))).tolist())
+        current -= {query.entry_id}
+        return _in_order(place for place in places.values() if place.entry_id in current), briefs
+
+    async def _exact(
+        self, query: Entry, ordered: list[Place], briefs: dict[int, Brief], after: Place | None, limit: int
+    ) -> Answer:
         page, following = _page(ordered, after, limit)
         unread = [place.entry_id for place in page if place.entry_id not in briefs]
         if unread:
@@ -165,9 +190,9 @@ class Lookup:
             next=following,
         )
 
-    async def _current(self, places: dict[int, Place]) -> list[int]:
-        current: list[int] = np.asarray(await self._entries.current(list(places))).tolist()
-        return current
+
+_NOTHING = Answer(exact=True, total=0, matches=[], next=None)
+"""A book without a fingerprint is near to none."""
 
 
 def _distance(query: Entry, other: Entry) -> int | None:

@@ -6,7 +6,7 @@ from redis.asyncio import Redis
 
 from app.core.errors import IndexRebuilding, Unavailable
 from app.core.model import Book, Metadata, Submission
-from app.services.lookup import Verified, Within
+from app.services.lookup import Nearest, Verified, Within
 from app.services.verify import verify
 from app.stores.band_index import Life
 from app.wiring import House
@@ -166,6 +166,24 @@ async def test_reindex_mends_what_was_tampered_with(house: House, redis: Redis) 
     await house.reindex.reindex(lambda done, total: seen.append((done, total)))
     assert seen[-1] == (5, 5)
     assert await is_clean(house)
+
+
+async def test_the_k_nearest_are_exact_with_pending_and_stale_books_among_them(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.services.lookup._SPARE", 2)
+    one = await post(house)
+    near = [await post(house, flipped(one.fingerprint.bits, *range(n))) for n in range(1, 13)]
+    let_redis_fail(house, monkeypatch)
+    far = await post(house, flipped(one.fingerprint.bits, *range(40)))
+    close = await post(house, flipped(one.fingerprint.bits, 50, 60))
+    for gone in near[2:7]:
+        await house.ingest.delete(gone.id, None)
+    expected = [near[0], near[1], close, *near[7:], far]
+    for k in (1, 2, 3, 4, 8, 9, 30):
+        answer = await house.lookup.near_duplicates(one.id, Nearest(k), None, 100)
+        assert [match.book.book_id for match in answer.matches] == [book.id for book in expected[:k]]
+        assert answer.total == len(expected[:k])
 
 
 async def test_too_many_pending_books_make_lookups_refuse(
