@@ -18,6 +18,7 @@ from app.settings import Settings
 from app.stores.band_index import BandIndex
 from app.stores.catalogue import Catalogue
 from app.stores.entries import Entries, ReconcileLock
+from app.stores.reading import open_reader
 
 _REDIS_SECONDS = 5.0
 """Longest silence of Redis before a command counts as lost."""
@@ -55,20 +56,20 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
         socket_connect_timeout=_REDIS_SECONDS,
         retry=Retry(NoBackoff(), 1),
     )
-    catalogue = Catalogue(engine)
-    entries = Entries(engine)
     index = BandIndex(redis)
     try:
-        yield House(
-            engine=engine,
-            entries=entries,
-            index=index,
-            books=Books(catalogue),
-            ingest=Ingest(catalogue, index, keep_texts=settings.texts == "postgres"),
-            lookup=Lookup(catalogue, entries, index),
-            reindex=Reindex(entries, index, lambda: ReconcileLock(engine)),
-            health=Health(engine, index),
-        )
+        async with open_reader(engine.url, settings.database_connections) as reader:
+            catalogue, entries = Catalogue(engine, reader), Entries(engine, reader)
+            yield House(
+                engine=engine,
+                entries=entries,
+                index=index,
+                books=Books(catalogue),
+                ingest=Ingest(catalogue, index, keep_texts=settings.texts == "postgres"),
+                lookup=Lookup(catalogue, entries, index),
+                reindex=Reindex(entries, index, lambda: ReconcileLock(engine)),
+                health=Health(engine, index),
+            )
     finally:
         await redis.aclose()
         await engine.dispose()

@@ -17,7 +17,7 @@ from app.core.errors import Conflict, StaleVersion, UnknownBook
 from app.core.model import Book, Brief, Entry, Metadata, Sketch
 from app.stores.jobs import defer_index_book, withdraw
 from app.stores.outages import postgres_outages
-from app.stores.reading import reading
+from app.stores.reading import Query, Reader
 from app.stores.rows import (
     metadata_values,
     select_books,
@@ -67,9 +67,9 @@ class BookFilter:
 class Catalogue:
     """Books in Postgres."""
 
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: AsyncEngine, reader: Reader) -> None:
         self._engine = engine
-        self._reading = reading(engine)
+        self._reader = reader
 
     async def add(self, book_id: UUID, metadata: Metadata, content: NewContent) -> Stored:
         """Store a new book, or find the one that it repeats.
@@ -141,14 +141,16 @@ class Catalogue:
     async def get(self, book_id: UUID) -> Book:
         """The book with this id."""
         with postgres_outages():
-            async with self._reading.connect() as connection:
-                return await _get(connection, book_id)
+            for row in await self._reader.rows(_READ_BOOK, book_id=book_id):
+                return to_book(row)
+        raise UnknownBook(book_id)
 
     async def brief(self, book_id: UUID) -> Brief:
         """What lookups need to know of the book with this id."""
         with postgres_outages():
-            async with self._reading.connect() as connection:
-                return await _brief(connection, book_id)
+            for row in await self._reader.rows(_READ_BRIEF, book_id=book_id):
+                return to_brief(row)
+        raise UnknownBook(book_id)
 
     async def search(self, wanted: BookFilter, after: UUID | None, limit: int) -> list[Book]:
         """Up to `limit` books behind `after`, oldest first (ids grow with time)."""
@@ -162,8 +164,7 @@ class Catalogue:
         if after is not None:
             query = query.where(books.c.id > after)
         with postgres_outages():
-            async with self._reading.connect() as connection:
-                return [to_book(row) for row in (await connection.execute(query)).mappings()]
+            return [to_book(row) for row in await self._reader.rows(Query(query))]
 
 
 _INSERT_BOOK = insert(books).on_conflict_do_nothing().returning(books.c.entry_id)
@@ -171,6 +172,7 @@ _INSERT_SIGNATURES = sa.insert(signatures)
 _INSERT_TEXT = sa.insert(texts)
 _BOOK_BY_ID = select_books().where(books.c.id == sa.bindparam("book_id"))
 _BRIEF_BY_ID = select_briefs().where(books.c.id == sa.bindparam("book_id"))
+_READ_BOOK, _READ_BRIEF = Query(_BOOK_BY_ID), Query(_BRIEF_BY_ID)
 _MARK_INDEXED = (
     sa.update(books)
     .where(books.c.entry_id == sa.bindparam("entry"), books.c.indexed_at.is_(None))

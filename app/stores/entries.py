@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from app.core.errors import Unavailable
 from app.core.model import Brief
 from app.stores.outages import postgres_outages
-from app.stores.reading import reading
+from app.stores.reading import Query, Reader
 from app.stores.rows import select_briefs, to_brief
 from app.stores.tables import books
 
@@ -25,9 +25,9 @@ PENDING_LIMIT = 10_000
 class Entries:
     """The current entries of all books."""
 
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: AsyncEngine, reader: Reader) -> None:
         self._engine = engine
-        self._reading = reading(engine)
+        self._reader = reader
 
     async def found_and_pending(self, entry_ids: Sequence[int]) -> list[Brief]:
         """Those of the entries that are current, and every entry that is not in the band index yet."""
@@ -47,9 +47,8 @@ class Entries:
     async def current(self, entry_ids: Sequence[int]) -> NDArray[np.uint64]:
         """The ids of those entries that are current, ascending."""
         with postgres_outages():
-            async with self._reading.connect() as connection:
-                rows = await connection.scalars(_CURRENT, {"entry_ids": list(entry_ids)})
-                return np.array(rows.all(), dtype=np.uint64)
+            rows = await self._reader.rows(_CURRENT, entry_ids=list(entry_ids))
+        return np.array([row["entry_id"] for row in rows], dtype=np.uint64)
 
     async def after(self, entry_id: int, limit: int) -> list[Brief]:
         """The next `limit` entries by id, for walking over all of them."""
@@ -58,15 +57,14 @@ class Entries:
     async def count(self) -> int:
         """How many books there are."""
         with postgres_outages():
-            async with self._reading.connect() as connection:
-                return await connection.scalar(sa.select(sa.func.count()).select_from(books)) or 0
+            [row] = await self._reader.rows(_COUNT)
+        return int(row["count"])
 
     async def count_pending(self) -> int:
         """How many books are not in the band index yet."""
         with postgres_outages():
-            async with self._reading.connect() as connection:
-                query = sa.select(sa.func.count()).select_from(books).where(books.c.indexed_at.is_(None))
-                return await connection.scalar(query) or 0
+            [row] = await self._reader.rows(_COUNT_PENDING)
+        return int(row["count"])
 
     async def mark_indexed(self, entry_ids: Sequence[int]) -> None:
         """Note that the band index holds these entries."""
@@ -74,25 +72,30 @@ class Entries:
             async with self._engine.begin() as connection:
                 await connection.execute(_MARK_INDEXED, {"entry_ids": list(entry_ids)})
 
-    async def _briefs(self, query: sa.Executable, **parameters: object) -> list[Brief]:
+    async def _briefs(self, query: Query, **parameters: object) -> list[Brief]:
         with postgres_outages():
-            async with self._reading.connect() as connection:
-                return [to_brief(row) for row in (await connection.execute(query, parameters)).mappings()]
+            return [to_brief(row) for row in await self._reader.rows(query, **parameters)]
 
 
 _ANY_OF = books.c.entry_id == sa.any_(sa.bindparam("entry_ids", type_=ARRAY(sa.BigInteger)))
 _MOST: sa.BindParameter[int] = sa.bindparam("most", type_=sa.BigInteger)
 
-_FOUND = select_briefs().where(_ANY_OF)
+_FOUND = Query(select_briefs().where(_ANY_OF))
 # Two queries in one: joined by OR, Postgres would read the whole table.
-_FOUND_AND_PENDING = sa.union_all(
-    select_briefs().where(_ANY_OF, books.c.indexed_at.is_not(None)),
-    sa.select(select_briefs().where(books.c.indexed_at.is_(None)).limit(_MOST).subquery()),
+_FOUND_AND_PENDING = Query(
+    sa.union_all(
+        select_briefs().where(_ANY_OF, books.c.indexed_at.is_not(None)),
+        sa.select(select_briefs().where(books.c.indexed_at.is_(None)).limit(_MOST).subquery()),
+    )
 )
-_AFTER = (
+_AFTER = Query(
     select_briefs().where(books.c.entry_id > sa.bindparam("entry_id")).order_by(books.c.entry_id).limit(_MOST)
 )
-_CURRENT = sa.select(books.c.entry_id).where(_ANY_OF).order_by(books.c.entry_id)
+_CURRENT = Query(sa.select(books.c.entry_id).where(_ANY_OF).order_by(books.c.entry_id))
+_COUNT = Query(sa.select(sa.func.count().label("count")).select_from(books))
+_COUNT_PENDING = Query(
+    sa.select(sa.func.count().label("count")).select_from(books).where(books.c.indexed_at.is_(None))
+)
 _MARK_INDEXED = sa.update(books).where(_ANY_OF, books.c.indexed_at.is_(None)).values(indexed_at=sa.func.now())
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import psycopg
 import redis.exceptions
 import sqlalchemy.exc
 from procrastinate.exceptions import ConnectorException
@@ -15,7 +16,13 @@ def postgres_outages() -> Iterator[None]:
     """Turn lost or refused connections to Postgres into `Unavailable`."""
     try:
         yield
-    except (sqlalchemy.exc.OperationalError, sqlalchemy.exc.InterfaceError, ConnectorException) as exc:
+    except (
+        sqlalchemy.exc.OperationalError,
+        sqlalchemy.exc.InterfaceError,
+        psycopg.OperationalError,
+        psycopg.InterfaceError,
+        ConnectorException,
+    ) as exc:
         raise Unavailable("The catalogue (Postgres) cannot be reached. Try again in a moment.") from exc
     except sqlalchemy.exc.TimeoutError as exc:
         raise Unavailable("Every connection to the catalogue is busy. Try again in a moment.") from exc

@@ -1,8 +1,72 @@
-"""Connections for single queries."""
+"""Single queries without the cost of a session.
 
-from sqlalchemy.ext.asyncio import AsyncEngine
+A lookup is two queries, and each takes longer on its way through SQLAlchemy's connection than in Postgres.
+The statements are still written with SQLAlchemy; they are compiled once and run on connections of the driver.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import psycopg
+import sqlalchemy as sa
+from psycopg.rows import DictRow, dict_row
+from psycopg_pool import AsyncConnectionPool
+from sqlalchemy.dialects import registry
+
+_WAIT_SECONDS = 10.0
+"""How long a query waits for a free connection."""
 
 
-def reading(engine: AsyncEngine) -> AsyncEngine:
-    """The same engine without transactions: BEGIN and ROLLBACK are two more round trips for each query."""
-    return engine.execution_options(isolation_level="AUTOCOMMIT")
+_DIALECT: sa.Dialect = registry.load("postgresql.psycopg")()
+
+
+class Query:
+    """A statement in the driver's own words."""
+
+    def __init__(self, statement: sa.SelectBase) -> None:
+        compiled = statement.compile(dialect=_DIALECT)
+        self.text = str(compiled).encode()
+        self.constants: Mapping[str, object] = {
+            name: value for name, value in compiled.params.items() if value is not None
+        }
+
+
+class Reader:
+    """Runs queries, each by itself, outside of any transaction."""
+
+    def __init__(self, pool: AsyncConnectionPool[psycopg.AsyncConnection[DictRow]]) -> None:
+        self._pool = pool
+
+    async def rows(self, query: Query, **parameters: object) -> list[dict[str, Any]]:
+        """All rows of the answer, as dictionaries by column."""
+        try:
+            async with self._pool.connection() as connection:
+                cursor = await connection.execute(query.text, {**query.constants, **parameters})
+                return await cursor.fetchall()
+        except psycopg.OperationalError:
+            # One lost connection is seldom alone: a restart of Postgres ends all of them.
+            await self._pool.check()
+            raise
+
+
+@asynccontextmanager
+async def open_reader(url: sa.URL, connections: int) -> AsyncIterator[Reader]:
+    """A reader with up to so many connections, which are made when they are needed."""
+    pool: AsyncConnectionPool[psycopg.AsyncConnection[DictRow]] = AsyncConnectionPool(
+        url.set(drivername="postgresql").render_as_string(hide_password=False),
+        min_size=0,
+        max_size=connections,
+        timeout=_WAIT_SECONDS,
+        open=False,
+        reconnect_timeout=1.0,
+        kwargs={
+            "autocommit": True,
+            "row_factory": dict_row,
+            "connect_timeout": 5,
+            # Planning a lookup's query anew takes longer than running it.
+            "options": "-c plan_cache_mode=force_generic_plan",
+        },
+    )
+    async with pool:
+        yield Reader(pool)

@@ -54,7 +54,7 @@ def select_briefs() -> sa.Select[Any]:
     )
 
 
-def to_book(row: sa.RowMapping) -> Book:
+def to_book(row: Mapping[str, Any] | sa.RowMapping) -> Book:
     """A row of `select_books`."""
     return Book(
         id=row["id"],
@@ -76,7 +76,7 @@ def to_book(row: sa.RowMapping) -> Book:
     )
 
 
-def to_brief(row: sa.RowMapping) -> Brief:
+def to_brief(row: Mapping[str, Any] | sa.RowMapping) -> Brief:
     """A row of `select_briefs`."""
     minhash = row["minhash"]
     return Brief(

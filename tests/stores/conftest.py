@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from app.stores.band_index import BandIndex
 from app.stores.catalogue import Catalogue
 from app.stores.entries import Entries
+from app.stores.reading import Reader, open_reader
 
 
 @pytest.fixture
@@ -26,13 +27,19 @@ async def redis(redis_url: str) -> AsyncIterator[Redis]:
 
 
 @pytest.fixture
-def catalogue(engine: AsyncEngine) -> Catalogue:
-    return Catalogue(engine)
+async def reader(engine: AsyncEngine) -> AsyncIterator[Reader]:
+    async with open_reader(engine.url, 4) as reader:
+        yield reader
 
 
 @pytest.fixture
-def entries(engine: AsyncEngine) -> Entries:
-    return Entries(engine)
+def catalogue(engine: AsyncEngine, reader: Reader) -> Catalogue:
+    return Catalogue(engine, reader)
+
+
+@pytest.fixture
+def entries(engine: AsyncEngine, reader: Reader) -> Entries:
+    return Entries(engine, reader)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from app.core.model import Metadata
 from app.services.ids import new_book_id
 from app.stores.catalogue import BookFilter, Catalogue
 from app.stores.entries import Entries, ReconcileLock
+from app.stores.reading import open_reader
 from app.stores.texts import compress, decompress
 from tests.making import a_sketch, new_content
 
@@ -209,8 +210,12 @@ async def test_an_unknown_book_is_named(catalogue: Catalogue) -> None:
 
 async def test_a_catalogue_that_does_not_answer_is_unavailable() -> None:
     engine = create_async_engine("postgresql+psycopg://nobody@/nothing?host=/nonexistent")
-    with pytest.raises(Unavailable):
-        await Catalogue(engine).get(uuid4())
+    async with open_reader(engine.url, 1) as reader:
+        catalogue = Catalogue(engine, reader)
+        with pytest.raises(Unavailable):
+            await catalogue.get(uuid4())
+        with pytest.raises(Unavailable):
+            await catalogue.delete(uuid4(), None)
     await engine.dispose()
 
 
