@@ -35,7 +35,7 @@ class Ingest:
 
     async def post(self, submission: Submission) -> Stored:
         """Store a book; the same book again is found instead of stored twice."""
-        content = await asyncio.to_thread(self._prepare, submission.content, submission.sketch)
+        content = await self._prepare(submission.content, submission.sketch)
         stored = await self._catalogue.add(new_book_id(), submission.metadata, content)
         return await self._indexed(stored, content.sketch)
 
@@ -43,7 +43,7 @@ class Ingest:
         self, book_id: UUID, content: Content | None, signatures: Sketch | None, if_version: int | None
     ) -> Stored:
         """Give a book new content; its old entry leaves the index."""
-        prepared = await asyncio.to_thread(self._prepare, content, signatures)
+        prepared = await self._prepare(content, signatures)
         stored = await self._catalogue.replace_content(book_id, prepared, if_version)
         if stored.replaced is not None:
             await self._forget(stored.replaced)
@@ -54,14 +54,22 @@ class Ingest:
         brief = await self._catalogue.delete(book_id, if_version)
         await self._forget(brief.entry)
 
-    def _prepare(self, content: Content | None, signatures: Sketch | None) -> NewContent:
+    async def _prepare(self, content: Content | None, signatures: Sketch | None) -> NewContent:
         if content is not None:
-            text = compress(content.text) if self._keep_texts else None
-            return NewContent(content_key(content), sketch(content), text)
+            # Side by side: hashing, compressing and the kernels all let go of the interpreter's lock.
+            computed, key, text = await asyncio.gather(
+                asyncio.to_thread(sketch, content),
+                asyncio.to_thread(content_key, content),
+                asyncio.to_thread(self._compressed, content),
+            )
+            return NewContent(key, computed, text)
         if signatures is None:
             raise InvalidInput("A book needs one of text, pages or signatures.", "text")
         _require_default_recipes(signatures)
-        return NewContent(signature_key(signatures), signatures, None)
+        return NewContent(await asyncio.to_thread(signature_key, signatures), signatures, None)
+
+    def _compressed(self, content: Content) -> bytes | None:
+        return compress(content.text) if self._keep_texts else None
 
     async def _indexed(self, stored: Stored, signatures: Sketch) -> Stored:
         if not stored.created:

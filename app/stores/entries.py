@@ -81,11 +81,18 @@ _ANY_OF = books.c.entry_id == sa.any_(sa.bindparam("entry_ids", type_=ARRAY(sa.B
 _MOST: sa.BindParameter[int] = sa.bindparam("most", type_=sa.BigInteger)
 
 _FOUND = Query(select_briefs().where(_ANY_OF))
-# Two queries in one: joined by OR, Postgres would read the whole table.
+# Two queries in one: joined by OR, Postgres would read the whole table. In order, it walks the index of
+# pending books and marks those that no longer are; a bitmap would meet them again until a vacuum.
 _FOUND_AND_PENDING = Query(
     sa.union_all(
         select_briefs().where(_ANY_OF, books.c.indexed_at.is_not(None)),
-        sa.select(select_briefs().where(books.c.indexed_at.is_(None)).limit(_MOST).subquery()),
+        sa.select(
+            select_briefs()
+            .where(books.c.indexed_at.is_(None))
+            .order_by(books.c.entry_id)
+            .limit(_MOST)
+            .subquery()
+        ),
     )
 )
 _AFTER = Query(
