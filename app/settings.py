@@ -33,7 +33,10 @@ class Settings(BaseSettings):
         description="Largest request body; a larger one is refused with 413.",
     )
     database_connections: int = Field(
-        default=10, alias="BOOKPRINT_DATABASE_CONNECTIONS", gt=0, description="Pool size of each process."
+        default=10,
+        alias="BOOKPRINT_DATABASE_CONNECTIONS",
+        gt=0,
+        description="Connections of each process, for reading and for writing each.",
     )
     log_format: Literal["console", "json"] = Field(
         default="console", alias="BOOKPRINT_LOG_FORMAT", description="Plain lines, or one JSON object a line."

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from app.core.errors import Conflict, StaleVersion, UnknownBook
+from app.core.errors import Conflict, InvalidInput, StaleVersion, UnknownBook
 from app.core.model import Book, Brief, Entry, Metadata, Sketch
 from app.stores.jobs import defer_index_book, withdraw
 from app.stores.outages import postgres_outages
@@ -153,14 +153,20 @@ class Catalogue:
         raise UnknownBook(book_id)
 
     async def search(self, wanted: BookFilter, after: UUID | None, limit: int) -> list[Book]:
-        """Up to `limit` books behind `after`, oldest first (ids grow with time)."""
+        """Up to `limit` books behind `after`, oldest first (ids grow with time).
+
+        Raises `InvalidInput` for a title without a word.
+        """
         query = select_books().order_by(books.c.id).limit(limit)
         if wanted.identifier is not None:
             query = query.where(books.c.identifiers.contains([wanted.identifier]))
         if wanted.external_id is not None:
             query = query.where(books.c.external_id == wanted.external_id)
         if wanted.title is not None:
-            query = query.where(books.c.title_words.contains(title_words(wanted.title)))
+            words = title_words(wanted.title)
+            if not words:
+                raise InvalidInput("There is no word in it to search for. Send a word of the title.", "title")
+            query = query.where(books.c.title_words.contains(words))
         if after is not None:
             query = query.where(books.c.id > after)
         with postgres_outages():

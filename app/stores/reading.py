@@ -11,10 +11,10 @@ from typing import Any
 import psycopg
 import sqlalchemy as sa
 from psycopg.rows import DictRow, dict_row
-from psycopg_pool import AsyncConnectionPool
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from sqlalchemy.dialects import registry
 
-_WAIT_SECONDS = 10.0
+_WAIT_SECONDS = 3.0
 """How long a query waits for a free connection."""
 
 
@@ -40,14 +40,20 @@ class Reader:
 
     async def rows(self, query: Query, **parameters: object) -> list[dict[str, Any]]:
         """All rows of the answer, as dictionaries by column."""
+        values = {**query.constants, **parameters}
         try:
-            async with self._pool.connection() as connection:
-                cursor = await connection.execute(query.text, {**query.constants, **parameters})
-                return await cursor.fetchall()
+            return await self._rows(query, values)
+        except PoolTimeout:
+            raise
         except psycopg.OperationalError:
             # One lost connection is seldom alone: a restart of Postgres ends all of them.
             await self._pool.check()
-            raise
+            return await self._rows(query, values)
+
+    async def _rows(self, query: Query, values: Mapping[str, object]) -> list[dict[str, Any]]:
+        async with self._pool.connection() as connection:
+            cursor = await connection.execute(query.text, values)
+            return await cursor.fetchall()
 
 
 @asynccontextmanager

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from app.core.errors import Conflict, StaleVersion, Unavailable, UnknownBook
+from app.core.errors import Conflict, InvalidInput, StaleVersion, Unavailable, UnknownBook
 from app.core.model import Metadata
 from app.services.ids import new_book_id
 from app.stores.catalogue import BookFilter, Catalogue
@@ -181,6 +181,8 @@ async def test_books_are_found_by_identifier_title_words_and_external_id(catalog
     assert await found(title="ümLAUT") == [emma.id]
     assert await found(title="emma persuasion") == []
     assert await found(external_id="p") == [other.id]
+    with pytest.raises(InvalidInput, match="no word"):
+        await found(title="?!")
     assert await found() == [emma.id, other.id]
     assert [book.id for book in await catalogue.search(BookFilter(), emma.id, 10)] == [other.id]
 
@@ -217,6 +219,15 @@ async def test_a_catalogue_that_does_not_answer_is_unavailable() -> None:
         with pytest.raises(Unavailable):
             await catalogue.delete(uuid4(), None)
     await engine.dispose()
+
+
+async def test_reads_survive_the_loss_of_every_connection(catalogue: Catalogue, engine: AsyncEngine) -> None:
+    book = (await catalogue.add(new_book_id(), Metadata(), content())).book
+    await asyncio.gather(*(catalogue.get(book.id) for _ in range(4)))
+    async with engine.connect() as connection:
+        others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
+        await connection.execute(sa.text(f"{others} AND pid <> pg_backend_pid()"))
+    assert await catalogue.get(book.id) == book
 
 
 def test_texts_come_back_as_they_were() -> None:
