@@ -23,12 +23,11 @@ _POLLING_SECONDS = 1.0
 
 async def run(settings: Settings, concurrency: int) -> None:
     """Work off jobs and watch the index."""
-    async with open_house(settings) as house:
-        watching = asyncio.create_task(watch_index(house))
-        try:
-            await _work_off_jobs(house, settings, concurrency)
-        finally:
-            watching.cancel()
+    # One group: should the watch ever fail, the process ends and is started anew, rather than going on blind.
+    async with open_house(settings) as house, asyncio.TaskGroup() as group:
+        watching = group.create_task(watch_index(house))
+        await _work_off_jobs(house, settings, concurrency)
+        watching.cancel()
 
 
 async def _work_off_jobs(house: House, settings: Settings, concurrency: int) -> None:

@@ -1,0 +1,86 @@
+"""A worker process on real servers: it finishes what posts could not, and rebuilds an index that was lost."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+from redis.asyncio import Redis
+
+from app.core.model import Metadata, Submission
+from app.services.ids import new_book_id
+from app.services.verify import verify
+from app.settings import Settings
+from app.stores.band_index import Life
+from app.wiring import House, open_house
+from tests.making import a_sketch, new_content
+
+RNG = np.random.default_rng(31)
+
+
+@pytest.fixture
+async def house(database_url: str, redis_url: str) -> AsyncIterator[House]:
+    async with open_house(Settings(database_url=database_url, redis_url=redis_url)) as house:
+        yield house
+
+
+@pytest.fixture
+async def worker(database_url: str, redis_url: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    """`python -m workers`, until the test ends."""
+    environment = os.environ | {"DATABASE_URL": database_url, "REDIS_URL": redis_url}
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "workers", "-c", "2", env=environment
+    )
+    yield process
+    if process.returncode is None:
+        process.kill()
+        await process.wait()
+
+
+async def until(condition: Callable[[], Awaitable[bool]], seconds: float = 30) -> None:
+    async with asyncio.timeout(seconds):
+        while not await condition():  # noqa: ASYNC110 - what is waited for happens in another process
+            await asyncio.sleep(0.1)
+
+
+async def test_a_worker_builds_finishes_and_rebuilds_the_index_and_ends_on_sigterm(
+    house: House, worker: asyncio.subprocess.Process, redis_url: str
+) -> None:
+    async def whole() -> bool:
+        return await house.index.life() is Life.WHOLE
+
+    async def clean() -> bool:
+        return (await verify(house.entries, house.index, lambda done, total: None)).clean
+
+    async def jobs() -> int:
+        async with house.engine.connect() as connection:
+            count = sa.text("SELECT count(*) FROM procrastinate_jobs WHERE task_name = 'index_book'")
+            return await connection.scalar(count) or 0
+
+    await until(whole)
+
+    # As if the process that took the book in had died right after the commit.
+    content = new_content(a_sketch(RNG))
+    await house.ingest._catalogue.add(new_book_id(), Metadata(title="Left behind"), content)
+    assert await jobs() == 1
+    assert not await clean()
+    await until(clean)
+    await until(lambda: _is(jobs, 0))
+
+    book = (await house.ingest.post(Submission(sketch=a_sketch(RNG)))).book
+    async with Redis.from_url(redis_url) as redis:
+        await redis.flushdb()
+    await until(whole)
+    assert await clean()
+    assert (await house.books.get(book.id)).indexed
+
+    worker.send_signal(signal.SIGTERM)
+    assert await asyncio.wait_for(worker.wait(), 20) == 0
+
+
+async def _is(count: Callable[[], Awaitable[int]], wanted: int) -> bool:
+    return await count() == wanted
