@@ -7,19 +7,18 @@ from typing import Any
 BOOK_ID = "0193508e-7a3c-7c19-9b54-2f1d6a0e4c11"
 OTHER_ID = "01935090-11c2-7e0a-8d3f-b5c0a1e27f46"
 
-TITLE = "Pride and Prejudice"
+TITLE = "The Ferry at Dawn"
 TEXT = (
-    "It is a truth universally acknowledged, that a single man in possession of a good fortune, must be in "
-    "want of a wife.\fHowever little known the feelings or views of such a man may be on his first entering "
-    "a neighbourhood, this truth is so well fixed in the minds of the surrounding families."
+    "The ferry left at dawn, and nobody on the quay could say who had paid for it.\fBy noon the whole town "
+    "held an opinion on the matter; by evening it held three, and the ferry had still not come back."
 )
 METADATA: dict[str, Any] = {
     "title": TITLE,
-    "authors": ["Jane Austen"],
+    "authors": ["E. M. Harbour"],
     "language": "en",
-    "year": 1813,
+    "year": 1913,
     "volume": "1",
-    "external_id": "mdp.39015005768391",
+    "external_id": "shelf-7.0042",
     "identifiers": ["isbn:9780141439600", "htid:mdp.39015005768391"],
 }
 
