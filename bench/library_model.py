@@ -2,9 +2,10 @@
 
 Bit j of a book of language L is 1 exactly if s·μ_Lj + (Λz)_j + u_j·e_j > 0, with z, e standard normal. μ is
 how a language pulls the bit (long books of one language resemble each other), s (mean 1) how strongly it
-pulls this book, Λ how bits go together beyond that. It is fitted by moments: μ from the share of works whose bit is
-set, less the spread that so few works show by chance; Λ from the leading eigenvectors of the correlation of
-bits among works. `bench/library_model.json` keeps the outcome, so that a simulation needs no corpus.
+pulls this book, Λ how bits go together beyond that. It is fitted by moments: μ from the share of works whose
+bit is set, less the spread that so few works show by chance; Λ from the leading eigenvectors of the
+correlation of bits among works. `bench/library_model.json` keeps the outcome, so that a simulation needs no
+corpus.
 """
 
 import json
@@ -130,7 +131,8 @@ def _loadings(residuals: Floats, weights: Floats) -> Floats:
     behind = np.sin(np.pi / 2 * np.clip(together / np.outer(scale, scale), -1, 1))
     values, vectors = np.linalg.eigh(behind)
     leading = np.argsort(values)[::-1][:_RANK]
-    return vectors[:, leading] * np.sqrt(np.maximum(values[leading] - 1, 0))
+    loadings: Floats = vectors[:, leading] * np.sqrt(np.maximum(values[leading] - 1, 0))
+    return loadings
 
 
 @dataclass(frozen=True, slots=True)

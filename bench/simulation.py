@@ -4,8 +4,9 @@ A work is a set of shingles, whose hashes are the points of a Poisson process; a
 with some probability and has others of its own. MinHash values and samples of the book are then what the
 recipes would find: minima of kept and own shingles, and the hashes below a power of two. So two books of
 one work share values as often as their Jaccard similarity says, and strangers as rarely as 32 bits allow. One
-book in ten carries the same notice of some three hundred shingles. Fingerprints come from `bench.library_model`;
-those of a work's further books lie up to 14 bits from its first, those of parts and collections further away.
+book in ten carries the same notice of some three hundred shingles. Fingerprints come from
+`bench.library_model`; those of a work's further books lie up to 14 bits from its first, those of parts and
+collections further away.
 """
 
 from collections.abc import Iterator
@@ -175,7 +176,8 @@ def _minhash(
     with np.errstate(divide="ignore"):
         own = rng.standard_exponential((n, VALUES)) * (2.0**32 / (whole[work] * added))[:, None]
     values = np.minimum(np.minimum(values, own), notice)
-    return np.minimum(values, 2.0**32 - 1).astype(np.uint32)
+    whole_numbers: NDArray[np.uint32] = np.minimum(values, 2.0**32 - 1).astype(np.uint32)
+    return whole_numbers
 
 
 def _samples(
@@ -251,9 +253,10 @@ def run(out_dir: Path) -> Section:
             )
         ],
         notes=[
-            "Whole books of one language resemble each other more than chunks do: the longer a text, the more "
-            "of its fingerprint is its language. The simulation follows the whole books. Shares over few texts "
-            f"are coarse: the largest bucket of {len(whole)} books cannot be below {1 / len(whole):.4f}."
+            "Whole books of one language resemble each other more than chunks do: the longer a text, the "
+            "more of its fingerprint is its language. The simulation follows the whole books. Shares over "
+            f"few texts are coarse: the largest of {len(whole)} texts' buckets cannot fall below "
+            f"{1 / len(whole):.4f}."
         ],
     )
 

@@ -1,0 +1,221 @@
+"""Load for an HTTP service, from a process of its own with as little work per request as can be.
+
+Open loop: requests fall due at a constant rate whatever the service does, and latency counts from when a
+request was due; so a service that stalls for a second is charged with every request of that second. Closed
+loop: each connection asks again as soon as it was answered. `select` waits to the microsecond.
+"""
+
+import select
+import socket
+import time
+from collections import Counter, deque
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+
+Request = tuple[bytes, ...]
+"""What is sent, in pieces; pieces that many requests share are held once."""
+
+_DRAIN_SECONDS = 20.0
+_READ_AT_ONCE = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Requests of one kind."""
+
+    name: str
+    requests: Sequence[Request]  # taken in turn
+    connections: int = 16
+    rate: float | None = None  # requests a second; None: closed loop
+    once: bool = False  # stop when every request was sent; else begin again
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of one stream; only requests due after the warm-up count."""
+
+    name: str
+    latencies: list[float] = field(default_factory=list)  # seconds
+    delays: list[float] = field(default_factory=list)  # seconds that sending came late
+    statuses: Counter[int] = field(default_factory=Counter)
+    totals: list[int] = field(default_factory=list)  # the answers' "total", where there is one
+    ids: list[str] = field(default_factory=list)  # of books that were created
+    seconds: float = 0.0  # from the first counted request's due time to the last answer
+    unanswered: int = 0
+
+
+def get(path: str) -> Request:
+    """A GET request."""
+    return (f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode(),)
+
+
+def delete(path: str) -> Request:
+    """A DELETE request."""
+    return (f"DELETE {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode(),)
+
+
+def post(path: str, *body: bytes) -> Request:
+    """A POST request of JSON in pieces."""
+    length = sum(map(len, body))
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: localhost\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+    )
+    return (head.encode(), *body)
+
+
+def drive(
+    address: tuple[str, int], streams: Sequence[Stream], *, seconds: float, warm_up: float = 1.0
+) -> list[Outcome]:
+    """Run the streams side by side in another process; `seconds` are counted after the warm-up."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(_drive, address, streams, seconds, warm_up).result(
+            seconds + warm_up + 2 * _DRAIN_SECONDS
+        )
+
+
+@dataclass(slots=True, eq=False)
+class _Connection:
+    socket: socket.socket
+    stream: "_Running"
+    unsent: deque[memoryview] = field(default_factory=deque)
+    received: bytearray = field(default_factory=bytearray)
+    due: float = 0.0
+    sent_at: float = 0.0
+
+    def fileno(self) -> int:
+        return self.socket.fileno()
+
+    def send(self) -> None:
+        try:
+            while self.unsent:
+                sent = self.socket.send(self.unsent[0])
+                if sent < len(self.unsent[0]):
+                    self.unsent[0] = self.unsent[0][sent:]
+                else:
+                    self.unsent.popleft()
+        except BlockingIOError:
+            pass
+
+
+@dataclass(slots=True, eq=False)
+class _Running:
+    stream: Stream
+    outcome: Outcome
+    next_due: float
+    next_request: int = 0
+    free: list[_Connection] = field(default_factory=list)
+    waiting: deque[float] = field(default_factory=deque)
+
+    @property
+    def exhausted(self) -> bool:
+        return self.stream.once and self.next_request >= len(self.stream.requests)
+
+    def fall_due(self, now: float, end: float) -> None:
+        """Note the requests that are due by now."""
+        if self.stream.rate is not None:
+            while self.next_due <= min(now, end):
+                self.waiting.append(self.next_due)
+                self.next_due += 1 / self.stream.rate
+        elif now < end:
+            self.waiting = deque([now] * len(self.free))
+
+    def start(self, now: float) -> list[_Connection]:
+        """Send what waits on connections that are free; returns those that are now busy."""
+        started = []
+        while self.waiting and self.free and not self.exhausted:
+            connection = self.free.pop()
+            connection.due, connection.sent_at = self.waiting.popleft(), now
+            request = self.stream.requests[self.next_request % len(self.stream.requests)]
+            self.next_request += 1
+            connection.unsent.extend(map(memoryview, request))
+            connection.send()
+            started.append(connection)
+        return started
+
+
+def _drive(
+    address: tuple[str, int], streams: Sequence[Stream], seconds: float, warm_up: float
+) -> list[Outcome]:
+    began = time.perf_counter() + 0.1
+    counted_from, end = began + warm_up, began + warm_up + seconds
+    running = []
+    for number, stream in enumerate(streams):
+        # Streams start out of step, so that their requests do not always fall due together.
+        offset = 0.0 if stream.rate is None else number / (len(streams) * stream.rate)
+        one = _Running(stream, Outcome(stream.name), began + offset)
+        one.free = [_connect(address, one) for _ in range(stream.connections)]
+        running.append(one)
+    busy: set[_Connection] = set()
+    while True:
+        now = time.perf_counter()
+        if now >= began:
+            for one in running:
+                one.fall_due(now, end)
+                busy.update(one.start(now))
+        if now > end + _DRAIN_SECONDS:
+            break
+        over = now >= end or all(one.exhausted for one in running)
+        if over and not busy and not any(one.waiting and not one.exhausted for one in running):
+            break
+        dues = [one.next_due for one in running if one.stream.rate is not None and one.next_due <= end]
+        wait = max(0.0, min([*dues, now + 0.1]) - now)
+        unsent = [connection for connection in busy if connection.unsent]
+        readable, writable, _ = select.select(list(busy), unsent, [], wait)
+        for connection in writable:
+            connection.send()
+        for connection in readable:
+            if _receive(connection, counted_from):
+                busy.discard(connection)
+                connection.stream.free.append(connection)
+    for one in running:
+        one.outcome.unanswered = len(one.waiting) if not one.exhausted else 0
+        for connection in one.free:
+            connection.socket.close()
+    for connection in busy:
+        connection.stream.outcome.unanswered += 1
+        connection.socket.close()
+    return [one.outcome for one in running]
+
+
+def _connect(address: tuple[str, int], stream: _Running) -> _Connection:
+    connected = socket.create_connection(address, timeout=10)
+    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connected.setblocking(False)
+    return _Connection(connected, stream)
+
+
+def _receive(connection: _Connection, counted_from: float) -> bool:
+    """Read what has come; True when the answer is whole."""
+    received = connection.received
+    data = connection.socket.recv(_READ_AT_ONCE)
+    if not data:
+        raise ConnectionError("The service closed a connection in the midst of an answer.")
+    received += data
+    head = received.find(b"\r\n\r\n")
+    if head < 0:
+        return False
+    fields = bytes(received[:head]).lower()
+    at = fields.find(b"content-length:")
+    length = int(fields[at + 15 : at + 30].split(b"\r\n")[0]) if at >= 0 else 0
+    if len(received) < head + 4 + length:
+        return False
+    now = time.perf_counter()
+    outcome = connection.stream.outcome
+    status, body = int(fields[9:12]), bytes(received[head + 4 :])
+    received.clear()
+    if status == 201:
+        start = body.find(b'"id":"') + 6
+        outcome.ids.append(body[start : start + 36].decode())
+    if connection.due < counted_from:
+        return True
+    outcome.statuses[status] += 1
+    outcome.latencies.append(now - connection.due)
+    outcome.delays.append(connection.sent_at - connection.due)
+    outcome.seconds = now - counted_from
+    at = body.find(b'"total":')
+    if at >= 0:
+        outcome.totals.append(int(body[at + 8 : at + 20].split(b",")[0].split(b"}")[0]))
+    return True
