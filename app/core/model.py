@@ -57,6 +57,15 @@ class MinHashSignature:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class ShingleSample:
+    """All shingle hashes of a book below 2^level: samples are compared below the lower of two levels."""
+
+    recipe: str
+    hashes: NDArray[np.uint64]  # (n,), ascending and distinct
+    level: int  # 0 to 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class PageSignatures:
     """One small MinHash for each page, or for each window of words where the pages are not known."""
 
@@ -75,6 +84,11 @@ class Sketch:
     word_count: int
     character_count: int  # of the normalised text
     page_count: int | None
+    sample: ShingleSample | None = None  # None: the sender's signatures have none
+
+    def to_entry(self, entry_id: int) -> "Entry":
+        """The part that lookups compare, under this id."""
+        return Entry(entry_id, self.fingerprint, self.minhash, self.sample)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +121,7 @@ class Entry:
     entry_id: int
     fingerprint: Fingerprint | None
     minhash: MinHashSignature | None
+    sample: ShingleSample | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -123,14 +123,27 @@ _CHAR6 = PageRecipe(
     character_weight=5,
 )
 
+@dataclass(frozen=True, slots=True)
+class SampleRecipe:
+    """A sample of a book's shingle hashes: those below a power of two, so that few enough remain."""
+
+    name: str
+    most: int  # hashes at most
+    shingles: str  # the MinHash recipe whose shingles are sampled
+
+
+_SAMPLE128 = SampleRecipe(name="word5-sample128-v1", most=128, shingles=_WORD5.name)
+
 DEFAULT_FINGERPRINT = _GAP.name
 DEFAULT_MINHASH = _WORD5.name
+DEFAULT_SAMPLE = _SAMPLE128.name
 DEFAULT_PAGES = _CHAR6.name
 
 FINGERPRINT_RECIPES: Mapping[str, FingerprintRecipe] = MappingProxyType(
     {recipe.name: recipe for recipe in (_GAP, *(_tf(bits) for bits in range(64, 257, 32)))}
 )
 MINHASH_RECIPES: Mapping[str, MinHashRecipe] = MappingProxyType({_WORD5.name: _WORD5})
+SAMPLE_RECIPES: Mapping[str, SampleRecipe] = MappingProxyType({_SAMPLE128.name: _SAMPLE128})
 PAGE_RECIPES: Mapping[str, PageRecipe] = MappingProxyType({_CHAR6.name: _CHAR6})
 
 
@@ -155,6 +168,23 @@ def minhash_recipe(name: str) -> MinHashRecipe:
     return _named(MINHASH_RECIPES, name, "MinHash")
 
 
+def sample_recipe(name: str) -> SampleRecipe:
+    """The sample recipe of that name; raises UnknownRecipe."""
+    return _named(SAMPLE_RECIPES, name, "sample")
+
+
 def page_recipe(name: str) -> PageRecipe:
     """The page recipe of that name; raises UnknownRecipe."""
     return _named(PAGE_RECIPES, name, "page")
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """The recipes under which books are indexed and looked up together."""
+
+    fingerprint: str
+    minhash: str
+    sample: str
+
+
+DEFAULT_SUITE = Suite(DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE)
