@@ -28,7 +28,7 @@ from app.stores.rows import (
     to_brief,
     to_columns,
 )
-from app.stores.tables import books, entry_ids, signatures, texts
+from app.stores.tables import books, departures, entry_ids, signatures, texts
 from app.stores.texts import CODEC
 
 
@@ -98,6 +98,7 @@ class Catalogue:
                 assert entry_id is not None
                 await connection.execute(sa.delete(signatures).where(signatures.c.entry_id == book.entry_id))
                 await connection.execute(sa.delete(texts).where(texts.c.entry_id == book.entry_id))
+                await connection.execute(_INSERT_DEPARTURE, {"entry_id": book.entry_id})
                 await _update(
                     connection,
                     book_id,
@@ -128,6 +129,7 @@ class Catalogue:
                 await _locked(connection, book_id, if_version)
                 brief = await _brief(connection, book_id)
                 await connection.execute(sa.delete(books).where(books.c.id == book_id))
+                await connection.execute(_INSERT_DEPARTURE, {"entry_id": brief.entry.entry_id})
                 return brief
 
     async def mark_indexed(self, entry_id: int, job_id: int | None = None) -> None:
@@ -176,8 +178,9 @@ class Catalogue:
 _INSERT_BOOK = insert(books).on_conflict_do_nothing().returning(books.c.entry_id)
 _INSERT_SIGNATURES = sa.insert(signatures)
 _INSERT_TEXT = sa.insert(texts)
+_INSERT_DEPARTURE = sa.insert(departures)
 _BOOK_BY_ID = select_books().where(books.c.id == sa.bindparam("book_id"))
-_BRIEF_BY_ID = select_briefs().where(books.c.id == sa.bindparam("book_id"))
+_BRIEF_BY_ID = select_briefs(with_sample=True).where(books.c.id == sa.bindparam("book_id"))
 _READ_BOOK, _READ_BRIEF = Query(_BOOK_BY_ID), Query(_BRIEF_BY_ID)
 _MARK_INDEXED = (
     sa.update(books)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
-from app.core.model import Book, Brief, Entry, Fingerprint, Metadata, MinHashSignature, Sketch
-from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH
+from app.core.model import Book, Brief, Entry, Fingerprint, Metadata, MinHashSignature, ShingleSample, Sketch
+from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE
 from app.stores.tables import books, signatures
 
 _FINGERPRINT = signatures.alias("fingerprint")
@@ -28,10 +28,17 @@ def select_books() -> sa.Select[Any]:
     )
 
 
-def select_briefs() -> sa.Select[Any]:
-    """What lookups need of a book: title and signatures of the default recipes."""
+def select_briefs(with_sample: bool = False) -> sa.Select[Any]:
+    """What lookups need of a book: title and signatures of the default recipes.
+
+    Only who compares a book with the index needs its shingle sample.
+    """
+    sampled = sa.select(signatures.c.data).where(
+        signatures.c.entry_id == books.c.entry_id, signatures.c.recipe == DEFAULT_SAMPLE
+    )
     return (
         sa.select(
+            (sampled.scalar_subquery() if with_sample else sa.null()).label("sample"),
             books.c.id,
             books.c.entry_id,
             books.c.title,
@@ -92,6 +99,7 @@ def to_brief(row: Mapping[str, Any] | sa.RowMapping) -> Brief:
             else MinHashSignature(
                 DEFAULT_MINHASH, np.frombuffer(minhash, dtype="<u4").astype(np.uint32), row["shingle_count"]
             ),
+            sample=to_sample(row["sample"]),
         ),
     )
 
@@ -128,6 +136,9 @@ def signature_values(entry_id: int, sketch: Sketch) -> list[dict[str, Any]]:
                 "shingle_count": sketch.minhash.shingle_count,
             }
         )
+    if sketch.sample is not None:
+        data = bytes([sketch.sample.level]) + sketch.sample.hashes.astype("<u8").tobytes()
+        rows.append({"recipe": sketch.sample.recipe, "data": data})
     if sketch.pages is not None:
         rows.append(
             {
@@ -141,3 +152,11 @@ def signature_values(entry_id: int, sketch: Sketch) -> list[dict[str, Any]]:
 
 def _fingerprint(bits: bytes | None) -> Fingerprint | None:
     return None if bits is None else Fingerprint(DEFAULT_FINGERPRINT, bytes(bits))
+
+
+def to_sample(data: bytes | None) -> ShingleSample | None:
+    """The shingle sample in a signature's row: a byte for the level, then the hashes."""
+    if data is None:
+        return None
+    hashes = np.frombuffer(data, dtype="<u8", offset=1).astype(np.uint64)
+    return ShingleSample(DEFAULT_SAMPLE, hashes, data[0])

@@ -77,3 +77,10 @@ texts = Table(
     Column("codec", Text, nullable=False),
     Column("data", LargeBinary, nullable=False),
 )
+
+departures = Table(
+    "departures",
+    metadata,
+    Column("entry_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("left_at", TIMESTAMP(timezone=True), nullable=False, server_default=func.now()),
+)
