@@ -9,7 +9,7 @@ import select
 import socket
 import time
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from multiprocessing import get_context
@@ -44,6 +44,14 @@ class Outcome:
     ids: list[str] = field(default_factory=list)  # of books that were created
     seconds: float = 0.0  # from the first counted request's due time to the last answer
     unanswered: int = 0
+
+    def give_up(self, dues: Iterable[float], now: float, counted_from: float) -> None:
+        """Count requests that nobody waits for any longer with the time that they were waited for."""
+        for due in dues:
+            if due >= counted_from:
+                self.latencies.append(now - due)
+                self.unanswered += 1
+                self.seconds = now - counted_from
 
 
 def get(path: str) -> Request:
@@ -171,11 +179,12 @@ def _drive(
                 busy.discard(connection)
                 connection.stream.free.append(connection)
     for one in running:
-        one.outcome.unanswered = len(one.waiting) if not one.exhausted else 0
         for connection in one.free:
             connection.socket.close()
+        if not one.exhausted:
+            one.outcome.give_up(one.waiting, now, counted_from)
     for connection in busy:
-        connection.stream.outcome.unanswered += 1
+        connection.stream.outcome.give_up([connection.due], now, counted_from)
         connection.socket.close()
     return [one.outcome for one in running]
 

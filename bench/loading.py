@@ -21,8 +21,6 @@ from bench.simulation import Books, simulate
 _WITHOUT_INDEX = ("uq_books_content_key", "ix_books_identifiers", "ix_books_title_words", "ix_books_pending")
 """Built after the rows are there, which takes a third of the time."""
 
-_SAMPLE = "word5-sample128-v1"
-
 _FIRST_MILLISECOND = 1_700_000_000_000
 
 _BOOK_COLUMNS = {
@@ -112,18 +110,9 @@ def copy_books(connection: psycopg.Connection, batch: Books, first_entry: int) -
         (
             [values[column] for column in _SIGNATURE_COLUMNS]
             for row in range(len(batch))
-            for values in _signature_values(first_entry + row, batch, row)
+            for values in signature_values(first_entry + row, batch.sketch(row))
         ),
     )
-
-
-def _signature_values(entry: int, batch: Books, row: int) -> list[dict[str, object]]:
-    values = signature_values(entry, batch.sketch(row))
-    if batch.samples is not None and batch.sizes is not None and batch.levels is not None:
-        hashes = batch.samples[row, : batch.sizes[row]].astype("<u8").tobytes()
-        data = bytes([batch.levels[row]]) + hashes
-        values.append({"entry_id": entry, "recipe": _SAMPLE, "data": data, "shingle_count": None})
-    return values
 
 
 def _copy(

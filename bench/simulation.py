@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.model import Fingerprint, MinHashSignature, Sketch
-from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH
+from app.core.model import Fingerprint, MinHashSignature, ShingleSample, Sketch
+from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE
 from app.core.sketch import sketch
 from bench.corpus import CorpusBook, corpus_books, corpus_folder
 from bench.curves import sign, studied_recipes
@@ -31,8 +31,8 @@ VALUES = 128
 _SEED = 20261121
 _DRAWN = 4_000
 
-_MOST_BOOKS = 200  # of one work
-_TAIL = 2.6  # the number of a work's books follows Zipf's law with this exponent: 77 % have one
+_MOST_BOOKS = 60  # of one work
+_TAIL = 3.0  # the number of a work's books follows Zipf's law with this exponent: 83 % have one
 _MOST_FLIPS = 14
 _FLIPS_PER_ERROR = 80.0  # bits lost per unit of character error rate: 4 at 5 %
 _MEAN_ERRORS, _MOST_ERRORS = 0.015, 0.06  # character error rate of a copy
@@ -67,6 +67,10 @@ class Books:
         minhash = None
         if self.minhash is not None:
             minhash = MinHashSignature(DEFAULT_MINHASH, self.minhash[row], int(self.shingle_counts[row]))
+        sample = None
+        if self.samples is not None and self.sizes is not None and self.levels is not None:
+            hashes = self.samples[row, : self.sizes[row]]
+            sample = ShingleSample(DEFAULT_SAMPLE, hashes, int(self.levels[row]))
         return Sketch(
             fingerprint=Fingerprint(DEFAULT_FINGERPRINT, self.fingerprints[row].tobytes()),
             minhash=minhash,
@@ -74,6 +78,7 @@ class Books:
             word_count=int(self.word_counts[row]),
             character_count=int(self.character_counts[row]),
             page_count=None,
+            sample=sample,
         )
 
 
