@@ -18,7 +18,9 @@ from app.settings import Settings
 from app.stores.band_index import BandIndex
 from app.stores.catalogue import Catalogue
 from app.stores.entries import Entries, ReconcileLock
+from app.stores.nodes import SingleNode
 from app.stores.reading import open_reader
+from app.stores.signature_columns import SignatureColumns
 
 _REDIS_SECONDS = 5.0
 """Longest silence of Redis before a command counts as lost."""
@@ -29,6 +31,7 @@ class House:
     """Every service of one process, and the stores that maintenance commands need."""
 
     engine: AsyncEngine
+    signatures: SignatureColumns
     entries: Entries
     index: BandIndex
     books: Books
@@ -56,18 +59,20 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
         socket_connect_timeout=_REDIS_SECONDS,
         retry=Retry(NoBackoff(), 1),
     )
-    index = BandIndex(redis)
+    index = BandIndex(SingleNode(redis))
     try:
         async with open_reader(engine.url, settings.database_connections) as reader:
             catalogue, entries = Catalogue(engine, reader), Entries(engine, reader)
+            signatures = SignatureColumns(reader)
             yield House(
                 engine=engine,
+                signatures=signatures,
                 entries=entries,
                 index=index,
                 books=Books(catalogue),
                 ingest=Ingest(catalogue, index, keep_texts=settings.texts == "postgres"),
                 lookup=Lookup(catalogue, entries, index),
-                reindex=Reindex(entries, index, lambda: ReconcileLock(engine)),
+                reindex=Reindex(entries, signatures, index, lambda: ReconcileLock(engine)),
                 health=Health(engine, index),
             )
     finally:

@@ -5,7 +5,7 @@ import asyncio
 import structlog
 
 from app.core.errors import Unavailable
-from app.stores.band_index import Life
+from app.stores.epoch import Life
 from app.wiring import House
 
 log = structlog.get_logger()
@@ -17,7 +17,7 @@ async def watch_index(house: House) -> None:
     """Look at the index's epoch again and again; reconcile whenever it is not whole."""
     while True:
         try:
-            life = await house.index.life()
+            life = await house.index.epoch.life()
             if life is not Life.WHOLE:
                 log.info("band index is not whole", life=life.value)
                 report = await house.reindex.reconcile()

@@ -56,7 +56,8 @@ async def look_up(
 ) -> Response:
     """Answers the books near what is sent, as for a stored book. Nothing is stored."""
     question = query.to_question()
-    fingerprint, minhash = await parsed(request, LookupBody, LookupBody.to_signatures)
+    wanted = await parsed(request, LookupBody, LookupBody.to_query)
+    fingerprint, minhash = wanted.fingerprint, wanted.minhash
     cursors = Cursors.of(
         "look-up",
         fingerprint and (fingerprint.recipe, fingerprint.bits),
@@ -66,6 +67,6 @@ async def look_up(
     )
     metrics.count_lookup(question)
     place = cursors.place(query.cursor)
-    answer = await house.lookup.look_up(fingerprint, minhash, question, place, query.limit)
+    answer = await house.lookup.look_up(wanted, question, place, query.limit)
     asked = NearnessQuestion(id=None, d=query.d, k=query.k)
     return json_response(NearDuplicates.of(answer, asked, cursors.at_place(answer.next)))

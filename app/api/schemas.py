@@ -7,7 +7,7 @@ from pydantic_core import PydanticCustomError
 
 from app.api import examples, limits
 from app.core import identifier, signatures
-from app.core.model import Content, Fingerprint, Metadata, MinHashSignature, Sketch, Submission
+from app.core.model import Content, Entry, Fingerprint, Metadata, Sketch, Submission
 from app.core.signatures import MAX_COUNT
 from app.core.sketch import sketch
 from app.core.text import content_from_pages, content_from_text
@@ -197,15 +197,15 @@ class LookupBody(BookBody):
     identifier: str | None = Field(default=None, description="A book identifier, bp1:…")
     fingerprint: FingerprintBody | None = Field(default=None, description="A fingerprint alone.")
 
-    def to_signatures(self) -> tuple[Fingerprint | None, MinHashSignature | None]:
+    def to_query(self) -> Entry:
         """The signatures to look for; computed here where a text was sent."""
         if self.identifier is not None:
-            return identifier.decode(self.identifier).fingerprint, None
+            return Entry(0, identifier.decode(self.identifier).fingerprint, None)
         if self.fingerprint is not None:
-            return self.fingerprint.to_fingerprint("fingerprint"), None
+            return Entry(0, self.fingerprint.to_fingerprint("fingerprint"), None)
         content = self.to_content()
         signed = self.to_sketch() if content is None else sketch(content)
-        return (None, None) if signed is None else (signed.fingerprint, signed.minhash)
+        return Entry(0, None, None) if signed is None else signed.to_entry(0)
 
 
 class _Query(BaseModel):

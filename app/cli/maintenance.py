@@ -59,7 +59,7 @@ def verify(
         async def judge(house: "House") -> "Verdict":
             from app.services.verify import verify as compare
 
-            return await compare(house.entries, house.index, reporter.counted)
+            return await compare(house.signatures, house.index, reporter.counted)
 
         verdict = _within(settings, judge)
     if json:

@@ -37,7 +37,8 @@ def flips_needed(d: int) -> int:
 
 
 @cache
-def _flip_masks(flips: int) -> tuple[int, ...]:
+def flip_masks(flips: int) -> tuple[int, ...]:
+    """The masks that flip up to so many bits of a band, no flip first."""
     return tuple(
         sum(1 << bit for bit in chosen)
         for count in range(flips + 1)
@@ -51,5 +52,5 @@ def probe_keys(bits: bytes, flips: int) -> list[tuple[int, int]]:
     >>> [len(probe_keys(bytes(16), flips)) for flips in (0, 1, 2)]
     [8, 136, 1096]
     """
-    masks = _flip_masks(min(flips, BAND_BITS))
+    masks = flip_masks(min(flips, BAND_BITS))
     return [(band, key ^ mask) for band, key in enumerate(band_keys(bits)) for mask in masks]

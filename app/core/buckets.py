@@ -2,7 +2,8 @@
 
 Two fingerprints within Hamming distance d differ in at most d // 8 bits of at least one of their eight
 bands (pigeonhole), so reading every bucket within that many bit flips of each band finds all of them. A
-bucket holds whole fingerprints: the distance is computed where it is read, without a second look-up.
+bucket of a band holds whole fingerprints: the distance is computed where it is read, without a second
+look-up. A bucket of a posting list holds entries by one value each of their MinHash or shingle sample.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,22 +12,34 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.model import Entry
 from app.core.simhash import distances
 
 FINGERPRINT_RECORD = np.dtype([("bits", "u1", 16), ("entry_id", "<u8")])
-"""One entry of a fingerprint bucket: 24 bytes."""
+"""One entry of a band's bucket: 24 bytes."""
 
-POSTING_RECORD = np.dtype([("value", "<u4"), ("entry_id", "<u8")])
-"""One entry of a MinHash posting bucket: 12 bytes."""
+ROLL_RECORD = np.dtype(
+    [("entry_id", "<u8"), ("bits", "u1", 16), ("shingle_count", "<u4"), ("level", "u1"), ("signed", "u1")]
+)
+"""One entry of the roll: 30 bytes. Without a fingerprint `signed` and the bits are 0."""
 
-ID_RECORD = np.dtype([("entry_id", "<u8")])
-"""One entry of the ledger: 8 bytes."""
+POSTING_BYTES = 6
+"""One entry of a posting bucket, little-endian: 12 bits of tag above 36 bits of entry id."""
 
-POSTING_BUCKETS = 4096
-"""Buckets of one posting list, told apart by the low bits of a value: those of a minimum are uniform."""
+ID_BITS = 36
+TAG_BITS = 12
+
+NO_SAMPLE = 255
+"""The level in the roll of an entry without a shingle sample."""
+
+MINHASH_BUCKET_BITS = 12
+SAMPLE_BUCKET_BITS = 18
+
+POSTING_CAP = 8192
+"""A posting bucket takes this many records. Values that so many books share tell no book from another."""
 
 ENTRIES_PER_CHUNK = 1024
-"""Entry ids per chunk of the ledger and of the roll of all fingerprints."""
+"""Entry ids per chunk of the roll."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,9 +49,48 @@ class Hits:
     entry_ids: NDArray[np.uint64]  # (n,)
     distances: NDArray[np.uint8]  # (n,), 0 to 128
 
-    def first(self, n: int) -> "Hits":
-        """The n nearest, or all where there are fewer."""
-        return Hits(self.entry_ids[:n], self.distances[:n])
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return self.entry_ids.size
+
+    def sorted(self) -> "Hits":
+        """The same, nearest first, then by entry id."""
+        order = np.lexsort((self.entry_ids, self.distances))
+        return Hits(self.entry_ids[order], self.distances[order])
+
+    def without(self, entry_ids: NDArray[np.uint64]) -> "Hits":
+        """All hits but these entries."""
+        kept = ~np.isin(self.entry_ids, entry_ids)
+        return Hits(self.entry_ids[kept], self.distances[kept])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Posting:
+    """Where the values of one signature are posted: value i goes to `buckets[i]` of `lists[i]`."""
+
+    lists: NDArray[np.uint32]  # (n,)
+    buckets: NDArray[np.uint32]  # (n,)
+    tags: NDArray[np.uint64]  # (n,), of 12 bits: tell apart the values that share a bucket
+
+
+def minhash_posting(values: NDArray[np.uint32]) -> Posting:
+    """One list for each of the 128 values: 4,096 buckets, chosen by the low bits: those are even."""
+    return Posting(
+        np.arange(values.size, dtype=np.uint32),
+        values & np.uint32((1 << MINHASH_BUCKET_BITS) - 1),
+        _tags(values.astype(np.uint64), MINHASH_BUCKET_BITS),
+    )
+
+
+def sample_posting(hashes: NDArray[np.uint64]) -> Posting:
+    """One list of 2^18 buckets for all hashes of a shingle sample."""
+    buckets = (hashes & np.uint64((1 << SAMPLE_BUCKET_BITS) - 1)).astype(np.uint32)
+    return Posting(np.zeros(hashes.size, dtype=np.uint32), buckets, _tags(hashes, SAMPLE_BUCKET_BITS))
+
+
+def _tags(values: NDArray[np.uint64], bucket_bits: int) -> NDArray[np.uint64]:
+    return (values >> np.uint64(bucket_bits)) & np.uint64((1 << TAG_BITS) - 1)
 
 
 def pack_fingerprint(bits: bytes, entry_id: int) -> bytes:
@@ -46,30 +98,32 @@ def pack_fingerprint(bits: bytes, entry_id: int) -> bytes:
     return bits + entry_id.to_bytes(8, "little")
 
 
-def pack_posting(value: int, entry_id: int) -> bytes:
-    """The 12-byte record of one MinHash value."""
-    return value.to_bytes(4, "little") + entry_id.to_bytes(8, "little")
+def pack_postings(tags: NDArray[np.uint64], entry_ids: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    """The records of postings, (n, 6); raises OverflowError for an entry id of more than 36 bits."""
+    if entry_ids.size and int(entry_ids.max()) >> ID_BITS:
+        raise OverflowError(f"Postings hold entry ids below 2^{ID_BITS}.")
+    words = (tags << np.uint64(ID_BITS) | entry_ids).astype("<u8")
+    return words.view(np.uint8).reshape(-1, 8)[:, :POSTING_BYTES]
 
 
-def pack_id(entry_id: int) -> bytes:
-    """The 8-byte record of one entry in the ledger."""
-    return entry_id.to_bytes(8, "little")
+def pack_roll(entry: Entry) -> bytes:
+    """The 30-byte record of one entry in the roll."""
+    record = np.zeros(1, dtype=ROLL_RECORD)
+    record["entry_id"] = entry.entry_id
+    if entry.fingerprint is not None:
+        record["bits"] = np.frombuffer(entry.fingerprint.bits, dtype=np.uint8)
+        record["signed"] = 1
+    record["shingle_count"] = 0 if entry.minhash is None else entry.minhash.shingle_count
+    record["level"] = NO_SAMPLE if entry.sample is None else entry.sample.level
+    return record.tobytes()
 
 
-def unpack_ids(bucket: bytes | None) -> NDArray[np.uint64]:
-    """The entry ids of a ledger chunk, ascending and distinct."""
-    return np.unique(np.frombuffer(bucket or b"", dtype=ID_RECORD)["entry_id"])
-
-
-def split(bucket: bytes | None, width: int) -> set[bytes]:
-    """The records of a bucket, each `width` bytes wide."""
-    return {bucket[at : at + width] for at in range(0, len(bucket), width)} if bucket else set()
-
-
-def record_ids(records: NDArray[np.void]) -> NDArray[np.uint64]:
-    """The entry ids of records of any kind: their last eight bytes."""
-    data = np.ascontiguousarray(records).view(np.uint8).reshape(len(records), -1)
-    return np.ascontiguousarray(data[:, -8:]).view("<u8")[:, 0]
+def record_id(record: bytes) -> int:
+    """The entry id in a record of any kind."""
+    if len(record) == POSTING_BYTES:
+        return int.from_bytes(record, "little") & ((1 << ID_BITS) - 1)
+    start = len(record) - 8 if len(record) == FINGERPRINT_RECORD.itemsize else 0
+    return int.from_bytes(record[start : start + 8], "little")
 
 
 def hits_within(buckets: Iterable[bytes | None], bits: bytes, d: int) -> Hits:
@@ -83,23 +137,26 @@ def hits_within(buckets: Iterable[bytes | None], bits: bytes, d: int) -> Hits:
     return Hits(entry_ids[order], distance[order])
 
 
-def sharing_values(
-    buckets: Sequence[bytes | None], values: NDArray[np.uint32], at_least: int
-) -> dict[int, int]:
-    """Entries that share at least `at_least` of the MinHash values, with the number they share.
+def sharing(
+    buckets: Sequence[bytes | None], tags: NDArray[np.uint64]
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Entries with one of these values, ascending, and how many of the values each of them has.
 
-    `buckets[i]` is the posting bucket that value i falls into; it holds each record once.
+    `buckets[i]` is the bucket that value i falls into. Two strangers agree in one value by chance, so what
+    is found once is not yet kin.
     """
     held = [(i, bucket) for i, bucket in enumerate(buckets) if bucket]
-    if not held:
-        return {}
-    packed = np.frombuffer(b"".join(bucket for _, bucket in held), dtype=POSTING_RECORD)
-    lengths = [len(bucket) // POSTING_RECORD.itemsize for _, bucket in held]
-    positions = np.repeat(np.array([i for i, _ in held], dtype=np.intp), lengths)
-    equal = packed["value"] == values[positions]
-    entry_ids, counts = np.unique(packed["entry_id"][equal], return_counts=True)
-    return {
-        int(entry_id): int(count)
-        for entry_id, count in zip(entry_ids, counts, strict=True)
-        if count >= at_least
-    }
+    words = np.frombuffer(b"".join(bucket for _, bucket in held), dtype="<u2").reshape(-1, 3)
+    positions = np.repeat(
+        np.array([i for i, _ in held], dtype=np.uint64),
+        [len(bucket) // POSTING_BYTES for _, bucket in held],
+    )
+    # The tag is the upper 12 bits of the last of the three words.
+    equal = np.flatnonzero(words[:, 2] >> np.uint16(4) == tags[positions].astype(np.uint16))
+    chosen = words[equal].astype(np.uint64)
+    entry_ids = (
+        chosen[:, 0] | chosen[:, 1] << np.uint64(16) | (chosen[:, 2] & np.uint64(0xF)) << np.uint64(32)
+    )
+    # A retried write can leave a record twice in a large bucket; it still counts once.
+    distinct = np.unique(positions[equal] << np.uint64(ID_BITS) | entry_ids) & np.uint64((1 << ID_BITS) - 1)
+    return np.unique(distinct, return_counts=True)

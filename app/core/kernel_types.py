@@ -116,3 +116,15 @@ class Kernels(Protocol):
     def distances(
         self, query: NDArray[np.uint64], packed: NDArray[np.uint64], out: NDArray[np.uint8], /
     ) -> None: ...
+
+    def rows_within(
+        self,
+        query: NDArray[np.uint64],
+        packed: NDArray[np.uint64],
+        d: int,
+        rows: NDArray[np.uint32],
+        out: NDArray[np.uint8],
+        /,
+    ) -> int: ...
+
+    def tally(self, distances: NDArray[np.uint8], counts: NDArray[np.int64], /) -> None: ...

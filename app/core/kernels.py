@@ -21,9 +21,11 @@ __all__ = [
     "kinds_of",
     "minhash",
     "normalise",
+    "rows_within",
     "shingle_tokens",
     "shingle_words",
     "sign_pages",
+    "tally",
     "vote",
     "weigh",
 ]
@@ -383,3 +385,34 @@ def distances(query: NDArray[np.uint64], packed: NDArray[np.uint64], out: NDArra
     high, low = query[0], query[1]
     for row in range(packed.shape[0]):
         out[row] = popcount(high ^ packed[row, 0]) + popcount(low ^ packed[row, 1])
+
+
+@compiled
+def rows_within(
+    query: NDArray[np.uint64],
+    packed: NDArray[np.uint64],
+    d: int,
+    rows: NDArray[np.uint32],
+    out: NDArray[np.uint8],
+) -> int:
+    """Writes which rows of `packed` (n, 2) lie within d bits of `query`, and their distances.
+
+    `rows` and `out` have room for one more than all rows. Returns how many they are.
+    """
+    high, low = query[0], query[1]
+    one = Index(1)
+    found = Index(0)
+    limit = U64(d)
+    for row in range(packed.shape[0]):
+        distance = popcount(high ^ packed[row, 0]) + popcount(low ^ packed[row, 1])
+        rows[found] = row
+        out[found] = distance
+        found = Index(found + (one if distance <= limit else Index(0)))
+    return I64(found)
+
+
+@compiled
+def tally(distances: NDArray[np.uint8], counts: NDArray[np.int64]) -> None:
+    """Adds to `counts[d]` how many of the distances are d."""
+    for row in range(distances.size):
+        counts[distances[row]] += 1

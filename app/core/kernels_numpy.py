@@ -315,3 +315,24 @@ def sign_pages(
 def distances(query: NDArray[np.uint64], packed: NDArray[np.uint64], out: NDArray[np.uint8]) -> None:
     """Writes the Hamming distance of `query` (2 words) to each row of `packed` (n, 2)."""
     out[:] = np.bitwise_count(packed[:, 0] ^ query[0]) + np.bitwise_count(packed[:, 1] ^ query[1])
+
+
+def rows_within(
+    query: NDArray[np.uint64],
+    packed: NDArray[np.uint64],
+    d: int,
+    rows: NDArray[np.uint32],
+    out: NDArray[np.uint8],
+) -> int:
+    """Writes which rows of `packed` (n, 2) lie within d bits of `query`, and their distances."""
+    everything = out[: packed.shape[0]]
+    distances(query, packed, everything)
+    near = np.flatnonzero(everything <= d)
+    rows[: near.size] = near
+    out[: near.size] = everything[near]
+    return near.size
+
+
+def tally(distances: NDArray[np.uint8], counts: NDArray[np.int64]) -> None:
+    """Adds to `counts[d]` how many of the distances are d."""
+    counts += np.bincount(distances, minlength=counts.size)

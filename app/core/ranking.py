@@ -9,6 +9,9 @@ Measured in docs/decisions/0003-near-duplicate-rule.md.
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from app.core.minhash import containment, equal_values
 from app.core.model import Fingerprint, MinHashSignature, require_same_recipe
 from app.core.simhash import hamming
@@ -82,3 +85,27 @@ def is_near_duplicate(evidence: Evidence, rule: Verification = VERIFICATION) -> 
         return False
     close = evidence.distance is not None and evidence.distance <= rule.distance
     return close or max(evidence.this_in_other or 0.0, evidence.other_in_this or 0.0) >= rule.containment
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """Books held against one query, as arrays of one length."""
+
+    distances: NDArray[np.uint8]  # 255 where either book has no fingerprint
+    equal_values: NDArray[np.int64]  # equal MinHash values
+    shared: NDArray[np.int64]  # shared hashes of the shingle samples
+    shingle_counts: NDArray[np.uint32]  # 0 where there is no MinHash
+    levels: NDArray[np.uint8]  # of the shingle samples; 255 where there is none
+
+
+def confirmed(query: Signed, candidates: Candidates, rule: Verification = VERIFICATION) -> NDArray[np.bool_]:
+    """Which candidates are near-duplicates of the query; the same rule as `is_near_duplicate`, in bulk."""
+    close = candidates.distances <= rule.distance_alone
+    if query.minhash is None:
+        return close
+    equal = candidates.equal_values / 128
+    counts = candidates.shingle_counts.astype(np.float64)
+    both = equal * (query.minhash.shingle_count + counts) / (1 + equal)
+    share = both / np.maximum(1, np.minimum(query.minhash.shingle_count, counts))
+    witnessed = (candidates.distances <= rule.distance) | (share >= rule.containment)
+    return close | ((candidates.equal_values >= rule.kin) & witnessed)

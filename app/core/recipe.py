@@ -123,6 +123,7 @@ _CHAR6 = PageRecipe(
     character_weight=5,
 )
 
+
 @dataclass(frozen=True, slots=True)
 class SampleRecipe:
     """A sample of a book's shingle hashes: those below a power of two, so that few enough remain."""

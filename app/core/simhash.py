@@ -62,3 +62,20 @@ def distances(query: bytes, packed: NDArray[np.uint8]) -> NDArray[np.uint8]:
     out = np.empty(rows.shape[0], dtype=np.uint8)
     kernels().distances(np.frombuffer(query, dtype=np.uint64), rows, out)
     return out
+
+
+def rows_within(
+    query: bytes, packed: NDArray[np.uint8], d: int
+) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
+    """The rows of `packed` (n, 16) at Hamming distance <= d from a fingerprint, and their distances."""
+    words = packed.view(np.uint64)
+    rows, out = np.empty(len(words) + 1, dtype=np.uint32), np.empty(len(words) + 1, dtype=np.uint8)
+    found = kernels().rows_within(np.frombuffer(query, dtype=np.uint64), words, d, rows, out)
+    return rows[:found].copy(), out[:found].copy()
+
+
+def tally(distances: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """How many of these distances are 0, 1, … 128; (129,)."""
+    counts = np.zeros(129, dtype=np.int64)
+    kernels().tally(distances, counts)
+    return counts

@@ -12,7 +12,7 @@ from app.core.pages import sign_pages
 from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_PAGES
 from app.core.shingles import shingles
 from app.core.signatures import encode
-from app.core.simhash import distances, simhash
+from app.core.simhash import distances, rows_within, simhash, tally
 from app.core.text import content_from_pages, content_from_text, normalise
 
 
@@ -61,4 +61,6 @@ def warm() -> None:
     ):
         sketch(content_from_text(text))
     sketch(content_from_pages([words, words]))
-    distances(bytes(16), np.zeros((1, 16), dtype=np.uint8))
+    rows = np.zeros((1, 16), dtype=np.uint8)
+    tally(distances(bytes(16), rows))
+    rows_within(bytes(16), rows, 0)

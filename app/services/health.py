@@ -8,7 +8,8 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from app.core.errors import BookprintError
-from app.stores.band_index import BandIndex, Life
+from app.stores.band_index import BandIndex
+from app.stores.epoch import Life
 from app.stores.migrate import is_current
 from app.stores.outages import postgres_outages
 
@@ -48,7 +49,7 @@ class Health:
         return "up"
 
     async def _redis(self) -> str:
-        life = await self._index.life()
+        life = await self._index.epoch.life()
         if life is not Life.WHOLE:
             raise BookprintError("The band index is being rebuilt from the catalogue; lookups wait for it.")
         return "up"

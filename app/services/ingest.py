@@ -74,7 +74,7 @@ class Ingest:
     async def _indexed(self, stored: Stored, signatures: Sketch) -> Stored:
         if not stored.created:
             return stored
-        entry = Entry(stored.book.entry_id, signatures.fingerprint, signatures.minhash)
+        entry = signatures.to_entry(stored.book.entry_id)
         try:
             async with asyncio.timeout(INDEX_SECONDS):
                 await self._index.add([entry])

@@ -5,21 +5,19 @@ shown, and books that wait to be indexed are compared straight from Postgres. Th
 catalogue, so a book that leaves one state for the other in between is met at least once.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from uuid import UUID
 
+import numpy as np
+
 from app.core.buckets import Hits
-from app.core.model import Brief, Entry, Fingerprint, MinHashSignature
-from app.core.ranking import VERIFICATION, Evidence, evidence, is_near_duplicate
-from app.core.simhash import hamming
+from app.core.model import Brief, Entry, Fingerprint
+from app.core.ranking import Evidence, evidence, is_near_duplicate
 from app.stores.band_index import BandIndex
 from app.stores.catalogue import Catalogue
 from app.stores.entries import Entries
-
-_FETCHED_AT_ONCE = 1000
-"""Hits whose titles and signatures are read with the first query; of more, only those shown are read."""
-
 
 _SPARE = 50
 """Hits read beyond the k nearest, for those of them that turn out to be stale."""
@@ -86,119 +84,86 @@ class Lookup:
     ) -> Answer:
         """The books near one that is in the catalogue, itself left out."""
         book = await self._catalogue.brief(book_id)
-        return await self.look_up(
-            book.entry.fingerprint, book.entry.minhash, question, after, limit, but=book.entry.entry_id
-        )
+        return await self.look_up(book.entry, question, after, limit)
 
-    async def look_up(
+    async def look_up(self, query: Entry, question: Question, after: Place | None, limit: int) -> Answer:
+        """The books near these signatures; the entry with the query's own id is left out."""
+        fingerprint = query.fingerprint
+        match question:
+            case Verified():
+                hits = await self._index.near_duplicates(query)
+                return await self._answer(query, hits, is_near_duplicate, after, limit, exact=False)
+            case _ if fingerprint is None:
+                return _NOTHING
+            case Within(d):
+                hits = await self._index.within(fingerprint, d)
+                return await self._answer(query, hits, partial(_is_within, d=d), after, limit)
+            case Nearest(k):
+                return await self._nearest(query, fingerprint, k, after, limit)
+
+    async def _nearest(
+        self, query: Entry, fingerprint: Fingerprint, k: int, after: Place | None, limit: int
+    ) -> Answer:
+        spare = _SPARE
+        while True:
+            hits = await self._index.nearest(fingerprint, k + spare)
+            complete = hits.size < k + spare
+            # Farther out than the last hit, books that were not read could come before a pending one.
+            d = 128 if complete else int(hits.distances[-1]) - 1
+            answer = await self._answer(query, hits, partial(_is_within, d=d), after, limit, k)
+            if answer.total == k or complete:
+                return answer
+            spare *= 10
+
+    async def _answer(
         self,
-        fingerprint: Fingerprint | None,
-        minhash: MinHashSignature | None,
-        question: Question,
+        query: Entry,
+        hits: Hits,
+        accepts: Callable[[Evidence], bool],
         after: Place | None,
         limit: int,
-        but: int | None = None,
+        most: int | None = None,
+        *,
+        exact: bool = True,
     ) -> Answer:
-        """The books near these signatures; `but` is the entry of the book that asks."""
-        query = Entry(but or 0, fingerprint, minhash)
-        match question:
-            case Within(d):
-                return await self._within(query, d, after, limit)
-            case Nearest(k):
-                return await self._nearest(query, k, after, limit)
-            case Verified():
-                return await self._verified(query, after, limit)
+        """One page of the hits that are current and of the pending books that are accepted, nearest first.
 
-    async def _within(self, query: Entry, d: int, after: Place | None, limit: int) -> Answer:
-        if query.fingerprint is None:
-            return _NOTHING
-        [hits] = await self._index.within([query.fingerprint], d)
-        ordered, briefs = await self._current(query, hits, d)
-        return await self._exact(query, ordered, briefs, after, limit)
-
-    async def _nearest(self, query: Entry, k: int, after: Place | None, limit: int) -> Answer:
-        if query.fingerprint is None:
-            return _NOTHING
-        [hits] = await self._index.within([query.fingerprint], 128)
-        some = hits.first(k + _SPARE)
-        ordered, briefs = await self._current(query, some, 128)
-        if len(some.entry_ids) < len(hits.entry_ids):
-            # Beyond the last of these hits others may come before a pending book.
-            last = (int(some.distances[-1]), int(some.entry_ids[-1]))
-            settled = [place for place in ordered if (place.distance, place.entry_id) <= last]
-            if len(settled) < k:
-                ordered, briefs = await self._current(query, hits, 128)
-        return await self._exact(query, ordered[:k], briefs, after, limit)
-
-    async def _current(self, query: Entry, hits: Hits, d: int) -> tuple[list[Place], dict[int, Brief]]:
-        """The places of all books within d, nearest first, and those books that had to be read for it."""
-        few = len(hits.entry_ids) <= _FETCHED_AT_ONCE
-        briefs = {
-            brief.entry.entry_id: brief
-            for brief in await self._entries.found_and_pending(hits.entry_ids.tolist() if few else [])
-        }
-        places = {
-            entry_id: Place(distance, entry_id)
-            for entry_id, distance in zip(hits.entry_ids.tolist(), hits.distances.tolist(), strict=True)
-        }
-        for entry_id, brief in briefs.items():
-            distance = _distance(query, brief.entry)
-            if distance is not None and distance <= d:
-                places[entry_id] = Place(distance, entry_id)
-        current = briefs.keys() if few else set((await self._entries.current(list(places))).tolist())
-        current -= {query.entry_id}
-        return _in_order(place for place in places.values() if place.entry_id in current), briefs
-
-    async def _exact(
-        self, query: Entry, ordered: list[Place], briefs: dict[int, Brief], after: Place | None, limit: int
-    ) -> Answer:
-        page, following = _page(ordered, after, limit)
-        unread = [place.entry_id for place in page if place.entry_id not in briefs]
-        if unread:
-            briefs |= {brief.entry.entry_id: brief for brief in await self._entries.briefs(unread)}
-        matches = [
-            Match(briefs[place.entry_id], evidence(query, briefs[place.entry_id].entry))
-            for place in page
-            if place.entry_id in briefs
-        ]
-        return Answer(exact=True, total=len(ordered), matches=matches, next=following)
-
-    async def _verified(self, query: Entry, after: Place | None, limit: int) -> Answer:
-        # The rule accepts no book beyond both of these finders, so none that it would accept is missed.
-        proposed: set[int] = set()
-        if query.fingerprint is not None:
-            [hits] = await self._index.within([query.fingerprint], VERIFICATION.distance_alone)
-            proposed.update(hits.entry_ids.tolist())
-        if query.minhash is not None:
-            proposed.update(await self._index.sharing(query.minhash, VERIFICATION.kin))
-        proposed.discard(query.entry_id)
-        matches = {
-            match.book.entry.entry_id: match
-            for match in (
-                Match(brief, evidence(query, brief.entry))
-                for brief in await self._entries.found_and_pending(sorted(proposed))
+        `most` cuts the answer off. What the page shows is read with the books that came and left; only if one
+        of these shifts the page, more is read.
+        """
+        hits = hits.without(np.array([query.entry_id], dtype=np.uint64))
+        shown: dict[int, Match] = {}
+        gone: set[int] = set()
+        while True:
+            page = _page(hits, after, limit)
+            wanted = [entry_id for entry_id in page.entry_ids.tolist() if entry_id not in shown]
+            found = await self._entries.settled(wanted)
+            gone.update(set(wanted) - found.briefs.keys(), found.departed)
+            shown |= {
+                brief.entry.entry_id: Match(brief, evidence(query, brief.entry))
+                for brief in (*found.briefs.values(), *found.pending)
                 if brief.entry.entry_id != query.entry_id
-            )
-            if is_near_duplicate(match.evidence)
-        }
-        ordered = _in_order(_place(match) for match in matches.values())
-        page, following = _page(ordered, after, limit)
-        return Answer(
-            exact=False,
-            total=len(ordered),
-            matches=[matches[place.entry_id] for place in page],
-            next=following,
-        )
+            }
+            waiting = [
+                _place(shown[brief.entry.entry_id])
+                for brief in found.pending
+                if brief.entry.entry_id in shown and accepts(shown[brief.entry.entry_id].evidence)
+            ]
+            hits = _merged(hits.without(np.array(sorted(gone), dtype=np.uint64)), waiting, most)
+            page = _page(hits, after, limit)
+            if all(entry_id in shown for entry_id in page.entry_ids.tolist()):
+                break
+        matches = [shown[entry_id] for entry_id in page.entry_ids.tolist()]
+        last = _place(matches[-1]) if matches and _page(hits, after, limit + 1).size > limit else None
+        return Answer(exact=exact, total=hits.size, matches=matches, next=last)
 
 
 _NOTHING = Answer(exact=True, total=0, matches=[], next=None)
 """A book without a fingerprint is near to none."""
 
 
-def _distance(query: Entry, other: Entry) -> int | None:
-    if query.fingerprint is None or other.fingerprint is None:
-        return None
-    return hamming(query.fingerprint.bits, other.fingerprint.bits)
+def _is_within(evidence: Evidence, d: int) -> bool:
+    return evidence.distance is not None and evidence.distance <= d
 
 
 def _place(match: Match) -> Place:
@@ -206,14 +171,25 @@ def _place(match: Match) -> Place:
     return Place(129 if distance is None else distance, match.book.entry.entry_id)
 
 
-def _in_order(places: Iterable[Place]) -> list[Place]:
-    return sorted(places, key=lambda place: (place.distance, place.entry_id))
+def _merged(hits: Hits, places: Sequence[Place], most: int | None) -> Hits:
+    """The hits and these places, each entry once, nearest first, and no more than `most`."""
+    if places:
+        added = Hits(
+            np.array([place.entry_id for place in places], dtype=np.uint64),
+            np.array([place.distance for place in places], dtype=np.uint8),
+        )
+        others = hits.without(added.entry_ids)
+        hits = Hits(
+            np.concatenate([others.entry_ids, added.entry_ids]),
+            np.concatenate([others.distances, added.distances]),
+        ).sorted()
+    return Hits(hits.entry_ids[:most], hits.distances[:most])
 
 
-def _page(ordered: list[Place], after: Place | None, limit: int) -> tuple[list[Place], Place | None]:
-    """The places behind `after`, up to the limit, and the last of them if more follow."""
+def _page(hits: Hits, after: Place | None, limit: int) -> Hits:
+    """Up to `limit` hits behind `after`."""
+    start = 0
     if after is not None:
-        passed = (after.distance, after.entry_id)
-        ordered = [place for place in ordered if (place.distance, place.entry_id) > passed]
-    page = ordered[:limit]
-    return page, page[-1] if len(ordered) > limit else None
+        near, far = np.searchsorted(hits.distances, [after.distance, after.distance + 1])
+        start = near + np.searchsorted(hits.entry_ids[near:far], after.entry_id, side="right")
+    return Hits(hits.entry_ids[start : start + limit], hits.distances[start : start + limit])

@@ -1,12 +1,11 @@
 """Keeping the band index in step with the catalogue.
 
-`reconcile` compares the index's ledger with the catalogue and mends the difference; it runs by itself after
-a flush, a restart or a failover, and every minute in any case. `reindex` writes everything again while
-lookups go on.
+`reconcile` compares the entries of the roll with those of the catalogue and mends the difference, or builds
+the index anew where nothing in it can be relied on; it runs by itself after a flush, a restart or a failover,
+and every minute in any case. `reindex` compares and mends every record while lookups go on.
 """
 
-from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -14,27 +13,29 @@ import numpy as np
 import structlog
 from numpy.typing import NDArray
 
-from app.core.buckets import record_ids
+from app.core.buckets import record_id
 from app.core.errors import Unavailable
 from app.core.model import Brief, Entry
-from app.stores.band_index import BandIndex, Bucket, Life
+from app.services.inspection import Difference, Inspection, Progress, inspect
+from app.services.projection import Projection
+from app.stores.band_index import BandIndex
 from app.stores.entries import Entries, ReconcileLock
+from app.stores.epoch import Life
+from app.stores.signature_columns import SignatureColumns
 
 log = structlog.get_logger()
 
-_READ_AT_ONCE = 1000
-"""Entries read from the catalogue with one query."""
-
 _WRITTEN_AT_ONCE = 50
-"""Entries written to the index in one round trip: some 7,000 commands."""
+"""Entries written to the index in one round trip: some 12,000 records."""
 
-_SWEPT_AT_ONCE = 50_000
-"""Records held against the catalogue with one query."""
+_FEW = 5_000
+"""So many missing entries are written one by one; for more, building the index anew is faster."""
 
-_NO_IDS: NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)
+_MENDED_AT_ONCE = 1_000
+"""Differences held against the catalogue together."""
 
-Progress = Callable[[int, int], None]
-"""Called with the number of entries done and of all entries."""
+_FORGOTTEN_AFTER = 60.0
+"""Seconds after which no lookup can still hold an entry that has left the index."""
 
 Write = Callable[[Sequence[Entry]], Awaitable[None]]
 
@@ -44,15 +45,22 @@ class Reconciled:
     """What a reconciliation found and mended."""
 
     entries: int
-    missing: int  # in the catalogue, not in the index: added
+    missing: int  # in the catalogue, not wholly in the index: added
     stale: int  # records in the index that the catalogue does not call for: swept out
 
 
 class Reindex:
-    """Reconciling, rebuilding and proving the band index."""
+    """Reconciling, rebuilding and mending the band index."""
 
-    def __init__(self, entries: Entries, index: BandIndex, lock: Callable[[], ReconcileLock]) -> None:
+    def __init__(
+        self,
+        entries: Entries,
+        signatures: SignatureColumns,
+        index: BandIndex,
+        lock: Callable[[], ReconcileLock],
+    ) -> None:
         self._entries = entries
+        self._signatures = signatures
         self._index = index
         self._lock = lock
 
@@ -68,93 +76,109 @@ class Reindex:
         async with self._lock() as locked:
             if not locked:
                 return None
-            life = await self._index.life()
+            # Departures are committed before the index is read, so whatever this one met is gone at its end.
+            life = await self._index.epoch.life()
             if life is Life.WHOLE:
-                return await self._mend(trust_ledger=True, write=self._index.add)
-            token = uuid4().hex
-            await self._index.begin_epoch(token)
-            # A flush may fall between the records of an entry, so its ledger proves nothing.
-            report = await self._mend(trust_ledger=life is Life.RESTARTED, write=self._index.restore)
-            if not await self._index.finish_epoch(token):
-                raise Unavailable("Redis was flushed or restarted while the band index was being rebuilt.")
+                report = await self._mend(self._index.add)
+            else:
+                report = await self._revive(life)
+            await self._entries.forget_departures(_FORGOTTEN_AFTER)
             return report
 
     async def reindex(self, progress: Progress) -> Reconciled:
-        """Write every entry again and sweep out what is stale, while lookups and posts go on."""
-        await self._drop_broken()
-        total, done = await self._entries.count(), 0
-        async for briefs in self._all():
-            await self._write(briefs, self._index.restore)
-            done += len(briefs)
-            progress(done, max(total, done))
-        stale = await self._sweep()
-        if await self._index.life() is not Life.WHOLE:
+        """Hold every record against the catalogue and mend what differs, while lookups and posts go on."""
+        if await self._index.epoch.life() is not Life.WHOLE:
             await self.reconcile()
-        return Reconciled(entries=done, missing=0, stale=stale)
+        entry_ids, indexed = await self._signatures.entry_ids()
+        report = await self._mend_records(entry_ids, progress)
+        await self._mark(entry_ids[~indexed])
+        return report
 
-    async def _mend(self, *, trust_ledger: bool, write: Write) -> Reconciled:
-        # Entries are committed before they are indexed, so what the ledger holds and the catalogue, read
-        # later, lacks is stale for good.
-        known = await self._ledger() if trust_ledger else _NO_IDS
-        seen = missing = 0
-        async for briefs in self._all():
-            held = np.isin([brief.entry.entry_id for brief in briefs], known)
-            lacking = [
-                brief for brief, is_held in zip(briefs, held, strict=True) if not (is_held and brief.indexed)
-            ]
-            await self._write(lacking, write)
-            seen += len(briefs)
-            missing += len(lacking)
-        current = await self._entries.current(known.tolist())
-        stale = await self._sweep() if current.size < known.size else 0
-        return Reconciled(entries=seen, missing=missing, stale=stale)
+    async def _revive(self, life: Life) -> Reconciled:
+        token = uuid4().hex
+        await self._index.epoch.begin(token)
+        # A flush may fall between the records of an entry, so its place in the roll proves nothing then.
+        report = await self._mend(self._index.restore) if life is Life.RESTARTED else await self._build()
+        if not await self._index.epoch.finish(token):
+            raise Unavailable("Redis was flushed or restarted while the band index was being rebuilt.")
+        return report
+
+    async def _build(self) -> Reconciled:
+        """Write the whole index, bucket by bucket."""
+        await self._index.clear()
+        entry_ids, indexed = await self._signatures.entry_ids()
+        projection = await Projection.of(self._signatures, self._index, entry_ids)
+        async for part in projection.lists():
+            data = part.filled.data
+            if part.cap is not None:
+                data = [bucket[: part.cap * part.width] for bucket in data]
+            await self._index.write(part.keys, data)
+        await self._index.nodes.run(self._index.roll.listing(projection.roll().filled.buckets))
+        await self._mark(entry_ids[~indexed])
+        return Reconciled(entries=entry_ids.size, missing=entry_ids.size, stale=0)
+
+    async def _mend(self, write: Write) -> Reconciled:
+        """Add the entries that the roll lacks, and sweep the index if it has one too many."""
+        # Entries are committed before they are indexed, so what the roll holds and the catalogue, read later,
+        # lacks is stale for good.
+        held = await self._index.roll.entry_ids()
+        entry_ids, indexed = await self._signatures.entry_ids()
+        lacking = entry_ids[~(np.isin(entry_ids, held) & indexed)]
+        for start in range(0, lacking.size, _WRITTEN_AT_ONCE):
+            await self._write(
+                await self._entries.briefs(lacking[start : start + _WRITTEN_AT_ONCE].tolist()), write
+            )
+        stale = 0
+        if not np.isin(held, entry_ids).all():
+            stale = (await self._mend_records(entry_ids, _silent)).stale
+        return Reconciled(entries=entry_ids.size, missing=lacking.size, stale=stale)
 
     async def _write(self, briefs: Sequence[Brief], write: Write) -> None:
-        for start in range(0, len(briefs), _WRITTEN_AT_ONCE):
-            entries = [brief.entry for brief in briefs[start : start + _WRITTEN_AT_ONCE]]
-            await write(entries)
-        pending = [brief.entry.entry_id for brief in briefs if not brief.indexed]
-        if pending:
-            await self._entries.mark_indexed(pending)
+        await write([brief.entry for brief in briefs])
+        await self._entries.mark_indexed([brief.entry.entry_id for brief in briefs if not brief.indexed])
 
-    async def _sweep(self) -> int:
-        """Drop every record that is double or of an entry no longer current; returns how many there were."""
-        swept = held = 0
-        buckets: list[Bucket] = []
-        async for bucket in self._index.scan():
-            buckets.append(bucket)
-            held += len(bucket.records)
-            if held >= _SWEPT_AT_ONCE:
-                swept += await self._sweep_some(buckets)
-                buckets, held = [], 0
-        return swept + await self._sweep_some(buckets)
+    async def _mark(self, entry_ids: NDArray[np.uint64]) -> None:
+        if entry_ids.size:
+            await self._entries.mark_indexed(entry_ids.tolist())
 
-    async def _sweep_some(self, buckets: Sequence[Bucket]) -> int:
-        entry_ids = [record_ids(bucket.records) for bucket in buckets]
-        current = await self._entries.current(np.unique(np.concatenate([*entry_ids, _NO_IDS])).tolist())
-        swept = 0
-        for bucket, ids in zip(buckets, entry_ids, strict=True):
-            times = Counter(bucket.records.tolist())
-            stale = set(bucket.records[~np.isin(ids, current)].tolist())
-            dropped = [
-                record for record, count in times.items() for _ in range(count - (record not in stale))
-            ]
-            if dropped:
-                await self._index.drop(bucket.key, dropped)
-                swept += len(dropped)
-        return swept
+    async def _mend_records(self, entry_ids: NDArray[np.uint64], progress: Progress) -> Reconciled:
+        projection = await Projection.of(self._signatures, self._index, entry_ids)
+        known = set(entry_ids.tolist())
+        missing: set[int] = set()
+        stale, some = 0, []
+        async for difference in inspect(projection, self._index, Inspection(), progress):
+            some.append(difference)
+            if len(some) == _MENDED_AT_ONCE:
+                stale += await self._settle(some, known, missing)
+                some = []
+        stale += await self._settle(some, known, missing)
+        lacking = sorted(missing)
+        for start in range(0, len(lacking), _WRITTEN_AT_ONCE):
+            await self._write(
+                await self._entries.briefs(lacking[start : start + _WRITTEN_AT_ONCE]), self._index.restore
+            )
+        return Reconciled(entries=entry_ids.size, missing=len(lacking), stale=stale)
 
-    async def _drop_broken(self) -> None:
-        async for key in self._index.broken():
-            log.warning("a bucket holds no whole records and is rebuilt", key=key)
-            await self._index.delete(key)
+    async def _settle(self, differences: Sequence[Difference], known: set[int], missing: set[int]) -> int:
+        """Drop what does not belong, and note which entries lack a record; how many records were dropped."""
+        unknown = {
+            record_id(record) for difference in differences for record in difference.superfluous
+        } - known
+        # Posted since the catalogue was read: theirs are not too many.
+        fresh = set((await self._entries.current(sorted(unknown))).tolist())
+        dropped = 0
+        for difference in differences:
+            missing.update(map(record_id, difference.missing))
+            if difference.broken:
+                log.warning("a bucket holds no whole records and is made anew", key=difference.key)
+                await self._index.delete(difference.key)
+                continue
+            wrong = [record for record in difference.superfluous if record_id(record) not in fresh]
+            if wrong:
+                await self._index.drop(difference.key, wrong)
+                dropped += len(wrong)
+        return dropped
 
-    async def _ledger(self) -> NDArray[np.uint64]:
-        chunks = [await self._index.ledger(chunk) for chunk in await self._index.ledger_chunks()]
-        return np.concatenate([*chunks, _NO_IDS])
 
-    async def _all(self) -> AsyncIterator[list[Brief]]:
-        after = 0
-        while briefs := await self._entries.after(after, _READ_AT_ONCE):
-            yield briefs
-            after = briefs[-1].entry.entry_id
+def _silent(done: int, total: int) -> None:
+    """Reports no progress."""

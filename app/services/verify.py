@@ -1,12 +1,13 @@
 """Proof that the band index holds exactly what the catalogue says it should."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from app.stores.band_index import BandIndex, Life
-from app.stores.entries import Entries
-
-_AT_ONCE = 100
+from app.core.buckets import record_id
+from app.services.inspection import Inspection, Progress, inspect
+from app.services.projection import Projection
+from app.stores.band_index import BandIndex
+from app.stores.epoch import Life
+from app.stores.signature_columns import SignatureColumns
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,7 @@ class Verdict:
     missing: int  # of those, how many it does not hold
     superfluous: int  # stale or double records that it holds
     broken: int  # buckets that do not consist of whole records
+    full: int  # posting buckets that take no more records: values so common that they tell nothing
     whole: bool  # lookups are being answered
 
     @property
@@ -27,33 +29,25 @@ class Verdict:
         return self.whole and not (self.pending or self.missing or self.superfluous or self.broken)
 
 
-async def verify(entries: Entries, index: BandIndex, progress: Callable[[int, int], None]) -> Verdict:
+async def verify(signatures: SignatureColumns, index: BandIndex, progress: Progress) -> Verdict:
     """Compare every record. Books posted, changed or deleted meanwhile can show as differences."""
-    life = await index.life()
-    books = pending = records = missing = 0
-    total = await entries.count()
-    after = 0
-    while briefs := await entries.after(after, _AT_ONCE):
-        after = briefs[-1].entry.entry_id
-        indexed = [brief.entry for brief in briefs if brief.indexed]
-        expected = [record for entry in indexed for record in index.records(entry)]
-        records += len(expected)
-        missing += (await index.holds(expected)).count(False)
-        books += len(briefs)
-        pending += len(briefs) - len(indexed)
-        progress(books, max(books, total))
-    held = 0
-    async for bucket in index.scan():
-        held += len(bucket.records)
-    broken = 0
-    async for _ in index.broken():
-        broken += 1
+    life = await index.epoch.life()
+    entry_ids, indexed = await signatures.entry_ids()
+    pending = set(entry_ids[~indexed].tolist())
+    projection = await Projection.of(signatures, index, entry_ids[indexed])
+    seen = Inspection()
+    missing = superfluous = broken = 0
+    async for difference in inspect(projection, index, seen, progress):
+        missing += len(difference.missing)
+        superfluous += sum(record_id(record) not in pending for record in difference.superfluous)
+        broken += difference.broken
     return Verdict(
-        books=books,
-        pending=pending,
-        records=records,
+        books=entry_ids.size,
+        pending=len(pending),
+        records=seen.records,
         missing=missing,
-        superfluous=held - (records - missing),
+        superfluous=superfluous,
         broken=broken,
+        full=seen.full,
         whole=life is Life.WHOLE,
     )

@@ -1,310 +1,254 @@
 """The band index in Redis: a projection of the catalogue that answers "which entries are near".
 
-Every bucket is one string of fixed-width records (`app.core.buckets`). Beside the buckets stand the roll (all
-fingerprints, in chunks, for distances whose buckets would cost more than reading everything) and the ledger
-(the ids of all entries, in chunks). The ledger is written last: an entry in the ledger is in its buckets too.
-
-The epoch names the life of the Redis server in which the index was found whole. A flush deletes it; after a
-restart or a failover it no longer fits the server's run id. Until the index has been reconciled with the
-catalogue, reads and writes raise `IndexRebuilding`. Every pipeline reads the epoch first and last, so a flush
-in the midst of it does not pass unnoticed.
+Every bucket is one string of fixed-width records (`app.core.buckets`): those of the eight bands, those of
+the 128 MinHash posting lists and those of the shingle sample's list. Beside them stands the roll, the list of
+all entries. It is written last: an entry in the roll is in its buckets too.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
-from typing import Any, cast
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from redis.asyncio import Redis
-from redis.exceptions import NoScriptError
 
-from app.core.banding import band_keys, flips_needed, probe_keys
+from app.core.banding import BANDS, band_keys, probe_keys
 from app.core.buckets import (
-    ENTRIES_PER_CHUNK,
     FINGERPRINT_RECORD,
-    ID_RECORD,
-    POSTING_BUCKETS,
-    POSTING_RECORD,
+    POSTING_BYTES,
+    ROLL_RECORD,
     Hits,
+    Posting,
     hits_within,
+    minhash_posting,
     pack_fingerprint,
-    pack_id,
-    pack_posting,
-    sharing_values,
-    split,
-    unpack_ids,
+    pack_postings,
+    sample_posting,
+    sharing,
 )
-from app.core.errors import IndexRebuilding
-from app.core.model import Entry, Fingerprint, MinHashSignature, require_same_recipe
-from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH
-from app.stores.outages import redis_outages
-from app.stores.scripts import (
-    ADD_RECORDS,
-    FINISH_EPOCH,
-    OPEN_EPOCH,
-    READ_EPOCH,
-    REMOVE_RECORDS,
-    SCRIPTS,
-    Script,
-)
+from app.core.model import Entry, Fingerprint, require_same_recipe
+from app.core.planning import flips_to_probe
+from app.core.ranking import VERIFICATION, Candidates, confirmed
+from app.core.recipe import DEFAULT_SUITE, Suite
+from app.stores.epoch import Epoch
+from app.stores.nodes import CallEach, Command, Instruction, Nodes, ReadAll, WriteAll
+from app.stores.scripts import ADD_POSTINGS, ADD_RECORDS, REMOVE_RECORDS
+from app.stores.shared_roll import SharedRoll
 
-_GETS_PER_CHUNK = 3
-"""Reading a chunk of the roll (24 KB) takes about as long as reading three buckets."""
+_WRITTEN_AT_ONCE = 500
+"""Whole buckets per round trip."""
 
-BUCKETS_PROBED = (8, 136, 1096)
-"""Buckets to read where bands may differ in up to 0, 1 or 2 bits."""
+_NO_IDS: NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)
+_NOTHING = Hits(_NO_IDS, np.zeros(0, dtype=np.uint8))
 
-_SCANNED_AT_ONCE = 2000
-
-_EPOCH = "bp:epoch"
-
-Command = tuple[Any, ...]
-
-
-class Life(Enum):
-    """What is known of the index."""
-
-    WHOLE = "whole"  # it agrees with the catalogue
-    RESTARTED = "restarted"  # it was whole in an earlier life of the server: sound, but some may be missing
-    LOST = "lost"  # flushed, never built, or its rebuilding was broken off: nothing in it can be relied on
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """One record and the key of the bucket that holds it."""
-
-    key: str
-    data: bytes
+_NO_POSTING = minhash_posting(np.zeros(0, dtype=np.uint32))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bucket:
-    """One bucket as it was read."""
+class Overlaps:
+    """Entries that share hashes of the shingle sample, ascending."""
 
-    key: str
-    records: NDArray[np.void]  # (n,), of the width that the kind of bucket has
+    entry_ids: NDArray[np.uint64]  # (n,)
+    shared: NDArray[np.int64]  # (n,), how many
+
+
+class Records(NamedTuple):
+    """Records and the keys of the buckets that they belong to."""
+
+    keys: list[str]
+    data: list[bytes]
 
 
 class BandIndex:
-    """The buckets of one fingerprint recipe and one MinHash recipe."""
+    """The buckets and the roll of one suite of recipes."""
 
-    def __init__(
-        self,
-        redis: Redis,
-        fingerprint_recipe: str = DEFAULT_FINGERPRINT,
-        minhash_recipe: str = DEFAULT_MINHASH,
-    ) -> None:
-        self._redis = redis
-        self._fingerprint_recipe = fingerprint_recipe
-        self._minhash_recipe = minhash_recipe
-        self._bands = f"bp:{fingerprint_recipe}"
-        self._postings = f"bp:{minhash_recipe}"
-        self._ledger = f"bp:{fingerprint_recipe}+{minhash_recipe}"
+    def __init__(self, nodes: Nodes, suite: Suite = DEFAULT_SUITE) -> None:
+        self.suite = suite
+        self.nodes = nodes
+        self.epoch = Epoch(nodes)
+        self.roll = SharedRoll(nodes, self.epoch, f"bp:{suite.fingerprint}+{suite.minhash}+{suite.sample}")
 
     async def add(self, entries: Sequence[Entry]) -> None:
         """Write entries; repeating it changes nothing.
 
         Raises `Unavailable` unless every entry is surely in a whole index afterwards.
         """
-        await self._guarded([command for entry in entries for command in self._adding(entry)])
+        if entries:
+            await self.epoch.guarded(*self._adding(entries))
 
     async def restore(self, entries: Sequence[Entry]) -> None:
         """Write entries while the index is being reconciled and has no epoch to rely on."""
-        await self._run([command for entry in entries for command in self._adding(entry)])
+        if entries:
+            await self.nodes.run(*self._adding(entries))
 
     async def remove(self, entries: Sequence[Entry]) -> None:
         """Take entries out; one that is not in is passed over."""
-        await self._run([_call(REMOVE_RECORDS, self.records(entry)[::-1]) for entry in entries])
+        if entries:
+            records = self.records(entries)
+            await self.nodes.run(
+                [CallEach(REMOVE_RECORDS, *part) for part in records], *self.roll.removing(entries)
+            )
 
-    async def within(self, fingerprints: Sequence[Fingerprint], d: int) -> list[Hits]:
-        """For each fingerprint every entry at Hamming distance <= d; exact for every d from 0 to 128."""
-        for fingerprint in fingerprints:
-            require_same_recipe(fingerprint.recipe, self._fingerprint_recipe)
-        if d > 7:
-            epoch, [members] = await self._guarded([("SMEMBERS", f"{self._ledger}:chunks")])
-            probe_count = len(fingerprints) * BUCKETS_PROBED[flips_needed(d)] if d <= 23 else None
-            if probe_count is None or _GETS_PER_CHUNK * len(members) < probe_count:
-                roll = await self._read([f"{self._bands}:roll:{int(chunk)}" for chunk in members], epoch)
-                return [hits_within(roll, fingerprint.bits, d) for fingerprint in fingerprints]
-        probes = [
-            [
-                f"{self._bands}:band:{band}:{bucket}"
-                for band, bucket in probe_keys(fingerprint.bits, flips_needed(d))
-            ]
-            for fingerprint in fingerprints
-        ]
-        buckets = iter(await self._read([key for keys in probes for key in keys]))
-        return [
-            hits_within([next(buckets) for _ in keys], fingerprint.bits, d)
-            for fingerprint, keys in zip(fingerprints, probes, strict=True)
-        ]
+    async def within(self, fingerprint: Fingerprint, d: int) -> Hits:
+        """Every entry at Hamming distance <= d, exactly, for every d from 0 to 128."""
+        bits = self._bits(fingerprint)
+        instructions, flips = self._probing(bits, d)
+        roll, answers = await self.roll.read(*instructions)
+        return roll.within(bits, d) if flips is None else hits_within(answers[0], bits, d)
 
-    async def sharing(self, minhash: MinHashSignature, at_least: int) -> dict[int, int]:
-        """Entries that share at least this many MinHash values, with how many they share."""
-        require_same_recipe(minhash.recipe, self._minhash_recipe)
-        buckets = await self._read(
-            [self._posting_key(i, int(value)) for i, value in enumerate(minhash.values)]
+    async def nearest(self, fingerprint: Fingerprint, k: int) -> Hits:
+        """The k entries at the smallest distances, exactly."""
+        bits = self._bits(fingerprint)
+        roll, _ = await self.roll.read()
+        return roll.nearest(bits, k)
+
+    async def near_duplicates(self, query: Entry) -> Hits:
+        """Every entry that the verification rule confirms; the distance is 129 where one has no fingerprint.
+
+        The rule accepts nothing that neither the bands nor a posting list proposes, so none is missed but
+        through a full posting bucket.
+        """
+        bits = None if query.fingerprint is None else self._bits(query.fingerprint)
+        minhash, sample = self._postings_of(query)
+        probes, flips = ([], None) if bits is None else self._probing(bits, VERIFICATION.distance_alone)
+        roll, answers = await self.roll.read(
+            *probes,
+            ReadAll(self._posting_keys(self.suite.minhash, minhash)),
+            ReadAll(self._posting_keys(self.suite.sample, sample)),
         )
-        return sharing_values(buckets, minhash.values, at_least)
+        *probed, minhash_buckets, sample_buckets = answers
+        near = _NOTHING
+        if bits is not None:
+            d = VERIFICATION.distance_alone
+            near = roll.within(bits, d) if flips is None else hits_within(probed[0], bits, d)
+        equal_ids, equal = sharing(minhash_buckets, minhash.tags)
+        shared_ids, shared = sharing(sample_buckets, sample.tags)
+        kin = np.union1d(equal_ids[equal >= VERIFICATION.kin], shared_ids[shared >= VERIFICATION.kin])
+        rows = roll.rows(np.union1d(near.entry_ids, kin))
+        entry_ids = roll.entry_ids(rows)
+        candidates = Candidates(
+            distances=roll.distances(bits, rows),
+            equal_values=_counts(entry_ids, equal_ids, equal),
+            shared=_counts(entry_ids, shared_ids, shared),
+            shingle_counts=roll.shingle_counts(rows),
+            levels=roll.levels(rows),
+        )
+        accepted = confirmed(query, candidates)
+        return Hits(entry_ids[accepted], np.minimum(candidates.distances[accepted], 129)).sorted()
 
-    async def life(self) -> Life:
-        """What is known of the index in this life of the Redis server."""
-        [mark, epoch] = await self._run([("GET", _EPOCH), _epoch(READ_EPOCH)])
-        if epoch is not None:
-            return Life.WHOLE
-        return Life.LOST if mark is None or mark.startswith(b"building:") else Life.RESTARTED
+    async def overlaps(self, query: Entry) -> Overlaps:
+        """Entries that share hashes of the shingle sample, a small part of either book perhaps."""
+        _, sample = self._postings_of(query)
+        keys = self._posting_keys(self.suite.sample, sample)
+        roll, answers = await self.roll.read(*([ReadAll(keys)] if keys else []))
+        if not keys:
+            return Overlaps(_NO_IDS, np.zeros(0, dtype=np.int64))
+        entry_ids, shared = sharing(answers[0], sample.tags)
+        known = np.isin(entry_ids, roll.entry_ids(roll.rows(entry_ids)))
+        return Overlaps(entry_ids[known], shared[known])
 
-    async def ping(self) -> None:
-        """Raises `Unavailable` if Redis does not answer."""
-        await self._run([("PING",)])
+    def _probing(self, bits: bytes, d: int) -> tuple[list[Instruction], int | None]:
+        """What to read for distance d, and with how many flips; nothing and None: scan the roll."""
+        latest = self.roll.latest
+        flips = None if latest is None else flips_to_probe(bits, d, latest.bucket_sizes, latest.size)
+        if flips is None:
+            return [], None
+        keys = [self._band_key(band, bucket) for band, bucket in probe_keys(bits, flips)]
+        return [ReadAll(keys)], flips
 
-    async def begin_epoch(self, token: str) -> None:
-        """Take the index out of service; a flush or a restart from now on is noticed by `finish_epoch`."""
-        await self._run([_epoch(OPEN_EPOCH, token)])
+    def _adding(self, entries: Sequence[Entry]) -> list[Sequence[Instruction]]:
+        bands, postings = self.records(entries)
+        return [
+            [CallEach(ADD_RECORDS, *bands), CallEach(ADD_POSTINGS, *postings)],
+            *self.roll.adding(entries),
+        ]
 
-    async def finish_epoch(self, token: str) -> bool:
-        """Declare the index whole, if Redis has lived through since `begin_epoch`; says whether it did."""
-        [finished] = await self._run([_epoch(FINISH_EPOCH, token)])
-        return bool(finished)
+    def records(self, entries: Sequence[Entry]) -> tuple[Records, Records]:
+        """What the bands and what the posting lists hold of these entries."""
+        bands, postings = Records([], []), Records([], [])
+        for entry in entries:
+            if entry.fingerprint is not None:
+                bits = self._bits(entry.fingerprint)
+                bands.keys.extend(self._band_key(band, key) for band, key in enumerate(band_keys(bits)))
+                bands.data.extend([pack_fingerprint(bits, entry.entry_id)] * BANDS)
+            for recipe, posting in zip(self._posted, self._postings_of(entry), strict=True):
+                postings.keys.extend(self._posting_keys(recipe, posting))
+                entry_ids = np.full(posting.tags.size, entry.entry_id, dtype=np.uint64)
+                postings.data.extend(map(bytes, pack_postings(posting.tags, entry_ids)))
+        return bands, postings
 
-    async def ledger(self, chunk: int) -> NDArray[np.uint64]:
-        """The ids that this chunk of the ledger holds, ascending."""
-        [bucket] = await self._run([("GET", f"{self._ledger}:ledger:{chunk}")])
-        return unpack_ids(bucket)
+    @property
+    def _posted(self) -> tuple[str, str]:
+        return self.suite.minhash, self.suite.sample
 
-    async def ledger_chunks(self) -> list[int]:
-        """The chunks of the ledger that exist, ascending."""
-        [chunks] = await self._run([("SMEMBERS", f"{self._ledger}:chunks")])
-        return sorted(int(chunk) for chunk in chunks)
+    def _postings_of(self, entry: Entry) -> tuple[Posting, Posting]:
+        minhash = sample = _NO_POSTING
+        if entry.minhash is not None:
+            require_same_recipe(entry.minhash.recipe, self.suite.minhash)
+            minhash = minhash_posting(entry.minhash.values)
+        if entry.sample is not None:
+            require_same_recipe(entry.sample.recipe, self.suite.sample)
+            sample = sample_posting(entry.sample.hashes)
+        return minhash, sample
 
-    async def holds(self, records: Sequence[Record]) -> list[bool]:
-        """For each record whether its bucket holds it."""
-        keys = list(dict.fromkeys(record.key for record in records))
-        [found] = await self._run([("MGET", *keys)]) if keys else [[]]
-        buckets = dict(zip(keys, found, strict=True))
-        return [record.data in split(buckets[record.key], len(record.data)) for record in records]
+    def _posting_keys(self, recipe: str, posting: Posting) -> list[str]:
+        return [
+            f"bp:{recipe}:{of}:{bucket}"
+            for of, bucket in zip(posting.lists.tolist(), posting.buckets.tolist(), strict=True)
+        ]
+
+    def _band_key(self, band: int, bucket: int) -> str:
+        return f"bp:{self.suite.fingerprint}:{band}:{bucket}"
+
+    def prefixes(self) -> list[tuple[str, int]]:
+        """How the keys of all buckets begin, and how wide their records are."""
+        return [
+            (f"bp:{self.suite.fingerprint}:", FINGERPRINT_RECORD.itemsize),
+            *((f"bp:{recipe}:", POSTING_BYTES) for recipe in self._posted),
+            (self.roll.chunk_prefix, ROLL_RECORD.itemsize),
+        ]
+
+    async def clear(self) -> None:
+        """Remove every bucket, so that the index can be built anew; it must be out of service."""
+        for prefix, _ in self.prefixes():
+            async for names in self.nodes.names(prefix):
+                await self.nodes.run([Command("UNLINK", name) for name in names])
+        await self.nodes.run([Command("DEL", self.roll.chunks_key)])
+
+    async def write(self, keys: Sequence[str], buckets: Sequence[bytes]) -> None:
+        """Write whole buckets, while the index is out of service."""
+        for start in range(0, len(keys), _WRITTEN_AT_ONCE):
+            end = start + _WRITTEN_AT_ONCE
+            await self.nodes.run([WriteAll(keys[start:end], buckets[start:end])])
 
     async def drop(self, key: str, records: Sequence[bytes]) -> None:
-        """Remove these records, all of one width, from one bucket."""
-        await self._run([_call(REMOVE_RECORDS, [Record(key, record) for record in records])])
+        """Take these records out of one bucket."""
+        await self.nodes.run(
+            [CallEach(REMOVE_RECORDS, [key] * len(records), list(records))], self.roll.noting(key, records)
+        )
 
     async def delete(self, key: str) -> None:
         """Remove a whole bucket."""
-        await self._run([("DEL", key)])
+        await self.nodes.run([Command("DEL", key)])
 
-    async def scan(self) -> AsyncIterator[Bucket]:
-        """Every bucket with its records; what comes or goes meanwhile may be missed."""
-        async for key, data in self._buckets():
-            if len(data) % _width(key) == 0:
-                yield Bucket(key, np.frombuffer(data, dtype=np.dtype((np.void, _width(key)))))
+    def band_prefix(self, band: int) -> str:
+        """The keys of this band, but for the number of the bucket."""
+        return f"bp:{self.suite.fingerprint}:{band}:"
 
-    async def broken(self) -> AsyncIterator[str]:
-        """The keys of buckets that do not consist of whole records."""
-        async for key, data in self._buckets():
-            if len(data) % _width(key):
-                yield key
+    def posting_prefix(self, recipe: str, of: int) -> str:
+        """The keys of this posting list of a recipe, but for the number of the bucket."""
+        return f"bp:{recipe}:{of}:"
 
-    async def _buckets(self) -> AsyncIterator[tuple[str, bytes]]:
-        for prefix in (self._bands, self._postings, self._ledger):
-            seen: set[str] = set()
-            cursor: int | None = None
-            while cursor != 0:
-                with redis_outages():
-                    cursor, found = await self._redis.scan(
-                        cursor or 0, match=f"{prefix}:*", count=_SCANNED_AT_ONCE
-                    )
-                names = {key.decode() for key in cast(list[bytes], found)} - seen
-                seen |= names
-                keys = [name for name in names if not name.endswith(":chunks")]
-                [buckets] = await self._run([("MGET", *keys)]) if keys else [[]]
-                for key, data in zip(keys, buckets, strict=True):
-                    if data is not None:
-                        yield key, data
-
-    def records(self, entry: Entry) -> list[Record]:
-        """Everything that the index holds of an entry, the ledger last."""
-        chunk = entry.entry_id // ENTRIES_PER_CHUNK
-        records = []
-        if entry.fingerprint is not None:
-            require_same_recipe(entry.fingerprint.recipe, self._fingerprint_recipe)
-            bits = entry.fingerprint.bits
-            data = pack_fingerprint(bits, entry.entry_id)
-            records = [
-                Record(f"{self._bands}:band:{band}:{bucket}", data)
-                for band, bucket in enumerate(band_keys(bits))
-            ]
-            records.append(Record(f"{self._bands}:roll:{chunk}", data))
-        if entry.minhash is not None:
-            require_same_recipe(entry.minhash.recipe, self._minhash_recipe)
-            records += [
-                Record(self._posting_key(i, value), pack_posting(value, entry.entry_id))
-                for i, value in enumerate(entry.minhash.values.tolist())
-            ]
-        records.append(Record(f"{self._ledger}:ledger:{chunk}", pack_id(entry.entry_id)))
-        return records
-
-    def _adding(self, entry: Entry) -> list[Command]:
-        chunk = entry.entry_id // ENTRIES_PER_CHUNK
-        return [
-            ("SADD", f"{self._ledger}:chunks", chunk),
-            _call(ADD_RECORDS, self.records(entry)),
-        ]
-
-    def _posting_key(self, position: int, value: int) -> str:
-        return f"{self._postings}:value:{position}:{value % POSTING_BUCKETS}"
-
-    async def _read(self, keys: Sequence[str], epoch: bytes | None = None) -> list[bytes | None]:
-        """Buckets as they stood in one whole index, in the given epoch where one is given."""
-        _, answers = await self._guarded([("MGET", *keys)] if keys else [], epoch)
-        return answers[0] if keys else []
-
-    async def _guarded(
-        self, commands: Sequence[Command], epoch: bytes | None = None
-    ) -> tuple[bytes, list[Any]]:
-        """Run commands whose outcome only counts if the index was whole, in one epoch, from first to last."""
-        epoch_now = _epoch(READ_EPOCH)
-        before, *answers, after = await self._run([epoch_now, *commands, epoch_now])
-        if before is None or before != after or (epoch is not None and before != epoch):
-            raise IndexRebuilding(
-                "The band index is being rebuilt from the catalogue. Try again in a few seconds.",
-                retry_after=2,
-            )
-        return before, answers
-
-    async def _run(self, commands: Sequence[Command]) -> list[Any]:
-        """Run commands in one round trip; a server that has lost the scripts is taught them."""
-        with redis_outages():
-            try:
-                return await self._execute(commands)
-            except NoScriptError:
-                for script in SCRIPTS:
-                    await self._redis.script_load(script.body)
-                return await self._execute(commands)
-
-    async def _execute(self, commands: Sequence[Command]) -> list[Any]:
-        async with self._redis.pipeline(transaction=False) as pipeline:
-            for command in commands:
-                pipeline.execute_command(*command)
-            return await pipeline.execute()
+    def _bits(self, fingerprint: Fingerprint) -> bytes:
+        require_same_recipe(fingerprint.recipe, self.suite.fingerprint)
+        return fingerprint.bits
 
 
-def _width(key: str) -> int:
-    """Bytes of the records in this bucket, told by its key."""
-    match key.split(":")[2]:
-        case "band" | "roll":
-            return FINGERPRINT_RECORD.itemsize
-        case "value":
-            return POSTING_RECORD.itemsize
-        case _:
-            return ID_RECORD.itemsize
-
-
-def _call(script: Script, records: Sequence[Record]) -> Command:
-    keys = [record.key for record in records]
-    return ("EVALSHA", script.sha, len(keys), *keys, *(record.data for record in records))
-
-
-def _epoch(script: Script, *arguments: str) -> Command:
-    return ("EVALSHA", script.sha, 1, _EPOCH, *arguments)
+def _counts(
+    wanted: NDArray[np.uint64], entry_ids: NDArray[np.uint64], counts: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """The counts of the wanted entries, 0 where there is none; both lists of ids ascend."""
+    if not entry_ids.size:
+        return np.zeros(wanted.size, dtype=np.int64)
+    at = np.minimum(np.searchsorted(entry_ids, wanted), entry_ids.size - 1)
+    return np.where(entry_ids[at] == wanted, counts[at], 0)

@@ -4,6 +4,7 @@ The band index may be late, early or stale; only what is read here counts.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import sqlalchemy as sa
@@ -16,10 +17,19 @@ from app.core.model import Brief
 from app.stores.outages import postgres_outages
 from app.stores.reading import Query, Reader
 from app.stores.rows import select_briefs, to_brief
-from app.stores.tables import books
+from app.stores.tables import books, departures
 
 PENDING_LIMIT = 10_000
 """Entries that wait for the band index and are compared straight from Postgres; beyond it lookups refuse."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Settled:
+    """What the catalogue has to say to hits of the band index."""
+
+    briefs: dict[int, Brief]  # of those asked for, the current ones that are in the index
+    pending: list[Brief]  # every entry that is not in the index yet
+    departed: list[int]  # entries that have left the catalogue, but perhaps not yet the index
 
 
 class Entries:
@@ -29,16 +39,26 @@ class Entries:
         self._engine = engine
         self._reader = reader
 
-    async def found_and_pending(self, entry_ids: Sequence[int]) -> list[Brief]:
-        """Those of the entries that are current, and every entry that is not in the band index yet."""
-        briefs = await self._briefs(_FOUND_AND_PENDING, entry_ids=list(entry_ids), most=PENDING_LIMIT + 1)
-        if sum(not brief.indexed for brief in briefs) > PENDING_LIMIT:
+    async def settled(self, entry_ids: Sequence[int]) -> Settled:
+        """What the catalogue has to say to hits of the band index, of which some are asked for by name.
+
+        Raises `Unavailable` where too many books are pending to compare them all.
+        """
+        with postgres_outages():
+            rows = await self._reader.rows(_SETTLED, entry_ids=list(entry_ids), most=PENDING_LIMIT + 1)
+        briefs = [to_brief(row) for row in rows if row["id"] is not None]
+        pending = [brief for brief in briefs if not brief.indexed]
+        if len(pending) > PENDING_LIMIT:
             raise Unavailable(
                 f"More than {PENDING_LIMIT} books wait to be indexed, so an answer could be incomplete. "
                 "Check that workers run and that Redis can be reached.",
                 retry_after=10,
             )
-        return briefs
+        return Settled(
+            briefs={brief.entry.entry_id: brief for brief in briefs if brief.indexed},
+            pending=pending,
+            departed=[row["entry_id"] for row in rows if row["id"] is None],
+        )
 
     async def briefs(self, entry_ids: Sequence[int]) -> list[Brief]:
         """Those of the entries that are current, in no order."""
@@ -49,10 +69,6 @@ class Entries:
         with postgres_outages():
             rows = await self._reader.rows(_CURRENT, entry_ids=list(entry_ids))
         return np.array([row["entry_id"] for row in rows], dtype=np.uint64)
-
-    async def after(self, entry_id: int, limit: int) -> list[Brief]:
-        """The next `limit` entries by id, for walking over all of them."""
-        return await self._briefs(_AFTER, entry_id=entry_id, most=limit)
 
     async def count(self) -> int:
         """How many books there are."""
@@ -72,6 +88,12 @@ class Entries:
             async with self._engine.begin() as connection:
                 await connection.execute(_MARK_INDEXED, {"entry_ids": list(entry_ids)})
 
+    async def forget_departures(self, older_than: float) -> None:
+        """Forget entries that left the catalogue so many seconds ago; the index has lost them."""
+        with postgres_outages():
+            async with self._engine.begin() as connection:
+                await connection.execute(_FORGET_DEPARTURES, {"seconds": older_than})
+
     async def _briefs(self, query: Query, **parameters: object) -> list[Brief]:
         with postgres_outages():
             return [to_brief(row) for row in await self._reader.rows(query, **parameters)]
@@ -80,28 +102,34 @@ class Entries:
 _ANY_OF = books.c.entry_id == sa.any_(sa.bindparam("entry_ids", type_=ARRAY(sa.BigInteger)))
 _MOST: sa.BindParameter[int] = sa.bindparam("most", type_=sa.BigInteger)
 
-_FOUND = Query(select_briefs().where(_ANY_OF))
-# Two queries in one: joined by OR, Postgres would read the whole table. In order, it walks the index of
+_FOUND = Query(select_briefs(with_sample=True).where(_ANY_OF))
+# Three queries in one: joined by OR, Postgres would read the whole table. In order, it walks the index of
 # pending books and marks those that no longer are; a bitmap would meet them again until a vacuum.
-_FOUND_AND_PENDING = Query(
+_PENDING = (
+    select_briefs(with_sample=True)
+    .where(books.c.indexed_at.is_(None))
+    .order_by(books.c.entry_id)
+    .limit(_MOST)
+)
+_SETTLED = Query(
     sa.union_all(
         select_briefs().where(_ANY_OF, books.c.indexed_at.is_not(None)),
+        sa.select(_PENDING.subquery()),
         sa.select(
-            select_briefs()
-            .where(books.c.indexed_at.is_(None))
-            .order_by(books.c.entry_id)
-            .limit(_MOST)
-            .subquery()
+            *(
+                departures.c.entry_id if column.name == "entry_id" else sa.null().label(column.name)
+                for column in _PENDING.selected_columns
+            )
         ),
     )
-)
-_AFTER = Query(
-    select_briefs().where(books.c.entry_id > sa.bindparam("entry_id")).order_by(books.c.entry_id).limit(_MOST)
 )
 _CURRENT = Query(sa.select(books.c.entry_id).where(_ANY_OF).order_by(books.c.entry_id))
 _COUNT = Query(sa.select(sa.func.count().label("count")).select_from(books))
 _COUNT_PENDING = Query(
     sa.select(sa.func.count().label("count")).select_from(books).where(books.c.indexed_at.is_(None))
+)
+_FORGET_DEPARTURES = sa.delete(departures).where(
+    departures.c.left_at < sa.func.now() - sa.func.make_interval(0, 0, 0, 0, 0, 0, sa.bindparam("seconds"))
 )
 _MARK_INDEXED = sa.update(books).where(_ANY_OF, books.c.indexed_at.is_(None)).values(indexed_at=sa.func.now())
 

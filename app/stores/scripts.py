@@ -1,10 +1,14 @@
 """The Lua scripts of the band index.
 
-Those that take many keys treat each by itself, so on a cluster they can be called once per slot.
+Those that take many keys treat each by itself, so on a cluster they can be called once for each key. A bucket
+of up to 256 KB is searched before it is added to, and written anew, because APPEND doubles the room that a
+string takes; of a larger one only the end is searched, so the work of a write stays bounded.
 """
 
 from dataclasses import dataclass, field
 from hashlib import sha1
+
+from app.core.buckets import POSTING_BYTES, POSTING_CAP
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,26 +22,41 @@ class Script:
         object.__setattr__(self, "sha", sha1(self.body.encode(), usedforsecurity=False).hexdigest())
 
 
-ADD_RECORDS = Script(
-    """
-for i, key in ipairs(KEYS) do
-  local record, bucket, at = ARGV[i], redis.call('GET', key), nil
-  if bucket then
-    at = string.find(bucket, record, 1, true)
-    while at and (at - 1) % #record ~= 0 do at = string.find(bucket, record, at + 1, true) end
-  end
-  if not at then redis.call('APPEND', key, record) end
+_FIND = """
+local function find(bucket, record)
+  local at = string.find(bucket, record, 1, true)
+  while at and (at - 1) % #record ~= 0 do at = string.find(bucket, record, at + 1, true) end
+  return at
 end
 """
-)
-"""Append the record ARGV[i] to the bucket KEYS[i], for every i, unless it is there."""
+
+_ADD = """
+for i, key in ipairs(KEYS) do
+  local record, size = ARGV[i], redis.call('STRLEN', key)
+  if size == 0 then
+    redis.call('SET', key, record)
+  elseif size < 16384 then
+    local bucket = redis.call('GET', key)
+    if not find(bucket, record) and (not cap or size < cap) then redis.call('SET', key, bucket .. record) end
+  elseif not cap or size < cap then
+    local searched = math.max(0, size - #record * 8192)
+    if not find(redis.call('GETRANGE', key, searched, -1), record) then redis.call('APPEND', key, record) end
+  end
+end
+"""
+
+ADD_RECORDS = Script(_FIND + "local cap = nil\n" + _ADD)
+"""Put the record ARGV[i] into the bucket KEYS[i], for every i, unless it is there."""
+
+ADD_POSTINGS = Script(_FIND + f"local cap = {POSTING_CAP * POSTING_BYTES}\n" + _ADD)
+"""The same for buckets that take so many records and no more."""
 
 REMOVE_RECORDS = Script(
-    """
+    _FIND
+    + """
 for i, key in ipairs(KEYS) do
   local record, bucket = ARGV[i], redis.call('GET', key)
-  local at = bucket and string.find(bucket, record, 1, true)
-  while at and (at - 1) % #record ~= 0 do at = string.find(bucket, record, at + 1, true) end
+  local at = bucket and find(bucket, record)
   if at and #bucket == #record then
     redis.call('DEL', key)
   elseif at then
@@ -77,4 +96,4 @@ return 1
 )
 """Make reconciliation ARGV[1] the epoch; answers 0 if a flush, a restart or another one came between."""
 
-SCRIPTS = (ADD_RECORDS, REMOVE_RECORDS, READ_EPOCH, OPEN_EPOCH, FINISH_EPOCH)
+SCRIPTS = (ADD_RECORDS, ADD_POSTINGS, REMOVE_RECORDS, READ_EPOCH, OPEN_EPOCH, FINISH_EPOCH)

@@ -8,7 +8,7 @@ from app.core.errors import IndexRebuilding, Unavailable
 from app.core.model import Book, Metadata, Submission
 from app.services.lookup import Nearest, Verified, Within
 from app.services.verify import verify
-from app.stores.band_index import Life
+from app.stores.epoch import Life
 from app.wiring import House
 from tests.making import a_sketch, flipped
 
@@ -27,7 +27,7 @@ async def neighbours(house: House, book: Book, d: int = 7) -> set[object]:
 
 
 async def is_clean(house: House) -> bool:
-    return (await verify(house.entries, house.index, lambda done, total: None)).clean
+    return (await verify(house.signatures, house.index, lambda done, total: None)).clean
 
 
 def let_redis_fail(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,7 +117,7 @@ async def test_an_old_snapshot_gets_only_what_it_lacks(house: House, redis: Redi
     for key, members in chunks.items():
         await redis.sadd(key, *members)
     await redis.set("bp:epoch", "f" * 40 + ":of-another-life")
-    assert await house.index.life() is Life.RESTARTED
+    assert await house.index.epoch.life() is Life.RESTARTED
     report = await house.reindex.reconcile()
     assert report is not None
     assert (report.entries, report.missing, report.stale) == (2, 1, 0)
@@ -125,15 +125,13 @@ async def test_an_old_snapshot_gets_only_what_it_lacks(house: House, redis: Redi
     assert await is_clean(house)
 
 
-async def test_a_torn_write_before_a_flush_is_repaired_although_the_ledger_has_it(
+async def test_a_torn_write_before_a_flush_is_repaired_although_the_roll_has_it(
     house: House, redis: Redis
 ) -> None:
     one = await post(house)
     two = await post(house, flipped(one.fingerprint.bits, 1))
-    ledger = house.index.records(await entry_of(house, two))[-1]
     await redis.flushdb()
-    await redis.append(ledger.key, ledger.data)
-    await redis.sadd(ledger.key.rsplit(":", 2)[0] + ":chunks", 0)
+    await house.index.nodes.run(*house.index.roll.adding([await entry_of(house, two)]))
     await house.reindex.reconcile()
     assert await neighbours(house, one) == {two.id}
     assert await is_clean(house)
@@ -157,10 +155,10 @@ async def test_a_late_write_of_a_superseded_version_is_no_ghost(house: House) ->
 
 async def test_reindex_mends_what_was_tampered_with(house: House, redis: Redis) -> None:
     books = [await post(house) for _ in range(5)]
-    records = house.index.records(await entry_of(house, books[0]))
-    await redis.delete(records[0].key)
-    await redis.append(records[1].key, b"half a record")
-    await redis.append(records[20].key, records[20].data)
+    bands, postings = house.index.records([await entry_of(house, books[0])])
+    await redis.delete(bands.keys[0])
+    await redis.append(bands.keys[1], b"half a record")
+    await redis.append(postings.keys[20], postings.data[20])
     assert not await is_clean(house)
     seen: list[tuple[int, int]] = []
     await house.reindex.reindex(lambda done, total: seen.append((done, total)))

@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from app.stores.band_index import BandIndex
 from app.stores.catalogue import Catalogue
 from app.stores.entries import Entries
+from app.stores.nodes import SingleNode
 from app.stores.reading import Reader, open_reader
 
 
@@ -45,7 +46,7 @@ def entries(engine: AsyncEngine, reader: Reader) -> Entries:
 @pytest.fixture
 async def index(redis: Redis) -> BandIndex:
     """A band index that has been declared whole."""
-    index = BandIndex(redis)
-    await index.begin_epoch("test")
-    assert await index.finish_epoch("test")
+    index = BandIndex(SingleNode(redis))
+    await index.epoch.begin("test")
+    assert await index.epoch.finish("test")
     return index

@@ -4,9 +4,13 @@ import numpy as np
 import pytest
 from redis.asyncio import Redis
 
+from app.core import planning
+from app.core.buckets import POSTING_BYTES, POSTING_CAP, Hits
 from app.core.errors import IndexRebuilding, RecipeMismatch, Unavailable
 from app.core.model import Entry, Fingerprint
-from app.stores.band_index import BandIndex, Life
+from app.stores.band_index import BandIndex
+from app.stores.epoch import Life
+from app.stores.nodes import ReadAll, SingleNode
 from tests.making import an_entry, flipped
 
 DISTANCES = (0, 1, 3, 7, 8, 10, 15, 16, 20, 23, 24, 28, 40, 64, 128)
@@ -33,39 +37,59 @@ def brute_force(entries: list[Entry], bits: bytes, d: int) -> list[tuple[int, in
     return sorted((distance, entry_id) for entry_id, distance in distances.items() if distance <= d)
 
 
+async def held(index: BandIndex) -> dict[str, bytes]:
+    """Every bucket of the index."""
+    found = {}
+    for prefix, _ in index.prefixes():
+        async for names in index.nodes.names(prefix):
+            [data] = await index.nodes.run([ReadAll(names)])
+            found |= dict(zip(names, data, strict=True))
+    return found
+
+
+def told(hits: Hits) -> list[tuple[int, int]]:
+    return list(zip(hits.distances.tolist(), hits.entry_ids.tolist(), strict=True))
+
+
+@pytest.fixture(params=["probed", "scanned", "planned"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """How exact questions are answered: always by the bands, always from the roll, or as the planner says."""
+    cost = {"probed": 10**9, "scanned": 0.0, "planned": planning.ROW_NANOSECONDS}
+    monkeypatch.setattr(planning, "ROW_NANOSECONDS", cost[request.param])
+    return str(request.param)
+
+
 @pytest.mark.parametrize("size", [30, 1500])
-async def test_every_distance_is_answered_like_brute_force(index: BandIndex, size: int) -> None:
+async def test_every_distance_is_answered_like_brute_force(index: BandIndex, size: int, way: str) -> None:
     rng = np.random.default_rng(size)
     entries = family(rng, size)
     for start in range(0, size, 100):
         await index.add(entries[start : start + 100])
-    queries = [entry.fingerprint for entry in entries[:: size // 6]]
-    for d in DISTANCES:
-        for query, hits in zip(queries, await index.within(queries, d), strict=True):
-            found = list(zip(hits.distances.tolist(), hits.entry_ids.tolist(), strict=True))
-            assert found == brute_force(entries, query.bits, d)
+    for query in entries[:: size // 6]:
+        for d in DISTANCES:
+            hits = await index.within(query.fingerprint, d)
+            assert told(hits) == brute_force(entries, query.fingerprint.bits, d)
 
 
-async def test_probing_alone_is_exact_up_to_23(index: BandIndex, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.stores.band_index._GETS_PER_CHUNK", 10**6)
-    rng = np.random.default_rng(5)
-    entries = family(rng, 300)
+async def test_the_nearest_are_the_first_of_all(index: BandIndex) -> None:
+    entries = family(np.random.default_rng(9), 300)
     await index.add(entries)
-    for d in (8, 15, 16, 23):
-        for query in entries[::60]:
-            [hits] = await index.within([query.fingerprint], d)
-            assert hits.entry_ids.tolist() == [
-                entry_id for _, entry_id in brute_force(entries, query.fingerprint.bits, d)
-            ]
+    for query in entries[::90]:
+        everything = brute_force(entries, query.fingerprint.bits, 128)
+        for k in (1, 7, 299, 300, 500):
+            assert told(await index.nearest(query.fingerprint, k)) == everything[:k]
 
 
-async def test_adding_twice_is_adding_once(index: BandIndex, redis: Redis) -> None:
+async def test_adding_twice_is_adding_once(index: BandIndex) -> None:
     entry = an_entry(np.random.default_rng(1), 7)
     await index.add([entry])
-    before = {bucket.key: len(bucket.records) async for bucket in index.scan()}
+    before = await held(index)
     await index.add([entry, entry])
-    assert {bucket.key: len(bucket.records) async for bucket in index.scan()} == before
-    assert await index.holds(index.records(entry)) == [True] * len(index.records(entry))
+    assert await held(index) == before
+    bands, postings = index.records([entry])
+    assert all(data in before[key] for key, data in zip(*bands, strict=True))
+    assert all(data in before[key] for key, data in zip(*postings, strict=True))
+    assert len(before) == len(bands.keys) + len(set(postings.keys)) + 1
 
 
 async def test_a_record_that_only_appears_across_two_others_is_still_added(index: BandIndex) -> None:
@@ -75,62 +99,133 @@ async def test_a_record_that_only_appears_across_two_others_is_still_added(index
     ]
     for entry in straddled:
         await index.add([entry])
-    [hits] = await index.within([straddled[0].fingerprint], 0)
+    hits = await index.within(straddled[0].fingerprint, 0)
     assert sorted(hits.entry_ids.tolist()) == sorted(entry.entry_id for entry in straddled)
+    assert sum(map(len, (await held(index)).values())) == 3 * (8 * 24 + 30)
 
 
-async def test_removing_leaves_nothing_of_an_entry_and_everything_of_the_others(
-    index: BandIndex, redis: Redis
-) -> None:
+async def test_removing_leaves_nothing_of_an_entry_and_everything_of_the_others(index: BandIndex) -> None:
     rng = np.random.default_rng(2)
     gone = an_entry(rng, 1)
     stays = an_entry(rng, 2, gone.fingerprint.bits)
-    await index.add([gone, stays])
+    await index.add([stays])
+    alone = await held(index)
+    await index.add([gone])
     await index.remove([gone])
     await index.remove([gone])
-    assert not any(await index.holds(index.records(gone)))
-    assert all(await index.holds(index.records(stays)))
+    assert await held(index) == alone
     await index.remove([stays])
-    assert [bucket async for bucket in index.scan()] == []
+    assert await held(index) == {}
+
+
+async def test_crowded_buckets_take_every_entry_once(index: BandIndex) -> None:
+    rng = np.random.default_rng(12)
+    bits = rng.bytes(16)
+    entries = [Entry(i, Fingerprint("gap-simhash128-v1", bits), None) for i in range(1, 1501)]
+    for start in range(0, 1500, 250):
+        await index.add(entries[start : start + 250])
+        await index.add(entries[start + 240 : start + 250])
+    hits = await index.within(entries[0].fingerprint, 0)
+    assert hits.entry_ids.tolist() == list(range(1, 1501))
+    assert {len(data) for key, data in (await held(index)).items() if ":roll:" not in key} == {1500 * 24}
+
+
+async def test_a_full_posting_bucket_takes_no_more_and_the_fingerprint_still_finds(
+    index: BandIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = an_entry(np.random.default_rng(13), 1)
+    copies = [Entry(i, first.fingerprint, first.minhash, first.sample) for i in range(2, 12)]
+    [_, postings] = index.records([first])
+    full = dict.fromkeys(postings.keys, b"\x00" * POSTING_CAP * POSTING_BYTES)
+    await index.write(list(full), list(full.values()))
+    await index.add([first, *copies])
+    there = await held(index)
+    assert all(there[key] == data for key, data in full.items())
+    assert (await index.near_duplicates(first)).size == 11
 
 
 async def test_equal_minhash_values_are_counted_by_position(index: BandIndex) -> None:
     rng = np.random.default_rng(3)
     one, two, three = (an_entry(rng, entry_id) for entry_id in (1, 2, 3))
-    two.minhash.values[10:25] = one.minhash.values[10:25]
-    three.minhash.values[40:42] = one.minhash.values[50:52]
+    two.minhash.values[10:90] = one.minhash.values[10:90]
+    three.minhash.values[40:120] = one.minhash.values[39:119]
     await index.add([one, two, three])
-    assert await index.sharing(one.minhash, 3) == {1: 128, 2: 15}
-    assert await index.sharing(one.minhash, 16) == {1: 128}
+    assert (await index.near_duplicates(one)).entry_ids.tolist() == [1, 2]
+    assert (await index.near_duplicates(Entry(0, None, one.minhash))).entry_ids.tolist() == [1, 2]
+    assert (await index.near_duplicates(Entry(0, None, None))).size == 0
+
+
+async def test_another_process_sees_what_is_added_and_removed_at_once(index: BandIndex, redis: Redis) -> None:
+    other = BandIndex(SingleNode(redis))
+    entries = family(np.random.default_rng(5), 200)
+    bits = entries[0].fingerprint
+    assert (await other.within(bits, 128)).size == 0
+    for entry in entries:
+        await index.add([entry])
+        assert entry.entry_id in (await other.within(bits, 128)).entry_ids
+    for entry in entries[:50]:
+        await index.remove([entry])
+        assert entry.entry_id not in (await other.within(bits, 128)).entry_ids
+    assert told(await other.within(bits, 128)) == brute_force(entries[50:], bits.bits, 128)
+
+
+async def test_a_process_that_slept_through_a_trimmed_stream_reads_the_roll_anew(
+    index: BandIndex, redis: Redis
+) -> None:
+    other = BandIndex(SingleNode(redis))
+    entries = family(np.random.default_rng(6), 60)
+    await index.add(entries[:20])
+    assert (await other.within(entries[0].fingerprint, 128)).size == 20
+    await index.add(entries[20:40])
+    await index.remove(entries[:10])
+    [stream] = [key async for key in redis.scan_iter(match="*:changes")]
+    await redis.xtrim(stream, maxlen=0)
+    await index.add(entries[40:])
+    hits = await other.within(entries[0].fingerprint, 128)
+    assert told(hits) == brute_force(entries[10:], entries[0].fingerprint.bits, 128)
+
+
+async def test_a_process_follows_the_index_through_a_rebuilding(index: BandIndex, redis: Redis) -> None:
+    other = BandIndex(SingleNode(redis))
+    entries = family(np.random.default_rng(7), 40)
+    await index.add(entries)
+    assert (await other.within(entries[0].fingerprint, 128)).size == 40
+    await redis.flushdb()
+    await index.epoch.begin("again")
+    await index.restore(entries[:30])
+    with pytest.raises(IndexRebuilding):
+        await other.within(entries[0].fingerprint, 128)
+    assert await index.epoch.finish("again")
+    assert (await other.within(entries[0].fingerprint, 128)).size == 30
 
 
 async def test_a_flush_is_noticed_and_nothing_is_answered_from_it(index: BandIndex, redis: Redis) -> None:
     entry = an_entry(np.random.default_rng(4), 1)
     await index.add([entry])
     await redis.flushdb()
-    assert await index.life() is Life.LOST
+    assert await index.epoch.life() is Life.LOST
     for d in (7, 15, 64):
         with pytest.raises(IndexRebuilding):
-            await index.within([entry.fingerprint], d)
+            await index.within(entry.fingerprint, d)
     with pytest.raises(IndexRebuilding):
         await index.add([entry])
 
 
 async def test_an_epoch_of_another_server_life_does_not_count(index: BandIndex, redis: Redis) -> None:
     await redis.set("bp:epoch", "0" * 40 + ":older")
-    assert await index.life() is Life.RESTARTED
+    assert await index.epoch.life() is Life.RESTARTED
     with pytest.raises(IndexRebuilding):
-        await index.sharing(an_entry(np.random.default_rng(0), 1).minhash, 3)
+        await index.near_duplicates(an_entry(np.random.default_rng(0), 1))
 
 
 async def test_a_flush_during_reconciliation_keeps_the_index_out_of_service(
     index: BandIndex, redis: Redis
 ) -> None:
-    await index.begin_epoch("a")
-    assert await index.life() is Life.LOST
+    await index.epoch.begin("a")
+    assert await index.epoch.life() is Life.LOST
     await redis.flushdb()
-    assert not await index.finish_epoch("a")
-    assert await index.life() is Life.LOST
+    assert not await index.epoch.finish("a")
+    assert await index.epoch.life() is Life.LOST
 
 
 async def test_a_server_that_has_lost_the_scripts_is_taught_them_again(
@@ -139,13 +234,13 @@ async def test_a_server_that_has_lost_the_scripts_is_taught_them_again(
     await redis.script_flush()
     entry = an_entry(np.random.default_rng(6), 1)
     await index.add([entry])
-    [hits] = await index.within([entry.fingerprint], 0)
+    hits = await index.within(entry.fingerprint, 0)
     assert hits.entry_ids.tolist() == [1]
 
 
 async def test_fingerprints_of_another_recipe_are_refused(index: BandIndex) -> None:
     with pytest.raises(RecipeMismatch):
-        await index.within([Fingerprint("tf-simhash128-v1", bytes(16))], 3)
+        await index.within(Fingerprint("tf-simhash128-v1", bytes(16)), 3)
 
 
 async def test_a_server_that_is_out_of_memory_is_unavailable(index: BandIndex, redis: Redis) -> None:
@@ -158,6 +253,6 @@ async def test_a_server_that_is_out_of_memory_is_unavailable(index: BandIndex, r
 
 
 async def test_a_server_that_does_not_answer_is_unavailable() -> None:
-    index = BandIndex(Redis(unix_socket_path="/nonexistent/valkey.sock"))
+    index = BandIndex(SingleNode(Redis(unix_socket_path="/nonexistent/valkey.sock")))
     with pytest.raises(Unavailable):
-        await index.life()
+        await index.epoch.life()

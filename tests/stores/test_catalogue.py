@@ -187,14 +187,29 @@ async def test_books_are_found_by_identifier_title_words_and_external_id(catalog
     assert [book.id for book in await catalogue.search(BookFilter(), emma.id, 10)] == [other.id]
 
 
-async def test_pending_books_are_listed_with_what_was_found(catalogue: Catalogue, entries: Entries) -> None:
-    indexed, pending, other = [
-        (await catalogue.add(new_book_id(), Metadata(), content())).book for _ in range(3)
+async def test_hits_are_settled_with_the_books_that_wait_and_those_that_left(
+    catalogue: Catalogue, entries: Entries
+) -> None:
+    indexed, pending, other, gone, replaced = [
+        (await catalogue.add(new_book_id(), Metadata(), content())).book for _ in range(5)
     ]
-    await entries.mark_indexed([indexed.entry_id, other.entry_id])
-    briefs = await entries.found_and_pending([indexed.entry_id, 10**12])
-    assert {brief.book_id: brief.indexed for brief in briefs} == {indexed.id: True, pending.id: False}
-    assert await entries.count_pending() == 1
+    await entries.mark_indexed([book.entry_id for book in (indexed, other, gone, replaced)])
+    await catalogue.delete(gone.id, None)
+    new = (await catalogue.replace_content(replaced.id, content(), None)).book
+    settled = await entries.settled([indexed.entry_id, gone.entry_id, 10**12])
+    assert {brief.book_id for brief in settled.briefs.values()} == {indexed.id}
+    assert {brief.entry.entry_id for brief in settled.pending} == {pending.entry_id, new.entry_id}
+    assert set(settled.departed) == {gone.entry_id, replaced.entry_id}
+    assert await entries.count_pending() == 2
+
+
+async def test_departures_are_forgotten_in_time(catalogue: Catalogue, entries: Entries) -> None:
+    gone = (await catalogue.add(new_book_id(), Metadata(), content())).book
+    await catalogue.delete(gone.id, None)
+    await entries.forget_departures(60.0)
+    assert (await entries.settled([])).departed == [gone.entry_id]
+    await entries.forget_departures(0.0)
+    assert (await entries.settled([])).departed == []
 
 
 async def test_one_process_at_a_time_reconciles(engine: AsyncEngine) -> None:

@@ -15,7 +15,7 @@ from app.core.model import Metadata, Submission
 from app.services.ids import new_book_id
 from app.services.verify import verify
 from app.settings import Settings
-from app.stores.band_index import Life
+from app.stores.epoch import Life
 from app.wiring import House, open_house
 from tests.making import a_sketch, new_content
 
@@ -51,10 +51,10 @@ async def test_a_worker_builds_finishes_and_rebuilds_the_index_and_ends_on_sigte
     house: House, worker: asyncio.subprocess.Process, redis_url: str
 ) -> None:
     async def whole() -> bool:
-        return await house.index.life() is Life.WHOLE
+        return await house.index.epoch.life() is Life.WHOLE
 
     async def clean() -> bool:
-        return (await verify(house.entries, house.index, lambda done, total: None)).clean
+        return (await verify(house.signatures, house.index, lambda done, total: None)).clean
 
     async def jobs() -> int:
         async with house.engine.connect() as connection:

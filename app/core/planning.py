@@ -1,0 +1,45 @@
+"""Probing or scanning: two ways to the same answer, and which of them is cheaper for a query.
+
+Every bucket within d // 8 flips of the query's bands together hold all entries at distance <= d; so does the
+roll. What either costs depends on how the library's fingerprints are spread, so the cost of probing is
+reckoned from the live sizes of the very buckets that the query would read. A bucket that holds half the
+library is thus never read: no lookup costs more than one scan of the roll.
+"""
+
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.banding import BAND_BITS, band_keys, flip_masks, flips_needed
+
+KEY_NANOSECONDS = 900
+"""To ask Redis for one bucket and take its answer in."""
+
+RECORD_NANOSECONDS = 30
+"""To read one record of a bucket in Redis, carry it over and compare it."""
+
+ROW_NANOSECONDS = 1.3
+"""To compare one row of the roll."""
+
+MOST_FLIPS = 3
+"""Beyond three flips a probe reads 20,000 of all 524,288 buckets."""
+
+
+def flips_to_probe(bits: bytes, d: int, bucket_sizes: NDArray[np.int32], rows: int) -> int | None:
+    """How many flips of each band to probe for distance d; None: scan the roll instead.
+
+    `bucket_sizes` (8, 65536) counts the entries of every bucket, `rows` those of the roll.
+    """
+    flips = flips_needed(d)
+    if flips > MOST_FLIPS:
+        return None
+    keys = np.array(band_keys(bits))[:, None] ^ _masks(flips)
+    records = int(np.take_along_axis(bucket_sizes, keys, axis=1).sum())
+    probing = KEY_NANOSECONDS * keys.size + RECORD_NANOSECONDS * records
+    return flips if probing < ROW_NANOSECONDS * rows else None
+
+
+@cache
+def _masks(flips: int) -> NDArray[np.intp]:
+    return np.array(flip_masks(min(flips, BAND_BITS)), dtype=np.intp)

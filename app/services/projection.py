@@ -1,0 +1,138 @@
+"""What the band index must hold of the catalogue, one list of buckets after the other.
+
+Reading the MinHash of a million books at once would take half a gigabyte, so the posting lists are made in
+passes, each of which reads only the part of the signatures that it needs.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.banding import BANDS
+from app.core.buckets import (
+    FINGERPRINT_RECORD,
+    POSTING_BYTES,
+    POSTING_CAP,
+    ROLL_RECORD,
+    SAMPLE_BUCKET_BITS,
+    minhash_posting,
+    sample_posting,
+)
+from app.core.packing import Columns, Filled, band_buckets, posting_buckets, roll_chunks
+from app.core.recipe import minhash_recipe
+from app.stores.band_index import BandIndex
+from app.stores.signature_columns import SignatureColumns
+
+_ROOM = 256 * 1024 * 1024
+"""Bytes of signatures held at a time, about."""
+
+_NO_IDS: NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)
+
+_SAMPLE_ROW = 1600
+"""Bytes that one entry's sample takes in a pass that holds all of it, about."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BucketList:
+    """A list of buckets, filled as the catalogue demands."""
+
+    prefix: str  # of all keys of the list; the bucket's number follows
+    width: int  # bytes of a record
+    filled: Filled
+    cap: int | None = None  # a bucket takes no more records
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of the buckets that hold anything."""
+        return [f"{self.prefix}{bucket}" for bucket in self.filled.buckets]
+
+
+class Projection:
+    """What the index of one suite must hold of some entries."""
+
+    def __init__(self, signatures: SignatureColumns, index: BandIndex, columns: Columns) -> None:
+        self._signatures = signatures
+        self._index = index
+        self._columns = columns
+
+    @classmethod
+    async def of(
+        cls, signatures: SignatureColumns, index: BandIndex, entry_ids: NDArray[np.uint64]
+    ) -> "Projection":
+        """The projection of these entries, which ascend."""
+        return cls(signatures, index, await signatures.columns(entry_ids, index.suite))
+
+    @property
+    def size(self) -> int:
+        """How many entries it is of."""
+        return self._columns.entry_ids.size
+
+    @property
+    def list_count(self) -> int:
+        """How many lists `lists` tells of."""
+        permutations = minhash_recipe(self._index.suite.minhash).permutations
+        return BANDS + permutations + self._sample_passes + 1
+
+    @property
+    def _sample_passes(self) -> int:
+        return max(1, -(-_SAMPLE_ROW * self.size // _ROOM))
+
+    async def lists(self) -> AsyncIterator[BucketList]:
+        """All lists of buckets, the roll last."""
+        for band in self.bands():
+            yield band
+        async for postings in self.minhash():
+            yield postings
+        async for postings in self.samples():
+            yield postings
+        yield self.roll()
+
+    def bands(self) -> Sequence[BucketList]:
+        """The eight bands."""
+        return [
+            BucketList(
+                self._index.band_prefix(band), FINGERPRINT_RECORD.itemsize, band_buckets(self._columns, band)
+            )
+            for band in range(BANDS)
+        ]
+
+    def roll(self) -> BucketList:
+        """The chunks of the roll."""
+        return BucketList(self._index.roll.chunk_prefix, ROLL_RECORD.itemsize, roll_chunks(self._columns))
+
+    async def minhash(self) -> AsyncIterator[BucketList]:
+        """The posting lists of the MinHash values."""
+        recipe = self._index.suite.minhash
+        entries = max(1, self._columns.entry_ids.size)
+        count = minhash_recipe(recipe).permutations
+        # A power of two divides the number of lists.
+        at_once = min(count, 1 << max(0, (_ROOM // (4 * entries)).bit_length() - 1))
+        for first in range(0, count, at_once):
+            entry_ids, values = await self._signatures.minhash_values(
+                self._columns.entry_ids, recipe, first, at_once
+            )
+            for column in range(at_once):
+                posting = minhash_posting(values[:, column])
+                yield self._postings(
+                    recipe, first + column, posting_buckets(posting.buckets, posting.tags, entry_ids)
+                )
+
+    async def samples(self) -> AsyncIterator[BucketList]:
+        """The one posting list of the shingle samples, in parts."""
+        recipe = self._index.suite.sample
+        passes = self._sample_passes
+        for part in range(passes):
+            owners, hashes = [_NO_IDS], [_NO_IDS]
+            async for entry_ids, found in self._signatures.sample_hashes(self._columns.entry_ids, recipe):
+                buckets = sample_posting(found).buckets.astype(np.uint64)
+                chosen = (buckets * np.uint64(passes)) >> np.uint64(SAMPLE_BUCKET_BITS) == part
+                owners.append(entry_ids[chosen])
+                hashes.append(found[chosen])
+            posting = sample_posting(np.concatenate(hashes))
+            filled = posting_buckets(posting.buckets, posting.tags, np.concatenate(owners))
+            yield self._postings(recipe, 0, filled)
+
+    def _postings(self, recipe: str, of: int, filled: Filled) -> BucketList:
+        return BucketList(self._index.posting_prefix(recipe, of), POSTING_BYTES, filled, POSTING_CAP)

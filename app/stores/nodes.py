@@ -1,0 +1,140 @@
+"""Redis as the band index sees it: one server, or the nodes of a cluster, behind one way to run commands.
+
+No command names keys of two slots, so both kinds take the same ones. Commands given together travel to each
+node in one round trip and run there in the order given; between nodes there is no order.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+from redis.asyncio import Redis
+from redis.exceptions import NoScriptError
+
+from app.stores.outages import redis_outages
+from app.stores.scripts import SCRIPTS, Script
+
+_SCANNED_AT_ONCE = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command on one key."""
+
+    name: str | Script
+    key: str
+    arguments: tuple[str | bytes | int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReadAll:
+    """Read these strings; answers them in order, None for one that is not there."""
+
+    keys: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class WriteAll:
+    """Set these strings."""
+
+    keys: Sequence[str]
+    values: Sequence[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class CallEach:
+    """Call a script that treats each key by itself, each key with one argument; answers nothing."""
+
+    script: Script
+    keys: Sequence[str]
+    arguments: Sequence[bytes]
+
+
+Instruction = Command | ReadAll | WriteAll | CallEach
+
+
+class Nodes(Protocol):
+    """All Redis nodes that hold the index."""
+
+    async def run(self, *phases: Sequence[Instruction]) -> list[Any]:
+        """The answers to all instructions of all phases; a phase begins when the one before has ended.
+
+        Raises `Unavailable` where a node cannot be reached or refuses.
+        """
+        ...
+
+    async def epoch_keys(self) -> Sequence[str]:
+        """One key in each node, for that node's epoch."""
+        ...
+
+    def names(self, prefix: str) -> AsyncIterator[list[str]]:
+        """All keys that begin so, some at a time; what comes or goes meanwhile may be missed."""
+        ...
+
+    async def ping(self) -> None:
+        """Raises `Unavailable` if a node does not answer."""
+        ...
+
+
+class SingleNode:
+    """One Redis server: what is asked together, whole phases even, is one pipeline."""
+
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+
+    async def run(self, *phases: Sequence[Instruction]) -> list[Any]:
+        """See `Nodes`."""
+        instructions = [instruction for phase in phases for instruction in phase]
+        commands = [_single(instruction) for instruction in instructions if not _is_idle(instruction)]
+        with redis_outages():
+            try:
+                answers = iter(await self._execute(commands))
+            except NoScriptError:
+                for script in SCRIPTS:
+                    await self._redis.script_load(script.body)
+                answers = iter(await self._execute(commands))
+        return [[] if _is_idle(instruction) else next(answers) for instruction in instructions]
+
+    async def epoch_keys(self) -> Sequence[str]:
+        """See `Nodes`."""
+        return ("bp:epoch",)
+
+    async def names(self, prefix: str) -> AsyncIterator[list[str]]:
+        """See `Nodes`."""
+        cursor: int | None = None
+        while cursor != 0:
+            with redis_outages():
+                cursor, found = await self._redis.scan(
+                    cursor or 0, match=f"{prefix}*", count=_SCANNED_AT_ONCE
+                )
+            yield [key.decode() for key in cast(list[bytes], found)]
+
+    async def ping(self) -> None:
+        """See `Nodes`."""
+        with redis_outages():
+            await self._redis.ping()
+
+    async def _execute(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
+        async with self._redis.pipeline(transaction=False) as pipeline:
+            for command in commands:
+                pipeline.execute_command(*command)
+            return await pipeline.execute()
+
+
+def _is_idle(instruction: Instruction) -> bool:
+    """Whether there is no key to work on; Redis would refuse the command."""
+    return not isinstance(instruction, Command) and not instruction.keys
+
+
+def _single(instruction: Instruction) -> tuple[Any, ...]:
+    if isinstance(instruction, ReadAll):
+        return ("MGET", *instruction.keys)
+    if isinstance(instruction, WriteAll):
+        pairs = zip(instruction.keys, instruction.values, strict=True)
+        return ("MSET", *(part for pair in pairs for part in pair))
+    if isinstance(instruction, CallEach):
+        keys = instruction.keys
+        return ("EVALSHA", instruction.script.sha, len(keys), *keys, *instruction.arguments)
+    if isinstance(instruction.name, Script):
+        return ("EVALSHA", instruction.name.sha, 1, instruction.key, *instruction.arguments)
+    return (instruction.name, instruction.key, *instruction.arguments)

@@ -1,0 +1,87 @@
+"""Whole buckets hold exactly what adding entry by entry puts there."""
+
+import numpy as np
+
+from app.core.banding import band_keys
+from app.core.buckets import (
+    ENTRIES_PER_CHUNK,
+    ROLL_RECORD,
+    minhash_posting,
+    pack_fingerprint,
+    pack_postings,
+    record_id,
+    sharing,
+)
+from app.core.packing import Columns, band_buckets, differences, posting_buckets, roll_chunks
+
+
+def columns(n: int) -> Columns:
+    rng = np.random.default_rng(n)
+    made = Columns.empty(np.sort(rng.permutation(5 * n)[:n]).astype(np.uint64))
+    made.bits[:] = rng.integers(0, 3, (n, 16))
+    made.signed[:] = rng.random(n) < 0.9
+    made.shingle_counts[:] = rng.integers(0, 99, n)
+    return made
+
+
+def test_bands_are_grouped_as_entries_are_added() -> None:
+    made = columns(700)
+    for band in (0, 3, 7):
+        expected: dict[int, bytes] = {}
+        for entry_id, bits, signed in zip(made.entry_ids.tolist(), made.bits, made.signed, strict=True):
+            if signed:
+                bucket = band_keys(bits.tobytes())[band]
+                expected[bucket] = expected.get(bucket, b"") + pack_fingerprint(bits.tobytes(), entry_id)
+        found = band_buckets(made, band)
+        assert dict(zip(found.buckets, found.data, strict=True)) == expected
+
+
+def test_chunks_of_the_roll_hold_every_entry_once() -> None:
+    made = columns(700)
+    found = roll_chunks(made)
+    records = np.frombuffer(b"".join(found.data), dtype=ROLL_RECORD)
+    assert records["entry_id"].tolist() == made.entry_ids.tolist()
+    assert (records["bits"] == made.bits).all()
+    for chunk, data in zip(found.buckets, found.data, strict=True):
+        ids = np.frombuffer(data, dtype=ROLL_RECORD)["entry_id"]
+        assert (ids // ENTRIES_PER_CHUNK == chunk).all()
+
+
+def test_postings_made_in_bulk_are_counted_as_shared() -> None:
+    rng = np.random.default_rng(1)
+    values = rng.integers(0, 1 << 32, (50, 128), dtype=np.uint32)
+    values[7, :40] = values[3, :40]
+    entry_ids = np.arange(100, 150, dtype=np.uint64)
+    lists = []
+    for i in range(128):
+        posting = minhash_posting(values[:, i])
+        made = posting_buckets(posting.buckets, posting.tags, entry_ids)
+        lists.append(dict(zip(made.buckets, made.data, strict=True)))
+    query = minhash_posting(values[3])
+    found, counts = sharing([lists[i].get(int(bucket)) for i, bucket in enumerate(query.buckets)], query.tags)
+    assert dict(zip(found.tolist(), counts.tolist(), strict=True)) == {103: 128, 107: 40}
+
+
+def test_a_record_twice_in_a_bucket_counts_once() -> None:
+    record = bytes(pack_postings(np.array([5], dtype=np.uint64), np.array([9], dtype=np.uint64))[0])
+    found, counts = sharing([record * 3, record], np.array([5, 5], dtype=np.uint64))
+    assert (found.tolist(), counts.tolist()) == ([9], [2])
+    assert record_id(record) == 9
+
+
+def test_no_bucket_shares_nothing() -> None:
+    found, counts = sharing([None, None], np.array([1, 2], dtype=np.uint64))
+    assert found.size == counts.size == 0
+
+
+def test_differences_count_repeats() -> None:
+    assert differences(b"aabbcc", b"ccbbaa", 2) == ([], [])
+    assert differences(b"aa", b"aaaa", 2) == ([], [b"aa"])
+    assert differences(b"", b"zzyy", 2) == ([], [b"yy", b"zz"])
+    assert differences(b"aabb", b"", 2) == ([b"aa", b"bb"], [])
+
+
+def test_nothing_fills_no_bucket() -> None:
+    made = columns(0)
+    assert band_buckets(made, 0).buckets == []
+    assert roll_chunks(made).data == []
