@@ -32,7 +32,18 @@ from app.synthesis.library import synthetic_library
 from bench import scale_report
 from bench.driver import Request, Stream, delete, drive, get, post
 from bench.report import Section
-from bench.serving import Library, Lookups, Meter, client_of, lookups, middle, opened, reconcile, served
+from bench.serving import (
+    Library,
+    Lookups,
+    Meter,
+    client_of,
+    empty_redis,
+    lookups,
+    middle,
+    opened,
+    reconcile,
+    served,
+)
 from bench.simulation import simulate
 
 LIBRARIES = (
@@ -111,7 +122,7 @@ def _build(servers: Servers, client: "redis.Redis", library: Library, effort: Ef
     seconds = []
     empty = 0
     for _ in range(effort.rounds if library.books <= 1_000_000 else 1):
-        client.flushall()
+        empty_redis(client)
         empty = _used(client)
         seconds.append(reconcile(servers))
     client.save()
