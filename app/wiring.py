@@ -4,9 +4,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from redis.asyncio import Redis
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from app.services.books import Books
@@ -17,13 +14,10 @@ from app.services.reindex import Reindex
 from app.settings import Settings
 from app.stores.band_index import BandIndex
 from app.stores.catalogue import Catalogue
+from app.stores.connecting import open_nodes
 from app.stores.entries import Entries, ReconcileLock
-from app.stores.nodes import SingleNode
 from app.stores.reading import open_reader
 from app.stores.signature_columns import SignatureColumns
-
-_REDIS_SECONDS = 5.0
-"""Longest silence of Redis before a command counts as lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +47,12 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
         pool_timeout=10,
         connect_args={"connect_timeout": 5},
     )
-    redis = Redis.from_url(
-        settings.redis_url,
-        socket_timeout=_REDIS_SECONDS,
-        socket_connect_timeout=_REDIS_SECONDS,
-        retry=Retry(NoBackoff(), 1),
-    )
-    index = BandIndex(SingleNode(redis))
     try:
-        async with open_reader(engine.url, settings.database_connections) as reader:
+        async with (
+            open_nodes(settings.redis_url) as nodes,
+            open_reader(engine.url, settings.database_connections) as reader,
+        ):
+            index = BandIndex(nodes)
             catalogue, entries = Catalogue(engine, reader), Entries(engine, reader)
             signatures = SignatureColumns(reader)
             yield House(
@@ -76,5 +67,4 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
                 health=Health(engine, index),
             )
     finally:
-        await redis.aclose()
         await engine.dispose()

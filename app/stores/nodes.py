@@ -6,7 +6,7 @@ node in one round trip and run there in the order given; between nodes there is 
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 from redis.asyncio import Redis
 from redis.exceptions import NoScriptError
@@ -14,7 +14,8 @@ from redis.exceptions import NoScriptError
 from app.stores.outages import redis_outages
 from app.stores.scripts import SCRIPTS, Script
 
-_SCANNED_AT_ONCE = 2000
+SCANNED_AT_ONCE = 2000
+"""Keys looked at in one step through all keys of a node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,20 @@ class CallEach:
 Instruction = Command | ReadAll | WriteAll | CallEach
 
 
+class EpochKey(NamedTuple):
+    """Where a node keeps its epoch."""
+
+    key: str
+    serves: str  # stands for the part of all keys that the node serves; an epoch is of the same part or none
+
+
 class Nodes(Protocol):
     """All Redis nodes that hold the index."""
+
+    @property
+    def possible_epoch_keys(self) -> Sequence[str]:
+        """Every key that an epoch can have, however the keys are shared out."""
+        ...
 
     async def run(self, *phases: Sequence[Instruction]) -> list[Any]:
         """The answers to all instructions of all phases; a phase begins when the one before has ended.
@@ -63,8 +76,8 @@ class Nodes(Protocol):
         """
         ...
 
-    async def epoch_keys(self) -> Sequence[str]:
-        """One key in each node, for that node's epoch."""
+    async def epoch_keys(self, *, anew: bool = False) -> Sequence[EpochKey]:
+        """One key in each node, for that node's epoch; `anew` asks the nodes whether they have changed."""
         ...
 
     def names(self, prefix: str) -> AsyncIterator[list[str]]:
@@ -78,6 +91,8 @@ class Nodes(Protocol):
 
 class SingleNode:
     """One Redis server: what is asked together, whole phases even, is one pipeline."""
+
+    possible_epoch_keys: Sequence[str] = ("bp:epoch",)
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
@@ -95,18 +110,16 @@ class SingleNode:
                 answers = iter(await self._execute(commands))
         return [[] if _is_idle(instruction) else next(answers) for instruction in instructions]
 
-    async def epoch_keys(self) -> Sequence[str]:
+    async def epoch_keys(self, *, anew: bool = False) -> Sequence[EpochKey]:
         """See `Nodes`."""
-        return ("bp:epoch",)
+        return (EpochKey("bp:epoch", "all"),)
 
     async def names(self, prefix: str) -> AsyncIterator[list[str]]:
         """See `Nodes`."""
         cursor: int | None = None
         while cursor != 0:
             with redis_outages():
-                cursor, found = await self._redis.scan(
-                    cursor or 0, match=f"{prefix}*", count=_SCANNED_AT_ONCE
-                )
+                cursor, found = await self._redis.scan(cursor or 0, match=f"{prefix}*", count=SCANNED_AT_ONCE)
             yield [key.decode() for key in cast(list[bytes], found)]
 
     async def ping(self) -> None:

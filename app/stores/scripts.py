@@ -70,30 +70,33 @@ end
 READ_EPOCH = Script(
     """
 local epoch = redis.call('GET', KEYS[1])
-local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
-if epoch and string.sub(epoch, 1, #run) == run then return epoch end
+local life = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') .. ':' .. ARGV[1] .. ':'
+if epoch and string.sub(epoch, 1, #life) == life then return epoch end
 return false
 """
 )
-"""The epoch, or nothing where it is missing or was made in another life of the server."""
+"""The epoch, or nothing where it is missing, or was made in another life of the server or while it served
+other keys than ARGV[1] stands for."""
 
 OPEN_EPOCH = Script(
     """
 local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
-redis.call('SET', KEYS[1], 'building:' .. run .. ':' .. ARGV[1])
+redis.call('SET', KEYS[1], 'building:' .. run .. ':' .. ARGV[1] .. ':' .. ARGV[2])
 return 1
 """
 )
-"""Say that reconciliation ARGV[1] has begun in this life of the server; there is no epoch until it ends."""
+"""Say that reconciliation ARGV[2] has begun in this life of the server; there is no epoch until it ends."""
 
 FINISH_EPOCH = Script(
     """
 local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
-if redis.call('GET', KEYS[1]) ~= 'building:' .. run .. ':' .. ARGV[1] then return 0 end
-redis.call('SET', KEYS[1], run .. ':' .. ARGV[1])
-return 1
+local epoch = run .. ':' .. ARGV[1] .. ':' .. ARGV[2]
+local held = redis.call('GET', KEYS[1])
+if held == 'building:' .. epoch then redis.call('SET', KEYS[1], epoch) end
+return (held == 'building:' .. epoch or held == epoch) and 1 or 0
 """
 )
-"""Make reconciliation ARGV[1] the epoch; answers 0 if a flush, a restart or another one came between."""
+"""Make reconciliation ARGV[2] the epoch, once or again; answers 0 if a flush, a restart or another one came
+between."""
 
 SCRIPTS = (ADD_RECORDS, ADD_POSTINGS, REMOVE_RECORDS, READ_EPOCH, OPEN_EPOCH, FINISH_EPOCH)

@@ -4,13 +4,16 @@ from collections.abc import AsyncIterator
 
 import pytest
 from redis.asyncio import Redis
+from redis.asyncio.cluster import RedisCluster
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from app.stores.band_index import BandIndex
 from app.stores.catalogue import Catalogue
+from app.stores.connecting import open_nodes
 from app.stores.entries import Entries
-from app.stores.nodes import SingleNode
+from app.stores.nodes import Nodes
 from app.stores.reading import Reader, open_reader
+from tests.redis_cluster import Operator
 
 
 @pytest.fixture
@@ -20,11 +23,32 @@ async def engine(database_url: str) -> AsyncIterator[AsyncEngine]:
     await engine.dispose()
 
 
+@pytest.fixture(params=["server", "cluster"])
+def index_url(request: pytest.FixtureRequest) -> str:
+    """An empty Redis server, and an empty cluster of three."""
+    return str(request.getfixturevalue("redis_url" if request.param == "server" else "cluster_url"))
+
+
 @pytest.fixture
-async def redis(redis_url: str) -> AsyncIterator[Redis]:
-    client = Redis.from_url(redis_url)
+async def redis(index_url: str) -> AsyncIterator[Operator]:
+    """The server or the cluster as an operator sees it."""
+    kind = RedisCluster if "+cluster" in index_url else Redis
+    client = kind.from_url(index_url.replace("+cluster", ""))
     yield client
     await client.aclose()
+
+
+@pytest.fixture
+async def nodes(index_url: str) -> AsyncIterator[Nodes]:
+    async with open_nodes(index_url) as nodes:
+        yield nodes
+
+
+@pytest.fixture
+async def other(index_url: str) -> AsyncIterator[BandIndex]:
+    """The same band index as another process sees it."""
+    async with open_nodes(index_url) as nodes:
+        yield BandIndex(nodes)
 
 
 @pytest.fixture
@@ -44,9 +68,9 @@ def entries(engine: AsyncEngine, reader: Reader) -> Entries:
 
 
 @pytest.fixture
-async def index(redis: Redis) -> BandIndex:
+async def index(nodes: Nodes) -> BandIndex:
     """A band index that has been declared whole."""
-    index = BandIndex(SingleNode(redis))
+    index = BandIndex(nodes)
     await index.epoch.begin("test")
     assert await index.epoch.finish("test")
     return index

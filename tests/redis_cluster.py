@@ -1,0 +1,167 @@
+"""A Redis cluster of three real masters on the loopback interface, formed in about two seconds."""
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+import redis
+from redis.asyncio import Redis
+from redis.asyncio.cluster import RedisCluster
+
+from app.embedded.processes import end, plain_environment, spawn
+from app.embedded.valkey import binary
+from tests.servers import scratch_folder
+
+Operator = Redis | RedisCluster
+"""A server or a cluster, as one sees it from outside Bookprint."""
+
+SLOTS = 16384
+_MASTERS = 3
+_SECONDS = 20.0
+
+
+class Master:
+    """One node: a server process and a client for the operator."""
+
+    def __init__(self, folder: Path, port: int, bus_port: int) -> None:
+        self.folder = folder
+        self.port = port
+        self.bus_port = bus_port
+        self.client = redis.Redis(port=port, protocol=2)
+        self._process: subprocess.Popen[bytes] | None = None
+        folder.mkdir()
+        self.start()
+
+    def start(self) -> None:
+        """Start the server, empty unless it has saved its data, and wait until it answers."""
+        settings = {
+            "bind": "127.0.0.1",
+            "port": self.port,
+            "cluster-port": self.bus_port,
+            "cluster-enabled": "yes",
+            "cluster-node-timeout": 1000,
+            "save": "",
+        }
+        options = [part for name, value in settings.items() for part in (f"--{name}", str(value))]
+        with (self.folder / "log").open("ab") as log:
+            self._process = spawn(
+                [os.environ.get("BOOKPRINT_TEST_CLUSTER_SERVER") or binary(), *options],
+                folder=self.folder,
+                environment=plain_environment(),
+                death_signal=signal.SIGTERM,
+                output=log,
+            )
+        wait_for(lambda: _answers(self.client))
+
+    def kill(self) -> None:
+        """End the server without warning."""
+        assert self._process is not None
+        end(self._process, ())
+
+    @property
+    def name(self) -> str:
+        """The node's id in the cluster."""
+        return str(self.call("MYID"))
+
+    def call(self, *command: str | int) -> str:
+        """The answer to a CLUSTER command."""
+        answer = self.client.execute_command("CLUSTER", *command)
+        return answer.decode() if isinstance(answer, bytes) else str(answer)
+
+
+class Cluster:
+    """Three masters, each of which serves a third of the slots."""
+
+    def __init__(self, masters: list[Master]) -> None:
+        self.masters = masters
+
+    @property
+    def url(self) -> str:
+        """For REDIS_URL."""
+        return f"redis+cluster://127.0.0.1:{self.masters[0].port}"
+
+    def form(self) -> None:
+        """Make one cluster of the masters."""
+        bounds = [SLOTS * place // _MASTERS for place in range(_MASTERS + 1)]
+        for place, master in enumerate(self.masters):
+            master.call("SET-CONFIG-EPOCH", place + 1)
+            master.call("ADDSLOTSRANGE", bounds[place], bounds[place + 1] - 1)
+        for master in self.masters:
+            for other in self.masters:
+                if other is not master:
+                    master.call("MEET", "127.0.0.1", other.port, other.bus_port)
+        self.wait_until_well()
+
+    def wait_until_well(self) -> None:
+        """Return when every master finds the cluster complete."""
+        wait_for(lambda: all(self._is_well(master) for master in self.masters))
+
+    def flush(self) -> None:
+        """Delete everything."""
+        for master in self.masters:
+            master.client.flushall()
+
+    def hand_over(self, slots: range, giver: Master, taker: Master) -> None:
+        """Have another master serve slots, whose keys are lost: what an operator should not do."""
+        taken = taker.name
+        for slot in slots:
+            taker.call("SETSLOT", slot, "IMPORTING", giver.name)
+            for key in giver.client.execute_command("CLUSTER", "GETKEYSINSLOT", slot, 10_000):
+                giver.client.delete(key)
+            for master in (taker, *(m for m in self.masters if m is not taker)):
+                master.call("SETSLOT", slot, "NODE", taken)
+
+    @staticmethod
+    def _is_well(master: Master) -> bool:
+        lines = master.client.execute_command("CLUSTER", "INFO")
+        told = lines if isinstance(lines, dict) else dict(line.split(":") for line in lines.decode().split())
+        return (
+            told["cluster_state"] == "ok"
+            and int(told["cluster_slots_ok"]) == SLOTS
+            and int(told["cluster_known_nodes"]) == _MASTERS
+        )
+
+
+@contextmanager
+def running_cluster() -> Iterator[Cluster]:
+    """A new, empty cluster, whose processes end with the context."""
+    with scratch_folder() as folder, ExitStack() as running:
+        masters = []
+        ports = iter(_free_ports(2 * _MASTERS))
+        for place in range(_MASTERS):
+            masters.append(Master(folder / str(place), next(ports), next(ports)))
+            running.callback(masters[-1].kill)
+        if not masters[0].client.info("cluster")["cluster_enabled"]:
+            pytest.skip("this Redis server was built without support for clusters")
+        cluster = Cluster(masters)
+        cluster.form()
+        yield cluster
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    """Return when the condition holds."""
+    deadline = time.monotonic() + _SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, f"not so within {_SECONDS:.0f} s"
+        time.sleep(0.01)
+
+
+def _answers(client: redis.Redis) -> bool:
+    try:
+        return bool(client.ping())
+    except redis.ConnectionError:
+        return False
+
+
+def _free_ports(count: int) -> list[int]:
+    with ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
