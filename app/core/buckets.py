@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.backend import kernels
 from app.core.model import Entry
 from app.core.simhash import distances
 
@@ -145,18 +146,11 @@ def sharing(
     `buckets[i]` is the bucket that value i falls into. Two strangers agree in one value by chance, so what
     is found once is not yet kin.
     """
-    held = [(i, bucket) for i, bucket in enumerate(buckets) if bucket]
-    words = np.frombuffer(b"".join(bucket for _, bucket in held), dtype="<u2").reshape(-1, 3)
-    positions = np.repeat(
-        np.array([i for i, _ in held], dtype=np.uint64),
-        [len(bucket) // POSTING_BYTES for _, bucket in held],
-    )
-    # The tag is the upper 12 bits of the last of the three words.
-    equal = np.flatnonzero(words[:, 2] >> np.uint16(4) == tags[positions].astype(np.uint16))
-    chosen = words[equal].astype(np.uint64)
-    entry_ids = (
-        chosen[:, 0] | chosen[:, 1] << np.uint64(16) | (chosen[:, 2] & np.uint64(0xF)) << np.uint64(32)
-    )
+    ends = np.cumsum([len(bucket) // POSTING_BYTES if bucket else 0 for bucket in buckets], dtype=np.int64)
+    words = np.frombuffer(b"".join(bucket for bucket in buckets if bucket), dtype="<u2").reshape(-1, 3)
+    found = np.empty(len(words) + 1, dtype=np.uint64)
+    found = found[: kernels().matching(words, ends, tags, found)]
+    found.sort()
     # A retried write can leave a record twice in a large bucket; it still counts once.
-    distinct = np.unique(positions[equal] << np.uint64(ID_BITS) | entry_ids) & np.uint64((1 << ID_BITS) - 1)
-    return np.unique(distinct, return_counts=True)
+    entry_ids = found[np.diff(found, prepend=found[:1] + np.uint64(1)) != 0] & np.uint64((1 << ID_BITS) - 1)
+    return np.unique(entry_ids, return_counts=True)

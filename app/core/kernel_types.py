@@ -120,11 +120,28 @@ class Kernels(Protocol):
     def rows_within(
         self,
         query: NDArray[np.uint64],
-        packed: NDArray[np.uint64],
+        high: NDArray[np.uint64],
+        low: NDArray[np.uint64],
         d: int,
         rows: NDArray[np.uint32],
         out: NDArray[np.uint8],
         /,
     ) -> int: ...
 
-    def tally(self, distances: NDArray[np.uint8], counts: NDArray[np.int64], /) -> None: ...
+    def tally(
+        self,
+        query: NDArray[np.uint64],
+        high: NDArray[np.uint64],
+        low: NDArray[np.uint64],
+        counts: NDArray[np.int64],
+        /,
+    ) -> None: ...
+
+    def matching(
+        self,
+        words: NDArray[np.uint16],
+        ends: NDArray[np.int64],
+        tags: NDArray[np.uint64],
+        found: NDArray[np.uint64],
+        /,
+    ) -> int: ...

@@ -19,6 +19,7 @@ __all__ = [
     "distances",
     "inspect",
     "kinds_of",
+    "matching",
     "minhash",
     "normalise",
     "rows_within",
@@ -388,31 +389,86 @@ def distances(query: NDArray[np.uint64], packed: NDArray[np.uint64], out: NDArra
 
 
 @compiled
+def _fill_distances(
+    query: NDArray[np.uint64], high: NDArray[np.uint64], low: NDArray[np.uint64], out: NDArray[np.uint64]
+) -> None:
+    for row in range(out.size):
+        out[row] = popcount(query[0] ^ high[row]) + popcount(query[1] ^ low[row])
+
+
+@compiled
+def _least(distances: NDArray[np.uint64]) -> np.uint64:
+    least = U64(255)
+    for row in range(distances.size):
+        least = min(least, distances[row])
+    return least
+
+
+@compiled
 def rows_within(
     query: NDArray[np.uint64],
-    packed: NDArray[np.uint64],
+    high: NDArray[np.uint64],
+    low: NDArray[np.uint64],
     d: int,
     rows: NDArray[np.uint32],
     out: NDArray[np.uint8],
 ) -> int:
-    """Writes which rows of `packed` (n, 2) lie within d bits of `query`, and their distances.
+    """Writes which rows of the words `high`, `low` lie within d bits of `query`, and their distances.
 
-    `rows` and `out` have room for one more than all rows. Returns how many they are.
+    `rows` and `out` have room for all rows. Returns how many they are. Block by block, because the plain loop
+    over a block is one that the compiler turns into vector instructions, and most blocks hold no such row.
     """
-    high, low = query[0], query[1]
-    one = Index(1)
-    found = Index(0)
-    limit = U64(d)
-    for row in range(packed.shape[0]):
-        distance = popcount(high ^ packed[row, 0]) + popcount(low ^ packed[row, 1])
-        rows[found] = row
-        out[found] = distance
-        found = Index(found + (one if distance <= limit else Index(0)))
-    return I64(found)
+    block = np.empty(BLOCK, dtype=np.uint64)
+    found = 0
+    for start in range(0, high.size, BLOCK):
+        end = min(start + BLOCK, high.size)
+        distances = block[: end - start]
+        _fill_distances(query, high[start:end], low[start:end], distances)
+        if _least(distances) <= U64(d):
+            for row in range(distances.size):
+                if distances[row] <= U64(d):
+                    rows[found] = start + row
+                    out[found] = distances[row]
+                    found += 1
+    return found
 
 
 @compiled
-def tally(distances: NDArray[np.uint8], counts: NDArray[np.int64]) -> None:
-    """Adds to `counts[d]` how many of the distances are d."""
-    for row in range(distances.size):
-        counts[distances[row]] += 1
+def tally(
+    query: NDArray[np.uint64], high: NDArray[np.uint64], low: NDArray[np.uint64], counts: NDArray[np.int64]
+) -> None:
+    """Adds to `counts[d]` how many rows of the words `high`, `low` lie exactly d bits from `query`."""
+    block = np.empty(BLOCK, dtype=np.uint64)
+    for start in range(0, high.size, BLOCK):
+        end = min(start + BLOCK, high.size)
+        distances = block[: end - start]
+        _fill_distances(query, high[start:end], low[start:end], distances)
+        for row in range(distances.size):
+            counts[distances[row]] += 1
+
+
+@compiled
+def matching(
+    words: NDArray[np.uint16],
+    ends: NDArray[np.int64],
+    tags: NDArray[np.uint64],
+    found: NDArray[np.uint64],
+) -> int:
+    """Writes the position and entry id, position << 36 | id, of each posting that bears its bucket's tag.
+
+    `words` (n, 3) are the postings of all buckets one after the other, those of bucket i before `ends[i]`;
+    `found` has room for all of them. Returns how many bear it.
+    """
+    one = Index(1)
+    count = Index(0)
+    row = 0
+    for position in range(ends.size):
+        tag = tags[position]
+        base = U64(position) << U64(36)
+        while row < ends[position]:
+            last = U64(words[row, 2])
+            entry_id = U64(words[row, 0]) | U64(words[row, 1]) << U64(16) | (last & U64(0xF)) << U64(32)
+            found[count] = base | entry_id
+            count = Index(count + (one if last >> U64(4) == tag else Index(0)))
+            row += 1
+    return I64(count)

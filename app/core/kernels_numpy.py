@@ -317,22 +317,49 @@ def distances(query: NDArray[np.uint64], packed: NDArray[np.uint64], out: NDArra
     out[:] = np.bitwise_count(packed[:, 0] ^ query[0]) + np.bitwise_count(packed[:, 1] ^ query[1])
 
 
+def _distances(
+    query: NDArray[np.uint64], high: NDArray[np.uint64], low: NDArray[np.uint64]
+) -> NDArray[np.uint8]:
+    out = np.empty(high.size, dtype=np.uint8)
+    np.add(np.bitwise_count(high ^ query[0]), np.bitwise_count(low ^ query[1]), out=out)
+    return out
+
+
 def rows_within(
     query: NDArray[np.uint64],
-    packed: NDArray[np.uint64],
+    high: NDArray[np.uint64],
+    low: NDArray[np.uint64],
     d: int,
     rows: NDArray[np.uint32],
     out: NDArray[np.uint8],
 ) -> int:
-    """Writes which rows of `packed` (n, 2) lie within d bits of `query`, and their distances."""
-    everything = out[: packed.shape[0]]
-    distances(query, packed, everything)
+    """Writes which rows of the words `high`, `low` lie within d bits of `query`, and their distances."""
+    everything = _distances(query, high, low)
     near = np.flatnonzero(everything <= d)
     rows[: near.size] = near
     out[: near.size] = everything[near]
     return near.size
 
 
-def tally(distances: NDArray[np.uint8], counts: NDArray[np.int64]) -> None:
-    """Adds to `counts[d]` how many of the distances are d."""
-    counts += np.bincount(distances, minlength=counts.size)
+def tally(
+    query: NDArray[np.uint64], high: NDArray[np.uint64], low: NDArray[np.uint64], counts: NDArray[np.int64]
+) -> None:
+    """Adds to `counts[d]` how many rows of the words `high`, `low` lie exactly d bits from `query`."""
+    counts += np.bincount(_distances(query, high, low), minlength=counts.size)
+
+
+def matching(
+    words: NDArray[np.uint16],
+    ends: NDArray[np.int64],
+    tags: NDArray[np.uint64],
+    found: NDArray[np.uint64],
+) -> int:
+    """Writes the position and entry id, position << 36 | id, of each posting that bears its bucket's tag."""
+    positions = np.repeat(np.arange(ends.size, dtype=np.uint64), np.diff(ends, prepend=0))
+    bearing = np.flatnonzero((words[:, 2] >> np.uint16(4)) == tags[positions].astype(np.uint16))
+    chosen = words[bearing].astype(np.uint64)
+    entry_ids = (
+        chosen[:, 0] | chosen[:, 1] << np.uint64(16) | (chosen[:, 2] & np.uint64(0xF)) << np.uint64(32)
+    )
+    found[: bearing.size] = positions[bearing] << np.uint64(36) | entry_ids
+    return bearing.size

@@ -69,12 +69,19 @@ def roll_chunks(columns: Columns) -> Filled:
 
 def _filled(keys: NDArray[np.unsignedinteger], records: NDArray[np.uint8]) -> Filled:
     """Records grouped by key; each group in the order given."""
-    order = np.argsort(keys, kind="stable")
-    buckets, starts = np.unique(keys[order], return_index=True)
     width = records.shape[1]
-    data = np.ascontiguousarray(records[order]).tobytes()
-    bounds = (np.append(starts, len(records)) * width).tolist()
+    data = np.ascontiguousarray(records).view(f"V{width}")[_ordered(keys), 0].tobytes()
+    counts = np.bincount(keys.astype(np.intp))
+    buckets = np.flatnonzero(counts)
+    bounds = (width * np.append(0, np.cumsum(counts[buckets]))).tolist()
     return Filled(buckets.tolist(), [data[start:end] for start, end in pairwise(bounds)])
+
+
+def _ordered(keys: NDArray[np.unsignedinteger]) -> NDArray[np.intp]:
+    """The order that sorts keys below 2^32, equal ones as they come; numpy sorts 16 bits by radix."""
+    order = np.argsort(keys.astype(np.uint16), kind="stable")
+    high = (keys >> np.asarray(16, dtype=keys.dtype)).astype(np.uint16)
+    return order[np.argsort(high[order], kind="stable")] if high.any() else order
 
 
 def differences(expected: bytes, held: bytes, width: int) -> tuple[list[bytes], list[bytes]]:

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from app.core.banding import BAND_BITS, BANDS
 from app.core.buckets import ROLL_RECORD, Hits
-from app.core.simhash import distances, rows_within, tally
+from app.core.simhash import Words, distances, rows_within, tally, words
 
 _NO_RECORDS = np.zeros(0, dtype=ROLL_RECORD)
 
@@ -22,13 +22,13 @@ class Roll:
         records = records[first]
         self._size = entry_ids.size
         self._entry_ids = entry_ids
-        self._bits = np.ascontiguousarray(records["bits"])
+        self._high, self._low = words(records["bits"])
         self._shingle_counts = records["shingle_count"].copy()
         self._levels = records["level"].copy()
         self._signed = records["signed"].astype(np.bool_)
         self.bucket_sizes: NDArray[np.int32] = np.zeros((BANDS, 1 << BAND_BITS), dtype=np.int32)
         """How many entries each bucket of each band holds, (8, 65536)."""
-        self._count(self._bits[self._signed], 1)
+        self._count(self._signed.nonzero()[0], 1)
 
     @property
     def size(self) -> int:
@@ -43,13 +43,13 @@ class Roll:
             self._open(at)
             self._entry_ids[at] = entry_id
         elif self._signed[at]:
-            self._count(self._bits[at : at + 1], -1)
-        self._bits[at] = record["bits"]
+            self._count(np.array([at]), -1)
+        self._high[at], self._low[at] = np.frombuffer(record["bits"].tobytes(), dtype=np.uint64)
         self._shingle_counts[at] = record["shingle_count"]
         self._levels[at] = record["level"]
         self._signed[at] = bool(record["signed"])
         if self._signed[at]:
-            self._count(self._bits[at : at + 1], 1)
+            self._count(np.array([at]), 1)
 
     def drop(self, entry_id: int) -> None:
         """Forget an entry; one that is not here is passed over."""
@@ -61,7 +61,7 @@ class Roll:
 
     def within(self, bits: bytes, d: int) -> Hits:
         """Every entry at Hamming distance <= d."""
-        rows, near = rows_within(bits, self._bits[: self._size], d)
+        rows, near = rows_within(bits, self._words(), d)
         signed = self._signed[rows]
         rows, near = rows[signed], near[signed]
         order = np.argsort(near, kind="stable")
@@ -69,8 +69,8 @@ class Roll:
 
     def nearest(self, bits: bytes, k: int) -> Hits:
         """The k entries nearest to these bits; of several at one distance those with the lowest ids."""
-        distance = distances(bits, self._bits[: self._size])
-        counts = tally(distance) - tally(distance[~self._signed[: self._size]])
+        unsigned = np.flatnonzero(~self._signed[: self._size])
+        counts = tally(bits, self._words()) - tally(bits, self._words(unsigned))
         hits = self.within(bits, int(np.searchsorted(np.cumsum(counts), k)))
         return Hits(hits.entry_ids[:k], hits.distances[:k])
 
@@ -91,7 +91,7 @@ class Roll:
         """The distances of these rows; 255 where either side has no fingerprint."""
         if bits is None:
             return np.full(rows.size, 255, dtype=np.uint8)
-        found = distances(bits, self._bits[rows])
+        found = distances(bits, np.stack(self._words(rows), axis=1).view(np.uint8))
         found[~self._signed[rows]] = 255
         return found
 
@@ -103,17 +103,21 @@ class Roll:
         """The levels of these rows' shingle samples; 255 where there is none."""
         return self._levels[rows]
 
-    def _count(self, bits: NDArray[np.uint8], step: int) -> None:
-        bands = np.ascontiguousarray(bits).view(">u2").astype(np.intp)
+    def _words(self, rows: NDArray[np.intp] | slice | None = None) -> Words:
+        chosen = slice(self._size) if rows is None else rows
+        return self._high[chosen], self._low[chosen]
+
+    def _count(self, rows: NDArray[np.intp], step: int) -> None:
+        bands = np.stack(self._words(rows), axis=1).view(">u2").astype(np.intp)
         for band, sizes in enumerate(self.bucket_sizes):
-            if len(bands) == 1:
+            if len(rows) == 1:
                 sizes[bands[0, band]] += step
             else:
                 sizes += (step * np.bincount(bands[:, band], minlength=sizes.size)).astype(np.int32)
 
     def _open(self, at: int) -> None:
         """Make room for one row; ids come almost in order, so few rows have to move."""
-        columns = ("_entry_ids", "_bits", "_shingle_counts", "_levels", "_signed")
+        columns = ("_entry_ids", "_high", "_low", "_shingle_counts", "_levels", "_signed")
         if self._size == self._entry_ids.size:
             room = max(1024, self._size // 8)
             for name in columns:

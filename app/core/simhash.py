@@ -64,18 +64,26 @@ def distances(query: bytes, packed: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return out
 
 
-def rows_within(
-    query: bytes, packed: NDArray[np.uint8], d: int
-) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
-    """The rows of `packed` (n, 16) at Hamming distance <= d from a fingerprint, and their distances."""
-    words = packed.view(np.uint64)
-    rows, out = np.empty(len(words) + 1, dtype=np.uint32), np.empty(len(words) + 1, dtype=np.uint8)
-    found = kernels().rows_within(np.frombuffer(query, dtype=np.uint64), words, d, rows, out)
+Words = tuple[NDArray[np.uint64], NDArray[np.uint64]]
+"""Packed fingerprints as two columns: the first eight bytes of each, and the last eight; (n,) each."""
+
+
+def words(packed: NDArray[np.uint8]) -> Words:
+    """The two words of each row of `packed` (n, 16), column by column."""
+    both = np.ascontiguousarray(packed).view(np.uint64)
+    return both[:, 0].copy(), both[:, 1].copy()
+
+
+def rows_within(query: bytes, packed: Words, d: int) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
+    """The rows at Hamming distance <= d from a 128-bit fingerprint, ascending, and their distances."""
+    high, low = packed
+    rows, out = np.empty(high.size, dtype=np.uint32), np.empty(high.size, dtype=np.uint8)
+    found = kernels().rows_within(np.frombuffer(query, dtype=np.uint64), high, low, d, rows, out)
     return rows[:found].copy(), out[:found].copy()
 
 
-def tally(distances: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """How many of these distances are 0, 1, … 128; (129,)."""
+def tally(query: bytes, packed: Words) -> NDArray[np.int64]:
+    """How many rows lie exactly 0, 1, … 128 bits from a 128-bit fingerprint; (129,)."""
     counts = np.zeros(129, dtype=np.int64)
-    kernels().tally(distances, counts)
+    kernels().tally(np.frombuffer(query, dtype=np.uint64), *packed, counts)
     return counts

@@ -6,6 +6,7 @@ from hashlib import sha256
 import numpy as np
 
 from app.core import recipe as recipes
+from app.core.buckets import sharing
 from app.core.minhash import minhash
 from app.core.model import Content, Sketch
 from app.core.pages import sign_pages
@@ -13,6 +14,7 @@ from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_PAGES
 from app.core.shingles import shingles
 from app.core.signatures import encode
 from app.core.simhash import distances, rows_within, simhash, tally
+from app.core.simhash import words as columns_of
 from app.core.text import content_from_pages, content_from_text, normalise
 
 
@@ -62,5 +64,7 @@ def warm() -> None:
         sketch(content_from_text(text))
     sketch(content_from_pages([words, words]))
     rows = np.zeros((1, 16), dtype=np.uint8)
-    tally(distances(bytes(16), rows))
-    rows_within(bytes(16), rows, 0)
+    distances(bytes(16), rows)
+    tally(bytes(16), columns_of(rows))
+    rows_within(bytes(16), columns_of(rows), 0)
+    sharing([bytes(6)], np.zeros(1, dtype=np.uint64))

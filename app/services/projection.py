@@ -25,7 +25,7 @@ from app.core.recipe import minhash_recipe
 from app.stores.band_index import BandIndex
 from app.stores.signature_columns import SignatureColumns
 
-_ROOM = 256 * 1024 * 1024
+_ROOM = 512 * 1024 * 1024
 """Bytes of signatures held at a time, about."""
 
 _NO_IDS: NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)

@@ -65,7 +65,7 @@ class Reader:
 
     async def _rows(self, query: Query, values: Mapping[str, object]) -> list[dict[str, Any]]:
         async with self._pool.connection() as connection:
-            cursor = await connection.execute(query.text, values)
+            cursor = await connection.execute(query.text, values, binary=True)
             return await cursor.fetchall()
 
 

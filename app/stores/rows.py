@@ -96,9 +96,7 @@ def to_brief(row: Mapping[str, Any] | sa.RowMapping) -> Brief:
             fingerprint=_fingerprint(row["bits"]),
             minhash=None
             if minhash is None
-            else MinHashSignature(
-                DEFAULT_MINHASH, np.frombuffer(minhash, dtype="<u4").astype(np.uint32), row["shingle_count"]
-            ),
+            else MinHashSignature(DEFAULT_MINHASH, np.frombuffer(minhash, dtype="<u4"), row["shingle_count"]),
             sample=to_sample(row["sample"]),
         ),
     )

@@ -50,12 +50,16 @@ class SignatureColumns:
         self, entry_ids: NDArray[np.uint64], recipe: str, first: int, count: int
     ) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
         """Those of the entries that have a MinHash, and values first, first + 1, … of each, (n, count)."""
-        ids, data = [np.zeros(0, dtype=np.uint64)], [np.zeros((0, count), dtype=np.uint32)]
+        ids, size = [np.zeros(0, dtype=np.uint64)], 0
+        matrix = np.empty((entry_ids.size, count), dtype="<u4")
         async for found, values, _ in self._data(recipe, 1 + 4 * first, 4 * count):
             _, known = _places(entry_ids, found)
             ids.append(found[known])
-            data.append(np.frombuffer(b"".join(values), dtype="<u4").reshape(-1, count)[known])
-        return np.concatenate(ids), np.concatenate(data)
+            matrix[size : size + ids[-1].size] = np.frombuffer(b"".join(values), dtype="<u4").reshape(
+                -1, count
+            )[known]
+            size += ids[-1].size
+        return np.concatenate(ids), matrix[:size]
 
     async def sample_hashes(
         self, entry_ids: NDArray[np.uint64], recipe: str
