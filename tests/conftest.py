@@ -75,6 +75,12 @@ def cluster_url(cluster: Cluster) -> str:
     return cluster.url
 
 
+@pytest.fixture(params=["server", "cluster"])
+def index_url(request: pytest.FixtureRequest) -> str:
+    """An empty Redis server, and an empty cluster of three."""
+    return str(request.getfixturevalue("redis_url" if request.param == "server" else "cluster_url"))
+
+
 @pytest.fixture(scope="module")
 def module_redis_url(servers: Servers) -> Iterator[str]:
     """A Redis database that one module's tests share; not together with `redis_url`, which flushes it."""

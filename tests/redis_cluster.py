@@ -128,6 +128,12 @@ class Cluster:
         )
 
 
+def operator_of(url: str) -> Operator:
+    """A client of redis-py for a REDIS_URL."""
+    kind = RedisCluster if "+cluster" in url else Redis
+    return kind.from_url(url.replace("+cluster", ""))
+
+
 @contextmanager
 def running_cluster() -> Iterator[Cluster]:
     """A new, empty cluster, whose processes end with the context."""

@@ -66,22 +66,31 @@ class Epoch:
 
         Where a mark is given it must be the epoch that the mark is of.
         """
-        keys = await self._nodes.epoch_keys()
-        reads = _reads(keys)
-        phases = phases or ((),)
+        for _ in range(2):
+            keys = await self._nodes.epoch_keys()
+            before, answers, after = await self._enclosed(_reads(keys), phases or ((),))
+            if await self._nodes.epoch_keys() == keys and None not in before and before == after:
+                if mark is None or tuple(before) == mark:
+                    return tuple(before), answers
+                break
+            # What this process knows of the nodes may be older than the epoch.
+            if await self._nodes.epoch_keys(anew=True) == keys:
+                break
+        raise IndexRebuilding(
+            "The band index is being rebuilt from the catalogue. Try again in a few seconds.",
+            retry_after=2,
+        )
+
+    async def _enclosed(
+        self, reads: Sequence[Command], phases: Sequence[Sequence[Instruction]]
+    ) -> tuple[list[Any], list[Any], list[Any]]:
+        """What the reads answer before the first phase, the answers to the phases, and the reads again."""
         first, last = [*reads, *phases[0]], [*phases[-1], *reads]
         if len(phases) == 1:
             answers = await self._nodes.run([*first, *reads])
         else:
             answers = await self._nodes.run(first, *phases[1:-1], last)
-        before, after = answers[: len(reads)], answers[-len(reads) :]
-        whole = None not in before and before == after and await self._nodes.epoch_keys() == keys
-        if not whole or (mark is not None and tuple(before) != mark):
-            raise IndexRebuilding(
-                "The band index is being rebuilt from the catalogue. Try again in a few seconds.",
-                retry_after=2,
-            )
-        return tuple(before), answers[len(reads) : -len(reads)]
+        return answers[: len(reads)], answers[len(reads) : -len(reads)], answers[-len(reads) :]
 
 
 def _reads(keys: Sequence[EpochKey]) -> list[Command]:

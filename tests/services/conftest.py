@@ -3,22 +3,21 @@
 from collections.abc import AsyncIterator
 
 import pytest
-from redis.asyncio import Redis
 
 from app.settings import Settings
 from app.wiring import House, open_house
+from tests.redis_cluster import Operator, operator_of
 
 
 @pytest.fixture
-async def house(database_url: str, redis_url: str) -> AsyncIterator[House]:
+async def house(database_url: str, index_url: str) -> AsyncIterator[House]:
     """Services over an empty catalogue and a whole, empty index."""
-    async with open_house(Settings(database_url=database_url, redis_url=redis_url)) as house:
+    async with open_house(Settings(database_url=database_url, redis_url=index_url)) as house:
         await house.reindex.reconcile()
         yield house
 
 
 @pytest.fixture
-async def redis(redis_url: str) -> AsyncIterator[Redis]:
-    client = Redis.from_url(redis_url)
-    yield client
-    await client.aclose()
+async def redis(index_url: str) -> AsyncIterator[Operator]:
+    async with operator_of(index_url) as operator:
+        yield operator

@@ -3,8 +3,6 @@
 from collections.abc import AsyncIterator
 
 import pytest
-from redis.asyncio import Redis
-from redis.asyncio.cluster import RedisCluster
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from app.stores.band_index import BandIndex
@@ -13,7 +11,7 @@ from app.stores.connecting import open_nodes
 from app.stores.entries import Entries
 from app.stores.nodes import Nodes
 from app.stores.reading import Reader, open_reader
-from tests.redis_cluster import Operator
+from tests.redis_cluster import Operator, operator_of
 
 
 @pytest.fixture
@@ -23,19 +21,11 @@ async def engine(database_url: str) -> AsyncIterator[AsyncEngine]:
     await engine.dispose()
 
 
-@pytest.fixture(params=["server", "cluster"])
-def index_url(request: pytest.FixtureRequest) -> str:
-    """An empty Redis server, and an empty cluster of three."""
-    return str(request.getfixturevalue("redis_url" if request.param == "server" else "cluster_url"))
-
-
 @pytest.fixture
 async def redis(index_url: str) -> AsyncIterator[Operator]:
     """The server or the cluster as an operator sees it."""
-    kind = RedisCluster if "+cluster" in index_url else Redis
-    client = kind.from_url(index_url.replace("+cluster", ""))
-    yield client
-    await client.aclose()
+    async with operator_of(index_url) as operator:
+        yield operator
 
 
 @pytest.fixture
