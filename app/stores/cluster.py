@@ -6,21 +6,29 @@ the phase begins again from its start, so what stands first and last in it still
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple, cast
 
-from redis.asyncio import Redis
+from redis.asyncio.connection import AbstractConnection
 from redis.exceptions import AskError, ClusterDownError, NoScriptError, ResponseError, TryAgainError
 
 from app.core.errors import Unavailable
-from app.stores.cluster_node import ClusterNode, Connect, NodeLost
-from app.stores.nodes import SCANNED_AT_ONCE, CallEach, Command, EpochKey, Instruction, ReadAll, WriteAll
+from app.stores.node import Node, NodeLost
+from app.stores.nodes import (
+    SCANNED_AT_ONCE,
+    SECONDS,
+    CallEach,
+    Command,
+    EpochKey,
+    Instruction,
+    ReadAll,
+    WriteAll,
+    shaped,
+)
 from app.stores.outages import redis_outages
 from app.stores.scripts import SCRIPTS, Script
 from app.stores.topology import EPOCH_KEYS, Address, Topology
-
-_SECONDS = 5.0
-"""Longest silence of a node before it counts as lost."""
 
 _ASKED_SECONDS = 1.0
 """The same for a node that is asked for the topology; another one knows it too."""
@@ -41,14 +49,13 @@ class ClusterNodes:
 
     possible_epoch_keys: Sequence[str] = EPOCH_KEYS
 
-    def __init__(self, seeds: Sequence[Address], connect: Connect) -> None:
+    def __init__(self, seeds: Sequence[Address], connect: Callable[[Address], AbstractConnection]) -> None:
         """Connects to the seeds, of which one must answer, and through them to every other node."""
         self._seeds = seeds
         self._connect = connect
-        self._nodes: dict[Address, ClusterNode] = {}
+        self._nodes: dict[Address, Node] = {}
         self._topology: Topology | None = None
         self._asking = asyncio.Lock()
-        self._shapes = Redis(protocol=2).response_callbacks
 
     async def run(self, *phases: Sequence[Instruction]) -> list[Any]:
         """See `Nodes`."""
@@ -73,7 +80,7 @@ class ClusterNodes:
             while cursor != b"0":
                 scan = ("SCAN", cursor or 0, "MATCH", f"{prefix}*", "COUNT", SCANNED_AT_ONCE)
                 with redis_outages():
-                    [answer] = await self._node(master).execute([scan], _SECONDS)
+                    [answer] = await self._node(master).execute([scan], SECONDS)
                     if isinstance(answer, ResponseError):
                         raise answer
                 cursor, found = answer
@@ -93,7 +100,7 @@ class ClusterNodes:
         calls = [_calls(instruction) for instruction in phase]
         answers = iter(await self._answers([call for some in calls for call in some]))
         return [
-            self._shaped(instruction, [next(answers) for _ in some])
+            _gathered(instruction, [next(answers) for _ in some])
             for instruction, some in zip(phase, calls, strict=True)
         ]
 
@@ -128,7 +135,7 @@ class ClusterNodes:
         for place, call in enumerate(calls):
             places.setdefault(topology.master_of(call.key), []).append(place)
         parts = await _all(
-            self._node(master).execute([calls[place].command for place in some], _SECONDS)
+            self._node(master).execute([calls[place].command for place in some], SECONDS)
             for master, some in places.items()
         )
         answers: list[Any] = [None] * len(calls)
@@ -140,7 +147,7 @@ class ClusterNodes:
     async def _everywhere(self, commands: Sequence[tuple[Any, ...]]) -> None:
         topology = await self._known()
         for answers in await _all(
-            self._node(master).execute(commands, _SECONDS) for master in topology.masters
+            self._node(master).execute(commands, SECONDS) for master in topology.masters
         ):
             for answer in answers:
                 if isinstance(answer, ResponseError):
@@ -175,18 +182,16 @@ class ClusterNodes:
         assert lost is not None
         raise lost
 
-    def _node(self, address: Address) -> ClusterNode:
+    def _node(self, address: Address) -> Node:
         node = self._nodes.get(address)
         if node is None:
-            node = self._nodes[address] = ClusterNode(address, self._connect)
+            node = self._nodes[address] = Node(str(address), partial(self._connect, address))
         return node
 
-    def _shaped(self, instruction: Instruction, answers: list[Any]) -> Any:
-        """The answers in the form in which `SingleNode` gives them."""
-        if not isinstance(instruction, Command):
-            return answers
-        shape = self._shapes.get(str(instruction.name)) if isinstance(instruction.name, str) else None
-        return answers[0] if shape is None else shape(answers[0])
+
+def _gathered(instruction: Instruction, answers: list[Any]) -> Any:
+    """The answers in the form in which `SingleNode` gives them."""
+    return shaped(instruction, answers[0]) if isinstance(instruction, Command) else answers
 
 
 def _calls(instruction: Instruction) -> list[_Call]:

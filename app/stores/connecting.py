@@ -1,21 +1,26 @@
 """From a URL to the Redis nodes behind it."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from redis.asyncio import Redis
 from redis.asyncio.connection import AbstractConnection, Connection, parse_url
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
 from app.stores.cluster import ClusterNodes
-from app.stores.nodes import Nodes, SingleNode
+from app.stores.node import Node
+from app.stores.nodes import SECONDS, Nodes, SingleNode
 from app.stores.topology import Address
 
-_SECONDS = 5.0
-"""Longest silence of Redis before a command counts as lost."""
+_OPTIONS: dict[str, Any] = {
+    "socket_connect_timeout": SECONDS,
+    "socket_timeout": None,  # `Node` has an eye on the clock
+    "retry": Retry(NoBackoff(), 0),
+    "protocol": 2,
+}
 
 _CLUSTER = "+cluster"
 _OF_POOLS = {"host", "port", "db", "connection_class", "max_connections", "socket_timeout"}
@@ -35,13 +40,20 @@ async def open_nodes(url: str) -> AsyncIterator[Nodes]:
         finally:
             await cluster.aclose()
     else:
-        redis = Redis.from_url(
-            url, socket_timeout=_SECONDS, socket_connect_timeout=_SECONDS, retry=Retry(NoBackoff(), 1)
-        )
+        node = single_of(url)
         try:
-            yield SingleNode(redis)
+            yield node
         finally:
-            await redis.aclose()
+            await node.aclose()
+
+
+def single_of(url: str) -> SingleNode:
+    """The server of a `redis://`, `rediss://` or `unix://` URL; raises ValueError where it makes no sense."""
+    options: dict[str, Any] = dict(parse_url(url))
+    kind: Callable[..., AbstractConnection] = options.pop("connection_class", Connection)
+    options.pop("max_connections", None)
+    name = options.get("path") or f"{options.get('host', 'localhost')}:{options.get('port', 6379)}"
+    return SingleNode(Node(str(name), partial(kind, **(options | _OPTIONS))))
 
 
 def cluster_of(url: str) -> ClusterNodes:
@@ -57,12 +69,7 @@ def cluster_of(url: str) -> ClusterNodes:
     if options.get("db"):
         raise ValueError("REDIS_URL: a cluster has no database but number 0.")
     kind: type[Connection] = options.get("connection_class", Connection)
-    options = {name: value for name, value in options.items() if name not in _OF_POOLS} | {
-        "socket_connect_timeout": _SECONDS,
-        "socket_timeout": None,  # `ClusterNode` has an eye on the clock
-        "retry": Retry(NoBackoff(), 0),
-        "protocol": 2,
-    }
+    options = {name: value for name, value in options.items() if name not in _OF_POOLS} | _OPTIONS
 
     def connect(address: Address) -> AbstractConnection:
         return kind(host=address.host, port=address.port, **options)

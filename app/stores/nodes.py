@@ -9,12 +9,16 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, cast
 
 from redis.asyncio import Redis
-from redis.exceptions import NoScriptError
+from redis.exceptions import NoScriptError, ResponseError
 
+from app.stores.node import Node
 from app.stores.outages import redis_outages
 from app.stores.scripts import SCRIPTS, Script
 
 SCANNED_AT_ONCE = 2000
+
+SECONDS = 5.0
+"""Longest silence of Redis before a command counts as lost."""
 """Keys looked at in one step through all keys of a node."""
 
 
@@ -94,8 +98,8 @@ class SingleNode:
 
     possible_epoch_keys: Sequence[str] = ("bp:epoch",)
 
-    def __init__(self, redis: Redis) -> None:
-        self._redis = redis
+    def __init__(self, node: Node) -> None:
+        self._node = node
 
     async def run(self, *phases: Sequence[Instruction]) -> list[Any]:
         """See `Nodes`."""
@@ -105,10 +109,12 @@ class SingleNode:
             try:
                 answers = iter(await self._execute(commands))
             except NoScriptError:
-                for script in SCRIPTS:
-                    await self._redis.script_load(script.body)
+                await self._execute([("SCRIPT", "LOAD", script.body) for script in SCRIPTS])
                 answers = iter(await self._execute(commands))
-        return [[] if _is_idle(instruction) else next(answers) for instruction in instructions]
+        return [
+            [] if _is_idle(instruction) else shaped(instruction, next(answers))
+            for instruction in instructions
+        ]
 
     async def epoch_keys(self, *, anew: bool = False) -> Sequence[EpochKey]:
         """See `Nodes`."""
@@ -116,22 +122,39 @@ class SingleNode:
 
     async def names(self, prefix: str) -> AsyncIterator[list[str]]:
         """See `Nodes`."""
-        cursor: int | None = None
-        while cursor != 0:
+        cursor = b""
+        while cursor != b"0":
+            scan = ("SCAN", cursor or 0, "MATCH", f"{prefix}*", "COUNT", SCANNED_AT_ONCE)
             with redis_outages():
-                cursor, found = await self._redis.scan(cursor or 0, match=f"{prefix}*", count=SCANNED_AT_ONCE)
+                [(cursor, found)] = await self._execute([scan])
             yield [key.decode() for key in cast(list[bytes], found)]
 
     async def ping(self) -> None:
         """See `Nodes`."""
         with redis_outages():
-            await self._redis.ping()
+            await self._execute([("PING",)])
 
     async def _execute(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
-        async with self._redis.pipeline(transaction=False) as pipeline:
-            for command in commands:
-                pipeline.execute_command(*command)
-            return await pipeline.execute()
+        answers = await self._node.execute(commands, SECONDS)
+        for answer in answers:
+            if isinstance(answer, ResponseError):
+                raise answer
+        return answers
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._node.close()
+
+
+_SHAPES = Redis(protocol=2).response_callbacks
+
+
+def shaped(instruction: Instruction, answer: Any) -> Any:
+    """The answer to an instruction in the form that callers expect, which is that of redis-py."""
+    if not isinstance(instruction, Command) or not isinstance(instruction.name, str):
+        return answer
+    shape = _SHAPES.get(instruction.name)
+    return answer if shape is None else shape(answer)
 
 
 def _is_idle(instruction: Instruction) -> bool:

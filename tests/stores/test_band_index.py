@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
-from redis.asyncio import Redis
 
 from app.core import planning
 from app.core.buckets import POSTING_BYTES, POSTING_CAP, Hits
 from app.core.errors import IndexRebuilding, RecipeMismatch, Unavailable
 from app.core.model import Entry, Fingerprint
 from app.stores.band_index import BandIndex
+from app.stores.connecting import single_of
 from app.stores.epoch import Life
-from app.stores.nodes import ReadAll, SingleNode
+from app.stores.nodes import ReadAll
 from tests.making import an_entry, flipped
 from tests.redis_cluster import Operator
 
@@ -258,6 +258,6 @@ async def test_a_server_that_is_out_of_memory_is_unavailable(index: BandIndex, r
 
 
 async def test_a_server_that_does_not_answer_is_unavailable() -> None:
-    index = BandIndex(SingleNode(Redis(unix_socket_path="/nonexistent/valkey.sock")))
+    index = BandIndex(single_of("unix:///nonexistent/valkey.sock"))
     with pytest.raises(Unavailable):
         await index.epoch.life()

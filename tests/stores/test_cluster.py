@@ -13,9 +13,9 @@ from app.core.errors import IndexRebuilding, Unavailable
 from app.core.model import Entry
 from app.stores.band_index import BandIndex
 from app.stores.cluster import ClusterNodes
-from app.stores.cluster_node import ClusterNode
 from app.stores.connecting import cluster_of, open_nodes
 from app.stores.epoch import Life
+from app.stores.node import Node
 from app.stores.nodes import CallEach, Command, Nodes, ReadAll, WriteAll
 from app.stores.scripts import ADD_RECORDS
 from app.stores.topology import EPOCH_KEYS, Address, Topology
@@ -97,13 +97,13 @@ async def test_each_phase_is_one_round_trip_to_each_node(
 ) -> None:
     await nodes.ping()
     trips: list[int] = []
-    execute = ClusterNode.execute
+    execute = Node.execute
 
-    async def counted(node: ClusterNode, commands: list[tuple[str, ...]], seconds: float) -> list[object]:
-        trips.append(node.address.port)
+    async def counted(node: Node, commands: list[tuple[str, ...]], seconds: float) -> list[object]:
+        trips.append(int(node.name.rpartition(":")[2]))
         return await execute(node, commands, seconds)
 
-    monkeypatch.setattr(ClusterNode, "execute", counted)
+    monkeypatch.setattr(Node, "execute", counted)
     await nodes.run([ReadAll(KEYS)], [ReadAll(KEYS), ReadAll(KEYS)])
     ports = sorted(master.port for master in cluster.masters)
     assert sorted(trips[:3]) == ports

@@ -1,39 +1,38 @@
-"""One master of a Redis cluster: many commands, one round trip."""
+"""One Redis server, alone or in a cluster: many commands, one round trip."""
 
 import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from hiredis import pack_command
 from redis.asyncio.connection import AbstractConnection
 from redis.exceptions import AuthenticationError, ResponseError
 from redis.exceptions import ConnectionError as ConnectionLost
 from redis.exceptions import TimeoutError as ConnectionTimeout
 
 from app.core.errors import Unavailable
-from app.stores.topology import Address
 
-Connect = Callable[[Address], AbstractConnection]
+Connect = Callable[[], AbstractConnection]
 
 
 class NodeLost(Unavailable):
-    """A node of the cluster does not answer."""
+    """A server does not answer."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, name: str) -> None:
         super().__init__(
-            f"The band index (Redis) cannot be reached: node {address} does not answer. "
-            "Try again in a moment."
+            f"The band index (Redis) cannot be reached: {name} does not answer. Try again in a moment."
         )
 
 
-class ClusterNode:
+class Node:
     """A node and the connections to it that are free.
 
     The pipelines and pools of redis-py look up metrics, callbacks and time limits for every single answer;
     200 reads took 4 ms with them and take 1.4 ms so.
     """
 
-    def __init__(self, address: Address, connect: Connect) -> None:
-        self.address = address
+    def __init__(self, name: str, connect: Connect) -> None:
+        self.name = name
         self._connect = connect
         self._free: list[AbstractConnection] = []
         self._closed = False
@@ -50,11 +49,11 @@ class ClusterNode:
                 except ConnectionLost:
                     # The node has been restarted since, or has hung up on an idle connection.
                     await self._hang_up()
-            return await self._execute(self._connect(self.address), commands, seconds)
+            return await self._execute(self._connect(), commands, seconds)
         except AuthenticationError as exc:
-            raise Unavailable(f"Redis node {self.address} refuses: {exc}", retry_after=5) from exc
+            raise Unavailable(f"Redis at {self.name} refuses: {exc}", retry_after=5) from exc
         except (ConnectionLost, ConnectionTimeout, OSError) as exc:
-            raise NodeLost(self.address) from exc
+            raise NodeLost(self.name) from exc
 
     async def close(self) -> None:
         """Close all connections; those in use when they are free."""
@@ -67,7 +66,8 @@ class ClusterNode:
         answers: list[Any] = []
         try:
             async with asyncio.timeout(seconds):
-                await connection.send_packed_command(connection.pack_commands(commands), check_health=False)
+                packed = b"".join(pack_command(tuple(command)) for command in commands)
+                await connection.send_packed_command(packed, check_health=False)
                 for _ in commands:
                     try:
                         answers.append(await connection.read_response())
