@@ -81,11 +81,11 @@ class Service:
 
 
 @contextmanager
-def serving(data_dir: Path) -> Iterator[Service]:
+def serving(data_dir: Path, **variables: str) -> Iterator[Service]:
     """A service on a free port, ready; stopped at the end if it still runs."""
     process = subprocess.Popen(
         [*BOOKPRINT, "serve", "--port", "0", "--data-dir", str(data_dir)],
-        env=environment(),
+        env=environment(variables),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -9,7 +9,9 @@ import httpx
 import psutil
 import pytest
 
+from tests.api.library import prose
 from tests.cli.running import STOP_SECONDS, Service, bookprint, serving
+from tests.redis_cluster import running_cluster, wait_for
 
 
 def test_sigterm_leaves_no_process_and_the_books_outlive_it(tmp_path: Path) -> None:
@@ -26,6 +28,32 @@ def test_sigterm_leaves_no_process_and_the_books_outlive_it(tmp_path: Path) -> N
     assert offline.returncode == 0, offline.stdout + offline.stderr
     with serving(data_dir) as again:
         assert httpx.get(f"{again.url}/v1/books/{posted['id']}").json()["id"] == posted["id"]
+
+
+def test_on_a_cluster_it_names_the_node_that_is_down_and_mends_the_index_when_it_is_back(
+    tmp_path: Path,
+) -> None:
+    with running_cluster() as cluster, serving(tmp_path / "data", REDIS_URL=cluster.url) as service:
+        assert "valkey-server" not in {process.name() for process in service.family()}
+        books = [
+            httpx.post(f"{service.url}/v1/books", json={"text": text}).json()
+            for text in (prose(1), f"{prose(1)} The end.")
+        ]
+        assert {book["status"] for book in books} == {"indexed"}
+        ask = f"{service.url}{books[0]['links']['near_duplicates']}?d=7"
+        assert [item["id"] for item in httpx.get(ask).json()["items"]] == [books[1]["id"]]
+        victim = cluster.masters[0]
+        victim.kill()
+        ready = httpx.get(f"{service.url}/health/ready")
+        assert ready.status_code == 503
+        assert f"127.0.0.1:{victim.port}" in ready.json()["parts"]["redis"]["detail"]
+        assert httpx.get(ask).status_code == 503
+        victim.start()
+        wait_for(lambda: httpx.get(f"{service.url}/health/ready").status_code == 200)
+        assert [item["id"] for item in httpx.get(ask).json()["items"]] == [books[1]["id"]]
+        for command in ("verify", "reindex"):
+            done = bookprint(command, "--data-dir", service.data_dir)
+            assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_killed_api_process_is_started_again(service: Service) -> None:
