@@ -126,7 +126,7 @@ def _shrink(share: Floats, works: int) -> float:
 
 def _loadings(residuals: Floats, weights: Floats) -> Floats:
     together = (residuals * weights[:, None]).T @ residuals
-    scale = np.sqrt(np.diag(together))
+    scale = np.sqrt(np.maximum(np.diag(together), 1e-9))  # a bit that no work differs in goes with none
     # For a Gaussian cut at its middle: the correlation of the bits is (2/π)·arcsin of that behind them.
     behind = np.sin(np.pi / 2 * np.clip(together / np.outer(scale, scale), -1, 1))
     values, vectors = np.linalg.eigh(behind)
