@@ -14,7 +14,10 @@ from numpy.typing import NDArray
 from app.core.banding import BAND_BITS, band_keys, flip_masks, flips_needed
 
 KEY_NANOSECONDS = 900
-"""To ask Redis for one bucket and take its answer in."""
+"""To ask one Redis server for one bucket of many and take its answer in."""
+
+CLUSTER_KEY_NANOSECONDS = 6_000
+"""The same on a cluster, where every key is a command of its own."""
 
 RECORD_NANOSECONDS = 30
 """To read one record of a bucket in Redis, carry it over and compare it."""
@@ -26,7 +29,13 @@ MOST_FLIPS = 3
 """Beyond three flips a probe reads 20,000 of all 524,288 buckets."""
 
 
-def flips_to_probe(bits: bytes, d: int, bucket_sizes: NDArray[np.int32], rows: int) -> int | None:
+def flips_to_probe(
+    bits: bytes,
+    d: int,
+    bucket_sizes: NDArray[np.int32],
+    rows: int,
+    key_nanoseconds: float = KEY_NANOSECONDS,
+) -> int | None:
     """How many flips of each band to probe for distance d; None: scan the roll instead.
 
     `bucket_sizes` (8, 65536) counts the entries of every bucket, `rows` those of the roll.
@@ -36,7 +45,7 @@ def flips_to_probe(bits: bytes, d: int, bucket_sizes: NDArray[np.int32], rows: i
         return None
     keys = np.array(band_keys(bits))[:, None] ^ _masks(flips)
     records = int(np.take_along_axis(bucket_sizes, keys, axis=1).sum())
-    probing = KEY_NANOSECONDS * keys.size + RECORD_NANOSECONDS * records
+    probing = key_nanoseconds * keys.size + RECORD_NANOSECONDS * records
     return flips if probing < ROW_NANOSECONDS * rows else None
 
 

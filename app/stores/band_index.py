@@ -150,7 +150,9 @@ class BandIndex:
     def _probing(self, bits: bytes, d: int) -> tuple[list[Instruction], int | None]:
         """What to read for distance d, and with how many flips; nothing and None: scan the roll."""
         latest = self.roll.latest
-        flips = None if latest is None else flips_to_probe(bits, d, latest.bucket_sizes, latest.size)
+        if latest is None:
+            return [], None
+        flips = flips_to_probe(bits, d, latest.bucket_sizes, latest.size, self.nodes.key_nanoseconds)
         if flips is None:
             return [], None
         keys = [self._band_key(band, bucket) for band, bucket in probe_keys(bits, flips)]

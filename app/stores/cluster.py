@@ -14,6 +14,7 @@ from redis.asyncio.connection import AbstractConnection
 from redis.exceptions import AskError, ClusterDownError, NoScriptError, ResponseError, TryAgainError
 
 from app.core.errors import Unavailable
+from app.core.planning import CLUSTER_KEY_NANOSECONDS
 from app.stores.node import Node, NodeLost
 from app.stores.nodes import (
     SCANNED_AT_ONCE,
@@ -48,6 +49,7 @@ class ClusterNodes:
     """All masters of a cluster; see `Nodes`."""
 
     possible_epoch_keys: Sequence[str] = EPOCH_KEYS
+    key_nanoseconds: float = CLUSTER_KEY_NANOSECONDS
 
     def __init__(self, seeds: Sequence[Address], connect: Callable[[Address], AbstractConnection]) -> None:
         """Connects to the seeds, of which one must answer, and through them to every other node."""

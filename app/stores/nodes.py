@@ -11,15 +11,16 @@ from typing import Any, NamedTuple, Protocol, cast
 from redis.asyncio import Redis
 from redis.exceptions import NoScriptError, ResponseError
 
+from app.core.planning import KEY_NANOSECONDS
 from app.stores.node import Node
 from app.stores.outages import redis_outages
 from app.stores.scripts import SCRIPTS, Script
 
 SCANNED_AT_ONCE = 2000
+"""Keys looked at in one step through all keys of a node."""
 
 SECONDS = 5.0
 """Longest silence of Redis before a command counts as lost."""
-"""Keys looked at in one step through all keys of a node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,11 @@ class Nodes(Protocol):
         """Every key that an epoch can have, however the keys are shared out."""
         ...
 
+    @property
+    def key_nanoseconds(self) -> float:
+        """What it costs to read one key of many."""
+        ...
+
     async def run(self, *phases: Sequence[Instruction]) -> list[Any]:
         """The answers to all instructions of all phases; a phase begins when the one before has ended.
 
@@ -97,6 +103,7 @@ class SingleNode:
     """One Redis server: what is asked together, whole phases even, is one pipeline."""
 
     possible_epoch_keys: Sequence[str] = ("bp:epoch",)
+    key_nanoseconds: float = KEY_NANOSECONDS
 
     def __init__(self, node: Node) -> None:
         self._node = node
