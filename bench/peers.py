@@ -83,7 +83,9 @@ def _on_redis(folder: Path) -> Table:
     asked = _questions(batches)
     with opened(_TOGETHER, folder) as servers:
         theirs = _datasketch(servers, batches, asked)
+        print(f"  datasketch: {theirs}", flush=True)
         ours, near, added = _bookprint(servers, batches, asked)
+        print(f"  Bookprint: {ours}, {near:.0f} range queries/s, {added:.0f} entries/s added", flush=True)
     names = ["Bookprint, bulk", "datasketch", "ratio"]
     rows: list[list[Cell]] = [
         ["inserts, books/s", ours.inserted, theirs.inserted, ours.inserted / theirs.inserted],
@@ -217,7 +219,8 @@ def _bookprint(
         for start in range(0, len(new), _ADDED_AT_ONCE):
             await house.index.add(new[start : start + _ADDED_AT_ONCE])
         added = len(new) / (time.perf_counter() - started)
-        await house.index.remove(new)
+        for start in range(0, len(new), _ADDED_AT_ONCE):
+            await house.index.remove(new[start : start + _ADDED_AT_ONCE])
         return rates, answers, statistics.median(near_rates), added
 
     rates, answers, near, added = _in_house(servers, use)
@@ -260,6 +263,7 @@ def _in_process(folder: Path) -> Table:
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
             figures = pool.submit(measure).result(1800)
         rows.append([name, *figures, *columns])
+        print(f"  {name}: {figures}", flush=True)
     rows.append(["Bookprint, index in Redis", *_over_redis(folder), "yes", "yes", "yes", "yes"])
     headers = ["index", "build, s", "query, ms", "bytes per book", "hits a query"]
     return Table(
