@@ -3,6 +3,8 @@
 {"fingerprint": {"recipe": "gap-simhash128-v1", "hex": "<32 hex digits>"} | null,
  "minhash": {"recipe": "word5-minhash128-v1", "values": "<base64 of 128 little-endian uint32>",
              "shingle_count": 94012} | null,
+ "sample": {"recipe": "word5-sample128-v1", "level": 57,
+            "hashes": "<base64 of little-endian uint64, ascending>"},  left out where there is none
  "pages": {"recipe": "char6-page128-v1", "unit": "page" | "window",
            "values": "<base64 of 128 bytes for each>"} | null,
  "word_count": 95012, "character_count": 512044, "page_count": 330 | null}
@@ -16,8 +18,8 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from app.core.errors import InvalidInput, UnknownRecipe
-from app.core.model import Fingerprint, MinHashSignature, PageSignatures, Sketch
-from app.core.recipe import fingerprint_recipe, minhash_recipe, page_recipe
+from app.core.model import Fingerprint, MinHashSignature, PageSignatures, ShingleSample, Sketch
+from app.core.recipe import fingerprint_recipe, minhash_recipe, page_recipe, sample_recipe
 
 MAX_COUNT = (1 << 31) - 1
 """Counts up to here are taken."""
@@ -32,7 +34,7 @@ def encode(sketch: Sketch, pages: bool = True) -> dict[str, Any]:
         sketch.minhash,
         sketch.pages if pages else None,
     )
-    return {
+    document: dict[str, Any] = {
         "fingerprint": fingerprint and {"recipe": fingerprint.recipe, "hex": fingerprint.hex},
         "minhash": minhash
         and {
@@ -50,6 +52,14 @@ def encode(sketch: Sketch, pages: bool = True) -> dict[str, Any]:
         "character_count": sketch.character_count,
         "page_count": sketch.page_count,
     }
+    # Left out where there is none, so that signatures made without one keep their content key.
+    if sketch.sample is not None:
+        document["sample"] = {
+            "recipe": sketch.sample.recipe,
+            "level": sketch.sample.level,
+            "hashes": b64encode(sketch.sample.hashes.astype("<u8").tobytes()).decode(),
+        }
+    return document
 
 
 def decode(document: Mapping[str, Any], field: str = "signatures") -> Sketch:
@@ -57,7 +67,17 @@ def decode(document: Mapping[str, Any], field: str = "signatures") -> Sketch:
 
     Raises InvalidInput, or UnknownRecipe, whose `field` names the part that is wrong, below `field`.
     """
-    _only(document, field, "fingerprint", "minhash", "pages", "word_count", "character_count", "page_count")
+    _only(
+        document,
+        field,
+        "fingerprint",
+        "minhash",
+        "sample",
+        "pages",
+        "word_count",
+        "character_count",
+        "page_count",
+    )
     page_count = document.get("page_count")
     sketch = Sketch(
         fingerprint=_fingerprint(document.get("fingerprint"), f"{field}.fingerprint"),
@@ -66,6 +86,7 @@ def decode(document: Mapping[str, Any], field: str = "signatures") -> Sketch:
         word_count=_count(document.get("word_count"), f"{field}.word_count"),
         character_count=_count(document.get("character_count"), f"{field}.character_count"),
         page_count=None if page_count is None else _count(page_count, f"{field}.page_count"),
+        sample=_sample(document.get("sample"), f"{field}.sample"),
     )
     _check(sketch, field)
     return sketch
@@ -87,6 +108,16 @@ def _check(sketch: Sketch, field: str) -> None:
         raise InvalidInput("More words than characters.", field=f"{field}.word_count")
     if sketch.minhash is not None and sketch.minhash.shingle_count > sketch.word_count:
         raise InvalidInput("More shingles than words.", field=f"{field}.minhash.shingle_count")
+    if sketch.sample is not None and sketch.minhash is None:
+        raise InvalidInput(
+            "A sample tells nothing without the MinHash of the same shingles.", f"{field}.sample"
+        )
+    if (
+        sketch.sample is not None
+        and sketch.minhash is not None
+        and sketch.sample.hashes.size > sketch.minhash.shingle_count
+    ):
+        raise InvalidInput("More hashes than shingles.", field=f"{field}.sample.hashes")
     pages = sketch.pages
     if pages is None:
         return
@@ -161,6 +192,26 @@ def _minhash(value: Any, field: str) -> MinHashSignature | None:
     data = _bytes(document.get("values"), f"{field}.values", 4, recipe.permutations)
     count = _count(document.get("shingle_count"), f"{field}.shingle_count")
     return MinHashSignature(recipe.name, np.frombuffer(data, dtype="<u4").astype(np.uint32), count)
+
+
+def _sample(value: Any, field: str) -> ShingleSample | None:
+    if value is None:
+        return None
+    document = _mapping(value, field, "recipe", "level", "hashes")
+    recipe = _recipe(sample_recipe, document, field)
+    level = document.get("level")
+    if not isinstance(level, int) or isinstance(level, bool) or not 0 <= level <= 64:
+        raise InvalidInput("A whole number from 0 to 64 was expected here.", field=f"{field}.level")
+    hashes = np.frombuffer(_bytes(document.get("hashes"), f"{field}.hashes", 8), dtype="<u8").astype(
+        np.uint64
+    )
+    if hashes.size > recipe.most:
+        raise InvalidInput(f"At most {recipe.most} hashes were expected.", field=f"{field}.hashes")
+    if (hashes[1:] <= hashes[:-1]).any():
+        raise InvalidInput("Hashes must ascend, each one once.", field=f"{field}.hashes")
+    if hashes.size and int(hashes[-1]) >> level:
+        raise InvalidInput(f"Hashes must be below 2^{level}.", field=f"{field}.hashes")
+    return ShingleSample(recipe.name, hashes, level)
 
 
 def _pages(value: Any, field: str) -> PageSignatures | None:

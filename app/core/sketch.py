@@ -10,7 +10,8 @@ from app.core.buckets import sharing
 from app.core.minhash import minhash
 from app.core.model import Content, Sketch
 from app.core.pages import sign_pages
-from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_PAGES
+from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_PAGES, DEFAULT_SAMPLE
+from app.core.sample import sample
 from app.core.shingles import shingles
 from app.core.signatures import encode
 from app.core.simhash import distances, rows_within, simhash, tally
@@ -23,6 +24,7 @@ def sketch(
     fingerprint_recipe: str = DEFAULT_FINGERPRINT,
     minhash_recipe: str = DEFAULT_MINHASH,
     page_recipe: str = DEFAULT_PAGES,
+    sample_recipe: str = DEFAULT_SAMPLE,
 ) -> Sketch:
     """The sketch of a book under the recipes of these names; raises UnknownRecipe.
 
@@ -32,6 +34,7 @@ def sketch(
     for_fingerprint = recipes.fingerprint_recipe(fingerprint_recipe)
     for_minhash, for_pages = recipes.minhash_recipe(minhash_recipe), recipes.page_recipe(page_recipe)
     text = normalise(content)
+    for_sample = recipes.sample_recipe(sample_recipe)
     found = shingles(text, for_minhash, for_pages)
     return Sketch(
         fingerprint=simhash(text, for_fingerprint),
@@ -40,6 +43,7 @@ def sketch(
         word_count=found.token_count,
         character_count=text.size,
         page_count=content.page_count,
+        sample=sample(found.hashes, for_sample),
     )
 
 

@@ -1,0 +1,51 @@
+"""A sample of a book's shingles that tells how much of it another book holds, however small that part is.
+
+FracMinHash (Irber et al. 2022): all distinct shingle hashes below a limit are kept, so the shingles that two
+books share are in both samples or in neither, wherever they stand. The limit is a power of two, 2^level, the
+largest that leaves no more hashes than the recipe allows; two books are compared below the lower of their
+limits, where each sample is complete. One hash in common there stands for 2^(64 − level) common shingles.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.model import ShingleSample, require_same_recipe
+from app.core.recipe import SampleRecipe
+
+_TOP_LEVEL = 64
+
+
+def sample(hashes: NDArray[np.uint64], recipe: SampleRecipe) -> ShingleSample | None:
+    """The sample of shingle hashes, repeats included; None if there are none."""
+    if hashes.size == 0:
+        return None
+    # Some times as many as are wanted, if few repeat: the level is then found among few hashes.
+    level = min(_TOP_LEVEL, _TOP_LEVEL + 2 - (hashes.size // recipe.most).bit_length())
+    kept = _below(hashes, level)
+    while level < _TOP_LEVEL and kept.size <= recipe.most:
+        level += 1
+        kept = _below(hashes, level)
+    while kept.size > recipe.most:
+        level -= 1
+        kept = _below(kept, level)
+    return ShingleSample(recipe.name, kept, level)
+
+
+def shared_hashes(a: ShingleSample, b: ShingleSample) -> int:
+    """How many hashes below the lower of their limits two samples share."""
+    require_same_recipe(a.recipe, b.recipe)
+    return int(np.intersect1d(a.hashes, b.hashes, assume_unique=True).size)
+
+
+def shared_shingles(shared: int, a_level: int, b_level: int) -> int:
+    """How many shingles two books share, estimated from the hashes that their samples share.
+
+    >>> shared_shingles(3, 56, 55)
+    1536
+    """
+    return shared << (_TOP_LEVEL - min(a_level, b_level))
+
+
+def _below(hashes: NDArray[np.uint64], level: int) -> NDArray[np.uint64]:
+    """The distinct hashes below 2^level, ascending."""
+    return np.unique(hashes if level == _TOP_LEVEL else hashes[hashes < np.uint64(1 << level)])
