@@ -16,7 +16,9 @@ class Settings(BaseSettings):
         default=None, alias="DATABASE_URL", description="Postgres; unset: `serve` starts its own."
     )
     redis_url: str | None = Field(
-        default=None, alias="REDIS_URL", description="Redis or Valkey; unset: `serve` starts its own."
+        default=None,
+        alias="REDIS_URL",
+        description="Redis or Valkey, redis+cluster:// for a cluster; unset: `serve` starts its own.",
     )
     data_dir: Path = Field(
         default=Path("data"),

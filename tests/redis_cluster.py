@@ -64,6 +64,10 @@ class Master:
         assert self._process is not None
         end(self._process, ())
 
+    def meet(self, other: "Master") -> None:
+        """Make this node known to another one."""
+        self.call("MEET", "127.0.0.1", other.port, other.bus_port)
+
     @property
     def name(self) -> str:
         """The node's id in the cluster."""
@@ -95,12 +99,27 @@ class Cluster:
         for master in self.masters:
             for other in self.masters:
                 if other is not master:
-                    master.call("MEET", "127.0.0.1", other.port, other.bus_port)
+                    master.meet(other)
         self.wait_until_well()
 
     def wait_until_well(self) -> None:
         """Return when every master finds the cluster complete."""
         wait_for(lambda: all(self._is_well(master) for master in self.masters))
+
+    @contextmanager
+    def replica(self, master: Master) -> Iterator[Master]:
+        """One more node, a replica of this master that is up to date."""
+        replica = Master(master.folder.with_name("replica"), *_free_ports(2))
+        try:
+            for other in self.masters:
+                replica.meet(other)
+            wait_for(lambda: replica.call("NODES").count("master") > _MASTERS)
+            replica.call("REPLICATE", master.name)
+            wait_for(lambda: replica.client.info("replication").get("master_link_status") == "up")
+            wait_for(lambda: all("slave" in other.call("NODES") for other in self.masters))
+            yield replica
+        finally:
+            replica.kill()
 
     def flush(self) -> None:
         """Delete everything."""

@@ -163,10 +163,10 @@ async def test_a_key_on_its_way_to_another_node_is_not_taken_for_missing(
 async def test_one_flushed_node_takes_the_whole_index_out_of_service(
     index: BandIndex, cluster: Cluster
 ) -> None:
-    entries = some_entries(20)
+    entries = some_entries(8)
     await index.add(entries)
     for master in cluster.masters:
-        assert await found(index, entries[0]) == list(range(1, 21))
+        assert await found(index, entries[0]) == list(range(1, 9))
         master.client.flushall()
         assert await index.epoch.life() is Life.LOST
         for attempt in (found(index, entries[0]), index.near_duplicates(entries[0]), index.add(entries)):
@@ -186,9 +186,9 @@ async def test_a_killed_node_is_named_and_the_index_rebuilt_when_it_is_back(
     two: tuple[BandIndex, BandIndex], frail: Cluster
 ) -> None:
     index, other = two
-    entries = some_entries(20)
+    entries = some_entries(8)
     await index.add(entries)
-    assert await found(other, entries[0]) == list(range(1, 21))
+    assert await found(other, entries[0]) == list(range(1, 9))
     victim = frail.masters[1]
     victim.kill()
     for attempt in (found(index, entries[0]), index.add(entries), other.epoch.life(), other.nodes.ping()):
@@ -199,16 +199,36 @@ async def test_a_killed_node_is_named_and_the_index_rebuilt_when_it_is_back(
     with pytest.raises(IndexRebuilding):
         await found(index, entries[0])
     await build(index, entries)
-    assert await found(other, entries[0]) == list(range(1, 21))
+    assert await found(other, entries[0]) == list(range(1, 9))
+
+
+async def test_a_replica_that_takes_over_is_not_trusted_before_the_index_is_rebuilt(
+    two: tuple[BandIndex, BandIndex], frail: Cluster
+) -> None:
+    index, other = two
+    entries = some_entries(8)
+    victim = frail.masters[0]
+    with frail.replica(victim) as replica:
+        await index.add(entries)
+        assert await found(other, entries[0]) == list(range(1, 9))
+        victim.kill()
+        wait_for(lambda: replica.client.info("replication")["role"] == "master")
+        wait_for(lambda: all(":ok" in master.call("INFO") for master in (replica, *frail.masters[1:])))
+        for process in two:
+            with pytest.raises(IndexRebuilding):
+                await found(process, entries[0])
+        await build(index, entries)
+        for process in two:
+            assert await found(process, entries[0]) == list(range(1, 9))
 
 
 async def test_slots_that_another_node_took_over_without_their_keys_are_noticed(
     two: tuple[BandIndex, BandIndex], frail: Cluster
 ) -> None:
     index, other = two
-    entries = some_entries(30)
+    entries = some_entries(8)
     await index.add(entries)
-    assert await found(other, entries[0]) == list(range(1, 31))
+    assert await found(other, entries[0]) == list(range(1, 9))
     frail.hand_over(range(1500), frail.masters[0], frail.masters[2])
     wait_for(lambda: all("1500-5460" in master.call("NODES") for master in frail.masters))
     # Each of these lookups meets a key that has moved.
@@ -223,7 +243,7 @@ async def test_slots_that_another_node_took_over_without_their_keys_are_noticed(
     for entry in entries:
         assert (await index.near_duplicates(entry)).entry_ids.tolist() == [entry.entry_id]
         assert (await other.near_duplicates(entry)).entry_ids.tolist() == [entry.entry_id]
-    assert await found(other, entries[0]) == list(range(1, 31))
+    assert await found(other, entries[0]) == list(range(1, 9))
 
 
 def test_any_slot_served_by_another_makes_other_epochs() -> None:
@@ -271,6 +291,20 @@ async def test_a_wrong_password_is_told_from_a_silent_node(cluster: Cluster) -> 
     async with open_nodes(cluster.url.replace("//", "//me:wrong@")) as nodes:
         with pytest.raises(Unavailable, match="refuses"):
             await nodes.ping()
+
+
+async def test_the_password_is_given_to_every_node(cluster: Cluster) -> None:
+    for master in cluster.masters:
+        master.client.config_set("requirepass", "p@ss")
+    try:
+        async with open_nodes(cluster.url.replace("//", "//:p%40ss@")) as nodes:
+            assert await nodes.run([ReadAll(KEYS)]) == [[None] * len(KEYS)]
+        async with open_nodes(cluster.url) as nodes:
+            with pytest.raises(Unavailable, match="refuses"):
+                await nodes.ping()
+    finally:
+        for master in cluster.masters:
+            master.client.config_set("requirepass", "")
 
 
 async def test_a_server_that_is_no_cluster_is_told(redis_url: str) -> None:
