@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-_WIDTH, _HEIGHT = 720, 420
-_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 190, 44, 56
+_WIDTH, _HEIGHT = 760, 420
+_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 230, 44, 56
 _COLOURS = ("#3b76c4", "#d1642c", "#3d9a5b", "#a4499a", "#b08c1e", "#c23f4e", "#4aa3a8", "#7a7a7a")
 _MARKERS = ("circle", "square", "diamond", "triangle")
 _INK = "#777777"
