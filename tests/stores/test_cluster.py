@@ -317,6 +317,13 @@ async def test_a_server_that_is_no_cluster_is_told(redis_url: str) -> None:
     await nodes.aclose()
 
 
+async def test_a_node_that_is_taken_for_a_server_by_itself_is_told(cluster: Cluster) -> None:
+    for master in cluster.masters:
+        async with open_nodes(f"redis://127.0.0.1:{master.port}") as nodes:
+            with pytest.raises(Unavailable, match=r"redis\+cluster://"):
+                await nodes.run([ReadAll(KEYS)])
+
+
 def test_the_url_of_a_cluster_is_that_of_a_server_but_for_its_hosts() -> None:
     nodes = cluster_of("rediss+cluster://me:p%40ss@one,two:7001/?ssl_ca_certs=/ca.pem&client_name=bookprint")
     assert nodes._seeds == [Address("one", 6379), Address("two", 7001)]
