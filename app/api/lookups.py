@@ -10,6 +10,8 @@ from app.api.answers import NearDuplicates, NearnessQuestion, json_response
 from app.api.bodies import parsed
 from app.api.cursors import Cursors
 from app.api.deps import BookId, HouseOf, MetricsOf
+from app.api.deps import house as services
+from app.api.deps import metrics as counters
 from app.api.openapi import answers, body, problems
 from app.api.schemas import LookupBody, NearnessQuery
 
@@ -30,13 +32,15 @@ _EXAMPLES: dict[str, dict[str, Any]] = {
     responses=answers({200: NearDuplicates}) | problems(404, 422, 503),
 )
 async def near_duplicates(
-    book_id: BookId, query: Annotated[NearnessQuery, Query()], house: HouseOf, metrics: MetricsOf
+    book_id: BookId, query: Annotated[NearnessQuery, Query()], request: Request
 ) -> Response:
     """Answers the books near this one, itself left out, nearest first.
 
     With `d`, every book at Hamming distance at most d; with `k`, the k nearest: both provably complete. With
     neither, the books that fingerprint or MinHash propose and their signatures confirm as near-duplicates.
     """
+    # Not as dependencies: FastAPI takes as long for one as for a whole look into the index.
+    house, metrics = await services(request), await counters(request)
     question = query.to_question()
     cursors = Cursors.of("near", book_id.bytes, query.d, query.k)
     metrics.count_lookup(question)

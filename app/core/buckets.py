@@ -60,9 +60,17 @@ class Hits:
         order = np.lexsort((self.entry_ids, self.distances))
         return Hits(self.entry_ids[order], self.distances[order])
 
-    def without(self, entry_ids: NDArray[np.uint64]) -> "Hits":
+    def but(self, entry_id: int) -> "Hits":
+        """All hits but this entry."""
+        kept = self.entry_ids != np.uint64(entry_id)
+        return Hits(self.entry_ids[kept], self.distances[kept])
+
+    def without(self, entry_ids: Iterable[int]) -> "Hits":
         """All hits but these entries."""
-        kept = ~np.isin(self.entry_ids, entry_ids)
+        gone = list(entry_ids)
+        if not gone:
+            return self
+        kept = ~np.isin(self.entry_ids, np.array(gone, dtype=np.uint64))
         return Hits(self.entry_ids[kept], self.distances[kept])
 
 

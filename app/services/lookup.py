@@ -131,7 +131,7 @@ class Lookup:
         `most` cuts the answer off. What the page shows is read with the books that came and left; only if one
         of these shifts the page, more is read.
         """
-        hits = hits.without(np.array([query.entry_id], dtype=np.uint64))
+        hits = hits.but(query.entry_id)
         shown: dict[int, Match] = {}
         gone: set[int] = set()
         while True:
@@ -149,7 +149,7 @@ class Lookup:
                 for brief in found.pending
                 if brief.entry.entry_id in shown and accepts(shown[brief.entry.entry_id].evidence)
             ]
-            hits = _merged(hits.without(np.array(sorted(gone), dtype=np.uint64)), waiting, most)
+            hits = _merged(hits.without(gone), waiting, most)
             page = _page(hits, after, limit)
             if all(entry_id in shown for entry_id in page.entry_ids.tolist()):
                 break
@@ -178,7 +178,7 @@ def _merged(hits: Hits, places: Sequence[Place], most: int | None) -> Hits:
             np.array([place.entry_id for place in places], dtype=np.uint64),
             np.array([place.distance for place in places], dtype=np.uint8),
         )
-        others = hits.without(added.entry_ids)
+        others = hits.without(place.entry_id for place in places)
         hits = Hits(
             np.concatenate([others.entry_ids, added.entry_ids]),
             np.concatenate([others.distances, added.distances]),

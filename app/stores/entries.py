@@ -45,7 +45,7 @@ class Entries:
         Raises `Unavailable` where too many books are pending to compare them all.
         """
         with postgres_outages():
-            rows = await self._reader.rows(_SETTLED, entry_ids=list(entry_ids), most=PENDING_LIMIT + 1)
+            rows = await self._reader.rows(_SETTLED, entry_ids=_array(entry_ids), most=PENDING_LIMIT + 1)
         briefs = [to_brief(row) for row in rows if row["id"] is not None]
         pending = [brief for brief in briefs if not brief.indexed]
         if len(pending) > PENDING_LIMIT:
@@ -62,12 +62,12 @@ class Entries:
 
     async def briefs(self, entry_ids: Sequence[int]) -> list[Brief]:
         """Those of the entries that are current, in no order."""
-        return await self._briefs(_FOUND, entry_ids=list(entry_ids))
+        return await self._briefs(_FOUND, entry_ids=_array(entry_ids))
 
     async def current(self, entry_ids: Sequence[int]) -> NDArray[np.uint64]:
         """The ids of those entries that are current, ascending."""
         with postgres_outages():
-            rows = await self._reader.rows(_CURRENT, entry_ids=list(entry_ids))
+            rows = await self._reader.rows(_CURRENT, entry_ids=_array(entry_ids))
         return np.array([row["entry_id"] for row in rows], dtype=np.uint64)
 
     async def count(self) -> int:
@@ -97,6 +97,11 @@ class Entries:
     async def _briefs(self, query: Query, **parameters: object) -> list[Brief]:
         with postgres_outages():
             return [to_brief(row) for row in await self._reader.rows(query, **parameters)]
+
+
+def _array(numbers: Sequence[int]) -> str:
+    """The numbers as Postgres writes an array, which the driver would take ten times as long for."""
+    return f"{{{','.join(map(str, numbers))}}}"
 
 
 _ANY_OF = books.c.entry_id == sa.any_(sa.bindparam("entry_ids", type_=ARRAY(sa.BigInteger)))

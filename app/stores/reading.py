@@ -4,7 +4,8 @@ A lookup is two queries, and each takes longer on its way through SQLAlchemy's c
 The statements are still written with SQLAlchemy; they are compiled once and run on connections of the driver.
 """
 
-from collections.abc import AsyncIterator, Mapping
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -21,15 +22,29 @@ _WAIT_SECONDS = 3.0
 _DIALECT: sa.Dialect = registry.load("postgresql.psycopg")()
 
 
+_PARAMETER = re.compile(r"%(?:%|\((\w+)\)s)")
+
+
 class Query:
-    """A statement in the driver's own words."""
+    """A statement in Postgres's own words, with $1, $2, … for its parameters."""
 
     def __init__(self, statement: sa.SelectBase) -> None:
         compiled = statement.compile(dialect=_DIALECT)
-        self.text = str(compiled).encode()
-        self.constants: Mapping[str, object] = {
-            name: value for name, value in compiled.params.items() if value is not None
-        }
+        self._defaults = compiled.params
+        self._names: list[str] = []
+        self.text = _PARAMETER.sub(self._numbered, str(compiled)).encode()
+
+    def values(self, parameters: Mapping[str, object]) -> list[object]:
+        """The values of $1, $2, …"""
+        return [parameters[name] if name in parameters else self._defaults[name] for name in self._names]
+
+    def _numbered(self, found: re.Match[str]) -> str:
+        name = found[1]
+        if name is None:
+            return "%"
+        if name not in self._names:
+            self._names.append(name)
+        return f"${self._names.index(name) + 1}"
 
 
 class Reader:
@@ -40,7 +55,7 @@ class Reader:
 
     async def rows(self, query: Query, **parameters: object) -> list[dict[str, Any]]:
         """All rows of the answer, as dictionaries by column."""
-        values = {**query.constants, **parameters}
+        values = query.values(parameters)
         try:
             return await self._rows(query, values)
         except PoolTimeout:
@@ -57,13 +72,13 @@ class Reader:
         async with (
             self._pool.connection() as connection,
             connection.transaction(),
-            connection.cursor("batches", row_factory=tuple_row) as cursor,
+            psycopg.AsyncRawServerCursor(connection, "batches", row_factory=tuple_row) as cursor,
         ):
-            await cursor.execute(query.text, {**query.constants, **parameters}, binary=True)
+            await cursor.execute(query.text, query.values(parameters), binary=True)
             while rows := await cursor.fetchmany(size):
                 yield rows
 
-    async def _rows(self, query: Query, values: Mapping[str, object]) -> list[dict[str, Any]]:
+    async def _rows(self, query: Query, values: Sequence[object]) -> list[dict[str, Any]]:
         async with self._pool.connection() as connection:
             cursor = await connection.execute(query.text, values, binary=True)
             return await cursor.fetchall()
@@ -82,6 +97,7 @@ async def open_reader(url: sa.URL, connections: int) -> AsyncIterator[Reader]:
         kwargs={
             "autocommit": True,
             "row_factory": dict_row,
+            "cursor_factory": psycopg.AsyncRawCursor,
             "connect_timeout": 5,
             # Planning a lookup's query anew takes longer than running it.
             "options": "-c plan_cache_mode=force_generic_plan",

@@ -10,31 +10,37 @@ import numpy as np
 import sqlalchemy as sa
 
 from app.core.model import Book, Brief, Entry, Fingerprint, Metadata, MinHashSignature, ShingleSample, Sketch
-from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE
-from app.stores.tables import books, signatures
+from app.core.recipe import Suite
+from app.stores.suites import SERVING
+from app.stores.tables import books, signatures, suites
 
 _FINGERPRINT = signatures.alias("fingerprint")
 _MINHASH = signatures.alias("minhash")
+_RECIPES: dict[str, sa.BindParameter[str]] = {
+    name: sa.bindparam(name, type_=sa.Text) for name in ("fingerprint", "minhash", "sample")
+}
 
 _LONGEST_WORD = 200
 """Characters of a title's word that count; an index entry of Postgres must stay below 2,700 bytes."""
 
 
 def select_books() -> sa.Select[Any]:
-    """Books with their fingerprint of the default recipe."""
-    return sa.select(books, _FINGERPRINT.c.data.label("bits")).outerjoin(
-        _FINGERPRINT,
-        sa.and_(_FINGERPRINT.c.entry_id == books.c.entry_id, _FINGERPRINT.c.recipe == DEFAULT_FINGERPRINT),
+    """Books with their fingerprint of the suite that serves."""
+    fingerprint = sa.and_(
+        _FINGERPRINT.c.entry_id == books.c.entry_id, _FINGERPRINT.c.recipe == suites.c.fingerprint
     )
+    return sa.select(
+        books, suites.c.fingerprint.label("recipe"), _FINGERPRINT.c.data.label("bits")
+    ).select_from(books.join(suites, suites.c.state == SERVING).outerjoin(_FINGERPRINT, fingerprint))
 
 
 def select_briefs(with_sample: bool = False) -> sa.Select[Any]:
-    """What lookups need of a book: title and signatures of the default recipes.
+    """What lookups need of a book: title and signatures of the suite that `of_suite` gives as parameters.
 
     Only who compares a book with the index needs its shingle sample.
     """
     sampled = sa.select(signatures.c.data).where(
-        signatures.c.entry_id == books.c.entry_id, signatures.c.recipe == DEFAULT_SAMPLE
+        signatures.c.entry_id == books.c.entry_id, signatures.c.recipe == _RECIPES["sample"]
     )
     return (
         sa.select(
@@ -51,14 +57,19 @@ def select_briefs(with_sample: bool = False) -> sa.Select[Any]:
         .outerjoin(
             _FINGERPRINT,
             sa.and_(
-                _FINGERPRINT.c.entry_id == books.c.entry_id, _FINGERPRINT.c.recipe == DEFAULT_FINGERPRINT
+                _FINGERPRINT.c.entry_id == books.c.entry_id, _FINGERPRINT.c.recipe == _RECIPES["fingerprint"]
             ),
         )
         .outerjoin(
             _MINHASH,
-            sa.and_(_MINHASH.c.entry_id == books.c.entry_id, _MINHASH.c.recipe == DEFAULT_MINHASH),
+            sa.and_(_MINHASH.c.entry_id == books.c.entry_id, _MINHASH.c.recipe == _RECIPES["minhash"]),
         )
     )
+
+
+def of_suite(suite: Suite) -> dict[str, str]:
+    """The parameters of `select_briefs`."""
+    return {"fingerprint": suite.fingerprint, "minhash": suite.minhash, "sample": suite.sample}
 
 
 def to_book(row: Mapping[str, Any] | sa.RowMapping) -> Book:
@@ -78,13 +89,13 @@ def to_book(row: Mapping[str, Any] | sa.RowMapping) -> Book:
         ),
         page_count=row["page_count"],
         word_count=row["word_count"],
-        fingerprint=_fingerprint(row["bits"]),
+        fingerprint=_fingerprint(row["bits"], row["recipe"]),
         indexed=row["indexed_at"] is not None,
     )
 
 
-def to_brief(row: Mapping[str, Any] | sa.RowMapping) -> Brief:
-    """A row of `select_briefs`."""
+def to_brief(row: Mapping[str, Any] | sa.RowMapping, suite: Suite) -> Brief:
+    """A row of `select_briefs` with the parameters of this suite."""
     minhash = row["minhash"]
     return Brief(
         book_id=row["id"],
@@ -93,11 +104,11 @@ def to_brief(row: Mapping[str, Any] | sa.RowMapping) -> Brief:
         indexed=row["indexed_at"] is not None,
         entry=Entry(
             entry_id=row["entry_id"],
-            fingerprint=_fingerprint(row["bits"]),
+            fingerprint=_fingerprint(row["bits"], suite.fingerprint),
             minhash=None
             if minhash is None
-            else MinHashSignature(DEFAULT_MINHASH, np.frombuffer(minhash, dtype="<u4"), row["shingle_count"]),
-            sample=to_sample(row["sample"]),
+            else MinHashSignature(suite.minhash, np.frombuffer(minhash, dtype="<u4"), row["shingle_count"]),
+            sample=_sample(row["sample"], suite.sample),
         ),
     )
 
@@ -148,13 +159,13 @@ def signature_values(entry_id: int, sketch: Sketch) -> list[dict[str, Any]]:
     return [{"entry_id": entry_id, "shingle_count": None, "unit": None} | row for row in rows]
 
 
-def _fingerprint(bits: bytes | None) -> Fingerprint | None:
-    return None if bits is None else Fingerprint(DEFAULT_FINGERPRINT, bytes(bits))
+def _fingerprint(bits: bytes | None, recipe: str) -> Fingerprint | None:
+    return None if bits is None else Fingerprint(recipe, bytes(bits))
 
 
-def to_sample(data: bytes | None) -> ShingleSample | None:
+def _sample(data: bytes | None, recipe: str) -> ShingleSample | None:
     """The shingle sample in a signature's row: a byte for the level, then the hashes."""
     if data is None:
         return None
     hashes = np.frombuffer(data, dtype="<u8", offset=1).astype(np.uint64)
-    return ShingleSample(DEFAULT_SAMPLE, hashes, data[0])
+    return ShingleSample(recipe, hashes, data[0])

@@ -84,3 +84,13 @@ departures = Table(
     Column("entry_id", BigInteger, primary_key=True, autoincrement=False),
     Column("left_at", TIMESTAMP(timezone=True), nullable=False, server_default=func.now()),
 )
+
+suites = Table(
+    "suites",
+    metadata,
+    Column("fingerprint", Text, primary_key=True),
+    Column("minhash", Text, nullable=False),
+    Column("sample", Text, nullable=False),
+    Column("state", Text, nullable=False),  # serving, building or retired
+)
+Index("uq_suites_state", suites.c.state, unique=True, postgresql_where=suites.c.state != "retired")
