@@ -98,9 +98,16 @@ def curve(words: Words, books: Numbers) -> Curve:
         others = np.arange(len(words)) != query
         found[query] = np.bincount(distances[others], minlength=bits + 1).cumsum()
         right[query] = np.bincount(distances[others & (books == books[query])], minlength=bits + 1).cumsum()
-    asked = right[:, -1] > 0
-    found, right = found[asked], right[asked]
-    wanted = right[:, -1:]
+    return curve_of(found, right, right[:, -1])
+
+
+def curve_of(
+    found: NDArray[np.float64], right: NDArray[np.float64], wanted: NDArray[np.float64] | Numbers
+) -> Curve:
+    """The curve of answers: by query and d how many texts were found and how many of them rightly, (queries,
+    bits + 1) each, and how many versions there were to find, (queries,)."""
+    asked = wanted > 0
+    found, right, wanted = found[asked], right[asked], wanted[asked, None]
     return Curve(
         f1=(2 * right / (found + wanted)).mean(axis=0),
         precision=np.where(found > 0, right / np.maximum(found, 1), 1.0).mean(axis=0),

@@ -44,25 +44,34 @@ def one_per_work(books: Sequence[CorpusBook], at_least: int = CHUNK) -> list[Cor
 def hard_set(books: Sequence[CorpusBook], chunks_per_work: int, seed: int) -> Iterator[Version]:
     """Chunks of these books, one book of each work; a chunk is followed by its derivatives."""
     number = 0
-    for work, book in enumerate(books):
-        rng = np.random.default_rng([seed, work])
-        chunks = rng.permutation(len(book.text) // CHUNK)[:chunks_per_work]
-        for chunk in sorted(int(each) for each in chunks):
-            text = book.text[chunk * CHUNK : (chunk + 1) * CHUNK]
-            for version in _versions(text, books, work, rng):
-                yield Version(work, number, book.language, version)
+    for work in range(len(books)):
+        for chunk in chunks_of(books, work, chunks_per_work, seed):
+            for version in chunk:
+                yield Version(work, number, books[work].language, version)
             number += 1
+
+
+def chunks_of(
+    books: Sequence[CorpusBook], work: int, chunks_per_work: int, seed: int
+) -> Iterator[Iterator[str]]:
+    """The texts of each chunk of one book of the hard set; each is read to its end before the next."""
+    rng = np.random.default_rng([seed, work])
+    text = books[work].text
+    chunks = rng.permutation(len(text) // CHUNK)[:chunks_per_work]
+    for chunk in sorted(int(each) for each in chunks):
+        yield versions(text[chunk * CHUNK : (chunk + 1) * CHUNK], books, work, rng)
 
 
 def paper_set(books: Sequence[CorpusBook], longest: int, seed: int) -> Iterator[Version]:
     """These books, one of each work, as far as their first `longest` characters; derivatives follow each."""
     for work, book in enumerate(books):
         rng = np.random.default_rng([seed, work])
-        for version in _versions(book.text[:longest], books, work, rng):
+        for version in versions(book.text[:longest], books, work, rng):
             yield Version(work, work, book.language, version)
 
 
-def _versions(text: str, books: Sequence[CorpusBook], work: int, rng: np.random.Generator) -> Iterator[str]:
+def versions(text: str, books: Sequence[CorpusBook], work: int, rng: np.random.Generator) -> Iterator[str]:
+    """The text and its derivatives; the other books, of over 40,000 characters, lend sentences."""
     yield text
     for _ in range(int(rng.integers(COPIES[0], COPIES[1] + 1))):
         edited = edit_sentences(text, rng.uniform(0, EDITED), _stretch(books, work, rng), rng)
