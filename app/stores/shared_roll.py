@@ -19,12 +19,16 @@ from app.core.roll import Roll
 from app.stores.epoch import Epoch, EpochMark
 from app.stores.nodes import CallEach, Command, Instruction, Nodes, ReadAll
 from app.stores.scripts import ADD_RECORDS, REMOVE_RECORDS
+from app.stores.together import Together
 
 _KEPT_CHANGES = 50_000
 """Length of the stream, about; a process that has slept longer reads the whole roll."""
 
 _READ_AT_ONCE = 2_000
 _CHUNKS_AT_ONCE = 100
+
+_READ_TOGETHER = 16
+"""Lookups whose buckets are read in one round trip."""
 
 _ADDED, _REMOVED, _OPENED = b"added", b"removed", b"opened"
 
@@ -43,7 +47,7 @@ class SharedRoll:
         self._roll: Roll | None = None
         self._last = ""  # id of the last change that the roll holds
         self._mark: EpochMark = ()
-        self._loading = asyncio.Lock()
+        self._reading = Together(self._read, _READ_TOGETHER)
 
     @property
     def latest(self) -> Roll | None:
@@ -102,60 +106,57 @@ class SharedRoll:
 
     async def read(self, *instructions: Instruction) -> tuple[Roll, list[Any]]:
         """The roll, current as of now, and the answers to instructions read in the same round trip."""
+        return await self._reading.ask(instructions)
+
+    async def _read(self, asked: Sequence[Sequence[Instruction]]) -> Sequence[tuple[Roll, list[Any]]]:
+        instructions = [instruction for some in asked for instruction in some]
+        roll, answers = await self._current(instructions)
+        given = iter(answers)
+        return [(roll, [next(given) for _ in some]) for some in asked]
+
+    async def _current(self, instructions: Sequence[Instruction]) -> tuple[Roll, list[Any]]:
         while True:
-            if self._roll is None:
-                await self._load()
-            last = self._last
-            tail = Command("XRANGE", self._changes, (last, "+", "COUNT", _READ_AT_ONCE))
+            roll = self._roll or await self._load()
+            tail = Command("XRANGE", self._changes, (self._last, "+", "COUNT", _READ_AT_ONCE))
             mark, [changes, *answers] = await self._epoch.guarded([tail, *instructions])
-            if self._roll is None or not self._follow(mark, last, changes):
+            if not self._follow(roll, mark, changes):
                 self._roll = None
             elif len(changes) < _READ_AT_ONCE:
-                return self._roll, answers
+                return roll, answers
 
     def _change(self, kind: bytes, records: bytes) -> Command:
         return Command("XADD", self._changes, ("MAXLEN", "~", _KEPT_CHANGES, "*", kind, records))
 
-    def _follow(self, mark: EpochMark, last: str, changes: Sequence[_Change]) -> bool:
-        """Apply changes read from `last` on; False if they do not join on to what the roll holds."""
-        if mark != self._mark or not changes or changes[0][0].decode() != last:
+    def _follow(self, roll: Roll, mark: EpochMark, changes: Sequence[_Change]) -> bool:
+        """Apply changes; False if they do not join on to what the roll holds."""
+        if mark != self._mark or not changes or changes[0][0].decode() != self._last:
             return False
-        assert self._roll is not None
         for name, change in changes[1:]:
-            if _order(name.decode()) <= _order(self._last):
-                continue
             for kind, data in change.items():
                 for record in np.frombuffer(data, dtype=ROLL_RECORD if kind != _OPENED else np.uint8):
                     if kind == _ADDED:
-                        self._roll.put(record)
+                        roll.put(record)
                     elif kind == _REMOVED:
-                        self._roll.drop(int(record["entry_id"]))
+                        roll.drop(int(record["entry_id"]))
             self._last = name.decode()
         return True
 
-    async def _load(self) -> None:
-        async with self._loading:
-            if self._roll is not None:
-                return
-            # The stream's end first: what comes later is followed, even if the chunk holds it already.
-            tail, members = Command("XREVRANGE", self._changes, ("+", "-", "COUNT", 1)), self.chunks_key
-            mark, [newest] = await self._epoch.guarded([tail])
-            if not newest:
-                mark, [name] = await self._epoch.guarded([self._change(_OPENED, b"")], mark=mark)
-            else:
-                name = newest[0][0]
-            _, [found] = await self._epoch.guarded([Command("SMEMBERS", members)], mark=mark)
-            keys = [f"{self.chunk_prefix}{int(chunk)}" for chunk in found]
-            data: list[bytes] = []
-            for start in range(0, len(keys), _CHUNKS_AT_ONCE):
-                read = ReadAll(keys[start : start + _CHUNKS_AT_ONCE])
-                _, [chunks] = await self._epoch.guarded([read], mark=mark)
-                data += [chunk for chunk in chunks if chunk]
-            records = np.frombuffer(b"".join(data), dtype=ROLL_RECORD)
-            self._roll = await asyncio.to_thread(Roll, records)
-            self._last, self._mark = name.decode(), mark
-
-
-def _order(change: str) -> tuple[int, int]:
-    milliseconds, _, number = change.partition("-")
-    return int(milliseconds), int(number)
+    async def _load(self) -> Roll:
+        # The stream's end first: what comes later is followed, even if the chunk holds it already.
+        tail, members = Command("XREVRANGE", self._changes, ("+", "-", "COUNT", 1)), self.chunks_key
+        mark, [newest] = await self._epoch.guarded([tail])
+        if not newest:
+            mark, [name] = await self._epoch.guarded([self._change(_OPENED, b"")], mark=mark)
+        else:
+            name = newest[0][0]
+        _, [found] = await self._epoch.guarded([Command("SMEMBERS", members)], mark=mark)
+        keys = [f"{self.chunk_prefix}{int(chunk)}" for chunk in found]
+        data: list[bytes] = []
+        for start in range(0, len(keys), _CHUNKS_AT_ONCE):
+            read = ReadAll(keys[start : start + _CHUNKS_AT_ONCE])
+            _, [chunks] = await self._epoch.guarded([read], mark=mark)
+            data += [chunk for chunk in chunks if chunk]
+        records = np.frombuffer(b"".join(data), dtype=ROLL_RECORD)
+        roll = self._roll = await asyncio.to_thread(Roll, records)
+        self._last, self._mark = name.decode(), mark
+        return roll
