@@ -219,11 +219,11 @@ def _bookprint(
         for start in range(0, len(new), _ADDED_AT_ONCE):
             await house.index.add(new[start : start + _ADDED_AT_ONCE])
         added = len(new) / (time.perf_counter() - started)
-        for start in range(0, len(new), _ADDED_AT_ONCE):
-            await house.index.remove(new[start : start + _ADDED_AT_ONCE])
         return rates, answers, statistics.median(near_rates), added
 
     rates, answers, near, added = _in_house(servers, use)
+    with client_of(servers) as client:
+        empty_redis(client)
     books = sum(map(len, batches))
     measured = Measured(
         books / statistics.median(seconds),
