@@ -6,18 +6,23 @@ from dataclasses import dataclass
 
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
+from app.core.recipe import DEFAULT_SUITE
 from app.services.books import Books
 from app.services.health import Health
 from app.services.ingest import Ingest
 from app.services.lookup import Lookup
+from app.services.recipes import Recipes
 from app.services.reindex import Reindex
 from app.settings import Settings
 from app.stores.band_index import BandIndex
 from app.stores.catalogue import Catalogue
 from app.stores.connecting import open_nodes
-from app.stores.entries import Entries, ReconcileLock
+from app.stores.entries import Entries, RecipesLock, ReconcileLock
+from app.stores.indexes import Indexes
 from app.stores.reading import open_reader
 from app.stores.signature_columns import SignatureColumns
+from app.stores.suites import SuitesTable
+from app.stores.unsigned import Unsigned
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +32,19 @@ class House:
     engine: AsyncEngine
     signatures: SignatureColumns
     entries: Entries
-    index: BandIndex
+    suites: SuitesTable
+    indexes: Indexes
     books: Books
     ingest: Ingest
     lookup: Lookup
     reindex: Reindex
+    recipes: Recipes
     health: Health
+
+    @property
+    def index(self) -> BandIndex:
+        """The band index of the default suite."""
+        return self.indexes.of(DEFAULT_SUITE)
 
 
 @asynccontextmanager
@@ -52,19 +64,33 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
             open_nodes(settings.redis_url) as nodes,
             open_reader(engine.url, settings.database_connections) as reader,
         ):
-            index = BandIndex(nodes)
+            indexes, suites = Indexes(nodes), SuitesTable(engine, reader)
             catalogue, entries = Catalogue(engine, reader), Entries(engine, reader)
             signatures = SignatureColumns(reader)
+
+            def reconcile_lock() -> ReconcileLock:
+                return ReconcileLock(engine)
+
+            reindex = Reindex(entries, signatures, indexes, suites, reconcile_lock)
             yield House(
                 engine=engine,
                 signatures=signatures,
                 entries=entries,
-                index=index,
+                suites=suites,
+                indexes=indexes,
                 books=Books(catalogue),
-                ingest=Ingest(catalogue, index, keep_texts=settings.texts == "postgres"),
-                lookup=Lookup(catalogue, entries, index),
-                reindex=Reindex(entries, signatures, index, lambda: ReconcileLock(engine)),
-                health=Health(engine, index),
+                ingest=Ingest(catalogue, indexes, suites, keep_texts=settings.texts == "postgres"),
+                lookup=Lookup(catalogue, entries, indexes, suites),
+                reindex=reindex,
+                recipes=Recipes(
+                    suites,
+                    indexes,
+                    reindex,
+                    Unsigned(engine, reader),
+                    lambda: RecipesLock(engine),
+                    reconcile_lock,
+                ),
+                health=Health(engine, indexes.epoch),
             )
     finally:
         await engine.dispose()

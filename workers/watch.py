@@ -17,7 +17,7 @@ async def watch_index(house: House) -> None:
     """Look at the index's epoch again and again; reconcile whenever it is not whole."""
     while True:
         try:
-            life = await house.index.epoch.life()
+            life = await house.indexes.epoch.life()
             if life is not Life.WHOLE:
                 log.info("band index is not whole", life=life.value)
                 report = await house.reindex.reconcile()

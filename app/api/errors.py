@@ -28,6 +28,7 @@ from app.core.errors import (
     InvalidInput,
     InvalidText,
     RecipeMismatch,
+    RecipeNotIndexed,
     StaleVersion,
     Unavailable,
     UnknownBook,
@@ -163,6 +164,12 @@ _INVALID: tuple[tuple[type[InvalidInput], str, str, str], ...] = (
         "recipe-mismatch",
         "Signatures of two recipes",
         "Compute the signatures with the recipes that books of this service show.",
+    ),
+    (
+        RecipeNotIndexed,
+        "recipe-not-indexed",
+        "The recipe is not indexed",
+        "Send the text, or a fingerprint of a recipe that is indexed.",
     ),
     (
         UnknownRecipe,

@@ -42,9 +42,11 @@ async def near_duplicates(
     # Not as dependencies: FastAPI takes as long for one as for a whole look into the index.
     house, metrics = await services(request), await counters(request)
     question = query.to_question()
-    cursors = Cursors.of("near", book_id.bytes, query.d, query.k)
+    suite = (await house.suites.current()).serving
+    cursors = Cursors.of("near", book_id.bytes, query.d, query.k, suite.fingerprint)
     metrics.count_lookup(question)
-    answer = await house.lookup.near_duplicates(book_id, question, cursors.place(query.cursor), query.limit)
+    place = cursors.place(query.cursor)
+    answer = await house.lookup.near_duplicates(book_id, question, place, query.limit, suite)
     asked = NearnessQuestion(id=book_id, d=query.d, k=query.k)
     return json_response(NearDuplicates.of(answer, asked, cursors.at_place(answer.next)))
 
@@ -60,7 +62,8 @@ async def look_up(
 ) -> Response:
     """Answers the books near what is sent, as for a stored book. Nothing is stored."""
     question = query.to_question()
-    wanted = await parsed(request, LookupBody, LookupBody.to_query)
+    suite = (await house.suites.current()).serving
+    wanted = await parsed(request, LookupBody, lambda body: body.to_query(suite))
     fingerprint, minhash = wanted.fingerprint, wanted.minhash
     cursors = Cursors.of(
         "look-up",

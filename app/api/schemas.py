@@ -8,8 +8,9 @@ from pydantic_core import PydanticCustomError
 from app.api import examples, limits
 from app.core import identifier, signatures
 from app.core.model import Content, Entry, Fingerprint, Metadata, Sketch, Submission
+from app.core.recipe import Suite
 from app.core.signatures import MAX_COUNT
-from app.core.sketch import sketch
+from app.core.sketch import sketch_under
 from app.core.text import content_from_pages, content_from_text
 from app.services.lookup import Nearest, Question, Verified, Within
 from app.stores.catalogue import BookFilter
@@ -197,14 +198,14 @@ class LookupBody(BookBody):
     identifier: str | None = Field(default=None, description="A book identifier, bp1:…")
     fingerprint: FingerprintBody | None = Field(default=None, description="A fingerprint alone.")
 
-    def to_query(self) -> Entry:
-        """The signatures to look for; computed here where a text was sent."""
+    def to_query(self, suite: Suite) -> Entry:
+        """The signatures to look for; computed here, under the suite, where a text was sent."""
         if self.identifier is not None:
             return Entry(0, identifier.decode(self.identifier).fingerprint, None)
         if self.fingerprint is not None:
             return Entry(0, self.fingerprint.to_fingerprint("fingerprint"), None)
         content = self.to_content()
-        signed = self.to_sketch() if content is None else sketch(content)
+        signed = self.to_sketch() if content is None else sketch_under(suite, content)
         return Entry(0, None, None) if signed is None else signed.to_entry(0)
 
 

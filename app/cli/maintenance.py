@@ -32,16 +32,59 @@ def migrate(data_dir: DataDir = None) -> None:
     results().print("The database has the newest schema.")
 
 
-def reindex(data_dir: DataDir = None) -> None:
-    """Write the whole band index anew from the catalogue, while the service goes on serving."""
+def reindex(
+    data_dir: DataDir = None,
+    recipe: Annotated[
+        str | None, typer.Option(help="Compute this fingerprint recipe from the stored texts; let it serve.")
+    ] = None,
+    allow_missing: Annotated[
+        bool, typer.Option("--allow-missing", help="With --recipe: even if some books have no stored text.")
+    ] = False,
+    drop: Annotated[
+        str | None, typer.Option(help="Remove the index of this fingerprint recipe, which no longer serves.")
+    ] = None,
+) -> None:
+    """Hold the whole band index against the catalogue and mend it, while the service goes on serving.
+
+    With --recipe, index all books under another fingerprint recipe beside the one that serves, then switch.
+    A command that was broken off is simply run again.
+    """
+    if (recipe is not None and drop is not None) or (allow_missing and recipe is None):
+        raise UserError("Give --recipe, with or without --allow-missing, or --drop, or neither.", status=2)
     keep_kernels()
-    with _library(load_settings(data_dir)) as settings, Reporter("Reindexing", "books") as reporter:
+    if recipe is not None:
+        _change_recipe(load_settings(data_dir), recipe, allow_missing)
+    elif drop is not None:
+        with _library(load_settings(data_dir)) as settings:
+            name = drop
+            _within(settings, lambda house: house.recipes.drop(name))
+        results().print(f"{drop} is no longer indexed")
+    else:
+        _mend(load_settings(data_dir))
+
+
+def _change_recipe(settings: Settings, recipe: str, allow_missing: bool) -> None:
+    with _library(settings) as complete, Reporter(f"Computing {recipe}", "books") as reporter:
+        switched = _within(
+            complete,
+            lambda house: house.recipes.change(
+                recipe, allow_missing=allow_missing, progress=reporter.counted, say=reporter.say
+            ),
+        )
+    left = f", {switched.missing:,} of them without a fingerprint" if switched.missing else ""
+    results().print(
+        f"{recipe} serves: {switched.entries:,} books{left}; {switched.computed:,} fingerprints computed"
+    )
+
+
+def _mend(settings: Settings) -> None:
+    with _library(settings) as complete, Reporter("Reindexing", "books") as reporter:
 
         async def rebuild(house: "House") -> tuple[int, int]:
             report = await house.reindex.reindex(reporter.counted)
             return report.entries, report.stale
 
-        entries, stale = _within(settings, rebuild)
+        entries, stale = _within(complete, rebuild)
     results().print(f"{entries:,} books indexed anew, {stale:,} stale records swept out")
 
 
@@ -59,7 +102,7 @@ def verify(
         async def judge(house: "House") -> "Verdict":
             from app.services.verify import verify as compare
 
-            return await compare(house.signatures, house.index, reporter.counted)
+            return await compare(house.signatures, house.indexes, house.suites, reporter.counted)
 
         verdict = _within(settings, judge)
     if json:

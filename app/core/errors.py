@@ -3,6 +3,7 @@
 An error's message says what is wrong and what to do about it, because it reaches the client as it is.
 """
 
+from collections.abc import Sequence
 from uuid import UUID
 
 
@@ -36,6 +37,17 @@ class RecipeMismatch(InvalidInput):
 
 class UnknownRecipe(InvalidInput):
     """The recipe's name is not known to this version."""
+
+
+class RecipeNotIndexed(InvalidInput):
+    """No lookup is answered under this fingerprint recipe."""
+
+    def __init__(self, recipe: str, indexed: Sequence[str]) -> None:
+        super().__init__(
+            f"Fingerprints of {recipe} are not indexed here. Indexed: {', '.join(indexed)}. The operator can "
+            f"have {recipe} indexed with: bookprint reindex --recipe {recipe}",
+            "recipe",
+        )
 
 
 class UnknownBook(BookprintError):

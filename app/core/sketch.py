@@ -8,9 +8,9 @@ import numpy as np
 from app.core import recipe as recipes
 from app.core.buckets import sharing
 from app.core.minhash import minhash
-from app.core.model import Content, Sketch
+from app.core.model import Content, Fingerprint, Sketch
 from app.core.pages import sign_pages
-from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_PAGES, DEFAULT_SAMPLE
+from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_PAGES, DEFAULT_SAMPLE, Suite
 from app.core.sample import sample
 from app.core.shingles import shingles
 from app.core.signatures import encode
@@ -45,6 +45,16 @@ def sketch(
         page_count=content.page_count,
         sample=sample(found.hashes, for_sample),
     )
+
+
+def sketch_under(suite: Suite, content: Content) -> Sketch:
+    """The sketch of a book under the recipes of a suite."""
+    return sketch(content, suite.fingerprint, suite.minhash, sample_recipe=suite.sample)
+
+
+def fingerprint(content: Content, recipe: str) -> Fingerprint | None:
+    """A book's fingerprint under the recipe of this name; None where it has too little to say."""
+    return simhash(normalise(content), recipes.fingerprint_recipe(recipe))
 
 
 def signature_key(sketch: Sketch) -> bytes:

@@ -8,8 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from app.core.errors import BookprintError
-from app.stores.band_index import BandIndex
-from app.stores.epoch import Life
+from app.stores.epoch import Epoch, Life
 from app.stores.migrate import is_current
 from app.stores.outages import postgres_outages
 
@@ -27,9 +26,9 @@ class PartHealth:
 class Health:
     """Pings Postgres, Redis and the job queue."""
 
-    def __init__(self, engine: AsyncEngine, index: BandIndex) -> None:
+    def __init__(self, engine: AsyncEngine, epoch: Epoch) -> None:
         self._engine = engine
-        self._index = index
+        self._epoch = epoch
 
     async def check(self) -> dict[str, PartHealth]:
         """The health of each part by name: postgres, redis, jobs."""
@@ -49,7 +48,7 @@ class Health:
         return "up"
 
     async def _redis(self) -> str:
-        life = await self._index.epoch.life()
+        life = await self._epoch.life()
         if life is not Life.WHOLE:
             raise BookprintError("The band index is being rebuilt from the catalogue; lookups wait for it.")
         return "up"

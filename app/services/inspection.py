@@ -14,6 +14,11 @@ Progress = Callable[[int, int], None]
 """Called with the number of entries done and of all entries; an inspection takes all entries list by list."""
 
 
+def part_of(progress: Progress, number: int, of: int) -> Progress:
+    """The progress of one of several parts, which take about as long as each other; numbers begin at 0."""
+    return lambda done, total: progress((number * total + done) // of, total)
+
+
 @dataclass(frozen=True, slots=True)
 class Difference:
     """A bucket that does not hold exactly what it should."""
@@ -52,7 +57,7 @@ async def inspect(
                     yield found
         done += 1
         progress(projection.size * done // projection.list_count, projection.size)
-    for prefix, width in index.prefixes():
+    for prefix, width in index.prefixes(projection.postings):
         async for names in index.nodes.names(prefix):
             unknown = [name for name in names if name not in known]
             known.update(unknown)

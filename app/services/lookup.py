@@ -13,11 +13,15 @@ from uuid import UUID
 import numpy as np
 
 from app.core.buckets import Hits
+from app.core.errors import RecipeNotIndexed, Unavailable
 from app.core.model import Brief, Entry, Fingerprint
 from app.core.ranking import Evidence, evidence, is_near_duplicate
+from app.core.recipe import Suite
 from app.stores.band_index import BandIndex
 from app.stores.catalogue import Catalogue
 from app.stores.entries import Entries
+from app.stores.indexes import Indexes
+from app.stores.suites import SuitesChanged, SuitesTable
 
 _SPARE = 50
 """Hits read beyond the k nearest, for those of them that turn out to be stale."""
@@ -72,22 +76,64 @@ class Answer:
 
 
 class Lookup:
-    """Questions about nearness."""
+    """Questions about nearness, each answered within the suite of its recipe."""
 
-    def __init__(self, catalogue: Catalogue, entries: Entries, index: BandIndex) -> None:
+    def __init__(self, catalogue: Catalogue, entries: Entries, indexes: Indexes, suites: SuitesTable) -> None:
         self._catalogue = catalogue
+        self._entries = entries
+        self._indexes = indexes
+        self._suites = suites
+
+    async def near_duplicates(
+        self, book_id: UUID, question: Question, after: Place | None, limit: int, suite: Suite | None = None
+    ) -> Answer:
+        """The books near one that is in the catalogue, itself left out; None: in the suite that serves."""
+        suite = suite or (await self._suites.current()).serving
+        book = await self._catalogue.brief(book_id, suite)
+        return await self._look_up(suite, book.entry, question, after, limit)
+
+    async def look_up(self, query: Entry, question: Question, after: Place | None, limit: int) -> Answer:
+        """The books near these signatures; the entry with the query's own id is left out.
+
+        Raises `RecipeNotIndexed` for a fingerprint of a recipe in which lookups are not answered.
+        """
+        return await self._look_up(await self._suite_of(query), query, question, after, limit)
+
+    async def _look_up(
+        self, suite: Suite, query: Entry, question: Question, after: Place | None, limit: int
+    ) -> Answer:
+        try:
+            lookup = _SuiteLookup(self._entries, self._indexes.of(suite))
+            return await lookup.look_up(query, question, after, limit)
+        except SuitesChanged as exc:
+            await self._suites.read()
+            raise Unavailable(
+                f"Lookups of {suite.fingerprint} have just ended. Send the request again.", retry_after=1
+            ) from exc
+
+    async def _suite_of(self, query: Entry) -> Suite:
+        suites = await self._suites.current()
+        if query.fingerprint is None:
+            return suites.serving
+        recipe = query.fingerprint.recipe
+        suite = suites.answering_in(recipe)
+        if suite is None:
+            suites = await self._suites.read()
+            suite = suites.answering_in(recipe)
+        if suite is None:
+            raise RecipeNotIndexed(recipe, [suite.fingerprint for suite in suites.answering])
+        return suite
+
+
+class _SuiteLookup:
+    """Questions about nearness within one suite."""
+
+    def __init__(self, entries: Entries, index: BandIndex) -> None:
         self._entries = entries
         self._index = index
 
-    async def near_duplicates(
-        self, book_id: UUID, question: Question, after: Place | None, limit: int
-    ) -> Answer:
-        """The books near one that is in the catalogue, itself left out."""
-        book = await self._catalogue.brief(book_id)
-        return await self.look_up(book.entry, question, after, limit)
-
     async def look_up(self, query: Entry, question: Question, after: Place | None, limit: int) -> Answer:
-        """The books near these signatures; the entry with the query's own id is left out."""
+        """See `Lookup.look_up`."""
         fingerprint = query.fingerprint
         match question:
             case Verified():
@@ -137,7 +183,7 @@ class Lookup:
         while True:
             page = _page(hits, after, limit)
             wanted = [entry_id for entry_id in page.entry_ids.tolist() if entry_id not in shown]
-            found = await self._entries.settled(wanted)
+            found = await self._entries.settled(wanted, self._index.suite)
             gone.update(set(wanted) - found.briefs.keys(), found.departed)
             shown |= {
                 brief.entry.entry_id: Match(brief, evidence(query, brief.entry))

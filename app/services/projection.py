@@ -4,7 +4,7 @@ Reading the MinHash of a million books at once would take half a gigabyte, so th
 passes, each of which reads only the part of the signatures that it needs.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,17 +52,24 @@ class BucketList:
 class Projection:
     """What the index of one suite must hold of some entries."""
 
-    def __init__(self, signatures: SignatureColumns, index: BandIndex, columns: Columns) -> None:
+    def __init__(
+        self, signatures: SignatureColumns, index: BandIndex, columns: Columns, postings: Collection[str]
+    ) -> None:
+        self.postings = postings
         self._signatures = signatures
         self._index = index
         self._columns = columns
 
     @classmethod
     async def of(
-        cls, signatures: SignatureColumns, index: BandIndex, entry_ids: NDArray[np.uint64]
+        cls,
+        signatures: SignatureColumns,
+        index: BandIndex,
+        entry_ids: NDArray[np.uint64],
+        postings: Collection[str],
     ) -> "Projection":
-        """The projection of these entries, which ascend."""
-        return cls(signatures, index, await signatures.columns(entry_ids, index.suite))
+        """The projection of these entries, which ascend, with posting lists of these recipes alone."""
+        return cls(signatures, index, await signatures.columns(entry_ids, index.suite), postings)
 
     @property
     def size(self) -> int:
@@ -72,8 +79,12 @@ class Projection:
     @property
     def list_count(self) -> int:
         """How many lists `lists` tells of."""
-        permutations = minhash_recipe(self._index.suite.minhash).permutations
-        return BANDS + permutations + self._sample_passes + 1
+        suite, count = self._index.suite, BANDS + 1
+        if suite.minhash in self.postings:
+            count += minhash_recipe(suite.minhash).permutations
+        if suite.sample in self.postings:
+            count += self._sample_passes
+        return count
 
     @property
     def _sample_passes(self) -> int:
@@ -83,10 +94,12 @@ class Projection:
         """All lists of buckets, the roll last."""
         for band in self.bands():
             yield band
-        async for postings in self.minhash():
-            yield postings
-        async for postings in self.samples():
-            yield postings
+        if self._index.suite.minhash in self.postings:
+            async for part in self.minhash():
+                yield part
+        if self._index.suite.sample in self.postings:
+            async for part in self.samples():
+                yield part
         yield self.roll()
 
     def bands(self) -> Sequence[BucketList]:

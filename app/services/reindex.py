@@ -5,7 +5,7 @@ the index anew where nothing in it can be relied on; it runs by itself after a f
 and every minute in any case. `reindex` compares and mends every record while lookups go on.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -15,21 +15,21 @@ from numpy.typing import NDArray
 
 from app.core.buckets import record_id
 from app.core.errors import Unavailable
-from app.core.model import Brief, Entry
-from app.services.inspection import Difference, Inspection, Progress, inspect
+from app.core.model import Entry
+from app.core.recipe import Suite
+from app.services.inspection import Difference, Inspection, Progress, inspect, part_of
 from app.services.projection import Projection
 from app.stores.band_index import BandIndex
 from app.stores.entries import Entries, ReconcileLock
 from app.stores.epoch import Life
+from app.stores.indexes import Indexes, own_postings
 from app.stores.signature_columns import SignatureColumns
+from app.stores.suites import Suites, SuitesTable
 
 log = structlog.get_logger()
 
 _WRITTEN_AT_ONCE = 50
 """Entries written to the index in one round trip: some 12,000 records."""
-
-_FEW = 5_000
-"""So many missing entries are written one by one; for more, building the index anew is faster."""
 
 _MENDED_AT_ONCE = 1_000
 """Differences held against the catalogue together."""
@@ -37,7 +37,7 @@ _MENDED_AT_ONCE = 1_000
 _FORGOTTEN_AFTER = 60.0
 """Seconds after which no lookup can still hold an entry that has left the index."""
 
-Write = Callable[[Sequence[Entry]], Awaitable[None]]
+Write = Callable[[BandIndex, Sequence[Entry]], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,27 +49,46 @@ class Reconciled:
     stale: int  # records in the index that the catalogue does not call for: swept out
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Census:
+    """All entries, and the suites that they have to be in."""
+
+    suites: Suites
+    held: dict[Suite, NDArray[np.uint64]]  # by the roll of each suite in which lookups are answered
+    entry_ids: NDArray[np.uint64]  # (n,), ascending
+    indexed: NDArray[np.bool_]  # (n,), False: pending
+
+
 class Reindex:
-    """Reconciling, rebuilding and mending the band index."""
+    """Reconciling, rebuilding and mending the band indexes of all suites.
+
+    A suite that is being built is left to its builder, but for pending entries: when they are marked as
+    indexed, they are in every suite.
+    """
 
     def __init__(
         self,
         entries: Entries,
         signatures: SignatureColumns,
-        index: BandIndex,
+        indexes: Indexes,
+        suites: SuitesTable,
         lock: Callable[[], ReconcileLock],
     ) -> None:
         self._entries = entries
         self._signatures = signatures
-        self._index = index
+        self._indexes = indexes
+        self._suites = suites
         self._lock = lock
 
     async def index_entry(self, entry_id: int) -> None:
         """Finish the indexing of one entry; an entry that is no longer current needs nothing."""
-        for brief in await self._entries.briefs([entry_id]):
-            if not brief.indexed:
-                await self._index.add([brief.entry])
-                await self._entries.mark_indexed([entry_id])
+        # In this order: the suites that an entry was committed under are among those read after it.
+        if (await self._entries.current([entry_id])).size:
+            suites = await self._suites.read()
+            for brief in await self._entries.briefs([entry_id], suites.serving):
+                if not brief.indexed:
+                    await self._enter(np.array([entry_id], dtype=np.uint64), suites.kept, BandIndex.add)
+                    await self._entries.mark_indexed([entry_id])
 
     async def reconcile(self) -> Reconciled | None:
         """Make the index agree with the catalogue; None if another process is about it already."""
@@ -77,9 +96,9 @@ class Reindex:
             if not locked:
                 return None
             # Departures are committed before the index is read, so whatever this one met is gone at its end.
-            life = await self._index.epoch.life()
+            life = await self._indexes.epoch.life()
             if life is Life.WHOLE:
-                report = await self._mend(self._index.add)
+                report = await self._mend(BandIndex.add)
             else:
                 report = await self._revive(life)
             await self._entries.forget_departures(_FORGOTTEN_AFTER)
@@ -87,79 +106,138 @@ class Reindex:
 
     async def reindex(self, progress: Progress) -> Reconciled:
         """Hold every record against the catalogue and mend what differs, while lookups and posts go on."""
-        if await self._index.epoch.life() is not Life.WHOLE:
+        if await self._indexes.epoch.life() is not Life.WHOLE:
             await self.reconcile()
-        entry_ids, indexed = await self._signatures.entry_ids()
-        report = await self._mend_records(entry_ids, progress)
-        await self._mark(entry_ids[~indexed])
-        return report
+        census, missing, stale = await self._census(), 0, 0
+        await self._enter_pending(census, census.suites.kept, BandIndex.add)
+        answering = census.suites.answering
+        for number, (suite, postings) in enumerate(own_postings(answering)):
+            step = part_of(progress, number, len(answering))
+            found = await self.mend_records(suite, census.entry_ids, postings, step)
+            missing, stale = missing + found.missing, stale + found.stale
+        return Reconciled(entries=census.entry_ids.size, missing=missing, stale=stale)
+
+    async def fill(self, suite: Suite, postings: Collection[str], progress: Progress) -> NDArray[np.uint64]:
+        """Write the whole index of a suite, bucket by bucket, and the posting lists of these recipes.
+
+        Whatever other processes write to it meanwhile may be lost. Returns the entries that were written.
+        """
+        entry_ids, _ = await self._signatures.entry_ids()
+        await self._indexes.of(suite).clear(postings)
+        await self._fill(suite, entry_ids, postings, progress)
+        return entry_ids
+
+    async def catch_up(
+        self, suite: Suite, filled: NDArray[np.uint64], postings: Collection[str]
+    ) -> NDArray[np.uint64]:
+        """Mend what came and went since `fill` wrote these entries; returns those that there are now."""
+        entry_ids, _ = await self._signatures.entry_ids()
+        await self._enter(np.setdiff1d(entry_ids, filled), [suite], BandIndex.add)
+        if np.setdiff1d(filled, entry_ids).size:
+            await self.mend_records(suite, entry_ids, postings, _silent)
+        return entry_ids
 
     async def _revive(self, life: Life) -> Reconciled:
         token = uuid4().hex
-        await self._index.epoch.begin(token)
+        await self._indexes.epoch.begin(token)
         # A flush may fall between the records of an entry, so its place in the roll proves nothing then.
-        report = await self._mend(self._index.restore) if life is Life.RESTARTED else await self._build()
-        if not await self._index.epoch.finish(token):
+        report = await self._mend(BandIndex.restore) if life is Life.RESTARTED else await self._build()
+        if not await self._indexes.epoch.finish(token):
             raise Unavailable("Redis was flushed or restarted while the band index was being rebuilt.")
         return report
 
     async def _build(self) -> Reconciled:
-        """Write the whole index, bucket by bucket."""
-        await self._index.clear()
-        entry_ids, indexed = await self._signatures.entry_ids()
-        projection = await Projection.of(self._signatures, self._index, entry_ids)
+        """Write the whole index of every suite."""
+        suites = await self._suites.read()
+        for suite, postings in own_postings(suites.kept):
+            await self._indexes.of(suite).clear(postings)
+        census = await self._census()
+        for suite, postings in own_postings(census.suites.answering):
+            await self._fill(suite, census.entry_ids, postings, _silent)
+        building = census.suites.building
+        await self._enter_pending(census, [] if building is None else [building], BandIndex.restore)
+        return Reconciled(entries=census.entry_ids.size, missing=census.entry_ids.size, stale=0)
+
+    async def _fill(
+        self, suite: Suite, entry_ids: NDArray[np.uint64], postings: Collection[str], progress: Progress
+    ) -> None:
+        index = self._indexes.of(suite)
+        projection = await Projection.of(self._signatures, index, entry_ids, postings)
+        done = 0
         async for part in projection.lists():
             data = part.filled.data
             if part.cap is not None:
                 data = [bucket[: part.cap * part.width] for bucket in data]
-            await self._index.write(part.keys, data)
-        await self._index.nodes.run(self._index.roll.listing(projection.roll().filled.buckets))
-        await self._mark(entry_ids[~indexed])
-        return Reconciled(entries=entry_ids.size, missing=entry_ids.size, stale=0)
+            await index.write(part.keys, data)
+            done += 1
+            progress(projection.size * done // projection.list_count, projection.size)
+        await self._indexes.nodes.run(index.roll.listing(projection.roll().filled.buckets))
 
     async def _mend(self, write: Write) -> Reconciled:
-        """Add the entries that the roll lacks, and sweep the index if it has one too many."""
-        # Entries are committed before they are indexed, so what the roll holds and the catalogue, read later,
-        # lacks is stale for good.
-        held = await self._index.roll.entry_ids()
-        entry_ids, indexed = await self._signatures.entry_ids()
-        lacking = entry_ids[~(np.isin(entry_ids, held) & indexed)]
-        for start in range(0, lacking.size, _WRITTEN_AT_ONCE):
-            await self._write(
-                await self._entries.briefs(lacking[start : start + _WRITTEN_AT_ONCE].tolist()), write
-            )
+        """Add the entries that a roll lacks, and sweep the index whose roll has one too many."""
+        census = await self._census()
+        entry_ids, whole = census.entry_ids, census.indexed
+        for held in census.held.values():
+            whole = whole & np.isin(entry_ids, held)
+        lacking = entry_ids[~whole]
+        await self._enter(lacking, census.suites.kept, write)
+        await self._mark(entry_ids[~census.indexed])
         stale = 0
-        if not np.isin(held, entry_ids).all():
-            stale = (await self._mend_records(entry_ids, _silent)).stale
+        for suite, postings in own_postings(census.suites.answering):
+            if not np.isin(census.held[suite], entry_ids).all():
+                stale += (await self.mend_records(suite, entry_ids, postings, _silent)).stale
         return Reconciled(entries=entry_ids.size, missing=lacking.size, stale=stale)
 
-    async def _write(self, briefs: Sequence[Brief], write: Write) -> None:
-        await write([brief.entry for brief in briefs])
-        await self._entries.mark_indexed([brief.entry.entry_id for brief in briefs if not brief.indexed])
+    async def _census(self) -> _Census:
+        suites = await self._suites.read()
+        while True:
+            # Entries are committed before they are indexed, so what a roll holds and the catalogue, read
+            # later, lacks is stale for good.
+            held = {suite: await self._indexes.of(suite).roll.entry_ids() for suite in suites.answering}
+            entry_ids, indexed = await self._signatures.entry_ids()
+            # An entry may have been committed under suites that came since.
+            now = await self._suites.read()
+            if now == suites:
+                return _Census(suites, held, entry_ids, indexed)
+            suites = now
+
+    async def _enter_pending(self, census: _Census, suites: Sequence[Suite], write: Write) -> None:
+        pending = census.entry_ids[~census.indexed]
+        await self._enter(pending, suites, write)
+        await self._mark(pending)
+
+    async def _enter(self, entry_ids: NDArray[np.uint64], suites: Sequence[Suite], write: Write) -> None:
+        for start in range(0, entry_ids.size, _WRITTEN_AT_ONCE):
+            some = entry_ids[start : start + _WRITTEN_AT_ONCE].tolist()
+            for suite in suites:
+                briefs = await self._entries.briefs(some, suite)
+                await write(self._indexes.of(suite), [brief.entry for brief in briefs])
 
     async def _mark(self, entry_ids: NDArray[np.uint64]) -> None:
         if entry_ids.size:
             await self._entries.mark_indexed(entry_ids.tolist())
 
-    async def _mend_records(self, entry_ids: NDArray[np.uint64], progress: Progress) -> Reconciled:
-        projection = await Projection.of(self._signatures, self._index, entry_ids)
+    async def mend_records(
+        self, suite: Suite, entry_ids: NDArray[np.uint64], postings: Collection[str], progress: Progress
+    ) -> Reconciled:
+        """Hold every record of a suite against these entries, all that there are, and mend what differs."""
+        index = self._indexes.of(suite)
+        projection = await Projection.of(self._signatures, index, entry_ids, postings)
         known = set(entry_ids.tolist())
         missing: set[int] = set()
         stale, some = 0, []
-        async for difference in inspect(projection, self._index, Inspection(), progress):
+        async for difference in inspect(projection, index, Inspection(), progress):
             some.append(difference)
             if len(some) == _MENDED_AT_ONCE:
-                stale += await self._settle(some, known, missing)
+                stale += await self._settle(index, some, known, missing)
                 some = []
-        stale += await self._settle(some, known, missing)
-        lacking = sorted(missing)
-        for start in range(0, len(lacking), _WRITTEN_AT_ONCE):
-            await self._write(
-                await self._entries.briefs(lacking[start : start + _WRITTEN_AT_ONCE]), self._index.restore
-            )
-        return Reconciled(entries=entry_ids.size, missing=len(lacking), stale=stale)
+        stale += await self._settle(index, some, known, missing)
+        await self._enter(np.array(sorted(missing), dtype=np.uint64), [suite], BandIndex.restore)
+        return Reconciled(entries=entry_ids.size, missing=len(missing), stale=stale)
 
-    async def _settle(self, differences: Sequence[Difference], known: set[int], missing: set[int]) -> int:
+    async def _settle(
+        self, index: BandIndex, differences: Sequence[Difference], known: set[int], missing: set[int]
+    ) -> int:
         """Drop what does not belong, and note which entries lack a record; how many records were dropped."""
         unknown = {
             record_id(record) for difference in differences for record in difference.superfluous
@@ -171,11 +249,11 @@ class Reindex:
             missing.update(map(record_id, difference.missing))
             if difference.broken:
                 log.warning("a bucket holds no whole records and is made anew", key=difference.key)
-                await self._index.delete(difference.key)
+                await index.delete(difference.key)
                 continue
             wrong = [record for record in difference.superfluous if record_id(record) not in fresh]
             if wrong:
-                await self._index.drop(difference.key, wrong)
+                await index.drop(difference.key, wrong)
                 dropped += len(wrong)
         return dropped
 

@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 
 from app.core.buckets import record_id
-from app.services.inspection import Inspection, Progress, inspect
+from app.services.inspection import Inspection, Progress, inspect, part_of
 from app.services.projection import Projection
-from app.stores.band_index import BandIndex
 from app.stores.epoch import Life
+from app.stores.indexes import Indexes, own_postings
 from app.stores.signature_columns import SignatureColumns
+from app.stores.suites import SuitesTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +30,26 @@ class Verdict:
         return self.whole and not (self.pending or self.missing or self.superfluous or self.broken)
 
 
-async def verify(signatures: SignatureColumns, index: BandIndex, progress: Progress) -> Verdict:
-    """Compare every record. Books posted, changed or deleted meanwhile can show as differences."""
-    life = await index.epoch.life()
+async def verify(
+    signatures: SignatureColumns, indexes: Indexes, suites: SuitesTable, progress: Progress
+) -> Verdict:
+    """Compare every record of every suite in which lookups are answered.
+
+    Books posted, changed or deleted meanwhile can show as differences.
+    """
+    life = await indexes.epoch.life()
+    answering = (await suites.read()).answering
     entry_ids, indexed = await signatures.entry_ids()
     pending = set(entry_ids[~indexed].tolist())
-    projection = await Projection.of(signatures, index, entry_ids[indexed])
     seen = Inspection()
     missing = superfluous = broken = 0
-    async for difference in inspect(projection, index, seen, progress):
-        missing += len(difference.missing)
-        superfluous += sum(record_id(record) not in pending for record in difference.superfluous)
-        broken += difference.broken
+    for number, (suite, postings) in enumerate(own_postings(answering)):
+        index = indexes.of(suite)
+        projection = await Projection.of(signatures, index, entry_ids[indexed], postings)
+        async for difference in inspect(projection, index, seen, part_of(progress, number, len(answering))):
+            missing += len(difference.missing)
+            superfluous += sum(record_id(record) not in pending for record in difference.superfluous)
+            broken += difference.broken
     return Verdict(
         books=entry_ids.size,
         pending=len(pending),

@@ -5,7 +5,7 @@ the 128 MinHash posting lists and those of the shingle sample's list. Beside the
 all entries. It is written last: an entry in the roll is in its buckets too.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -202,20 +202,20 @@ class BandIndex:
     def _band_key(self, band: int, bucket: int) -> str:
         return f"bp:{self.suite.fingerprint}:{band}:{bucket}"
 
-    def prefixes(self) -> list[tuple[str, int]]:
-        """How the keys of all buckets begin, and how wide their records are."""
+    def prefixes(self, postings: Collection[str]) -> list[tuple[str, int]]:
+        """How the keys of buckets begin, of posting lists for these recipes, and how wide records are."""
         return [
             (f"bp:{self.suite.fingerprint}:", FINGERPRINT_RECORD.itemsize),
-            *((f"bp:{recipe}:", POSTING_BYTES) for recipe in self._posted),
+            *((f"bp:{recipe}:", POSTING_BYTES) for recipe in self._posted if recipe in postings),
             (self.roll.chunk_prefix, ROLL_RECORD.itemsize),
         ]
 
-    async def clear(self) -> None:
-        """Remove every bucket, so that the index can be built anew; it must be out of service."""
-        for prefix, _ in self.prefixes():
+    async def clear(self, postings: Collection[str]) -> None:
+        """Remove every bucket, with posting lists of these recipes; no lookup may be answered from them."""
+        for prefix, _ in self.prefixes(postings):
             async for names in self.nodes.names(prefix):
                 await self.nodes.run([Command("UNLINK", name) for name in names])
-        await self.nodes.run([Command("DEL", self.roll.chunks_key)])
+        await self.nodes.run(self.roll.forgetting())
 
     async def write(self, keys: Sequence[str], buckets: Sequence[bytes]) -> None:
         """Write whole buckets, while the index is out of service."""

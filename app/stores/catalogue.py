@@ -4,22 +4,26 @@ Every method is one transaction. A book's signatures belong to its entry; new co
 what the band index still holds of the old one no longer counts.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.dialects.postgresql import ARRAY, insert
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from app.core.errors import Conflict, InvalidInput, StaleVersion, UnknownBook
-from app.core.model import Book, Brief, Entry, Metadata, Sketch
+from app.core.model import Book, Brief, Entry, Fingerprint, Metadata, Sketch
+from app.core.recipe import Suite
 from app.stores.jobs import defer_index_book, withdraw
 from app.stores.outages import postgres_outages
 from app.stores.reading import Query, Reader
 from app.stores.rows import (
+    fingerprint_values,
     metadata_values,
+    of_suite,
     select_books,
     select_briefs,
     signature_values,
@@ -28,8 +32,13 @@ from app.stores.rows import (
     to_brief,
     to_columns,
 )
+from app.stores.suites import Suites, SuitesChanged, hold
 from app.stores.tables import books, departures, entry_ids, signatures, texts
 from app.stores.texts import CODEC
+from app.stores.together import Together
+
+_READ_TOGETHER = 64
+"""Books that are read with one query."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,8 +46,22 @@ class NewContent:
     """Content ready to be stored: its key, its sketch, and the compressed text where texts are kept."""
 
     key: bytes  # 32 bytes
-    sketch: Sketch
+    sketch: Sketch  # under the suite that serves
     compressed_text: bytes | None  # None: the text is not kept
+    others: tuple[Fingerprint, ...] = ()  # under the other suites, as far as they could be computed
+    suites: Suites = field(default_factory=Suites)  # for which all this was computed
+
+    def entry(self, entry_id: int, suite: Suite) -> Entry:
+        """What the index of one of the suites holds of it."""
+        entry = self.sketch.to_entry(entry_id)
+        if suite == self.suites.serving:
+            return entry
+        found = (one for one in self.others if one.recipe == suite.fingerprint)
+        return replace(entry, fingerprint=next(found, None))
+
+
+Versions = Mapping[Suite, Entry]
+"""One entry as the index of each suite holds it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +71,7 @@ class Stored:
     book: Book
     created: bool  # False: exactly this book was there already
     job_id: int | None = None  # of the job that will finish the indexing
-    replaced: Entry | None = None  # what the band index has to forget
+    replaced: Versions | None = None  # what the band index has to forget
 
     def as_indexed(self) -> "Stored":
         """The same outcome, now that the band index holds the book."""
@@ -70,15 +93,18 @@ class Catalogue:
     def __init__(self, engine: AsyncEngine, reader: Reader) -> None:
         self._engine = engine
         self._reader = reader
+        self._briefs: dict[Suite, Together[UUID, Brief | None]] = {}
 
     async def add(self, book_id: UUID, metadata: Metadata, content: NewContent) -> Stored:
         """Store a new book, or find the one that it repeats.
 
-        Raises `Conflict` where the external id belongs to a book with other content.
+        Raises `Conflict` where the external id belongs to a book with other content, and `SuitesChanged`
+        where the content was computed for other suites than are indexed.
         """
         with postgres_outages():
             while True:
                 async with self._engine.begin() as connection:
+                    await _hold(connection, content)
                     stored = await _insert(connection, book_id, metadata, content)
                     if stored is None:
                         stored = await _existing(connection, metadata, content)
@@ -86,11 +112,15 @@ class Catalogue:
                     return stored
 
     async def replace_content(self, book_id: UUID, content: NewContent, if_version: int | None) -> Stored:
-        """Give a book new content, and with it a new entry. The same content again changes nothing."""
+        """Give a book new content, and with it a new entry. The same content again changes nothing.
+
+        Raises `SuitesChanged` where the content was computed for other suites than are indexed.
+        """
         with postgres_outages():
             async with self._engine.begin() as connection:
+                await _hold(connection, content)
                 book = await _locked(connection, book_id, if_version)
-                replaced = (await _brief(connection, book_id)).entry
+                replaced = await _versions(connection, book_id, content.suites)
                 held = await connection.scalar(sa.select(books.c.content_key).where(books.c.id == book_id))
                 if held == content.key:
                     return Stored(book, created=False)
@@ -122,15 +152,16 @@ class Catalogue:
                     await _update(connection, book_id, to_columns(changes), external_id=external_id)
                 return await _get(connection, book_id)
 
-    async def delete(self, book_id: UUID, if_version: int | None) -> Brief:
+    async def delete(self, book_id: UUID, if_version: int | None) -> Versions:
         """Forget a book; returns what the band index has to forget too."""
         with postgres_outages():
             async with self._engine.begin() as connection:
-                await _locked(connection, book_id, if_version)
-                brief = await _brief(connection, book_id)
+                suites = await hold(connection)
+                book = await _locked(connection, book_id, if_version)
+                versions = await _versions(connection, book_id, suites)
                 await connection.execute(sa.delete(books).where(books.c.id == book_id))
-                await connection.execute(_INSERT_DEPARTURE, {"entry_id": brief.entry.entry_id})
-                return brief
+                await connection.execute(_INSERT_DEPARTURE, {"entry_id": book.entry_id})
+                return versions
 
     async def mark_indexed(self, entry_id: int, job_id: int | None = None) -> None:
         """Note that the band index holds this entry, and withdraw the job that would have seen to it."""
@@ -147,12 +178,21 @@ class Catalogue:
                 return to_book(row)
         raise UnknownBook(book_id)
 
-    async def brief(self, book_id: UUID) -> Brief:
-        """What lookups need to know of the book with this id."""
+    async def brief(self, book_id: UUID, suite: Suite) -> Brief:
+        """What lookups in a suite need to know of the book with this id."""
+        if suite not in self._briefs:
+            self._briefs[suite] = Together(partial(self._read_briefs, suite), _READ_TOGETHER)
+        brief = await self._briefs[suite].ask(book_id)
+        if brief is None:
+            raise UnknownBook(book_id)
+        return brief
+
+    async def _read_briefs(self, suite: Suite, book_ids: Sequence[UUID]) -> Sequence[Brief | None]:
+        wanted = f"{{{','.join(map(str, book_ids))}}}"
         with postgres_outages():
-            for row in await self._reader.rows(_READ_BRIEF, book_id=book_id):
-                return to_brief(row)
-        raise UnknownBook(book_id)
+            rows = await self._reader.rows(_READ_BRIEFS, book_ids=wanted, **of_suite(suite))
+        found = {row["id"]: to_brief(row, suite) for row in rows}
+        return [found.get(book_id) for book_id in book_ids]
 
     async def search(self, wanted: BookFilter, after: UUID | None, limit: int) -> list[Book]:
         """Up to `limit` books behind `after`, oldest first (ids grow with time).
@@ -181,12 +221,22 @@ _INSERT_TEXT = sa.insert(texts)
 _INSERT_DEPARTURE = sa.insert(departures)
 _BOOK_BY_ID = select_books().where(books.c.id == sa.bindparam("book_id"))
 _BRIEF_BY_ID = select_briefs(with_sample=True).where(books.c.id == sa.bindparam("book_id"))
-_READ_BOOK, _READ_BRIEF = Query(_BOOK_BY_ID), Query(_BRIEF_BY_ID)
+_READ_BOOK = Query(_BOOK_BY_ID)
+_READ_BRIEFS = Query(
+    select_briefs(with_sample=True).where(
+        books.c.id == sa.any_(sa.bindparam("book_ids", type_=ARRAY(sa.Uuid)))
+    )
+)
 _MARK_INDEXED = (
     sa.update(books)
     .where(books.c.entry_id == sa.bindparam("entry"), books.c.indexed_at.is_(None))
     .values(indexed_at=sa.func.now())
 )
+
+
+async def _hold(connection: AsyncConnection, content: NewContent) -> None:
+    if await hold(connection) != content.suites:
+        raise SuitesChanged
 
 
 async def _insert(
@@ -230,7 +280,7 @@ async def _existing(connection: AsyncConnection, metadata: Metadata, content: Ne
 
 
 async def _insert_signatures(connection: AsyncConnection, entry_id: int, content: NewContent) -> None:
-    rows = signature_values(entry_id, content.sketch)
+    rows = signature_values(entry_id, content.sketch) + fingerprint_values(entry_id, content.others)
     if rows:
         await connection.execute(_INSERT_SIGNATURES, rows)
     if content.compressed_text is not None:
@@ -301,8 +351,10 @@ async def _get(connection: AsyncConnection, book_id: UUID) -> Book:
     return to_book(row)
 
 
-async def _brief(connection: AsyncConnection, book_id: UUID) -> Brief:
-    row = (await connection.execute(_BRIEF_BY_ID, {"book_id": book_id})).mappings().one_or_none()
-    if row is None:
-        raise UnknownBook(book_id)
-    return to_brief(row)
+async def _versions(connection: AsyncConnection, book_id: UUID, suites: Suites) -> Versions:
+    """The book's entry under every suite."""
+    versions = {}
+    for suite in suites.kept:
+        rows = await connection.execute(_BRIEF_BY_ID, {"book_id": book_id, **of_suite(suite)})
+        versions[suite] = to_brief(rows.mappings().one(), suite).entry
+    return versions

@@ -3,8 +3,10 @@
 The band index may be late, early or stale; only what is read here counts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
@@ -14,13 +16,20 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from app.core.errors import Unavailable
 from app.core.model import Brief
+from app.core.recipe import Suite
 from app.stores.outages import postgres_outages
 from app.stores.reading import Query, Reader
-from app.stores.rows import select_briefs, to_brief
-from app.stores.tables import books, departures
+from app.stores.rows import of_suite, select_briefs, to_brief
+from app.stores.suites import BUILDING, SuitesChanged
+from app.stores.tables import books, departures, suites
+from app.stores.together import Together
 
 PENDING_LIMIT = 10_000
 """Entries that wait for the band index and are compared straight from Postgres; beyond it lookups refuse."""
+
+
+_SETTLED_TOGETHER = 16
+"""Lookups whose hits are settled with one query; each shows up to 1,000."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,15 +47,25 @@ class Entries:
     def __init__(self, engine: AsyncEngine, reader: Reader) -> None:
         self._engine = engine
         self._reader = reader
+        self._settling: dict[Suite, Together[Sequence[int], Settled]] = {}
 
-    async def settled(self, entry_ids: Sequence[int]) -> Settled:
-        """What the catalogue has to say to hits of the band index, of which some are asked for by name.
+    async def settled(self, entry_ids: Sequence[int], suite: Suite) -> Settled:
+        """What the catalogue has to say to hits in a suite, of which some are asked for by name.
 
-        Raises `Unavailable` where too many books are pending to compare them all.
+        Raises `Unavailable` where too many books are pending to compare them all, and `SuitesChanged` where
+        new entries no longer enter the suite, or it is not whole.
         """
+        if suite not in self._settling:
+            self._settling[suite] = Together(partial(self._settle, suite), _SETTLED_TOGETHER)
+        return await self._settling[suite].ask(entry_ids)
+
+    async def _settle(self, suite: Suite, asked: Sequence[Sequence[int]]) -> Sequence[Settled]:
+        wanted = {entry_id for entry_ids in asked for entry_id in entry_ids}
         with postgres_outages():
-            rows = await self._reader.rows(_SETTLED, entry_ids=_array(entry_ids), most=PENDING_LIMIT + 1)
-        briefs = [to_brief(row) for row in rows if row["id"] is not None]
+            rows = await self._reader.rows(
+                _SETTLED, entry_ids=_array(wanted), most=PENDING_LIMIT + 1, **of_suite(suite)
+            )
+        briefs = [to_brief(row, suite) for row in rows if row["id"] is not None]
         pending = [brief for brief in briefs if not brief.indexed]
         if len(pending) > PENDING_LIMIT:
             raise Unavailable(
@@ -54,15 +73,25 @@ class Entries:
                 "Check that workers run and that Redis can be reached.",
                 retry_after=10,
             )
-        return Settled(
-            briefs={brief.entry.entry_id: brief for brief in briefs if brief.indexed},
-            pending=pending,
-            departed=[row["entry_id"] for row in rows if row["id"] is None],
-        )
+        found = {brief.entry.entry_id: brief for brief in briefs if brief.indexed}
+        departed = [row["entry_id"] for row in rows if row["id"] is None]
+        if _ANSWERING not in departed:
+            raise SuitesChanged
+        departed.remove(_ANSWERING)
+        return [
+            Settled(
+                briefs={entry_id: found[entry_id] for entry_id in entry_ids if entry_id in found},
+                pending=pending,
+                departed=departed,
+            )
+            for entry_ids in asked
+        ]
 
-    async def briefs(self, entry_ids: Sequence[int]) -> list[Brief]:
-        """Those of the entries that are current, in no order."""
-        return await self._briefs(_FOUND, entry_ids=_array(entry_ids))
+    async def briefs(self, entry_ids: Sequence[int], suite: Suite) -> list[Brief]:
+        """Those of the entries that are current, under a suite, in no order."""
+        with postgres_outages():
+            rows = await self._reader.rows(_FOUND, entry_ids=_array(entry_ids), **of_suite(suite))
+        return [to_brief(row, suite) for row in rows]
 
     async def current(self, entry_ids: Sequence[int]) -> NDArray[np.uint64]:
         """The ids of those entries that are current, ascending."""
@@ -94,12 +123,8 @@ class Entries:
             async with self._engine.begin() as connection:
                 await connection.execute(_FORGET_DEPARTURES, {"seconds": older_than})
 
-    async def _briefs(self, query: Query, **parameters: object) -> list[Brief]:
-        with postgres_outages():
-            return [to_brief(row) for row in await self._reader.rows(query, **parameters)]
 
-
-def _array(numbers: Sequence[int]) -> str:
+def _array(numbers: Iterable[int]) -> str:
     """The numbers as Postgres writes an array, which the driver would take ten times as long for."""
     return f"{{{','.join(map(str, numbers))}}}"
 
@@ -108,7 +133,9 @@ _ANY_OF = books.c.entry_id == sa.any_(sa.bindparam("entry_ids", type_=ARRAY(sa.B
 _MOST: sa.BindParameter[int] = sa.bindparam("most", type_=sa.BigInteger)
 
 _FOUND = Query(select_briefs(with_sample=True).where(_ANY_OF))
-# Three queries in one: joined by OR, Postgres would read the whole table. In order, it walks the index of
+_ANSWERING = 0
+"""Stands for an entry id in the row that says that lookups in the suite are answered."""
+# Four queries in one: joined by OR, Postgres would read the whole table. In order, it walks the index of
 # pending books and marks those that no longer are; a bitmap would meet them again until a vacuum.
 _PENDING = (
     select_briefs(with_sample=True)
@@ -116,15 +143,25 @@ _PENDING = (
     .order_by(books.c.entry_id)
     .limit(_MOST)
 )
+
+
+def _lone(entry_id: sa.ColumnElement[int]) -> sa.Select[*tuple[Any, ...]]:
+    """Entry ids in rows like those of `select_briefs`."""
+    return sa.select(
+        *(
+            entry_id.label("entry_id") if column.name == "entry_id" else sa.null().label(column.name)
+            for column in _PENDING.selected_columns
+        )
+    )
+
+
 _SETTLED = Query(
     sa.union_all(
         select_briefs().where(_ANY_OF, books.c.indexed_at.is_not(None)),
         sa.select(_PENDING.subquery()),
-        sa.select(
-            *(
-                departures.c.entry_id if column.name == "entry_id" else sa.null().label(column.name)
-                for column in _PENDING.selected_columns
-            )
+        _lone(departures.c.entry_id),
+        _lone(sa.literal(_ANSWERING, sa.BigInteger)).where(
+            suites.c.fingerprint == sa.bindparam("fingerprint", type_=sa.Text), suites.c.state != BUILDING
         ),
     )
 )
@@ -139,10 +176,10 @@ _FORGET_DEPARTURES = sa.delete(departures).where(
 _MARK_INDEXED = sa.update(books).where(_ANY_OF, books.c.indexed_at.is_(None)).values(indexed_at=sa.func.now())
 
 
-class ReconcileLock:
-    """Lets one process at a time reconcile the band index; held by a session, so a crash frees it."""
+class _SessionLock:
+    """A lock that one process at a time holds; held by a session, so a crash frees it."""
 
-    _KEY = 7_236_502
+    _KEY: int
 
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
@@ -163,3 +200,15 @@ class ReconcileLock:
         if self._connection is not None:
             await self._connection.invalidate()
             await self._connection.close()
+
+
+class ReconcileLock(_SessionLock):
+    """Lets one process at a time reconcile the band index."""
+
+    _KEY = 7_236_502
+
+
+class RecipesLock(_SessionLock):
+    """Lets one process at a time change which recipes are indexed."""
+
+    _KEY = 7_236_503

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -130,6 +130,14 @@ def title_words(title: str) -> list[str]:
     """The words to find a title by: folded here, because how Postgres folds case depends on its locale."""
     folded = unicodedata.normalize("NFKC", title).casefold()
     return sorted({word[:_LONGEST_WORD] for word in re.findall(r"\w+", folded)})
+
+
+def fingerprint_values(entry_id: int, fingerprints: Sequence[Fingerprint]) -> list[dict[str, Any]]:
+    """One row for each fingerprint."""
+    return [
+        {"entry_id": entry_id, "recipe": one.recipe, "data": one.bits, "shingle_count": None, "unit": None}
+        for one in fingerprints
+    ]
 
 
 def signature_values(entry_id: int, sketch: Sketch) -> list[dict[str, Any]]:

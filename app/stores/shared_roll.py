@@ -90,8 +90,13 @@ class SharedRoll:
         return [self._change(_REMOVED, b"".join(records))] if key.startswith(self.chunk_prefix) else []
 
     def listing(self, chunks: Sequence[int]) -> list[Instruction]:
-        """The phase that lists chunks which were written as whole buckets."""
-        return [Command("SADD", self.chunks_key, tuple(chunks))] if chunks else []
+        """The phase that lists chunks which were written as whole buckets, and has them read anew by all."""
+        listed = [Command("SADD", self.chunks_key, tuple(chunks))] if chunks else []
+        return [*listed, Command("DEL", self._changes)]
+
+    def forgetting(self) -> list[Instruction]:
+        """The phase that forgets all chunks and changes."""
+        return [Command("DEL", self.chunks_key), Command("DEL", self._changes)]
 
     async def entry_ids(self) -> NDArray[np.uint64]:
         """The entries that Redis holds now, ascending, whether or not the index is whole."""

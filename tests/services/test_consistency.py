@@ -5,6 +5,7 @@ import pytest
 
 from app.core.errors import IndexRebuilding, Unavailable
 from app.core.model import Book, Metadata, Submission
+from app.core.recipe import DEFAULT_SUITE
 from app.services.lookup import Nearest, Verified, Within
 from app.services.verify import verify
 from app.stores.epoch import Life
@@ -27,7 +28,7 @@ async def neighbours(house: House, book: Book, d: int = 7) -> set[object]:
 
 
 async def is_clean(house: House) -> bool:
-    return (await verify(house.signatures, house.index, lambda done, total: None)).clean
+    return (await verify(house.signatures, house.indexes, house.suites, lambda done, total: None)).clean
 
 
 def let_redis_fail(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,7 +142,7 @@ async def test_a_torn_write_before_a_flush_is_repaired_although_the_roll_has_it(
 
 
 async def entry_of(house: House, book: Book):
-    [brief] = await house.entries.briefs([book.entry_id])
+    [brief] = await house.entries.briefs([book.entry_id], DEFAULT_SUITE)
     return brief.entry
 
 

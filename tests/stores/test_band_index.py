@@ -41,7 +41,7 @@ def brute_force(entries: list[Entry], bits: bytes, d: int) -> list[tuple[int, in
 async def held(index: BandIndex) -> dict[str, bytes]:
     """Every bucket of the index."""
     found = {}
-    for prefix, _ in index.prefixes():
+    for prefix, _ in index.prefixes([index.suite.minhash, index.suite.sample]):
         async for names in index.nodes.names(prefix):
             [data] = await index.nodes.run([ReadAll(names)])
             found |= dict(zip(names, data, strict=True))

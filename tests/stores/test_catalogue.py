@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from app.core.errors import Conflict, InvalidInput, StaleVersion, Unavailable, UnknownBook
 from app.core.model import Metadata
+from app.core.recipe import DEFAULT_SUITE
 from app.services.ids import new_book_id
 from app.stores.catalogue import BookFilter, Catalogue
 from app.stores.entries import Entries, ReconcileLock
@@ -90,7 +91,7 @@ async def test_new_content_gets_a_new_entry_and_reports_the_old_one(
     assert second.book.version == 2
     assert second.book.metadata.title == "Kept"
     assert second.replaced is not None
-    assert second.replaced.entry_id == first.book.entry_id
+    assert second.replaced[DEFAULT_SUITE].entry_id == first.book.entry_id
     assert (await entries.current([first.book.entry_id, second.book.entry_id])).tolist() == [
         second.book.entry_id
     ]
@@ -146,7 +147,7 @@ async def test_a_deleted_book_frees_its_external_id_and_content(
     same = content("text")
     first = (await catalogue.add(new_book_id(), Metadata(external_id="x"), same)).book
     gone = await catalogue.delete(first.id, None)
-    assert gone.entry.entry_id == first.entry_id
+    assert gone[DEFAULT_SUITE].entry_id == first.entry_id
     with pytest.raises(UnknownBook):
         await catalogue.get(first.id)
     with pytest.raises(UnknownBook):
@@ -196,7 +197,7 @@ async def test_hits_are_settled_with_the_books_that_wait_and_those_that_left(
     await entries.mark_indexed([book.entry_id for book in (indexed, other, gone, replaced)])
     await catalogue.delete(gone.id, None)
     new = (await catalogue.replace_content(replaced.id, content(), None)).book
-    settled = await entries.settled([indexed.entry_id, gone.entry_id, 10**12])
+    settled = await entries.settled([indexed.entry_id, gone.entry_id, 10**12], DEFAULT_SUITE)
     assert {brief.book_id for brief in settled.briefs.values()} == {indexed.id}
     assert {brief.entry.entry_id for brief in settled.pending} == {pending.entry_id, new.entry_id}
     assert set(settled.departed) == {gone.entry_id, replaced.entry_id}
@@ -207,9 +208,9 @@ async def test_departures_are_forgotten_in_time(catalogue: Catalogue, entries: E
     gone = (await catalogue.add(new_book_id(), Metadata(), content())).book
     await catalogue.delete(gone.id, None)
     await entries.forget_departures(60.0)
-    assert (await entries.settled([])).departed == [gone.entry_id]
+    assert (await entries.settled([], DEFAULT_SUITE)).departed == [gone.entry_id]
     await entries.forget_departures(0.0)
-    assert (await entries.settled([])).departed == []
+    assert (await entries.settled([], DEFAULT_SUITE)).departed == []
 
 
 async def test_one_process_at_a_time_reconciles(engine: AsyncEngine) -> None:

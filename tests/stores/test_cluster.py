@@ -55,7 +55,7 @@ async def two(frail: Cluster) -> AsyncIterator[tuple[BandIndex, BandIndex]]:
 async def build(index: BandIndex, entries: list[Entry]) -> None:
     token = uuid4().hex
     await index.epoch.begin(token)
-    await index.clear()
+    await index.clear([index.suite.minhash, index.suite.sample])
     await index.restore(entries)
     assert await index.epoch.finish(token)
 

@@ -54,7 +54,7 @@ async def test_a_worker_builds_finishes_and_rebuilds_the_index_and_ends_on_sigte
         return await house.index.epoch.life() is Life.WHOLE
 
     async def clean() -> bool:
-        return (await verify(house.signatures, house.index, lambda done, total: None)).clean
+        return (await verify(house.signatures, house.indexes, house.suites, lambda done, total: None)).clean
 
     async def jobs() -> int:
         async with house.engine.connect() as connection:
