@@ -31,7 +31,7 @@ from app.embedded import Servers
 from app.synthesis.library import synthetic_library
 from bench import scale_report
 from bench.driver import Request, Stream, delete, drive, get, post
-from bench.report import Section
+from bench.report import CannotMeasure, Section
 from bench.serving import (
     Library,
     Lookups,
@@ -217,15 +217,19 @@ def _beside_posts(
     asked = lookups(library, QUERIES["d7"])
     quiet, busy, ids = [], [], []
     posting: list[float] = []
+    failed = 0
     for requests in posts:
         quiet.append(meter.measure(asked)[0])
         seen, [posted] = meter.measure(asked, Stream("posts", requests, rate=rate, once=True))
         busy.append(seen)
         ids += posted.ids
+        failed += sum(count for status, count in posted.statuses.items() if status != 201)
+        failed += posted.unanswered
         posting += posted.latencies
     _delete(meter, ids)
     return _compared(quiet, busy) | {
         "posted": len(ids),
+        "posts_failed": failed,
         "post_median": round(1000 * statistics.median(posting), 1) if posting else None,
     }
 
@@ -265,6 +269,8 @@ def _send(meter: Meter, requests: Sequence[Request]) -> list[str]:
     """Send every request once, a few at a time; the ids of books that were created."""
     stream = Stream("once", requests, connections=4, once=True)
     [outcome] = drive(meter.address, [stream], seconds=600, warm_up=0)
+    if any(status >= 300 for status in outcome.statuses):
+        raise CannotMeasure(f"The service refused requests: {dict(outcome.statuses)}")
     return outcome.ids
 
 

@@ -84,6 +84,8 @@ def _demands_table(found: Sequence[tuple[Library, Figures]]) -> Table:
     for name, what in (("d7", "d = 7"), ("verified", "verified")):
         part = skew.get(f"of_a_copy_{name}", {})
         demand(f"the same, when one of the 5,000 is asked for, {what}", "≤ 3", part, "p99_ratio", 3)
+    refused = [part["posts_failed"] for name in ("signatures", "texts") if (part := million.get(name))]
+    demand("posts that failed meanwhile", "0", {"failed": sum(refused)} if refused else {}, "failed", 0)
     demand("10 million: d = 7, median ms", "≤ 5", ten.get("d7", {}), "median", 5)
     bands = {"bytes": _bytes(million, DEFAULT_FINGERPRINT)} if million.get("memory") else {}
     demand("Redis, fingerprint bands, bytes per book", "≤ 300", bands, "bytes", 300)
