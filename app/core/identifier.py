@@ -7,7 +7,7 @@ single wrong character and every swap of two neighbours. Two libraries can compa
 similar books have a small `distance`.
 """
 
-from base64 import b32decode, b32encode
+from base64 import b32decode
 from binascii import crc_hqx
 from dataclasses import dataclass
 from math import log2
@@ -23,7 +23,7 @@ LENGTH_STEPS = 10
 
 _RFC4648 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
-_WRITE = str.maketrans(_RFC4648, _CROCKFORD)
+_PAIRS = tuple(first + second for first in _CROCKFORD for second in _CROCKFORD)
 _READ = str.maketrans(_CROCKFORD + "ilo", _RFC4648 + "BBA", "-")
 
 
@@ -46,7 +46,8 @@ def encode(fingerprint: Fingerprint, word_count: int) -> str:
         raise InvalidInput(f"Fingerprints of {fingerprint.recipe} have no identifier.", field="recipe")
     length = min(255, round(LENGTH_STEPS * log2(max(1, word_count))))
     body = bytes([code]) + fingerprint.bits + bytes([length])
-    return PREFIX + b32encode(body + crc_hqx(body, 0).to_bytes(2, "big")).decode().translate(_WRITE)
+    value = int.from_bytes(body + crc_hqx(body, 0).to_bytes(2, "big"), "big")
+    return PREFIX + "".join([_PAIRS[value >> shift & 1023] for shift in range(150, -1, -10)])
 
 
 def decode(identifier: str) -> Identifier:

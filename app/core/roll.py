@@ -7,6 +7,8 @@ from app.core.banding import BAND_BITS, BANDS
 from app.core.buckets import ROLL_RECORD, Hits
 from app.core.simhash import Words, distances, rows_within, tally, words
 
+_SAMPLED = 4096
+
 _NO_RECORDS = np.zeros(0, dtype=ROLL_RECORD)
 
 
@@ -69,9 +71,15 @@ class Roll:
 
     def nearest(self, bits: bytes, k: int) -> Hits:
         """The k entries nearest to these bits; of several at one distance those with the lowest ids."""
-        unsigned = np.flatnonzero(~self._signed[: self._size])
-        counts = tally(bits, self._words()) - tally(bits, self._words(unsigned))
-        hits = self.within(bits, int(np.searchsorted(np.cumsum(counts), k)))
+        # A part of the roll tells about how far they lie; farther out is only looked if that was too near.
+        part = slice(max(_SAMPLED, self._size // 16))
+        high, low = self._words()
+        reached = np.cumsum(tally(bits, (high[part], low[part]))) * (self._size / max(1, high[part].size))
+        d = min(128, int(np.searchsorted(reached, 2 * k)))
+        hits = self.within(bits, d)
+        while hits.size < k and d < 128:
+            d = min(128, d + 4)
+            hits = self.within(bits, d)
         return Hits(hits.entry_ids[:k], hits.distances[:k])
 
     def rows(self, entry_ids: NDArray[np.uint64]) -> NDArray[np.intp]:

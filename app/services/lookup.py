@@ -181,7 +181,7 @@ class _SuiteLookup:
         shown: dict[int, Match] = {}
         gone: set[int] = set()
         while True:
-            page = _page(hits, after, limit)
+            page = _page(_cut(hits, most), after, limit)
             wanted = [entry_id for entry_id in page.entry_ids.tolist() if entry_id not in shown]
             found = await self._entries.settled(wanted, self._index.suite)
             gone.update(set(wanted) - found.briefs.keys(), found.departed)
@@ -229,6 +229,10 @@ def _merged(hits: Hits, places: Sequence[Place], most: int | None) -> Hits:
             np.concatenate([others.entry_ids, added.entry_ids]),
             np.concatenate([others.distances, added.distances]),
         ).sorted()
+    return _cut(hits, most)
+
+
+def _cut(hits: Hits, most: int | None) -> Hits:
     return Hits(hits.entry_ids[:most], hits.distances[:most])
 
 
