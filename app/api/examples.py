@@ -41,6 +41,11 @@ MINHASH: dict[str, Any] = {
     "values": b64encode(sha512(b"bookprint").digest() * 8).decode(),
     "shingle_count": 121_487,
 }
+SAMPLE: dict[str, Any] = {
+    "recipe": "word5-sample128-v1",
+    "level": 57,
+    "hashes": b64encode(bytes(6) + b"\x01\x00" + bytes(6) + b"\x02\x00").decode(),
+}
 PAGE_SIGNATURES: dict[str, Any] = {
     "recipe": "char6-page128-v1",
     "unit": "page",

@@ -64,11 +64,12 @@ async def look_up(
     question = query.to_question()
     suite = (await house.suites.current()).serving
     wanted = await parsed(request, LookupBody, lambda body: body.to_query(suite))
-    fingerprint, minhash = wanted.fingerprint, wanted.minhash
+    fingerprint, minhash, sample = wanted.fingerprint, wanted.minhash, wanted.sample
     cursors = Cursors.of(
         "look-up",
         fingerprint and (fingerprint.recipe, fingerprint.bits),
         minhash and (minhash.recipe, minhash.values.tobytes(), minhash.shingle_count),
+        sample and (sample.recipe, sample.hashes.tobytes(), sample.level),
         query.d,
         query.k,
     )

@@ -117,6 +117,20 @@ class MinHashBody(_Body):
     shingle_count: Count = Field(description="How many distinct shingles the book has.")
 
 
+class SampleBody(_Body):
+    """A sample of shingle hashes and the recipe that made it."""
+
+    model_config = ConfigDict(json_schema_extra={"example": examples.SAMPLE})
+
+    recipe: str = Field(description="Name of the recipe.")
+    level: Annotated[int, Field(ge=0, le=64)] = Field(
+        description="The sample holds every shingle hash of the book that is below 2^level."
+    )
+    hashes: str = Field(
+        description="Base64 of the hashes, ascending, each a little-endian unsigned 64-bit integer."
+    )
+
+
 class PageSignaturesBody(_Body):
     """The signatures of all pages and the recipe that made them."""
 
@@ -136,6 +150,9 @@ class SignaturesBody(_Body):
 
     fingerprint: FingerprintBody | None = None
     minhash: MinHashBody | None = None
+    sample: SampleBody | None = Field(
+        default=None, description="Finds small overlaps; signatures of old may lack it."
+    )
     pages: PageSignaturesBody | None = None
     word_count: Count = Field(description="Words of the book; characters, in scripts without spaces.")
     character_count: Count = Field(description="Characters of the normalised text.")

@@ -373,3 +373,15 @@ async def test_unknown_book_is_404_on_every_path(client: AsyncClient) -> None:
             assert response.headers["content-type"] == "application/problem+json"
             assert response.json()["errors"][0]["field"] == "id"
             assert len(response.content) < 2000
+
+
+async def test_signatures_with_their_sample_are_the_same_as_the_text(client: AsyncClient) -> None:
+    text = " ".join(f"word{number} of many" for number in range(2000))
+    signatures = encode(sketch(content_from_text(text)))
+    assert signatures["sample"]["level"] < 64
+    answer = await client.post("/v1/books", json={"signatures": signatures})
+    assert answer.status_code == 201
+    signatures["sample"]["hashes"] = signatures["sample"]["hashes"][:11]
+    refused = await client.post("/v1/books", json={"signatures": signatures})
+    assert refused.status_code == 422
+    assert "signatures.sample.hashes" in refused.json()["detail"]
