@@ -384,4 +384,4 @@ async def test_signatures_with_their_sample_are_the_same_as_the_text(client: Asy
     signatures["sample"]["hashes"] = signatures["sample"]["hashes"][:11]
     refused = await client.post("/v1/books", json={"signatures": signatures})
     assert refused.status_code == 422
-    assert "signatures.sample.hashes" in refused.json()["detail"]
+    assert refused.json()["errors"][0]["field"] == "signatures.sample.hashes"
