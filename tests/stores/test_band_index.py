@@ -7,6 +7,8 @@ from app.core import planning
 from app.core.buckets import POSTING_BYTES, POSTING_CAP, Hits
 from app.core.errors import IndexRebuilding, RecipeMismatch, Unavailable
 from app.core.model import Entry, Fingerprint
+from app.core.recipe import DEFAULT_SAMPLE, sample_recipe
+from app.core.sample import sample, shared_hashes
 from app.stores.band_index import BandIndex
 from app.stores.connecting import single_of
 from app.stores.epoch import Life
@@ -154,6 +156,26 @@ async def test_equal_minhash_values_are_counted_by_position(index: BandIndex) ->
     assert (await index.near_duplicates(one)).entry_ids.tolist() == [1, 2]
     assert (await index.near_duplicates(Entry(0, None, one.minhash))).entry_ids.tolist() == [1, 2]
     assert (await index.near_duplicates(Entry(0, None, None))).size == 0
+
+
+async def test_a_small_part_that_two_books_share_is_proposed_by_their_samples(index: BandIndex) -> None:
+    rng = np.random.default_rng(14)
+    recipe = sample_recipe(DEFAULT_SAMPLE)
+    story = rng.integers(0, 2**64, 5_000, dtype=np.uint64)
+
+    def entry(entry_id: int, *parts: np.ndarray) -> Entry:
+        hashes = np.concatenate([rng.integers(0, 2**64, 95_000, dtype=np.uint64), *parts])
+        made = an_entry(rng, entry_id)
+        return Entry(entry_id, made.fingerprint, made.minhash, sample(hashes, recipe))
+
+    collection, other, stranger = entry(1, story), entry(2, story), entry(3)
+    await index.add([collection, other, stranger])
+    found = await index.overlaps(other)
+    shared = dict(zip(found.entry_ids.tolist(), found.shared.tolist(), strict=True))
+    assert shared[2] == other.sample.hashes.size
+    assert shared[1] == shared_hashes(other.sample, collection.sample) >= 2
+    assert shared.get(3, 0) <= 1
+    assert (await index.overlaps(Entry(0, None, None))).entry_ids.size == 0
 
 
 async def test_another_process_sees_what_is_added_and_removed_at_once(
