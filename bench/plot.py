@@ -23,6 +23,7 @@ class Line:
     name: str
     points: Sequence[tuple[float, float]]
     dashed: bool = False
+    kind: int | None = None  # lines of one kind have one colour and marker; None: its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +74,9 @@ class Plot:
                 for x, y in line.points
                 if xs.holds(x) and ys.holds(y)
             ]
-            parts.append(_drawn(line, places, number))
-            parts.append(_legend(line, number, right + 16, _TOP + 10 + 20 * number))
+            kind = number if line.kind is None else line.kind
+            parts.append(_drawn(line, places, kind))
+            parts.append(_legend(line, kind, right + 16, _TOP + 10 + 20 * number))
         return "\n".join([*parts, "</svg>"]) + "\n"
 
 
@@ -122,23 +124,23 @@ class _Axis:
         return [value for value in values if self.holds(value)]
 
 
-def _drawn(line: Line, places: Sequence[tuple[float, float]], number: int) -> str:
-    colour = _COLOURS[number % len(_COLOURS)]
+def _drawn(line: Line, places: Sequence[tuple[float, float]], kind: int) -> str:
+    colour = _COLOURS[kind % len(_COLOURS)]
     points = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
     dash = ' stroke-dasharray="6 4"' if line.dashed else ""
     path = f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"{dash}/>'
     # Where points lie dense, markers would hide the line.
     marks = places if len(places) <= 20 else []
-    return "\n".join([path, *(_marker(x, y, number) for x, y in marks)])
+    return "\n".join([path, *(_marker(x, y, kind) for x, y in marks)])
 
 
-def _legend(line: Line, number: int, x: float, y: float) -> str:
-    return "\n".join([_drawn(line, [(x, y), (x + 24, y)], number), _text(x + 32, y + 4, line.name)])
+def _legend(line: Line, kind: int, x: float, y: float) -> str:
+    return "\n".join([_drawn(line, [(x, y), (x + 24, y)], kind), _text(x + 32, y + 4, line.name)])
 
 
-def _marker(x: float, y: float, number: int) -> str:
-    colour, r = _COLOURS[number % len(_COLOURS)], 4.0
-    match _MARKERS[number % len(_MARKERS)]:
+def _marker(x: float, y: float, kind: int) -> str:
+    colour, r = _COLOURS[kind % len(_COLOURS)], 4.0
+    match _MARKERS[kind % len(_MARKERS)]:
         case "circle":
             return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r}" fill="{colour}"/>'
         case "square":

@@ -236,15 +236,24 @@ def _curve_table(curves: Curves, caption: str) -> Table:
     return Table(["d", *headers], rows, f"Precision and recall against d. {caption}")
 
 
+def _short(finder: str) -> str:
+    """The finder's name as a legend has room for it."""
+    return finder.replace(" bands of ", " × ")
+
+
 def _plots(out_dir: Path, name: str, curves: Curves) -> list[tuple[str, str]]:
     slug = name.replace(" ", "_").replace(",", "").replace("-", "_")
     plots: dict[str, Plot] = {}
     for weighting in WEIGHTINGS:
         lines = []
-        for finder in (BRUTE, PAPER_24.name, PAPER_32.name):
+        for kind, finder in enumerate((BRUTE, PAPER_24.name, PAPER_32.name, OURS[1].name)):
             each = curves[weighting, finder]
-            lines.append(Line(f"P, {finder}", list(enumerate(each.precision[:SHOWN].tolist()))))
-            lines.append(Line(f"R, {finder}", list(enumerate(each.recall[:SHOWN].tolist())), dashed=True))
+            lines.append(
+                Line(f"P, {_short(finder)}", list(enumerate(each.precision[:SHOWN].tolist())), False, kind)
+            )
+            lines.append(
+                Line(f"R, {_short(finder)}", list(enumerate(each.recall[:SHOWN].tolist())), True, kind)
+            )
         plots[f"seed_distance_{slug}_{weighting}.svg"] = Plot(
             f"Precision P and recall R, {weighting}-simhash128, {name}",
             "Hamming distance d, bits",
@@ -253,11 +262,19 @@ def _plots(out_dir: Path, name: str, curves: Curves) -> list[tuple[str, str]]:
             y_range=(0, 1),
         )
     lines = [
-        Line(f"{weighting}, {finder}", list(enumerate(curves[weighting, finder].f1[:SHOWN].tolist())))
+        Line(
+            f"{weighting}, {_short(finder)}",
+            list(enumerate(curves[weighting, finder].f1[:SHOWN].tolist())),
+            weighting == "tf",
+            kind,
+        )
         for weighting in WEIGHTINGS
-        for finder in (BRUTE, OURS[1].name)
+        for kind, finder in enumerate((BRUTE, PAPER_24.name, PAPER_32.name, OURS[1].name))
     ]
-    lines += [Line(f"paper, {finder}", [(D, paper.f1)]) for finder, paper in PAPER.items()]
+    lines += [
+        Line(f"paper, {_short(finder)}", [(D, paper.f1)], kind=kind)
+        for kind, (finder, paper) in enumerate(PAPER.items())
+    ]
     plots[f"seed_distance_{slug}_f1.svg"] = Plot(
         f"F1 against d, {name}", "Hamming distance d, bits", "F1", lines, y_range=(0, 1)
     )

@@ -107,11 +107,17 @@ def clustered(bits: Bits, classes: NDArray[np.int64]) -> float:
 
 
 def _plot(out_dir: Path, scores: Mapping[tuple[str, float], Sequence[float]]) -> str:
+    rates = sorted({rate for _, rate in scores})
     lines = [
-        Line(f"{weighting}, {rate:.0%} errors", list(zip(LENGTHS, values, strict=True)), weighting == "tf")
+        Line(
+            f"{weighting}, {rate:.0%} errors",
+            list(zip(LENGTHS, values, strict=True)),
+            weighting == "tf",
+            rates.index(rate),
+        )
         for (weighting, rate), values in scores.items()
     ]
-    lines.append(Line(f"paper, {PAPER_RATE:.0%}", [(PAPER_LENGTH, PAPER_F1)]))
+    lines.append(Line(f"paper, {PAPER_RATE:.0%} errors", [(PAPER_LENGTH, PAPER_F1)], kind=len(rates)))
     title = "F1 of k-means clusters, 1k set"
     plot = Plot(title, "fingerprint length, bits", "F1", lines, x_range=(56, 264), y_range=(0.5, 1.0))
     plot.save(out_dir / "seed_length.svg")
