@@ -13,6 +13,7 @@ from app.cli.caches import keep_kernels
 from app.cli.environment import DEFAULT_URL
 from app.cli.output import UserError, drawn_table, notices, print_lines, results
 from app.core.errors import InvalidInput
+from app.core.recipe import DEFAULT_FINGERPRINT
 
 COLUMNS = ("distance", "jaccard", "in other", "in this")
 _PATIENCE = 10.0  # seconds
@@ -61,6 +62,7 @@ def lookup(
 def sign(
     file: Annotated[Path, typer.Argument(help="A text file; U+000C between pages.", dir_okay=False)],
     pages: Annotated[bool, typer.Option("--pages/--no-pages", help="Whether to sign each page, too.")] = True,
+    recipe: Annotated[str, typer.Option(help="The fingerprint recipe.")] = DEFAULT_FINGERPRINT,
 ) -> None:
     """Print the signatures of a text file as JSON, which POST /v1/books takes instead of the text."""
     keep_kernels()
@@ -73,7 +75,7 @@ def sign(
     except InvalidInput as exc:
         raise UserError(f"{file}: {exc}") from exc
     assert content is not None
-    results().print(orjson.dumps(encode(sketch(content), pages=pages)).decode(), soft_wrap=True)
+    results().print(orjson.dumps(encode(sketch(content, recipe), pages=pages)).decode(), soft_wrap=True)
 
 
 def _row(item: Mapping[str, Any]) -> tuple[str, str, str, str, str, str]:

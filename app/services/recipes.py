@@ -7,6 +7,8 @@ it had come, so a command that was broken off is simply run again.
 """
 
 import asyncio
+import math
+import time
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -17,7 +19,7 @@ from app.core.recipe import Suite, fingerprint_recipe
 from app.core.sketch import fingerprint
 from app.services.inspection import Progress
 from app.services.reindex import Reindex
-from app.stores.entries import RecipesLock, ReconcileLock
+from app.stores.entries import SessionLock
 from app.stores.epoch import EpochMark, Life
 from app.stores.indexes import Indexes
 from app.stores.suites import Suites, SuitesTable, switch
@@ -25,6 +27,9 @@ from app.stores.unsigned import StoredText, Unsigned, count_textless
 
 _COMPUTED_AT_ONCE = 32
 """Texts that are held at a time."""
+
+_PATIENCE = 2.0
+"""Seconds for which a lock is asked for; the session of a process that was killed takes a moment to end."""
 
 _PAUSE = 0.2
 """Seconds between two looks at a lock, or at an index that is being rebuilt."""
@@ -60,8 +65,8 @@ class Recipes:
         indexes: Indexes,
         reindex: Reindex,
         unsigned: Unsigned,
-        lock: Callable[[], RecipesLock],
-        reconcile_lock: Callable[[], ReconcileLock],
+        lock: Callable[[], SessionLock],
+        reconcile_lock: Callable[[], SessionLock],
     ) -> None:
         self._suites = suites
         self._indexes = indexes
@@ -169,8 +174,8 @@ class Recipes:
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[None]:
         """While no other process changes recipes."""
-        async with self._lock() as locked:
-            if not locked:
+        async with _held(self._lock, _PATIENCE) as held:
+            if not held:
                 raise BookprintError(
                     "Another `bookprint reindex --recipe` or `--drop` is running. Wait until it has ended."
                 )
@@ -179,12 +184,20 @@ class Recipes:
     @asynccontextmanager
     async def _unreconciled(self) -> AsyncIterator[None]:
         """While no process reconciles the index."""
-        while True:
-            async with self._reconcile_lock() as locked:
-                if locked:
-                    yield
-                    return
-            await asyncio.sleep(_PAUSE)
+        async with _held(self._reconcile_lock, math.inf):
+            yield
+
+
+@asynccontextmanager
+async def _held(lock: Callable[[], SessionLock], patience: float) -> AsyncIterator[bool]:
+    """While the lock is held; False where it could not be had in so many seconds."""
+    deadline = time.monotonic() + patience
+    while True:
+        async with lock() as held:
+            if held or time.monotonic() > deadline:
+                yield held
+                return
+        await asyncio.sleep(_PAUSE)
 
 
 def _suite_with(suites: Suites, name: str) -> Suite:

@@ -176,7 +176,7 @@ _FORGET_DEPARTURES = sa.delete(departures).where(
 _MARK_INDEXED = sa.update(books).where(_ANY_OF, books.c.indexed_at.is_(None)).values(indexed_at=sa.func.now())
 
 
-class _SessionLock:
+class SessionLock:
     """A lock that one process at a time holds; held by a session, so a crash frees it."""
 
     _KEY: int
@@ -202,13 +202,13 @@ class _SessionLock:
             await self._connection.close()
 
 
-class ReconcileLock(_SessionLock):
+class ReconcileLock(SessionLock):
     """Lets one process at a time reconcile the band index."""
 
     _KEY = 7_236_502
 
 
-class RecipesLock(_SessionLock):
+class RecipesLock(SessionLock):
     """Lets one process at a time change which recipes are indexed."""
 
     _KEY = 7_236_503

@@ -9,7 +9,7 @@ the change or under it. Who only looks up goes on all the while.
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -81,13 +81,7 @@ class SuitesTable:
         """Have every entry that is committed from now on enter this suite; no lookup is answered in it."""
         async with self.changing() as connection:
             await connection.execute(_DELETE, {"recipe": suite.fingerprint})
-            row = {
-                "fingerprint": suite.fingerprint,
-                "minhash": suite.minhash,
-                "sample": suite.sample,
-                "state": BUILDING,
-            }
-            await connection.execute(sa.insert(suites), row)
+            await connection.execute(sa.insert(suites), asdict(suite) | {"state": BUILDING})
 
     async def drop(self, suite: Suite) -> None:
         """Have no entry enter this suite any more, and no lookup be answered in it."""
