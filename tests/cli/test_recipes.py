@@ -1,14 +1,20 @@
 """Changing the recipe of a running service from the command line."""
 
 import json
+import subprocess
+import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from pathlib import Path
+from random import Random
 
 import httpx
 import pytest
 
 from app.synthesis.library import SyntheticBook
-from tests.cli.running import Service, bookprint, serving
+from tests.cli.running import BOOKPRINT, Service, bookprint, environment, serving
 
 OLD, NEW = "gap-simhash128-v1", "tf-simhash128-v1"
 
@@ -47,6 +53,42 @@ def test_reindex_lets_another_recipe_serve_and_drops_the_old_one(
     assert dropped.stdout == f"{OLD} is no longer indexed\n"
     assert httpx.post(f"{url}/v1/lookups?d=0", json={"identifier": posted[0]["identifier"]}).is_error
     assert bookprint("verify", *data_dir).returncode == 0
+
+
+def test_a_change_killed_at_any_moment_is_finished_by_running_it_again(own_service: Service) -> None:
+    url, posted, over = own_service.url, {}, threading.Event()
+
+    def post() -> None:
+        for seed in count():
+            if over.is_set():
+                return
+            text = " ".join(f"{name} {name} {name}" for name in Random(seed).sample(range(10**9), 400))
+            answer = httpx.post(f"{url}/v1/books", json={"text": text}, timeout=60)
+            assert answer.status_code == 201, answer.text
+            posted[answer.json()["id"]] = text
+
+    with ThreadPoolExecutor(1) as pool:
+        posting = pool.submit(post)
+        try:
+            for seconds in (0.8, 1.2, 1.6, 2.0):
+                command = [*BOOKPRINT, "reindex", "--recipe", NEW, "--data-dir", str(own_service.data_dir)]
+                process = subprocess.Popen(
+                    command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+                )
+                time.sleep(seconds)
+                process.kill()
+                process.wait()
+            done = bookprint("reindex", "--recipe", NEW, "--data-dir", own_service.data_dir)
+            assert "serves" in done.stdout + done.stderr
+        finally:
+            over.set()
+        posting.result()
+    for book_id, text in posted.items():
+        assert httpx.get(f"{url}/v1/books/{book_id}").json()["fingerprint"]["recipe"] == NEW
+        found = httpx.post(f"{url}/v1/lookups?d=0", json={"text": text}).json()
+        assert book_id in {item["id"] for item in found["items"]}
+    verdict = bookprint("verify", "--data-dir", own_service.data_dir)
+    assert verdict.returncode == 0, verdict.stdout + verdict.stderr
 
 
 def test_options_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
