@@ -7,8 +7,11 @@ near-duplicates where datasketch tells candidates. faiss and gaoya keep fingerpr
 """
 
 import asyncio
+import ctypes
+import gc
 import os
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -24,11 +27,13 @@ from numpy.typing import NDArray
 
 from app.core.minhash import to_datasketch
 from app.core.model import Entry
+from app.core.recipe import DEFAULT_MINHASH
 from app.embedded import Servers
 from app.settings import Settings
 from app.wiring import House, open_house
+from bench.redis_memory import empty_redis, used, weighed
 from bench.report import Cell, Section, Table
-from bench.serving import Library, client_of, empty_redis, opened, reconcile
+from bench.serving import Library, client_of, opened, reconcile
 from bench.simulation import Books, simulate
 
 T = TypeVar("T")
@@ -50,6 +55,7 @@ class Measured:
     inserted: float  # books a second
     asked: float  # queries a second, one after the other
     bytes_per_book: float
+    minhash_bytes: float  # of those, what MinHash takes
     recall: tuple[float, float]  # of the same work's books with Jaccard similarity >= 0.5, and >= 0.1
     spread: str = ""  # lowest and highest queries a second
 
@@ -98,6 +104,12 @@ def _on_redis(folder: Path) -> Table:
             ours.bytes_per_book,
             theirs.bytes_per_book,
             ours.bytes_per_book / theirs.bytes_per_book,
+        ],
+        [
+            "of those, MinHash",
+            ours.minhash_bytes,
+            theirs.minhash_bytes,
+            ours.minhash_bytes / theirs.minhash_bytes,
         ],
         ["recall, books of one work with J ≥ 0.5", ours.recall[0], theirs.recall[0], None],
         ["recall, books of one work with J ≥ 0.1", ours.recall[1], theirs.recall[1], None],
@@ -155,7 +167,7 @@ def _datasketch(servers: Servers, batches: Sequence[Books], asked: Sequence[Ques
     questions = [_to_datasketch(question.batch, question.row) for question in asked]
     with client_of(servers) as client:
         empty_redis(client)
-        empty = int(client.info("memory")["used_memory"])
+        empty = used(client)
         path = client.connection_pool.connection_kwargs["path"]
         lsh = MinHashLSH(
             threshold=0.5,
@@ -167,7 +179,7 @@ def _datasketch(servers: Servers, batches: Sequence[Books], asked: Sequence[Ques
             for entry_id, signature in enumerate(signatures, 1):
                 session.insert(entry_id, signature)
         rate = len(signatures) / (time.perf_counter() - started)
-        held = int(client.info("memory")["used_memory"]) - empty
+        held = used(client) - empty
         answers: list[set[int]] = []
         rates = []
         for _ in range(_ROUNDS):
@@ -176,7 +188,12 @@ def _datasketch(servers: Servers, batches: Sequence[Books], asked: Sequence[Ques
             rates.append(len(questions) / (time.perf_counter() - started))
         empty_redis(client)
     return Measured(
-        rate, statistics.median(rates), held / len(signatures), _recall(asked, answers), _spread(rates)
+        rate,
+        statistics.median(rates),
+        held / len(signatures),
+        held / len(signatures),
+        _recall(asked, answers),
+        _spread(rates),
     )
 
 
@@ -195,9 +212,13 @@ def _bookprint(
         empty = 0
         for _ in range(_ROUNDS):
             empty_redis(client)
-            empty = int(client.info("memory")["used_memory"])
+            empty = used(client)
             seconds.append(reconcile(servers))
-        held = int(client.info("memory")["used_memory"]) - empty
+        held = used(client) - empty
+        families = weighed(client, _TOGETHER.books)["families"]
+        [minhash] = [
+            one["bytes_per_book"] for kind, one in families.items() if kind.endswith(DEFAULT_MINHASH)
+        ]
     entries = [question.batch.sketch(question.row).to_entry(question.entry_id) for question in asked]
 
     async def use(house: House) -> tuple[list[float], list[set[int]], float, float]:
@@ -229,6 +250,7 @@ def _bookprint(
         books / statistics.median(seconds),
         statistics.median(rates),
         held / books,
+        minhash,
         _recall(asked, answers),
         _spread(rates),
     )
@@ -283,6 +305,10 @@ def _chosen(n: int) -> list[int]:
 
 
 def _resident() -> int:
+    """Bytes of this process that are in memory, once what was freed has been given back."""
+    gc.collect()
+    if sys.platform == "linux":
+        ctypes.CDLL(None).malloc_trim(0)
     return int(psutil.Process().memory_info().rss)
 
 
@@ -302,10 +328,12 @@ def _faiss() -> list[Cell]:
 
     faiss.omp_set_num_threads(1)
     fingerprints = _fingerprints()
-    before, started = _resident(), time.perf_counter()
+    before = _resident()
+    started = time.perf_counter()
     index = faiss.IndexBinaryFlat(128)
     index.add(fingerprints)
-    seconds, held = time.perf_counter() - started, _resident() - before
+    seconds = time.perf_counter() - started
+    held = _resident() - before
     rows = _chosen(len(fingerprints))
     # Its radius is exclusive.
     milliseconds, hits = _timed(
@@ -317,19 +345,29 @@ def _faiss() -> list[Cell]:
 def _gaoya() -> list[Cell]:
     from gaoya.simhash import SimHashStringIndex
 
-    texts = [
-        " ".join(format(value, "x") for value in values)
-        for batch in simulate(_ALONE.books // 5)
-        if batch.minhash is not None
-        for values in batch.minhash[:, :_WORDS].tolist()
-    ]
-    before, started = _resident(), time.perf_counter()
+    books = _ALONE.books // 5
+    chosen = set(_chosen(books))
+    asked: list[str] = []
     index = SimHashStringIndex(hash_size=128, num_blocks=_D + 2, hamming_distance=_D + 1)
-    for number, text in enumerate(texts):
-        index.insert_document(number, text)
-    seconds, held = time.perf_counter() - started, _resident() - before
-    milliseconds, hits = _timed(lambda row: len(index.query(texts[row])), _chosen(len(texts)))
-    return [seconds * _ALONE.books / len(texts), milliseconds, held / len(texts), hits]
+    before, seconds, first = _resident(), 0.0, 0
+    for batch in simulate(books):
+        texts = _as_words(batch)
+        started = time.perf_counter()
+        for number, text in enumerate(texts, first):
+            index.insert_document(number, text)
+        seconds += time.perf_counter() - started
+        asked += [text for number, text in enumerate(texts, first) if number in chosen]
+        first += len(texts)
+        del batch, texts
+    held = _resident() - before
+    milliseconds, hits = _timed(lambda row: len(index.query(asked[row])), range(len(asked)))
+    return [seconds * _ALONE.books / books, milliseconds, held / books, hits]
+
+
+def _as_words(batch: Books) -> list[str]:
+    """A text for each book, of which books of one work share as many words as they share MinHash values."""
+    assert batch.minhash is not None
+    return [" ".join(format(value, "x") for value in row) for row in batch.minhash[:, :_WORDS].tolist()]
 
 
 def _roll() -> list[Cell]:
@@ -340,9 +378,11 @@ def _roll() -> list[Cell]:
     records = np.zeros(len(fingerprints), dtype=ROLL_RECORD)
     records["entry_id"] = np.arange(1, len(fingerprints) + 1)
     records["bits"], records["signed"] = fingerprints, True
-    before, started = _resident(), time.perf_counter()
+    before = _resident()
+    started = time.perf_counter()
     roll = Roll(records)
-    seconds, held = time.perf_counter() - started, _resident() - before
+    seconds = time.perf_counter() - started
+    held = _resident() - before
     milliseconds, hits = _timed(
         lambda row: roll.within(fingerprints[row].tobytes(), _D).entry_ids.size, _chosen(len(fingerprints))
     )
@@ -352,9 +392,9 @@ def _roll() -> list[Cell]:
 def _over_redis(folder: Path) -> list[Cell]:
     with opened(_ALONE, folder) as servers, client_of(servers) as client:
         empty_redis(client)
-        empty = int(client.info("memory")["used_memory"])
+        empty = used(client)
         seconds = reconcile(servers)
-        held = (int(client.info("memory")["used_memory"]) - empty) / _ALONE.books
+        held = (used(client) - empty) / _ALONE.books
         [*batches] = simulate(_ALONE.books, texts=False)
         sizes = len(batches[0])
         queries = [batches[row // sizes].sketch(row % sizes).fingerprint for row in _chosen(_ALONE.books)]

@@ -10,11 +10,9 @@ there. Everything shares the machine: API, worker, Postgres, Valkey and the driv
 import argparse
 import json
 import os
-import re
 import statistics
 import sys
 import tempfile
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -31,13 +29,13 @@ from app.embedded import Servers
 from app.synthesis.library import synthetic_library
 from bench import scale_report
 from bench.driver import Request, Stream, delete, drive, get, post
+from bench.redis_memory import empty_redis, used, weighed
 from bench.report import CannotMeasure, Section
 from bench.serving import (
     Library,
     Lookups,
     Meter,
     client_of,
-    empty_redis,
     lookups,
     middle,
     opened,
@@ -61,7 +59,6 @@ _SIGNATURES_A_SECOND, _TEXTS_A_SECOND = 50.0, 5.0
 _TEXTS, _TEXT_CHARACTERS = 24, 475_000  # as long as the corpus's median book
 _COPIES = 5_000
 _COPIES_ASKED_A_SECOND = 20.0  # each answer counts all of them
-_SAMPLED_KEYS = 64  # one key of so many is weighed
 _SEED = 17
 
 
@@ -101,7 +98,7 @@ def measure(library: Library, parts: Sequence[str], folder: Path, out_dir: Path,
         else:
             print(f"  index in step after {reconcile(servers):.0f} s", flush=True)
         if "memory" in parts:
-            keep("memory", _memory(client, library))
+            keep("memory", weighed(client, library.books))
         asked = [part for part in parts if part not in ("build", "memory")]
         if asked:
             with served(servers, folder / library.name / "service") as (address, service):
@@ -123,45 +120,14 @@ def _build(servers: Servers, client: "redis.Redis", library: Library, effort: Ef
     empty = 0
     for _ in range(effort.rounds if library.books <= 1_000_000 else 1):
         empty_redis(client)
-        empty = _used(client)
+        empty = used(client)
         seconds.append(reconcile(servers))
     client.save()
     return {
         "books_a_second": round(library.books / statistics.median(seconds)),
         "seconds": [round(each, 2) for each in seconds],
-        "bytes_per_book": round((_used(client) - empty) / library.books, 1),
+        "bytes_per_book": round((used(client) - empty) / library.books, 1),
     }
-
-
-def _used(client: "redis.Redis") -> int:
-    return int(client.info("memory")["used_memory"])
-
-
-def _memory(client: "redis.Redis", library: Library) -> dict[str, Any]:
-    """Bytes for each book by kind of key; MEMORY USAGE of one key in 64, and all of kinds with few keys."""
-    keys: dict[str, list[bytes]] = defaultdict(list)
-    for key in client.scan_iter(count=5000):
-        keys[_family(key.decode())].append(key)
-    families = {}
-    for family, found in sorted(keys.items()):
-        sample = found[:: _SAMPLED_KEYS if len(found) > 20_000 else 1]
-        pipeline = client.pipeline(transaction=False)
-        for key in sample:
-            pipeline.memory_usage(key, samples=0)
-        weight = sum(size or 0 for size in pipeline.execute()) * len(found) / len(sample)
-        families[family] = {"keys": len(found), "bytes_per_book": round(weight / library.books, 1)}
-    info = client.info("memory")
-    return {
-        "bytes_per_book": round(info["used_memory"] / library.books, 1),
-        "resident_bytes_per_book": round(info["used_memory_rss"] / library.books, 1),
-        "families": families,
-    }
-
-
-def _family(key: str) -> str:
-    """The words of a key, numbers left out."""
-    words = [word for word in re.sub(r"[{}]", "", key).split(":") if word and not word.isdigit()]
-    return ":".join(words)
 
 
 def _asked(query: str) -> "Part":

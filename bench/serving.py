@@ -88,11 +88,6 @@ def client_of(servers: Servers) -> "redis.Redis":
     return redis.Redis.from_url(servers.redis_url, socket_timeout=600)
 
 
-def empty_redis(client: "redis.Redis") -> None:
-    """Delete every key and wait until its memory is free: Valkey would free it later, by itself."""
-    client.execute_command("FLUSHALL", "SYNC")
-
-
 def reconcile(servers: Servers) -> float:
     """Bring the index in step with the catalogue as the product does, or build it if lost; the seconds."""
 
