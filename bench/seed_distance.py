@@ -31,6 +31,8 @@ BRUTE = "brute force"
 WEIGHTINGS = ("tf", "gap")
 SHOWN = 49
 ASKED = 10_000
+AS_MANY = 70_000
+"""Texts from which on the paper's times are of a set as large."""
 BANDINGS = (PAPER_24, PAPER_32, *OURS)
 
 
@@ -153,7 +155,8 @@ def _joins(texts: SignedSet, caption: str) -> Table:
         # With tf half of all pairs of one language lie within 23 bits: more than fit in memory.
         for d in EXACT if weighting == "gap" else (D,):
             exact, seconds = _timed(brute_pairs, words, d)
-            paper = PAPER.get(BRUTE) if d == D else None
+            is_published = d == D and weighting == "tf" and texts.size > AS_MANY
+            paper = PAPER.get(BRUTE) if is_published else None
             rows.append(_join_row(weighting, d, BRUTE, seconds, exact.left.size, None, paper))
             theirs = _faiss(words, d)
             if theirs is not None:
@@ -167,7 +170,7 @@ def _joins(texts: SignedSet, caption: str) -> Table:
                 if (d != D and banding.flips != d // 8) or (weighting == "tf" and banding.flips > 0):
                     continue  # of no use, or of no use but to meet nearly all pairs
                 pairs, seconds = _timed(banded_pairs, words, d, banding)
-                paper = PAPER.get(banding.name) if d == D else None
+                paper = PAPER.get(banding.name) if is_published else None
                 rows.append(
                     _join_row(weighting, d, banding.name, seconds, pairs.left.size, same(pairs, exact), paper)
                 )
