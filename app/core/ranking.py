@@ -1,8 +1,9 @@
 """What the signatures of two books say about them, and when that makes them near-duplicates.
 
 Unrelated books share no word shingle (Jaccard below 0.0005), while true copies can fall to 0.03 under OCR:
-three equal MinHash values of 128 already mean kinship, and a second witness makes it certain. Kinship alone
-does not: books that quote the same poems or traditions reach eight equal values.
+three equal MinHash values of 128 already mean kinship. Kinship alone is not enough: books that quote the same
+poems or traditions reach eight equal values. So the farther apart the fingerprints lie, the more equal values
+are asked for; and a part of a larger work, whose fingerprint may lie anywhere, is told by containment.
 Measured in docs/decisions/0003-near-duplicate-rule.md.
 """
 
@@ -13,8 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.minhash import containment, equal_values
-from app.core.model import Fingerprint, MinHashSignature, require_same_recipe
+from app.core.model import Fingerprint, MinHashSignature, ShingleSample, require_same_recipe
+from app.core.sample import shared_hashes, shared_shingles
 from app.core.simhash import hamming
+
+NO_DISTANCE = 255
+"""Stands among distances for two books of which one has no fingerprint."""
 
 
 class Signed(Protocol):
@@ -30,6 +35,11 @@ class Signed(Protocol):
         """Its MinHash, if it has one."""
         ...
 
+    @property
+    def sample(self) -> ShingleSample | None:
+        """The sample of its shingles, if it has one."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
@@ -40,6 +50,7 @@ class Evidence:
     jaccard: float | None  # 0 to 1
     this_in_other: float | None  # share of this book's shingles found in the other, 0 to 1
     other_in_this: float | None  # the reverse
+    sampled: float | None = None  # share of the smaller book found in the other, by the samples; 0 to 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +58,14 @@ class Verification:
     """When evidence suffices."""
 
     distance_alone: int  # at most so many bits suffice alone
-    kin: int  # equal values that suffice with a second witness
-    distance: int  # at most so many bits: a second witness
-    containment: float  # at least so much of either book in the other: a second witness
+    steps: tuple[tuple[int, int], ...]  # (values, bits): so many equal values suffice up to so many bits
+    kin: int  # equal values without which nothing but the distance counts
+    containment: float  # at least so much of the smaller book in the other, with kinship
 
 
-VERIFICATION = Verification(distance_alone=23, kin=3, distance=28, containment=0.2)
+VERIFICATION = Verification(
+    distance_alone=23, steps=((4, 36), (8, 40), (12, 44), (24, NO_DISTANCE)), kin=3, containment=0.3
+)
 """What it accepts lies within `distance_alone` bits or has `kin` equal values: those two find it."""
 
 
@@ -65,47 +78,72 @@ def evidence(this: Signed, other: Signed) -> Evidence:
     if this.minhash is None or other.minhash is None:
         return Evidence(distance, None, None, None, None)
     equal = equal_values(this.minhash, other.minhash)
-    shares = containment(equal, this.minhash.shingle_count, other.minhash.shingle_count)
+    counts = this.minhash.shingle_count, other.minhash.shingle_count
+    shares = containment(equal, *counts)
+    sampled = None
+    if this.sample is not None and other.sample is not None:
+        shared = shared_hashes(this.sample, other.sample)
+        sampled = min(1.0, shared_shingles(shared, this.sample.level, other.sample.level) / min(counts))
     return Evidence(
-        distance, equal, equal / len(this.minhash.values), shares.this_in_other, shares.other_in_this
+        distance, equal, equal / len(this.minhash.values), shares.this_in_other, shares.other_in_this, sampled
     )
 
 
 def is_near_duplicate(evidence: Evidence, rule: Verification = VERIFICATION) -> bool:
     """Whether two books share so much text that one is a near-duplicate of the other, or contains it.
 
-    >>> is_near_duplicate(Evidence(40, 9, jaccard=9 / 128, this_in_other=0.1, other_in_this=0.2))
+    >>> is_near_duplicate(Evidence(40, 8, jaccard=8 / 128, this_in_other=0.1, other_in_this=0.1))
     True
-    >>> is_near_duplicate(Evidence(30, 3, jaccard=3 / 128, this_in_other=0.05, other_in_this=0.1))
+    >>> is_near_duplicate(Evidence(45, 8, jaccard=8 / 128, this_in_other=0.1, other_in_this=0.1))
     False
     """
-    if evidence.distance is not None and evidence.distance <= rule.distance_alone:
-        return True
-    if (evidence.equal_values or 0) < rule.kin:
-        return False
-    close = evidence.distance is not None and evidence.distance <= rule.distance
-    return close or max(evidence.this_in_other or 0.0, evidence.other_in_this or 0.0) >= rule.containment
+    share = max(evidence.this_in_other or 0.0, evidence.other_in_this or 0.0)
+    return bool(
+        _suffices(
+            np.array([NO_DISTANCE if evidence.distance is None else evidence.distance]),
+            np.array([evidence.equal_values or 0]),
+            np.array([share if evidence.sampled is None else (share + evidence.sampled) / 2]),
+            rule,
+        )[0]
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidates:
     """Books held against one query, as arrays of one length."""
 
-    distances: NDArray[np.uint8]  # 255 where either book has no fingerprint
+    distances: NDArray[np.uint8]  # NO_DISTANCE where either book has no fingerprint
     equal_values: NDArray[np.int64]  # equal MinHash values
     shared: NDArray[np.int64]  # shared hashes of the shingle samples
     shingle_counts: NDArray[np.uint32]  # 0 where there is no MinHash
-    levels: NDArray[np.uint8]  # of the shingle samples; 255 where there is none
+    levels: NDArray[np.uint8]  # of the shingle samples; above 64 where there is none
 
 
 def confirmed(query: Signed, candidates: Candidates, rule: Verification = VERIFICATION) -> NDArray[np.bool_]:
-    """Which candidates are near-duplicates of the query; the same rule as `is_near_duplicate`, in bulk."""
-    close = candidates.distances <= rule.distance_alone
+    """Which candidates are near-duplicates of the query: `is_near_duplicate` of all of them at once."""
     if query.minhash is None:
-        return close
-    equal = candidates.equal_values / 128
+        return candidates.distances <= rule.distance_alone
+    equal = candidates.equal_values / len(query.minhash.values)
     counts = candidates.shingle_counts.astype(np.float64)
+    smaller = np.maximum(1.0, np.minimum(query.minhash.shingle_count, counts))
     both = equal * (query.minhash.shingle_count + counts) / (1 + equal)
-    share = both / np.maximum(1, np.minimum(query.minhash.shingle_count, counts))
-    witnessed = (candidates.distances <= rule.distance) | (share >= rule.containment)
-    return close | ((candidates.equal_values >= rule.kin) & witnessed)
+    share = np.minimum(1.0, both / smaller)
+    if query.sample is not None:
+        lower = np.minimum(candidates.levels, query.sample.level).astype(np.float64)
+        sampled = np.minimum(1.0, candidates.shared * 2.0 ** (64 - lower) / smaller)
+        share = np.where(candidates.levels > 64, share, (share + sampled) / 2)
+    return _suffices(candidates.distances, candidates.equal_values, share, rule)
+
+
+def _suffices(
+    distances: NDArray[np.integer],
+    equal_values: NDArray[np.integer],
+    containment: NDArray[np.float64],
+    rule: Verification,
+) -> NDArray[np.bool_]:
+    near = (distances <= rule.distance_alone) | (
+        (equal_values >= rule.kin) & (containment >= rule.containment)
+    )
+    for values, distance in rule.steps:
+        near |= (equal_values >= values) & (distances <= distance)
+    return near

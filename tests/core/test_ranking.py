@@ -1,12 +1,26 @@
 """Evidence, and when it makes a near-duplicate."""
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.core.errors import RecipeMismatch
-from app.core.model import Fingerprint, MinHashSignature, Sketch
-from app.core.ranking import VERIFICATION, Evidence, evidence, is_near_duplicate
+from app.core.model import Entry, Fingerprint, MinHashSignature, ShingleSample, Sketch
+from app.core.ranking import (
+    NO_DISTANCE,
+    VERIFICATION,
+    Candidates,
+    Evidence,
+    confirmed,
+    evidence,
+    is_near_duplicate,
+)
+from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE
+from app.core.sample import shared_hashes
 from app.core.sketch import sketch
 from app.core.text import content_from_text
+from tests.making import flipped
 from tests.vectors import texts
 
 WORDS = texts.text("latin", 12_000, 1).split()
@@ -20,14 +34,14 @@ def of(words: list[str]) -> Sketch:
 def test_book_is_a_near_duplicate_of_itself() -> None:
     book = of(WORDS)
     found = evidence(book, book)
-    assert found == Evidence(0, 128, 1.0, 1.0, 1.0)
+    assert found == Evidence(0, 128, 1.0, 1.0, 1.0, 1.0)
     assert is_near_duplicate(found)
 
 
 def test_book_without_relation_is_none() -> None:
     found = evidence(of(WORDS), of(OTHER))
     assert found.distance is not None
-    assert found.distance > VERIFICATION.distance
+    assert found.distance > VERIFICATION.distance_alone
     assert not is_near_duplicate(found)
 
 
@@ -54,26 +68,91 @@ def test_missing_signatures_leave_their_evidence_open() -> None:
 @pytest.mark.parametrize(
     ("distance", "equal", "containment", "near"),
     [
-        (VERIFICATION.distance_alone, 0, 0.0, True),
-        (VERIFICATION.distance_alone, None, None, True),
-        (VERIFICATION.distance_alone + 1, 0, 0.0, False),
-        (VERIFICATION.distance_alone + 1, None, None, False),
-        (VERIFICATION.distance, VERIFICATION.kin, 0.0, True),
-        (VERIFICATION.distance, VERIFICATION.kin - 1, 0.0, False),
-        (VERIFICATION.distance + 1, VERIFICATION.kin, 0.0, False),
-        (VERIFICATION.distance + 1, VERIFICATION.kin, VERIFICATION.containment, True),
-        (None, VERIFICATION.kin, VERIFICATION.containment, True),
-        (None, VERIFICATION.kin - 1, 1.0, False),
+        (23, 0, 0.0, True),
+        (23, None, None, True),
+        (24, 3, 0.0, False),
+        (24, None, None, False),
+        (36, 4, 0.0, True),
+        (37, 4, 0.0, False),
+        (40, 8, 0.0, True),
+        (41, 8, 0.0, False),
+        (44, 12, 0.0, True),
+        (45, 12, 0.0, False),
+        (90, 24, 0.0, True),
+        (90, 23, 0.0, False),
+        (90, 3, 0.3, True),
+        (90, 3, 0.29, False),
+        (90, 2, 1.0, False),
+        (None, 24, 0.0, True),
+        (None, 3, 0.3, True),
+        (None, 2, 1.0, False),
         (None, None, None, False),
     ],
 )
-def test_rule_asks_for_two_witnesses_or_a_close_fingerprint(
+def test_the_farther_apart_the_more_values_are_asked_for(
     distance: int | None, equal: int | None, containment: float | None, near: bool
 ) -> None:
     shared = None if equal is None else equal / 128
     assert is_near_duplicate(Evidence(distance, equal, shared, containment, containment)) is near
     one_way = Evidence(distance, equal, shared, 0.0 if containment is not None else None, containment)
     assert is_near_duplicate(one_way) is near
+
+
+def test_sample_has_half_a_say_in_containment() -> None:
+    assert is_near_duplicate(Evidence(60, 3, 3 / 128, 0.4, 0.4, sampled=0.2))
+    assert not is_near_duplicate(Evidence(60, 3, 3 / 128, 0.4, 0.4, sampled=0.1))
+
+
+@given(st.integers(0, 2**32))
+def test_rule_is_the_same_for_one_book_and_for_many(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    query = entry_near(rng, None)
+    others = [entry_near(rng, query) for _ in range(40)]
+    one_by_one = [evidence(query, other) for other in others]
+    candidates = Candidates(
+        distances=np.array(
+            [NO_DISTANCE if e.distance is None else e.distance for e in one_by_one], dtype=np.uint8
+        ),
+        equal_values=np.array([e.equal_values or 0 for e in one_by_one]),
+        shared=np.array(
+            [
+                shared_hashes(query.sample, other.sample) if query.sample and other.sample else 0
+                for other in others
+            ]
+        ),
+        shingle_counts=np.array(
+            [other.minhash.shingle_count if other.minhash else 0 for other in others], dtype=np.uint32
+        ),
+        levels=np.array([other.sample.level if other.sample else 255 for other in others], dtype=np.uint8),
+    )
+    accepted = confirmed(query, candidates)
+    assert accepted.tolist() == [is_near_duplicate(found) for found in one_by_one]
+    for found, near in zip(one_by_one, accepted, strict=True):
+        close = found.distance is not None and found.distance <= VERIFICATION.distance_alone
+        assert not near or close or (found.equal_values or 0) >= VERIFICATION.kin
+
+
+def entry_near(rng: np.random.Generator, query: Entry | None) -> Entry:
+    """An entry that shares some of the query's signatures; any of its own may be missing."""
+    bits = rng.bytes(16)
+    values = rng.integers(0, 2**32, 128, dtype=np.uint32)
+    hashes = np.unique(rng.integers(0, 2**57, 100, dtype=np.uint64))
+    if query is not None:
+        if query.fingerprint and rng.random() < 0.5:
+            flips = rng.choice(128, int(rng.integers(0, 60)), replace=False)
+            bits = flipped(query.fingerprint.bits, *flips.tolist())
+        if query.minhash:
+            same = rng.choice(128, int(rng.integers(0, 30)), replace=False)
+            values[same] = query.minhash.values[same]
+        if query.sample:
+            hashes = np.unique(np.concatenate([hashes[:70], query.sample.hashes[: int(rng.integers(0, 30))]]))
+    minhash = MinHashSignature(DEFAULT_MINHASH, values, int(rng.integers(100, 100_000)))
+    return Entry(
+        1,
+        Fingerprint(DEFAULT_FINGERPRINT, bits) if rng.random() < 0.9 else None,
+        minhash if query is None or rng.random() < 0.9 else None,
+        ShingleSample(DEFAULT_SAMPLE, hashes, 57) if query is None or rng.random() < 0.8 else None,
+    )
 
 
 @pytest.mark.parametrize("part", ["fingerprint", "minhash"])
