@@ -104,6 +104,7 @@ def measure(library: Library, parts: Sequence[str], folder: Path, out_dir: Path,
             with served(servers, folder / library.name / "service") as (address, service):
                 roots = [service, *_children()]
                 meter = Meter(address, roots, effort.seconds, effort.warm_up)
+                meter.settle(lookups(library, QUERIES["d7"]))
                 for part in asked:
                     keep(part, _PART[part](meter, library, effort))
 

@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -27,6 +27,8 @@ from bench.report import CannotMeasure
 
 _READY_SECONDS = 900.0
 _NOT_PASSED_ON = {"NUMBA_CACHE_DIR"}
+_SETTLING_SECONDS = 180.0
+_IDLE_SECONDS, _IDLE_SHARE = 2.0, 0.15  # of one core
 _PATHS = 4_000
 _SEED = 3
 RATE = 100.0
@@ -167,6 +169,18 @@ class Meter:
         answered = max(1, len(outcome.latencies)) * (1 + self.warm_up / self.seconds)
         spent = {name: 1000 * (after[name] - before.get(name, 0.0)) / answered for name in after}
         return _seen(outcome, spent), others
+
+    def settle(self, stream: Stream) -> None:
+        """Ask once for what the service reads first, and wait until what starts with it has ended."""
+        drive(self.address, [replace(stream, rate=20.0)], seconds=2, warm_up=0)
+        deadline = time.monotonic() + _SETTLING_SECONDS
+        before = sum(self._processor_seconds().values())
+        while time.monotonic() < deadline:
+            time.sleep(_IDLE_SECONDS)
+            now = sum(self._processor_seconds().values())
+            if now - before < _IDLE_SHARE * _IDLE_SECONDS:
+                return
+            before = now
 
     def _processor_seconds(self) -> dict[str, float]:
         spent: dict[str, float] = {}
