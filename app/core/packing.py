@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.buckets import ENTRIES_PER_CHUNK, FINGERPRINT_RECORD, NO_SAMPLE, ROLL_RECORD, pack_postings
+from app.core.buckets import ENTRIES_PER_CHUNK, FINGERPRINT_RECORD, NO_SAMPLE, ROLL_RECORD
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,11 +50,9 @@ def band_buckets(columns: Columns, band: int) -> Filled:
     return _filled(keys, records.view(np.uint8).reshape(-1, FINGERPRINT_RECORD.itemsize))
 
 
-def posting_buckets(
-    buckets: NDArray[np.uint32], tags: NDArray[np.uint64], entry_ids: NDArray[np.uint64]
-) -> Filled:
-    """The buckets of one posting list, from the bucket, tag and entry of each of its records."""
-    return _filled(buckets, pack_postings(tags, entry_ids))
+def posting_buckets(buckets: NDArray[np.uint32], records: NDArray[np.uint8]) -> Filled:
+    """The buckets of one posting list, from the bucket of each of its records (n, 6)."""
+    return _filled(buckets, records)
 
 
 def roll_chunks(columns: Columns) -> Filled:

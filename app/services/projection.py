@@ -18,6 +18,7 @@ from app.core.buckets import (
     ROLL_RECORD,
     SAMPLE_BUCKET_BITS,
     minhash_posting,
+    pack_postings,
     sample_posting,
 )
 from app.core.packing import Columns, Filled, band_buckets, posting_buckets, roll_chunks
@@ -25,12 +26,10 @@ from app.core.recipe import minhash_recipe
 from app.stores.band_index import BandIndex
 from app.stores.signature_columns import SignatureColumns
 
-_ROOM = 512 * 1024 * 1024
+_ROOM = 1024 * 1024 * 1024
 """Bytes of signatures held at a time, about."""
 
-_NO_IDS: NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)
-
-_SAMPLE_ROW = 1600
+_SAMPLE_ROW = 1800
 """Bytes that one entry's sample takes in a pass that holds all of it, about."""
 
 
@@ -128,23 +127,22 @@ class Projection:
             )
             for column in range(at_once):
                 posting = minhash_posting(values[:, column])
-                yield self._postings(
-                    recipe, first + column, posting_buckets(posting.buckets, posting.tags, entry_ids)
-                )
+                filled = posting_buckets(posting.buckets, pack_postings(posting.tags, entry_ids))
+                yield self._postings(recipe, first + column, filled)
 
     async def samples(self) -> AsyncIterator[BucketList]:
         """The one posting list of the shingle samples, in parts."""
         recipe = self._index.suite.sample
         passes = self._sample_passes
         for part in range(passes):
-            owners, hashes = [_NO_IDS], [_NO_IDS]
+            buckets = [np.zeros(0, dtype=np.uint32)]
+            records = [np.zeros((0, POSTING_BYTES), dtype=np.uint8)]
             async for entry_ids, found in self._signatures.sample_hashes(self._columns.entry_ids, recipe):
-                buckets = sample_posting(found).buckets.astype(np.uint64)
-                chosen = (buckets * np.uint64(passes)) >> np.uint64(SAMPLE_BUCKET_BITS) == part
-                owners.append(entry_ids[chosen])
-                hashes.append(found[chosen])
-            posting = sample_posting(np.concatenate(hashes))
-            filled = posting_buckets(posting.buckets, posting.tags, np.concatenate(owners))
+                posting = sample_posting(found)
+                chosen = posting.buckets * np.uint64(passes) >> np.uint64(SAMPLE_BUCKET_BITS) == part
+                buckets.append(posting.buckets[chosen])
+                records.append(pack_postings(posting.tags[chosen], entry_ids[chosen]).copy())
+            filled = posting_buckets(np.concatenate(buckets), np.concatenate(records))
             yield self._postings(recipe, 0, filled)
 
     def _postings(self, recipe: str, of: int, filled: Filled) -> BucketList:

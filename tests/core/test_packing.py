@@ -55,7 +55,7 @@ def test_postings_made_in_bulk_are_counted_as_shared() -> None:
     lists = []
     for i in range(128):
         posting = minhash_posting(values[:, i])
-        made = posting_buckets(posting.buckets, posting.tags, entry_ids)
+        made = posting_buckets(posting.buckets, pack_postings(posting.tags, entry_ids))
         lists.append(dict(zip(made.buckets, made.data, strict=True)))
     query = minhash_posting(values[3])
     found, counts = sharing([lists[i].get(int(bucket)) for i, bucket in enumerate(query.buckets)], query.tags)
