@@ -47,9 +47,10 @@ def test_the_rule_finds_copies_and_refuses_sequels_quotations_and_translations(
     for pair in corpus_pairs(corpus):
         verdict = is_near_duplicate(evidence(sketches[pair.a], sketches[pair.b]))
         verdicts.setdefault(pair.relation, []).append(verdict)
-    assert np.mean(verdicts["same_work"]) >= 0.97
-    assert np.mean(verdicts["contains"]) >= 0.85
-    assert sum(verdicts["series"] + verdicts["different"] + verdicts["translation"]) <= 2
+    related = verdicts["same_work"] + verdicts["contains"] + verdicts["overlaps"]
+    others = verdicts["series"] + verdicts["different"] + verdicts["translation"]
+    assert np.mean(related) >= 0.97
+    assert sum(related) >= 0.98 * (sum(related) + sum(others))
 
 
 def test_a_few_pages_read_badly_have_a_fingerprint_in_every_language(books: list[CorpusBook]) -> None:
