@@ -34,7 +34,9 @@ def a_sketch(rng: np.random.Generator, bits: bytes | None = None) -> Sketch:
     return Sketch(
         fingerprint=entry.fingerprint,
         minhash=entry.minhash,
-        pages=PageSignatures(DEFAULT_PAGES, "page", rng.integers(0, 256, (3, 128), dtype=np.uint8)),
+        pages=PageSignatures(
+            DEFAULT_PAGES, "page", rng.integers(0, 256, (3, 128), dtype=np.uint8), np.full(3, 1800, np.uint16)
+        ),
         word_count=1000,
         character_count=6000,
         page_count=3,

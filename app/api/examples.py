@@ -47,9 +47,9 @@ SAMPLE: dict[str, Any] = {
     "hashes": b64encode(bytes(6) + b"\x01\x00" + bytes(6) + b"\x02\x00").decode(),
 }
 PAGE_SIGNATURES: dict[str, Any] = {
-    "recipe": "char6-page128-v1",
+    "recipe": "char6-page128-v2",
     "unit": "page",
-    "values": b64encode(sha512(b"bookprint").digest() * 2).decode(),
+    "values": b64encode(sha512(b"bookprint").digest() * 2 + b"\x40\x07").decode(),
 }
 
 BOOK: dict[str, Any] = {

@@ -140,7 +140,7 @@ class PageSignaturesBody(_Body):
     unit: Literal["page", "window"] = Field(
         description="Windows of words stand in where pages are not known."
     )
-    values: str = Field(description="Base64 of the signatures, 128 bytes each.")
+    values: str = Field(description="Base64 of the signatures, 130 bytes each.")
 
 
 class SignaturesBody(_Body):

@@ -72,6 +72,7 @@ class PageSignatures:
     recipe: str
     unit: Literal["page", "window"]
     values: NDArray[np.uint8]  # (pages, 128); 0 marks an empty bin
+    lengths: NDArray[np.uint16]  # (pages,) code points of each page's normal form; 65,535 stands for more too
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -66,7 +66,7 @@ class MinHashRecipe:
 
 @dataclass(frozen=True, slots=True)
 class PageRecipe:
-    """A one-permutation MinHash of character n-grams for each page."""
+    """A one-permutation MinHash of character n-grams for each page, and the page's length."""
 
     name: str
     bins: int
@@ -115,7 +115,7 @@ _WORD5 = MinHashRecipe(
 )
 
 _CHAR6 = PageRecipe(
-    name="char6-page128-v1",
+    name="char6-page128-v2",
     bins=128,
     lengths=Lengths(alphabetic=6, dense=4, syllabic=4, unspaced=6),
     window_weight=2400,

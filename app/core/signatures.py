@@ -5,8 +5,8 @@
              "shingle_count": 94012} | null,
  "sample": {"recipe": "word5-sample128-v1", "level": 57,
             "hashes": "<base64 of little-endian uint64, ascending>"},  left out where there is none
- "pages": {"recipe": "char6-page128-v1", "unit": "page" | "window",
-           "values": "<base64 of 128 bytes for each>"} | null,
+ "pages": {"recipe": "char6-page128-v2", "unit": "page" | "window",
+           "values": "<base64 of 130 bytes for each>"} | null,
  "word_count": 95012, "character_count": 512044, "page_count": 330 | null}
 """
 
@@ -19,6 +19,7 @@ import numpy as np
 
 from app.core.errors import InvalidInput, UnknownRecipe
 from app.core.model import Fingerprint, MinHashSignature, PageSignatures, ShingleSample, Sketch
+from app.core.pages import from_records, record_bytes, to_records
 from app.core.recipe import fingerprint_recipe, minhash_recipe, page_recipe, sample_recipe
 
 MAX_COUNT = (1 << 31) - 1
@@ -46,7 +47,7 @@ def encode(sketch: Sketch, pages: bool = True) -> dict[str, Any]:
         and {
             "recipe": page_signatures.recipe,
             "unit": page_signatures.unit,
-            "values": b64encode(page_signatures.values.tobytes()).decode(),
+            "values": b64encode(to_records(page_signatures)).decode(),
         },
         "word_count": sketch.word_count,
         "character_count": sketch.character_count,
@@ -227,7 +228,7 @@ def _pages(value: Any, field: str) -> PageSignatures | None:
             unit = "window"
         case _:
             raise InvalidInput('"page" or "window" was expected here.', field=f"{field}.unit")
-    data = _bytes(document.get("values"), f"{field}.values", recipe.bins)
+    data = _bytes(document.get("values"), f"{field}.values", record_bytes(recipe))
     if not data:
         raise InvalidInput("At least one page signature was expected here.", field=f"{field}.values")
-    return PageSignatures(recipe.name, unit, np.frombuffer(data, dtype=np.uint8).reshape(-1, recipe.bins))
+    return from_records(recipe, unit, data)

@@ -10,6 +10,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from app.core.model import Book, Brief, Entry, Fingerprint, Metadata, MinHashSignature, ShingleSample, Sketch
+from app.core.pages import to_records
 from app.core.recipe import Suite
 from app.stores.suites import SERVING
 from app.stores.tables import books, signatures, suites
@@ -160,7 +161,7 @@ def signature_values(entry_id: int, sketch: Sketch) -> list[dict[str, Any]]:
         rows.append(
             {
                 "recipe": sketch.pages.recipe,
-                "data": sketch.pages.values.tobytes(),
+                "data": to_records(sketch.pages),
                 "unit": sketch.pages.unit,
             }
         )

@@ -103,7 +103,7 @@ INVALID: dict[str, tuple[Json, str]] = {
         "signatures.minhash.values",
     ),
     "page unit is unknown": (
-        signed(pages={"recipe": "char6-page128-v1", "unit": "leaf", "values": "AAAA"}),
+        signed(pages={"recipe": "char6-page128-v2", "unit": "leaf", "values": "AAAA"}),
         "signatures.pages.unit",
     ),
     "word count is negative": (signed(word_count=-1), "signatures.word_count"),

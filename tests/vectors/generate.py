@@ -19,7 +19,7 @@ from app.core.compiled import mix32, mix64
 from app.core.constants import SIGN_STEP
 from app.core.minhash import permutations
 from app.core.model import Content, Fingerprint
-from app.core.recipe import DEFAULT_MINHASH, FINGERPRINT_RECIPES, minhash_recipe, page_recipe
+from app.core.recipe import DEFAULT_MINHASH, DEFAULT_PAGES, FINGERPRINT_RECIPES, minhash_recipe, page_recipe
 from app.core.shingles import shingles
 from app.core.sketch import signature_key, sketch
 from app.core.text import content_from_pages, content_from_text, content_key, normalise
@@ -72,7 +72,7 @@ def hashes() -> Any:
     recipe = minhash_recipe(DEFAULT_MINHASH)
     a, b = permutations(recipe)
     text = "the quick brown fox jumps over the lazy dog and 漢字の物語を読む人 ends"
-    found = shingles(normalise(Content(text, None)), recipe, page_recipe("char6-page128-v1"))
+    found = shingles(normalise(Content(text, None)), recipe, page_recipe(DEFAULT_PAGES))
     return {
         "mix32": {str(x): int(mix32(np.uint32(x))) for x in (0, 1, 2, 0x12345678, 0xFFFFFFFF)},
         "mix64": {str(x): int(mix64(np.uint64(x))) for x in (0, 1, 2, 0x123456789ABCDEF0, (1 << 64) - 1)},
