@@ -145,3 +145,18 @@ class Kernels(Protocol):
         found: NDArray[np.uint64],
         /,
     ) -> int: ...
+
+    def page_similarities(
+        self, left: NDArray[np.uint8], right: NDArray[np.uint8], least: int, out: NDArray[np.uint8], /
+    ) -> None: ...
+
+    def find_chains(
+        self,
+        similarities: NDArray[np.uint8],
+        weights: NDArray[np.float32],
+        step_cost: float,
+        drop: float,
+        least: float,
+        steps: NDArray[np.uint8],
+        /,
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]: ...

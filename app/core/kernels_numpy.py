@@ -363,3 +363,14 @@ def matching(
     )
     found[: bearing.size] = positions[bearing] << np.uint64(36) | entry_ids
     return bearing.size
+
+
+def page_similarities(
+    left: NDArray[np.uint8], right: NDArray[np.uint8], least: int, out: NDArray[np.uint8]
+) -> None:
+    """Writes how alike each two pages are, 0 to 255: 255 · equal bins / bins filled in both."""
+    for row, page in zip(out, left, strict=True):
+        filled = (page != 0) & (right != 0)
+        both = filled.sum(axis=1)
+        equal = (filled & (page == right)).sum(axis=1)
+        row[:] = np.where(both >= least, equal * 255 // np.maximum(both, 1), 0)
