@@ -22,7 +22,9 @@ class CorpusBook:
 
     id: str
     work: str
+    title: str
     author: str
+    year: int | None  # of the first or the printed edition
     language: str
     text: str
     pages: Sequence[str] | None
@@ -40,6 +42,7 @@ class Pair:
     a: str
     b: str
     relation: Relation
+    containment: float  # share of the smaller book's shingles found in the other, 0 to 1
 
 
 def corpus_folder() -> Path:
@@ -56,11 +59,22 @@ def corpus_books(folder: Path) -> Iterator[CorpusBook]:
         for line in lines:
             fields = json.loads(line)
             text = fields["text"].replace(PAGE_BREAK, "\n")
-            author, pages = fields["author"] or "", fields["pages"]
-            yield CorpusBook(fields["id"], fields["work"], author, fields["lang"], text, pages)
+            yield CorpusBook(
+                id=fields["id"],
+                work=fields["work"],
+                title=fields["title"] or "",
+                author=fields["author"] or "",
+                year=fields["year"],
+                language=fields["lang"],
+                text=text,
+                pages=fields["pages"],
+            )
 
 
 def corpus_pairs(folder: Path) -> list[Pair]:
     """Every labelled pair."""
     with (folder / "real_pairs.csv").open(encoding="utf-8", newline="") as rows:
-        return [Pair(row["a"], row["b"], cast(Relation, row["relation"])) for row in csv.DictReader(rows)]
+        return [
+            Pair(row["a"], row["b"], cast(Relation, row["relation"]), float(row["containment"]))
+            for row in csv.DictReader(rows)
+        ]

@@ -6,6 +6,7 @@ sentences come from another book, so that the length hardly changes.
 """
 
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -41,11 +42,16 @@ def corrupt(text: str, rate: float, rng: np.random.Generator) -> str:
 
     A character without look-alikes is taken for any other of the text. 80,000 characters take about 4 ms.
     """
-    codes = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
+    return corrupt_pages([text], rate, rng)[0]
+
+
+def corrupt_pages(pages: Sequence[str], rate: float, rng: np.random.Generator) -> list[str]:
+    """The pages as `corrupt` reads their join; much faster than page by page."""
+    codes = np.frombuffer("".join(pages).encode("utf-32-le"), dtype=np.uint32)
     mean_cost = float(np.dot(SHARES, COSTS))
     struck = np.flatnonzero(rng.random(codes.size, dtype=np.float32) < rate / mean_cost)
     if struck.size == 0:
-        return text
+        return list(pages)
     kinds = np.searchsorted(np.cumsum(SHARES)[:-1], rng.random(struck.size), side="right")
     read, after = codes.copy(), np.full(codes.size, _NOTHING, dtype=np.uint32)
     unmerged = _merge(codes, struck[kinds == MERGE], read, rng)
@@ -57,7 +63,10 @@ def corrupt(text: str, rate: float, rng: np.random.Generator) -> str:
     inserted = struck[kinds == INSERT]
     after[inserted] = codes[rng.integers(0, codes.size, inserted.size)]
     both = np.stack([read, after], axis=1).ravel()
-    return bytes(both[both != _NOTHING].data).decode("utf-32-le")
+    kept = both != _NOTHING
+    noisy = bytes(both[kept].data).decode("utf-32-le")
+    ends = np.append(0, np.cumsum(kept))[2 * np.cumsum([0, *map(len, pages)])]
+    return [noisy[start:end] for start, end in pairwise(ends.tolist())]
 
 
 def _lookalikes(codes: Codes, places: Places, rng: np.random.Generator) -> Codes:

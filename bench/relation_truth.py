@@ -1,0 +1,154 @@
+"""What two books made from the same sources have to do with each other, by the definitions of the classes.
+
+A book is made of leaves, and each leaf says which stretches of which source it prints. All shares are thus
+counted from what is really there, in text pages or in letters, whatever a recipe meant to make; running
+heads, captions and blank pages count for nothing, and a page scanned twice counts once.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Kind = Literal[
+    "SAME_PAGINATION", "DIFFERENT_PAGINATION", "CONTIGUOUS_SUBSET", "OVERLAPPING_TEXT", "UNRELATED"
+]
+Direction = Literal["contains", "contained_in"]
+
+TEXT_PAGE = 50
+"""Letters and digits that make a page a text page."""
+SAME_PAGE = 0.8
+"""Two pages have the same breaks where they share so much of the longer one."""
+MOST = 0.8
+"""Share of both books that the two pagination classes ask for."""
+PART = 0.9
+"""Share of a book that lies in one stretch of a larger one of which it is a contiguous subset."""
+OTHER_BREAKS = 0.05
+"""Share of the common text that lies on pages with other breaks where the pagination is another."""
+GAP = 4
+"""Text pages, that is two leaves, that may be missing within one stretch."""
+RELATED = 0.03
+"""Share of either book below which shared text (a publisher's list, a motto) is no relation."""
+
+
+class Piece(NamedTuple):
+    """A stretch of one source's text."""
+
+    source: int
+    start: int
+    end: int
+
+
+class Leaf(NamedTuple):
+    """One page of a made book; without pieces it is blank or a plate."""
+
+    pieces: tuple[Piece, ...] = ()
+    caption: str = ""
+    rescan: bool = False  # the page before it or two before it, scanned once more
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """The relation of two books, told of the left one, and the figures it follows from (shares 0 to 1)."""
+
+    kind: Kind
+    direction: Direction | None  # of a contiguous subset
+    pages_matched: tuple[float, float]  # share of left's, right's text pages that match one to one
+    text_shared: tuple[float, float]  # share of left's, right's letters that the other has too
+    stretch: tuple[float, float]  # share of left's, right's text pages within the longest common run
+    page_map: tuple[tuple[int, int], ...]  # pages with the same breaks, as indices into both books, ascending
+
+
+def truth(left: Sequence[Leaf], right: Sequence[Leaf], letters: Mapping[int, NDArray[np.bool_]]) -> Truth:
+    """The relation of two books; `letters` tells for each source which characters are letters or digits."""
+    sizes = [_sizes(book, letters) for book in (left, right)]
+    shared = _shared(left, right, letters)
+    matches = _matches(shared, *sizes)
+    common = sum(shared.values())
+    text = tuple(common / max(1, int(size.sum())) for size in sizes)
+    ordinals = [np.cumsum(size >= TEXT_PAGE) - 1 for size in sizes]
+    counts = [max(1, int((size >= TEXT_PAGE).sum())) for size in sizes]
+    run = _longest_run([(int(ordinals[0][i]), int(ordinals[1][j])) for i, j in matches])
+    matched = tuple(len(matches) / count for count in counts)
+    spans = tuple((run[-1][side] - run[0][side] + 1) / counts[side] if run else 0.0 for side in (0, 1))
+    inside = tuple(len(run) / count for count in counts)
+    on_other_pages = common - sum(shared[match] for match in matches)
+    direction: Direction | None = None
+    kind: Kind
+    if min(matched) >= MOST:
+        kind = "SAME_PAGINATION"
+    elif inside[1] >= PART and spans[0] < MOST:
+        kind, direction = "CONTIGUOUS_SUBSET", "contains"
+    elif inside[0] >= PART and spans[1] < MOST:
+        kind, direction = "CONTIGUOUS_SUBSET", "contained_in"
+    elif min(text) >= MOST and on_other_pages > OTHER_BREAKS * common:
+        kind = "DIFFERENT_PAGINATION"
+    else:
+        kind = "OVERLAPPING_TEXT" if max(text) >= RELATED else "UNRELATED"
+    return Truth(
+        kind=kind,
+        direction=direction,
+        pages_matched=(matched[0], matched[1]),
+        text_shared=(text[0], text[1]),
+        stretch=(spans[0], spans[1]),
+        page_map=tuple(matches),
+    )
+
+
+def _sizes(book: Sequence[Leaf], letters: Mapping[int, NDArray[np.bool_]]) -> NDArray[np.intp]:
+    """Letters on each page; none on a page scanned again."""
+    return np.array(
+        [
+            0
+            if leaf.rescan
+            else sum(int(np.count_nonzero(letters[of][start:end])) for of, start, end in leaf.pieces)
+            for leaf in book
+        ],
+        dtype=np.intp,
+    )
+
+
+def _shared(
+    left: Sequence[Leaf], right: Sequence[Leaf], letters: Mapping[int, NDArray[np.bool_]]
+) -> dict[tuple[int, int], int]:
+    """Letters that a page of the left book shares with one of the right, for all pages that share any."""
+    owners: dict[int, NDArray[np.int32]] = {}
+    for j, leaf in enumerate(right):
+        for of, start, end in () if leaf.rescan else leaf.pieces:
+            owner = owners.setdefault(of, np.full(letters[of].size, -1, dtype=np.int32))
+            owner[start:end] = j
+    shared: dict[tuple[int, int], int] = {}
+    for i, leaf in enumerate(left):
+        for of, start, end in () if leaf.rescan else leaf.pieces:
+            if of in owners:
+                pages = owners[of][start:end][letters[of][start:end]]
+                found, counts = np.unique(pages[pages >= 0], return_counts=True)
+                for j, count in zip(found.tolist(), counts.tolist(), strict=True):
+                    shared[i, j] = shared.get((i, j), 0) + count
+    return shared
+
+
+def _matches(
+    shared: Mapping[tuple[int, int], int], left: NDArray[np.intp], right: NDArray[np.intp]
+) -> list[tuple[int, int]]:
+    """The text pages with the same breaks; as SAME_PAGE is more than half, no page has two of them."""
+    return sorted(
+        (i, j)
+        for (i, j), count in shared.items()
+        if min(left[i], right[j]) >= TEXT_PAGE and count >= SAME_PAGE * max(left[i], right[j])
+    )
+
+
+def _longest_run(matches: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The most matches in a row that advance in both books, over gaps of at most GAP text pages."""
+    best: list[tuple[int, int]] = []
+    run: list[tuple[int, int]] = []
+    for i, j in matches:
+        if run and not (0 < i - run[-1][0] <= GAP + 1 and 0 < j - run[-1][1] <= GAP + 1):
+            run = []
+        run.append((i, j))
+        if len(run) > len(best):
+            best = run
+    return list(best)
