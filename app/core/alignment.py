@@ -7,6 +7,7 @@ then finds the stretches in which pages follow each other in both books, whateve
 elsewhere or paginated anew.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,11 +23,14 @@ Unit = Literal["page", "window"]
 LEAST_BINS = 24
 """Pages with fewer filled bins in common are too short to tell."""
 
-_LEAST_TEXT = 24
-"""A page with fewer filled bins counts as blank."""
+_LEAST_TEXT = 50
+"""A page with fewer code points counts as blank."""
 
 _CHANCE = 0.04
 """Similarity of unrelated pages, where two books are too short to show it."""
+
+_ENOUGH = 8
+"""Pages that a book must have to show it."""
 
 _SPREAD = 0.011
 """Median deviation from it."""
@@ -46,6 +50,9 @@ _DROP = 3.0
 _LONGEST_GAP = 8
 """Runs end where more pages than this follow without a match."""
 
+_FARTHEST_AGAIN = 4
+"""A page may be scanned again so many pages later."""
+
 _CERTAIN = 7.0
 """How many standard deviations above chance the similarity of a run must lie, all its pages together."""
 
@@ -58,6 +65,7 @@ class Run:
     right: tuple[int, int]
     pairs: NDArray[np.int64]  # (pairs, 2) pages that match, ascending in both
     similarities: NDArray[np.float64]  # (pairs,) 0 to 1
+    agreement: NDArray[np.float64]  # (pairs,) how much of what is found of both pages they find in each other
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,9 +76,7 @@ class Alignment:
     runs: tuple[Run, ...]  # in the order of the left book
     left_shares: NDArray[np.float64]  # (pages,) how much of each page is found in the other book, 0 to 1
     right_shares: NDArray[np.float64]
-    left_agreement: NDArray[np.float64]  # (pages,) how much of what is found lies on one page with the same breaks
-    right_agreement: NDArray[np.float64]
-    left_lengths: NDArray[np.int64]  # (pages,) code points; 0 for pages with too little text to tell
+    left_lengths: NDArray[np.int64]  # (pages,) code points; 0 for pages with too little text, or scanned before
     right_lengths: NDArray[np.int64]
 
 
@@ -83,19 +89,23 @@ def align(left: PageSignatures, right: PageSignatures) -> Alignment:
     require_same_recipe(left.recipe, right.recipe)
     alike = np.zeros((len(left.values), len(right.values)), dtype=np.uint8)
     kernels().page_similarities(left.values, right.values, LEAST_BINS, alike)
-    chance = _chance(alike, left, right)
-    found = _untangled(_stretches(alike, chance), alike.shape)
-    runs = [run for stretch in found for run in _split(stretch, alike) if chance.excludes(run.similarities)]
-    runs.sort(key=lambda run: (run.left, run.right))
     lengths = _text_lengths(left), _text_lengths(right)
-    shares, agreement = _shares(runs, alike, chance, *lengths)
+    chance = _chance(alike, *lengths)
+    for side, pages in enumerate((left, right)):
+        again = _scanned_again(pages, chance)
+        lengths[side][again] = 0
+        alike[(again, slice(None))[:: 1 if side == 0 else -1]] = 0
+    found = _untangled(_stretches(alike, chance), alike.shape)
+    parts = [part for stretch in found for part in _split(stretch)]
+    parts = [part for part in parts if chance.excludes(_similarities(alike, part))]
+    parts.sort(key=lambda part: (*part[0], *part[-1]))
+    kinship = _neighbours_alike(left), _neighbours_alike(right)
+    shares, agreement = _shares(parts, alike, chance, lengths, kinship)
     return Alignment(
         unit="page" if left.unit == right.unit == "page" else "window",
-        runs=tuple(runs),
+        runs=tuple(_run(part, alike, agreement) for part in parts),
         left_shares=shares[0],
         right_shares=shares[1],
-        left_agreement=agreement[0],
-        right_agreement=agreement[1],
         left_lengths=lengths[0],
         right_lengths=lengths[1],
     )
@@ -116,24 +126,17 @@ class _Chance:
 
     def excludes(self, similarities: NDArray[np.float64]) -> bool:
         """Whether pages so alike cannot be unrelated."""
-        deviation = np.sqrt(self.median * (1 - self.median) / 128)
+        deviation = np.sqrt(max(self.median, 0.01) / 128)
         excess = (similarities - self.median).sum() / (deviation * np.sqrt(similarities.size))
         return bool(excess >= _CERTAIN)
 
-    @property
-    def noticeable(self) -> float:
-        """Less similarity says nothing about a single pair of pages."""
-        return self.median + 2 * float(np.sqrt(self.median * (1 - self.median) / 128))
-
-    def above(self, similarities: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Jaccard similarity with chance taken off, 0 to 1."""
-        return np.clip((similarities - self.median) / (1 - self.median), 0, 1)
 
 
-def _chance(alike: NDArray[np.uint8], left: PageSignatures, right: PageSignatures) -> _Chance:
-    rows = np.flatnonzero(_text_lengths(left))
-    columns = np.flatnonzero(_text_lengths(right))
-    if min(rows.size, columns.size) < 8:
+def _chance(
+    alike: NDArray[np.uint8], left_lengths: NDArray[np.int64], right_lengths: NDArray[np.int64]
+) -> _Chance:
+    rows, columns = np.flatnonzero(left_lengths), np.flatnonzero(right_lengths)
+    if min(rows.size, columns.size) < _ENOUGH:
         median, spread = _CHANCE, _SPREAD
         sample = alike
     else:
@@ -155,8 +158,26 @@ def _quantile(counts: NDArray[np.int64], share: float) -> int:
 
 
 def _text_lengths(pages: PageSignatures) -> NDArray[np.int64]:
-    filled = np.count_nonzero(pages.values, axis=1)
-    return np.where(filled >= _LEAST_TEXT, pages.lengths, 0).astype(np.int64)
+    return np.where(pages.lengths >= _LEAST_TEXT, pages.lengths, 0).astype(np.int64)
+
+
+def _scanned_again(pages: PageSignatures, chance: _Chance) -> NDArray[np.bool_]:
+    """Which pages repeat one of the few before them."""
+    least = max(0.75 * chance.typical, chance.threshold)
+    lengths = pages.lengths.astype(np.int64)
+    again = np.zeros(len(pages.values), dtype=np.bool_)
+    for back in range(1, min(_FARTHEST_AGAIN, again.size - 1) + 1):
+        equal, common = _equal_bins(pages, back)
+        alike = (equal >= least * common) & (common >= LEAST_BINS)
+        again[back:] |= alike & (np.abs(lengths[back:] - lengths[:-back]) <= 10 + lengths[back:] // 32)
+    return again
+
+
+def _equal_bins(pages: PageSignatures, back: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """How many bins each page and the one so many before it fill equally, and how many they both fill."""
+    one, other = pages.values[back:], pages.values[:-back]
+    both = (one != 0) & (other != 0)
+    return np.count_nonzero(both & (one == other), axis=1), np.count_nonzero(both, axis=1)
 
 
 def _stretches(alike: NDArray[np.uint8], chance: _Chance) -> list[NDArray[np.int64]]:
@@ -202,57 +223,165 @@ def _untangled(stretches: list[NDArray[np.int64]], shape: tuple[int, ...]) -> li
     return kept
 
 
-def _split(pairs: NDArray[np.int64], alike: NDArray[np.uint8]) -> list[Run]:
-    """The runs of a stretch: it is cut where too many pages follow without a match."""
-    cuts = np.flatnonzero(np.diff(pairs, axis=0).max(axis=1) > _LONGEST_GAP) + 1
-    return [
-        Run(
-            left=(int(part[0, 0]), int(part[-1, 0]) + 1),
-            right=(int(part[0, 1]), int(part[-1, 1]) + 1),
-            pairs=part,
-            similarities=alike[part[:, 0], part[:, 1]] / 255,
-        )
-        for part in np.split(pairs, cuts)
-    ]
+def _split(pairs: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """The parts of a stretch: it is cut where too many pages follow without a match."""
+    return np.split(pairs, np.flatnonzero(np.diff(pairs, axis=0).max(axis=1) > _LONGEST_GAP) + 1)
 
+
+def _similarities(alike: NDArray[np.uint8], pairs: NDArray[np.int64]) -> NDArray[np.float64]:
+    return alike[pairs[:, 0], pairs[:, 1]] / 255
+
+
+def _run(
+    pairs: NDArray[np.int64], alike: NDArray[np.uint8], agreement: Mapping[tuple[int, int], float]
+) -> Run:
+    return Run(
+        left=(int(pairs[0, 0]), int(pairs[-1, 0]) + 1),
+        right=(int(pairs[0, 1]), int(pairs[-1, 1]) + 1),
+        pairs=pairs,
+        similarities=_similarities(alike, pairs),
+        agreement=np.array([agreement[i, j] for i, j in pairs.tolist()]),
+    )
+
+
+SAME_BREAKS = 0.75
+"""Two pages have the same breaks where so much of what is found of either is found on the other."""
+
+_MOSTLY = 0.6
+"""Pairs that must agree to say how alike equal pages are."""
+
+_AS_ALIKE = 0.8
+"""Pages of the same breaks share so much of the longer one."""
 
 _NEIGHBOURS = np.array([(0, 0), (0, 1), (0, -1), (1, 0), (-1, 0)], dtype=np.int64)
 
+_NOTABLE = 0.06
+"""Neighbouring pages of one book are alike where they are so much more so than any two."""
+
+_WHOLE = 0.75
+"""A page found to this extent is found: the rest is noise."""
+
 
 def _shares(
-    runs: list[Run],
+    parts: list[NDArray[np.int64]],
     alike: NDArray[np.uint8],
     chance: _Chance,
-    left_lengths: NDArray[np.int64],
-    right_lengths: NDArray[np.int64],
-) -> tuple[tuple[NDArray[np.float64], NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """How much of each page is found in the other book, and how much of that on one page alone.
+    lengths: tuple[NDArray[np.int64], NDArray[np.int64]],
+    kinship: tuple[NDArray[np.float64], NDArray[np.float64]],
+) -> tuple[list[NDArray[np.float64]], dict[tuple[int, int], float]]:
+    """How much of each page is found in the other book, and how much of that on one page, for each pair.
 
     The text that two pages of lengths a and b share is J (a + b) / (1 + J). OCR noise hides some of it, as
-    much as on a typical page of the pair.
+    much as on a typical page of the pair. Chance is taken off without cutting at zero, so that it leaves no
+    bias in the sums; so is what a page has in common with its neighbours in its own book, as formulas are.
     """
-    nothing = tuple(np.zeros(lengths.size) for lengths in (left_lengths, right_lengths))
-    if not runs:
-        return (nothing[0], nothing[1]), (nothing[0].copy(), nothing[1].copy())
-    pairs = np.concatenate([run.pairs for run in runs])
+    shares = [np.zeros(each.size) for each in lengths]
+    if not parts:
+        return shares, {}
+    pairs = np.concatenate(parts)
     cells = np.unique((pairs[:, None, :] + _NEIGHBOURS).reshape(-1, 2), axis=0)
     cells = cells[((cells >= 0) & (cells < alike.shape)).all(axis=1)]
     i, j = cells.T
-    jaccard = chance.above(alike[i, j] / 255)
-    jaccard[alike[i, j] < chance.noticeable * 255] = 0
-    shared = jaccard * (left_lengths[i] + right_lengths[j]) / (1 + jaccard)
-    sums = (
-        np.bincount(i, weights=shared, minlength=left_lengths.size),
-        np.bincount(j, weights=shared, minlength=right_lengths.size),
-    )
-    found = [
-        total / np.maximum(lengths, 1)
-        for total, lengths in zip(sums, (left_lengths, right_lengths), strict=True)
+    usual = np.maximum(_usual(alike, 0, chance)[i], _usual(alike, 1, chance)[j])
+    repeated = _repeated(alike, cells, kinship)
+    repeats = repeated > usual + _NOTABLE
+    jaccard = (alike[i, j] / 255 - usual) / (1 - usual)
+    jaccard[repeats] = np.maximum(alike[i, j] / 255 - repeated, 0)[repeats]
+    shorter, longer = np.minimum(lengths[0][i], lengths[1][j]), np.maximum(lengths[0][i], lengths[1][j])
+    share = jaccard * (shorter + longer) / (1 + np.maximum(jaccard, 0))
+    shared = np.minimum(np.where(jaccard > 0, share, 2 * jaccard * shorter), shorter)
+    sums = [
+        np.bincount(place, weights=shared, minlength=each.size)
+        for place, each in zip((i, j), lengths, strict=True)
     ]
-    typical = float(np.median(np.concatenate([found[0][pairs[:, 0]], found[1][pairs[:, 1]]])))
-    shares = [np.minimum(each / max(typical, 1e-9), 1) for each in found]
+    found = [total / np.maximum(each, 1) for total, each in zip(sums, lengths, strict=True)]
+    typical = float(np.median(np.concatenate([found[side][pairs[:, side]] for side in (0, 1)])))
+    for side in (0, 1):
+        share = np.clip(found[side] / max(typical, 1e-9), 0, 1)
+        shares[side] = np.where(share >= _WHOLE, 1, share)
     on_one = shared / np.maximum(np.maximum(sums[0][i], sums[1][j]), 1e-9)
-    agreement = nothing[0].copy(), nothing[1].copy()
-    np.maximum.at(agreement[0], i, on_one)
-    np.maximum.at(agreement[1], j, on_one)
-    return (shares[0], shares[1]), agreement
+    on_one = _smoothed(cells, np.clip(on_one, 0, 1), _window(chance))
+    agreement = dict(zip(map(tuple, cells.tolist()), on_one.tolist(), strict=True))
+    _recognise(pairs, _similarities(alike, pairs), shares, agreement)
+    return shares, agreement
+
+
+def _recognise(
+    pairs: NDArray[np.int64],
+    similarities: NDArray[np.float64],
+    shares: list[NDArray[np.float64]],
+    agreement: dict[tuple[int, int], float],
+) -> None:
+    """Where most pages keep their breaks, a pair as alike as those that do is one of them.
+
+    So a page is known again although its neighbours say much the same, as formulas and refrains do.
+    """
+    agree = np.array([agreement[i, j] >= SAME_BREAKS for i, j in pairs.tolist()])
+    if agree.mean() < _MOSTLY:
+        return
+    alikeness = np.minimum(similarities / np.median(similarities[agree]), 1)
+    for side in (0, 1):
+        np.maximum.at(shares[side], pairs[agree, side], alikeness[agree])
+    for (i, j), alike in zip(pairs.tolist(), alikeness.tolist(), strict=True):
+        if alike >= _AS_ALIKE:
+            agreement[i, j] = max(agreement[i, j], alike)
+            shares[0][i] = max(shares[0][i], alike)
+            shares[1][j] = max(shares[1][j], alike)
+
+
+def _neighbours_alike(pages: PageSignatures) -> NDArray[np.float64]:
+    """How alike each page and the next one are, 0 to 1: (pages - 1,)."""
+    equal, common = _equal_bins(pages, 1)
+    return np.where(common >= LEAST_BINS, equal / np.maximum(common, 1), 0)
+
+
+def _repeated(
+    alike: NDArray[np.uint8],
+    cells: NDArray[np.int64],
+    kinship: tuple[NDArray[np.float64], NDArray[np.float64]],
+) -> NDArray[np.float64]:
+    """For each pair of pages beside a far better one: how alike the better page and its neighbour are anyway."""
+    here = alike[cells[:, 0], cells[:, 1]]
+    repeated = np.zeros(len(cells))
+    for side in (0, 1):
+        for step in (-1, 1):
+            beside = cells.copy()
+            beside[:, side] += step
+            inside = (beside[:, side] >= 0) & (beside[:, side] < alike.shape[side])
+            beside[~inside] = cells[~inside]
+            better = 2 * alike[beside[:, 0], beside[:, 1]].astype(np.int64) > 3 * here.astype(np.int64)
+            first = np.minimum(beside[:, side], cells[:, side])
+            repeated[better] = np.maximum(repeated[better], kinship[side][first[better]])
+    return repeated
+
+
+def _usual(alike: NDArray[np.uint8], side: int, chance: _Chance) -> NDArray[np.float64]:
+    """The similarity of each page to any page of the other book: a running head makes it higher than chance."""
+    others = alike.shape[1 - side]
+    if others < _ENOUGH:
+        return np.full(alike.shape[side], chance.median)
+    sample = np.unique(np.linspace(0, others - 1, 64).astype(np.int64))
+    medians = np.median(alike[:, sample] if side == 0 else alike[sample], axis=1 - side) / 255
+    return np.maximum(medians, chance.median)
+
+
+def _window(chance: _Chance) -> int:
+    """Over how many pages agreement is averaged: the noisier the text, the more."""
+    return 1 if chance.typical >= 0.5 else 3 if chance.typical >= 0.3 else 5
+
+
+def _smoothed(cells: NDArray[np.int64], values: NDArray[np.float64], window: int) -> NDArray[np.float64]:
+    """The mean over `window` cells that follow each other on the diagonal, as far as these are among them."""
+    order = np.lexsort((cells[:, 0], cells[:, 1] - cells[:, 0]))
+    place, diagonal, value = cells[order, 0], (cells[:, 1] - cells[:, 0])[order], values[order]
+    total, count = value.copy(), np.ones(value.size)
+    for step in range(1, window // 2 + 1):
+        near = place[step:] - place[:-step] <= step
+        near &= diagonal[step:] == diagonal[:-step]
+        total[step:] += np.where(near, value[:-step], 0)
+        count[step:] += near
+        total[:-step] += np.where(near, value[step:], 0)
+        count[:-step] += near
+    smoothed = np.empty_like(value)
+    smoothed[order] = total / count
+    return smoothed
