@@ -210,30 +210,24 @@ def anthologies(shelf: Shelf, rng: np.random.Generator) -> Draft:
 
 
 def other_work(shelf: Shelf, rng: np.random.Generator) -> Draft:
-    """Books of two works, of one author or at least of one language where possible; half of the time with
-    the same publisher's list."""
+    """Books of two works, of one author or at least of one language where possible; some with the same
+    publisher's list."""
     one, first, end = _body(shelf, rng)
     strangers = shelf.others(len(shelf.works), [one], rng)
     other = next((each for each in strangers if one.author and each.author == one.author), strangers[0])
     size = min(other.page_count, int(rng.integers(BODY[0], BODY[1] + 1)))
     at = int(rng.integers(0, other.page_count - size + 1))
     left, right = one.leaves(first, end), other.leaves(at, at + size)
-    if rng.random() < 0.5:
-        smaller = min(one, other, key=lambda each: len(each.text) / each.page_count)
-        advertisement = _foreign(shelf, smaller, 1, rng, [one, other])
-        left, right = left + advertisement, right + advertisement
-    years = (one.year, other.year)
-    return Draft(left, right, (one, other), years)
+    _advertise(shelf, left, right, [one, other], rng)
+    return Draft(left, right, (one, other), (one.year, other.year))
 
 
 def next_volume(shelf: Shelf, rng: np.random.Generator) -> Draft:
-    """Two volumes of one work that share no page but, half of the time, a publisher's list."""
+    """Two volumes of one work that share no page but, in some, a publisher's list."""
     source, first, end = _body(shelf, rng)
     cut = round(first + (end - first) * rng.uniform(0.35, 0.65))
     left, right = source.leaves(first, cut), source.leaves(cut, end)
-    if rng.random() < 0.5:
-        advertisement = _foreign(shelf, source, 1, rng)
-        left, right = left + advertisement, right + advertisement
+    _advertise(shelf, left, right, [source], rng)
     return Draft(left, right, (source, source), (source.year, source.year), ("1", "2"))
 
 
@@ -243,6 +237,17 @@ def _body(shelf: Shelf, rng: np.random.Generator) -> tuple[Source, int, int]:
     size = min(source.page_count, int(rng.integers(BODY[0], BODY[1] + 1)))
     first = int(rng.integers(0, source.page_count - size + 1))
     return source, first, first + size
+
+
+def _advertise(
+    shelf: Shelf, left: list[Leaf], right: list[Leaf], sources: list[Source], rng: np.random.Generator
+) -> None:
+    """Adds the same page to both books, half of the time where that is at most a fiftieth of them."""
+    if min(len(left), len(right)) >= 50 and rng.random() < 0.5:
+        smaller = min(sources, key=lambda source: len(source.text) / source.page_count)
+        page = _foreign(shelf, smaller, 1, rng, sources)
+        left += page
+        right += page
 
 
 def _draft(left: list[Leaf], right: list[Leaf], source: Source, rng: np.random.Generator) -> Draft:

@@ -58,7 +58,7 @@ class Truth:
     direction: Direction | None  # of a contiguous subset
     pages_matched: tuple[float, float]  # share of left's, right's text pages that match one to one
     text_shared: tuple[float, float]  # share of left's, right's letters that the other has too
-    stretch: tuple[float, float]  # share of left's, right's text pages within the longest common run
+    stretch: tuple[float, float]  # share of left's, right's text pages that match in the longest run
     page_map: tuple[tuple[int, int], ...]  # pages that match, as indices into both books, ascending
 
 
@@ -73,16 +73,15 @@ def truth(left: Sequence[Leaf], right: Sequence[Leaf], letters: Mapping[int, NDA
     counts = [max(1, int((size >= TEXT_PAGE).sum())) for size in sizes]
     run = _longest_run([(int(ordinals[0][i]), int(ordinals[1][j])) for i, j in matches])
     matched = tuple(len(matches) / count for count in counts)
-    spans = tuple((run[-1][side] - run[0][side] + 1) / counts[side] if run else 0.0 for side in (0, 1))
-    inside = tuple(len(run) / count for count in counts)
+    stretch = tuple(len(run) / count for count in counts)
     broken = _broken(shared) > OTHER_BREAKS * common
     direction: Direction | None = None
     kind: Kind
     if min(matched) >= MOST:
         kind = "SAME_PAGINATION"
-    elif inside[1] >= PART and spans[0] < MOST:
+    elif stretch[1] >= PART and stretch[0] < MOST:
         kind, direction = "CONTIGUOUS_SUBSET", "contains"
-    elif inside[0] >= PART and spans[1] < MOST:
+    elif stretch[0] >= PART and stretch[1] < MOST:
         kind, direction = "CONTIGUOUS_SUBSET", "contained_in"
     elif min(text) >= MOST and broken:
         kind = "DIFFERENT_PAGINATION"
@@ -93,7 +92,7 @@ def truth(left: Sequence[Leaf], right: Sequence[Leaf], letters: Mapping[int, NDA
         direction=direction,
         pages_matched=(matched[0], matched[1]),
         text_shared=(text[0], text[1]),
-        stretch=(spans[0], spans[1]),
+        stretch=(stretch[0], stretch[1]),
         page_map=tuple(matches),
     )
 
