@@ -11,6 +11,7 @@ from itertools import combinations
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from app.core.model import Metadata
 from app.synthesis.noise import corrupt, corrupt_pages
@@ -132,13 +133,13 @@ class _Scanner:
         self._shelf = shelf
         self._rate = rate
         self._seed = seed
-        self._read: dict[tuple[int, str], tuple[str, list[int]]] = {}
+        self._read: dict[tuple[int, int], tuple[str, NDArray[np.intp]]] = {}
 
     def scan(self, draft: Draft, fact: Truth, recipe: str, rng: np.random.Generator) -> MadePair:
         """The pair; which book is left and which is right is already settled in the truth."""
         return MadePair(
-            left=self._pages(draft.left, draft.main[0], "left", rng),
-            right=self._pages(draft.right, draft.main[1], "right", rng),
+            left=self._pages(draft.left, draft.main[0], 0, rng),
+            right=self._pages(draft.right, draft.main[1], 1, rng),
             truth=fact,
             recipe=recipe,
             works=(draft.main[0].work, draft.main[1].work),
@@ -146,30 +147,33 @@ class _Scanner:
             metadata=(_metadata(draft, 0), _metadata(draft, 1)),
         )
 
-    def _pages(self, book: Sequence[Leaf], main: Source, side: str, rng: np.random.Generator) -> list[str]:
+    def _pages(self, book: Sequence[Leaf], main: Source, side: int, rng: np.random.Generator) -> list[str]:
         heads = self._heads(main, rng)
         return [
-            self._page(leaf, number, heads[number % len(heads)] if heads else "", side)
+            self._page(leaf, f"{heads[number % len(heads)]} {number + 1}" if heads else "", side, rng)
             for number, leaf in enumerate(book)
         ]
 
-    def _page(self, leaf: Leaf, number: int, head: str, side: str) -> str:
+    def _page(self, leaf: Leaf, head: str, side: int, rng: np.random.Generator) -> str:
         if not leaf.pieces:
             return leaf.caption
-        reading = side + " again" if leaf.rescan else side
-        text = "".join(self._text(reading, *piece) for piece in leaf.pieces)
-        return f"{head} {number + 1}\n{text}" if head else text
+        if leaf.rescan:
+            sources = self._shelf.sources
+            printed = "".join(sources[of].text[start:end] for of, start, end in leaf.pieces)
+            text = corrupt(printed, self._rate, rng)
+        else:
+            text = "".join(self._text(side, *piece) for piece in leaf.pieces)
+        return f"{head}\n{text}" if head else text
 
-    def _text(self, reading: str, of: int, start: int, end: int) -> str:
+    def _text(self, side: int, of: int, start: int, end: int) -> str:
         """A stretch of a source as read; page breaks are where they were, others within a few characters."""
         source = self._shelf.sources[of]
-        if (of, reading) not in self._read:
-            readings = ("left", "right", "left again", "right again")
-            noise = np.random.default_rng([self._seed, of, round(self._rate * 1e6), readings.index(reading)])
+        if (of, side) not in self._read:
+            noise = np.random.default_rng([self._seed, of, round(self._rate * 1e6), side])
             pages = corrupt_pages([source.page(p) for p in range(source.page_count)], self._rate, noise)
-            self._read[of, reading] = "".join(pages), np.cumsum([0, *map(len, pages)]).tolist()
-        text, starts = self._read[of, reading]
-        first, last = (round(place) for place in np.interp((start, end), source.starts, starts).tolist())
+            self._read[of, side] = "".join(pages), np.cumsum([0, *map(len, pages)])
+        text, starts = self._read[of, side]
+        first, last = (round(float(np.interp(place, source.starts, starts))) for place in (start, end))
         return text[first:last]
 
     def _heads(self, main: Source, rng: np.random.Generator) -> list[str]:

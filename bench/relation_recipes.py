@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bench.relation_sources import Shelf, Source
-from bench.relation_truth import Leaf, Piece
+from bench.relation_truth import Leaf
 
 BODY = (80, 300)
 """Pages of a book's main text, as far as its source has so many."""
@@ -178,7 +178,7 @@ def yearly(shelf: Shelf, rng: np.random.Generator) -> Draft:
     revised = rng.permutation(min(len(body), len(written)))[: round(len(body) * rng.uniform(0.22, 0.75))]
     issue = list(body)
     for place in revised.tolist():
-        issue[place] = _revised(body[place], written[place], rng.uniform(0, 0.6))
+        issue[place] = _revised(body[place], written[place], rng.uniform(0, 0.6), rng)
     year = source.year + int(rng.integers(0, 40))
     return Draft(body, issue, (source, source), (year, year + int(rng.integers(1, 4))))
 
@@ -210,27 +210,24 @@ def anthologies(shelf: Shelf, rng: np.random.Generator) -> Draft:
 
 
 def other_work(shelf: Shelf, rng: np.random.Generator) -> Draft:
-    """Books of two works, of one language where possible, half of the time with the same publisher's list."""
+    """Books of two works, of one author or at least of one language where possible; some with the same
+    publisher's list."""
     one, first, end = _body(shelf, rng)
-    other = shelf.others(1, [one], rng)[0]
+    strangers = shelf.others(len(shelf.works), [one], rng)
+    other = next((each for each in strangers if one.author and each.author == one.author), strangers[0])
     size = min(other.page_count, int(rng.integers(BODY[0], BODY[1] + 1)))
     at = int(rng.integers(0, other.page_count - size + 1))
     left, right = one.leaves(first, end), other.leaves(at, at + size)
-    if rng.random() < 0.5:
-        advertisement = _foreign(shelf, one, 1, rng, [one, other])
-        left, right = left + advertisement, right + advertisement
-    years = (one.year, other.year)
-    return Draft(left, right, (one, other), years)
+    _advertise(shelf, left, right, [one, other], rng)
+    return Draft(left, right, (one, other), (one.year, other.year))
 
 
 def next_volume(shelf: Shelf, rng: np.random.Generator) -> Draft:
-    """Two volumes of one work that share no page but, half of the time, a publisher's list."""
+    """Two volumes of one work that share no page but, in some, a publisher's list."""
     source, first, end = _body(shelf, rng)
     cut = round(first + (end - first) * rng.uniform(0.35, 0.65))
     left, right = source.leaves(first, cut), source.leaves(cut, end)
-    if rng.random() < 0.5:
-        advertisement = _foreign(shelf, source, 1, rng)
-        left, right = left + advertisement, right + advertisement
+    _advertise(shelf, left, right, [source], rng)
     return Draft(left, right, (source, source), (source.year, source.year), ("1", "2"))
 
 
@@ -240,6 +237,17 @@ def _body(shelf: Shelf, rng: np.random.Generator) -> tuple[Source, int, int]:
     size = min(source.page_count, int(rng.integers(BODY[0], BODY[1] + 1)))
     first = int(rng.integers(0, source.page_count - size + 1))
     return source, first, first + size
+
+
+def _advertise(
+    shelf: Shelf, left: list[Leaf], right: list[Leaf], sources: list[Source], rng: np.random.Generator
+) -> None:
+    """Adds the same page to both books, half of the time where that is at most a fiftieth of them."""
+    if min(len(left), len(right)) >= 50 and rng.random() < 0.5:
+        smaller = min(sources, key=lambda source: len(source.text) / source.page_count)
+        page = _foreign(shelf, smaller, 1, rng, sources)
+        left += page
+        right += page
 
 
 def _draft(left: list[Leaf], right: list[Leaf], source: Source, rng: np.random.Generator) -> Draft:
@@ -307,7 +315,7 @@ def _foreign(
     rng: np.random.Generator,
     known: list[Source] | None = None,
 ) -> list[Leaf]:
-    """About so many pages of other works, in the language of `like` where possible and on pages of its size."""
+    """About so many pages of other works, of one language with `like` if possible, and of its size."""
     characters = len(like.text) / like.page_count
     wanted = round(pages) * characters
     leaves: list[Leaf] = []
@@ -321,14 +329,15 @@ def _foreign(
     return leaves
 
 
-def _revised(page: Leaf, written: Leaf, kept: float) -> Leaf:
-    """The page with the first `kept` (0 to 1) of its text, and other text in place of the rest."""
+def _revised(page: Leaf, written: Leaf, kept: float, rng: np.random.Generator) -> Leaf:
+    """The page with `kept` (0 to 1) of its text, cut at one place, and other text in place of the rest."""
     if not page.pieces or not written.pieces:
         return page
     old, fresh = page.pieces[0], written.pieces[0]
-    size = round(kept * (old.end - old.start))
-    rest = min(old.end - old.start - size, fresh.end - fresh.start)
-    return Leaf((Piece(old.source, old.start, old.start + size), fresh._replace(end=fresh.start + rest)))
+    gone = round((1 - kept) * (old.end - old.start))
+    at = old.start + int(rng.integers(0, old.end - old.start - gone + 1))
+    before, after = old._replace(end=at), old._replace(start=at + gone)
+    return Leaf((before, fresh._replace(end=min(fresh.end, fresh.start + gone)), after))
 
 
 RECIPES: dict[str, tuple[Recipe, ...]] = {

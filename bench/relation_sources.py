@@ -115,7 +115,7 @@ def _source(number: int, book: CorpusBook) -> Source | None:
     pages = [page.replace(PAGE_BREAK, "\n") + "\n" for page in (book.pages or ())[:LONGEST]]
     text = "".join(pages)
     starts = np.cumsum([0, *map(len, pages)])
-    letters = np.char.isalnum(np.array(list(text), dtype="U1"))
+    letters = _letters(text)
     counted = np.append(0, np.cumsum(letters))
     if np.count_nonzero(np.diff(counted[starts]) >= TEXT_PAGE) < TEXT_PAGES:
         return None
@@ -131,6 +131,14 @@ def _source(number: int, book: CorpusBook) -> Source | None:
         starts=starts,
         letters=letters,
     )
+
+
+def _letters(text: str) -> NDArray[np.bool_]:
+    """Which characters are letters or digits."""
+    codes = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
+    known = np.zeros(int(codes.max(initial=0)) + 1, dtype=np.bool_)
+    known[[ord(each) for each in set(text) if each.isalnum()]] = True
+    return known[codes]
 
 
 def _one(choices: Sequence[T], rng: np.random.Generator) -> T:

@@ -5,6 +5,7 @@ counted from what is really there, in text pages or in letters, whatever a recip
 heads, captions and blank pages count for nothing, and a page scanned twice counts once.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -20,13 +21,13 @@ Direction = Literal["contains", "contained_in"]
 TEXT_PAGE = 50
 """Letters and digits that make a page a text page."""
 SAME_PAGE = 0.8
-"""Two pages have the same breaks where they share so much of the longer one."""
+"""Two pages match where they share so much of the longer one."""
 MOST = 0.8
 """Share of both books that the two pagination classes ask for."""
 PART = 0.9
 """Share of a book that lies in one stretch of a larger one of which it is a contiguous subset."""
 OTHER_BREAKS = 0.05
-"""Share of the common text that lies on pages with other breaks where the pagination is another."""
+"""Share of the common text that page breaks divide otherwise where the pagination is another."""
 GAP = 4
 """Text pages, that is two leaves, that may be missing within one stretch."""
 RELATED = 0.03
@@ -57,8 +58,8 @@ class Truth:
     direction: Direction | None  # of a contiguous subset
     pages_matched: tuple[float, float]  # share of left's, right's text pages that match one to one
     text_shared: tuple[float, float]  # share of left's, right's letters that the other has too
-    stretch: tuple[float, float]  # share of left's, right's text pages within the longest common run
-    page_map: tuple[tuple[int, int], ...]  # pages with the same breaks, as indices into both books, ascending
+    stretch: tuple[float, float]  # share of left's, right's text pages that match in the longest run
+    page_map: tuple[tuple[int, int], ...]  # pages that match, as indices into both books, ascending
 
 
 def truth(left: Sequence[Leaf], right: Sequence[Leaf], letters: Mapping[int, NDArray[np.bool_]]) -> Truth:
@@ -72,18 +73,17 @@ def truth(left: Sequence[Leaf], right: Sequence[Leaf], letters: Mapping[int, NDA
     counts = [max(1, int((size >= TEXT_PAGE).sum())) for size in sizes]
     run = _longest_run([(int(ordinals[0][i]), int(ordinals[1][j])) for i, j in matches])
     matched = tuple(len(matches) / count for count in counts)
-    spans = tuple((run[-1][side] - run[0][side] + 1) / counts[side] if run else 0.0 for side in (0, 1))
-    inside = tuple(len(run) / count for count in counts)
-    on_other_pages = common - sum(shared[match] for match in matches)
+    stretch = tuple(len(run) / count for count in counts)
+    broken = _broken(shared) > OTHER_BREAKS * common
     direction: Direction | None = None
     kind: Kind
     if min(matched) >= MOST:
         kind = "SAME_PAGINATION"
-    elif inside[1] >= PART and spans[0] < MOST:
+    elif stretch[1] >= PART and stretch[0] < MOST:
         kind, direction = "CONTIGUOUS_SUBSET", "contains"
-    elif inside[0] >= PART and spans[1] < MOST:
+    elif stretch[0] >= PART and stretch[1] < MOST:
         kind, direction = "CONTIGUOUS_SUBSET", "contained_in"
-    elif min(text) >= MOST and on_other_pages > OTHER_BREAKS * common:
+    elif min(text) >= MOST and broken:
         kind = "DIFFERENT_PAGINATION"
     else:
         kind = "OVERLAPPING_TEXT" if max(text) >= RELATED else "UNRELATED"
@@ -92,7 +92,7 @@ def truth(left: Sequence[Leaf], right: Sequence[Leaf], letters: Mapping[int, NDA
         direction=direction,
         pages_matched=(matched[0], matched[1]),
         text_shared=(text[0], text[1]),
-        stretch=(spans[0], spans[1]),
+        stretch=(stretch[0], stretch[1]),
         page_map=tuple(matches),
     )
 
@@ -117,8 +117,9 @@ def _shared(
     owners: dict[int, NDArray[np.int32]] = {}
     for j, leaf in enumerate(right):
         for of, start, end in () if leaf.rescan else leaf.pieces:
-            owner = owners.setdefault(of, np.full(letters[of].size, -1, dtype=np.int32))
-            owner[start:end] = j
+            if of not in owners:
+                owners[of] = np.full(letters[of].size, -1, dtype=np.int32)
+            owners[of][start:end] = j
     shared: dict[tuple[int, int], int] = {}
     for i, leaf in enumerate(left):
         for of, start, end in () if leaf.rescan else leaf.pieces:
@@ -133,12 +134,23 @@ def _shared(
 def _matches(
     shared: Mapping[tuple[int, int], int], left: NDArray[np.intp], right: NDArray[np.intp]
 ) -> list[tuple[int, int]]:
-    """The text pages with the same breaks; as SAME_PAGE is more than half, no page has two of them."""
+    """The text pages that match one to one: as SAME_PAGE is more than half, none matches two."""
     return sorted(
         (i, j)
         for (i, j), count in shared.items()
         if min(left[i], right[j]) >= TEXT_PAGE and count >= SAME_PAGE * max(left[i], right[j])
     )
+
+
+def _broken(shared: Mapping[tuple[int, int], int]) -> int:
+    """Letters of the common text that one book has on one page and the other divides; a page that was revised
+    without moving its neighbours' text has none."""
+    left: Counter[int] = Counter()
+    right: Counter[int] = Counter()
+    for (i, j), count in shared.items():
+        left[i] += count
+        right[j] += count
+    return sum(n for (i, j), n in shared.items() if n < SAME_PAGE * max(left[i], right[j]))
 
 
 def _longest_run(matches: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -65,8 +65,9 @@ def corrupt_pages(pages: Sequence[str], rate: float, rng: np.random.Generator) -
     both = np.stack([read, after], axis=1).ravel()
     kept = both != _NOTHING
     noisy = bytes(both[kept].data).decode("utf-32-le")
-    ends = np.append(0, np.cumsum(kept))[2 * np.cumsum([0, *map(len, pages)])]
-    return [noisy[start:end] for start, end in pairwise(ends.tolist())]
+    places = np.cumsum([0, *map(len, pages)]).tolist()
+    sizes = [np.count_nonzero(kept[2 * start : 2 * end]) for start, end in pairwise(places)]
+    return [noisy[start:end] for start, end in pairwise(np.cumsum([0, *sizes]).tolist())]
 
 
 def _lookalikes(codes: Codes, places: Places, rng: np.random.Generator) -> Codes:

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from app.synthesis.noise import corrupt, edit_sentences, sentences
+from app.synthesis.noise import corrupt, corrupt_pages, edit_sentences, sentences
 
 TEXT = "The burning of the mill was told in every inn. Nobody had seen it, and all knew more! Why? " * 60
 
@@ -58,3 +58,11 @@ def test_edited_share_of_sentences_is_lost_or_follows_a_foreign_one() -> None:
     assert lost + added == 200
     assert min(lost, added) > 70
     assert len(edited) == pytest.approx(len(own), rel=0.03)
+
+
+def test_pages_are_read_as_their_join_is() -> None:
+    pages = [TEXT[:700], "", TEXT[700:709], TEXT[709:1500]]
+    noisy = corrupt_pages(pages, 0.05, np.random.default_rng(2))
+    assert "".join(noisy) == corrupt(TEXT[:1500], 0.05, np.random.default_rng(2))
+    for page, read in zip(pages, noisy, strict=True):
+        assert edit_distance(page, read) <= 0.1 * len(page)
