@@ -76,7 +76,9 @@ class Alignment:
     runs: tuple[Run, ...]  # in the order of the left book
     left_shares: NDArray[np.float64]  # (pages,) how much of each page is found in the other book, 0 to 1
     right_shares: NDArray[np.float64]
-    left_lengths: NDArray[np.int64]  # (pages,) code points; 0 for pages with too little text, or scanned before
+    left_lengths: NDArray[
+        np.int64
+    ]  # (pages,) code points; 0 for pages with too little text, or scanned before
     right_lengths: NDArray[np.int64]
 
 
@@ -129,7 +131,6 @@ class _Chance:
         deviation = np.sqrt(max(self.median, 0.01) / 128)
         excess = (similarities - self.median).sum() / (deviation * np.sqrt(similarities.size))
         return bool(excess >= _CERTAIN)
-
 
 
 def _chance(
@@ -247,11 +248,11 @@ def _run(
 SAME_BREAKS = 0.75
 """Two pages have the same breaks where so much of what is found of either is found on the other."""
 
-_MOSTLY = 0.6
+_MOSTLY = 0.7
 """Pairs that must agree to say how alike equal pages are."""
 
-_AS_ALIKE = 0.8
-"""Pages of the same breaks share so much of the longer one."""
+_AS_ALIKE = 0.85
+"""A pair is as alike as another where it reaches this share of its similarity."""
 
 _NEIGHBOURS = np.array([(0, 0), (0, 1), (0, -1), (1, 0), (-1, 0)], dtype=np.int64)
 
@@ -340,7 +341,7 @@ def _repeated(
     cells: NDArray[np.int64],
     kinship: tuple[NDArray[np.float64], NDArray[np.float64]],
 ) -> NDArray[np.float64]:
-    """For each pair of pages beside a far better one: how alike the better page and its neighbour are anyway."""
+    """For each pair of pages beside a far better one: how alike that page and its neighbour are anyway."""
     here = alike[cells[:, 0], cells[:, 1]]
     repeated = np.zeros(len(cells))
     for side in (0, 1):
@@ -356,13 +357,14 @@ def _repeated(
 
 
 def _usual(alike: NDArray[np.uint8], side: int, chance: _Chance) -> NDArray[np.float64]:
-    """The similarity of each page to any page of the other book: a running head makes it higher than chance."""
+    """The similarity of each page to any page of the other book, which a running head raises."""
     others = alike.shape[1 - side]
     if others < _ENOUGH:
         return np.full(alike.shape[side], chance.median)
     sample = np.unique(np.linspace(0, others - 1, 64).astype(np.int64))
     medians = np.median(alike[:, sample] if side == 0 else alike[sample], axis=1 - side) / 255
-    return np.maximum(medians, chance.median)
+    usual: NDArray[np.float64] = np.maximum(medians, chance.median)
+    return usual
 
 
 def _window(chance: _Chance) -> int:

@@ -1,5 +1,7 @@
-"""What an alignment says about two books, in figures: the signals of Spasojević and Poncin (2011), section IV-B,
-and the shares that the definitions of the relations ask for.
+"""What an alignment says about two books, in figures.
+
+The signals of Spasojević and Poncin (2011), section IV-B, and the shares that the definitions of the relations
+ask for.
 """
 
 from dataclasses import dataclass
@@ -73,6 +75,7 @@ def measure(alignment: Alignment, book_similarity: float) -> Signals:
     counts = [max(int(np.count_nonzero(each)), 1) for each in lengths]
     pairs, similarities, agreement = _joined(alignment)
     found = (shares[0][pairs[:, 0]] >= FOUND) & (shares[1][pairs[:, 1]] >= FOUND)
+    found &= (lengths[0][pairs[:, 0]] > 0) & (lengths[1][pairs[:, 1]] > 0) & _mutual(pairs, similarities)
     same = pairs[found & ((agreement >= SAME_BREAKS) | _between(pairs, agreement >= SAME_BREAKS))]
     ordinals = [np.cumsum(each > 0) - 1 for each in lengths]
     stretch = longest_stretch(np.column_stack([ordinals[side][same[:, side]] for side in (0, 1)]))
@@ -94,8 +97,11 @@ def measure(alignment: Alignment, book_similarity: float) -> Signals:
         stretch_matched=Sides(*(len(stretch) / counts[side] for side in (0, 1))),
         stretch=Sides(*(float(spans[side]) / counts[side] for side in (0, 1))),
         other_breaks=_other_breaks(shares, lengths, same),
-        revised=1 - sum(float((shares[s][within[s]] >= FOUND).sum()) for s in (0, 1))
-        / max(sum(int(within[s].sum()) for s in (0, 1)), 1) if similarities.size else 0.0,
+        revised=1
+        - sum(float((shares[s][within[s]] >= FOUND).sum()) for s in (0, 1))
+        / max(sum(int(within[s].sum()) for s in (0, 1)), 1)
+        if similarities.size
+        else 0.0,
         consecutive_correlation=_consecutive(pairs, similarities, counts),
         runs=len(alignment.runs),
         fit=_fit(pairs, [each.size for each in lengths]) if len(pairs) else None,
@@ -113,10 +119,22 @@ def _joined(alignment: Alignment) -> tuple[NDArray[np.int64], NDArray[np.float64
     )
 
 
+def _mutual(pairs: NDArray[np.int64], similarities: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which pairs are the most alike that either of their pages has."""
+    mutual = np.ones(len(pairs), dtype=np.bool_)
+    for side in (0, 1):
+        order = np.lexsort((-similarities, pairs[:, side]))
+        page = pairs[order, side]
+        mutual[order[1:]] &= page[1:] != page[:-1]
+    return mutual
+
+
 def _between(pairs: NDArray[np.int64], agree: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which pairs lie between two that agree and are as far apart: their breaks agree too, whatever noise says."""
+    """Which pairs lie between two that agree, page for page: their breaks agree too, whatever noise says."""
     known = {(i, j) for i, j in pairs[agree].tolist()}
-    return np.array([(i - 1, j - 1) in known and (i + 1, j + 1) in known for i, j in pairs.tolist()], dtype=np.bool_)
+    return np.array(
+        [(i - 1, j - 1) in known and (i + 1, j + 1) in known for i, j in pairs.tolist()], dtype=np.bool_
+    )
 
 
 def longest_stretch(pairs: NDArray[np.int64]) -> NDArray[np.int64]:
