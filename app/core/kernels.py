@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from app.core import constants as c
 from app.core.compiled import BLOCK, I64, U32, U64, Index, compiled, mix32, mix64, popcount
 from app.core.kernel_types import Lengths, Text
-from app.core.kernels_pages import find_chains
+from app.core.kernels_pages import find_chains, page_similarities
 from app.core.kernels_text import codes_of, inspect, kinds_of, normalise, shingle_tokens, shingle_words
 
 __all__ = [

@@ -1,7 +1,7 @@
 """What an alignment says about two books, in figures.
 
-The signals of Spasojević and Poncin (2011), section IV-B, and the shares that the definitions of the relations
-ask for.
+The signals of Spasojević and Poncin (2011), section IV-B, and the shares that the definitions of the
+relations ask for.
 """
 
 from dataclasses import dataclass
