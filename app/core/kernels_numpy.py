@@ -7,6 +7,7 @@ does.
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core import chains
 from app.core import constants as c
 from app.core import unicode_table as u
 from app.core.kernel_types import DONE, NEEDS_WHOLE_NFKC, TOO_SMALL, Codes, Lengths, Text
@@ -14,6 +15,8 @@ from app.core.kernel_types import DONE, NEEDS_WHOLE_NFKC, TOO_SMALL, Codes, Leng
 SPACE, LINE_FEED, FORM_FEED, CARRIAGE_RETURN = 0x20, 0x0A, 0x0C, 0x0D
 FACTORS = np.array(c.FACTORS, dtype=np.uint32)
 SLICE = 4096
+
+find_chains = chains.find_chains
 
 
 def _mix32(h: NDArray[np.uint32]) -> NDArray[np.uint32]:
