@@ -18,7 +18,7 @@ router = APIRouter(prefix="/v1/jobs", tags=["jobs"], default_response_class=Resp
 _NUMBER = re.compile(r"[0-9]{1,19}")
 
 
-@router.get("/{job_id}", summary="Read a job", responses=answers({200: JobAnswer}) | problems(404, 503))
+@router.get("/{job_id}", summary="Read a job", responses=answers({200: JobAnswer}) | problems(404, 422, 503))
 async def read_job(
     job_id: Annotated[str, Path(description="Id of the job.", examples=[examples.JOB["id"]])], house: HouseOf
 ) -> Response:
