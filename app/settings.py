@@ -1,10 +1,18 @@
 """Settings, read from the environment; `.env` files are left to whoever starts the process."""
 
+import os
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+_MOST_WORKERS = 8
+"""Worker processes that `serve` starts unasked; each holds the roll of its own."""
+
+
+def _one_per_core() -> int:
+    return min(os.cpu_count() or 1, _MOST_WORKERS)
 
 
 class Settings(BaseSettings):
@@ -39,6 +47,20 @@ class Settings(BaseSettings):
         alias="BOOKPRINT_DATABASE_CONNECTIONS",
         gt=0,
         description="Connections of each process, for reading and for writing each.",
+    )
+    workers: int = Field(
+        default_factory=_one_per_core,
+        alias="BOOKPRINT_WORKERS",
+        ge=0,
+        le=64,
+        description="Worker processes that `serve` starts; unset: one per core, 8 at most.",
+    )
+    jobs_at_once: int = Field(
+        default=2,
+        alias="BOOKPRINT_JOBS_AT_ONCE",
+        gt=0,
+        le=256,
+        description="Jobs of each queue that a worker process runs at the same time.",
     )
     log_format: Literal["console", "json"] = Field(
         default="console", alias="BOOKPRINT_LOG_FORMAT", description="Plain lines, or one JSON object a line."

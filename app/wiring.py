@@ -10,6 +10,7 @@ from app.core.recipe import DEFAULT_SUITE
 from app.services.books import Books
 from app.services.health import Health
 from app.services.ingest import Ingest
+from app.services.jobs import Jobs
 from app.services.lookup import Lookup
 from app.services.recipes import Recipes
 from app.services.reindex import Reindex
@@ -19,6 +20,7 @@ from app.stores.catalogue import Catalogue
 from app.stores.connecting import open_nodes
 from app.stores.entries import Entries, RecipesLock, ReconcileLock
 from app.stores.indexes import Indexes
+from app.stores.job_records import JobRecords
 from app.stores.reading import open_reader
 from app.stores.signature_columns import SignatureColumns
 from app.stores.suites import SuitesTable
@@ -39,6 +41,7 @@ class House:
     lookup: Lookup
     reindex: Reindex
     recipes: Recipes
+    jobs: Jobs
     health: Health
 
     @property
@@ -90,6 +93,7 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
                     lambda: RecipesLock(engine),
                     reconcile_lock,
                 ),
+                jobs=Jobs(JobRecords(engine)),
                 health=Health(engine, indexes.epoch),
             )
     finally:

@@ -2,63 +2,74 @@
 
 import argparse
 import asyncio
+import os
+import signal
+from contextlib import suppress
+from pathlib import Path
 
-import psycopg
-import structlog
-from procrastinate import PsycopgConnector
-from procrastinate.exceptions import ProcrastinateException
-from procrastinate.jobs import DeleteJobCondition
+from procrastinate import App
 
 from app.logs import configure_logs
 from app.settings import Settings
-from app.wiring import House, open_house
+from app.stores.jobs import INDEX_QUEUE, RECONCILE, RELATE_QUEUE
+from app.wiring import open_house
+from workers.loop import Loop, Pace, connect, work_off
 from workers.tasks import create_queue
+from workers.upkeep import keep_up
 from workers.watch import watch_index
 
-log = structlog.get_logger()
-
-_POLLING_SECONDS = 1.0
-"""Jobs here only mend what a post could not finish, so they need not be woken by a notification."""
+_NICENESS = 10
 
 
 async def run(settings: Settings, concurrency: int) -> None:
-    """Work off jobs and watch the index."""
-    # One group: should the watch ever fail, the process ends and is started anew, rather than going on blind.
+    """Work off jobs, look after the queue and watch the index."""
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    whole = asyncio.Event()
+    # One group: should one ever fail, the process ends and is started anew, rather than going on blind.
     async with open_house(settings) as house, asyncio.TaskGroup() as group:
-        watching = group.create_task(watch_index(house))
-        await _work_off_jobs(house, settings, concurrency)
-        watching.cancel()
 
+        def open_queue() -> App:
+            return create_queue(connect(str(settings.database_url)), house)
 
-async def _work_off_jobs(house: House, settings: Settings, concurrency: int) -> None:
-    """Run the queue until a signal ends it; an outage of Postgres only makes it start over."""
-    while True:
-        connector = PsycopgConnector(
-            conninfo=str(settings.database_url).replace("+psycopg", "", 1),
-            min_size=1,
-            max_size=concurrency + 2,
-        )
-        try:
-            async with create_queue(connector, house).open_async() as queue:
-                return await queue.run_worker_async(
-                    concurrency=concurrency,
-                    fetch_job_polling_interval=_POLLING_SECONDS,
-                    listen_notify=False,
-                    delete_jobs=DeleteJobCondition.SUCCESSFUL,
-                )
-        except (ProcrastinateException, psycopg.Error) as exc:
-            log.warning("job queue cannot be reached; trying again", reason=str(exc))
-            await asyncio.sleep(1)
+        # One more than asked for, because a reconciliation may take long.
+        indexing = Loop(INDEX_QUEUE, concurrency + 1, whole, exempt=frozenset({RECONCILE}))
+        relating = Loop(RELATE_QUEUE, concurrency, whole)
+        tasks = [
+            group.create_task(watch_index(house, whole)),
+            group.create_task(keep_up(house.jobs, Pace().dead_after)),
+            group.create_task(work_off(open_queue, indexing, house.jobs)),
+            group.create_task(work_off(open_queue, relating, house.jobs)),
+        ]
+        await stop.wait()
+        for task in tasks:
+            task.cancel()
 
 
 def main() -> None:
     """Read the command line and run."""
-    parser = argparse.ArgumentParser(prog="python -m workers", description=__doc__)
-    parser.add_argument("-c", "--concurrency", type=int, default=4, help="jobs at the same time")
-    arguments = parser.parse_args()
     settings = Settings()
+    parser = argparse.ArgumentParser(prog="python -m workers", description=__doc__)
+    parser.add_argument(
+        "-c",
+        "--concurrency",
+        type=int,
+        default=settings.jobs_at_once,
+        help="jobs of each queue at the same time",
+    )
+    arguments = parser.parse_args()
     configure_logs(settings.log_format)
+    _give_way()
     asyncio.run(run(settings, arguments.concurrency))
+
+
+def _give_way() -> None:
+    """Let the API go first wherever both want to compute."""
+    os.nice(_NICENESS)
+    # Where Linux weighs sessions against each other, niceness counts only within one.
+    with suppress(OSError):
+        Path("/proc/self/autogroup").write_text(str(_NICENESS), encoding="ascii")
 
 
 if __name__ == "__main__":

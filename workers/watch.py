@@ -13,12 +13,15 @@ log = structlog.get_logger()
 _SECONDS = 0.5
 
 
-async def watch_index(house: House) -> None:
-    """Look at the index's epoch again and again; reconcile whenever it is not whole."""
+async def watch_index(house: House, whole: asyncio.Event) -> None:
+    """Look at the index's epoch again and again; reconcile whenever it is not whole. `whole` follows it."""
     while True:
         try:
             life = await house.indexes.epoch.life()
-            if life is not Life.WHOLE:
+            if life is Life.WHOLE:
+                whole.set()
+            else:
+                whole.clear()
                 log.info("band index is not whole", life=life.value)
                 report = await house.reindex.reconcile()
                 if report is not None:
@@ -29,5 +32,6 @@ async def watch_index(house: House) -> None:
                         swept=report.stale,
                     )
         except Unavailable as exc:
+            whole.clear()
             log.warning("band index cannot be reconciled yet", reason=str(exc))
         await asyncio.sleep(_SECONDS)

@@ -32,6 +32,7 @@ from app.core.errors import (
     StaleVersion,
     Unavailable,
     UnknownBook,
+    UnknownJob,
     UnknownRecipe,
 )
 
@@ -138,7 +139,7 @@ class _Answer:
         )
 
 
-_SELF_EXPLAINING = (Conflict, EmptyText, InvalidText, StaleVersion, UnknownBook)
+_SELF_EXPLAINING = (Conflict, EmptyText, InvalidText, StaleVersion, UnknownBook, UnknownJob)
 
 _INVALID: tuple[tuple[type[InvalidInput], str, str, str], ...] = (
     (
@@ -258,6 +259,9 @@ def _answer(error: Exception) -> _Answer:
         case UnknownBook():
             remedy = "Use the id of a book that GET /v1/books lists."
             return _single(404, "unknown-book", "No such book", error, "id", remedy)
+        case UnknownJob():
+            remedy = "Use the id of a job that this service has named within a day."
+            return _single(404, "unknown-job", "No such job", error, "id", remedy)
         case Conflict():
             remedy = f"See /v1/books/{error.book_id}."
             answer = _single(409, "conflict", "Another book is in the way", error, "external_id", remedy)

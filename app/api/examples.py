@@ -69,6 +69,17 @@ BOOK: dict[str, Any] = {
     "external_id": METADATA["external_id"],
     "version": 1,
 }
+JOB: dict[str, Any] = {
+    "id": 4711,
+    "task": "relate",
+    "state": "waiting",
+    "attempts": 1,
+    "max_attempts": 6,
+    "book_id": BOOK_ID,
+    "created_at": "2026-11-21T08:00:00.000000Z",
+    "next_try_at": "2026-11-21T08:00:02.500000Z",
+    "reason": "Unavailable: The catalogue (Postgres) cannot be reached. Try again in a moment.",
+}
 NEAR_DUPLICATE: dict[str, Any] = {
     "id": OTHER_ID,
     "identifier": OTHER_IDENTIFIER,

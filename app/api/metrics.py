@@ -1,14 +1,19 @@
-"""What Prometheus reads: requests and their durations, books posted and pending, lookups by kind."""
+"""What Prometheus reads: requests and their durations, books posted and pending, lookups by kind, jobs."""
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import suppress
 from time import perf_counter
 from typing import Final, assert_never
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import generate_latest
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.core.errors import Unavailable
+from app.services.jobs import Jobs
 from app.services.lookup import Nearest, Question, Verified, Within
 from app.stores.entries import Entries
 
@@ -43,6 +48,8 @@ class Metrics:
             "Books that wait for the band index; NaN: not known.",
             registry=self._registry,
         )
+        self._jobs = _JobFamilies()
+        self._registry.register(self._jobs)
 
     def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Note an answered request; `route` is a template, so that there are few of them."""
@@ -57,14 +64,42 @@ class Metrics:
         """Note a question for near books."""
         self._lookups.labels(_kind(question)).inc()
 
-    async def exposition(self, entries: Entries) -> bytes:
-        """Everything in the text format of Prometheus; an outage of Postgres costs only the pending books."""
-        try:
+    async def exposition(self, entries: Entries, jobs: Jobs) -> bytes:
+        """Everything in the text format of Prometheus; without Postgres, what this process knows."""
+        self._pending.set(float("nan"))
+        self._jobs.forget()
+        with suppress(Unavailable, TimeoutError):
             async with asyncio.timeout(_SCRAPE_SECONDS):
                 self._pending.set(await entries.count_pending())
-        except (Unavailable, TimeoutError):
-            self._pending.set(float("nan"))
+                await self._jobs.read(jobs)
         return generate_latest(self._registry)
+
+
+class _JobFamilies(Collector):
+    """The jobs of all processes, as Postgres counts them."""
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        self._families: list[Metric] = []
+
+    async def read(self, jobs: Jobs) -> None:
+        states = GaugeMetricFamily(
+            "bookprint_jobs", "Jobs that wait, run or have failed, by task.", labels=("task", "state")
+        )
+        for counted in await jobs.counts():
+            states.add_metric((counted.task, counted.state), counted.count)
+        failures = CounterMetricFamily(
+            "bookprint_job_failures", "Tries of jobs that failed, by task.", labels=("task",)
+        )
+        for task, tries in (await jobs.failure_counts()).items():
+            failures.add_metric((task,), tries)
+        self._families = [states, failures]
+
+    def collect(self) -> Iterator[Metric]:
+        """What was read last."""
+        return iter(self._families)
 
 
 class Measured:

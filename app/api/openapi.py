@@ -11,6 +11,7 @@ from pydantic.json_schema import models_json_schema
 
 from app.api.answers import Alive, BookAnswer, BookList, NearDuplicates, PostedBook, Ready
 from app.api.errors import MEDIA_TYPE, Problem
+from app.api.job_answers import JobAnswer
 from app.api.schemas import BookBody, ContentBody, LookupBody, MetadataBody
 
 _REFERENCE = "#/components/schemas/{model}"
@@ -21,6 +22,7 @@ _MODELS: tuple[type[BaseModel], ...] = (
     BookBody,
     BookList,
     ContentBody,
+    JobAnswer,
     LookupBody,
     MetadataBody,
     NearDuplicates,
@@ -31,7 +33,7 @@ _MODELS: tuple[type[BaseModel], ...] = (
 
 _DESCRIPTIONS = {
     400: "The body is not JSON.",
-    404: "There is no such book.",
+    404: "There is no such book or job.",
     409: "Another book is in the way; `book_id` names it.",
     412: "The book has changed since the version in If-Match.",
     413: "The body is larger than this service takes.",

@@ -8,6 +8,7 @@ import typer
 
 from app.cli.demo import demo
 from app.cli.ingest import ingest
+from app.cli.jobs import jobs
 from app.cli.lookup import lookup, sign
 from app.cli.maintenance import migrate, reindex, verify
 from app.cli.output import UserError, complain
@@ -31,7 +32,7 @@ def run() -> None:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    for command in (demo, serve, worker, migrate, ingest, lookup, sign, reindex, verify):
+    for command in (demo, serve, worker, jobs, migrate, ingest, lookup, sign, reindex, verify):
         app.command()(_telling(command))
     app(prog_name="bookprint")
 

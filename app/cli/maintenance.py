@@ -55,17 +55,17 @@ def reindex(
     if recipe is not None:
         _change_recipe(load_settings(data_dir), recipe, allow_missing)
     elif drop is not None:
-        with _library(load_settings(data_dir)) as settings:
+        with library(load_settings(data_dir)) as settings:
             name = drop
-            _within(settings, lambda house: house.recipes.drop(name))
+            within(settings, lambda house: house.recipes.drop(name))
         results().print(f"{drop} is no longer indexed")
     else:
         _mend(load_settings(data_dir))
 
 
 def _change_recipe(settings: Settings, recipe: str, allow_missing: bool) -> None:
-    with _library(settings) as complete, Reporter(f"Computing {recipe}", "books") as reporter:
-        switched = _within(
+    with library(settings) as complete, Reporter(f"Computing {recipe}", "books") as reporter:
+        switched = within(
             complete,
             lambda house: house.recipes.change(
                 recipe, allow_missing=allow_missing, progress=reporter.counted, say=reporter.say
@@ -78,13 +78,13 @@ def _change_recipe(settings: Settings, recipe: str, allow_missing: bool) -> None
 
 
 def _mend(settings: Settings) -> None:
-    with _library(settings) as complete, Reporter("Reindexing", "books") as reporter:
+    with library(settings) as complete, Reporter("Reindexing", "books") as reporter:
 
         async def rebuild(house: "House") -> tuple[int, int]:
             report = await house.reindex.reindex(reporter.counted)
             return report.entries, report.stale
 
-        entries, stale = _within(complete, rebuild)
+        entries, stale = within(complete, rebuild)
     results().print(f"{entries:,} books indexed anew, {stale:,} stale records swept out")
 
 
@@ -97,14 +97,14 @@ def verify(
     Books that are posted, changed or deleted meanwhile can show as differences.
     """
     keep_kernels()
-    with _library(load_settings(data_dir)) as settings, Reporter("Verifying", "books") as reporter:
+    with library(load_settings(data_dir)) as settings, Reporter("Verifying", "books") as reporter:
 
         async def judge(house: "House") -> "Verdict":
             from app.services.verify import verify as compare
 
             return await compare(house.signatures, house.indexes, house.suites, reporter.counted)
 
-        verdict = _within(settings, judge)
+        verdict = within(settings, judge)
     if json:
         _print_as_json(verdict)
     else:
@@ -130,7 +130,7 @@ def upgrade_schema(database_url: str) -> None:
 
 
 @contextmanager
-def _library(settings: Settings) -> Iterator[Settings]:
+def library(settings: Settings) -> Iterator[Settings]:
     """Settings that name both servers, started and brought up to date for the while where none run."""
     complete = running(settings)
     if complete is not None:
@@ -142,11 +142,11 @@ def _library(settings: Settings) -> Iterator[Settings]:
         async def catch_up(house: "House") -> None:
             await house.reindex.reconcile()
 
-        _within(own, catch_up)
+        within(own, catch_up)
         yield own
 
 
-def _within(settings: Settings, work: "Callable[[House], Awaitable[T]]") -> T:
+def within(settings: Settings, work: "Callable[[House], Awaitable[T]]") -> T:
     """Run `work` on the services."""
     from app.core.errors import BookprintError
     from app.stores.migrate import is_current

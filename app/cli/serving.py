@@ -34,8 +34,13 @@ def serve(
     ] = 8000,
     data_dir: DataDir = None,
     workers: Annotated[
-        int, typer.Option(min=0, max=64, help="Worker processes; 0 if they run elsewhere.")
-    ] = 1,
+        int | None,
+        typer.Option(
+            min=0,
+            max=64,
+            help="Worker processes; 0 if they run elsewhere [BOOKPRINT_WORKERS, else one per core].",
+        ),
+    ] = None,
 ) -> None:
     """Run the whole service until Ctrl-C or SIGTERM: servers, API and workers.
 
@@ -66,7 +71,8 @@ def serve(
         # The migrations' libraries load while the servers start.
         importing = threading.Thread(target=importlib.import_module, args=("app.stores.migrate",))
         importing.start()
-        children = [_api(*address), *(_worker(number) for number in range(1, workers + 1))]
+        count = settings.workers if workers is None else workers
+        children = [_api(*address), *(_worker(number) for number in range(1, count + 1))]
         supervisor = Supervisor(embedded, children, prepare=prepare, log=_log)
         threading.Thread(target=_announce, args=(*address, started), daemon=True).start()
         status = supervisor.run()
@@ -76,8 +82,15 @@ def serve(
 
 def worker(
     concurrency: Annotated[
-        int, typer.Option("-c", "--concurrency", min=1, max=256, help="Jobs at once.")
-    ] = 4,
+        int | None,
+        typer.Option(
+            "-c",
+            "--concurrency",
+            min=1,
+            max=256,
+            help="Jobs of each queue at the same time [BOOKPRINT_JOBS_AT_ONCE, else 2].",
+        ),
+    ] = None,
     data_dir: DataDir = None,
 ) -> None:
     """Run one more worker for the service in the data folder, or on DATABASE_URL and REDIS_URL."""
@@ -90,7 +103,8 @@ def worker(
         )
     keep_kernels(settings.data_dir)
     urls = {"DATABASE_URL": str(servers.database_url), "REDIS_URL": str(servers.redis_url)}
-    os.execve(sys.executable, [*_python("workers"), "--concurrency", str(concurrency)], os.environ | urls)
+    at_once = settings.jobs_at_once if concurrency is None else concurrency
+    os.execve(sys.executable, [*_python("workers"), "--concurrency", str(at_once)], os.environ | urls)
 
 
 def _api(host: str, port: int) -> ChildSpec:

@@ -58,6 +58,13 @@ class UnknownBook(BookprintError):
         self.book_id = book_id
 
 
+class UnknownJob(BookprintError):
+    """No job has this id, or its traces have been swept."""
+
+    def __init__(self, job_id: int | str) -> None:
+        super().__init__(f"No job has the id {job_id}. Those that are done are forgotten after a day.")
+
+
 class Conflict(BookprintError):
     """The request contradicts a book that is already there; `book_id` names it."""
 

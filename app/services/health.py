@@ -57,19 +57,15 @@ class Health:
         try:
             with postgres_outages():
                 async with self._engine.connect() as connection:
-                    workers = await connection.scalar(_LIVING_WORKERS)
+                    lives = await connection.scalar(_LIVING_WORKER)
         except sa.exc.ProgrammingError as exc:
             raise BookprintError("The job queue has no tables. Run `bookprint migrate`.") from exc
         # Not a reason to refuse traffic: books are stored and found without a worker, they only stay pending.
-        return (
-            f"{workers} workers"
-            if workers
-            else "No worker has been seen for a minute: run `bookprint worker`."
-        )
+        return "up" if lives else "No worker has been seen for a minute: run `bookprint worker`."
 
 
-_LIVING_WORKERS = sa.text(
-    "SELECT count(*) FROM procrastinate_workers WHERE last_heartbeat > now() - interval '1 minute'"
+_LIVING_WORKER = sa.text(
+    "SELECT EXISTS (SELECT FROM procrastinate_workers WHERE last_heartbeat > now() - interval '1 minute')"
 )
 
 

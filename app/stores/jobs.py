@@ -9,8 +9,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 INDEX_BOOK = "index_book"
 RECONCILE = "reconcile"
-RESCUE = "rescue"
-QUEUE = "index"
+RELATE = "relate"
+
+INDEX_QUEUE = "index"
+RELATE_QUEUE = "relate"
 
 GRACE_SECONDS = 5
 """How long a post may take to write the index itself before `index_book` steps in."""
@@ -20,14 +22,12 @@ _DEFERRER = App(connector=PsycopgConnector())
 
 async def defer_index_book(connection: AsyncConnection, entry_id: int) -> int:
     """Put a job into this transaction that finishes the indexing of an entry; returns the job's id."""
-    raw = await connection.get_raw_connection()
-    job = _DEFERRER.configure_task(
-        INDEX_BOOK,
-        queue=QUEUE,
-        schedule_in={"seconds": GRACE_SECONDS},
-        connection=raw.driver_connection,
-    )
-    return await job.defer_async(entry_id=entry_id)
+    return await _defer(connection, INDEX_BOOK, INDEX_QUEUE, entry_id, GRACE_SECONDS)
+
+
+async def defer_relate(connection: AsyncConnection, entry_id: int) -> int:
+    """Put a job into this transaction that finds the relations of an entry; returns the job's id."""
+    return await _defer(connection, RELATE, RELATE_QUEUE, entry_id)
 
 
 async def withdraw(connection: AsyncConnection, job_id: int) -> None:
@@ -36,3 +36,16 @@ async def withdraw(connection: AsyncConnection, job_id: int) -> None:
 
 
 _WITHDRAW = sa.text("DELETE FROM procrastinate_jobs WHERE id = :job_id AND status = 'todo'")
+
+
+async def _defer(
+    connection: AsyncConnection, task: str, queue: str, entry_id: int, after: int | None = None
+) -> int:
+    raw = await connection.get_raw_connection()
+    job = _DEFERRER.configure_task(
+        task,
+        queue=queue,
+        schedule_in=None if after is None else {"seconds": after},
+        connection=raw.driver_connection,
+    )
+    return await job.defer_async(entry_id=entry_id)

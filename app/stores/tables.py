@@ -94,3 +94,22 @@ suites = Table(
     Column("state", Text, nullable=False),  # serving, building or retired
 )
 Index("uq_suites_state", suites.c.state, unique=True, postgresql_where=suites.c.state != "retired")
+
+queued_jobs = Table("procrastinate_jobs", metadata, Column("id", BigInteger, primary_key=True))
+"""The job queue's own table, which its library defines; here only to be referred to."""
+
+job_failures = Table(
+    "job_failures",
+    metadata,
+    Column("job_id", ForeignKey(queued_jobs.c.id, ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    Column("reason", Text, nullable=False),  # of the last try that failed
+    Column("deaths", Integer, nullable=False, server_default="0"),  # tries that ended with their worker
+    Column("failed_at", TIMESTAMP(timezone=True), nullable=False, server_default=func.now()),
+)
+
+failure_counts = Table(
+    "failure_counts",
+    metadata,
+    Column("task", Text, primary_key=True),
+    Column("tries", BigInteger, nullable=False),  # that ever failed
+)

@@ -1,0 +1,83 @@
+"""`bookprint jobs`: what waits, runs and has failed in the background."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from app.cli.environment import DataDir, load_settings
+from app.cli.maintenance import library, within
+from app.cli.output import UserError, drawn_table, print_lines, results
+
+if TYPE_CHECKING:
+    from app.stores.job_records import Job, JobCounts
+    from app.wiring import House
+
+_MOST_SHOWN = 1_000
+
+
+def jobs(
+    data_dir: DataDir = None,
+    retry: Annotated[
+        str | None, typer.Option(metavar="ID|all", help="Have this failed job, or all, tried again.")
+    ] = None,
+) -> None:
+    """Count the background jobs by state, and say why the failed ones failed."""
+    settings = load_settings(data_dir)
+    if retry is None:
+
+        async def read(house: "House") -> "tuple[list[JobCounts], list[Job]]":
+            return await house.jobs.counts(), await house.jobs.failed(_MOST_SHOWN)
+
+        with library(settings) as complete:
+            counts, failed = within(complete, read)
+        _show(counts, failed)
+        return
+    job_id = _number(retry)
+
+    async def put_back(house: "House") -> int:
+        if job_id is None:
+            return await house.jobs.retry_all()
+        await house.jobs.retry(job_id)
+        return 1
+
+    with library(settings) as complete:
+        count = within(complete, put_back)
+    results().print(f"{count:,} failed {'job is' if count == 1 else 'jobs are'} to be tried again")
+
+
+def _number(which: str) -> int | None:
+    """The id of one job; None for all."""
+    if which == "all":
+        return None
+    if not which.isascii() or not which.isdecimal():
+        raise UserError("--retry takes the id of a failed job, or all.", status=2)
+    return int(which)
+
+
+def _show(counts: "list[JobCounts]", failed: "list[Job]") -> None:
+    if not counts:
+        results().print("No job waits, runs or has failed.")
+        return
+    _print(
+        ("task", "state", "jobs"),
+        [(counted.task, counted.state, f"{counted.count:,}") for counted in counts],
+        wide="task",
+    )
+    if failed:
+        results().print()
+        _print(
+            ("failed", "task", "book", "reason"),
+            [
+                (str(job.id), job.task, "-" if job.book_id is None else str(job.book_id), job.reason or "-")
+                for job in failed
+            ],
+            wide="reason",
+        )
+
+
+def _print(columns: tuple[str, ...], rows: list[tuple[str, ...]], wide: str) -> None:
+    console = results()
+    if console.is_terminal:
+        console.print(drawn_table(columns, rows, wide=wide, right=("jobs",)))
+    else:
+        print_lines(console, columns, rows)

@@ -1,0 +1,81 @@
+"""Looking after background jobs: how often they are tried, what is kept of them, and what is told.
+
+A job is tried `MOST_TRIES` times; then it is kept as failed, with the reason, and can be put back by hand.
+"""
+
+import re
+from datetime import timedelta
+
+from app.core.errors import BookprintError, UnknownJob
+from app.stores.job_records import Job, JobCounts, JobRecords, Rescued
+
+MOST_TRIES = 6
+"""Tries after which a job has failed; with the waits between them some eight minutes."""
+
+_SUCCEEDED_FOR = timedelta(days=1)
+_FAILED_FOR = timedelta(days=30)
+
+_LARGEST_ID = 2**63 - 1
+_LONGEST_REASON = 300  # characters
+
+_PASSWORDS = re.compile(r"(?<=://)[^\s/@]*@|(?<=password=)('[^']*'|\S+)", re.IGNORECASE)
+
+
+class Jobs:
+    """The state of jobs, and what is done about those that failed."""
+
+    def __init__(self, records: JobRecords) -> None:
+        self._records = records
+
+    async def get(self, job_id: int) -> Job:
+        """The job with this id; raises UnknownJob."""
+        job = await self._records.get(job_id) if 0 < job_id <= _LARGEST_ID else None
+        if job is None:
+            raise UnknownJob(job_id)
+        return job
+
+    async def counts(self) -> list[JobCounts]:
+        """How many jobs wait, run or have failed, by task."""
+        return await self._records.counts()
+
+    async def failure_counts(self) -> dict[str, int]:
+        """How many tries have ever failed, by task."""
+        return await self._records.failure_counts()
+
+    async def failed(self, limit: int) -> list[Job]:
+        """Up to `limit` failed jobs, the latest first."""
+        return await self._records.failed(limit)
+
+    async def retry(self, job_id: int) -> None:
+        """Let a failed job begin anew; raises BookprintError where it has not failed."""
+        job = await self.get(job_id)
+        if not await self._records.put_back(job_id):
+            raise BookprintError(f"Job {job_id} is {job.state}; only failed jobs are put back.")
+
+    async def retry_all(self) -> int:
+        """Let every failed job begin anew; returns how many."""
+        return len(await self._records.put_back(None))
+
+    async def note_failure(self, job_id: int, task: str, error: Exception) -> None:
+        """Write down why a try failed."""
+        await self._records.note_failure(job_id, task, reason_of(error))
+
+    async def rescue(self, silent_for: timedelta) -> list[Rescued]:
+        """Take up the jobs of workers that have been silent for so long; returns what became of them."""
+        return await self._records.rescue(silent_for, MOST_TRIES)
+
+    async def sweep(self) -> int:
+        """Forget jobs that ended long ago; returns how many."""
+        return await self._records.sweep(_SUCCEEDED_FOR, _FAILED_FOR)
+
+
+def reason_of(error: Exception) -> str:
+    """An error as one line without passwords: its type, and the first line of its message.
+
+    >>> reason_of(OSError("no way to postgresql://me:secret@db/books\\nsecond line"))
+    'OSError: no way to postgresql://…@db/books'
+    """
+    message = _PASSWORDS.sub(lambda found: "…@" if found[0].endswith("@") else "…", str(error).strip())
+    first = message.splitlines()[0] if message else ""
+    reason = f"{type(error).__name__}: {first}" if first else type(error).__name__
+    return reason if len(reason) <= _LONGEST_REASON else f"{reason[: _LONGEST_REASON - 1]}…"

@@ -1,0 +1,83 @@
+"""What clients and Prometheus are told of background jobs."""
+
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from httpx import AsyncClient
+from jsonschema import Draft202012Validator
+
+from app.stores.jobs import defer_index_book, defer_relate
+from app.wiring import House
+from tests.api.library import prose
+from tests.api.test_operation import labelled, samples
+
+
+async def posted(client: AsyncClient, house: House) -> tuple[dict[str, Any], int]:
+    """A book and its entry."""
+    book = (await client.post("/v1/books", json={"text": prose(1)})).json()
+    async with house.engine.connect() as connection:
+        entry_id = await connection.scalar(
+            sa.text("SELECT entry_id FROM books WHERE id = :id"), {"id": book["id"]}
+        )
+    assert entry_id is not None
+    return book, entry_id
+
+
+async def test_a_waiting_job_names_its_book_and_its_next_try(client: AsyncClient, house: House) -> None:
+    book, entry_id = await posted(client, house)
+    async with house.engine.begin() as connection:
+        later = await defer_index_book(connection, entry_id)
+        soon = await defer_relate(connection, entry_id)
+
+    answer = await client.get(f"/v1/jobs/{later}")
+    job = answer.json()
+
+    assert answer.status_code == 200
+    document = (await client.get("/openapi.json")).json()
+    schema = document["components"]["schemas"]["JobAnswer"]
+    assert list(Draft202012Validator(schema).iter_errors(job)) == []
+    assert (job["id"], job["task"], job["state"]) == (later, "index_book", "waiting")
+    assert (job["attempts"], job["max_attempts"]) == (0, 6)
+    assert (job["book_id"], job["reason"]) == (book["id"], None)
+    assert job["next_try_at"] > job["created_at"]
+    assert (await client.get(f"/v1/jobs/{soon}")).json()["next_try_at"] is None
+
+
+async def test_a_job_outlives_its_book(client: AsyncClient, house: House) -> None:
+    book, entry_id = await posted(client, house)
+    async with house.engine.begin() as connection:
+        job_id = await defer_relate(connection, entry_id)
+    await client.delete(book["links"]["self"])
+
+    assert (await client.get(f"/v1/jobs/{job_id}")).json()["book_id"] is None
+
+
+@pytest.mark.parametrize("job_id", ["12345", "0", "-1", "x", "9" * 19, "9" * 30, "1.5", "%00"])
+async def test_a_job_that_is_not_there_is_a_problem(client: AsyncClient, job_id: str) -> None:
+    answer = await client.get(f"/v1/jobs/{job_id}")
+
+    assert answer.status_code == 404
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["type"] == "urn:bookprint:problem:unknown-job"
+
+
+async def test_metrics_tell_jobs_by_state_and_the_tries_that_failed(
+    client: AsyncClient, house: House
+) -> None:
+    async with house.engine.begin() as connection:
+        ids = [await defer_relate(connection, entry_id) for entry_id in range(3)]
+        await connection.execute(
+            sa.text("UPDATE procrastinate_jobs SET status = 'failed' WHERE id = :id"), {"id": ids[0]}
+        )
+    await house.jobs.note_failure(ids[0], "relate", ValueError("no"))
+
+    counted = await samples(client)
+    assert counted[labelled("bookprint_jobs", task="relate", state="waiting")] == 2
+    assert counted[labelled("bookprint_jobs", task="relate", state="failed")] == 1
+    assert counted[labelled("bookprint_job_failures_total", task="relate")] == 1
+    await house.jobs.retry_all()
+    counted = await samples(client)
+    assert counted[labelled("bookprint_jobs", task="relate", state="waiting")] == 3
+    assert labelled("bookprint_jobs", task="relate", state="failed") not in counted
+    assert counted[labelled("bookprint_job_failures_total", task="relate")] == 1

@@ -1,0 +1,80 @@
+"""A worker with tasks that fail in every way: `python -m tests.workers.faulty`, on DATABASE_URL.
+
+It runs the jobs of one queue as `python -m workers` does, only faster, and is started again whenever it dies,
+as `bookprint serve` would do. Tests also run it in their own process.
+"""
+
+import asyncio
+import os
+import signal
+from datetime import timedelta
+
+from procrastinate import App
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from app.core.errors import Unavailable
+from app.services.jobs import Jobs
+from app.stores.job_records import JobRecords
+from workers.loop import Loop, Pace, connect, work_off
+from workers.tries import Tries
+from workers.upkeep import keep_up
+
+QUEUE = "relate"
+PACE = Pace(poll=0.05, heartbeat=0.2, dead_after=timedelta(seconds=0.8), grace=0.1)
+QUICK = Tries(first_wait=0.02, longest_wait=0.1)
+
+
+def open_queue(database_url: str) -> App:
+    """The queue with its faulty tasks."""
+    queue = App(connector=connect(database_url))
+
+    @queue.task(name="good", queue=QUEUE, retry=QUICK)
+    async def good(entry_id: int) -> None:
+        await asyncio.sleep(0.01)
+
+    @queue.task(name="raising", queue=QUEUE, retry=QUICK)
+    async def raising(entry_id: int) -> None:
+        raise OSError("no way to postgresql://me:secret@db/books\nand a second line")
+
+    @queue.task(name="slow", queue=QUEUE, retry=Tries(first_wait=60.0))
+    async def slow(entry_id: int) -> None:
+        raise Unavailable("Redis is away.")
+
+    @queue.task(name="poison", queue=QUEUE, retry=QUICK)
+    async def poison(entry_id: int) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    @queue.task(name="endless", queue=QUEUE, retry=QUICK)
+    async def endless(entry_id: int) -> None:
+        await asyncio.sleep(3600)
+
+    return queue
+
+
+async def run(database_url: str, jobs: Jobs, concurrency: int = 4) -> None:
+    """Work off the queue and look after it, until cancelled."""
+    whole = asyncio.Event()
+    whole.set()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(keep_up(jobs, PACE.dead_after))
+        loop = Loop(QUEUE, concurrency, whole, pace=PACE)
+        group.create_task(work_off(lambda: open_queue(database_url), loop, jobs))
+
+
+async def live(database_url: str) -> None:
+    """Run until killed."""
+    await run(database_url, Jobs(JobRecords(create_async_engine(database_url))))
+
+
+def supervise(database_url: str) -> None:
+    """Let one worker live after the other; a line tells of each death by which signal it was."""
+    while True:
+        pid = os.fork()  # the imports are done already
+        if pid == 0:
+            asyncio.run(live(database_url))
+        _, status = os.waitpid(pid, 0)
+        print(os.WTERMSIG(status), flush=True)
+
+
+if __name__ == "__main__":
+    supervise(os.environ["DATABASE_URL"])

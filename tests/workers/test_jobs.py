@@ -1,0 +1,268 @@
+"""Jobs that fail, hang and kill their workers: what is retried, what is given up, and what is told of it."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import sqlalchemy as sa
+from procrastinate.jobs import Job as QueuedJob
+
+from app.core.errors import BookprintError, UnknownJob
+from app.services.jobs import MOST_TRIES
+from app.settings import Settings
+from app.stores.job_records import Job, JobCounts
+from app.wiring import House, open_house
+from tests.workers.faulty import PACE, open_queue, run
+from workers.loop import Loop, work_off
+from workers.tries import Tries
+
+
+@pytest.fixture
+async def house(database_url: str) -> AsyncIterator[House]:
+    async with open_house(Settings(database_url=database_url, redis_url="redis://127.0.0.1:9")) as house:
+        yield house
+
+
+async def defer(database_url: str, *tasks: str) -> list[int]:
+    async with open_queue(database_url).open_async() as queue:
+        return [await queue.tasks[task].defer_async(entry_id=n) for n, task in enumerate(tasks)]
+
+
+@asynccontextmanager
+async def working(database_url: str, house: House) -> AsyncIterator[None]:
+    """A worker in this process."""
+    worker = asyncio.create_task(run(database_url, house.jobs))
+    try:
+        yield
+    finally:
+        worker.cancel()
+        with suppress(asyncio.CancelledError):
+            await worker
+
+
+@asynccontextmanager
+async def supervised(database_url: str) -> AsyncIterator[list[int]]:
+    """A worker process that is started again whenever it dies; yields the signals of its deaths."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "tests.workers.faulty"),
+        env=os.environ | {"DATABASE_URL": database_url},
+        stdout=asyncio.subprocess.PIPE,
+        start_new_session=True,
+    )
+    deaths: list[int] = []
+
+    async def count() -> None:
+        assert process.stdout is not None
+        async for line in process.stdout:
+            if line.strip().isdigit():
+                deaths.append(int(line))
+
+    counting = asyncio.create_task(count())
+    try:
+        yield deaths
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
+        await counting
+
+
+async def until(condition: Callable[[], Awaitable[bool]], seconds: float = 60) -> None:
+    async with asyncio.timeout(seconds):
+        while not await condition():  # noqa: ASYNC110 - what is waited for happens in the database
+            await asyncio.sleep(0.02)
+
+
+async def ended(house: House, ids: list[int]) -> list[Job]:
+    """The jobs, once each of them has succeeded or failed."""
+
+    async def all_ended() -> bool:
+        async with house.engine.connect() as connection:
+            return not await connection.scalar(
+                sa.text(
+                    "SELECT count(*) FROM procrastinate_jobs "
+                    "WHERE id = ANY(:ids) AND status NOT IN ('succeeded', 'failed')"
+                ),
+                {"ids": ids},
+            )
+
+    await until(all_ended)
+    return [await house.jobs.get(job_id) for job_id in ids]
+
+
+async def execute(house: House, statement: str) -> None:
+    async with house.engine.begin() as connection:
+        await connection.execute(sa.text(statement))
+
+
+async def test_a_failing_job_is_tried_again_and_then_kept_as_failed_with_its_reason(
+    house: House, database_url: str
+) -> None:
+    ids = await defer(database_url, "raising", "good")
+    async with working(database_url, house):
+        failed, good = await ended(house, ids)
+
+    assert (failed.state, failed.attempts) == ("failed", MOST_TRIES)
+    assert failed.reason == "OSError: no way to postgresql://…@db/books"
+    assert (good.state, good.attempts, good.reason, good.next_try_at) == ("succeeded", 1, None, None)
+    assert await house.jobs.counts() == [JobCounts("raising", "failed", 1)]
+    assert await house.jobs.failed(10) == [failed]
+    assert await house.jobs.failure_counts() == {"raising": MOST_TRIES}
+
+
+async def test_the_next_try_comes_later_each_time(house: House, database_url: str) -> None:
+    [job_id] = await defer(database_url, "slow")
+    assert (await house.jobs.get(job_id)).state == "waiting"
+
+    async def tried() -> bool:
+        return (await house.jobs.get(job_id)).next_try_at is not None
+
+    async with working(database_url, house):
+        await until(tried)
+    job = await house.jobs.get(job_id)
+
+    assert (job.state, job.attempts, job.reason) == ("waiting", 1, "Unavailable: Redis is away.")
+    assert job.next_try_at is not None
+    assert timedelta(seconds=50) < job.next_try_at - datetime.now(UTC) < timedelta(seconds=61)
+
+
+def test_waits_grow_up_to_a_limit_and_end() -> None:
+    waits = []
+    for attempts in range(MOST_TRIES):
+        job = QueuedJob(id=1, queue="q", lock=None, queueing_lock=None, task_name="t", attempts=attempts)
+        begun = datetime.now(UTC)
+        decision = Tries().get_retry_decision(exception=ValueError(), job=job)
+        waits.append(decision and round((decision.retry_at - begun).total_seconds()))
+
+    assert waits == [2, 8, 32, 128, 300, None]
+
+
+async def test_a_poison_job_that_kills_its_worker_fails_at_the_cap_and_all_others_succeed(
+    house: House, database_url: str
+) -> None:
+    ids = await defer(database_url, *["good"] * 20, "poison", *["good"] * 80)
+    async with supervised(database_url) as deaths:
+        jobs = await ended(house, ids)
+
+    poison = jobs.pop(20)
+    assert (poison.task, poison.state, poison.attempts) == ("poison", "failed", MOST_TRIES)
+    assert poison.reason == f"The worker died {MOST_TRIES} times"
+    assert deaths == [signal.SIGKILL] * MOST_TRIES
+    assert {job.state for job in jobs} == {"succeeded"}
+    # Those that ran beside it were charged with its first deaths, not with all of them.
+    assert max(job.attempts for job in jobs) <= 3
+
+
+async def test_a_job_of_a_killed_worker_is_taken_up_by_another(house: House, database_url: str) -> None:
+    [job_id] = await defer(database_url, "endless")
+
+    async def in_state(state: str, attempts: int) -> bool:
+        job = await house.jobs.get(job_id)
+        return (job.state, job.attempts) == (state, attempts)
+
+    async with supervised(database_url):
+        await until(lambda: in_state("running", 1))
+    async with working(database_url, house):
+        await until(lambda: in_state("running", 2))
+        assert (await house.jobs.get(job_id)).reason == "The worker died 1 time"
+
+
+async def test_a_worker_that_is_told_to_end_gives_its_jobs_back(house: House, database_url: str) -> None:
+    [job_id] = await defer(database_url, "endless")
+
+    async def running() -> bool:
+        return (await house.jobs.get(job_id)).state == "running"
+
+    async with working(database_url, house):
+        await until(running)
+    job = await house.jobs.get(job_id)
+    assert (job.state, job.reason) == ("waiting", None)
+
+
+async def test_jobs_wait_for_the_index_without_losing_a_try(house: House, database_url: str) -> None:
+    whole = asyncio.Event()
+    [job_id] = await defer(database_url, "good")
+    loop = Loop("relate", 2, whole, pace=PACE)
+    worker = asyncio.create_task(work_off(lambda: open_queue(database_url), loop, house.jobs))
+
+    async def in_state(state: str) -> bool:
+        return (await house.jobs.get(job_id)).state == state
+
+    await until(lambda: in_state("running"))
+    await asyncio.sleep(0.3)
+    assert await in_state("running")
+    whole.set()
+    await until(lambda: in_state("succeeded"))
+    assert (await house.jobs.get(job_id)).attempts == 1
+    worker.cancel()
+    with suppress(asyncio.CancelledError):
+        await worker
+
+
+async def test_the_jobs_of_one_queue_do_not_wait_for_those_of_another(
+    house: House, database_url: str
+) -> None:
+    await defer(database_url, *["endless"] * 10)
+    async with open_queue(database_url).open_async() as queue:
+        good = await queue.configure_task("good", queue="index").defer_async(entry_id=1)
+    async with working(database_url, house):
+        whole = asyncio.Event()
+        whole.set()
+        loop = Loop("index", 1, whole, pace=PACE)
+        worker = asyncio.create_task(work_off(lambda: open_queue(database_url), loop, house.jobs))
+        assert [job.state for job in await ended(house, [good])] == ["succeeded"]
+        worker.cancel()
+        with suppress(asyncio.CancelledError):
+            await worker
+
+
+async def test_a_lost_connection_does_not_lose_the_end_of_a_job(house: House, database_url: str) -> None:
+    ids = await defer(database_url, *["good"] * 200)
+    async with working(database_url, house):
+        for _ in range(5):
+            await asyncio.sleep(0.1)
+            await execute(
+                house,
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND query ILIKE '%procrastinate%' "
+                "AND pid <> pg_backend_pid()",
+            )
+        assert {job.state for job in await ended(house, ids)} == {"succeeded"}
+
+
+async def test_failed_jobs_can_be_put_back_one_or_all(house: House, database_url: str) -> None:
+    ids = await defer(database_url, "raising", "raising", "good")
+    async with working(database_url, house):
+        await ended(house, ids)
+    one, other, good = ids
+
+    await house.jobs.retry(one)
+    put_back = await house.jobs.get(one)
+    assert (put_back.state, put_back.attempts, put_back.reason) == ("waiting", 0, None)
+    assert await house.jobs.retry_all() == 1
+    assert (await house.jobs.get(other)).state == "waiting"
+    with pytest.raises(BookprintError, match="is succeeded"):
+        await house.jobs.retry(good)
+    with pytest.raises(UnknownJob):
+        await house.jobs.retry(good + 1)
+
+
+async def test_what_ended_long_ago_is_swept(house: House, database_url: str) -> None:
+    ids = await defer(database_url, "raising", "good", "raising", "good", "slow")
+    async with working(database_url, house):
+        await ended(house, ids[:4])
+    old = f"job_id IN ({ids[0]}, {ids[1]}, {ids[4]})"
+    assert await house.jobs.sweep() == 0
+    await execute(house, f"UPDATE procrastinate_events SET at = at - interval '29 days' WHERE {old}")
+    assert await house.jobs.sweep() == 1
+    await execute(house, f"UPDATE procrastinate_events SET at = at - interval '2 days' WHERE {old}")
+    assert await house.jobs.sweep() == 1
+
+    assert [(await house.jobs.get(job_id)).state for job_id in ids[2:]] == ["failed", "succeeded", "waiting"]
+    for job_id in ids[:2]:
+        with pytest.raises(UnknownJob):
+            await house.jobs.get(job_id)
