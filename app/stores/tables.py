@@ -2,7 +2,9 @@
 
 from sqlalchemy import (
     BigInteger,
+    CheckConstraint,
     Column,
+    Double,
     ForeignKey,
     Index,
     Integer,
@@ -15,7 +17,7 @@ from sqlalchemy import (
     Uuid,
     func,
 )
-from sqlalchemy.dialects.postgresql import ARRAY, TIMESTAMP
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TIMESTAMP
 
 metadata = MetaData(
     naming_convention={
@@ -23,6 +25,7 @@ metadata = MetaData(
         "uq": "uq_%(table_name)s_%(column_0_N_name)s",
         "fk": "fk_%(table_name)s_%(column_0_N_name)s",
         "pk": "pk_%(table_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
     }
 )
 
@@ -112,4 +115,65 @@ failure_counts = Table(
     metadata,
     Column("task", Text, primary_key=True),
     Column("tries", BigInteger, nullable=False),  # that ever failed
+)
+
+relations = Table(
+    "relations",
+    metadata,
+    Column("left_id", ForeignKey(books.c.id, ondelete="CASCADE"), nullable=False),
+    Column("right_id", ForeignKey(books.c.id, ondelete="CASCADE"), nullable=False),
+    Column("left_entry", BigInteger, nullable=False),  # the contents that were compared
+    Column("right_entry", BigInteger, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("direction", Text),  # told of the left book
+    Column("confidence", Double, nullable=False),
+    Column("classifier", Text, nullable=False),
+    Column("because", Text, nullable=False),
+    Column("confidences", JSONB, nullable=False),
+    Column("signals", JSONB),  # null: too little text to measure any
+    Column("unit", Text),  # page or window
+    Column("runs", JSONB, nullable=False, server_default="[]"),
+    Column(
+        "page_map", LargeBinary
+    ),  # for each pair: left page, right page, 255 · similarity, as little-endian int32
+    Column("related_at", TIMESTAMP(timezone=True), nullable=False, server_default=func.now()),
+    PrimaryKeyConstraint("left_id", "right_id"),
+    CheckConstraint("left_id < right_id", name="ordered"),
+)
+Index("ix_relations_right_id", relations.c.right_id)
+
+decisions = Table(
+    "decisions",
+    metadata,
+    Column("left_id", ForeignKey(books.c.id, ondelete="CASCADE"), nullable=False),
+    Column("right_id", ForeignKey(books.c.id, ondelete="CASCADE"), nullable=False),
+    Column("left_entry", BigInteger, nullable=False),  # the contents that were judged
+    Column("right_entry", BigInteger, nullable=False),
+    Column("verdict", Text, nullable=False),  # confirmed, rejected or kind
+    Column("kind", Text),  # the kind that was named instead of the machine's
+    Column("decided_at", TIMESTAMP(timezone=True), nullable=False, server_default=func.now()),
+    PrimaryKeyConstraint("left_id", "right_id"),
+    CheckConstraint("left_id < right_id", name="ordered"),
+)
+Index("ix_decisions_right_id", decisions.c.right_id)
+
+cluster_members = Table(
+    "cluster_members",
+    metadata,
+    Column("by", Text, nullable=False),  # same_text or related
+    Column("book_id", ForeignKey(books.c.id, ondelete="CASCADE"), nullable=False),
+    Column("founder_id", Uuid, nullable=False),  # the oldest member, after whom the cluster is named
+    PrimaryKeyConstraint("by", "book_id"),
+)
+Index("ix_cluster_members_by_founder_id", cluster_members.c.by, cluster_members.c.founder_id)
+
+cluster_heirs = Table(
+    "cluster_heirs",
+    metadata,
+    Column("by", Text, nullable=False),
+    Column("founder_id", Uuid, nullable=False),  # a book that left
+    Column(
+        "heir_id", ForeignKey(books.c.id, ondelete="CASCADE"), nullable=False
+    ),  # the oldest it left behind
+    PrimaryKeyConstraint("by", "founder_id"),
 )
