@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from app.core.recipe import DEFAULT_SUITE
 from app.services.books import Books
+from app.services.clusters import Clusters
 from app.services.health import Health
 from app.services.ingest import Ingest
 from app.services.jobs import Jobs
@@ -17,6 +18,7 @@ from app.services.reindex import Reindex
 from app.settings import Settings
 from app.stores.band_index import BandIndex
 from app.stores.catalogue import Catalogue
+from app.stores.cluster_reading import ClusterRecords
 from app.stores.connecting import open_nodes
 from app.stores.entries import Entries, RecipesLock, ReconcileLock
 from app.stores.indexes import Indexes
@@ -41,6 +43,7 @@ class House:
     lookup: Lookup
     reindex: Reindex
     recipes: Recipes
+    clusters: Clusters
     jobs: Jobs
     health: Health
 
@@ -93,6 +96,7 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
                     lambda: RecipesLock(engine),
                     reconcile_lock,
                 ),
+                clusters=Clusters(ClusterRecords(engine)),
                 jobs=Jobs(JobRecords(engine)),
                 health=Health(engine, indexes.epoch),
             )

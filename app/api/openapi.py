@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from app.api.answers import Alive, BookAnswer, BookList, NearDuplicates, PostedBook, Ready
+from app.api.cluster_answers import ClusterAnswer
 from app.api.errors import MEDIA_TYPE, Problem
 from app.api.job_answers import JobAnswer
 from app.api.schemas import BookBody, ContentBody, LookupBody, MetadataBody
@@ -21,6 +22,7 @@ _MODELS: tuple[type[BaseModel], ...] = (
     BookAnswer,
     BookBody,
     BookList,
+    ClusterAnswer,
     ContentBody,
     JobAnswer,
     LookupBody,
@@ -33,7 +35,7 @@ _MODELS: tuple[type[BaseModel], ...] = (
 
 _DESCRIPTIONS = {
     400: "The body is not JSON.",
-    404: "There is no such book or job.",
+    404: "There is no such book, cluster or job.",
     409: "Another book is in the way; `book_id` names it.",
     412: "The book has changed since the version in If-Match.",
     413: "The body is larger than this service takes.",
@@ -63,6 +65,12 @@ def answers(models: Mapping[int, type[BaseModel]], headers: Mapping[str, str] | 
 def plain(description: str) -> Responses:
     """The answer of an operation that gives plain text."""
     return {200: {"description": description, "content": {"text/plain": {"schema": {"type": "string"}}}}}
+
+
+def moved(description: str) -> Responses:
+    """The answer of an operation that leads to another path."""
+    location = {"description": "Where to go on.", "schema": {"type": "string"}}
+    return {308: {"description": description, "headers": {"Location": location}}}
 
 
 def problems(*statuses: int) -> Responses:
