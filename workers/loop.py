@@ -52,7 +52,8 @@ class Loop:
     queue: str
     concurrency: int
     waits_for: asyncio.Event  # jobs begin only while it is set
-    exempt: frozenset[str] = frozenset()  # tasks that do not wait for it
+    exempt: frozenset[str] = frozenset()  # tasks that do not wait for it and may take as long as they like
+    longest: float = 600.0  # seconds that a try of any other task may take
     pace: Pace = Pace()
 
 
@@ -74,10 +75,12 @@ async def work_off(open_queue: Callable[[], App], loop: Loop, jobs: Jobs) -> Non
     """Run the jobs of a queue until cancelled; an outage of Postgres only makes it start over."""
 
     async def run(call_next: AsyncCallNext, context: JobContext, worker: Worker) -> Any:
-        if context.job.task_name not in loop.exempt:
+        exempt = context.job.task_name in loop.exempt
+        if not exempt:
             await loop.waits_for.wait()
         try:
-            return await call_next()
+            async with asyncio.timeout(None if exempt else loop.longest):
+                return await call_next()
         except Exception as error:
             await _note(jobs, context, error)
             raise
