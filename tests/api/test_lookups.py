@@ -1,10 +1,12 @@
 """Finding books over HTTP: within d, the k nearest, verified; by book, text, signatures and identifier."""
 
+import numpy as np
 import pytest
 from httpx import AsyncClient
 
+from app.api.answers import NearDuplicates
 from tests.api.library import prose, scanned
-from tests.api.questions import Json, distance, look_up, near, post
+from tests.api.questions import Json, distance, look_up, near, post, signatures
 
 
 async def test_near_duplicates_answer_what_the_contract_names(client: AsyncClient) -> None:
@@ -32,6 +34,22 @@ async def test_near_duplicates_answer_what_the_contract_names(client: AsyncClien
     shares = [item["jaccard"], *item["containment"].values()]
     assert all(0 < share < 1 and share == round(share, 4) for share in shares)
     assert set(item["containment"]) == {"this_in_other", "other_in_this"}
+
+
+@pytest.mark.parametrize("query", ["", "?d=128", "?d=128&limit=1", "?k=2", "?d=0"])
+async def test_answer_is_written_as_its_model_writes_it(client: AsyncClient, query: str) -> None:
+    text = prose(1)
+    book = await post(client, text=text, title='“Ünïcode”, "quoted"\n')
+    await post(client, text=scanned(text, 2), title="A scan")
+    await post(client, text="far too short")
+    alone = signatures(bytes(16), np.random.default_rng(1)) | {"minhash": None}
+    await post(client, signatures=alone)
+
+    response = await client.get(book["links"]["near_duplicates"] + query)
+
+    written = NearDuplicates.model_validate_json(response.content).model_dump_json()
+    assert response.content == written.encode()
+    assert response.headers["content-type"] == "application/json"
 
 
 async def test_without_d_and_k_the_answer_is_verified_and_not_exact(client: AsyncClient) -> None:
