@@ -11,7 +11,7 @@ from typing import Any
 
 import psycopg
 import sqlalchemy as sa
-from psycopg.rows import DictRow, dict_row, tuple_row
+from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from sqlalchemy.dialects import registry
 
@@ -64,19 +64,6 @@ class Reader:
             # One lost connection is seldom alone: a restart of Postgres ends all of them.
             await self._pool.check()
             return await self._rows(query, values)
-
-    async def batches(
-        self, query: Query, size: int, **parameters: object
-    ) -> AsyncIterator[list[tuple[Any, ...]]]:
-        """The rows of one snapshot, `size` at a time, each as a tuple."""
-        async with (
-            self._pool.connection() as connection,
-            connection.transaction(),
-            psycopg.AsyncRawServerCursor(connection, "batches", row_factory=tuple_row) as cursor,
-        ):
-            await cursor.execute(query.text, query.values(parameters), binary=True)
-            while rows := await cursor.fetchmany(size):
-                yield rows
 
     async def _rows(self, query: Query, values: Sequence[object]) -> list[dict[str, Any]]:
         async with self._pool.connection() as connection:
