@@ -75,7 +75,7 @@ def write_strings(
         at = _write(prefix, out, at)
         at = _write(digits[:count], out, at)
         at = _write(LINE_END, out, at)
-        part = data[bounds[i] : min(bounds[i + 1], bounds[i] + most)]
+        part = data[bounds[i] : bounds[i] + min(bounds[i + 1] - bounds[i], most)]
         out[at] = DOLLAR
         at = _write_number(part.size, out, at + 1)
         at = _write(LINE_END, out, at)

@@ -84,7 +84,9 @@ def _filled(keys: NDArray[np.unsignedinteger], records: NDArray[np.uint8]) -> Fi
     counts = np.bincount(keys.astype(np.intp))
     ends = records.shape[1] * np.cumsum(counts)
     out = np.empty(records.size, dtype=np.uint8)
-    kernels().group(keys.astype(np.uint32), records, ends - records.shape[1] * counts, out)
+    kernels().group(
+        keys.astype(np.uint32), np.ascontiguousarray(records), ends - records.shape[1] * counts, out
+    )
     buckets = np.flatnonzero(counts)
     return Filled(buckets, np.append(0, ends[buckets]), out)
 

@@ -1,5 +1,7 @@
 """Compiled and numpy kernels give the same bits, and neither depends on how the text came."""
 
+import sys
+
 import numpy as np
 import pytest
 from hiredis import pack_command
@@ -134,7 +136,10 @@ def test_records_are_grouped_by_bucket_as_they_come(records: list[tuple[int, byt
         assert (places == 6 * np.cumsum(counts)).all()
 
 
-@given(st.dictionaries(st.integers(0, 1 << 40), st.binary(max_size=200)), st.integers(0, 250))
+@given(
+    st.dictionaries(st.integers(0, 1 << 40), st.binary(max_size=200)),
+    st.integers(0, 250) | st.just(sys.maxsize),
+)
 @settings(deadline=None)  # the first one compiles
 def test_strings_of_the_redis_protocol_are_those_of_hiredis(buckets: dict[int, bytes], most: int) -> None:
     words = [word for number, data in buckets.items() for word in (b"list:%d" % number, data[:most])]
