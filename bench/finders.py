@@ -31,7 +31,7 @@ SHARES = (0.02, 0.05, 0.10)
 RATES = (0.0, 0.02, 0.05)
 """Character error rates, of both texts."""
 
-PLACES = 80
+PLACES = 40
 LONG_ENOUGH = 150_000  # characters of a book that lends or takes a passage
 SIMULATED, QUERIES = 20_000, 200
 _SIZES = (64, 128, 256)
@@ -137,10 +137,23 @@ def _by_sample(size: int, least: int) -> Finder:
     return Finder(name, size, lambda book: book.samples[place].size, proposes)
 
 
+def _either(least: int, size: int) -> Finder:
+    values, samples = _by_values(least), _by_sample(size, least)
+
+    def proposes(query: Signed, shelf: Shelf) -> NDArray[np.bool_]:
+        return values.proposes(query, shelf) | samples.proposes(query, shelf)
+
+    def records(book: Signed) -> int:
+        return values.records(book) + samples.records(book)
+
+    return Finder(f"values or samples of {size}, ≥ {least}", size, records, proposes)
+
+
 FINDERS = (
     *(_by_values(least) for least in (1, 2, 3)),
     *(_by_bands(rows) for rows in (2, 3, 4)),
     *(_by_sample(size, least) for size in _SIZES for least in (2, 3, 4)),
+    *(_either(least, SAMPLE_SIZE) for least in (2, 3)),
 )
 
 
