@@ -9,6 +9,7 @@ from app.core import recipe as recipes
 from app.core.buckets import sharing
 from app.core.minhash import minhash
 from app.core.model import Content, Fingerprint, Sketch
+from app.core.packing import Columns, roll_chunks
 from app.core.pages import sign_pages
 from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_PAGES, DEFAULT_SAMPLE, Suite
 from app.core.sample import sample
@@ -82,3 +83,4 @@ def warm() -> None:
     tally(bytes(16), columns_of(rows))
     rows_within(bytes(16), columns_of(rows), 0)
     sharing([bytes(6)], np.zeros(1, dtype=np.uint64))
+    roll_chunks(Columns.empty(np.zeros(1, dtype=np.uint64))).strings("", 0, 1, 1)

@@ -13,7 +13,7 @@ from typing import Any
 
 import psycopg
 import sqlalchemy as sa
-from psycopg.rows import DictRow, dict_row, tuple_row
+from psycopg.rows import DictRow, dict_row
 from sqlalchemy.dialects import registry
 
 _WAIT_SECONDS = 3.0
@@ -82,23 +82,6 @@ class Reader:
                     # One lost connection is seldom alone: a restart of Postgres ends all of them.
                     await self._hang_up()
             return await self._rows(await self._connect(), query, values)
-        finally:
-            self._places.release()
-
-    async def batches(
-        self, query: Query, size: int, **parameters: object
-    ) -> AsyncIterator[list[tuple[Any, ...]]]:
-        """The rows of one snapshot, `size` at a time, each as a tuple."""
-        await self._take_place()
-        try:
-            async with (
-                await self._connect() as connection,
-                connection.transaction(),
-                psycopg.AsyncRawServerCursor(connection, "batches", row_factory=tuple_row) as cursor,
-            ):
-                await cursor.execute(query.text, query.values(parameters), binary=True)
-                while rows := await cursor.fetchmany(size):
-                    yield rows
         finally:
             self._places.release()
 

@@ -1,7 +1,10 @@
 """Compiled and numpy kernels give the same bits, and neither depends on how the text came."""
 
+import sys
+
 import numpy as np
 import pytest
+from hiredis import pack_command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -116,6 +119,38 @@ def test_many_distinct_values_are_counted_exactly(count: int, limit: int) -> Non
     values = np.random.default_rng(count).integers(0, limit, count).astype(np.uint64)
     for hashes in (values, values * np.uint64(0x9E3779B97F4A7C15)):
         assert count_distinct(hashes) == np.unique(hashes).size
+
+
+@given(st.lists(st.tuples(st.integers(0, 70), st.binary(min_size=6, max_size=6)), max_size=40))
+@settings(deadline=None)  # the first one compiles
+def test_records_are_grouped_by_bucket_as_they_come(records: list[tuple[int, bytes]]) -> None:
+    expected = b"".join(record for _, record in sorted(records, key=lambda pair: pair[0]))
+    buckets = np.array([bucket for bucket, _ in records], dtype=np.uint32)
+    packed = np.frombuffer(b"".join(record for _, record in records), dtype=np.uint8).reshape(-1, 6)
+    counts = np.bincount(buckets, minlength=71)
+    for each in (kernels, kernels_numpy):
+        out = np.empty(packed.size, dtype=np.uint8)
+        places = 6 * (np.cumsum(counts) - counts)
+        each.group(buckets, packed, places, out)
+        assert out.tobytes() == expected
+        assert (places == 6 * np.cumsum(counts)).all()
+
+
+@given(
+    st.dictionaries(st.integers(0, 1 << 40), st.binary(max_size=200)),
+    st.integers(0, 250) | st.just(sys.maxsize),
+)
+@settings(deadline=None)  # the first one compiles
+def test_strings_of_the_redis_protocol_are_those_of_hiredis(buckets: dict[int, bytes], most: int) -> None:
+    words = [word for number, data in buckets.items() for word in (b"list:%d" % number, data[:most])]
+    data = np.frombuffer(b"".join(buckets.values()), dtype=np.uint8)
+    bounds = np.cumsum([0, *map(len, buckets.values())])
+    numbers = np.array(list(buckets), dtype=np.int64)
+    prefix = np.frombuffer(b"list:", dtype=np.uint8)
+    for each in (kernels, kernels_numpy):
+        out = np.empty(data.size + 69 * numbers.size, dtype=np.uint8)
+        size = each.write_strings(prefix, numbers, bounds, most, data, out)
+        assert b"*%d\r\n" % len(words) + out[:size].tobytes() == pack_command(tuple(words))
 
 
 @given(st.binary(min_size=16, max_size=16), st.lists(st.binary(min_size=16, max_size=16), max_size=20))

@@ -12,7 +12,7 @@ from app.core.sample import sample, shared_hashes
 from app.stores.band_index import BandIndex
 from app.stores.connecting import single_of
 from app.stores.epoch import Life
-from app.stores.nodes import ReadAll
+from app.stores.nodes import Command, ReadAll
 from tests.making import an_entry, flipped
 from tests.redis_cluster import Operator, on_cluster_too
 
@@ -144,7 +144,7 @@ async def test_a_full_posting_bucket_takes_no_more_and_the_fingerprint_still_fin
     copies = [Entry(i, first.fingerprint, first.minhash, first.sample) for i in range(2, 12)]
     [_, postings] = index.records([first])
     full = dict.fromkeys(postings.keys, b"\x00" * POSTING_CAP * POSTING_BYTES)
-    await index.write(list(full), list(full.values()))
+    await index.nodes.run([Command("SET", key, (data,)) for key, data in full.items()])
     await index.add([first, *copies])
     there = await held(index)
     assert all(there[key] == data for key, data in full.items())
