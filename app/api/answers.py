@@ -11,11 +11,7 @@ from app.api import examples
 from app.core import identifier
 from app.core.model import Book, Fingerprint
 from app.services.health import PartHealth
-from app.services.lookup import Answer, Match
 from app.stores.catalogue import Stored
-
-_SHARE_DIGITS = 4
-"""Decimals of similarities: 128 MinHash values tell no more than two."""
 
 
 class FingerprintAnswer(BaseModel):
@@ -127,23 +123,6 @@ class NearDuplicate(BaseModel):
     containment: Containment
     relation: RelationBrief | None = Field(description="Null until the pages have been compared.")
 
-    @classmethod
-    def of(cls, match: Match) -> Self:
-        """The document of a book that a lookup found."""
-        book, evidence = match.book, match.evidence
-        return cls(
-            id=book.book_id,
-            identifier=_identifier(book.entry.fingerprint, book.word_count),
-            title=book.title,
-            distance=evidence.distance,
-            jaccard=_rounded(evidence.jaccard),
-            containment=Containment(
-                this_in_other=_rounded(evidence.this_in_other),
-                other_in_this=_rounded(evidence.other_in_this),
-            ),
-            relation=None,
-        )
-
 
 class NearnessQuestion(BaseModel):
     """What was asked."""
@@ -171,17 +150,6 @@ class NearDuplicates(BaseModel):
     total: int = Field(description="How many books there are on all pages.")
     items: list[NearDuplicate]
     next_cursor: str | None = Field(description="Send it as cursor for the next page; null on the last page.")
-
-    @classmethod
-    def of(cls, answer: Answer, query: NearnessQuestion, next_cursor: str | None) -> Self:
-        """The document of a lookup's answer."""
-        return cls(
-            query=query,
-            exact=answer.exact,
-            total=answer.total,
-            items=[NearDuplicate.of(match) for match in answer.matches],
-            next_cursor=next_cursor,
-        )
 
 
 class Alive(BaseModel):
@@ -260,7 +228,3 @@ def _fields(book: Book) -> dict[str, Any]:
 
 def _identifier(fingerprint: Fingerprint | None, word_count: int) -> str | None:
     return None if fingerprint is None else identifier.encode(fingerprint, word_count)
-
-
-def _rounded(share: float | None) -> float | None:
-    return None if share is None else round(share, _SHARE_DIGITS)

@@ -6,11 +6,12 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from app.api import examples
-from app.api.answers import NearDuplicates, NearnessQuestion, json_response
+from app.api.answers import NearDuplicates
 from app.api.bodies import parsed
 from app.api.cursors import Cursors
 from app.api.deps import BookId, house, metrics
 from app.api.direct import DirectRoute
+from app.api.nearness import near_duplicates_response
 from app.api.openapi import answers, body, problems
 from app.api.schemas import LookupBody, NearnessQuery
 
@@ -45,8 +46,8 @@ async def near_duplicates(
     (await metrics(request)).count_lookup(question)
     place = cursors.place(query.cursor)
     answer = await services.lookup.near_duplicates(book_id, question, place, query.limit, suite)
-    asked = NearnessQuestion(id=book_id, d=query.d, k=query.k)
-    return json_response(NearDuplicates.of(answer, asked, cursors.at_place(answer.next)))
+    cursor = cursors.at_place(answer.next)
+    return near_duplicates_response(answer, cursor, book_id=book_id, d=query.d, k=query.k)
 
 
 @router.post(
@@ -73,5 +74,5 @@ async def look_up(query: Annotated[NearnessQuery, Query()], request: Request) ->
     (await metrics(request)).count_lookup(question)
     place = cursors.place(query.cursor)
     answer = await services.lookup.look_up(wanted, question, place, query.limit)
-    asked = NearnessQuestion(id=None, d=query.d, k=query.k)
-    return json_response(NearDuplicates.of(answer, asked, cursors.at_place(answer.next)))
+    cursor = cursors.at_place(answer.next)
+    return near_duplicates_response(answer, cursor, book_id=None, d=query.d, k=query.k)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from httpx import AsyncClient
 
+from app.api.answers import NearDuplicates
 from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH
 from app.core.simhash import hamming
 from tests.api.library import prose, scanned
@@ -92,6 +93,22 @@ async def test_near_duplicates_answer_what_the_contract_names(client: AsyncClien
     shares = [item["jaccard"], *item["containment"].values()]
     assert all(0 < share < 1 and share == round(share, 4) for share in shares)
     assert set(item["containment"]) == {"this_in_other", "other_in_this"}
+
+
+@pytest.mark.parametrize("query", ["", "?d=9", "?d=9&limit=3", "?k=4", "?d=0"])
+async def test_answer_is_written_as_its_model_writes_it(
+    client: AsyncClient, cluster: list[Json], query: str
+) -> None:
+    await post(client, text="far too short")
+    text = prose(1)
+    book = await post(client, text=text, title='“Ünïcode”, "quoted"\n')
+    await post(client, text=scanned(text, 2), title="A scan")
+    for asked in (cluster[0], book):
+        response = await client.get(asked["links"]["near_duplicates"] + query)
+
+        written = NearDuplicates.model_validate_json(response.content).model_dump_json()
+        assert response.content == written.encode()
+        assert response.headers["content-type"] == "application/json"
 
 
 @pytest.mark.parametrize("d", [0, 3, 7, 10, 15, 20, 23, 28, 40, 128])

@@ -1,0 +1,65 @@
+"""The documents of lookups, written without the models that describe them.
+
+A page of a hundred books takes pydantic longer than finding them took; a test holds the two to each other.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+import orjson
+from starlette.responses import Response
+
+from app.core import identifier
+from app.services.lookup import Answer, Match
+
+_SHARE_DIGITS = 4
+"""Decimals of similarities: 128 MinHash values tell no more than two."""
+
+
+def near_duplicates_response(
+    answer: Answer, next_cursor: str | None, *, book_id: UUID | None, d: int | None, k: int | None
+) -> Response:
+    """A `NearDuplicates` document as the answer to the question for books near one, or near what was sent."""
+    query = {"id": book_id, "d": d}
+    document = {
+        "query": query if k is None else query | {"k": k},
+        "exact": answer.exact,
+        "total": answer.total,
+        "items": _items(answer.matches),
+        "next_cursor": next_cursor,
+    }
+    return Response(orjson.dumps(document), media_type="application/json")
+
+
+def _items(matches: Sequence[Match]) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": match.book.book_id,
+            "identifier": name,
+            "title": match.book.title,
+            "distance": match.evidence.distance,
+            "jaccard": _rounded(match.evidence.jaccard),
+            "containment": {
+                "this_in_other": _rounded(match.evidence.this_in_other),
+                "other_in_this": _rounded(match.evidence.other_in_this),
+            },
+            "relation": None,
+        }
+        for match, name in zip(matches, _identifiers(matches), strict=True)
+    ]
+
+
+def _identifiers(matches: Sequence[Match]) -> list[str | None]:
+    fingerprints = [match.book.entry.fingerprint for match in matches]
+    signed = [
+        (fingerprint, match.book.word_count)
+        for match, fingerprint in zip(matches, fingerprints, strict=True)
+        if fingerprint is not None
+    ]
+    found = iter(identifier.encode_each(signed))
+    return [None if fingerprint is None else next(found) for fingerprint in fingerprints]
+
+
+def _rounded(share: float | None) -> float | None:
+    return None if share is None else round(share, _SHARE_DIGITS)
