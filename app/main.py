@@ -1,6 +1,7 @@
 """The web application: `uvicorn --factory app.main:create_app`."""
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from importlib.metadata import version
@@ -37,7 +38,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         configure_logs(settings.log_format)
         async with open_house(settings) as house:
             app.state.house = house
-            warming = asyncio.create_task(kernels.warm())
+            warming = asyncio.create_task(_warm(kernels))
             yield
             warming.cancel()
             with suppress(asyncio.CancelledError):
@@ -72,3 +73,10 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.add_middleware(LastResort)
     app.add_middleware(Measured, metrics=metrics)
     return app
+
+
+async def _warm(kernels: health.Kernels) -> None:
+    await kernels.warm()
+    # What is loaded by now stays: a collection that went through it all would hold up lookups.
+    gc.collect()
+    gc.freeze()

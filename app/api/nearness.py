@@ -11,6 +11,7 @@ import orjson
 from starlette.responses import Response
 
 from app.core import identifier
+from app.core.ranking import Evidence
 from app.services.lookup import Answer, Match
 
 _SHARE_DIGITS = 4
@@ -39,15 +40,24 @@ def _items(matches: Sequence[Match]) -> list[dict[str, Any]]:
             "identifier": name,
             "title": match.book.title,
             "distance": match.evidence.distance,
-            "jaccard": _rounded(match.evidence.jaccard),
-            "containment": {
-                "this_in_other": _rounded(match.evidence.this_in_other),
-                "other_in_this": _rounded(match.evidence.other_in_this),
-            },
+            **_shares(match.evidence),
             "relation": None,
         }
         for match, name in zip(matches, _identifiers(matches), strict=True)
     ]
+
+
+def _shares(evidence: Evidence) -> dict[str, Any]:
+    jaccard, this, other = evidence.jaccard, evidence.this_in_other, evidence.other_in_this
+    if jaccard is None or this is None or other is None:
+        return {"jaccard": None, "containment": {"this_in_other": None, "other_in_this": None}}
+    return {
+        "jaccard": round(jaccard, _SHARE_DIGITS),
+        "containment": {
+            "this_in_other": round(this, _SHARE_DIGITS),
+            "other_in_this": round(other, _SHARE_DIGITS),
+        },
+    }
 
 
 def _identifiers(matches: Sequence[Match]) -> list[str | None]:
@@ -59,7 +69,3 @@ def _identifiers(matches: Sequence[Match]) -> list[str | None]:
     ]
     found = iter(identifier.encode_each(signed))
     return [None if fingerprint is None else next(found) for fingerprint in fingerprints]
-
-
-def _rounded(share: float | None) -> float | None:
-    return None if share is None else round(share, _SHARE_DIGITS)

@@ -140,10 +140,10 @@ def hits_within(buckets: Iterable[bytes | None], bits: bytes, d: int) -> Hits:
     packed = np.frombuffer(b"".join(bucket for bucket in buckets if bucket), dtype=FINGERPRINT_RECORD)
     distance = distances(bits, np.ascontiguousarray(packed["bits"]))
     near = distance <= d
-    entry_ids, first = np.unique(packed["entry_id"][near], return_index=True)
-    distance = distance[near][first]
-    order = np.argsort(distance, kind="stable")
-    return Hits(entry_ids[order], distance[order])
+    hits = Hits(packed["entry_id"][near], distance[near]).sorted()
+    first = np.ones(hits.size, dtype=np.bool_)
+    first[1:] = hits.entry_ids[1:] != hits.entry_ids[:-1]
+    return Hits(hits.entry_ids[first], hits.distances[first])
 
 
 def sharing(

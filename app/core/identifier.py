@@ -27,6 +27,7 @@ LENGTH_STEPS = 10
 _RFC4648 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
 _LETTERS = np.frombuffer(_CROCKFORD.encode(), dtype=np.uint8)
+_BYTES = tuple(bytes([value]) for value in range(256))
 _PLACES = np.array([16, 8, 4, 2, 1], dtype=np.uint8)
 _READ = str.maketrans(_CROCKFORD + "ilo", _RFC4648 + "BBA", "-")
 
@@ -67,7 +68,7 @@ def _code(recipe: str) -> bytes:
 
 def _body(code: bytes, bits: bytes, word_count: int) -> bytes:
     length = min(255, round(LENGTH_STEPS * log2(max(1, word_count))))
-    body = code + bits + bytes([length])
+    body = code + bits + _BYTES[length]
     return body + crc_hqx(body, 0).to_bytes(2, "big")
 
 

@@ -202,7 +202,7 @@ class _SuiteLookup:
             ]
             hits = _merged(hits.without(gone), waiting, most)
             page = _page(hits, after, limit)
-            if all(entry_id in shown for entry_id in page.entry_ids.tolist()):
+            if shown.keys() >= set(page.entry_ids.tolist()):
                 break
         matches = [shown[entry_id] for entry_id in page.entry_ids.tolist()]
         last = _place(matches[-1]) if matches and _page(hits, after, limit + 1).size > limit else None
