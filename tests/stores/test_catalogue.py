@@ -226,7 +226,8 @@ async def test_an_unknown_book_is_named(catalogue: Catalogue) -> None:
         await catalogue.get(book_id)
 
 
-async def test_a_catalogue_that_does_not_answer_is_unavailable() -> None:
+async def test_a_catalogue_that_does_not_answer_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.stores.reading._WAIT_SECONDS", 0.5)
     engine = create_async_engine("postgresql+psycopg://nobody@/nothing?host=/nonexistent")
     async with open_reader(engine.url, 1) as reader:
         catalogue = Catalogue(engine, reader)
