@@ -1,7 +1,6 @@
 """A person's word on the relation of two books, which outranks the machine's."""
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Literal
 
 from app.core.relation import Direction, Kind
@@ -18,8 +17,6 @@ class Decision:
 
     verdict: Word
     kind: Kind | None  # that was confirmed, or named instead of the machine's; None: rejected
-    decided_at: datetime
-    stale: bool  # the content of either book has changed since
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,9 +77,7 @@ class Verdict:
         if signals is None or self.kind == "INSUFFICIENT_TEXT":
             return self
         direction = opposite(self.direction)
-        return replace(
-            self, direction=direction, because=_because(self.kind, signals.swapped(), direction)
-        )
+        return replace(self, direction=direction, because=_because(self.kind, signals.swapped(), direction))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -161,7 +161,9 @@ Index("ix_decisions_right_id", decisions.c.right_id)
 related_entries = Table(
     "related_entries",
     metadata,
-    Column("entry_id", ForeignKey(books.c.entry_id, ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    Column(
+        "entry_id", ForeignKey(books.c.entry_id, ondelete="CASCADE"), primary_key=True, autoincrement=False
+    ),
     Column("passed_over", Integer, nullable=False),  # candidates that were too many to compare
 )
 
