@@ -62,6 +62,9 @@ class NewContent:
         return replace(entry, fingerprint=next(found, None))
 
 
+_TOLD_BY = frozenset({"year", "volume"})
+"""Metadata on which relations depend."""
+
 Versions = Mapping[Suite, Entry]
 """One entry as the index of each suite holds it."""
 
@@ -148,13 +151,19 @@ class Catalogue:
     async def change_metadata(
         self, book_id: UUID, changes: Mapping[str, object], if_version: int | None
     ) -> Book:
-        """Set the named metadata fields; the others stay as they are."""
+        """Set the named metadata fields; the others stay as they are.
+
+        Where relations depend on them, these go in the same transaction and are found anew.
+        """
         with postgres_outages():
             async with self._engine.begin() as connection:
-                await _locked(connection, book_id, if_version)
+                book = await _locked(connection, book_id, if_version)
                 if changes:
                     external_id = changes.get("external_id")
                     await _update(connection, book_id, to_columns(changes), external_id=external_id)
+                if _TOLD_BY & changes.keys():
+                    await drop_relations(connection, book_id)
+                    await defer_relate(connection, book.entry_id)
                 return await _get(connection, book_id)
 
     async def delete(self, book_id: UUID, if_version: int | None) -> Versions:
