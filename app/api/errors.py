@@ -379,6 +379,7 @@ _REMEDIES = {
     "model_type": 'Send a JSON object, as {{"text": "…"}}.',
     "greater_than_equal": "Send {ge} or more.",
     "less_than_equal": "Send {le} or less.",
+    "decision_form": 'Send {{"verdict": "confirmed"}}, {{"verdict": "rejected"}} or {{"kind": "SAME_TEXT"}}.',
     "nul": "Remove the character U+0000.",
     "one_of": "Send exactly one of {names}.",
     "not_together": "Leave one of them out.",

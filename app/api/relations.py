@@ -49,7 +49,7 @@ async def list_relations(
 @router.get(
     "/{other_id}",
     summary="Read one relation",
-    responses=answers({200: PageRelation}) | problems(404, 503),
+    responses=answers({200: PageRelation}) | problems(404, 422, 503),
 )
 async def read_relation(book_id: BookId, other_id: OtherId, house: HouseOf) -> Response:
     """Answers how two books are related, with the pages that match; all of it told of the first one."""
@@ -81,7 +81,7 @@ async def decide(request: Request, book_id: BookId, other_id: OtherId, house: Ho
     "/{other_id}/decision",
     status_code=204,
     summary="Withdraw a decision",
-    responses=problems(404, 503),
+    responses=problems(404, 422, 503),
 )
 async def withdraw(book_id: BookId, other_id: OtherId, house: HouseOf) -> Response:
     """Forgets what a person decided: what the machine found counts again."""

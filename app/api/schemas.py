@@ -241,6 +241,8 @@ class DecisionBody(_Body):
     @model_validator(mode="before")
     @classmethod
     def _from_word(cls, value: object) -> object:
+        if not isinstance(value, str | dict):
+            raise PydanticCustomError("decision_form", "This is not a decision")
         return {"verdict": value} if isinstance(value, str) else value
 
     @model_validator(mode="after")
