@@ -30,6 +30,7 @@ class Links(BaseModel):
 
     self: str = Field(description="The book.")
     near_duplicates: str = Field(description="The books near it.")
+    relations: str = Field(description="How it is related to other books.")
 
 
 class BookAnswer(BaseModel):
@@ -102,12 +103,12 @@ class Containment(BaseModel):
 
 
 class RelationBrief(BaseModel):
-    """What the pages of two books say about them."""
+    """How two books are related: by a person's decision, else as the machine found from their pages."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"kind": "SAME_PAGINATION", "confidence": 0.97}})
 
     kind: str
-    confidence: float = Field(description="0 to 1.")
+    confidence: float = Field(description="0 to 1; of a person's decision 1.")
 
 
 class NearDuplicate(BaseModel):
@@ -216,7 +217,7 @@ def _fields(book: Book) -> dict[str, Any]:
         "word_count": book.word_count,
         "fingerprint": fingerprint and FingerprintAnswer(recipe=fingerprint.recipe, hex=fingerprint.hex),
         "identifiers": metadata.identifiers,
-        "links": Links(self=path, near_duplicates=f"{path}/near-duplicates"),
+        "links": Links(self=path, near_duplicates=f"{path}/near-duplicates", relations=f"{path}/relations"),
         "authors": metadata.authors,
         "language": metadata.language,
         "year": metadata.year,

@@ -47,7 +47,10 @@ async def near_duplicates(
     place = cursors.place(query.cursor)
     answer = await services.lookup.near_duplicates(book_id, question, place, query.limit, suite)
     cursor = cursors.at_place(answer.next)
-    return near_duplicates_response(answer, cursor, book_id=book_id, d=query.d, k=query.k)
+    relations = await services.relations.findings(book_id, [match.book.book_id for match in answer.matches])
+    return near_duplicates_response(
+        answer, cursor, book_id=book_id, d=query.d, k=query.k, relations=relations
+    )
 
 
 @router.post(
@@ -75,4 +78,4 @@ async def look_up(query: Annotated[NearnessQuery, Query()], request: Request) ->
     place = cursors.place(query.cursor)
     answer = await services.lookup.look_up(wanted, question, place, query.limit)
     cursor = cursors.at_place(answer.next)
-    return near_duplicates_response(answer, cursor, book_id=None, d=query.d, k=query.k)
+    return near_duplicates_response(answer, cursor, book_id=None, d=query.d, k=query.k, relations={})

@@ -3,7 +3,7 @@
 A page of a hundred books takes pydantic longer than finding them took; a test holds the two to each other.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -11,6 +11,7 @@ import orjson
 from starlette.responses import Response
 
 from app.core import identifier
+from app.core.decision import Finding
 from app.core.ranking import Evidence
 from app.services.lookup import Answer, Match
 
@@ -19,21 +20,30 @@ _SHARE_DIGITS = 4
 
 
 def near_duplicates_response(
-    answer: Answer, next_cursor: str | None, *, book_id: UUID | None, d: int | None, k: int | None
+    answer: Answer,
+    next_cursor: str | None,
+    *,
+    book_id: UUID | None,
+    d: int | None,
+    k: int | None,
+    relations: Mapping[UUID, Finding],
 ) -> Response:
-    """A `NearDuplicates` document as the answer to the question for books near one, or near what was sent."""
+    """A `NearDuplicates` document as the answer to the question for books near one, or near what was sent.
+
+    `relations` are those of the book asked about with the books found, as far as they are known.
+    """
     query = {"id": book_id, "d": d}
     document = {
         "query": query if k is None else query | {"k": k},
         "exact": answer.exact,
         "total": answer.total,
-        "items": _items(answer.matches),
+        "items": _items(answer.matches, relations),
         "next_cursor": next_cursor,
     }
     return Response(orjson.dumps(document), media_type="application/json")
 
 
-def _items(matches: Sequence[Match]) -> list[dict[str, Any]]:
+def _items(matches: Sequence[Match], relations: Mapping[UUID, Finding]) -> list[dict[str, Any]]:
     return [
         {
             "id": match.book.book_id,
@@ -41,10 +51,16 @@ def _items(matches: Sequence[Match]) -> list[dict[str, Any]]:
             "title": match.book.title,
             "distance": match.evidence.distance,
             **_shares(match.evidence),
-            "relation": None,
+            "relation": _relation(relations.get(match.book.book_id)),
         }
         for match, name in zip(matches, _identifiers(matches), strict=True)
     ]
+
+
+def _relation(finding: Finding | None) -> dict[str, Any] | None:
+    if finding is None:
+        return None
+    return {"kind": finding.kind, "confidence": round(finding.confidence, _SHARE_DIGITS)}
 
 
 def _shares(evidence: Evidence) -> dict[str, Any]:

@@ -6,7 +6,7 @@ within the accuracy of the figure. The most confident class wins.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp
 from typing import Literal
 
@@ -71,6 +71,13 @@ class Verdict:
     confidence: float  # 0 to 1
     confidences: Mapping[Kind, float]  # of each class; they sum up to 1
     because: str  # a sentence for people
+
+    def swapped(self, signals: Signals | None) -> "Verdict":
+        """The same, told of the right book; the signals are told of the left one."""
+        if signals is None or self.kind == "INSUFFICIENT_TEXT":
+            return self
+        direction = opposite(self.direction)
+        return replace(self, direction=direction, because=_because(self.kind, signals.swapped(), direction))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,6 +153,17 @@ def _share_of_one_pagination(signals: Signals, left: Metadata, right: Metadata) 
     years = left.year is not None and right.year is not None and left.year != right.year
     issues = volumes or (years and signals.revised >= REVISED)
     return MOST_IF_REVISED if issues else MOST
+
+
+def opposite(direction: Direction | None) -> Direction | None:
+    """The direction told of the other book."""
+    match direction:
+        case "contains":
+            return "contained_in"
+        case "contained_in":
+            return "contains"
+        case None:
+            return None
 
 
 def _direction(kind: Kind, signals: Signals) -> Direction | None:

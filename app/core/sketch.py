@@ -8,7 +8,7 @@ import numpy as np
 from app.core import recipe as recipes
 from app.core.buckets import sharing
 from app.core.minhash import minhash
-from app.core.model import Content, Fingerprint, Sketch
+from app.core.model import Content, Fingerprint, PageSignatures, Sketch
 from app.core.packing import Columns, roll_chunks
 from app.core.pages import sign_pages
 from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_PAGES, DEFAULT_SAMPLE, Suite
@@ -56,6 +56,13 @@ def sketch_under(suite: Suite, content: Content) -> Sketch:
 def fingerprint(content: Content, recipe: str) -> Fingerprint | None:
     """A book's fingerprint under the recipe of this name; None where it has too little to say."""
     return simhash(normalise(content), recipes.fingerprint_recipe(recipe))
+
+
+def page_signatures(content: Content, recipe: str = DEFAULT_PAGES) -> PageSignatures:
+    """A book's page signatures under the recipe of this name."""
+    text, for_pages = normalise(content), recipes.page_recipe(recipe)
+    found = shingles(text, recipes.minhash_recipe(DEFAULT_MINHASH), for_pages)
+    return sign_pages(text, found, for_pages)
 
 
 def signature_key(sketch: Sketch) -> bytes:
