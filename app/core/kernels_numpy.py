@@ -17,6 +17,7 @@ FACTORS = np.array(c.FACTORS, dtype=np.uint32)
 SLICE = 4096
 
 find_chains = chains.find_chains
+trace_chain = chains.trace_chain
 
 
 def _mix32(h: NDArray[np.uint32]) -> NDArray[np.uint32]:
@@ -377,3 +378,12 @@ def page_similarities(
         both = filled.sum(axis=1)
         equal = (filled & (page == right)).sum(axis=1)
         row[:] = np.where(both >= least, equal * 255 // np.maximum(both, 1), 0)
+
+
+def compare_neighbours(pages: NDArray[np.uint8], equal: NDArray[np.uint8], common: NDArray[np.uint8]) -> None:
+    """Writes how many bins each page and the one `row + 1` before it fill equally, and how many in common."""
+    for row in range(min(len(equal), len(pages) - 1)):
+        page, before = pages[row + 1 :], pages[: -row - 1]
+        filled = (page != 0) & (before != 0)
+        common[row, row + 1 :] = filled.sum(axis=1)
+        equal[row, row + 1 :] = (filled & (page == before)).sum(axis=1)
