@@ -137,6 +137,26 @@ class Kernels(Protocol):
         /,
     ) -> None: ...
 
+    def group(
+        self,
+        buckets: NDArray[np.uint32],
+        records: NDArray[np.uint8],
+        places: NDArray[np.int64],
+        out: NDArray[np.uint8],
+        /,
+    ) -> None: ...
+
+    def write_strings(
+        self,
+        prefix: NDArray[np.uint8],
+        numbers: NDArray[np.int64],
+        bounds: NDArray[np.int64],
+        most: int,
+        data: NDArray[np.uint8],
+        out: NDArray[np.uint8],
+        /,
+    ) -> int: ...
+
     def matching(
         self,
         words: NDArray[np.uint16],
@@ -154,9 +174,17 @@ class Kernels(Protocol):
         self,
         similarities: NDArray[np.uint8],
         weights: NDArray[np.float32],
-        step_cost: float,
-        drop: float,
-        least: float,
+        limits: NDArray[np.float32],
         steps: NDArray[np.uint8],
+        best: NDArray[np.float32],
+        places: NDArray[np.int64],
         /,
-    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]: ...
+    ) -> int: ...
+
+    def trace_chain(
+        self, steps: NDArray[np.uint8], row: int, column: int, path: NDArray[np.int64], /
+    ) -> int: ...
+
+    def compare_neighbours(
+        self, pages: NDArray[np.uint8], equal: NDArray[np.uint8], common: NDArray[np.uint8], /
+    ) -> None: ...

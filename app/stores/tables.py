@@ -128,7 +128,8 @@ relations = Table(
     Column("direction", Text),  # told of the left book
     Column("confidence", Double, nullable=False),
     Column("classifier", Text, nullable=False),
-    Column("because", Text, nullable=False),
+    Column("left_because", Text, nullable=False),
+    Column("right_because", Text, nullable=False),
     Column("confidences", JSONB, nullable=False),
     Column("signals", JSONB),  # null: too little text to measure any
     Column("unit", Text),  # page or window
@@ -150,7 +151,7 @@ decisions = Table(
     Column("left_entry", BigInteger, nullable=False),  # the contents that were judged
     Column("right_entry", BigInteger, nullable=False),
     Column("verdict", Text, nullable=False),  # confirmed, rejected or kind
-    Column("kind", Text),  # the kind that was named instead of the machine's
+    Column("kind", Text),  # that was confirmed, or named instead of the machine's; null: rejected
     Column("decided_at", TIMESTAMP(timezone=True), nullable=False, server_default=func.now()),
     PrimaryKeyConstraint("left_id", "right_id"),
     CheckConstraint("left_id < right_id", name="ordered"),
@@ -161,6 +162,23 @@ Index(
     decisions.c.left_id,
     decisions.c.right_id,
     postgresql_where=(decisions.c.verdict == "rejected") | (decisions.c.kind == "UNRELATED"),
+)
+
+related_entries = Table(
+    "related_entries",
+    metadata,
+    Column(
+        "entry_id", ForeignKey(books.c.entry_id, ondelete="CASCADE"), primary_key=True, autoincrement=False
+    ),
+    Column("passed_over", Integer, nullable=False),  # candidates that were too many to compare
+)
+
+relation_counts = Table(
+    "relation_counts",
+    metadata,
+    Column("kind", Text, primary_key=True),
+    Column("pairs", BigInteger, nullable=False),  # that were ever compared
+    Column("seconds", Double, nullable=False),  # that it took
 )
 
 # No foreign keys below: they would lock books, which whoever waits to change the clusters may hold.

@@ -17,7 +17,8 @@ def upgrade() -> None:
         sa.Column("direction", sa.Text),
         sa.Column("confidence", sa.Double, nullable=False),
         sa.Column("classifier", sa.Text, nullable=False),
-        sa.Column("because", sa.Text, nullable=False),
+        sa.Column("left_because", sa.Text, nullable=False),
+        sa.Column("right_because", sa.Text, nullable=False),
         sa.Column("confidences", JSONB, nullable=False),
         sa.Column("signals", JSONB),
         sa.Column("unit", sa.Text),
@@ -39,6 +40,26 @@ def upgrade() -> None:
         "decisions",
         ["left_id", "right_id"],
         postgresql_where=sa.text("verdict = 'rejected' OR kind = 'UNRELATED'"),
+    )
+    op.create_table(
+        "related_entries",
+        sa.Column("entry_id", sa.BigInteger, autoincrement=False, nullable=False),
+        sa.Column("passed_over", sa.Integer, nullable=False),
+        sa.PrimaryKeyConstraint("entry_id", name="pk_related_entries"),
+        sa.ForeignKeyConstraint(
+            ["entry_id"], ["books.entry_id"], name="fk_related_entries_entry_id", ondelete="CASCADE"
+        ),
+    )
+    op.create_table(
+        "relation_counts",
+        sa.Column("kind", sa.Text, nullable=False),
+        sa.Column("pairs", sa.BigInteger, nullable=False),
+        sa.Column("seconds", sa.Double, nullable=False),
+        sa.PrimaryKeyConstraint("kind", name="pk_relation_counts"),
+    )
+    op.execute(
+        "CREATE INDEX ix_relate_jobs ON procrastinate_jobs (CAST(args ->> 'entry_id' AS bigint)) "
+        "WHERE task_name = 'relate' AND status <> 'succeeded'"
     )
     op.create_table(
         "cluster_members",
@@ -70,7 +91,16 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    for name in ("cluster_heirs", "cluster_borders", "cluster_members", "decisions", "relations"):
+    op.drop_index("ix_relate_jobs", "procrastinate_jobs")
+    for name in (
+        "cluster_heirs",
+        "cluster_borders",
+        "cluster_members",
+        "relation_counts",
+        "related_entries",
+        "decisions",
+        "relations",
+    ):
         op.drop_table(name)
 
 
