@@ -8,52 +8,55 @@ best pair, so that a strong stretch never swallows a weaker one behind a gap; wh
 import numpy as np
 from numpy.typing import NDArray
 
-STOP, BOTH, LEFT, RIGHT = range(4)
-"""How a path came to a pair: it starts there, or by a step in both books, the left one or the right one."""
+STOP, BOTH, LEFT, RIGHT, USED = range(5)
+"""How a path came to a pair: it starts there, or by a step in both books, the left one or the right one;
+the last one marks pairs that `trace_chain` has been to."""
 
 
 def find_chains(
     similarities: NDArray[np.uint8],
     weights: NDArray[np.float32],
-    step_cost: float,
-    drop: float,
-    least: float,
+    limits: NDArray[np.float32],
     steps: NDArray[np.uint8],
-) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """The best pair of each path that reaches `least`: weights (paths,), and its row and column (paths, 2).
+    best: NDArray[np.float32],
+    places: NDArray[np.int64],
+) -> int:
+    """How many paths reach a weight; -1 where there are more than `best` has room for.
 
-    A pair weighs `weights[similarity]`, and a step in one book alone costs `step_cost` on top. Writes into
-    `steps`, of the shape of `similarities`, how the best path to each pair came there.
+    A pair weighs `weights[similarity]`, which ascend. `limits` are the cost of a step in one book alone, what
+    a path may lose, and the least weight of a path that counts. Writes the weight of the best pair of each
+    path into `best`, its row and column into `places` (paths, 2), and into `steps`, of the shape of
+    `similarities`, how the best path to each pair came there.
     """
     rows, columns = similarities.shape
     none = np.float32(0)
-    # Of the row above and the one at hand, one place ahead of the column: score, best score so far, path.
-    scores, above = np.zeros(columns + 1, dtype=np.float32), np.zeros(columns + 1, dtype=np.float32)
-    peaks, peaks_above = np.zeros(columns + 1, dtype=np.float32), np.zeros(columns + 1, dtype=np.float32)
-    slots, slots_above = np.zeros(columns + 1, dtype=np.int32), np.zeros(columns + 1, dtype=np.int32)
-    best = np.zeros(rows + columns, dtype=np.float32)
-    places = np.zeros((rows + columns, 2), dtype=np.int64)
+    step_cost, drop, least = limits[0], limits[1], limits[2]
+    telling = np.searchsorted(weights, none, side="right")
+    # Of the row at hand and the one above, one place ahead of the column: score, best score so far, path.
+    scores = np.zeros((2, columns + 1), dtype=np.float32)
+    peaks = np.zeros((2, columns + 1), dtype=np.float32)
+    slots = np.zeros((2, columns + 1), dtype=np.int32)
     found = 0
     for i in range(rows):
-        scores, above = above, scores
-        peaks, peaks_above = peaks_above, peaks
-        slots, slots_above = slots_above, slots
+        here, above = i % 2, (i + 1) % 2
         score = none
         for j in range(columns):
-            left_score, corner = score, above[j]
-            upper = above[j + 1]
-            weight = weights[similarities[i, j]]
+            left_score, corner = score, scores[above, j]
+            upper = scores[above, j + 1]
+            similarity = similarities[i, j]
             score = none
             steps[i, j] = STOP
-            if weight > none or left_score > none or corner > none or upper > none:
-                score, peak, slot, step = corner, peaks_above[j], slots_above[j], BOTH
+            if similarity >= telling or left_score > none or corner > none or upper > none:
+                score, peak, slot, step = corner, peaks[above, j], slots[above, j], BOTH
                 if upper - step_cost > score:
-                    score, peak, slot, step = upper - step_cost, peaks_above[j + 1], slots_above[j + 1], LEFT
+                    score, step = upper - step_cost, LEFT
+                    peak, slot = peaks[above, j + 1], slots[above, j + 1]
                 if left_score - step_cost > score:
-                    score, peak, slot, step = left_score - step_cost, peaks[j], slots[j], RIGHT
+                    score, step = left_score - step_cost, RIGHT
+                    peak, slot = peaks[here, j], slots[here, j]
                 if score <= none:
                     score, peak, slot, step = none, none, np.int32(-1), STOP
-                score += weight
+                score += weights[similarity]
                 if score <= none or score < peak - drop:
                     score = none
                 else:
@@ -61,16 +64,39 @@ def find_chains(
                         peak = score
                         if slot < 0 and score >= least:
                             if found == best.size:
-                                best = np.concatenate((best, np.zeros_like(best)))
-                                places = np.concatenate((places, np.zeros_like(places)))
+                                return -1
                             slot = np.int32(found)
+                            best[slot] = none
                             found += 1
                         if slot >= 0 and score > best[slot]:
                             best[slot] = score
                             places[slot, 0] = i
                             places[slot, 1] = j
                     steps[i, j] = step
-                    peaks[j + 1] = peak
-                    slots[j + 1] = slot
-            scores[j + 1] = score
-    return best[:found], places[:found]
+                    peaks[here, j + 1] = peak
+                    slots[here, j + 1] = slot
+            scores[here, j + 1] = score
+    return found
+
+
+def trace_chain(steps: NDArray[np.uint8], row: int, column: int, path: NDArray[np.int64]) -> int:
+    """How many pairs the path to a pair has, up to one that was traced before.
+
+    Writes them into `path` (rows + columns, 2), last first, and marks them in `steps`.
+    """
+    size = 0
+    i, j = row, column
+    while True:
+        step = steps[i, j]
+        if step == USED:
+            return size
+        steps[i, j] = USED
+        path[size, 0] = i
+        path[size, 1] = j
+        size += 1
+        if step == STOP:
+            return size
+        if step != RIGHT:
+            i -= 1
+        if step != LEFT:
+            j -= 1

@@ -174,9 +174,17 @@ class Kernels(Protocol):
         self,
         similarities: NDArray[np.uint8],
         weights: NDArray[np.float32],
-        step_cost: float,
-        drop: float,
-        least: float,
+        limits: NDArray[np.float32],
         steps: NDArray[np.uint8],
+        best: NDArray[np.float32],
+        places: NDArray[np.int64],
         /,
-    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]: ...
+    ) -> int: ...
+
+    def trace_chain(
+        self, steps: NDArray[np.uint8], row: int, column: int, path: NDArray[np.int64], /
+    ) -> int: ...
+
+    def compare_neighbours(
+        self, pages: NDArray[np.uint8], equal: NDArray[np.uint8], common: NDArray[np.uint8], /
+    ) -> None: ...

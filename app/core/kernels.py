@@ -11,11 +11,12 @@ from app.core import constants as c
 from app.core.compiled import BLOCK, I64, U32, U64, Index, compiled, mix32, mix64, popcount
 from app.core.kernel_types import Lengths, Text
 from app.core.kernels_buckets import group, matching, write_strings
-from app.core.kernels_pages import find_chains, page_similarities
+from app.core.kernels_pages import compare_neighbours, find_chains, page_similarities, trace_chain
 from app.core.kernels_text import codes_of, inspect, kinds_of, normalise, shingle_tokens, shingle_words
 
 __all__ = [
     "codes_of",
+    "compare_neighbours",
     "count_distinct",
     "count_ngrams",
     "distances",
@@ -32,6 +33,7 @@ __all__ = [
     "shingle_words",
     "sign_pages",
     "tally",
+    "trace_chain",
     "vote",
     "weigh",
     "write_strings",

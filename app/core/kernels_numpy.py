@@ -17,6 +17,7 @@ FACTORS = np.array(c.FACTORS, dtype=np.uint32)
 SLICE = 4096
 
 find_chains = chains.find_chains
+trace_chain = chains.trace_chain
 
 
 def _mix32(h: NDArray[np.uint32]) -> NDArray[np.uint32]:
@@ -410,3 +411,12 @@ def write_strings(
     )
     out[: len(written)] = np.frombuffer(written, dtype=np.uint8)
     return len(written)
+
+
+def compare_neighbours(pages: NDArray[np.uint8], equal: NDArray[np.uint8], common: NDArray[np.uint8]) -> None:
+    """Writes how many bins each page and the one `row + 1` before it fill equally, and how many in common."""
+    for row in range(min(len(equal), len(pages) - 1)):
+        page, before = pages[row + 1 :], pages[: -row - 1]
+        filled = (page != 0) & (before != 0)
+        common[row, row + 1 :] = filled.sum(axis=1)
+        equal[row, row + 1 :] = (filled & (page == before)).sum(axis=1)

@@ -6,9 +6,10 @@ from numpy.typing import NDArray
 from app.core import chains
 from app.core.compiled import U32, compiled
 
-__all__ = ["find_chains", "page_similarities"]
+__all__ = ["compare_neighbours", "find_chains", "page_similarities", "trace_chain"]
 
 find_chains = compiled(chains.find_chains)
+trace_chain = compiled(chains.trace_chain)
 
 
 @compiled
@@ -56,3 +57,21 @@ def _count_common(page: NDArray[np.uint8], right: NDArray[np.uint8], both: NDArr
         for k in range(right.shape[1]):
             count += (page[k] != 0) & (right[j, k] != 0)
         both[j] = count
+
+
+@compiled
+def compare_neighbours(pages: NDArray[np.uint8], equal: NDArray[np.uint8], common: NDArray[np.uint8]) -> None:
+    """Writes how many bins each page and the one `row + 1` before it fill equally, and how many in common.
+
+    `equal` and `common` are (rows, pages); pages that have none so far before them keep what is there.
+    """
+    for row in range(equal.shape[0]):
+        for i in range(row + 1, pages.shape[0]):
+            same = 0
+            both = 0
+            for k in range(pages.shape[1]):
+                filled = (pages[i, k] != 0) & (pages[i - row - 1, k] != 0)
+                both += filled
+                same += filled & (pages[i, k] == pages[i - row - 1, k])
+            equal[row, i] = same
+            common[row, i] = both

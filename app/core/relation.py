@@ -1,56 +1,35 @@
-"""Which relation two books have: the definitions of the classes, applied to what was measured.
-
-Each class has a confidence, the product of one filter for each figure that its definition names (Spasojević
-and Poncin 2011, formula 4); a filter is 1/2 on the line that the definition draws and passes from 0 to 1
-within the accuracy of the figure. The most confident class wins.
-"""
+"""The relation of two books, from their page signatures to a verdict."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from math import exp
-from typing import Literal
+from dataclasses import dataclass
 
 from app.core.alignment import Alignment, align
+from app.core.definitions import by_shares
+from app.core.filters import by_filters
 from app.core.minhash import jaccard
 from app.core.model import Metadata, MinHashSignature, PageSignatures
 from app.core.signals import Signals, measure
+from app.core.verdict import Direction, Kind, Verdict
 
-Kind = Literal[
-    "SAME_PAGINATION",
-    "DIFFERENT_PAGINATION",
-    "CONTIGUOUS_SUBSET",
-    "OVERLAPPING_TEXT",
-    "SAME_TEXT",
-    "UNRELATED",
-    "INSUFFICIENT_TEXT",
+__all__ = [
+    "CLASSIFIERS",
+    "DEFAULT_CLASSIFIER",
+    "Candidate",
+    "Direction",
+    "Kind",
+    "Relation",
+    "Verdict",
+    "relate",
 ]
-Direction = Literal["contains", "contained_in"]
+
+Classifier = Callable[[Signals, Metadata, Metadata], Verdict]
 
 DEFAULT_CLASSIFIER = "shares-v1"
 
-MOST = 0.8
-"""Share of both books that the two pagination classes, and SAME_TEXT, ask for."""
-
-PART = 0.9
-"""Share of a book that lies in the other one of which it is a part."""
-
-RELATED = 0.04
-"""Share of either book below which shared text is no relation."""
-
-OTHER_BREAKS = 0.08
-"""Share of the pages found that lie across page breaks where the pagination is another."""
-
-MOST_IF_REVISED = 0.9
-"""Stands for `MOST` where the catalogue says that two books are different issues of one layout."""
-
-REVISED = 0.1
-"""Share of revised pages from which books of different years count as issues."""
+CLASSIFIERS: Mapping[str, Classifier] = {DEFAULT_CLASSIFIER: by_shares, "filters-v1": by_filters}
 
 LEAST_TEXT = 300
 """Code points that a book must have to say anything about it."""
-
-_ACCURACY = 0.005
-"""How far measured shares lie from the true ones."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,29 +41,12 @@ class Candidate:
     metadata: Metadata
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """A class, why, and how sure; told of the left book."""
-
-    kind: Kind
-    direction: Direction | None  # of a part and its whole
-    confidence: float  # 0 to 1
-    confidences: Mapping[Kind, float]  # of each class; they sum up to 1
-    because: str  # a sentence for people
-
-    def swapped(self, signals: Signals | None) -> "Verdict":
-        """The same, told of the right book; the signals are told of the left one."""
-        if signals is None or self.kind == "INSUFFICIENT_TEXT":
-            return self
-        direction = opposite(self.direction)
-        return replace(self, direction=direction, because=_because(self.kind, signals.swapped(), direction))
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Relation:
     """What one book has to do with another, told of the left one."""
 
     verdict: Verdict
+    mirrored: Verdict  # the same, told of the right book
     classifier: str
     signals: Signals | None  # None: too little text to align
     alignment: Alignment | None
@@ -94,119 +56,19 @@ def relate(left: Candidate, right: Candidate, classifier: str = DEFAULT_CLASSIFI
     """The relation of two books, by one of `CLASSIFIERS`; raises `RecipeMismatch`."""
     if left.pages is None or right.pages is None:
         missing = _insufficient("The page signatures of at least one book are missing.")
-        return Relation(missing, classifier, None, None)
+        return Relation(missing, missing, classifier, None, None)
     alignment = align(left.pages, right.pages)
     similarity = 0.0
     if left.minhash is not None and right.minhash is not None:
         similarity = jaccard(left.minhash, right.minhash)
     signals = measure(alignment, similarity)
     if min(alignment.left_lengths.sum(), alignment.right_lengths.sum()) < LEAST_TEXT:
-        verdict = _insufficient("At least one book has too little readable text.")
+        verdict = mirrored = _insufficient("At least one book has too little readable text.")
     else:
-        verdict = CLASSIFIERS[classifier](signals, left.metadata, right.metadata)
-    return Relation(verdict, classifier, signals, alignment)
-
-
-def by_shares(signals: Signals, left: Metadata, right: Metadata) -> Verdict:
-    """The verdict of `shares-v1`: each class as its definition says, in filters on measured shares."""
-    text, matched, stretch = signals.text_shared, signals.pages_matched, signals.stretch_matched
-    related = _from(text.most, RELATED)
-    raw: dict[Kind, float]
-    if signals.unit == "window":
-        same = related * _from(text.least, MOST)
-        raw = {"SAME_TEXT": same, "OVERLAPPING_TEXT": related * (1 - same)}
-    else:
-        same = related * _from(matched.least, _share_of_one_pagination(signals, left, right))
-        part = (1 - same) * related * _from(stretch.most, PART) * (1 - _from(stretch.least, MOST))
-        other = (1 - same) * (1 - part) * _from(text.least, MOST) * _from(signals.other_breaks, OTHER_BREAKS)
-        raw = {
-            "SAME_PAGINATION": same,
-            "CONTIGUOUS_SUBSET": part,
-            "DIFFERENT_PAGINATION": other,
-            "OVERLAPPING_TEXT": related * (1 - same) * (1 - part) * (1 - other),
-        }
-    return verdict_of(raw | {"UNRELATED": 1 - related}, signals)
-
-
-def verdict_of(raw: Mapping[Kind, float], signals: Signals) -> Verdict:
-    """The most confident class, with its direction and the reason."""
-    total = sum(raw.values()) or 1.0
-    confidences = {kind: value / total for kind, value in raw.items()}
-    kind = max(confidences, key=lambda kind: confidences[kind])
-    direction = _direction(kind, signals)
-    return Verdict(kind, direction, confidences[kind], confidences, _because(kind, signals, direction))
-
-
-Classifier = Callable[[Signals, Metadata, Metadata], Verdict]
-
-CLASSIFIERS: Mapping[str, Classifier] = {DEFAULT_CLASSIFIER: by_shares}
-
-
-def _from(figure: float, line: float) -> float:
-    """A filter that passes figures above the line."""
-    return 1 / (1 + exp(min((line - figure) / _ACCURACY, 500)))
-
-
-def _share_of_one_pagination(signals: Signals, left: Metadata, right: Metadata) -> float:
-    """Volumes of a set and yearly issues share a layout, so they must share more to be one pagination."""
-    volumes = left.volume is not None and right.volume is not None and left.volume != right.volume
-    years = left.year is not None and right.year is not None and left.year != right.year
-    issues = volumes or (years and signals.revised >= REVISED)
-    return MOST_IF_REVISED if issues else MOST
-
-
-def opposite(direction: Direction | None) -> Direction | None:
-    """The direction told of the other book."""
-    match direction:
-        case "contains":
-            return "contained_in"
-        case "contained_in":
-            return "contains"
-        case None:
-            return None
-
-
-def _direction(kind: Kind, signals: Signals) -> Direction | None:
-    if kind == "CONTIGUOUS_SUBSET":
-        shares = signals.stretch_matched
-    elif kind == "OVERLAPPING_TEXT" and signals.text_shared.most >= PART and signals.text_shared.least < MOST:
-        shares = signals.text_shared
-    else:
-        return None
-    return "contained_in" if shares.left > shares.right else "contains"
-
-
-def _because(kind: Kind, signals: Signals, direction: Direction | None) -> str:
-    text, matched, stretch = signals.text_shared, signals.pages_matched, signals.stretch_matched
-    match kind:
-        case "SAME_PAGINATION":
-            return (
-                f"{matched.left:.0%} of the text pages of this book and {matched.right:.0%} of the other's "
-                "match one to one with the same page breaks."
-            )
-        case "CONTIGUOUS_SUBSET":
-            part, whole = ("this", "the other") if direction == "contained_in" else ("the other", "this")
-            return (
-                f"{stretch.most:.0%} of the text pages of {part} book are one stretch of {whole} book, with "
-                f"the same page breaks, and make up {stretch.least:.0%} of it."
-            )
-        case "DIFFERENT_PAGINATION":
-            return (
-                f"{text.left:.0%} of the text of this book and {text.right:.0%} of the other's is the same, "
-                f"and {signals.other_breaks:.0%} of the pages lie across page breaks of the other book."
-            )
-        case "SAME_TEXT":
-            return (
-                f"{text.left:.0%} of the text of this book and {text.right:.0%} of the other's is the same; "
-                "the pages of at least one are not known."
-            )
-        case "OVERLAPPING_TEXT":
-            return (
-                f"{text.left:.0%} of the text of this book is found in the other, {text.right:.0%} of the "
-                "other's in this; that fits none of the closer relations."
-            )
-        case _:
-            return f"No more than {text.most:.0%} of the text of either book is found in the other."
+        classify = CLASSIFIERS[classifier]
+        verdict = classify(signals, left.metadata, right.metadata)
+        mirrored = classify(signals.swapped(), right.metadata, left.metadata)
+    return Relation(verdict, mirrored, classifier, signals, alignment)
 
 
 def _insufficient(because: str) -> Verdict:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.alignment import SAME_BREAKS, Alignment, Unit
+from app.core.alignment import Alignment, Unit
+from app.core.page_shares import SAME_BREAKS
 
 FOUND = 0.6
 """A page counts as found from this share of its text on."""

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from app.core.alignment import Unit
 from app.core.decision import Decision, Finding
-from app.core.relation import Kind, opposite
 from app.core.signals import LinearFit, Sides, Signals
+from app.core.verdict import Kind, opposite
 from app.stores.outages import postgres_outages
 from app.stores.reading import Query, Reader
 from app.stores.relations import SIMILARITY_STEPS

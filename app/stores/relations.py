@@ -117,7 +117,7 @@ def _row(compared: Compared) -> dict[str, Any]:
         "confidence": verdict.confidence,
         "classifier": relation.classifier,
         "left_because": verdict.because,
-        "right_because": verdict.swapped(signals).because,
+        "right_because": relation.mirrored.because,
         "confidences": json.dumps(dict(verdict.confidences), allow_nan=False),
         "signals": None if signals is None else json.dumps(asdict(signals), allow_nan=False),
         "unit": None if alignment is None else alignment.unit,

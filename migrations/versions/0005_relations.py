@@ -35,6 +35,12 @@ def upgrade() -> None:
         sa.Column("decided_at", TIMESTAMP(timezone=True), nullable=False, server_default=sa.func.now()),
     )
     op.create_index("ix_decisions_right_id", "decisions", ["right_id"])
+    op.create_index(
+        "ix_decisions_never",
+        "decisions",
+        ["left_id", "right_id"],
+        postgresql_where=sa.text("verdict = 'rejected' OR kind = 'UNRELATED'"),
+    )
     op.create_table(
         "related_entries",
         sa.Column("entry_id", sa.BigInteger, autoincrement=False, nullable=False),
@@ -61,23 +67,34 @@ def upgrade() -> None:
         sa.Column("book_id", sa.Uuid, nullable=False),
         sa.Column("founder_id", sa.Uuid, nullable=False),
         sa.PrimaryKeyConstraint("by", "book_id", name="pk_cluster_members"),
-        _of_book("cluster_members", "book_id"),
     )
-    op.create_index("ix_cluster_members_by_founder_id", "cluster_members", ["by", "founder_id"])
+    op.create_index(
+        "ix_cluster_members_by_founder_id_book_id", "cluster_members", ["by", "founder_id", "book_id"]
+    )
+    op.create_table(
+        "cluster_borders",
+        sa.Column("by", sa.Text, nullable=False),
+        sa.Column("left_id", sa.Uuid, nullable=False),
+        sa.Column("right_id", sa.Uuid, nullable=False),
+        sa.PrimaryKeyConstraint("by", "left_id", "right_id", name="pk_cluster_borders"),
+        sa.CheckConstraint("left_id < right_id", name="ck_cluster_borders_ordered"),
+    )
+    op.create_index("ix_cluster_borders_by_right_id", "cluster_borders", ["by", "right_id"])
     op.create_table(
         "cluster_heirs",
         sa.Column("by", sa.Text, nullable=False),
-        sa.Column("founder_id", sa.Uuid, nullable=False),
+        sa.Column("book_id", sa.Uuid, nullable=False),
         sa.Column("heir_id", sa.Uuid, nullable=False),
-        sa.PrimaryKeyConstraint("by", "founder_id", name="pk_cluster_heirs"),
-        _of_book("cluster_heirs", "heir_id"),
+        sa.PrimaryKeyConstraint("by", "book_id", name="pk_cluster_heirs"),
     )
+    op.create_index("ix_cluster_heirs_by_heir_id", "cluster_heirs", ["by", "heir_id"])
 
 
 def downgrade() -> None:
     op.drop_index("ix_relate_jobs", "procrastinate_jobs")
     for name in (
         "cluster_heirs",
+        "cluster_borders",
         "cluster_members",
         "relation_counts",
         "related_entries",

@@ -1,0 +1,77 @@
+"""How well a classifier tells relations: confusion matrix, precision, recall, F1, with Wilson intervals."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+
+Z95 = 1.959964
+"""Standard deviations on either side of the mean that hold 95 % of a normal distribution."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """An estimated share, 0 to 1, and the interval that holds the true one in 95 of 100 cases."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{100 * self.value:.1f} ({100 * self.low:.1f}-{100 * self.high:.1f})"
+
+
+def wilson(value: float, count: float) -> Share:
+    """The Wilson score interval of a share seen in so many cases; without cases anything is possible."""
+    if count <= 0:
+        return Share(0.0, 0.0, 1.0)
+    scale = 1 + Z95**2 / count
+    middle = (value + Z95**2 / (2 * count)) / scale
+    reach = Z95 * sqrt(value * (1 - value) / count + Z95**2 / (4 * count**2)) / scale
+    return Share(value, max(0.0, middle - reach), min(1.0, middle + reach))
+
+
+class Confusion:
+    """How often books of each kind were told to be of each."""
+
+    def __init__(self, outcomes: Iterable[tuple[str, str]]) -> None:
+        """`outcomes` are pairs of the true kind and the one told."""
+        self.counts = Counter(outcomes)
+
+    def row(self, kind: str, told: Sequence[str]) -> list[int]:
+        """How often pairs of this kind were told to be of each of those."""
+        return [self.counts[kind, each] for each in told]
+
+    def recall(self, kind: str) -> Share:
+        """Share of the pairs of this kind that were told to be."""
+        total = sum(count for (true, _), count in self.counts.items() if true == kind)
+        return wilson(self.counts[kind, kind] / max(total, 1), total)
+
+    def precision(self, kind: str, shares: Mapping[str, float]) -> Share:
+        """Share of the pairs told to be of this kind that are, if kinds were as common as `shares` says.
+
+        The interval is that of as many equal pairs as the unequal ones are worth: (sum w)^2 / sum w^2.
+        """
+        totals: Counter[str] = Counter()
+        for (true, _), count in self.counts.items():
+            totals[true] += count
+        told = [
+            (true, count, shares.get(true, 0.0) / totals[true])
+            for (true, said), count in self.counts.items()
+            if said == kind
+        ]
+        weight = sum(count * each for _, count, each in told)
+        right = sum(count * each for true, count, each in told if true == kind)
+        squares = sum(count * each**2 for _, count, each in told)
+        return wilson(right / weight, weight**2 / squares) if weight else wilson(0.0, 0)
+
+    def macro_f1(self, kinds: Sequence[str]) -> float:
+        """The mean over the kinds, all equally common, of the harmonic mean of precision and recall."""
+        even = dict.fromkeys(kinds, 1 / len(kinds))
+        return sum(
+            _harmonic(self.precision(kind, even).value, self.recall(kind).value) for kind in kinds
+        ) / len(kinds)
+
+
+def _harmonic(one: float, other: float) -> float:
+    return 2 * one * other / (one + other) if one + other else 0.0
