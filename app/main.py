@@ -1,13 +1,14 @@
 """The web application: `uvicorn --factory app.main:create_app`."""
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from importlib.metadata import version
 
 from fastapi import FastAPI
 
-from app.api import books, health, jobs, lookups
+from app.api import books, health, jobs, lookups, relations
 from app.api.docs import add_docs
 from app.api.errors import LastResort, install_handlers
 from app.api.limits import BodyLimit
@@ -37,7 +38,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         configure_logs(settings.log_format)
         async with open_house(settings) as house:
             app.state.house = house
-            warming = asyncio.create_task(kernels.warm())
+            warming = asyncio.create_task(_warm(kernels))
             yield
             warming.cancel()
             with suppress(asyncio.CancelledError):
@@ -56,13 +57,14 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         openapi_tags=[
             {"name": "books", "description": "The catalogue."},
             {"name": "lookups", "description": "Which books are near."},
+            {"name": "relations", "description": "How books are related, page by page."},
             {"name": "jobs", "description": "What is done in the background."},
             {"name": "health", "description": "For whoever runs the service."},
         ],
     )
     app.state.metrics, app.state.kernels = metrics, kernels
     add_docs(app)
-    routers = (lookups.router, books.router, jobs.router, health.router)
+    routers = (lookups.router, relations.router, books.router, jobs.router, health.router)
     for router in routers:
         app.include_router(router)
     install_handlers(app, [*app.routes, *(route for router in routers for route in router.routes)])
@@ -72,3 +74,10 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.add_middleware(LastResort)
     app.add_middleware(Measured, metrics=metrics)
     return app
+
+
+async def _warm(kernels: health.Kernels) -> None:
+    await kernels.warm()
+    # What is loaded by now stays: a collection that went through it all would hold up lookups.
+    gc.collect()
+    gc.freeze()

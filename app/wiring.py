@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
+from app.core.fanout import Limits
 from app.core.recipe import DEFAULT_SUITE
 from app.services.books import Books
 from app.services.health import Health
@@ -14,14 +15,20 @@ from app.services.jobs import Jobs
 from app.services.lookup import Lookup
 from app.services.recipes import Recipes
 from app.services.reindex import Reindex
+from app.services.relate import Relate
+from app.services.relations import Relations
 from app.settings import Settings
 from app.stores.band_index import BandIndex
+from app.stores.candidates import CandidateRecords
 from app.stores.catalogue import Catalogue
 from app.stores.connecting import open_nodes
+from app.stores.decisions import DecisionRecords
 from app.stores.entries import Entries, RecipesLock, ReconcileLock
 from app.stores.indexes import Indexes
 from app.stores.job_records import JobRecords
 from app.stores.reading import open_reader
+from app.stores.related import RelatedBooks
+from app.stores.relations import RelationRecords
 from app.stores.signature_columns import SignatureColumns
 from app.stores.suites import SuitesTable
 from app.stores.unsigned import Unsigned
@@ -41,6 +48,8 @@ class House:
     lookup: Lookup
     reindex: Reindex
     recipes: Recipes
+    relate: Relate
+    relations: Relations
     jobs: Jobs
     health: Health
 
@@ -93,6 +102,16 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
                     lambda: RecipesLock(engine),
                     reconcile_lock,
                 ),
+                relate=Relate(
+                    entries,
+                    indexes,
+                    suites,
+                    reindex,
+                    CandidateRecords(engine, reader),
+                    RelationRecords(engine),
+                    Limits(),
+                ),
+                relations=Relations(RelatedBooks(reader), DecisionRecords(engine)),
                 jobs=Jobs(JobRecords(engine)),
                 health=Health(engine, indexes.epoch),
             )

@@ -75,10 +75,11 @@ def cluster_url(cluster: Cluster) -> str:
     return cluster.url
 
 
-@pytest.fixture(params=["server", "cluster"])
+@pytest.fixture
 def index_url(request: pytest.FixtureRequest) -> str:
-    """An empty Redis server, and an empty cluster of three."""
-    return str(request.getfixturevalue("redis_url" if request.param == "server" else "cluster_url"))
+    """An empty Redis server; for tests marked `on_cluster_too` once more an empty cluster of three."""
+    kind = getattr(request, "param", "server")
+    return str(request.getfixturevalue("redis_url" if kind == "server" else "cluster_url"))
 
 
 @pytest.fixture(scope="module")

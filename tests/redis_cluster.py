@@ -21,6 +21,9 @@ from tests.servers import scratch_folder
 Operator = Redis | RedisCluster
 """A server or a cluster, as one sees it from outside Bookprint."""
 
+on_cluster_too = pytest.mark.parametrize("index_url", ["server", "cluster"], indirect=True)
+"""Marks the tests whose commands or epochs go another way where the keys lie on several nodes."""
+
 SLOTS = 16384
 _MASTERS = 3
 _SECONDS = 20.0

@@ -34,7 +34,14 @@ async def run(settings: Settings, concurrency: int) -> None:
             return create_queue(connect(str(settings.database_url)), house)
 
         # One more than asked for, because a reconciliation may take long.
-        indexing = Loop(INDEX_QUEUE, concurrency + 1, whole, exempt=frozenset({RECONCILE}))
+        indexing = Loop(
+            INDEX_QUEUE,
+            concurrency + 1,
+            whole,
+            exempt=frozenset({RECONCILE}),
+            # Its fetch passes over all jobs that wait in the other queue, and none of its own is urgent.
+            pace=Pace(poll=2.0),
+        )
         relating = Loop(RELATE_QUEUE, concurrency, whole)
         tasks = [
             group.create_task(watch_index(house, whole)),

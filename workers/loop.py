@@ -24,6 +24,13 @@ from app.services.jobs import Jobs
 log = structlog.get_logger()
 
 _CONNECTIONS = 4
+
+_OPTIONS = (
+    # A crash of Postgres can then undo that a job was begun or done, and it is done once more.
+    "-c synchronous_commit=off "
+    # Statistics of a queue are of another moment; going by them, a fetch may sort all waiting jobs.
+    "-c enable_sort=off -c enable_bitmapscan=off -c enable_seqscan=off"
+)
 _PERSISTENCE = (0.1, 0.3, 1.0, 3.0, 5.0)
 """Seconds between attempts to write down how a job ended."""
 
@@ -45,22 +52,22 @@ class Loop:
     queue: str
     concurrency: int
     waits_for: asyncio.Event  # jobs begin only while it is set
-    exempt: frozenset[str] = frozenset()  # tasks that do not wait for it
+    exempt: frozenset[str] = frozenset()  # tasks that do not wait for it and may take as long as they like
+    longest: float = 600.0  # seconds that a try of any other task may take
     pace: Pace = Pace()
 
 
 def connect(database_url: str) -> PsycopgConnector:
     """Connections for the queue itself; not opened yet.
 
-    Without transaction blocks, tests of connections and waits for the disk, a job costs half: what a crash of
-    Postgres can lose is only that a job was begun or done, and then it is done once more.
+    Without transaction blocks, tests of connections and waits for the disk a job costs half.
     """
     return _Connector(
         pool_factory=_unchecked_pool,
         conninfo=database_url.replace("+psycopg", "", 1),
         min_size=1,
         max_size=_CONNECTIONS,
-        kwargs={"autocommit": True, "connect_timeout": 5, "options": "-c synchronous_commit=off"},
+        kwargs={"autocommit": True, "connect_timeout": 5, "options": _OPTIONS},
     )
 
 
@@ -68,10 +75,12 @@ async def work_off(open_queue: Callable[[], App], loop: Loop, jobs: Jobs) -> Non
     """Run the jobs of a queue until cancelled; an outage of Postgres only makes it start over."""
 
     async def run(call_next: AsyncCallNext, context: JobContext, worker: Worker) -> Any:
-        if context.job.task_name not in loop.exempt:
+        exempt = context.job.task_name in loop.exempt
+        if not exempt:
             await loop.waits_for.wait()
         try:
-            return await call_next()
+            async with asyncio.timeout(None if exempt else loop.longest):
+                return await call_next()
         except Exception as error:
             await _note(jobs, context, error)
             raise

@@ -6,7 +6,7 @@ import structlog
 from procrastinate import App, PsycopgConnector
 
 from app.core.errors import Unavailable
-from app.stores.jobs import INDEX_BOOK, INDEX_QUEUE, RECONCILE
+from app.stores.jobs import INDEX_BOOK, INDEX_QUEUE, RECONCILE, RELATE, RELATE_QUEUE
 from app.wiring import House
 from workers.tries import Tries
 
@@ -27,6 +27,11 @@ def create_queue(connector: PsycopgConnector, house: House) -> App:
     async def index_book(entry_id: int) -> None:
         """Finish the indexing of a book whose post could not."""
         await house.reindex.index_entry(entry_id)
+
+    @queue.task(name=RELATE, queue=RELATE_QUEUE, retry=Tries())
+    async def relate(entry_id: int) -> None:
+        """Find the relations of a book."""
+        await house.relate.relate_entry(entry_id)
 
     @queue.periodic(cron=_EVERY_MINUTE)
     @queue.task(name=RECONCILE, queue=INDEX_QUEUE, retry=Tries())

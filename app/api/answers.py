@@ -11,11 +11,7 @@ from app.api import examples
 from app.core import identifier
 from app.core.model import Book, Fingerprint
 from app.services.health import PartHealth
-from app.services.lookup import Answer, Match
 from app.stores.catalogue import Stored
-
-_SHARE_DIGITS = 4
-"""Decimals of similarities: 128 MinHash values tell no more than two."""
 
 
 class FingerprintAnswer(BaseModel):
@@ -34,6 +30,7 @@ class Links(BaseModel):
 
     self: str = Field(description="The book.")
     near_duplicates: str = Field(description="The books near it.")
+    relations: str = Field(description="How it is related to other books.")
 
 
 class BookAnswer(BaseModel):
@@ -106,12 +103,12 @@ class Containment(BaseModel):
 
 
 class RelationBrief(BaseModel):
-    """What the pages of two books say about them."""
+    """How two books are related: by a person's decision, else as the machine found from their pages."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"kind": "SAME_PAGINATION", "confidence": 0.97}})
 
     kind: str
-    confidence: float = Field(description="0 to 1.")
+    confidence: float = Field(description="0 to 1; of a person's decision 1.")
 
 
 class NearDuplicate(BaseModel):
@@ -126,23 +123,6 @@ class NearDuplicate(BaseModel):
     jaccard: float | None = Field(description="Estimated share of common shingles, 0 to 1.")
     containment: Containment
     relation: RelationBrief | None = Field(description="Null until the pages have been compared.")
-
-    @classmethod
-    def of(cls, match: Match) -> Self:
-        """The document of a book that a lookup found."""
-        book, evidence = match.book, match.evidence
-        return cls(
-            id=book.book_id,
-            identifier=_identifier(book.entry.fingerprint, book.word_count),
-            title=book.title,
-            distance=evidence.distance,
-            jaccard=_rounded(evidence.jaccard),
-            containment=Containment(
-                this_in_other=_rounded(evidence.this_in_other),
-                other_in_this=_rounded(evidence.other_in_this),
-            ),
-            relation=None,
-        )
 
 
 class NearnessQuestion(BaseModel):
@@ -171,17 +151,6 @@ class NearDuplicates(BaseModel):
     total: int = Field(description="How many books there are on all pages.")
     items: list[NearDuplicate]
     next_cursor: str | None = Field(description="Send it as cursor for the next page; null on the last page.")
-
-    @classmethod
-    def of(cls, answer: Answer, query: NearnessQuestion, next_cursor: str | None) -> Self:
-        """The document of a lookup's answer."""
-        return cls(
-            query=query,
-            exact=answer.exact,
-            total=answer.total,
-            items=[NearDuplicate.of(match) for match in answer.matches],
-            next_cursor=next_cursor,
-        )
 
 
 class Alive(BaseModel):
@@ -248,7 +217,7 @@ def _fields(book: Book) -> dict[str, Any]:
         "word_count": book.word_count,
         "fingerprint": fingerprint and FingerprintAnswer(recipe=fingerprint.recipe, hex=fingerprint.hex),
         "identifiers": metadata.identifiers,
-        "links": Links(self=path, near_duplicates=f"{path}/near-duplicates"),
+        "links": Links(self=path, near_duplicates=f"{path}/near-duplicates", relations=f"{path}/relations"),
         "authors": metadata.authors,
         "language": metadata.language,
         "year": metadata.year,
@@ -260,7 +229,3 @@ def _fields(book: Book) -> dict[str, Any]:
 
 def _identifier(fingerprint: Fingerprint | None, word_count: int) -> str | None:
     return None if fingerprint is None else identifier.encode(fingerprint, word_count)
-
-
-def _rounded(share: float | None) -> float | None:
-    return None if share is None else round(share, _SHARE_DIGITS)

@@ -27,6 +27,9 @@ from app.core.errors import (
     InvalidIdentifier,
     InvalidInput,
     InvalidText,
+    NoDecision,
+    NotCompared,
+    NothingToConfirm,
     RecipeMismatch,
     RecipeNotIndexed,
     StaleVersion,
@@ -139,7 +142,16 @@ class _Answer:
         )
 
 
-_SELF_EXPLAINING = (Conflict, EmptyText, InvalidText, StaleVersion, UnknownBook, UnknownJob)
+_SELF_EXPLAINING = (
+    Conflict,
+    EmptyText,
+    InvalidText,
+    NotCompared,
+    NothingToConfirm,
+    StaleVersion,
+    UnknownBook,
+    UnknownJob,
+)
 
 _INVALID: tuple[tuple[type[InvalidInput], str, str, str], ...] = (
     (
@@ -262,6 +274,15 @@ def _answer(error: Exception) -> _Answer:
         case UnknownJob():
             remedy = "Use the id of a job that this service has named within a day."
             return _single(404, "unknown-job", "No such job", error, "id", remedy)
+        case NotCompared():
+            remedy = "Use the id of a book that this book's relations list."
+            return _single(404, "not-compared", "Not compared", error, "other_id", remedy)
+        case NoDecision():
+            remedy = "Read the relation to see whether there is a decision; there is nothing to withdraw."
+            return _single(404, "no-decision", "No decision", error, "other_id", remedy)
+        case NothingToConfirm():
+            remedy = "Name the kind, or wait until the books have been compared."
+            return _single(409, "nothing-to-confirm", "Nothing to confirm", error, "verdict", remedy)
         case Conflict():
             remedy = f"See /v1/books/{error.book_id}."
             answer = _single(409, "conflict", "Another book is in the way", error, "external_id", remedy)
@@ -358,6 +379,7 @@ _REMEDIES = {
     "model_type": 'Send a JSON object, as {{"text": "…"}}.',
     "greater_than_equal": "Send {ge} or more.",
     "less_than_equal": "Send {le} or less.",
+    "decision_form": 'Send {{"verdict": "confirmed"}}, {{"verdict": "rejected"}} or {{"kind": "SAME_TEXT"}}.',
     "nul": "Remove the character U+0000.",
     "one_of": "Send exactly one of {names}.",
     "not_together": "Leave one of them out.",

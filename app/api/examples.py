@@ -61,7 +61,11 @@ BOOK: dict[str, Any] = {
     "word_count": 121_533,
     "fingerprint": FINGERPRINT,
     "identifiers": METADATA["identifiers"],
-    "links": {"self": f"/v1/books/{BOOK_ID}", "near_duplicates": f"/v1/books/{BOOK_ID}/near-duplicates"},
+    "links": {
+        "self": f"/v1/books/{BOOK_ID}",
+        "near_duplicates": f"/v1/books/{BOOK_ID}/near-duplicates",
+        "relations": f"/v1/books/{BOOK_ID}/relations",
+    },
     "authors": METADATA["authors"],
     "language": METADATA["language"],
     "year": METADATA["year"],
@@ -87,7 +91,7 @@ NEAR_DUPLICATE: dict[str, Any] = {
     "distance": 5,
     "jaccard": 0.91,
     "containment": {"this_in_other": 0.99, "other_in_this": 0.92},
-    "relation": None,
+    "relation": {"kind": "SAME_PAGINATION", "confidence": 0.97},
 }
 NEAR_DUPLICATES: dict[str, Any] = {
     "query": {"id": BOOK_ID, "d": 7},
@@ -95,4 +99,56 @@ NEAR_DUPLICATES: dict[str, Any] = {
     "total": 1,
     "items": [NEAR_DUPLICATE],
     "next_cursor": None,
+}
+
+LINEAR_FIT: dict[str, Any] = {"slope": 1.0, "intercept": 4.0, "delta_page_count": 2.0}
+SIGNALS: dict[str, Any] = {
+    "text_pages": {"this": 322, "other": 327},
+    "book_similarity": 0.91,
+    "page_similarity": 0.64,
+    "text_shared": {"this": 0.99, "other": 0.97},
+    "pages_matched": {"this": 0.99, "other": 0.97},
+    "stretch_matched": {"this": 0.99, "other": 0.97},
+    "stretch": {"this": 1.0, "other": 0.98},
+    "other_breaks": 0.01,
+    "revised": 0.0,
+    "consecutive_correlation": 0.02,
+    "runs": 1,
+    "linear_fit": LINEAR_FIT,
+}
+DECISION: dict[str, Any] = {
+    "verdict": "confirmed",
+    "kind": "SAME_PAGINATION",
+    "decided_at": "2026-11-21T08:00:00.000000Z",
+    "stale": False,
+}
+FINDING: dict[str, Any] = {"kind": "SAME_PAGINATION", "direction": None, "confidence": 0.97}
+RELATION: dict[str, Any] = {
+    "book_id": OTHER_ID,
+    "title": TITLE,
+    "kind": "SAME_PAGINATION",
+    "direction": None,
+    "confidence": 1.0,
+    "signals": SIGNALS,
+    "classifier": "shares-v1",
+    "decision": DECISION,
+    "machine": FINDING,
+    "via": None,
+}
+RELATIONS: dict[str, Any] = {
+    "pending": 0,
+    "failed": [],
+    "complete": True,
+    "items": [RELATION],
+    "next_cursor": None,
+}
+RUN: dict[str, Any] = {"left": [0, 326], "right": [4, 330]}
+PAGE_RELATION: dict[str, Any] = RELATION | {
+    "because": "99% of the text pages of this book and 97% of the other's match one to one with the same "
+    "page breaks.",
+    "confidences": {"SAME_PAGINATION": 0.97, "DIFFERENT_PAGINATION": 0.03},
+    "unit": "page",
+    "page_map": [[0, 4, 0.71], [1, 5, 0.66]],
+    "runs": [RUN],
+    "linear_fit": LINEAR_FIT,
 }

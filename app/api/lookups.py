@@ -6,16 +6,16 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from app.api import examples
-from app.api.answers import NearDuplicates, NearnessQuestion, json_response
+from app.api.answers import NearDuplicates
 from app.api.bodies import parsed
 from app.api.cursors import Cursors
-from app.api.deps import BookId, HouseOf, MetricsOf
-from app.api.deps import house as services
-from app.api.deps import metrics as counters
+from app.api.deps import BookId, house, metrics
+from app.api.direct import DirectRoute
+from app.api.nearness import near_duplicates_response
 from app.api.openapi import answers, body, problems
 from app.api.schemas import LookupBody, NearnessQuery
 
-router = APIRouter(prefix="/v1", tags=["lookups"], default_response_class=Response)
+router = APIRouter(prefix="/v1", tags=["lookups"], default_response_class=Response, route_class=DirectRoute)
 
 _EXAMPLES: dict[str, dict[str, Any]] = {
     "An identifier": {"identifier": examples.IDENTIFIER},
@@ -39,16 +39,18 @@ async def near_duplicates(
     With `d`, every book at Hamming distance at most d; with `k`, the k nearest: both provably complete. With
     neither, the books that fingerprint or MinHash propose and their signatures confirm as near-duplicates.
     """
-    # Not as dependencies: FastAPI takes as long for one as for a whole look into the index.
-    house, metrics = await services(request), await counters(request)
     question = query.to_question()
-    suite = (await house.suites.current()).serving
+    services = await house(request)
+    suite = (await services.suites.current()).serving
     cursors = Cursors.of("near", book_id.bytes, query.d, query.k, suite.fingerprint)
-    metrics.count_lookup(question)
+    (await metrics(request)).count_lookup(question)
     place = cursors.place(query.cursor)
-    answer = await house.lookup.near_duplicates(book_id, question, place, query.limit, suite)
-    asked = NearnessQuestion(id=book_id, d=query.d, k=query.k)
-    return json_response(NearDuplicates.of(answer, asked, cursors.at_place(answer.next)))
+    answer = await services.lookup.near_duplicates(book_id, question, place, query.limit, suite)
+    cursor = cursors.at_place(answer.next)
+    relations = await services.relations.findings(book_id, [match.book.book_id for match in answer.matches])
+    return near_duplicates_response(
+        answer, cursor, book_id=book_id, d=query.d, k=query.k, relations=relations
+    )
 
 
 @router.post(
@@ -57,12 +59,11 @@ async def near_duplicates(
     responses=answers({200: NearDuplicates}) | problems(400, 413, 415, 422, 503),
     openapi_extra=body(LookupBody, _EXAMPLES),
 )
-async def look_up(
-    request: Request, query: Annotated[NearnessQuery, Query()], house: HouseOf, metrics: MetricsOf
-) -> Response:
+async def look_up(query: Annotated[NearnessQuery, Query()], request: Request) -> Response:
     """Answers the books near what is sent, as for a stored book. Nothing is stored."""
     question = query.to_question()
-    suite = (await house.suites.current()).serving
+    services = await house(request)
+    suite = (await services.suites.current()).serving
     wanted = await parsed(request, LookupBody, lambda body: body.to_query(suite))
     fingerprint, minhash, sample = wanted.fingerprint, wanted.minhash, wanted.sample
     cursors = Cursors.of(
@@ -73,8 +74,8 @@ async def look_up(
         query.d,
         query.k,
     )
-    metrics.count_lookup(question)
+    (await metrics(request)).count_lookup(question)
     place = cursors.place(query.cursor)
-    answer = await house.lookup.look_up(wanted, question, place, query.limit)
-    asked = NearnessQuestion(id=None, d=query.d, k=query.k)
-    return json_response(NearDuplicates.of(answer, asked, cursors.at_place(answer.next)))
+    answer = await services.lookup.look_up(wanted, question, place, query.limit)
+    cursor = cursors.at_place(answer.next)
+    return near_duplicates_response(answer, cursor, book_id=None, d=query.d, k=query.k, relations={})

@@ -12,7 +12,8 @@ from pydantic.json_schema import models_json_schema
 from app.api.answers import Alive, BookAnswer, BookList, NearDuplicates, PostedBook, Ready
 from app.api.errors import MEDIA_TYPE, Problem
 from app.api.job_answers import JobAnswer
-from app.api.schemas import BookBody, ContentBody, LookupBody, MetadataBody
+from app.api.relation_answers import PageRelation, Relations
+from app.api.schemas import BookBody, ContentBody, DecisionBody, LookupBody, MetadataBody
 
 _REFERENCE = "#/components/schemas/{model}"
 
@@ -22,19 +23,22 @@ _MODELS: tuple[type[BaseModel], ...] = (
     BookBody,
     BookList,
     ContentBody,
+    DecisionBody,
     JobAnswer,
     LookupBody,
     MetadataBody,
     NearDuplicates,
+    PageRelation,
     PostedBook,
     Problem,
     Ready,
+    Relations,
 )
 
 _DESCRIPTIONS = {
     400: "The body is not JSON.",
-    404: "There is no such book or job.",
-    409: "Another book is in the way; `book_id` names it.",
+    404: "There is no such book, job, relation or decision.",
+    409: "Another book is in the way, `book_id` names it; or there is nothing to confirm.",
     412: "The book has changed since the version in If-Match.",
     413: "The body is larger than this service takes.",
     415: "The body is not UTF-8 JSON.",

@@ -7,8 +7,10 @@ from pydantic_core import PydanticCustomError
 
 from app.api import examples, limits
 from app.core import identifier, signatures
+from app.core.decision import Word
 from app.core.model import Content, Entry, Fingerprint, Metadata, Sketch, Submission
 from app.core.recipe import Suite
+from app.core.relation import Kind
 from app.core.signatures import MAX_COUNT
 from app.core.sketch import sketch_under
 from app.core.text import content_from_pages, content_from_text
@@ -226,6 +228,35 @@ class LookupBody(BookBody):
         return Entry(0, None, None) if signed is None else signed.to_entry(0)
 
 
+class DecisionBody(_Body):
+    """What a person decides about two books: exactly one of verdict and kind."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"kind": "SAME_TEXT"}})
+
+    verdict: Literal["confirmed", "rejected"] | None = Field(
+        default=None, description="Whether the machine is right; what is rejected counts as unrelated."
+    )
+    kind: Kind | None = Field(default=None, description="What the relation is instead.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_word(cls, value: object) -> object:
+        if not isinstance(value, str | dict):
+            raise PydanticCustomError("decision_form", "This is not a decision")
+        return {"verdict": value} if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Self:
+        if (self.verdict is None) == (self.kind is None):
+            what = "The verdict is missing" if self.verdict is None else "verdict and kind were both sent"
+            raise PydanticCustomError("one_of", what, {"field": "verdict", "names": "verdict and kind"})
+        return self
+
+    def to_verdict(self) -> tuple[Word, Kind | None]:
+        """The decision as the services know it."""
+        return self.verdict or "kind", self.kind
+
+
 class _Query(BaseModel):
     """The parameters of a list."""
 
@@ -256,6 +287,18 @@ class BookQuery(_Query):
     def to_filter(self) -> BookFilter:
         """The filter as the services know it."""
         return BookFilter(identifier=self.identifier, external_id=self.external_id, title=self.title)
+
+
+class RelationsQuery(_Query):
+    """Which page of a book's relations, and whether to wait for them."""
+
+    wait: float = Field(
+        default=0,
+        ge=0,
+        le=limits.MAX_WAIT,
+        allow_inf_nan=False,
+        description="Seconds for which the answer is held until nothing is pending.",
+    )
 
 
 class NearnessQuery(_Query):

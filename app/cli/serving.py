@@ -111,7 +111,8 @@ def _api(host: str, port: int) -> ChildSpec:
     root = str(Path(__file__).parents[2])  # else uvicorn would look for `app` in the current folder first
     arguments = ["app.main:create_app", "--factory", "--app-dir", root, "--host", host, "--port", str(port)]
     arguments += ["--loop", "uvloop", "--http", "httptools", "--log-level", "warning", "--no-access-log"]
-    arguments += ["--no-server-header", "--timeout-keep-alive", "75", "--timeout-graceful-shutdown", "5"]
+    arguments += ["--no-server-header", "--no-proxy-headers"]
+    arguments += ["--timeout-keep-alive", "75", "--timeout-graceful-shutdown", "5"]
     return ChildSpec("api", [*_python("uvicorn"), *arguments])
 
 

@@ -140,10 +140,10 @@ def hits_within(buckets: Iterable[bytes | None], bits: bytes, d: int) -> Hits:
     packed = np.frombuffer(b"".join(bucket for bucket in buckets if bucket), dtype=FINGERPRINT_RECORD)
     distance = distances(bits, np.ascontiguousarray(packed["bits"]))
     near = distance <= d
-    entry_ids, first = np.unique(packed["entry_id"][near], return_index=True)
-    distance = distance[near][first]
-    order = np.argsort(distance, kind="stable")
-    return Hits(entry_ids[order], distance[order])
+    hits = Hits(packed["entry_id"][near], distance[near]).sorted()
+    first = np.ones(hits.size, dtype=np.bool_)
+    first[1:] = hits.entry_ids[1:] != hits.entry_ids[:-1]
+    return Hits(hits.entry_ids[first], hits.distances[first])
 
 
 def sharing(
@@ -154,11 +154,24 @@ def sharing(
     `buckets[i]` is the bucket that value i falls into. Two strangers agree in one value by chance, so what
     is found once is not yet kin.
     """
-    ends = np.cumsum([len(bucket) // POSTING_BYTES if bucket else 0 for bucket in buckets], dtype=np.int64)
-    words = np.frombuffer(b"".join(bucket for bucket in buckets if bucket), dtype="<u2").reshape(-1, 3)
+    held = [bucket or b"" for bucket in buckets]
+    ends = np.cumsum(np.array(list(map(len, held)), dtype=np.int64)) // POSTING_BYTES
+    words = np.frombuffer(b"".join(held), dtype="<u2").reshape(-1, 3)
     found = np.empty(len(words) + 1, dtype=np.uint64)
     found = found[: kernels().matching(words, ends, tags, found)]
     found.sort()
     # A retried write can leave a record twice in a large bucket; it still counts once.
-    entry_ids = found[np.diff(found, prepend=found[:1] + np.uint64(1)) != 0] & np.uint64((1 << ID_BITS) - 1)
-    return np.unique(entry_ids, return_counts=True)
+    entry_ids = found[_firsts(found)] & np.uint64((1 << ID_BITS) - 1)
+    entry_ids.sort()
+    firsts = _firsts(entry_ids)
+    return entry_ids[firsts], np.append(firsts[1:], entry_ids.size) - firsts
+
+
+def _firsts(ascending: NDArray[np.uint64]) -> NDArray[np.intp]:
+    """Where each value stands first; a lookup would feel the time that np.unique takes."""
+    if not ascending.size:
+        return np.zeros(0, dtype=np.intp)
+    changes = np.empty(ascending.size, dtype=np.bool_)
+    changes[0] = True
+    np.not_equal(ascending[1:], ascending[:-1], out=changes[1:])
+    return changes.nonzero()[0]

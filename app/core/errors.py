@@ -65,6 +65,33 @@ class UnknownJob(BookprintError):
         super().__init__(f"No job has the id {job_id}. Those that are done are forgotten after a day.")
 
 
+class NotCompared(BookprintError):
+    """Nothing is known about the relation of two books."""
+
+    def __init__(self, book_id: UUID, other_id: UUID) -> None:
+        super().__init__(
+            f"Book {book_id} has not been compared with {other_id}: they share too little to be candidates, "
+            f"or a job has yet to come to them. GET /v1/books/{book_id}/relations lists what is known."
+        )
+
+
+class NothingToConfirm(BookprintError):
+    """A person confirms a relation that nobody has found."""
+
+    def __init__(self, book_id: UUID, other_id: UUID) -> None:
+        super().__init__(
+            f"Book {book_id} has not been compared with {other_id}, so there is nothing to confirm. Name the "
+            'kind yourself, as {"kind": "SAME_TEXT"}, or wait until they have been compared.'
+        )
+
+
+class NoDecision(BookprintError):
+    """There is no decision to withdraw."""
+
+    def __init__(self, book_id: UUID, other_id: UUID) -> None:
+        super().__init__(f"Nobody has decided about the books {book_id} and {other_id}.")
+
+
 class Conflict(BookprintError):
     """The request contradicts a book that is already there; `book_id` names it."""
 

@@ -9,8 +9,11 @@ similar books have a small `distance`.
 
 from base64 import b32decode
 from binascii import crc_hqx
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log2
+
+import numpy as np
 
 from app.core.errors import InvalidIdentifier, InvalidInput
 from app.core.model import Fingerprint, require_same_recipe
@@ -23,7 +26,9 @@ LENGTH_STEPS = 10
 
 _RFC4648 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
-_PAIRS = tuple(first + second for first in _CROCKFORD for second in _CROCKFORD)
+_LETTERS = np.frombuffer(_CROCKFORD.encode(), dtype=np.uint8)
+_BYTES = tuple(bytes([value]) for value in range(256))
+_PLACES = np.array([16, 8, 4, 2, 1], dtype=np.uint8)
 _READ = str.maketrans(_CROCKFORD + "ilo", _RFC4648 + "BBA", "-")
 
 
@@ -41,13 +46,30 @@ def encode(fingerprint: Fingerprint, word_count: int) -> str:
     >>> encode(Fingerprint("gap-simhash128-v1", bytes(range(16))), 95_012)
     'bp1:040020g30g2gc1r81450p30d1r7tarna'
     """
-    code = fingerprint_recipe(fingerprint.recipe).identifier_code
+    [found] = encode_each([(fingerprint, word_count)])
+    return found
+
+
+def encode_each(books: Sequence[tuple[Fingerprint, int]]) -> list[str]:
+    """The identifiers of books, each told by its fingerprint and word count; raises as `encode` does."""
+    codes = {recipe: _code(recipe) for recipe in {fingerprint.recipe for fingerprint, _ in books}}
+    data = b"".join([_body(codes[one.recipe], one.bits, words) for one, words in books])
+    fives = np.unpackbits(np.frombuffer(data, dtype=np.uint8)).reshape(-1, 5) @ _PLACES
+    letters = _LETTERS[fives].tobytes().decode()
+    return [PREFIX + letters[at : at + 32] for at in range(0, len(letters), 32)]
+
+
+def _code(recipe: str) -> bytes:
+    code = fingerprint_recipe(recipe).identifier_code
     if code is None:
-        raise InvalidInput(f"Fingerprints of {fingerprint.recipe} have no identifier.", field="recipe")
+        raise InvalidInput(f"Fingerprints of {recipe} have no identifier.", field="recipe")
+    return bytes([code])
+
+
+def _body(code: bytes, bits: bytes, word_count: int) -> bytes:
     length = min(255, round(LENGTH_STEPS * log2(max(1, word_count))))
-    body = bytes([code]) + fingerprint.bits + bytes([length])
-    value = int.from_bytes(body + crc_hqx(body, 0).to_bytes(2, "big"), "big")
-    return PREFIX + "".join([_PAIRS[value >> shift & 1023] for shift in range(150, -1, -10)])
+    body = code + bits + _BYTES[length]
+    return body + crc_hqx(body, 0).to_bytes(2, "big")
 
 
 def decode(identifier: str) -> Identifier:

@@ -137,6 +137,26 @@ class Kernels(Protocol):
         /,
     ) -> None: ...
 
+    def group(
+        self,
+        buckets: NDArray[np.uint32],
+        records: NDArray[np.uint8],
+        places: NDArray[np.int64],
+        out: NDArray[np.uint8],
+        /,
+    ) -> None: ...
+
+    def write_strings(
+        self,
+        prefix: NDArray[np.uint8],
+        numbers: NDArray[np.int64],
+        bounds: NDArray[np.int64],
+        most: int,
+        data: NDArray[np.uint8],
+        out: NDArray[np.uint8],
+        /,
+    ) -> int: ...
+
     def matching(
         self,
         words: NDArray[np.uint16],

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from app.core import constants as c
 from app.core.compiled import BLOCK, I64, U32, U64, Index, compiled, mix32, mix64, popcount
 from app.core.kernel_types import Lengths, Text
+from app.core.kernels_buckets import group, matching, write_strings
 from app.core.kernels_pages import compare_neighbours, find_chains, page_similarities, trace_chain
 from app.core.kernels_text import codes_of, inspect, kinds_of, normalise, shingle_tokens, shingle_words
 
@@ -20,6 +21,7 @@ __all__ = [
     "count_ngrams",
     "distances",
     "find_chains",
+    "group",
     "inspect",
     "kinds_of",
     "matching",
@@ -34,6 +36,7 @@ __all__ = [
     "trace_chain",
     "vote",
     "weigh",
+    "write_strings",
 ]
 
 F0, F1, F2, F3, F4, F5 = (U32(factor) for factor in c.FACTORS)
@@ -450,30 +453,3 @@ def tally(
         _fill_distances(query, high[start:end], low[start:end], distances)
         for row in range(distances.size):
             counts[distances[row]] += 1
-
-
-@compiled
-def matching(
-    words: NDArray[np.uint16],
-    ends: NDArray[np.int64],
-    tags: NDArray[np.uint64],
-    found: NDArray[np.uint64],
-) -> int:
-    """Writes the position and entry id, position << 36 | id, of each posting that bears its bucket's tag.
-
-    `words` (n, 3) are the postings of all buckets one after the other, those of bucket i before `ends[i]`;
-    `found` has room for all of them. Returns how many bear it.
-    """
-    one = Index(1)
-    count = Index(0)
-    row = 0
-    for position in range(ends.size):
-        tag = tags[position]
-        base = U64(position) << U64(36)
-        while row < ends[position]:
-            last = U64(words[row, 2])
-            entry_id = U64(words[row, 0]) | U64(words[row, 1]) << U64(16) | (last & U64(0xF)) << U64(32)
-            found[count] = base | entry_id
-            count = Index(count + (one if last >> U64(4) == tag else Index(0)))
-            row += 1
-    return I64(count)

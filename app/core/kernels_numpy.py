@@ -380,6 +380,39 @@ def page_similarities(
         row[:] = np.where(both >= least, equal * 255 // np.maximum(both, 1), 0)
 
 
+def group(
+    buckets: NDArray[np.uint32],
+    records: NDArray[np.uint8],
+    places: NDArray[np.int64],
+    out: NDArray[np.uint8],
+) -> None:
+    """Writes each row of `records` (n, width) behind the last of its bucket."""
+    order = np.argsort(buckets, kind="stable")
+    out[:] = records[order].ravel()
+    places += records.shape[1] * np.bincount(buckets, minlength=places.size)
+
+
+def write_strings(
+    prefix: NDArray[np.uint8],
+    numbers: NDArray[np.int64],
+    bounds: NDArray[np.int64],
+    most: int,
+    data: NDArray[np.uint8],
+    out: NDArray[np.uint8],
+) -> int:
+    """Writes two strings of the Redis protocol for each number: `prefix` with it, its part of the data."""
+    lead = prefix.tobytes()
+    written = b"".join(
+        b"$%d\r\n%b\r\n" % (len(string), string)
+        for number, start, end in zip(
+            numbers.tolist(), bounds[:-1].tolist(), bounds[1:].tolist(), strict=True
+        )
+        for string in (b"%b%d" % (lead, number), data[start : min(end, start + most)].tobytes())
+    )
+    out[: len(written)] = np.frombuffer(written, dtype=np.uint8)
+    return len(written)
+
+
 def compare_neighbours(pages: NDArray[np.uint8], equal: NDArray[np.uint8], common: NDArray[np.uint8]) -> None:
     """Writes how many bins each page and the one `row + 1` before it fill equally, and how many in common."""
     for row in range(min(len(equal), len(pages) - 1)):

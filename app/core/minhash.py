@@ -7,6 +7,7 @@ with the counts of distinct shingles n₁, n₂ the shared ones number J·(n₁ 
 containment both ways.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -54,8 +55,15 @@ def minhash(hashes: NDArray[np.uint64], recipe: MinHashRecipe) -> MinHashSignatu
 
 def equal_values(a: MinHashSignature, b: MinHashSignature) -> int:
     """How many values two signatures share, place by place."""
-    require_same_recipe(a.recipe, b.recipe)
-    return int(np.count_nonzero(a.values == b.values))
+    return int(equal_values_of_each(a, [b])[0])
+
+
+def equal_values_of_each(one: MinHashSignature, others: Sequence[MinHashSignature]) -> NDArray[np.intp]:
+    """How many values a signature shares with each of at least one others, (n,)."""
+    for recipe in {other.recipe for other in others}:
+        require_same_recipe(one.recipe, recipe)
+    values = np.concatenate([other.values for other in others]).reshape(len(others), -1)
+    return np.asarray(np.count_nonzero(values == one.values, axis=1), dtype=np.intp)
 
 
 def jaccard(a: MinHashSignature, b: MinHashSignature) -> float:

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.backend import kernels
 from app.core.buckets import ENTRIES_PER_CHUNK, FINGERPRINT_RECORD, NO_SAMPLE, ROLL_RECORD
 
 
@@ -37,8 +38,21 @@ class Columns:
 class Filled:
     """The buckets of one list that hold anything, ascending, and their records by ascending entry."""
 
-    buckets: list[int]
-    data: list[bytes]
+    buckets: NDArray[np.int64]  # (n,)
+    bounds: NDArray[np.int64]  # (n + 1,): bucket i holds the bytes from bounds[i] to bounds[i + 1]
+    records: NDArray[np.uint8]
+
+    def data(self, start: int = 0, end: int | None = None) -> list[bytes]:
+        """The records of buckets start, start + 1, … before end."""
+        bounds = self.bounds[start:] if end is None else self.bounds[start : end + 1]
+        return [self.records[first:last].tobytes() for first, last in pairwise(bounds.tolist())]
+
+    def strings(self, prefix: str, start: int, end: int, most: int) -> bytes:
+        """Keys and at most so many bytes each of buckets start to end, as strings of the Redis protocol."""
+        lead = np.frombuffer(prefix.encode(), dtype=np.uint8)
+        buckets, bounds = self.buckets[start:end], self.bounds[start : end + 1]
+        room = np.empty(buckets.size * (lead.size + 64) + int(bounds[-1] - bounds[0]), dtype=np.uint8)
+        return room[: kernels().write_strings(lead, buckets, bounds, most, self.records, room)].tobytes()
 
 
 def band_buckets(columns: Columns, band: int) -> Filled:
@@ -67,19 +81,14 @@ def roll_chunks(columns: Columns) -> Filled:
 
 def _filled(keys: NDArray[np.unsignedinteger], records: NDArray[np.uint8]) -> Filled:
     """Records grouped by key; each group in the order given."""
-    width = records.shape[1]
-    data = np.ascontiguousarray(records).view(f"V{width}")[_ordered(keys), 0].tobytes()
     counts = np.bincount(keys.astype(np.intp))
+    ends = records.shape[1] * np.cumsum(counts)
+    out = np.empty(records.size, dtype=np.uint8)
+    kernels().group(
+        keys.astype(np.uint32), np.ascontiguousarray(records), ends - records.shape[1] * counts, out
+    )
     buckets = np.flatnonzero(counts)
-    bounds = (width * np.append(0, np.cumsum(counts[buckets]))).tolist()
-    return Filled(buckets.tolist(), [data[start:end] for start, end in pairwise(bounds)])
-
-
-def _ordered(keys: NDArray[np.unsignedinteger]) -> NDArray[np.intp]:
-    """The order that sorts keys below 2^32, equal ones as they come; numpy sorts 16 bits by radix."""
-    order = np.argsort(keys.astype(np.uint16), kind="stable")
-    high = (keys >> np.asarray(16, dtype=keys.dtype)).astype(np.uint16)
-    return order[np.argsort(high[order], kind="stable")] if high.any() else order
+    return Filled(buckets, np.append(0, ends[buckets]), out)
 
 
 def differences(expected: bytes, held: bytes, width: int) -> tuple[list[bytes], list[bytes]]:

@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.banding import BAND_BITS, band_keys, flip_masks, flips_needed
+from app.core.banding import BAND_BITS, BANDS, band_keys, flip_masks, flips_needed
 
 KEY_NANOSECONDS = 900
 """To ask one Redis server for one bucket of many and take its answer in."""
@@ -24,6 +24,8 @@ RECORD_NANOSECONDS = 30
 
 ROW_NANOSECONDS = 1.3
 """To compare one row of the roll."""
+
+_EACH_BAND = np.arange(BANDS)[:, None]
 
 MOST_FLIPS = 3
 """Beyond three flips a probe reads 20,000 of all 524,288 buckets."""
@@ -43,10 +45,13 @@ def flips_to_probe(
     flips = flips_needed(d)
     if flips > MOST_FLIPS:
         return None
-    keys = np.array(band_keys(bits))[:, None] ^ _masks(flips)
-    records = int(np.take_along_axis(bucket_sizes, keys, axis=1).sum())
-    probing = key_nanoseconds * keys.size + RECORD_NANOSECONDS * records
-    return flips if probing < ROW_NANOSECONDS * rows else None
+    masks = _masks(flips)
+    left = ROW_NANOSECONDS * rows - key_nanoseconds * BANDS * masks.size
+    if left <= 0:
+        return None
+    keys = np.array(band_keys(bits))[:, None] ^ masks
+    records = int(bucket_sizes[_EACH_BAND, keys].sum())
+    return flips if RECORD_NANOSECONDS * records < left else None
 
 
 @cache

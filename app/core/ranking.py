@@ -7,16 +7,17 @@ are asked for; and a part of a larger work, whose fingerprint may lie anywhere, 
 Measured in docs/decisions/0003-near-duplicate-rule.md.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.minhash import containment, equal_values
+from app.core.minhash import containment, equal_values_of_each
 from app.core.model import Fingerprint, MinHashSignature, ShingleSample, require_same_recipe
 from app.core.sample import shared_hashes, shared_shingles
-from app.core.simhash import hamming
+from app.core.simhash import distances
 
 NO_DISTANCE = 255
 """Stands among distances for two books of which one has no fingerprint."""
@@ -71,13 +72,56 @@ VERIFICATION = Verification(
 
 def evidence(this: Signed, other: Signed) -> Evidence:
     """The evidence of two books; raises RecipeMismatch if a pair of signatures is of two recipes."""
-    distance = None
-    if this.fingerprint is not None and other.fingerprint is not None:
-        require_same_recipe(this.fingerprint.recipe, other.fingerprint.recipe)
-        distance = hamming(this.fingerprint.bits, other.fingerprint.bits)
-    if this.minhash is None or other.minhash is None:
-        return Evidence(distance, None, None, None, None)
-    equal = equal_values(this.minhash, other.minhash)
+    [found] = evidence_of_each(this, [other])
+    return found
+
+
+def evidence_of_each(this: Signed, others: Sequence[Signed]) -> list[Evidence]:
+    """The evidence of one book and each of the others; raises as `evidence` does."""
+    return [
+        Evidence(distance, None, None, None, None)
+        if equal is None
+        else _weighed(this, other, distance, equal)
+        for other, distance, equal in zip(
+            others,
+            _distances(this.fingerprint, [other.fingerprint for other in others]),
+            _equal_values(this.minhash, [other.minhash for other in others]),
+            strict=True,
+        )
+    ]
+
+
+def _distances(this: Fingerprint | None, others: Sequence[Fingerprint | None]) -> Sequence[int | None]:
+    signed = [other for other in others if other is not None]
+    if this is None or not signed:
+        return [None] * len(others)
+    for recipe in {other.recipe for other in signed}:
+        require_same_recipe(this.recipe, recipe)
+    packed = np.frombuffer(b"".join([other.bits for other in signed]), dtype=np.uint8)
+    found = distances(this.bits, packed.reshape(len(signed), -1)).tolist()
+    return _among(others, found)
+
+
+def _equal_values(
+    this: MinHashSignature | None, others: Sequence[MinHashSignature | None]
+) -> Sequence[int | None]:
+    signed = [other for other in others if other is not None]
+    if this is None or not signed:
+        return [None] * len(others)
+    return _among(others, equal_values_of_each(this, signed).tolist())
+
+
+def _among(others: Sequence[object | None], found: Sequence[int]) -> Sequence[int | None]:
+    """What was found for those of the others that are not None, and None for these."""
+    if len(found) == len(others):
+        return found
+    given = iter(found)
+    return [None if other is None else next(given) for other in others]
+
+
+def _weighed(this: Signed, other: Signed, distance: int | None, equal: int) -> Evidence:
+    assert this.minhash is not None
+    assert other.minhash is not None
     counts = this.minhash.shingle_count, other.minhash.shingle_count
     shares = containment(equal, *counts)
     sampled = None

@@ -46,6 +46,7 @@ class Relation:
     """What one book has to do with another, told of the left one."""
 
     verdict: Verdict
+    mirrored: Verdict  # the same, told of the right book
     classifier: str
     signals: Signals | None  # None: too little text to align
     alignment: Alignment | None
@@ -55,17 +56,19 @@ def relate(left: Candidate, right: Candidate, classifier: str = DEFAULT_CLASSIFI
     """The relation of two books, by one of `CLASSIFIERS`; raises `RecipeMismatch`."""
     if left.pages is None or right.pages is None:
         missing = _insufficient("The page signatures of at least one book are missing.")
-        return Relation(missing, classifier, None, None)
+        return Relation(missing, missing, classifier, None, None)
     alignment = align(left.pages, right.pages)
     similarity = 0.0
     if left.minhash is not None and right.minhash is not None:
         similarity = jaccard(left.minhash, right.minhash)
     signals = measure(alignment, similarity)
     if min(alignment.left_lengths.sum(), alignment.right_lengths.sum()) < LEAST_TEXT:
-        verdict = _insufficient("At least one book has too little readable text.")
+        verdict = mirrored = _insufficient("At least one book has too little readable text.")
     else:
-        verdict = CLASSIFIERS[classifier](signals, left.metadata, right.metadata)
-    return Relation(verdict, classifier, signals, alignment)
+        classify = CLASSIFIERS[classifier]
+        verdict = classify(signals, left.metadata, right.metadata)
+        mirrored = classify(signals.swapped(), right.metadata, left.metadata)
+    return Relation(verdict, mirrored, classifier, signals, alignment)
 
 
 def _insufficient(because: str) -> Verdict:

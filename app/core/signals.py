@@ -4,7 +4,7 @@ The signals of Spasojević and Poncin (2011), section IV-B, and the shares that 
 relations ask for.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +67,15 @@ class Signals:
     consecutive_correlation: float  # relative consecutive page correlation (section IV-B 3)
     runs: int
     fit: LinearFit | None  # None: nothing matches
+    reverse_fit: LinearFit | None  # pages of the left book over those of the right
+
+    def swapped(self) -> "Signals":
+        """The same, told of the books in the other order."""
+        sides = {name: getattr(self, name).swapped() for name in _SIDES}
+        return replace(self, **sides, fit=self.reverse_fit, reverse_fit=self.fit)
+
+
+_SIDES = ("text_pages", "text_shared", "pages_matched", "stretch_matched", "stretch")
 
 
 def measure(alignment: Alignment, book_similarity: float) -> Signals:
@@ -83,6 +92,7 @@ def measure(alignment: Alignment, book_similarity: float) -> Signals:
     spans = stretch[-1] - stretch[0] + 1 if len(stretch) else np.zeros(2)
     matched_pages = [np.unique(same[:, side]).size for side in (0, 1)]
     within = [_within_runs(alignment, side, lengths[side]) for side in (0, 1)]
+    sizes = [each.size for each in lengths]
     return Signals(
         unit=alignment.unit,
         text_pages=Sides(*(float(np.count_nonzero(each)) for each in lengths)),
@@ -105,7 +115,8 @@ def measure(alignment: Alignment, book_similarity: float) -> Signals:
         else 0.0,
         consecutive_correlation=_consecutive(pairs, similarities, counts),
         runs=len(alignment.runs),
-        fit=_fit(pairs, [each.size for each in lengths]) if len(pairs) else None,
+        fit=_fit(pairs, sizes) if len(pairs) else None,
+        reverse_fit=_fit(pairs[:, ::-1], sizes[::-1]) if len(pairs) else None,
     )
 
 

@@ -8,7 +8,8 @@ import numpy as np
 from app.core import recipe as recipes
 from app.core.buckets import sharing
 from app.core.minhash import minhash
-from app.core.model import Content, Fingerprint, Sketch
+from app.core.model import Content, Fingerprint, PageSignatures, Sketch
+from app.core.packing import Columns, roll_chunks
 from app.core.pages import sign_pages
 from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_PAGES, DEFAULT_SAMPLE, Suite
 from app.core.sample import sample
@@ -57,6 +58,13 @@ def fingerprint(content: Content, recipe: str) -> Fingerprint | None:
     return simhash(normalise(content), recipes.fingerprint_recipe(recipe))
 
 
+def page_signatures(content: Content, recipe: str = DEFAULT_PAGES) -> PageSignatures:
+    """A book's page signatures under the recipe of this name."""
+    text, for_pages = normalise(content), recipes.page_recipe(recipe)
+    found = shingles(text, recipes.minhash_recipe(DEFAULT_MINHASH), for_pages)
+    return sign_pages(text, found, for_pages)
+
+
 def signature_key(sketch: Sketch) -> bytes:
     """SHA-256 of the sketch's signatures in canonical JSON (sorted keys, no blanks); 32 bytes.
 
@@ -82,3 +90,4 @@ def warm() -> None:
     tally(bytes(16), columns_of(rows))
     rows_within(bytes(16), columns_of(rows), 0)
     sharing([bytes(6)], np.zeros(1, dtype=np.uint64))
+    roll_chunks(Columns.empty(np.zeros(1, dtype=np.uint64))).strings("", 0, 1, 1)

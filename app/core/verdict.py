@@ -45,3 +45,14 @@ def most_confident(raw: Mapping[Kind, float]) -> tuple[Kind, Mapping[Kind, float
 def direction_of(shares: Sides) -> Direction:
     """Which book is the part, by the share of each that the other holds."""
     return "contained_in" if shares.left > shares.right else "contains"
+
+
+def opposite(direction: Direction | None) -> Direction | None:
+    """The direction told of the other book."""
+    match direction:
+        case "contains":
+            return "contained_in"
+        case "contained_in":
+            return "contains"
+        case None:
+            return None

@@ -47,7 +47,7 @@ async def inspect(
         keys = part.keys
         known.update(keys)
         for start in range(0, len(keys), _READ_AT_ONCE):
-            some, data = keys[start : start + _READ_AT_ONCE], part.filled.data[start : start + _READ_AT_ONCE]
+            some, data = keys[start : start + _READ_AT_ONCE], part.filled.data(start, start + _READ_AT_ONCE)
             [held] = await index.nodes.run([ReadAll(some)])
             for key, wanted, there in zip(some, data, held, strict=True):
                 seen.records += len(wanted) // part.width

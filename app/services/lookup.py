@@ -15,7 +15,7 @@ import numpy as np
 from app.core.buckets import Hits
 from app.core.errors import RecipeNotIndexed, Unavailable
 from app.core.model import Brief, Entry, Fingerprint
-from app.core.ranking import Evidence, evidence, is_near_duplicate
+from app.core.ranking import Evidence, evidence_of_each, is_near_duplicate
 from app.core.recipe import Suite
 from app.stores.band_index import BandIndex
 from app.stores.catalogue import Catalogue
@@ -185,10 +185,15 @@ class _SuiteLookup:
             wanted = [entry_id for entry_id in page.entry_ids.tolist() if entry_id not in shown]
             found = await self._entries.settled(wanted, self._index.suite)
             gone.update(set(wanted) - found.briefs.keys(), found.departed)
-            shown |= {
-                brief.entry.entry_id: Match(brief, evidence(query, brief.entry))
+            briefs = [
+                brief
                 for brief in (*found.briefs.values(), *found.pending)
                 if brief.entry.entry_id != query.entry_id
+            ]
+            told = evidence_of_each(query, [brief.entry for brief in briefs])
+            shown |= {
+                brief.entry.entry_id: Match(brief, evidence)
+                for brief, evidence in zip(briefs, told, strict=True)
             }
             waiting = [
                 _place(shown[brief.entry.entry_id])
@@ -197,7 +202,7 @@ class _SuiteLookup:
             ]
             hits = _merged(hits.without(gone), waiting, most)
             page = _page(hits, after, limit)
-            if all(entry_id in shown for entry_id in page.entry_ids.tolist()):
+            if shown.keys() >= set(page.entry_ids.tolist()):
                 break
         matches = [shown[entry_id] for entry_id in page.entry_ids.tolist()]
         last = _place(matches[-1]) if matches and _page(hits, after, limit + 1).size > limit else None

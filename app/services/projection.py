@@ -4,6 +4,8 @@ Reading the MinHash of a million books at once would take half a gigabyte, so th
 passes, each of which reads only the part of the signatures that it needs.
 """
 
+import asyncio
+import sys
 from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +19,7 @@ from app.core.buckets import (
     POSTING_CAP,
     ROLL_RECORD,
     SAMPLE_BUCKET_BITS,
+    Posting,
     minhash_posting,
     pack_postings,
     sample_posting,
@@ -45,7 +48,12 @@ class BucketList:
     @property
     def keys(self) -> list[str]:
         """The keys of the buckets that hold anything."""
-        return [f"{self.prefix}{bucket}" for bucket in self.filled.buckets]
+        return [f"{self.prefix}{bucket}" for bucket in self.filled.buckets.tolist()]
+
+    @property
+    def most(self) -> int:
+        """How many bytes a bucket takes."""
+        return sys.maxsize if self.cap is None else self.cap * self.width
 
 
 class Projection:
@@ -125,10 +133,9 @@ class Projection:
             entry_ids, values = await self._signatures.minhash_values(
                 self._columns.entry_ids, recipe, first, at_once
             )
-            for column in range(at_once):
-                posting = minhash_posting(values[:, column])
-                filled = posting_buckets(posting.buckets, pack_postings(posting.tags, entry_ids))
-                yield self._postings(recipe, first + column, filled)
+            for number, column in enumerate(values, first):
+                filled = await asyncio.to_thread(_posted, minhash_posting(column), entry_ids)
+                yield self._postings(recipe, number, filled)
 
     async def samples(self) -> AsyncIterator[BucketList]:
         """The one posting list of the shingle samples, in parts."""
@@ -142,8 +149,14 @@ class Projection:
                 chosen = posting.buckets * np.uint64(passes) >> np.uint64(SAMPLE_BUCKET_BITS) == part
                 buckets.append(posting.buckets[chosen])
                 records.append(pack_postings(posting.tags[chosen], entry_ids[chosen]).copy())
-            filled = posting_buckets(np.concatenate(buckets), np.concatenate(records))
+            filled = await asyncio.to_thread(
+                posting_buckets, np.concatenate(buckets), np.concatenate(records)
+            )
             yield self._postings(recipe, 0, filled)
 
     def _postings(self, recipe: str, of: int, filled: Filled) -> BucketList:
         return BucketList(self._index.posting_prefix(recipe, of), POSTING_BYTES, filled, POSTING_CAP)
+
+
+def _posted(posting: Posting, entry_ids: NDArray[np.uint64]) -> Filled:
+    return posting_buckets(posting.buckets, pack_postings(posting.tags, entry_ids))

@@ -5,8 +5,10 @@ the index anew where nothing in it can be relied on; it runs by itself after a f
 and every minute in any case. `reindex` compares and mends every record while lookups go on.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import TypeVar, cast
 from uuid import uuid4
 
 import numpy as np
@@ -36,6 +38,8 @@ _MENDED_AT_ONCE = 1_000
 
 _FORGOTTEN_AFTER = 60.0
 """Seconds after which no lookup can still hold an entry that has left the index."""
+
+T = TypeVar("T")
 
 Write = Callable[[BandIndex, Sequence[Entry]], Awaitable[None]]
 
@@ -164,14 +168,14 @@ class Reindex:
         index = self._indexes.of(suite)
         projection = await Projection.of(self._signatures, index, entry_ids, postings)
         done = 0
-        async for part in projection.lists():
-            data = part.filled.data
-            if part.cap is not None:
-                data = [bucket[: part.cap * part.width] for bucket in data]
-            await index.write(part.keys, data)
+        lists = projection.lists()
+        part = await anext(lists, None)
+        while part is not None:
+            # One list travels to Redis while the next one is made.
+            part = await _beside(anext(lists, None), index.write(part.prefix, part.filled, part.most))
             done += 1
             progress(projection.size * done // projection.list_count, projection.size)
-        await self._indexes.nodes.run(index.roll.listing(projection.roll().filled.buckets))
+        await self._indexes.nodes.run(index.roll.listing(projection.roll().filled.buckets.tolist()))
 
     async def _mend(self, write: Write) -> Reconciled:
         """Add the entries that a roll lacks, and sweep the index whose roll has one too many."""
@@ -256,6 +260,15 @@ class Reindex:
                 await index.drop(difference.key, wrong)
                 dropped += len(wrong)
         return dropped
+
+
+async def _beside(answer: Awaitable[T], work: Awaitable[None]) -> T:
+    """What the first awaits, when both are done; none is still under way when this raises."""
+    outcomes = await asyncio.gather(answer, work, return_exceptions=True)
+    for outcome in outcomes:
+        if isinstance(outcome, BaseException):
+            raise outcome
+    return cast(T, outcomes[0])
 
 
 def _silent(done: int, total: int) -> None:

@@ -27,16 +27,20 @@ from app.core.buckets import (
     sharing,
 )
 from app.core.model import Entry, Fingerprint, require_same_recipe
+from app.core.packing import Filled
 from app.core.planning import flips_to_probe
 from app.core.ranking import VERIFICATION, Candidates, confirmed
 from app.core.recipe import DEFAULT_SUITE, Suite
 from app.stores.epoch import Epoch
-from app.stores.nodes import CallEach, Command, Instruction, Nodes, ReadAll, WriteAll
+from app.stores.nodes import CallEach, Command, Instruction, Nodes, ReadAll, WriteBuckets
 from app.stores.scripts import ADD_POSTINGS, ADD_RECORDS, REMOVE_RECORDS
 from app.stores.shared_roll import SharedRoll
 
-_WRITTEN_AT_ONCE = 500
-"""Whole buckets per round trip."""
+_BUCKETS_AT_ONCE = 500
+"""Whole buckets per command."""
+
+_BYTES_AT_ONCE = 4_000_000
+"""Bytes of whole buckets per round trip, about."""
 
 _NO_IDS: NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)
 _NOTHING = Hits(_NO_IDS, np.zeros(0, dtype=np.uint8))
@@ -217,11 +221,18 @@ class BandIndex:
                 await self.nodes.run([Command("UNLINK", name) for name in names])
         await self.nodes.run(self.roll.forgetting())
 
-    async def write(self, keys: Sequence[str], buckets: Sequence[bytes]) -> None:
-        """Write whole buckets, while the index is out of service."""
-        for start in range(0, len(keys), _WRITTEN_AT_ONCE):
-            end = start + _WRITTEN_AT_ONCE
-            await self.nodes.run([WriteAll(keys[start:end], buckets[start:end])])
+    async def write(self, prefix: str, filled: Filled, most: int) -> None:
+        """Write whole buckets of a list, at most so many bytes of each, while the index is out of service."""
+        count, waiting = filled.buckets.size, 0
+        some: list[Instruction] = []
+        for start in range(0, count, _BUCKETS_AT_ONCE):
+            end = min(start + _BUCKETS_AT_ONCE, count)
+            some.append(WriteBuckets(prefix, filled, start, end, most))
+            waiting += int(filled.bounds[end] - filled.bounds[start])
+            if waiting > _BYTES_AT_ONCE:
+                await self.nodes.run(some)
+                some, waiting = [], 0
+        await self.nodes.run(some)
 
     async def drop(self, key: str, records: Sequence[bytes]) -> None:
         """Take these records out of one bucket."""

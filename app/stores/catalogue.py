@@ -17,9 +17,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from app.core.errors import Conflict, InvalidInput, StaleVersion, UnknownBook
 from app.core.model import Book, Brief, Entry, Fingerprint, Metadata, Sketch
 from app.core.recipe import Suite
-from app.stores.jobs import defer_index_book, withdraw
+from app.stores.clusters import book_leaves
+from app.stores.jobs import defer_index_book, defer_relate, withdraw
 from app.stores.outages import postgres_outages
 from app.stores.reading import Query, Reader
+from app.stores.relations import drop_relations, look_again
 from app.stores.rows import (
     fingerprint_values,
     metadata_values,
@@ -33,7 +35,7 @@ from app.stores.rows import (
     to_columns,
 )
 from app.stores.suites import Suites, SuitesChanged, hold
-from app.stores.tables import books, departures, entry_ids, signatures, texts
+from app.stores.tables import books, departures, entry_ids, related_entries, signatures, texts
 from app.stores.texts import CODEC
 from app.stores.together import Together
 
@@ -59,6 +61,9 @@ class NewContent:
         found = (one for one in self.others if one.recipe == suite.fingerprint)
         return replace(entry, fingerprint=next(found, None))
 
+
+_TOLD_BY = frozenset({"year", "volume"})
+"""Metadata on which relations depend."""
 
 Versions = Mapping[Suite, Entry]
 """One entry as the index of each suite holds it."""
@@ -128,6 +133,7 @@ class Catalogue:
                 assert entry_id is not None
                 await connection.execute(sa.delete(signatures).where(signatures.c.entry_id == book.entry_id))
                 await connection.execute(sa.delete(texts).where(texts.c.entry_id == book.entry_id))
+                await connection.execute(_FORGET_SEARCH, {"entry": book.entry_id})
                 await connection.execute(_INSERT_DEPARTURE, {"entry_id": book.entry_id})
                 await _update(
                     connection,
@@ -137,19 +143,27 @@ class Catalogue:
                 )
                 await _insert_signatures(connection, entry_id, content)
                 job_id = await defer_index_book(connection, entry_id)
+                await drop_relations(connection, book_id)
+                await defer_relate(connection, entry_id)
                 new = await _get(connection, book_id)
                 return Stored(new, created=True, job_id=job_id, replaced=replaced)
 
     async def change_metadata(
         self, book_id: UUID, changes: Mapping[str, object], if_version: int | None
     ) -> Book:
-        """Set the named metadata fields; the others stay as they are."""
+        """Set the named metadata fields; the others stay as they are.
+
+        Where relations depend on them, these go in the same transaction and are found anew.
+        """
         with postgres_outages():
             async with self._engine.begin() as connection:
-                await _locked(connection, book_id, if_version)
+                book = await _locked(connection, book_id, if_version)
                 if changes:
                     external_id = changes.get("external_id")
                     await _update(connection, book_id, to_columns(changes), external_id=external_id)
+                if _TOLD_BY & changes.keys():
+                    await drop_relations(connection, book_id)
+                    await defer_relate(connection, book.entry_id)
                 return await _get(connection, book_id)
 
     async def delete(self, book_id: UUID, if_version: int | None) -> Versions:
@@ -159,6 +173,8 @@ class Catalogue:
                 suites = await hold(connection)
                 book = await _locked(connection, book_id, if_version)
                 versions = await _versions(connection, book_id, suites)
+                await look_again(connection, book_id)
+                await book_leaves(connection, book_id)
                 await connection.execute(sa.delete(books).where(books.c.id == book_id))
                 await connection.execute(_INSERT_DEPARTURE, {"entry_id": book.entry_id})
                 return versions
@@ -227,6 +243,7 @@ _READ_BRIEFS = Query(
         books.c.id == sa.any_(sa.bindparam("book_ids", type_=ARRAY(sa.Uuid)))
     )
 )
+_FORGET_SEARCH = sa.delete(related_entries).where(related_entries.c.entry_id == sa.bindparam("entry"))
 _MARK_INDEXED = (
     sa.update(books)
     .where(books.c.entry_id == sa.bindparam("entry"), books.c.indexed_at.is_(None))
@@ -248,6 +265,7 @@ async def _insert(
         return None
     await _insert_signatures(connection, entry_id, content)
     job_id = await defer_index_book(connection, entry_id)
+    await defer_relate(connection, entry_id)
     book = Book(
         id=book_id,
         entry_id=entry_id,

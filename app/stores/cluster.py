@@ -24,7 +24,7 @@ from app.stores.nodes import (
     EpochKey,
     Instruction,
     ReadAll,
-    WriteAll,
+    WriteBuckets,
     shaped,
 )
 from app.stores.outages import redis_outages
@@ -199,10 +199,12 @@ def _gathered(instruction: Instruction, answers: list[Any]) -> Any:
 def _calls(instruction: Instruction) -> list[_Call]:
     if isinstance(instruction, ReadAll):
         return [_Call(key, ("GET", key)) for key in instruction.keys]
-    if isinstance(instruction, WriteAll):
+    if isinstance(instruction, WriteBuckets):
+        start, end = instruction.start, instruction.end
+        keys = [f"{instruction.prefix}{bucket}" for bucket in instruction.filled.buckets[start:end]]
         return [
-            _Call(key, ("SET", key, value))
-            for key, value in zip(instruction.keys, instruction.values, strict=True)
+            _Call(key, ("SET", key, data[: instruction.most]))
+            for key, data in zip(keys, instruction.filled.data(start, end), strict=True)
         ]
     if isinstance(instruction, CallEach):
         by_key: dict[str, list[bytes]] = {}

@@ -14,6 +14,9 @@ from app.core.errors import Unavailable
 
 Connect = Callable[[], AbstractConnection]
 
+Words = Sequence[Any] | bytes
+"""A command: its words, or the bytes to be sent."""
+
 
 class NodeLost(Unavailable):
     """A server does not answer."""
@@ -37,7 +40,7 @@ class Node:
         self._free: list[AbstractConnection] = []
         self._closed = False
 
-    async def execute(self, commands: Sequence[Sequence[Any]], seconds: float) -> list[Any]:
+    async def execute(self, commands: Sequence[Words], seconds: float) -> list[Any]:
         """The answers in order; where the node refuses a command, the error stands in its place.
 
         Raises `NodeLost` after so many seconds, or at once where there is no connection to be had.
@@ -61,12 +64,15 @@ class Node:
         await self._hang_up()
 
     async def _execute(
-        self, connection: AbstractConnection, commands: Sequence[Sequence[Any]], seconds: float
+        self, connection: AbstractConnection, commands: Sequence[Words], seconds: float
     ) -> list[Any]:
         answers: list[Any] = []
         try:
             async with asyncio.timeout(seconds):
-                packed = b"".join(pack_command(tuple(command)) for command in commands)
+                packed = b"".join(
+                    command if isinstance(command, bytes) else pack_command(tuple(command))
+                    for command in commands
+                )
                 await connection.send_packed_command(packed, check_health=False)
                 for _ in commands:
                     try:

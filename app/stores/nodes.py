@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol, cast
 from redis.asyncio import Redis
 from redis.exceptions import NoScriptError, ResponseError
 
+from app.core.packing import Filled
 from app.core.planning import KEY_NANOSECONDS
 from app.stores.node import Node
 from app.stores.outages import redis_outages
@@ -40,11 +41,14 @@ class ReadAll:
 
 
 @dataclass(frozen=True, slots=True)
-class WriteAll:
-    """Set these strings."""
+class WriteBuckets:
+    """Set the strings `prefix` + number of some whole buckets of a list; answers nothing."""
 
-    keys: Sequence[str]
-    values: Sequence[bytes]
+    prefix: str
+    filled: Filled
+    start: int  # the first bucket's place in the list
+    end: int  # the place behind the last one's
+    most: int  # bytes of a bucket that are written
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,7 @@ class CallEach:
     arguments: Sequence[bytes]
 
 
-Instruction = Command | ReadAll | WriteAll | CallEach
+Instruction = Command | ReadAll | WriteBuckets | CallEach
 
 
 class EpochKey(NamedTuple):
@@ -141,7 +145,7 @@ class SingleNode:
         with redis_outages():
             await self._execute([("PING",)])
 
-    async def _execute(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
+    async def _execute(self, commands: Sequence[tuple[Any, ...] | bytes]) -> list[Any]:
         answers = await self._node.execute(commands, SECONDS)
         for answer in answers:
             if isinstance(answer, ResponseError):
@@ -166,15 +170,16 @@ def shaped(instruction: Instruction, answer: Any) -> Any:
 
 def _is_idle(instruction: Instruction) -> bool:
     """Whether there is no key to work on; Redis would refuse the command."""
-    return not isinstance(instruction, Command) and not instruction.keys
+    return isinstance(instruction, ReadAll | CallEach) and not instruction.keys
 
 
-def _single(instruction: Instruction) -> tuple[Any, ...]:
+def _single(instruction: Instruction) -> tuple[Any, ...] | bytes:
     if isinstance(instruction, ReadAll):
         return ("MGET", *instruction.keys)
-    if isinstance(instruction, WriteAll):
-        pairs = zip(instruction.keys, instruction.values, strict=True)
-        return ("MSET", *(part for pair in pairs for part in pair))
+    if isinstance(instruction, WriteBuckets):
+        start, end = instruction.start, instruction.end
+        pairs = instruction.filled.strings(instruction.prefix, start, end, instruction.most)
+        return b"*%d\r\n$4\r\nMSET\r\n%b" % (1 + 2 * (end - start), pairs)
     if isinstance(instruction, CallEach):
         keys = instruction.keys
         return ("EVALSHA", instruction.script.sha, len(keys), *keys, *instruction.arguments)

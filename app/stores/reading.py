@@ -4,20 +4,22 @@ A lookup is two queries, and each takes longer on its way through SQLAlchemy's c
 The statements are still written with SQLAlchemy; they are compiled once and run on connections of the driver.
 """
 
+import asyncio
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import cached_property, partial
 from typing import Any
 
 import psycopg
 import sqlalchemy as sa
-from psycopg.rows import DictRow, dict_row, tuple_row
-from psycopg_pool import AsyncConnectionPool, PoolTimeout
+from psycopg.rows import DictRow, dict_row
 from sqlalchemy.dialects import registry
 
 _WAIT_SECONDS = 3.0
 """How long a query waits for a free connection."""
 
+_CONNECT_SECONDS = 5
 
 _DIALECT: sa.Dialect = registry.load("postgresql.psycopg")()
 
@@ -47,61 +49,89 @@ class Query:
         return f"${self._names.index(name) + 1}"
 
 
-class Reader:
-    """Runs queries, each by itself, outside of any transaction."""
+class _Connection(psycopg.AsyncConnection[DictRow]):
+    """A connection whose queries share a cursor: to make one takes as long as to run a query."""
 
-    def __init__(self, pool: AsyncConnectionPool[psycopg.AsyncConnection[DictRow]]) -> None:
-        self._pool = pool
+    @cached_property
+    def shared(self) -> psycopg.AsyncCursor[DictRow]:
+        """The cursor."""
+        return self.cursor(binary=True)
+
+
+class Reader:
+    """Runs queries, each by itself, outside of any transaction.
+
+    The connection that was free last is used first: the caches of its server process are warm.
+    """
+
+    def __init__(self, connect: Callable[[], Awaitable[_Connection]], connections: int) -> None:
+        self._connect = connect
+        self._places = asyncio.Semaphore(connections)
+        self._free: list[_Connection] = []
+        self._closed = False
 
     async def rows(self, query: Query, **parameters: object) -> list[dict[str, Any]]:
         """All rows of the answer, as dictionaries by column."""
         values = query.values(parameters)
+        await self._take_place()
         try:
-            return await self._rows(query, values)
-        except PoolTimeout:
-            raise
-        except psycopg.OperationalError:
-            # One lost connection is seldom alone: a restart of Postgres ends all of them.
-            await self._pool.check()
-            return await self._rows(query, values)
+            if self._free:
+                try:
+                    return await self._rows(self._free.pop(), query, values)
+                except psycopg.OperationalError:
+                    # One lost connection is seldom alone: a restart of Postgres ends all of them.
+                    await self._hang_up()
+            return await self._rows(await self._connect(), query, values)
+        finally:
+            self._places.release()
 
-    async def batches(
-        self, query: Query, size: int, **parameters: object
-    ) -> AsyncIterator[list[tuple[Any, ...]]]:
-        """The rows of one snapshot, `size` at a time, each as a tuple."""
-        async with (
-            self._pool.connection() as connection,
-            connection.transaction(),
-            psycopg.AsyncRawServerCursor(connection, "batches", row_factory=tuple_row) as cursor,
-        ):
-            await cursor.execute(query.text, query.values(parameters), binary=True)
-            while rows := await cursor.fetchmany(size):
-                yield rows
+    async def close(self) -> None:
+        """Close all connections; those in use when they are free."""
+        self._closed = True
+        await self._hang_up()
 
-    async def _rows(self, query: Query, values: Sequence[object]) -> list[dict[str, Any]]:
-        async with self._pool.connection() as connection:
-            cursor = await connection.execute(query.text, values, binary=True)
-            return await cursor.fetchall()
+    async def _take_place(self) -> None:
+        try:
+            async with asyncio.timeout(_WAIT_SECONDS):
+                await self._places.acquire()
+        except TimeoutError as exc:
+            raise psycopg.OperationalError("Every connection is busy.") from exc
+
+    async def _rows(
+        self, connection: _Connection, query: Query, values: Sequence[object]
+    ) -> list[dict[str, Any]]:
+        whole = False
+        try:
+            await connection.shared.execute(query.text, values)
+            rows = await connection.shared.fetchall()
+            whole = True
+            return rows
+        finally:
+            if whole and not self._closed:
+                self._free.append(connection)
+            else:
+                await connection.close()
+
+    async def _hang_up(self) -> None:
+        while self._free:
+            await self._free.pop().close()
 
 
 @asynccontextmanager
 async def open_reader(url: sa.URL, connections: int) -> AsyncIterator[Reader]:
     """A reader with up to so many connections, which are made when they are needed."""
-    pool: AsyncConnectionPool[psycopg.AsyncConnection[DictRow]] = AsyncConnectionPool(
+    connect = partial(
+        _Connection.connect,
         url.set(drivername="postgresql").render_as_string(hide_password=False),
-        min_size=0,
-        max_size=connections,
-        timeout=_WAIT_SECONDS,
-        open=False,
-        reconnect_timeout=1.0,
-        kwargs={
-            "autocommit": True,
-            "row_factory": dict_row,
-            "cursor_factory": psycopg.AsyncRawCursor,
-            "connect_timeout": 5,
-            # Planning a lookup's query anew takes longer than running it.
-            "options": "-c plan_cache_mode=force_generic_plan",
-        },
+        autocommit=True,
+        row_factory=dict_row,
+        cursor_factory=psycopg.AsyncRawCursor,
+        connect_timeout=_CONNECT_SECONDS,
+        # Planning a lookup's query anew takes longer than running it.
+        options="-c plan_cache_mode=force_generic_plan",
     )
-    async with pool:
-        yield Reader(pool)
+    reader = Reader(connect, connections)
+    try:
+        yield reader
+    finally:
+        await reader.close()

@@ -21,6 +21,8 @@ _RECIPES: dict[str, sa.BindParameter[str]] = {
     name: sa.bindparam(name, type_=sa.Text) for name in ("fingerprint", "minhash", "sample")
 }
 
+_VALUE = np.dtype("<u4")
+
 _LONGEST_WORD = 200
 """Characters of a title's word that count; an index entry of Postgres must stay below 2,700 bytes."""
 
@@ -90,14 +92,14 @@ def to_book(row: Mapping[str, Any] | sa.RowMapping) -> Book:
         ),
         page_count=row["page_count"],
         word_count=row["word_count"],
-        fingerprint=_fingerprint(row["bits"], row["recipe"]),
+        fingerprint=None if row["bits"] is None else Fingerprint(row["recipe"], row["bits"]),
         indexed=row["indexed_at"] is not None,
     )
 
 
 def to_brief(row: Mapping[str, Any] | sa.RowMapping, suite: Suite) -> Brief:
     """A row of `select_briefs` with the parameters of this suite."""
-    minhash = row["minhash"]
+    bits, minhash, sample = row["bits"], row["minhash"], row["sample"]
     return Brief(
         book_id=row["id"],
         title=row["title"],
@@ -105,11 +107,11 @@ def to_brief(row: Mapping[str, Any] | sa.RowMapping, suite: Suite) -> Brief:
         indexed=row["indexed_at"] is not None,
         entry=Entry(
             entry_id=row["entry_id"],
-            fingerprint=_fingerprint(row["bits"], suite.fingerprint),
+            fingerprint=None if bits is None else Fingerprint(suite.fingerprint, bits),
             minhash=None
             if minhash is None
-            else MinHashSignature(suite.minhash, np.frombuffer(minhash, dtype="<u4"), row["shingle_count"]),
-            sample=_sample(row["sample"], suite.sample),
+            else MinHashSignature(suite.minhash, np.frombuffer(minhash, dtype=_VALUE), row["shingle_count"]),
+            sample=None if sample is None else _sample(sample, suite.sample),
         ),
     )
 
@@ -168,13 +170,7 @@ def signature_values(entry_id: int, sketch: Sketch) -> list[dict[str, Any]]:
     return [{"entry_id": entry_id, "shingle_count": None, "unit": None} | row for row in rows]
 
 
-def _fingerprint(bits: bytes | None, recipe: str) -> Fingerprint | None:
-    return None if bits is None else Fingerprint(recipe, bytes(bits))
-
-
-def _sample(data: bytes | None, recipe: str) -> ShingleSample | None:
+def _sample(data: bytes, recipe: str) -> ShingleSample:
     """The shingle sample in a signature's row: a byte for the level, then the hashes."""
-    if data is None:
-        return None
     hashes = np.frombuffer(data, dtype="<u8", offset=1).astype(np.uint64)
     return ShingleSample(recipe, hashes, data[0])

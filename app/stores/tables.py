@@ -128,7 +128,8 @@ relations = Table(
     Column("direction", Text),  # told of the left book
     Column("confidence", Double, nullable=False),
     Column("classifier", Text, nullable=False),
-    Column("because", Text, nullable=False),
+    Column("left_because", Text, nullable=False),
+    Column("right_because", Text, nullable=False),
     Column("confidences", JSONB, nullable=False),
     Column("signals", JSONB),  # null: too little text to measure any
     Column("unit", Text),  # page or window
@@ -150,30 +151,69 @@ decisions = Table(
     Column("left_entry", BigInteger, nullable=False),  # the contents that were judged
     Column("right_entry", BigInteger, nullable=False),
     Column("verdict", Text, nullable=False),  # confirmed, rejected or kind
-    Column("kind", Text),  # the kind that was named instead of the machine's
+    Column("kind", Text),  # that was confirmed, or named instead of the machine's; null: rejected
     Column("decided_at", TIMESTAMP(timezone=True), nullable=False, server_default=func.now()),
     PrimaryKeyConstraint("left_id", "right_id"),
     CheckConstraint("left_id < right_id", name="ordered"),
 )
 Index("ix_decisions_right_id", decisions.c.right_id)
+Index(
+    "ix_decisions_never",
+    decisions.c.left_id,
+    decisions.c.right_id,
+    postgresql_where=(decisions.c.verdict == "rejected") | (decisions.c.kind == "UNRELATED"),
+)
 
+related_entries = Table(
+    "related_entries",
+    metadata,
+    Column(
+        "entry_id", ForeignKey(books.c.entry_id, ondelete="CASCADE"), primary_key=True, autoincrement=False
+    ),
+    Column("passed_over", Integer, nullable=False),  # candidates that were too many to compare
+)
+
+relation_counts = Table(
+    "relation_counts",
+    metadata,
+    Column("kind", Text, primary_key=True),
+    Column("pairs", BigInteger, nullable=False),  # that were ever compared
+    Column("seconds", Double, nullable=False),  # that it took
+)
+
+# No foreign keys below: they would lock books, which whoever waits to change the clusters may hold.
 cluster_members = Table(
     "cluster_members",
     metadata,
     Column("by", Text, nullable=False),  # same_text or related
-    Column("book_id", ForeignKey(books.c.id, ondelete="CASCADE"), nullable=False),
+    Column("book_id", Uuid, nullable=False),
     Column("founder_id", Uuid, nullable=False),  # the oldest member, after whom the cluster is named
     PrimaryKeyConstraint("by", "book_id"),
 )
-Index("ix_cluster_members_by_founder_id", cluster_members.c.by, cluster_members.c.founder_id)
+Index(
+    "ix_cluster_members_by_founder_id_book_id",
+    cluster_members.c.by,
+    cluster_members.c.founder_id,
+    cluster_members.c.book_id,
+)
+
+cluster_borders = Table(
+    "cluster_borders",
+    metadata,
+    Column("by", Text, nullable=False),
+    Column("left_id", Uuid, nullable=False),  # founders of clusters that are kept apart
+    Column("right_id", Uuid, nullable=False),
+    PrimaryKeyConstraint("by", "left_id", "right_id"),
+    CheckConstraint("left_id < right_id", name="ordered"),
+)
+Index("ix_cluster_borders_by_right_id", cluster_borders.c.by, cluster_borders.c.right_id)
 
 cluster_heirs = Table(
     "cluster_heirs",
     metadata,
     Column("by", Text, nullable=False),
-    Column("founder_id", Uuid, nullable=False),  # a book that left
-    Column(
-        "heir_id", ForeignKey(books.c.id, ondelete="CASCADE"), nullable=False
-    ),  # the oldest it left behind
-    PrimaryKeyConstraint("by", "founder_id"),
+    Column("book_id", Uuid, nullable=False),  # a book that was deleted
+    Column("heir_id", Uuid, nullable=False),  # the oldest book that it left behind in its cluster
+    PrimaryKeyConstraint("by", "book_id"),
 )
+Index("ix_cluster_heirs_by_heir_id", cluster_heirs.c.by, cluster_heirs.c.heir_id)

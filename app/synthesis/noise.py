@@ -32,7 +32,7 @@ _TAKEN_FOR = np.array(
     dtype=np.uint32,
 )
 
-SENTENCE_END = re.compile(r"""[.!?…。！？؟।]+["'”’»)\]]*\s*""")
+SENTENCE = re.compile(r"""[^.!?…。！？؟।]*[.!?…。！？؟।]+["'”’»)\]]*\s*|[^.!?…。！？؟।]+""")
 LONGEST_SENTENCE = 400
 """Characters; longer ones (verse, lists, texts without full stops) are cut into pieces of this length."""
 
@@ -109,12 +109,11 @@ def _split(codes: Codes, struck: Places, read: Codes, after: Codes, rng: np.rand
 
 def sentences(text: str) -> list[str]:
     """The text cut after each sentence; joined they are the text again."""
-    cuts = [0]
-    for end in (*(match.end() for match in SENTENCE_END.finditer(text)), len(text)):
-        cuts.extend(range(cuts[-1] + LONGEST_SENTENCE, end, LONGEST_SENTENCE))
-        if end > cuts[-1]:
-            cuts.append(end)
-    return [text[start:end] for start, end in pairwise(cuts)]
+    return [
+        sentence[start : start + LONGEST_SENTENCE]
+        for sentence in SENTENCE.findall(text)
+        for start in range(0, len(sentence), LONGEST_SENTENCE)
+    ]
 
 
 def edit_sentences(text: str, share: float, donor: str, rng: np.random.Generator) -> str:

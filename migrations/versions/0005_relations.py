@@ -17,7 +17,8 @@ def upgrade() -> None:
         sa.Column("direction", sa.Text),
         sa.Column("confidence", sa.Double, nullable=False),
         sa.Column("classifier", sa.Text, nullable=False),
-        sa.Column("because", sa.Text, nullable=False),
+        sa.Column("left_because", sa.Text, nullable=False),
+        sa.Column("right_because", sa.Text, nullable=False),
         sa.Column("confidences", JSONB, nullable=False),
         sa.Column("signals", JSONB),
         sa.Column("unit", sa.Text),
@@ -34,27 +35,72 @@ def upgrade() -> None:
         sa.Column("decided_at", TIMESTAMP(timezone=True), nullable=False, server_default=sa.func.now()),
     )
     op.create_index("ix_decisions_right_id", "decisions", ["right_id"])
+    op.create_index(
+        "ix_decisions_never",
+        "decisions",
+        ["left_id", "right_id"],
+        postgresql_where=sa.text("verdict = 'rejected' OR kind = 'UNRELATED'"),
+    )
+    op.create_table(
+        "related_entries",
+        sa.Column("entry_id", sa.BigInteger, autoincrement=False, nullable=False),
+        sa.Column("passed_over", sa.Integer, nullable=False),
+        sa.PrimaryKeyConstraint("entry_id", name="pk_related_entries"),
+        sa.ForeignKeyConstraint(
+            ["entry_id"], ["books.entry_id"], name="fk_related_entries_entry_id", ondelete="CASCADE"
+        ),
+    )
+    op.create_table(
+        "relation_counts",
+        sa.Column("kind", sa.Text, nullable=False),
+        sa.Column("pairs", sa.BigInteger, nullable=False),
+        sa.Column("seconds", sa.Double, nullable=False),
+        sa.PrimaryKeyConstraint("kind", name="pk_relation_counts"),
+    )
+    op.execute(
+        "CREATE INDEX ix_relate_jobs ON procrastinate_jobs (CAST(args ->> 'entry_id' AS bigint)) "
+        "WHERE task_name = 'relate' AND status <> 'succeeded'"
+    )
     op.create_table(
         "cluster_members",
         sa.Column("by", sa.Text, nullable=False),
         sa.Column("book_id", sa.Uuid, nullable=False),
         sa.Column("founder_id", sa.Uuid, nullable=False),
         sa.PrimaryKeyConstraint("by", "book_id", name="pk_cluster_members"),
-        _of_book("cluster_members", "book_id"),
     )
-    op.create_index("ix_cluster_members_by_founder_id", "cluster_members", ["by", "founder_id"])
+    op.create_index(
+        "ix_cluster_members_by_founder_id_book_id", "cluster_members", ["by", "founder_id", "book_id"]
+    )
+    op.create_table(
+        "cluster_borders",
+        sa.Column("by", sa.Text, nullable=False),
+        sa.Column("left_id", sa.Uuid, nullable=False),
+        sa.Column("right_id", sa.Uuid, nullable=False),
+        sa.PrimaryKeyConstraint("by", "left_id", "right_id", name="pk_cluster_borders"),
+        sa.CheckConstraint("left_id < right_id", name="ck_cluster_borders_ordered"),
+    )
+    op.create_index("ix_cluster_borders_by_right_id", "cluster_borders", ["by", "right_id"])
     op.create_table(
         "cluster_heirs",
         sa.Column("by", sa.Text, nullable=False),
-        sa.Column("founder_id", sa.Uuid, nullable=False),
+        sa.Column("book_id", sa.Uuid, nullable=False),
         sa.Column("heir_id", sa.Uuid, nullable=False),
-        sa.PrimaryKeyConstraint("by", "founder_id", name="pk_cluster_heirs"),
-        _of_book("cluster_heirs", "heir_id"),
+        sa.PrimaryKeyConstraint("by", "book_id", name="pk_cluster_heirs"),
     )
+    op.create_index("ix_cluster_heirs_by_heir_id", "cluster_heirs", ["by", "heir_id"])
 
 
 def downgrade() -> None:
-    for name in ("cluster_heirs", "cluster_members", "decisions", "relations"):
+    op.drop_index("ix_relate_jobs", "procrastinate_jobs")
+    for name in (
+        "cluster_heirs",
+        "cluster_borders",
+        "cluster_members",
+        "relation_counts",
+        "related_entries",
+        "decisions",
+        "relations",
+    ):
         op.drop_table(name)
 
 

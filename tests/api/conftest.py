@@ -1,14 +1,31 @@
 """The application on real servers, asked without a socket."""
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
+import pytest_asyncio
 from fastapi import FastAPI
 from httpx import ASGITransport, AsyncClient
 
 from app.main import create_app
 from app.settings import Settings
 from app.wiring import House
+
+
+@asynccontextmanager
+async def started(settings: Settings) -> AsyncIterator[FastAPI]:
+    """The application with an empty catalogue and a whole, empty index."""
+    app = create_app(settings)
+    async with app.router.lifespan_context(app):
+        await app.state.house.reindex.reconcile()
+        yield app
+
+
+def asking(app: FastAPI) -> AsyncClient:
+    """A client whose test fails where an error escapes the application."""
+    transport = ASGITransport(app, raise_app_exceptions=True)
+    return AsyncClient(transport=transport, base_url="http://bookprint.test", timeout=60)
 
 
 @pytest.fixture
@@ -18,10 +35,7 @@ def settings(database_url: str, redis_url: str) -> Settings:
 
 @pytest.fixture
 async def application(settings: Settings) -> AsyncIterator[FastAPI]:
-    """The application, started, with an empty catalogue and a whole, empty index."""
-    app = create_app(settings)
-    async with app.router.lifespan_context(app):
-        await app.state.house.reindex.reconcile()
+    async with started(settings) as app:
         yield app
 
 
@@ -33,7 +47,18 @@ def house(application: FastAPI) -> House:
 
 @pytest.fixture
 async def client(application: FastAPI) -> AsyncIterator[AsyncClient]:
-    # Errors that escape the application fail the test instead of becoming an answer.
-    transport = ASGITransport(application, raise_app_exceptions=True)
-    async with AsyncClient(transport=transport, base_url="http://bookprint.test", timeout=60) as client:
+    async with asking(application) as client:
+        yield client
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def module_application(module_database_url: str, module_redis_url: str) -> AsyncIterator[FastAPI]:
+    """One application for the tests of a module, which run in the module's event loop."""
+    async with started(Settings(database_url=module_database_url, redis_url=module_redis_url)) as app:
+        yield app
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def module_client(module_application: FastAPI) -> AsyncIterator[AsyncClient]:
+    async with asking(module_application) as client:
         yield client

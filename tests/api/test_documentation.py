@@ -10,7 +10,9 @@ from jsonschema import Draft202012Validator
 
 from app.main import create_app
 from app.settings import Settings
+from app.wiring import House
 from tests.api.library import prose, scanned
+from tests.relating import run_jobs
 
 Json = dict[str, Any]
 
@@ -67,7 +69,10 @@ async def test_every_example_of_a_request_works(
 ) -> None:
     book = (await client.post("/v1/books", json={"text": prose(1, 50)})).json()
 
-    response = await client.request(method, path.replace("{book_id}", book["id"]), json=example)
+    other = (await client.post("/v1/books", json={"text": prose(2, 50)})).json()
+    path = path.replace("{book_id}", book["id"]).replace("{other_id}", other["id"])
+
+    response = await client.request(method, path, json=example)
 
     assert response.status_code == (201 if (method, path) == ("POST", "/v1/books") else 200), response.text
 
@@ -79,18 +84,28 @@ async def test_examples_of_a_request_work_one_after_the_other(client: AsyncClien
             assert response.status_code in {200, 201}, response.text
 
 
-async def test_answers_are_what_the_document_says(client: AsyncClient) -> None:
+async def test_answers_are_what_the_document_says(house: House, client: AsyncClient) -> None:
     text = prose(1)
     posted = await client.post("/v1/books", json={"text": text})
     book = posted.json()
-    await client.post("/v1/books", json={"text": scanned(text, 1), "year": 1813, "authors": ["A", "B"]})
+    scan = {"text": scanned(text, 1), "year": 1813, "authors": ["A", "B"]}
+    other = (await client.post("/v1/books", json=scan)).json()
+    await run_jobs(house)
+    related = f"{book['links']['relations']}/{other['id']}"
     path = "/v1/books/{book_id}"
+    relation = f"{path}/relations/{{other_id}}"
     answers = {
         ("POST", "/v1/books"): posted,
         ("GET", "/v1/books"): await client.get("/v1/books"),
         ("GET", path): await client.get(book["links"]["self"]),
         ("PATCH", path): await client.patch(book["links"]["self"], json={"title": "A"}),
         ("GET", f"{path}/near-duplicates"): await client.get(book["links"]["near_duplicates"]),
+        ("GET", relation): await client.get(related),
+        ("PUT", f"{relation}/decision"): await client.put(
+            f"{related}/decision", json={"verdict": "confirmed"}
+        ),
+        ("GET", f"{path}/relations"): await client.get(book["links"]["relations"]),
+        ("DELETE", f"{relation}/decision"): await client.delete(f"{related[:-12]}000000000000/decision"),
         ("POST", "/v1/lookups"): await client.post("/v1/lookups?d=30", json={"text": text}),
         ("PUT", f"{path}/content"): await client.put(
             f"{book['links']['self']}/content", json={"pages": ["one", "two"]}

@@ -1,5 +1,6 @@
 """Health, metrics, and what clients see of an outage."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -123,15 +124,15 @@ async def test_everything_says_503_while_postgres_is_down(redis_url: str) -> Non
     settings = Settings(database_url=f"postgresql://{NOWHERE}/none", redis_url=redis_url)
     path = "/v1/books/0193508e-7a3c-7c19-9b54-2f1d6a0e4c11"
     async with application(settings) as client:
-        responses = [
-            await client.post("/v1/books", json={"text": "Nice day."}),
-            await client.get("/v1/books"),
-            await client.get(path),
-            await client.patch(path, json={"title": "x"}),
-            await client.put(f"{path}/content", json={"text": "x"}),
-            await client.delete(path),
-            await client.get(f"{path}/near-duplicates"),
-        ]
+        responses = await asyncio.gather(
+            client.post("/v1/books", json={"text": "Nice day."}),
+            client.get("/v1/books"),
+            client.get(path),
+            client.patch(path, json={"title": "x"}),
+            client.put(f"{path}/content", json={"text": "x"}),
+            client.delete(path),
+            client.get(f"{path}/near-duplicates"),
+        )
         for response in responses:
             assert response.status_code == 503
             assert response.headers["content-type"] == "application/problem+json"

@@ -17,24 +17,23 @@ import psutil
 BOOKPRINT = [sys.executable, "-P", "-m", "app.cli"]
 START_SECONDS = 90.0  # the kernels may have to be compiled first
 STOP_SECONDS = 20.0
+UNSET = {"DATABASE_URL", "REDIS_URL", "BOOKPRINT_DATA_DIR"}
 
 _READY = re.compile(r"ready at (http://\S+) \(([0-9.]+) s\)")
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """Of a user who has set nothing; compiled code goes where the tests keep theirs."""
-    unset = {"DATABASE_URL", "REDIS_URL", "BOOKPRINT_DATA_DIR"}
-    plain = {name: value for name, value in os.environ.items() if name not in unset}
+    plain = {name: value for name, value in os.environ.items() if name not in UNSET}
     cache = {"XDG_CACHE_HOME": str(Path(os.environ["NUMBA_CACHE_DIR"]).parent / "user-cache")}
     return plain | cache | dict(extra or {})
 
 
-def bookprint(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def bookprint(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """Run a command to its end."""
     return subprocess.run(
         [*BOOKPRINT, *map(str, arguments)],
         env=environment(),
-        cwd=cwd,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -63,7 +63,7 @@ def test_ingest_reads_json_lines_and_names_each_book_that_fails(service: Service
 
 
 @pytest.mark.parametrize("options", [(), ("--k", "2"), ("--d", "40")])
-def test_lookup_of_a_file_an_id_and_an_identifier_find_the_copies(
+def test_lookup_of_a_file_and_of_an_id_find_the_copies(
     service: Service,
     folder: Path,
     posted: dict[str, str],
@@ -77,6 +77,12 @@ def test_lookup_of_a_file_an_id_and_an_identifier_find_the_copies(
     by_file = bookprint("lookup", folder / f"{first.id}.txt", *options, "--url", service.url)
     nearest = table(by_file.stdout)[0]
     assert (nearest["title"], nearest["distance"], nearest["id"]) == (first.id, "0", posted[first.id])
+
+
+def test_lookup_of_an_identifier_finds_the_book_and_its_copies(
+    service: Service, posted: dict[str, str], books: list[SyntheticBook]
+) -> None:
+    first, kin = books[0], {book.id for book in books if book.work == books[0].work}
     identifier = httpx.get(f"{service.url}/v1/books/{posted[first.id]}").json()["identifier"]
     by_identifier = bookprint("lookup", identifier, "--d", "40", "--url", service.url)
     assert {row["title"] for row in table(by_identifier.stdout)} == kin

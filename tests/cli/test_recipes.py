@@ -56,37 +56,39 @@ def test_reindex_lets_another_recipe_serve_and_drops_the_old_one(
 
 
 def test_a_change_killed_at_any_moment_is_finished_by_running_it_again(own_service: Service) -> None:
-    url, posted, over = own_service.url, {}, threading.Event()
+    posted, over = {}, threading.Event()
 
-    def post() -> None:
+    def post(client: httpx.Client) -> None:
         for seed in count():
-            if over.is_set():
+            if over.wait(0.05):
                 return
             text = " ".join(f"{name} {name} {name}" for name in Random(seed).sample(range(10**9), 400))
-            answer = httpx.post(f"{url}/v1/books", json={"text": text}, timeout=60)
+            answer = client.post("/v1/books", json={"text": text})
             assert answer.status_code == 201, answer.text
             posted[answer.json()["id"]] = text
 
-    with ThreadPoolExecutor(1) as pool:
-        posting = pool.submit(post)
-        try:
-            for seconds in (0.8, 1.2, 1.6, 2.0):
-                command = [*BOOKPRINT, "reindex", "--recipe", NEW, "--data-dir", str(own_service.data_dir)]
-                process = subprocess.Popen(
-                    command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-                )
-                time.sleep(seconds)
-                process.kill()
-                process.wait()
-            done = bookprint("reindex", "--recipe", NEW, "--data-dir", own_service.data_dir)
-            assert "serves" in done.stdout + done.stderr
-        finally:
-            over.set()
-        posting.result()
-    for book_id, text in posted.items():
-        assert httpx.get(f"{url}/v1/books/{book_id}").json()["fingerprint"]["recipe"] == NEW
-        found = httpx.post(f"{url}/v1/lookups?d=0", json={"text": text}).json()
-        assert book_id in {item["id"] for item in found["items"]}
+    with httpx.Client(base_url=own_service.url, timeout=60) as client:
+        with ThreadPoolExecutor(1) as pool:
+            posting = pool.submit(post, client)
+            try:
+                for seconds in (0.8, 1.2, 1.6, 2.0):
+                    command = [*BOOKPRINT, "reindex", "--recipe", NEW]
+                    command += ["--data-dir", str(own_service.data_dir)]
+                    process = subprocess.Popen(
+                        command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+                    )
+                    time.sleep(seconds)
+                    process.kill()
+                    process.wait()
+                done = bookprint("reindex", "--recipe", NEW, "--data-dir", own_service.data_dir)
+                assert "serves" in done.stdout + done.stderr
+            finally:
+                over.set()
+            posting.result()
+        for book_id, text in posted.items():
+            assert client.get(f"/v1/books/{book_id}").json()["fingerprint"]["recipe"] == NEW
+            found = client.post("/v1/lookups?d=0", json={"text": text}).json()
+            assert book_id in {item["id"] for item in found["items"]}
     verdict = bookprint("verify", "--data-dir", own_service.data_dir)
     assert verdict.returncode == 0, verdict.stdout + verdict.stderr
 

@@ -9,8 +9,9 @@ import httpx
 import psutil
 import pytest
 
+from app.cli.commands import run
 from tests.api.library import prose
-from tests.cli.running import STOP_SECONDS, Service, bookprint, serving
+from tests.cli.running import STOP_SECONDS, UNSET, Service, bookprint, serving
 from tests.redis_cluster import running_cluster, wait_for
 
 
@@ -86,6 +87,7 @@ def test_a_port_in_use_is_named_with_a_remedy(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert f"port {port}" in done.stderr
     assert "--port" in done.stderr
+    assert done.stderr.startswith("Error: ")
     assert not (tmp_path / "data").exists()
 
 
@@ -104,7 +106,6 @@ def test_a_data_folder_in_use_is_named_with_a_remedy(service: Service) -> None:
         (("demo", "--url", "http://127.0.0.1:9"), "bookprint serve"),
         (("verify", "--data-dir", "{folder}/none"), "bookprint serve"),
         (("reindex", "--data-dir", "{folder}/none"), "bookprint serve"),
-        (("worker", "--data-dir", "{folder}/none"), "bookprint serve"),
         (("migrate", "--data-dir", "{folder}/none"), "--data-dir"),
         (("ingest", "{folder}/none.txt"), "cannot be read"),
         (("lookup", "neither"), "no file, no book's id and no identifier"),
@@ -114,12 +115,32 @@ def test_a_data_folder_in_use_is_named_with_a_remedy(service: Service) -> None:
     ],
 )
 def test_what_a_user_can_mend_is_said_without_a_traceback(
-    arguments: tuple[str, ...], remedy: str, tmp_path: Path
+    arguments: tuple[str, ...],
+    remedy: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     file = tmp_path / "book.txt"
     file.write_text("a book")
-    done = bookprint(*(part.format(file=file, folder=tmp_path) for part in arguments), cwd=tmp_path)
-    assert done.returncode in {1, 2}
-    assert remedy in done.stderr
+    for name in UNSET:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(
+        "sys.argv", ["bookprint", *(part.format(file=file, folder=tmp_path) for part in arguments)]
+    )
+    with pytest.raises(SystemExit) as ended:
+        run()
+    assert ended.value.code in {1, 2}
+    told = capsys.readouterr().err
+    assert remedy in told
+    assert "Traceback" not in told
+    assert told.startswith("Error: ")
+
+
+def test_a_worker_without_a_service_says_how_to_start_one(tmp_path: Path) -> None:
+    done = bookprint("worker", "--data-dir", tmp_path / "none")
+    assert done.returncode == 1
+    assert "bookprint serve" in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stderr.startswith("Error: ")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.errors import InvalidIdentifier, InvalidInput, RecipeMismatch
-from app.core.identifier import decode, distance, encode
+from app.core.identifier import decode, distance, encode, encode_each
 from app.core.model import Fingerprint
 from app.core.recipe import FINGERPRINT_RECIPES
 from app.core.simhash import hamming
@@ -27,6 +27,12 @@ def test_identifier_says_recipe_bits_and_length(bits: bytes, recipe: str, words:
     says = decode(encode(Fingerprint(recipe, bits), words))
     assert says.fingerprint == Fingerprint(recipe, bits)
     assert abs(says.word_count - words) <= 0.04 * words + 1
+
+
+@given(st.lists(st.tuples(BITS, st.sampled_from([GAP, "tf-simhash128-v1"]), st.integers(1, 40_000_000))))
+def test_identifiers_of_many_are_those_of_each(books: list[tuple[bytes, str, int]]) -> None:
+    signed = [(Fingerprint(recipe, bits), words) for bits, recipe, words in books]
+    assert encode_each(signed) == [encode(*one) for one in signed]
 
 
 @given(BITS, BITS, st.integers(1, 10**6))

@@ -1,7 +1,10 @@
 """Compiled and numpy kernels give the same bits, and neither depends on how the text came."""
 
+import sys
+
 import numpy as np
 import pytest
+from hiredis import pack_command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,7 +14,7 @@ from app.core.model import Content
 from app.core.recipe import FINGERPRINT_RECIPES
 from app.core.shingles import count_distinct, shingles
 from app.core.simhash import simhash
-from app.core.sketch import sketch
+from app.core.sketch import fingerprint, sketch
 from app.core.text import NormalText, content_from_text, normalise
 from tests.core.making import KERNELS, repeated_texts, tricky_texts, using
 from tests.vectors import texts
@@ -23,17 +26,16 @@ CHAR6 = recipe.page_recipe(recipe.DEFAULT_PAGES)
 def _everything(content: Content, name: str) -> tuple[object, ...]:
     with using(name):
         normal = normalise(content)
-        tf = sketch(content, fingerprint_recipe="tf-simhash96-v1").fingerprint
         return (
             str(normal),
             normal.page_starts.tolist(),
             normal.page_ends.tolist(),
             signatures.encode(sketch(content)),
-            tf,
+            fingerprint(content, "tf-simhash96-v1"),
         )
 
 
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(st.one_of(tricky_texts(), repeated_texts()))
 def test_numpy_kernels_give_the_bits_of_the_compiled_ones(text: str) -> None:
     content = content_from_text(text)
@@ -82,22 +84,22 @@ def test_text_of_alphabets_is_signed_alike_on_the_path_for_mixed_scripts() -> No
 @pytest.mark.parametrize("text", ["ab", "漢", "한", "ก", "ab 漢 "])
 def test_counts_end_at_their_limit(text: str) -> None:
     """Repeating passes 2^20 n-grams, where the compiled kernel has to make room in its cells."""
-    content = content_from_text(text * ((1 << 21) // len(text)) + texts.text("latin", 500, 1))
+    normal = normalise(content_from_text(text * ((1 << 21) // len(text)) + texts.text("latin", 500, 1)))
     for name in ("gap-simhash128-v1", "tf-simhash128-v1"):
         found = []
         for each in KERNELS:
             with using(each):
-                found.append(simhash(normalise(content), FINGERPRINT_RECIPES[name]))
+                found.append(simhash(normal, FINGERPRINT_RECIPES[name]))
         assert found[0] == found[1]
 
 
 def test_distance_between_occurrences_wraps_around_alike() -> None:
     rare = " ".join(f"zq{letter}x" for letter in "abcdefghijklmnopqrstuvwxyz" * 3)
-    content = content_from_text(f"{rare} {'ab ' * ((1 << 24) // 3)} {rare} {rare}")
+    normal = normalise(content_from_text(f"{rare} {'ab ' * ((1 << 24) // 3)} {rare} {rare}"))
     found = []
     for each in KERNELS:
         with using(each):
-            found.append(simhash(normalise(content), FINGERPRINT_RECIPES["gap-simhash128-v1"]))
+            found.append(simhash(normal, FINGERPRINT_RECIPES["gap-simhash128-v1"]))
     assert found[0] == found[1]
 
 
@@ -117,6 +119,38 @@ def test_many_distinct_values_are_counted_exactly(count: int, limit: int) -> Non
     values = np.random.default_rng(count).integers(0, limit, count).astype(np.uint64)
     for hashes in (values, values * np.uint64(0x9E3779B97F4A7C15)):
         assert count_distinct(hashes) == np.unique(hashes).size
+
+
+@given(st.lists(st.tuples(st.integers(0, 70), st.binary(min_size=6, max_size=6)), max_size=40))
+@settings(deadline=None)  # the first one compiles
+def test_records_are_grouped_by_bucket_as_they_come(records: list[tuple[int, bytes]]) -> None:
+    expected = b"".join(record for _, record in sorted(records, key=lambda pair: pair[0]))
+    buckets = np.array([bucket for bucket, _ in records], dtype=np.uint32)
+    packed = np.frombuffer(b"".join(record for _, record in records), dtype=np.uint8).reshape(-1, 6)
+    counts = np.bincount(buckets, minlength=71)
+    for each in (kernels, kernels_numpy):
+        out = np.empty(packed.size, dtype=np.uint8)
+        places = 6 * (np.cumsum(counts) - counts)
+        each.group(buckets, packed, places, out)
+        assert out.tobytes() == expected
+        assert (places == 6 * np.cumsum(counts)).all()
+
+
+@given(
+    st.dictionaries(st.integers(0, 1 << 40), st.binary(max_size=200)),
+    st.integers(0, 250) | st.just(sys.maxsize),
+)
+@settings(deadline=None)  # the first one compiles
+def test_strings_of_the_redis_protocol_are_those_of_hiredis(buckets: dict[int, bytes], most: int) -> None:
+    words = [word for number, data in buckets.items() for word in (b"list:%d" % number, data[:most])]
+    data = np.frombuffer(b"".join(buckets.values()), dtype=np.uint8)
+    bounds = np.cumsum([0, *map(len, buckets.values())])
+    numbers = np.array(list(buckets), dtype=np.int64)
+    prefix = np.frombuffer(b"list:", dtype=np.uint8)
+    for each in (kernels, kernels_numpy):
+        out = np.empty(data.size + 69 * numbers.size, dtype=np.uint8)
+        size = each.write_strings(prefix, numbers, bounds, most, data, out)
+        assert b"*%d\r\n" % len(words) + out[:size].tobytes() == pack_command(tuple(words))
 
 
 @given(st.binary(min_size=16, max_size=16), st.lists(st.binary(min_size=16, max_size=16), max_size=20))

@@ -12,7 +12,7 @@ from app.core.buckets import (
     record_id,
     sharing,
 )
-from app.core.packing import Columns, band_buckets, differences, posting_buckets, roll_chunks
+from app.core.packing import Columns, Filled, band_buckets, differences, posting_buckets, roll_chunks
 
 
 def columns(n: int) -> Columns:
@@ -24,6 +24,10 @@ def columns(n: int) -> Columns:
     return made
 
 
+def told(filled: Filled) -> dict[int, bytes]:
+    return dict(zip(filled.buckets.tolist(), filled.data(), strict=True))
+
+
 def test_bands_are_grouped_as_entries_are_added() -> None:
     made = columns(700)
     for band in (0, 3, 7):
@@ -33,16 +37,16 @@ def test_bands_are_grouped_as_entries_are_added() -> None:
                 bucket = band_keys(bits.tobytes())[band]
                 expected[bucket] = expected.get(bucket, b"") + pack_fingerprint(bits.tobytes(), entry_id)
         found = band_buckets(made, band)
-        assert dict(zip(found.buckets, found.data, strict=True)) == expected
+        assert told(found) == expected
 
 
 def test_chunks_of_the_roll_hold_every_entry_once() -> None:
     made = columns(700)
     found = roll_chunks(made)
-    records = np.frombuffer(b"".join(found.data), dtype=ROLL_RECORD)
+    records = found.records.view(ROLL_RECORD)
     assert records["entry_id"].tolist() == made.entry_ids.tolist()
     assert (records["bits"] == made.bits).all()
-    for chunk, data in zip(found.buckets, found.data, strict=True):
+    for chunk, data in told(found).items():
         ids = np.frombuffer(data, dtype=ROLL_RECORD)["entry_id"]
         assert (ids // ENTRIES_PER_CHUNK == chunk).all()
 
@@ -56,7 +60,7 @@ def test_postings_made_in_bulk_are_counted_as_shared() -> None:
     for i in range(128):
         posting = minhash_posting(values[:, i])
         made = posting_buckets(posting.buckets, pack_postings(posting.tags, entry_ids))
-        lists.append(dict(zip(made.buckets, made.data, strict=True)))
+        lists.append(told(made))
     query = minhash_posting(values[3])
     found, counts = sharing([lists[i].get(int(bucket)) for i, bucket in enumerate(query.buckets)], query.tags)
     assert dict(zip(found.tolist(), counts.tolist(), strict=True)) == {103: 128, 107: 40}
@@ -83,5 +87,4 @@ def test_differences_count_repeats() -> None:
 
 def test_nothing_fills_no_bucket() -> None:
     made = columns(0)
-    assert band_buckets(made, 0).buckets == []
-    assert roll_chunks(made).data == []
+    assert told(band_buckets(made, 0)) == told(roll_chunks(made)) == {}

@@ -14,6 +14,7 @@ from app.core.ranking import (
     Evidence,
     confirmed,
     evidence,
+    evidence_of_each,
     is_near_duplicate,
 )
 from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE
@@ -63,6 +64,14 @@ def test_missing_signatures_leave_their_evidence_open() -> None:
     book, tiny = of(WORDS), of(["only", "four", "words", "here"])
     assert evidence(book, tiny) == Evidence(None, None, None, None, None)
     assert not is_near_duplicate(evidence(book, tiny))
+
+
+def test_evidence_of_each_of_several_is_that_of_each_alone() -> None:
+    book = of(WORDS)
+    others = [of(OTHER), of(["only", "four", "words", "here"]), of(WORDS[:4000]), book]
+    assert evidence_of_each(book, others) == [evidence(book, other) for other in others]
+    assert evidence_of_each(others[1], others) == [evidence(others[1], other) for other in others]
+    assert evidence_of_each(book, []) == []
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from app.services.verify import verify
 from app.stores.epoch import Life
 from app.wiring import House
 from tests.making import a_sketch, flipped
-from tests.redis_cluster import Operator
+from tests.redis_cluster import Operator, on_cluster_too
 
 RNG = np.random.default_rng(23)
 
@@ -41,6 +41,7 @@ def let_redis_fail(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(house.index), "remove", fail)
 
 
+@on_cluster_too
 async def test_an_acknowledged_book_is_found_at_once(house: House) -> None:
     one = await post(house)
     two = await post(house, flipped(one.fingerprint.bits, 3, 90))
@@ -68,6 +69,7 @@ async def test_a_book_posted_while_redis_fails_is_pending_and_found(
     assert await is_clean(house)
 
 
+@on_cluster_too
 async def test_ghosts_of_deleted_and_replaced_books_are_never_shown_and_are_swept(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,6 +90,7 @@ async def test_ghosts_of_deleted_and_replaced_books_are_never_shown_and_are_swep
     assert await is_clean(house)
 
 
+@on_cluster_too
 async def test_after_a_flush_lookups_refuse_until_the_index_is_whole_again(
     house: House, redis: Operator
 ) -> None:
@@ -103,6 +106,7 @@ async def test_after_a_flush_lookups_refuse_until_the_index_is_whole_again(
     assert await is_clean(house)
 
 
+@on_cluster_too
 async def test_an_old_snapshot_gets_only_what_it_lacks(house: House, redis: Operator) -> None:
     one = await post(house)
     snapshot = {
@@ -157,6 +161,7 @@ async def test_a_late_write_of_a_superseded_version_is_no_ghost(house: House) ->
     assert await is_clean(house)
 
 
+@on_cluster_too
 async def test_reindex_mends_what_was_tampered_with(house: House, redis: Operator) -> None:
     books = [await post(house) for _ in range(5)]
     bands, postings = house.index.records([await entry_of(house, books[0])])
@@ -200,6 +205,7 @@ async def test_too_many_pending_books_make_lookups_refuse(
         await neighbours(house, one)
 
 
+@on_cluster_too
 async def test_health_names_what_is_wrong(house: House, redis: Operator) -> None:
     assert {name: part.ok for name, part in (await house.health.check()).items()} == {
         "postgres": True,

@@ -16,12 +16,6 @@ RELATED = ("same_work", "contains", "overlaps")
 NEGATIVES = ("series", "different", "translation")
 
 
-@pytest.fixture
-def index_url(redis_url: str) -> str:
-    """One server: where the keys lie makes no difference to what books are alike."""
-    return redis_url
-
-
 @pytest.mark.corpus
 @pytest.mark.timeout(300)
 async def test_copies_of_a_work_find_each_other_and_other_works_do_not(house: House, corpus: Path) -> None:

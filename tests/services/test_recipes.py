@@ -21,7 +21,7 @@ from app.stores.entries import RecipesLock
 from app.stores.unsigned import Unsigned
 from app.wiring import House, open_house
 from tests.making import a_sketch
-from tests.redis_cluster import Operator
+from tests.redis_cluster import Operator, on_cluster_too
 
 OTHER = "tf-simhash128-v1"
 RNG = np.random.default_rng(41)
@@ -67,6 +67,7 @@ async def found(house: House, content: Content, recipe: str) -> set[object]:
     return {match.book.book_id for match in (await house.lookup.look_up(query, Within(0), None, 10)).matches}
 
 
+@on_cluster_too
 async def test_a_switch_loses_nothing_while_books_come_and_go_and_are_looked_up(
     house: House, elsewhere: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -241,6 +242,7 @@ async def test_a_resumed_build_computes_only_what_is_lacking(
     assert (switched.entries, switched.computed) == (3, 0)
 
 
+@on_cluster_too
 async def test_a_flush_during_the_build_and_after_it_loses_neither_index(
     house: House, elsewhere: House, redis: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -288,6 +290,7 @@ async def test_a_pending_book_is_found_under_both_recipes_and_indexed_under_both
     assert await is_clean(house)
 
 
+@on_cluster_too
 async def test_what_was_tampered_with_is_mended_in_both_indexes(house: House, redis: Operator) -> None:
     for _ in range(3):
         await post(house)
@@ -300,6 +303,7 @@ async def test_what_was_tampered_with_is_mended_in_both_indexes(house: House, re
     assert await is_clean(house)
 
 
+@on_cluster_too
 async def test_a_dropped_recipe_leaves_no_key_and_can_come_back(
     house: House, elsewhere: House, redis: Operator
 ) -> None:
@@ -324,7 +328,10 @@ async def test_a_dropped_recipe_leaves_no_key_and_can_come_back(
     assert await found(elsewhere, content, DEFAULT_FINGERPRINT) == {book.id}
 
 
-async def test_one_command_at_a_time_and_one_recipe_at_a_time(house: House) -> None:
+async def test_one_command_at_a_time_and_one_recipe_at_a_time(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.services.recipes._PATIENCE", 0.3)
     async with RecipesLock(house.engine) as locked:
         assert locked
         for doing in (change(house), house.recipes.drop(OTHER)):

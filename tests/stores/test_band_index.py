@@ -12,9 +12,9 @@ from app.core.sample import sample, shared_hashes
 from app.stores.band_index import BandIndex
 from app.stores.connecting import single_of
 from app.stores.epoch import Life
-from app.stores.nodes import ReadAll
+from app.stores.nodes import Command, ReadAll
 from tests.making import an_entry, flipped
-from tests.redis_cluster import Operator
+from tests.redis_cluster import Operator, on_cluster_too
 
 DISTANCES = (0, 1, 3, 7, 8, 10, 15, 16, 20, 23, 24, 28, 40, 64, 128)
 
@@ -62,7 +62,9 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(request.param)
 
 
-@pytest.mark.parametrize("size", [30, 1500])
+@pytest.mark.parametrize(
+    ("index_url", "size"), [("server", 30), ("server", 1500), ("cluster", 30)], indirect=["index_url"]
+)
 async def test_every_distance_is_answered_like_brute_force(index: BandIndex, size: int, way: str) -> None:
     rng = np.random.default_rng(size)
     entries = family(rng, size)
@@ -83,6 +85,7 @@ async def test_the_nearest_are_the_first_of_all(index: BandIndex) -> None:
             assert told(await index.nearest(query.fingerprint, k)) == everything[:k]
 
 
+@on_cluster_too
 async def test_adding_twice_is_adding_once(index: BandIndex) -> None:
     entry = an_entry(np.random.default_rng(1), 7)
     await index.add([entry])
@@ -107,6 +110,7 @@ async def test_a_record_that_only_appears_across_two_others_is_still_added(index
     assert sum(map(len, (await held(index)).values())) == 3 * (8 * 24 + 30)
 
 
+@on_cluster_too
 async def test_removing_leaves_nothing_of_an_entry_and_everything_of_the_others(index: BandIndex) -> None:
     rng = np.random.default_rng(2)
     gone = an_entry(rng, 1)
@@ -140,13 +144,14 @@ async def test_a_full_posting_bucket_takes_no_more_and_the_fingerprint_still_fin
     copies = [Entry(i, first.fingerprint, first.minhash, first.sample) for i in range(2, 12)]
     [_, postings] = index.records([first])
     full = dict.fromkeys(postings.keys, b"\x00" * POSTING_CAP * POSTING_BYTES)
-    await index.write(list(full), list(full.values()))
+    await index.nodes.run([Command("SET", key, (data,)) for key, data in full.items()])
     await index.add([first, *copies])
     there = await held(index)
     assert all(there[key] == data for key, data in full.items())
     assert (await index.near_duplicates(first)).size == 11
 
 
+@on_cluster_too
 async def test_equal_minhash_values_are_counted_by_position(index: BandIndex) -> None:
     rng = np.random.default_rng(3)
     one, two, three = (an_entry(rng, entry_id) for entry_id in (1, 2, 3))
@@ -158,6 +163,7 @@ async def test_equal_minhash_values_are_counted_by_position(index: BandIndex) ->
     assert (await index.near_duplicates(Entry(0, None, None))).size == 0
 
 
+@on_cluster_too
 async def test_a_small_part_that_two_books_share_is_proposed_by_their_samples(index: BandIndex) -> None:
     rng = np.random.default_rng(14)
     recipe = sample_recipe(DEFAULT_SAMPLE)
@@ -178,6 +184,7 @@ async def test_a_small_part_that_two_books_share_is_proposed_by_their_samples(in
     assert (await index.overlaps(Entry(0, None, None))).entry_ids.size == 0
 
 
+@on_cluster_too
 async def test_another_process_sees_what_is_added_and_removed_at_once(
     index: BandIndex, other: BandIndex
 ) -> None:
@@ -193,6 +200,7 @@ async def test_another_process_sees_what_is_added_and_removed_at_once(
     assert told(await other.within(bits, 128)) == brute_force(entries[50:], bits.bits, 128)
 
 
+@on_cluster_too
 async def test_a_process_that_slept_through_a_trimmed_stream_reads_the_roll_anew(
     index: BandIndex, other: BandIndex, redis: Operator
 ) -> None:
@@ -208,6 +216,7 @@ async def test_a_process_that_slept_through_a_trimmed_stream_reads_the_roll_anew
     assert told(hits) == brute_force(entries[10:], entries[0].fingerprint.bits, 128)
 
 
+@on_cluster_too
 async def test_a_process_follows_the_index_through_a_rebuilding(
     index: BandIndex, other: BandIndex, redis: Operator
 ) -> None:
@@ -223,6 +232,7 @@ async def test_a_process_follows_the_index_through_a_rebuilding(
     assert (await other.within(entries[0].fingerprint, 128)).size == 30
 
 
+@on_cluster_too
 async def test_a_flush_is_noticed_and_nothing_is_answered_from_it(index: BandIndex, redis: Operator) -> None:
     entry = an_entry(np.random.default_rng(4), 1)
     await index.add([entry])
@@ -235,6 +245,7 @@ async def test_a_flush_is_noticed_and_nothing_is_answered_from_it(index: BandInd
         await index.add([entry])
 
 
+@on_cluster_too
 async def test_an_epoch_of_another_server_life_does_not_count(index: BandIndex, redis: Operator) -> None:
     keys = await index.nodes.epoch_keys()
     for key, serves in keys:
@@ -255,6 +266,7 @@ async def test_a_flush_during_reconciliation_keeps_the_index_out_of_service(
     assert await index.epoch.life() is Life.LOST
 
 
+@on_cluster_too
 async def test_a_server_that_has_lost_the_scripts_is_taught_them_again(
     index: BandIndex, redis: Operator
 ) -> None:
@@ -270,6 +282,7 @@ async def test_fingerprints_of_another_recipe_are_refused(index: BandIndex) -> N
         await index.within(Fingerprint("tf-simhash128-v1", bytes(16)), 3)
 
 
+@on_cluster_too
 async def test_a_server_that_is_out_of_memory_is_unavailable(index: BandIndex, redis: Operator) -> None:
     await redis.config_set("maxmemory", "1")
     try:

@@ -31,7 +31,7 @@ async def waiting_jobs(engine: AsyncEngine) -> list[dict[str, object]]:
         return [dict(row) for row in rows.mappings()]
 
 
-async def test_a_new_book_is_pending_and_its_job_waits(catalogue: Catalogue, engine: AsyncEngine) -> None:
+async def test_a_new_book_is_pending_and_its_jobs_wait(catalogue: Catalogue, engine: AsyncEngine) -> None:
     metadata = Metadata(
         title="Emma", authors=("Jane Austen",), year=1815, identifiers=("isbn:9780141439587",)
     )
@@ -40,7 +40,7 @@ async def test_a_new_book_is_pending_and_its_job_waits(catalogue: Catalogue, eng
     assert not stored.book.indexed
     assert await catalogue.get(stored.book.id) == stored.book
     assert await waiting_jobs(engine) == [
-        {"task_name": "index_book", "args": {"entry_id": stored.book.entry_id}}
+        {"task_name": task, "args": {"entry_id": stored.book.entry_id}} for task in ("index_book", "relate")
     ]
 
 
@@ -48,7 +48,7 @@ async def test_marking_a_book_indexed_withdraws_its_job(catalogue: Catalogue, en
     stored = await catalogue.add(new_book_id(), Metadata(), content())
     await catalogue.mark_indexed(stored.book.entry_id, stored.job_id)
     assert (await catalogue.get(stored.book.id)).indexed
-    assert await waiting_jobs(engine) == []
+    assert [job["task_name"] for job in await waiting_jobs(engine)] == ["relate"]
 
 
 async def test_the_same_content_is_found_and_keeps_its_metadata(catalogue: Catalogue) -> None:
@@ -226,7 +226,8 @@ async def test_an_unknown_book_is_named(catalogue: Catalogue) -> None:
         await catalogue.get(book_id)
 
 
-async def test_a_catalogue_that_does_not_answer_is_unavailable() -> None:
+async def test_a_catalogue_that_does_not_answer_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.stores.reading._WAIT_SECONDS", 0.5)
     engine = create_async_engine("postgresql+psycopg://nobody@/nothing?host=/nonexistent")
     async with open_reader(engine.url, 1) as reader:
         catalogue = Catalogue(engine, reader)

@@ -1,7 +1,7 @@
 """The nodes of a Redis cluster: commands go where the keys are, and what changes there is noticed."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from uuid import uuid4
 
 import numpy as np
@@ -11,12 +11,13 @@ from redis.crc import key_slot
 
 from app.core.errors import IndexRebuilding, Unavailable
 from app.core.model import Entry
+from app.core.packing import Filled
 from app.stores.band_index import BandIndex
 from app.stores.cluster import ClusterNodes
 from app.stores.connecting import cluster_of, open_nodes
 from app.stores.epoch import Life
 from app.stores.node import Node
-from app.stores.nodes import CallEach, Command, Nodes, ReadAll, WriteAll
+from app.stores.nodes import CallEach, Command, Nodes, ReadAll, WriteBuckets
 from app.stores.scripts import ADD_RECORDS
 from app.stores.topology import EPOCH_KEYS, Address, Topology
 from tests.making import an_entry
@@ -65,6 +66,12 @@ def some_entries(count: int) -> list[Entry]:
     return [an_entry(rng, entry_id) for entry_id in range(1, count + 1)]
 
 
+def buckets(values: Sequence[bytes]) -> Filled:
+    """Buckets 0, 1, … that hold these."""
+    bounds = np.cumsum([0, *map(len, values)])
+    return Filled(np.arange(len(values)), bounds, np.frombuffer(b"".join(values), dtype=np.uint8))
+
+
 async def found(index: BandIndex, entry: Entry) -> list[int]:
     return sorted((await index.within(entry.fingerprint, 128)).entry_ids.tolist())
 
@@ -72,10 +79,19 @@ async def found(index: BandIndex, entry: Entry) -> list[int]:
 async def test_answers_come_back_in_order(nodes: Nodes) -> None:
     values = [key.encode() for key in KEYS]
     answers = await nodes.run(
-        [WriteAll(KEYS[:-1], values[:-1])],
+        [WriteBuckets("key ", buckets(values), 0, len(KEYS) - 1, 100)],
         [Command("STRLEN", KEYS[0]), ReadAll(KEYS), ReadAll([]), Command("GET", KEYS[7])],
     )
     assert answers[1:] == [len(KEYS[0]), [*values[:-1], None], [], values[7]]
+
+
+async def test_whole_buckets_are_cut_at_what_they_may_hold(nodes: Nodes, redis_url: str) -> None:
+    values = [b"", b"a" * 5, b"\r\n$" * 400, b"bc"]
+    async with open_nodes(redis_url) as single:
+        for some in (nodes, single):
+            await some.run([WriteBuckets("whole:", buckets(values), 1, 4, 1000)])
+            keys = [f"whole:{number}" for number in range(4)]
+            assert await some.run([ReadAll(keys)]) == [[None, *(value[:1000] for value in values[1:])]]
 
 
 async def test_answers_have_the_same_form_as_those_of_a_single_server(nodes: Nodes, redis_url: str) -> None:
@@ -117,7 +133,7 @@ async def test_many_arguments_for_one_key_travel_in_one_command(nodes: Nodes) ->
 
 
 async def test_names_of_all_nodes_are_told(nodes: Nodes) -> None:
-    await nodes.run([WriteAll([*KEYS, "another"], [b"x"] * (len(KEYS) + 1))])
+    await nodes.run([Command("SET", key, (b"x",)) for key in [*KEYS, "another"]])
     assert sorted([name async for names in nodes.names("key ") for name in names]) == sorted(KEYS)
 
 
@@ -134,7 +150,7 @@ async def test_hung_up_connections_are_replaced(nodes: Nodes, cluster: Cluster) 
 
 
 async def test_a_run_that_is_given_up_leaves_no_answers_behind(nodes: Nodes) -> None:
-    await nodes.run([WriteAll(KEYS, [key.encode() for key in KEYS])])
+    await nodes.run([Command("SET", key, (key.encode(),)) for key in KEYS])
     for _ in range(20):
         task = asyncio.create_task(nodes.run([ReadAll(KEYS)]))
         await asyncio.sleep(0.001)

@@ -4,8 +4,8 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -34,15 +34,22 @@ async def defer(database_url: str, *tasks: str) -> list[int]:
 
 
 @asynccontextmanager
-async def working(database_url: str, house: House) -> AsyncIterator[None]:
-    """A worker in this process."""
-    worker = asyncio.create_task(run(database_url, house.jobs))
+async def cancelled_at_end(work: Coroutine[None, None, None]) -> AsyncIterator[None]:
+    """Do it beside, until the block ends."""
+    task = asyncio.create_task(work)
     try:
         yield
     finally:
-        worker.cancel()
+        task.cancel()
         with suppress(asyncio.CancelledError):
-            await worker
+            await task
+
+
+@asynccontextmanager
+async def working(database_url: str, house: House) -> AsyncIterator[None]:
+    """A worker in this process."""
+    async with cancelled_at_end(run(database_url, house.jobs)):
+        yield
 
 
 @asynccontextmanager
@@ -183,24 +190,39 @@ async def test_a_worker_that_is_told_to_end_gives_its_jobs_back(house: House, da
     assert (job.state, job.reason) == ("waiting", None)
 
 
+def looping(database_url: str, house: House, loop: Loop) -> AbstractAsyncContextManager[None]:
+    """One queue being worked off in this process."""
+    return cancelled_at_end(work_off(lambda: open_queue(database_url), loop, house.jobs))
+
+
+def always() -> asyncio.Event:
+    event = asyncio.Event()
+    event.set()
+    return event
+
+
 async def test_jobs_wait_for_the_index_without_losing_a_try(house: House, database_url: str) -> None:
     whole = asyncio.Event()
     [job_id] = await defer(database_url, "good")
-    loop = Loop("relate", 2, whole, pace=PACE)
-    worker = asyncio.create_task(work_off(lambda: open_queue(database_url), loop, house.jobs))
 
     async def in_state(state: str) -> bool:
         return (await house.jobs.get(job_id)).state == state
 
-    await until(lambda: in_state("running"))
-    await asyncio.sleep(0.3)
-    assert await in_state("running")
-    whole.set()
-    await until(lambda: in_state("succeeded"))
+    async with looping(database_url, house, Loop("relate", 2, whole, pace=PACE)):
+        await until(lambda: in_state("running"))
+        await asyncio.sleep(0.3)
+        assert await in_state("running")
+        whole.set()
+        await until(lambda: in_state("succeeded"))
     assert (await house.jobs.get(job_id)).attempts == 1
-    worker.cancel()
-    with suppress(asyncio.CancelledError):
-        await worker
+
+
+async def test_a_job_that_never_ends_fails_and_frees_its_place(house: House, database_url: str) -> None:
+    ids = await defer(database_url, "endless", "good")
+    async with looping(database_url, house, Loop("relate", 1, always(), longest=0.1, pace=PACE)):
+        endless, good = await ended(house, ids)
+    assert (endless.state, endless.attempts, endless.reason) == ("failed", MOST_TRIES, "TimeoutError")
+    assert good.state == "succeeded"
 
 
 async def test_the_jobs_of_one_queue_do_not_wait_for_those_of_another(
@@ -209,15 +231,11 @@ async def test_the_jobs_of_one_queue_do_not_wait_for_those_of_another(
     await defer(database_url, *["endless"] * 10)
     async with open_queue(database_url).open_async() as queue:
         good = await queue.configure_task("good", queue="index").defer_async(entry_id=1)
-    async with working(database_url, house):
-        whole = asyncio.Event()
-        whole.set()
-        loop = Loop("index", 1, whole, pace=PACE)
-        worker = asyncio.create_task(work_off(lambda: open_queue(database_url), loop, house.jobs))
+    async with (
+        working(database_url, house),
+        looping(database_url, house, Loop("index", 1, always(), pace=PACE)),
+    ):
         assert [job.state for job in await ended(house, [good])] == ["succeeded"]
-        worker.cancel()
-        with suppress(asyncio.CancelledError):
-            await worker
 
 
 async def test_a_lost_connection_does_not_lose_the_end_of_a_job(house: House, database_url: str) -> None:

@@ -1,0 +1,59 @@
+"""With which candidates a book is compared, where there are very many.
+
+Five thousand copies of one book would make twelve million pairs. Each book is compared with its nearest
+candidates; of those farther away, one stands for all that are known to be the same text.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How many candidates of one book are compared."""
+
+    nearest: int = 200
+    representatives: int = 200  # of further clusters
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A candidate of a book."""
+
+    book_id: UUID
+    entry_id: int
+    cluster: UUID | None  # of books with the same text; None: it is alone
+    related: bool  # to this very content of the book, already
+    searched: bool  # its own relations have been looked for
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which candidates are to be compared."""
+
+    compared: list[Found]  # in the order in which they were found
+    passed_over: int  # that another one stands for, or that are too many
+
+
+def choose(found: Sequence[Found], entry_id: int, decided: Collection[int], limits: Limits) -> Choice:
+    """Choose from the candidates of an entry, which come nearest first; those `decided` on always count.
+
+    A later entry that waits to be compared itself is left to that: it will meet this one among the earlier.
+    """
+    chosen = [one for one in found if one.entry_id in decided]
+    others = [one for one in found if one.entry_id not in decided]
+    chosen += others[: limits.nearest]
+    covered = {one.cluster for one in chosen if one.cluster is not None}
+    representatives = passed_over = 0
+    for one in others[limits.nearest :]:
+        if one.cluster is None and not one.searched and one.entry_id > entry_id:
+            continue
+        if one.cluster in covered or representatives == limits.representatives:
+            passed_over += 1
+            continue
+        representatives += 1
+        chosen.append(one)
+        if one.cluster is not None:
+            covered.add(one.cluster)
+    return Choice([one for one in chosen if not one.related], passed_over)

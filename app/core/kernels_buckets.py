@@ -1,0 +1,111 @@
+"""Compiled kernels that fill buckets of the band index, and read them."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.compiled import I64, U8, U64, Index, compiled
+
+LINE_END = np.frombuffer(b"\r\n", dtype=np.uint8)
+DOLLAR = U8(ord("$"))
+ZERO = U8(ord("0"))
+
+
+@compiled
+def group(
+    buckets: NDArray[np.uint32],
+    records: NDArray[np.uint8],
+    places: NDArray[np.int64],
+    out: NDArray[np.uint8],
+) -> None:
+    """Writes each row of `records` (n, width) behind the last of its bucket.
+
+    Bucket b begins in `out` at `places[b]`; afterwards that is its end.
+    """
+    width = records.shape[1]
+    for row in range(buckets.size):
+        place = Index(places[buckets[row]])
+        places[buckets[row]] += width
+        for i in range(width):
+            out[Index(place + Index(i))] = records[row, i]
+
+
+@compiled
+def _write_number(number: int, out: NDArray[np.uint8], at: int) -> int:
+    digits = 1
+    rest = number // 10
+    while rest:
+        digits += 1
+        rest //= 10
+    for i in range(digits):
+        out[at + digits - 1 - i] = ZERO + U8(number % 10)
+        number //= 10
+    return at + digits
+
+
+@compiled
+def _write(data: NDArray[np.uint8], out: NDArray[np.uint8], at: int) -> int:
+    there = out[at : at + data.size]
+    for i in range(data.size):
+        there[i] = data[i]
+    return at + data.size
+
+
+@compiled
+def write_strings(
+    prefix: NDArray[np.uint8],
+    numbers: NDArray[np.int64],
+    bounds: NDArray[np.int64],
+    most: int,
+    data: NDArray[np.uint8],
+    out: NDArray[np.uint8],
+) -> int:
+    """Writes two strings of the Redis protocol for each number: `prefix` with it, and its part of the data.
+
+    The part of number i are the bytes from `bounds[i]` to `bounds[i + 1]`, of which the first `most` are
+    written. `out` has room for the data and, for each number, for the prefix and 64 bytes. Returns how
+    many bytes were written.
+    """
+    at = 0
+    digits = np.empty(20, dtype=np.uint8)
+    for i in range(numbers.size):
+        count = _write_number(numbers[i], digits, 0)
+        out[at] = DOLLAR
+        at = _write_number(prefix.size + count, out, at + 1)
+        at = _write(LINE_END, out, at)
+        at = _write(prefix, out, at)
+        at = _write(digits[:count], out, at)
+        at = _write(LINE_END, out, at)
+        part = data[bounds[i] : bounds[i] + min(bounds[i + 1] - bounds[i], most)]
+        out[at] = DOLLAR
+        at = _write_number(part.size, out, at + 1)
+        at = _write(LINE_END, out, at)
+        at = _write(part, out, at)
+        at = _write(LINE_END, out, at)
+    return at
+
+
+@compiled
+def matching(
+    words: NDArray[np.uint16],
+    ends: NDArray[np.int64],
+    tags: NDArray[np.uint64],
+    found: NDArray[np.uint64],
+) -> int:
+    """Writes the position and entry id, position << 36 | id, of each posting that bears its bucket's tag.
+
+    `words` (n, 3) are the postings of all buckets one after the other, those of bucket i before `ends[i]`;
+    `found` has room for all of them. Returns how many bear it.
+    """
+    one = Index(1)
+    count = Index(0)
+    row = 0
+    for position in range(ends.size):
+        tag = tags[position]
+        base = U64(position) << U64(36)
+        while row < ends[position]:
+            last = U64(words[row, 2])
+            entry_id = U64(words[row, 0]) | U64(words[row, 1]) << U64(16) | (last & U64(0xF)) << U64(32)
+            found[count] = base | entry_id
+            count = Index(count + (one if last >> U64(4) == tag else Index(0)))
+            row += 1
+    return I64(count)

@@ -1,0 +1,167 @@
+"""Finding the relations of a book: search candidates, compare page by page, store what comes out.
+
+A job first makes sure that the book's own entry is in the band index and searches after that, so of two books
+posted at once at least one sees the other. Everything can be repeated: pairs that were compared are skipped.
+"""
+
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from app.core.errors import BookprintError, Unavailable
+from app.core.fanout import Found, Limits, choose
+from app.core.model import Brief, Entry
+from app.core.ranking import VERIFICATION, Evidence, evidence, is_near_duplicate
+from app.core.recipe import DEFAULT_PAGES, Suite
+from app.core.relation import DEFAULT_CLASSIFIER, Candidate, relate
+from app.core.sample import shared_hashes
+from app.core.sketch import page_signatures
+from app.services.reindex import Reindex
+from app.stores.candidates import CandidateRecords, Comparable
+from app.stores.entries import Entries
+from app.stores.indexes import Indexes
+from app.stores.relations import Compared, Edition, RelationRecords
+from app.stores.suites import SuitesTable
+
+_READ_AT_ONCE = 32
+"""Candidates whose page signatures are held at a time: 40 KB each for a book of 330 pages."""
+
+_SHARED = VERIFICATION.kin
+"""Hashes that the shingle samples of two books must share to make them candidates."""
+
+_NAMED = 3
+"""Pairs that failed and are told by name."""
+
+
+class PairsFailed(BookprintError):
+    """Some pairs of books could not be compared; all others were."""
+
+    def __init__(self, book_id: UUID, failures: Mapping[UUID, Exception]) -> None:
+        named = "; ".join(
+            f"{other}: {type(error).__name__}: {error}" for other, error in list(failures.items())[:_NAMED]
+        )
+        more = f"; and {len(failures) - _NAMED} more" if len(failures) > _NAMED else ""
+        super().__init__(f"Book {book_id} could not be compared with {named}{more}")
+
+
+@dataclass(slots=True)
+class _Outcome:
+    """What came of comparing one book with others."""
+
+    seconds: dict[str, list[float]] = field(
+        default_factory=lambda: defaultdict(list)
+    )  # of each pair, by kind
+    failures: dict[UUID, Exception] = field(default_factory=dict)
+
+
+class Relate:
+    """Finds the relations of entries."""
+
+    def __init__(
+        self,
+        entries: Entries,
+        indexes: Indexes,
+        suites: SuitesTable,
+        reindex: Reindex,
+        candidates: CandidateRecords,
+        relations: RelationRecords,
+        limits: Limits,
+    ) -> None:
+        self._entries = entries
+        self._indexes = indexes
+        self._suites = suites
+        self._reindex = reindex
+        self._candidates = candidates
+        self._relations = relations
+        self._limits = limits
+
+    async def relate_entry(self, entry_id: int) -> None:
+        """Find and store the relations of an entry; one that is no longer current needs nothing.
+
+        Raises `PairsFailed` at the end where pairs could not be compared.
+        """
+        await self._reindex.index_entry(entry_id)
+        suite = (await self._suites.current()).serving
+        for book in await self._entries.briefs([entry_id], suite):
+            decided = await self._candidates.decided(book.book_id)
+            near = await self._search(book.entry, suite)
+            wanted = [*(other for other in decided if other not in near), *near]
+            found = await self._candidates.found(book.book_id, entry_id, wanted, DEFAULT_CLASSIFIER)
+            choice = choose(found, entry_id, decided, self._limits)
+            outcome = await self._compare(book, choice.compared, suite)
+            await self._relations.conclude(entry_id, choice.passed_over, outcome.seconds)
+            if outcome.failures:
+                raise PairsFailed(book.book_id, outcome.failures)
+
+    async def _search(self, entry: Entry, suite: Suite) -> list[int]:
+        """Entries that may be related, nearest first: near-duplicates, then by how much they overlap."""
+        index = self._indexes.of(suite)
+        near = await index.near_duplicates(entry)
+        overlaps = await index.overlaps(entry)
+        # Postgres is read after the index, so a book that leaves one state for the other is met.
+        pending = (await self._entries.settled([], suite)).pending
+        places = dict(zip(near.entry_ids.tolist(), near.distances.astype(int).tolist(), strict=True))
+        shared = dict(zip(overlaps.entry_ids.tolist(), overlaps.shared.tolist(), strict=True))
+        for other in (brief.entry for brief in pending):
+            told = evidence(entry, other)
+            if is_near_duplicate(told):
+                places[other.entry_id] = _distance(told)
+            if entry.sample is not None and other.sample is not None:
+                shared[other.entry_id] = shared_hashes(entry.sample, other.sample)
+        far = [other for other, count in shared.items() if count >= _SHARED and other not in places]
+        ordered = sorted(places, key=lambda other: (places[other], other))
+        ordered += sorted(far, key=lambda other: (-shared[other], other))
+        return [other for other in ordered if other != entry.entry_id]
+
+    async def _compare(self, book: Brief, others: Sequence[Found], suite: Suite) -> _Outcome:
+        outcome = _Outcome()
+        if not others:
+            return outcome
+        entry_id = book.entry.entry_id
+        # Gone or changed since: another job sees to that.
+        for stored in await self._read([entry_id], suite):
+            query = await self._candidate(stored, suite)
+            for start in range(0, len(others), _READ_AT_ONCE):
+                some = [other.entry_id for other in others[start : start + _READ_AT_ONCE]]
+                compared = []
+                for other in await self._read(some, suite):
+                    try:
+                        begun = time.perf_counter()
+                        one = await self._related(stored, query, other, suite)
+                        compared.append(one)
+                        outcome.seconds[one.relation.verdict.kind].append(time.perf_counter() - begun)
+                    except Unavailable:
+                        raise
+                    except Exception as error:
+                        outcome.failures[other.book_id] = error
+                await self._relations.record(compared)
+        return outcome
+
+    async def _related(self, book: Comparable, query: Candidate, other: Comparable, suite: Suite) -> Compared:
+        candidate = await self._candidate(other, suite)
+        this, that = Edition(book.book_id, book.entry_id), Edition(other.book_id, other.entry_id)
+        if book.book_id < other.book_id:
+            return Compared(this, that, await asyncio.to_thread(relate, query, candidate))
+        return Compared(that, this, await asyncio.to_thread(relate, candidate, query))
+
+    async def _candidate(self, stored: Comparable, suite: Suite) -> Candidate:
+        """The book as it is compared; page signatures that it lacks are computed from its text and kept."""
+        candidate = stored.candidate(suite.minhash, DEFAULT_PAGES)
+        if candidate.pages is not None or not stored.has_text:
+            return candidate
+        content = await self._candidates.content(stored.entry_id)
+        if content is None:
+            return candidate
+        pages = await asyncio.to_thread(page_signatures, content)
+        await self._candidates.keep_pages(stored.entry_id, pages)
+        return Candidate(pages, candidate.minhash, candidate.metadata)
+
+    async def _read(self, entry_ids: Sequence[int], suite: Suite) -> list[Comparable]:
+        return await self._candidates.comparable(entry_ids, suite.minhash, DEFAULT_PAGES)
+
+
+def _distance(told: Evidence) -> int:
+    return 129 if told.distance is None else told.distance

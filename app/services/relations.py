@@ -1,0 +1,131 @@
+"""Telling the relations of a book, and people's decisions on them."""
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from app.core.decision import Finding, Word, in_force
+from app.core.errors import NoDecision, NotCompared, UnknownBook
+from app.core.relation import Kind
+from app.stores.decisions import DecisionRecords
+from app.stores.related import Indirect, PageMatches, Progress, Related, RelatedBooks
+
+_FIRST_PAUSE = 0.02
+_LONGEST_PAUSE = 0.5
+"""Seconds between two looks at whether jobs are still pending."""
+
+_MOST_WAITING = 64
+"""Requests of this process that wait for jobs at the same time; more are answered at once."""
+
+_CLOSENESS: tuple[Kind, ...] = (
+    "SAME_PAGINATION",
+    "DIFFERENT_PAGINATION",
+    "SAME_TEXT",
+    "CONTIGUOUS_SUBSET",
+    "OVERLAPPING_TEXT",
+    "INSUFFICIENT_TEXT",
+    "UNRELATED",
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RelationList:
+    """One page of the relations of a book."""
+
+    progress: Progress
+    complete: bool  # every candidate was compared
+    direct: list[Related]  # closest first; all on the first page
+    indirect: list[Indirect]  # in order of ids
+    next: UUID | None  # the last of these, where more follow
+
+
+class Relations:
+    """What is known about pairs of books."""
+
+    def __init__(self, related: RelatedBooks, decisions: DecisionRecords) -> None:
+        self._related = related
+        self._decisions = decisions
+        self._waiting = 0
+
+    async def of_book(self, book_id: UUID, after: UUID | None, limit: int, wait: float = 0) -> RelationList:
+        """The relations of a book, as soon as no job is pending or after `wait` seconds.
+
+        Direct relations come all on the first page; of books that only have the same text as a relative,
+        `limit` on each, behind the id `after`. Raises `UnknownBook`.
+        """
+        progress = await self._settled(book_id, wait)
+        direct = [] if after else sorted(await self._related.direct(book_id), key=_order)
+        indirect = await self._related.indirect(book_id, after, limit + 1)
+        complete = not (progress.passed_over or indirect or after)
+        page = indirect[:limit]
+        more = page[-1].book_id if len(indirect) > limit else None
+        return RelationList(progress, complete, direct, page, more)
+
+    async def pair(self, book_id: UUID, other_id: UUID) -> tuple[Related, PageMatches]:
+        """What is known about two books, told of the first; raises `UnknownBook` and `NotCompared`."""
+        found = await self._related.pair(book_id, other_id)
+        if found is None:
+            await self._require(book_id, other_id)
+            raise NotCompared(book_id, other_id)
+        return found
+
+    async def findings(self, book_id: UUID, others: Sequence[UUID]) -> Mapping[UUID, Finding]:
+        """The relations in force of a book with those of the others with whom it has one."""
+        found = await self._related.between(book_id, others) if others else []
+        return {one.book_id: finding for one in found if (finding := finding_of(one)) is not None}
+
+    async def decide(
+        self, book_id: UUID, other_id: UUID, verdict: Word, kind: Kind | None
+    ) -> tuple[Related, PageMatches]:
+        """Record a person's decision on two books; raises `UnknownBook` and `NothingToConfirm`."""
+        if book_id == other_id:
+            raise NotCompared(book_id, other_id)
+        await self._decisions.decide(book_id, other_id, verdict, kind)
+        return await self.pair(book_id, other_id)
+
+    async def withdraw(self, book_id: UUID, other_id: UUID) -> None:
+        """Remove the decision on two books; raises `UnknownBook` and `NoDecision`."""
+        if not await self._decisions.withdraw(book_id, other_id):
+            await self._require(book_id, other_id)
+            raise NoDecision(book_id, other_id)
+
+    async def _settled(self, book_id: UUID, wait: float) -> Progress:
+        deadline, pause = time.monotonic() + wait, _FIRST_PAUSE
+        progress = await self._progress(book_id)
+        if not progress.pending or self._waiting >= _MOST_WAITING:
+            return progress
+        self._waiting += 1
+        try:
+            while progress.pending and (left := deadline - time.monotonic()) > 0:
+                await asyncio.sleep(min(pause, left))
+                pause = min(1.5 * pause, _LONGEST_PAUSE)
+                progress = await self._progress(book_id)
+        finally:
+            self._waiting -= 1
+        return progress
+
+    async def _progress(self, book_id: UUID) -> Progress:
+        progress = await self._related.progress(book_id)
+        if progress is None:
+            raise UnknownBook(book_id)
+        return progress
+
+    async def _require(self, *book_ids: UUID) -> None:
+        known = await self._related.known(book_ids)
+        for book_id in book_ids:
+            if book_id not in known:
+                raise UnknownBook(book_id)
+
+
+def finding_of(related: Related) -> Finding | None:
+    """The relation in force; None: not compared, and nobody has decided."""
+    machine = None if related.evidence is None else related.evidence.finding
+    return in_force(machine, None if related.decided is None else related.decided.decision)
+
+
+def _order(related: Related) -> tuple[int, float, UUID]:
+    finding = finding_of(related)
+    assert finding is not None
+    return _CLOSENESS.index(finding.kind), -finding.confidence, related.book_id

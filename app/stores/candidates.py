@@ -1,0 +1,154 @@
+"""What relating a book needs to know of its candidates: who they are, and what there is to compare."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+from uuid import UUID
+
+import numpy as np
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from app.core.fanout import Found
+from app.core.model import Content, Metadata, MinHashSignature, PageSignatures
+from app.core.pages import from_records, to_records
+from app.core.recipe import page_recipe
+from app.core.relation import Candidate
+from app.stores.outages import postgres_outages
+from app.stores.reading import Query, Reader
+from app.stores.texts import decompress
+
+
+@dataclass(frozen=True, slots=True)
+class Comparable:
+    """A book with what its relations depend on, as it is stored."""
+
+    book_id: UUID
+    entry_id: int
+    year: int | None
+    volume: str | None
+    minhash: bytes | None
+    shingle_count: int | None
+    pages: bytes | None
+    unit: Literal["page", "window"] | None  # of the pages
+    has_text: bool  # from which page signatures can be computed
+
+    def candidate(self, minhash_recipe: str, pages_recipe: str) -> Candidate:
+        """The book as the core compares it; the recipes are those that it was read under."""
+        minhash = pages = None
+        if self.minhash is not None and self.shingle_count is not None:
+            values = np.frombuffer(self.minhash, dtype="<u4")
+            minhash = MinHashSignature(minhash_recipe, values, self.shingle_count)
+        if self.pages is not None and self.unit is not None:
+            pages = from_records(page_recipe(pages_recipe), self.unit, self.pages)
+        return Candidate(pages, minhash, Metadata(year=self.year, volume=self.volume))
+
+
+class CandidateRecords:
+    """Reads candidates."""
+
+    def __init__(self, engine: AsyncEngine, reader: Reader) -> None:
+        self._engine = engine
+        self._reader = reader
+
+    async def found(
+        self, book_id: UUID, entry_id: int, candidates: Sequence[int], classifier: str
+    ) -> list[Found]:
+        """Those of the candidate entries of a book that are current, in their order."""
+        with postgres_outages():
+            rows = await self._reader.rows(
+                _FOUND, book_id=book_id, entry=entry_id, entry_ids=list(candidates), classifier=classifier
+            )
+        known = {row["entry_id"]: Found(**row) for row in rows if row["book_id"] != book_id}
+        return [known[candidate] for candidate in candidates if candidate in known]
+
+    async def decided(self, book_id: UUID) -> list[int]:
+        """The entries of the books that a person has decided about together with this one."""
+        with postgres_outages():
+            rows = await self._reader.rows(_DECIDED, book_id=book_id)
+        return [row["entry_id"] for row in rows]
+
+    async def comparable(
+        self, entry_ids: Sequence[int], minhash_recipe: str, pages_recipe: str
+    ) -> list[Comparable]:
+        """Those of the entries that are current, under these recipes, in no order."""
+        with postgres_outages():
+            rows = await self._reader.rows(
+                _COMPARABLE,
+                entry_ids=list(entry_ids),
+                minhash_recipe=minhash_recipe,
+                pages_recipe=pages_recipe,
+            )
+        return [Comparable(**row) for row in rows]
+
+    async def content(self, entry_id: int) -> Content | None:
+        """The text of an entry, if it is kept."""
+        with postgres_outages():
+            for row in await self._reader.rows(_TEXT, entry_id=entry_id):
+                return Content(decompress(row["data"], row["codec"]), row["page_count"])
+        return None
+
+    async def keep_pages(self, entry_id: int, pages: PageSignatures) -> None:
+        """Store the page signatures of an entry; one that is no longer current is passed over."""
+        values = {
+            "entry_id": entry_id,
+            "recipe": pages.recipe,
+            "data": to_records(pages),
+            "unit": pages.unit,
+        }
+        with postgres_outages():
+            async with self._engine.begin() as connection:
+                await connection.execute(_KEEP_PAGES, values)
+
+
+_FOUND = Query(
+    sa.text("""
+        SELECT books.id AS book_id, books.entry_id, cluster_members.founder_id AS cluster,
+            relations.left_id IS NOT NULL AS related, related_entries.entry_id IS NOT NULL AS searched
+        FROM books
+        LEFT JOIN related_entries ON related_entries.entry_id = books.entry_id
+        LEFT JOIN cluster_members ON cluster_members.book_id = books.id AND cluster_members.by = 'same_text'
+        LEFT JOIN relations
+            ON relations.left_id = least(books.id, CAST(:book_id AS uuid))
+            AND relations.right_id = greatest(books.id, CAST(:book_id AS uuid))
+            AND (relations.left_entry, relations.right_entry)
+                IN ((books.entry_id, CAST(:entry AS bigint)), (CAST(:entry AS bigint), books.entry_id))
+            AND relations.classifier = CAST(:classifier AS text)
+        WHERE books.entry_id = ANY(CAST(:entry_ids AS bigint[]))
+    """).columns()
+)
+_DECIDED = Query(
+    sa.text("""
+        SELECT books.entry_id FROM decisions JOIN books ON books.id = right_id
+        WHERE left_id = CAST(:book_id AS uuid)
+        UNION ALL
+        SELECT books.entry_id FROM decisions JOIN books ON books.id = left_id
+        WHERE right_id = CAST(:book_id AS uuid)
+    """).columns()
+)
+_COMPARABLE = Query(
+    sa.text("""
+        SELECT books.id AS book_id, books.entry_id, books.volume, books.year, minhash.data AS minhash,
+            minhash.shingle_count, pages.data AS pages, pages.unit, texts.entry_id IS NOT NULL AS has_text
+        FROM books
+        LEFT JOIN signatures AS minhash
+            ON minhash.entry_id = books.entry_id AND minhash.recipe = CAST(:minhash_recipe AS text)
+        LEFT JOIN signatures AS pages
+            ON pages.entry_id = books.entry_id AND pages.recipe = CAST(:pages_recipe AS text)
+        LEFT JOIN texts ON texts.entry_id = books.entry_id
+        WHERE books.entry_id = ANY(CAST(:entry_ids AS bigint[]))
+    """).columns()
+)
+_TEXT = Query(
+    sa.text("""
+        SELECT books.page_count, texts.codec, texts.data
+        FROM texts JOIN books ON books.entry_id = texts.entry_id
+        WHERE texts.entry_id = CAST(:entry_id AS bigint)
+    """).columns()
+)
+# The lock keeps the book from leaving between the look and the insert.
+_KEEP_PAGES = sa.text("""
+    INSERT INTO signatures (entry_id, recipe, data, unit)
+    SELECT entry_id, :recipe, CAST(:data AS bytea), :unit FROM books WHERE entry_id = :entry_id FOR KEY SHARE
+    ON CONFLICT DO NOTHING
+""").bindparams(sa.bindparam("recipe", type_=sa.Text), sa.bindparam("unit", type_=sa.Text))

@@ -1,0 +1,156 @@
+"""Exact answers over HTTP: within d and the k nearest, against brute force and page by page."""
+
+import numpy as np
+import pytest
+import pytest_asyncio
+from httpx import AsyncClient
+
+from tests.api.questions import Json, distance, look_up, near, post, signatures
+from tests.making import flipped
+
+# The tests share one application and, but for the one that deletes books, one library.
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest.fixture
+def client(module_client: AsyncClient) -> AsyncClient:
+    return module_client
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def cluster(module_client: AsyncClient) -> list[Json]:
+    return await a_cluster(module_client, 7)
+
+
+async def a_cluster(client: AsyncClient, seed: int) -> list[Json]:
+    """Forty books at distances 0 to 39 from the first, and forty strangers."""
+    rng = np.random.default_rng(seed)
+    centre = rng.bytes(16)
+    books = []
+    for bits_turned in range(40):
+        bits = flipped(centre, *rng.choice(128, bits_turned, replace=False).tolist())
+        books.append(await post(client, signatures=signatures(bits, rng), title=f"at {bits_turned}"))
+    for _ in range(40):
+        await post(client, signatures=signatures(rng.bytes(16), rng))
+    return books
+
+
+@pytest.mark.parametrize("d", [0, 3, 7, 10, 15, 20, 23, 28, 40, 128])
+async def test_books_within_d_are_exactly_those_that_brute_force_finds(
+    client: AsyncClient, cluster: list[Json], d: int
+) -> None:
+    everyone = (await client.get("/v1/books", params={"limit": 1000})).json()["items"]
+    for book in cluster[::13]:
+        answer = await near(client, book, d=d, limit=1000)
+        expected = {
+            (other["id"], distance(book, other))
+            for other in everyone
+            if other["id"] != book["id"] and distance(book, other) <= d
+        }
+        distances = [item["distance"] for item in answer["items"]]
+        assert {(item["id"], item["distance"]) for item in answer["items"]} == expected
+        assert distances == sorted(distances)
+        assert answer["exact"] is True
+        assert answer["total"] == len(expected)
+
+
+@pytest.mark.parametrize("k", [1, 5, 1000])
+async def test_k_nearest_are_the_k_smallest_distances(
+    client: AsyncClient, cluster: list[Json], k: int
+) -> None:
+    everyone = (await client.get("/v1/books", params={"limit": 1000})).json()["items"]
+
+    answer = await near(client, cluster[0], k=k, limit=1000)
+
+    expected = sorted(distance(cluster[0], other) for other in everyone)[1 : k + 1]
+    assert [item["distance"] for item in answer["items"]] == expected
+    assert answer["exact"] is True
+    assert answer["total"] == len(expected)
+    assert answer["query"] == {"id": cluster[0]["id"], "d": None, "k": k}
+
+
+@pytest.mark.parametrize("parameters", [{"d": 40}, {"k": 30}])
+@pytest.mark.parametrize("limit", [1, 7, 100])
+async def test_pages_of_an_answer_show_every_item_once_in_order(
+    client: AsyncClient, cluster: list[Json], parameters: Json, limit: int
+) -> None:
+    whole = await near(client, cluster[3], **parameters, limit=1000)
+
+    items: list[Json] = []
+    cursor: str | None = None
+    while True:
+        page = await near(
+            client, cluster[3], **parameters, limit=limit, **({"cursor": cursor} if cursor else {})
+        )
+        assert page["total"] == whole["total"]
+        assert len(page["items"]) <= limit
+        items += page["items"]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            break
+
+    assert items == whole["items"]
+    assert len(items) >= 30
+
+
+async def test_limit_may_change_from_page_to_page(client: AsyncClient, cluster: list[Json]) -> None:
+    first = await near(client, cluster[0], d=20, limit=3)
+    second = await near(client, cluster[0], d=20, limit=1000, cursor=first["next_cursor"])
+
+    whole = await near(client, cluster[0], d=20)
+    assert first["items"] + second["items"] == whole["items"]
+
+
+async def test_page_continues_where_it_ended_when_books_before_it_are_deleted(
+    client: AsyncClient,
+) -> None:
+    cluster = await a_cluster(client, 8)
+    first = await near(client, cluster[0], d=20, limit=3)
+    for item in first["items"]:
+        await client.delete(f"/v1/books/{item['id']}")
+
+    second = await near(client, cluster[0], d=20, limit=3, cursor=first["next_cursor"])
+
+    assert [item["distance"] for item in second["items"]] == [4, 5, 6]
+
+
+async def test_cursor_of_another_query_is_refused(client: AsyncClient, cluster: list[Json]) -> None:
+    cursor = (await near(client, cluster[0], d=20, limit=3))["next_cursor"]
+    of_list = (await client.get("/v1/books", params={"limit": 1})).json()["next_cursor"]
+    of_lookup = (await look_up(client, {"fingerprint": cluster[0]["fingerprint"]}, d=20, limit=1))[
+        "next_cursor"
+    ]
+    path, other = cluster[0]["links"]["near_duplicates"], cluster[1]["links"]["near_duplicates"]
+
+    refused = [
+        await client.get(path, params={"d": 21, "cursor": cursor}),
+        await client.get(path, params={"k": 20, "cursor": cursor}),
+        await client.get(path, params={"cursor": cursor}),
+        await client.get(other, params={"d": 20, "cursor": cursor}),
+        await client.get(path, params={"d": 20, "cursor": of_list}),
+        await client.get(path, params={"d": 20, "cursor": of_lookup}),
+        await client.get("/v1/books", params={"cursor": cursor}),
+        await client.get("/v1/books", params={"title": "at", "cursor": of_list}),
+        await client.post(
+            f"/v1/lookups?d=20&cursor={of_lookup}", json={"fingerprint": cluster[1]["fingerprint"]}
+        ),
+        *[
+            await client.get(path, params={"d": 20, "cursor": text})
+            for text in ("", "x", "ü", "\0", cursor[:-2], cursor + "AA", cursor[:-1] + "!", "A" * 5000)
+        ],
+    ]
+
+    for response in refused:
+        assert response.status_code == 422, response.request.url
+        assert response.json()["errors"][0]["field"] == "cursor"
+
+
+async def test_pages_of_a_lookup_continue_with_the_same_body(
+    client: AsyncClient, cluster: list[Json]
+) -> None:
+    body = {"identifier": cluster[0]["identifier"]}
+
+    first = await look_up(client, body, d=20, limit=5)
+    second = await look_up(client, body, d=20, limit=1000, cursor=first["next_cursor"])
+
+    assert [item["distance"] for item in first["items"] + second["items"]] == list(range(21))

@@ -1,0 +1,291 @@
+"""Relations over HTTP: what is told of either book, waiting for jobs, and what people decide."""
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from httpx import AsyncClient
+
+from app.wiring import House
+from tests.api.library import prose, scanned
+from tests.api.questions import Json, near, post
+from tests.api.test_bad_input import assert_problem
+from tests.relating import end, pages_of, run_jobs, waiting, with_limits
+
+TEXT = prose(1, 3000)
+PAGES = pages_of(TEXT)
+NOBODY = "01935090-11c2-7e0a-8d3f-b5c0a1e27f46"
+
+
+async def relations(client: AsyncClient, book: Json, **parameters: Any) -> Json:
+    response = await client.get(book["links"]["relations"], params=parameters)
+    assert response.status_code == 200, response.text
+    answer: Json = response.json()
+    return answer
+
+
+def of(book: Json, other: Json) -> str:
+    return f"{book['links']['relations']}/{other['id']}"
+
+
+@pytest.fixture
+async def pair(client: AsyncClient, house: House) -> tuple[Json, Json]:
+    """A book and a reprint with two leaves more in front, and three fewer at the end."""
+    book = await post(client, pages=PAGES, title="A book")
+    front = pages_of(prose(3, 600))
+    reprint = await post(client, pages=front + pages_of(scanned(TEXT, 1))[:-1], title="A reprint")
+    await run_jobs(house)
+    return book, reprint
+
+
+async def test_relations_answer_what_the_contract_names(client: AsyncClient, pair: tuple[Json, Json]) -> None:
+    answer = await relations(client, pair[0])
+
+    [item] = answer.pop("items")
+    assert answer == {"pending": 0, "failed": [], "complete": True, "next_cursor": None}
+    assert set(item) == {
+        *("book_id", "title", "kind", "direction", "confidence", "signals", "classifier", "decision"),
+        *("machine", "via"),
+    }
+    assert (item["book_id"], item["title"]) == (pair[1]["id"], "A reprint")
+    assert (item["kind"], item["direction"]) == ("SAME_PAGINATION", None)
+    assert 0.5 < item["confidence"] <= 1
+    assert item["decision"] is item["machine"] is item["via"] is None
+
+
+async def test_a_relation_is_told_of_the_book_in_the_path(
+    client: AsyncClient, pair: tuple[Json, Json]
+) -> None:
+    book, reprint = pair
+    one = (await client.get(of(book, reprint))).json()
+    other = (await client.get(of(reprint, book))).json()
+
+    assert (one["unit"], other["unit"]) == ("page", "page")
+    assert [row[:2] for row in one["page_map"]] == [[n, n + 2] for n in range(9)]
+    assert all(0.3 < row[2] <= 1 for row in one["page_map"])
+    assert other["page_map"] == [[j, i, alike] for i, j, alike in one["page_map"]]
+    assert one["runs"] == [{"left": [0, 9], "right": [2, 11]}]
+    assert other["runs"] == [{"left": [2, 11], "right": [0, 9]}]
+    assert one["linear_fit"] == {"slope": 1, "intercept": 2, "delta_page_count": -1}
+    assert other["linear_fit"] == {"slope": 1, "intercept": -2, "delta_page_count": 1}
+    assert one["signals"]["linear_fit"] == one["linear_fit"]
+    for name in ("text_pages", "text_shared", "pages_matched"):
+        this, that = one["signals"][name], other["signals"][name]
+        assert (this["this"], this["other"]) == (that["other"], that["this"])
+    assert one["signals"]["text_pages"] == {"this": 10, "other": 11}
+    assert sum(one["confidences"].values()) == pytest.approx(1, abs=0.001)
+    assert one["because"].startswith("90% of the text pages of this book and 82% of the other's")
+    assert other["because"].startswith("82% of the text pages of this book and 90% of the other's")
+
+
+async def test_wait_holds_the_answer_until_nothing_is_pending(client: AsyncClient, house: House) -> None:
+    book = await post(client, pages=PAGES)
+    begun = time.monotonic()
+    assert (await relations(client, book, wait=0.3))["pending"] == 1
+    assert 0.3 <= time.monotonic() - begun < 5
+
+    async def later() -> None:
+        await asyncio.sleep(0.2)
+        await run_jobs(house)
+
+    answer, _ = await asyncio.gather(relations(client, book, wait=60), later())
+    assert answer["pending"] == 0
+    assert time.monotonic() - begun < 20
+
+
+async def test_many_may_wait_at_once_and_others_are_still_answered(client: AsyncClient, house: House) -> None:
+    book = await post(client, pages=PAGES)
+    held = [asyncio.create_task(relations(client, book, wait=2)) for _ in range(80)]
+    await asyncio.sleep(0.5)
+    begun = time.monotonic()
+    assert (await client.get(book["links"]["self"])).status_code == 200
+    assert time.monotonic() - begun < 1
+
+    # More than wait at a time are answered at once.
+    assert 0 < sum(task.done() for task in held) < 80
+    assert all(answer["pending"] == 1 for answer in await asyncio.gather(*held))
+
+
+async def test_failed_jobs_are_named(client: AsyncClient, house: House) -> None:
+    book = await post(client, pages=PAGES)
+    [(job_id, _)] = await waiting(house)
+    await end(house, job_id, "failed")
+
+    answer = await relations(client, book)
+    assert (answer["pending"], answer["failed"]) == (0, [f"/v1/jobs/{job_id}"])
+    assert (await client.get(answer["failed"][0])).json()["state"] == "failed"
+
+
+async def test_near_duplicates_show_the_relation(client: AsyncClient, pair: tuple[Json, Json]) -> None:
+    book, reprint = pair
+    [item] = (await relations(client, book))["items"]
+    [found] = (await near(client, book))["items"]
+    assert found["relation"] == {"kind": "SAME_PAGINATION", "confidence": item["confidence"]}
+
+    await client.put(f"{of(reprint, book)}/decision", json={"kind": "OVERLAPPING_TEXT"})
+    [found] = (await near(client, book))["items"]
+    assert found["relation"] == {"kind": "OVERLAPPING_TEXT", "confidence": 1.0}
+
+
+@pytest.mark.parametrize("form", ["word", "object"])
+@pytest.mark.parametrize(
+    ("verdict", "kind"), [("confirmed", "SAME_PAGINATION"), ("rejected", "UNRELATED"), (None, "SAME_TEXT")]
+)
+async def test_a_decision_outranks_the_machine_until_it_is_withdrawn(
+    client: AsyncClient, house: House, pair: tuple[Json, Json], verdict: str | None, kind: str, form: str
+) -> None:
+    book, reprint = pair
+    body: Any = {"verdict": verdict} if verdict else {"kind": kind}
+    if form == "word" and verdict:
+        body = verdict
+    machine = (await relations(client, book))["items"][0]
+    path = f"{of(book, reprint)}/decision"
+    decided = await client.put(path, json=body)
+
+    assert decided.status_code == 200, decided.text
+    decision = decided.json()["decision"]
+    assert decision.pop("decided_at")
+    expected_kind = None if verdict == "rejected" else kind
+    assert decision == {"verdict": verdict or "kind", "kind": expected_kind, "stale": False}
+    # It survives that the machine looks once more.
+    async with house.engine.begin() as connection:
+        await connection.execute(sa.text("DELETE FROM relations"))
+        await connection.execute(
+            sa.text("UPDATE procrastinate_jobs SET status = 'todo' WHERE task_name = 'relate'")
+        )
+    await run_jobs(house)
+    for asked in pair:
+        [item] = (await relations(client, asked))["items"]
+        assert (item["kind"], item["confidence"], item["direction"]) == (kind, 1.0, None)
+        assert item["machine"] == {
+            "kind": "SAME_PAGINATION",
+            "direction": None,
+            "confidence": machine["confidence"],
+        }
+
+    assert (await client.delete(path)).status_code == 204
+    assert (await relations(client, book))["items"] == [machine]
+    assert_problem(await client.delete(path), 404, "other_id")
+
+
+async def test_a_decision_on_a_content_that_changed_is_stale_and_stays_in_force(
+    client: AsyncClient, house: House, pair: tuple[Json, Json]
+) -> None:
+    book, reprint = pair
+    path = f"{of(book, reprint)}/decision"
+    await client.put(path, json={"kind": "OVERLAPPING_TEXT"})
+    await client.put(f"{reprint['links']['self']}/content", json={"pages": PAGES[:-1]})
+
+    told = (await client.get(of(book, reprint))).json()
+    assert (told["kind"], told["decision"]["stale"], told["machine"]) == ("OVERLAPPING_TEXT", True, None)
+    assert (told["unit"], told["page_map"], told["classifier"]) == (None, [], None)
+    await run_jobs(house)
+    told = (await client.get(of(book, reprint))).json()
+    assert (told["kind"], told["decision"]["stale"]) == ("OVERLAPPING_TEXT", True)
+    assert told["machine"]["kind"] == "SAME_PAGINATION"
+    renewed = (await client.put(path, json={"kind": "OVERLAPPING_TEXT"})).json()
+    assert renewed["decision"]["stale"] is False
+
+
+async def test_books_that_were_never_compared_may_be_decided_on_and_then_are(
+    client: AsyncClient, house: House
+) -> None:
+    book, other = await post(client, pages=PAGES), await post(client, pages=pages_of(prose(9, 600), 60))
+    await run_jobs(house)
+    async with house.engine.begin() as connection:
+        await connection.execute(sa.text("DELETE FROM relations"))
+    path = f"{of(book, other)}/decision"
+
+    assert_problem(await client.get(of(book, other)), 404, "other_id")
+    assert_problem(await client.put(path, json="confirmed"), 409, "verdict")
+    assert (await client.put(path, json={"kind": "OVERLAPPING_TEXT"})).status_code == 200
+    told = (await client.get(of(other, book))).json()
+    assert (told["kind"], told["machine"], told["signals"]) == ("OVERLAPPING_TEXT", None, None)
+    assert await run_jobs(house) == 1
+    told = (await client.get(of(other, book))).json()
+    assert (told["kind"], told["machine"]["kind"]) == ("OVERLAPPING_TEXT", "UNRELATED")
+
+
+async def test_unknown_books_and_pairs_are_refused(client: AsyncClient) -> None:
+    book = await post(client, pages=PAGES)
+    path = book["links"]["relations"]
+
+    for other in (NOBODY, "nonsense", "x" * 500):
+        for missing in (f"{path}/{other}", f"/v1/books/{other}/relations/{book['id']}"):
+            assert_problem(await client.get(missing), 404)
+            assert_problem(await client.put(f"{missing}/decision", json="rejected"), 404)
+            assert_problem(await client.delete(f"{missing}/decision"), 404)
+    assert_problem(await client.get(f"/v1/books/{NOBODY}/relations?wait=5"), 404, "id")
+    for itself in (f"{path}/{book['id']}",):
+        assert_problem(await client.get(itself), 404, "other_id")
+        assert_problem(await client.put(f"{itself}/decision", json="rejected"), 404, "other_id")
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("wait=61", "wait"),
+        ("wait=-1", "wait"),
+        ("wait=nan", "wait"),
+        ("wait=inf", "wait"),
+        ("wait=soon", "wait"),
+        ("limit=0", "limit"),
+        ("cursor=x", "cursor"),
+        ("waits=1", "waits"),
+    ],
+)
+async def test_bad_query_is_refused(client: AsyncClient, query: str, field: str) -> None:
+    book = await post(client, pages=PAGES)
+    assert_problem(await client.get(f"{book['links']['relations']}?{query}"), 422, field)
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "verdict"),
+        ("maybe", "verdict"),
+        ({"verdict": "kind"}, "verdict"),
+        ({"verdict": "confirmed", "kind": "SAME_TEXT"}, "verdict"),
+        ({"kind": "COPY"}, "kind"),
+        ({"kind": 5}, "kind"),
+        ({"verdict": None, "kind": None}, "verdict"),
+        ({"kind": "SAME_TEXT", "by": "me"}, "by"),
+        (5, "body"),
+        (["confirmed"], "body"),
+    ],
+)
+async def test_bad_decision_is_refused(client: AsyncClient, body: Any, field: str) -> None:
+    book, other = await post(client, pages=PAGES), await post(client, text=prose(2))
+    assert_problem(await client.put(f"{of(book, other)}/decision", json=body), 422, field)
+
+
+async def test_those_known_via_a_relative_come_in_pages(client: AsyncClient, house: House) -> None:
+    copies = [await post(client, pages=pages_of(scanned(TEXT, seed))) for seed in range(8)]
+    relate = with_limits(house, nearest=1, representatives=0)
+    await run_jobs(house, relate)
+    async with house.engine.begin() as connection:
+        for copy in copies:
+            await connection.execute(
+                sa.text(
+                    "INSERT INTO cluster_members (by, book_id, founder_id) "
+                    "VALUES ('same_text', :id, :founder) ON CONFLICT DO NOTHING"
+                ),
+                {"id": copy["id"], "founder": copies[0]["id"]},
+            )
+
+    first = await relations(client, copies[-1], limit=2)
+    assert first["complete"] is False
+    direct = [item["book_id"] for item in first["items"] if item["via"] is None]
+    told = first["items"][len(direct) :]
+    assert len(told) == 2
+    while first["next_cursor"]:
+        first = await relations(client, copies[-1], limit=2, cursor=first["next_cursor"])
+        assert len(first["items"]) <= 2
+        told += first["items"]
+    assert all(item["via"] in direct and item["kind"] is None for item in told)
+    assert sorted([*direct, *(item["book_id"] for item in told)]) == [copy["id"] for copy in copies[:-1]]
+    assert_problem(
+        await client.get(copies[0]["links"]["relations"], params={"cursor": "AAAA"}), 422, "cursor"
+    )
