@@ -30,7 +30,7 @@ _READ_AT_ONCE = 32
 """Candidates whose page signatures are held at a time: 40 KB each for a book of 330 pages."""
 
 _SHARED = VERIFICATION.kin
-"""Hashes that the shingle samples of two books must share to make them candidates."""
+"""Equal MinHash values, or hashes in both shingle samples, that make two books candidates."""
 
 _NAMED = 3
 """Pairs that failed and are told by name."""
@@ -98,19 +98,19 @@ class Relate:
 
     async def _search(self, entry: Entry, suite: Suite) -> list[int]:
         """Entries that may be related, nearest first: near-duplicates, then by how much they overlap."""
-        index = self._indexes.of(suite)
-        near = await index.near_duplicates(entry)
-        overlaps = await index.overlaps(entry)
+        found = await self._indexes.of(suite).proposed(entry)
         # Postgres is read after the index, so a book that leaves one state for the other is met.
         pending = (await self._entries.settled([], suite)).pending
-        places = dict(zip(near.entry_ids.tolist(), near.distances.astype(int).tolist(), strict=True))
-        shared = dict(zip(overlaps.entry_ids.tolist(), overlaps.shared.tolist(), strict=True))
+        shared = dict(zip(found.entry_ids.tolist(), found.shared.tolist(), strict=True))
+        near = found.near
+        places = dict(
+            zip(found.entry_ids[near].tolist(), found.distances[near].astype(int).tolist(), strict=True)
+        )
         for other in (brief.entry for brief in pending):
             told = evidence(entry, other)
             if is_near_duplicate(told):
                 places[other.entry_id] = _distance(told)
-            if entry.sample is not None and other.sample is not None:
-                shared[other.entry_id] = shared_hashes(entry.sample, other.sample)
+            shared[other.entry_id] = _shared(entry, other, told)
         far = [other for other, count in shared.items() if count >= _SHARED and other not in places]
         ordered = sorted(places, key=lambda other: (places[other], other))
         ordered += sorted(far, key=lambda other: (-shared[other], other))
@@ -165,3 +165,10 @@ class Relate:
 
 def _distance(told: Evidence) -> int:
     return 129 if told.distance is None else told.distance
+
+
+def _shared(entry: Entry, other: Entry, told: Evidence) -> int:
+    """Equal MinHash values or hashes in both samples, whichever are more."""
+    sampled = entry.sample is not None and other.sample is not None
+    hashes = shared_hashes(entry.sample, other.sample) if sampled else 0
+    return max(told.equal_values or 0, hashes)
