@@ -8,7 +8,7 @@ from importlib.metadata import version
 
 from fastapi import FastAPI
 
-from app.api import books, health, jobs, lookups, relations
+from app.api import books, clusters, health, jobs, lookups, relations
 from app.api.docs import add_docs
 from app.api.errors import LastResort, install_handlers
 from app.api.limits import BodyLimit
@@ -58,13 +58,21 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             {"name": "books", "description": "The catalogue."},
             {"name": "lookups", "description": "Which books are near."},
             {"name": "relations", "description": "How books are related, page by page."},
+            {"name": "clusters", "description": "Which books belong together."},
             {"name": "jobs", "description": "What is done in the background."},
             {"name": "health", "description": "For whoever runs the service."},
         ],
     )
     app.state.metrics, app.state.kernels = metrics, kernels
     add_docs(app)
-    routers = (lookups.router, relations.router, books.router, jobs.router, health.router)
+    routers = (
+        lookups.router,
+        relations.router,
+        clusters.router,
+        books.router,
+        jobs.router,
+        health.router,
+    )
     for router in routers:
         app.include_router(router)
     install_handlers(app, [*app.routes, *(route for router in routers for route in router.routes)])

@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from app.core.fanout import Limits
 from app.core.recipe import DEFAULT_SUITE
 from app.services.books import Books
+from app.services.clusters import Clusters
 from app.services.health import Health
 from app.services.ingest import Ingest
 from app.services.jobs import Jobs
@@ -21,6 +22,7 @@ from app.settings import Settings
 from app.stores.band_index import BandIndex
 from app.stores.candidates import CandidateRecords
 from app.stores.catalogue import Catalogue
+from app.stores.cluster_reading import ClusterRecords
 from app.stores.connecting import open_nodes
 from app.stores.decisions import DecisionRecords
 from app.stores.entries import Entries, RecipesLock, ReconcileLock
@@ -50,6 +52,7 @@ class House:
     recipes: Recipes
     relate: Relate
     relations: Relations
+    clusters: Clusters
     jobs: Jobs
     health: Health
 
@@ -112,6 +115,7 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
                     Limits(),
                 ),
                 relations=Relations(RelatedBooks(reader), DecisionRecords(engine)),
+                clusters=Clusters(ClusterRecords(engine)),
                 jobs=Jobs(JobRecords(engine)),
                 health=Health(engine, indexes.epoch),
             )

@@ -35,6 +35,7 @@ from app.core.errors import (
     StaleVersion,
     Unavailable,
     UnknownBook,
+    UnknownCluster,
     UnknownJob,
     UnknownRecipe,
 )
@@ -150,6 +151,7 @@ _SELF_EXPLAINING = (
     NothingToConfirm,
     StaleVersion,
     UnknownBook,
+    UnknownCluster,
     UnknownJob,
 )
 
@@ -271,6 +273,9 @@ def _answer(error: Exception) -> _Answer:
         case UnknownBook():
             remedy = "Use the id of a book that GET /v1/books lists."
             return _single(404, "unknown-book", "No such book", error, "id", remedy)
+        case UnknownCluster():
+            remedy = "Use the id that a book's cluster shows."
+            return _single(404, "unknown-cluster", "No such cluster", error, "id", remedy)
         case UnknownJob():
             remedy = "Use the id of a job that this service has named within a day."
             return _single(404, "unknown-job", "No such job", error, "id", remedy)

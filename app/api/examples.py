@@ -84,6 +84,28 @@ JOB: dict[str, Any] = {
     "next_try_at": "2026-11-21T08:00:02.500000Z",
     "reason": "Unavailable: The catalogue (Postgres) cannot be reached. Try again in a moment.",
 }
+CLUSTER_ID = f"same_text-{BOOK_ID}"
+CLUSTER_MEMBER: dict[str, Any] = {
+    "book_id": BOOK_ID,
+    "title": TITLE,
+    "volume": METADATA["volume"],
+    "year": METADATA["year"],
+    "page_count": 330,
+    "word_count": 121_533,
+}
+CLUSTER: dict[str, Any] = {
+    "id": CLUSTER_ID,
+    "by": "same_text",
+    "size": 2,
+    "best_copy": {
+        "book_id": BOOK_ID,
+        "because": "Of 2 that are complete its pages agree best with those of other copies, by 93%: "
+        "121,533 words, where the fullest of 2 copies has 121,533.",
+    },
+    "items": [CLUSTER_MEMBER, CLUSTER_MEMBER | {"book_id": OTHER_ID, "word_count": 121_410}],
+    "next_cursor": None,
+    "links": {"self": f"/v1/clusters/{CLUSTER_ID}"},
+}
 NEAR_DUPLICATE: dict[str, Any] = {
     "id": OTHER_ID,
     "identifier": OTHER_IDENTIFIER,

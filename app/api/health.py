@@ -58,5 +58,7 @@ async def ready(request: Request, house: HouseOf) -> Response:
 @router.get("/metrics", summary="Counters for Prometheus", responses=plain("Prometheus text format"))
 async def scrape(house: HouseOf, metrics: MetricsOf) -> Response:
     """Requests by route and status and how long they took, books posted and pending, lookups by kind, jobs by
-    task and state and how many of their tries failed."""
-    return Response(await metrics.exposition(house.entries, house.jobs), media_type=CONTENT_TYPE_LATEST)
+    task and state and how many of their tries failed, pairs of books compared by kind of relation."""
+    return Response(
+        await metrics.exposition(house.entries, house.jobs, house.relations), media_type=CONTENT_TYPE_LATEST
+    )

@@ -1,4 +1,5 @@
-"""What Prometheus reads: requests and their durations, books posted and pending, lookups by kind, jobs."""
+"""What Prometheus reads: requests and their durations, books posted and pending, lookups by
+kind, jobs, relations."""
 
 import asyncio
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.core.errors import Unavailable
 from app.services.jobs import Jobs
 from app.services.lookup import Nearest, Question, Verified, Within
+from app.services.relations import Relations
 from app.stores.entries import Entries
 
 _SECONDS = (0.001, 0.002, 0.003, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -49,7 +51,9 @@ class Metrics:
             registry=self._registry,
         )
         self._jobs = _JobFamilies()
-        self._registry.register(self._jobs)
+        self._relations = _RelationFamilies()
+        for told in (self._jobs, self._relations):
+            self._registry.register(told)
 
     def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Note an answered request; `route` is a template, so that there are few of them."""
@@ -64,25 +68,52 @@ class Metrics:
         """Note a question for near books."""
         self._lookups.labels(_kind(question)).inc()
 
-    async def exposition(self, entries: Entries, jobs: Jobs) -> bytes:
+    async def exposition(self, entries: Entries, jobs: Jobs, relations: Relations) -> bytes:
         """Everything in the text format of Prometheus; without Postgres, what this process knows."""
         self._pending.set(float("nan"))
-        self._jobs.forget()
+        for told in (self._jobs, self._relations):
+            told.forget()
         with suppress(Unavailable, TimeoutError):
             async with asyncio.timeout(_SCRAPE_SECONDS):
                 self._pending.set(await entries.count_pending())
                 await self._jobs.read(jobs)
+                await self._relations.read(relations)
         return generate_latest(self._registry)
 
 
-class _JobFamilies(Collector):
-    """The jobs of all processes, as Postgres counts them."""
+class _Families(Collector):
+    """What all processes have done, as Postgres counts it."""
 
     def __init__(self) -> None:
         self.forget()
 
     def forget(self) -> None:
+        """Tell nothing until it is read again."""
         self._families: list[Metric] = []
+
+    def collect(self) -> Iterator[Metric]:
+        """What was read last."""
+        return iter(self._families)
+
+
+class _RelationFamilies(_Families):
+    """Pairs of books that were compared."""
+
+    async def read(self, relations: Relations) -> None:
+        pairs = CounterMetricFamily(
+            "bookprint_relations", "Pairs of books that were compared, by kind of relation.", labels=("kind",)
+        )
+        seconds = CounterMetricFamily(
+            "bookprint_relation_seconds", "Seconds that it took to compare them.", labels=("kind",)
+        )
+        for counted in await relations.counts():
+            pairs.add_metric((counted.kind,), counted.pairs)
+            seconds.add_metric((counted.kind,), counted.seconds)
+        self._families = [pairs, seconds]
+
+
+class _JobFamilies(_Families):
+    """Background jobs."""
 
     async def read(self, jobs: Jobs) -> None:
         states = GaugeMetricFamily(
@@ -96,10 +127,6 @@ class _JobFamilies(Collector):
         for task, tries in (await jobs.failure_counts()).items():
             failures.add_metric((task,), tries)
         self._families = [states, failures]
-
-    def collect(self) -> Iterator[Metric]:
-        """What was read last."""
-        return iter(self._families)
 
 
 class Measured:

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from app.api.answers import Alive, BookAnswer, BookList, NearDuplicates, PostedBook, Ready
+from app.api.cluster_answers import ClusterAnswer
 from app.api.errors import MEDIA_TYPE, Problem
 from app.api.job_answers import JobAnswer
 from app.api.relation_answers import PageRelation, Relations
@@ -22,6 +23,7 @@ _MODELS: tuple[type[BaseModel], ...] = (
     BookAnswer,
     BookBody,
     BookList,
+    ClusterAnswer,
     ContentBody,
     DecisionBody,
     JobAnswer,
@@ -37,7 +39,7 @@ _MODELS: tuple[type[BaseModel], ...] = (
 
 _DESCRIPTIONS = {
     400: "The body is not JSON.",
-    404: "There is no such book, job, relation or decision.",
+    404: "There is no such book, cluster, job, relation or decision.",
     409: "Another book is in the way, `book_id` names it; or there is nothing to confirm.",
     412: "The book has changed since the version in If-Match.",
     413: "The body is larger than this service takes.",
@@ -67,6 +69,12 @@ def answers(models: Mapping[int, type[BaseModel]], headers: Mapping[str, str] | 
 def plain(description: str) -> Responses:
     """The answer of an operation that gives plain text."""
     return {200: {"description": description, "content": {"text/plain": {"schema": {"type": "string"}}}}}
+
+
+def moved(description: str) -> Responses:
+    """The answer of an operation that leads to another path."""
+    location = {"description": "Where to go on.", "schema": {"type": "string"}}
+    return {308: {"description": description, "headers": {"Location": location}}}
 
 
 def problems(*statuses: int) -> Responses:

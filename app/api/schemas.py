@@ -7,6 +7,7 @@ from pydantic_core import PydanticCustomError
 
 from app.api import examples, limits
 from app.core import identifier, signatures
+from app.core.clusters import By
 from app.core.decision import Word
 from app.core.model import Content, Entry, Fingerprint, Metadata, Sketch, Submission
 from app.core.recipe import Suite
@@ -287,6 +288,19 @@ class BookQuery(_Query):
     def to_filter(self) -> BookFilter:
         """The filter as the services know it."""
         return BookFilter(identifier=self.identifier, external_id=self.external_id, title=self.title)
+
+
+class ClusterPageQuery(_Query):
+    """Which members of a cluster to list."""
+
+
+class ClusterQuery(_Query):
+    """Which of a book's clusters, and which members of it to list."""
+
+    by: By = Field(
+        default="same_text",
+        description="What joins the books: same_text, copies of one text; related, any verified relation.",
+    )
 
 
 class RelationsQuery(_Query):

@@ -95,9 +95,16 @@ def _on_running_service(service: "Service", console: Console, seed: int, works: 
 
 
 def _show(service: "Service", library: "Library", console: Console, seed: int) -> None:
-    from app.cli.showcase import show_contrast, show_exact_lookup, show_near_duplicates, show_request
+    from app.cli.showcase import (
+        show_contrast,
+        show_exact_lookup,
+        show_near_duplicates,
+        show_relations,
+        show_request,
+    )
 
     show_near_duplicates(service, library, console)
+    show_relations(service, library, console)
     show_exact_lookup(service, library, console)
     show_contrast(library, seed, console)
     show_request(service, library, console)

@@ -95,6 +95,23 @@ def _version(name: str) -> str:
     return f"copy {int(name[-2:])}" if not name.endswith("-c00") else "the original"
 
 
+def show_relations(service: Service, library: Library, console: Console) -> None:
+    """Print how the versions of one book are related to it, as the workers have found out."""
+    name = _first_editions(library)[0]
+    columns = ("relations", "kind", "confidence", "why")
+    with console.status("Waiting for the workers to compare pages …"):
+        answer = service.get(library.posted[name]["links"]["relations"], {"wait": "60"})
+    rows = []
+    for item in answer["items"]:
+        path = f"{library.posted[name]['links']['relations']}/{item['book_id']}"
+        other = library.name({"id": item["book_id"]})
+        label = "another book" if other is None else _version(other)
+        rows.append((label, item["kind"], f"{item['confidence']:.2f}", service.get(path)["because"]))
+    console.print(drawn_table(columns, rows, wide="why", right=("confidence",)), soft_wrap=False)
+    left = f"; {answer['pending']} comparisons are still to come" if answer["pending"] else ""
+    console.print(f"“{library.books[name].title}” page by page, from the background workers{left}.\n")
+
+
 def show_exact_lookup(service: Service, library: Library, console: Console) -> None:
     """Ask for every book within `_RADIUS` bits, and hold the answer against brute force."""
     name = max(_first_editions(library), key=lambda each: len(library.kin(each)))

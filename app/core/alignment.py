@@ -31,7 +31,13 @@ _LEAST_TEXT = 50
 """A page with fewer code points counts as blank."""
 
 _FARTHEST_AGAIN = 4
-"""A page may be scanned again so many pages later."""
+"""A page may be scanned again so many text pages later."""
+
+_AGAIN = 0.75
+"""It is then at least so alike, in units of a typical pair of equal pages,"""
+
+_BEYOND_FORMULAS = 1.5
+"""and so many times as alike as most neighbouring pages are."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,11 +92,10 @@ def _align_pages(left: PageSignatures, right: PageSignatures) -> Alignment:
     chance = judge_chance(alike, *lengths)
     kinship = []
     for side, pages in enumerate((left, right)):
-        equal, common = _neighbours(pages)
-        again = _scanned_again(pages, equal, common, chance)
+        again = _scanned_again(pages, lengths[side], chance)
         lengths[side][again] = 0
         alike[(again, slice(None))[:: 1 if side == 0 else -1]] = 0
-        kinship.append(np.where(common[0] >= LEAST_BINS, equal[0] / np.maximum(common[0], 1), 0)[1:])
+        kinship.append(_neighbours(pages.values, 1)[0, 1:])
     parts = find_parts(alike, chance)
     pairs = np.concatenate([np.zeros((0, 2), dtype=np.int64), *parts])
     shares, agreement = find_shares(pairs, alike, chance, lengths, (kinship[0], kinship[1]))
@@ -178,23 +183,30 @@ def _text_lengths(pages: PageSignatures) -> NDArray[np.int64]:
     return np.where(pages.lengths >= _LEAST_TEXT, pages.lengths, 0).astype(np.int64)
 
 
-def _neighbours(pages: PageSignatures) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """How many bins each page and the few before it fill equally, and how many both: (back - 1, page)."""
-    equal = np.zeros((_FARTHEST_AGAIN, len(pages.values)), dtype=np.uint8)
+def _neighbours(values: NDArray[np.uint8], farthest: int) -> NDArray[np.float64]:
+    """How alike each page is to the ones before it, 0 to 1: (farthest, pages), 0 where there are none."""
+    equal = np.zeros((farthest, len(values)), dtype=np.uint8)
     common = np.zeros_like(equal)
-    kernels().compare_neighbours(pages.values, equal, common)
-    return equal, common
+    kernels().compare_neighbours(values, equal, common)
+    return np.where(common >= LEAST_BINS, equal / np.maximum(common, 1), 0)
 
 
-def _scanned_again(
-    pages: PageSignatures, equal: NDArray[np.uint8], common: NDArray[np.uint8], chance: Chance
-) -> NDArray[np.bool_]:
-    """Which pages repeat one of the few before them."""
-    least = max(0.75 * chance.typical, chance.threshold)
-    alike = (equal >= least * common) & (common >= LEAST_BINS)
-    lengths = pages.lengths.astype(np.int64)
-    again = np.zeros(lengths.size, dtype=np.bool_)
-    for back in range(1, min(_FARTHEST_AGAIN, again.size - 1) + 1):
-        as_long = np.abs(lengths[back:] - lengths[:-back]) <= 10 + lengths[back:] // 32
-        again[back:] |= alike[back - 1, back:] & as_long
-    return again
+def _scanned_again(pages: PageSignatures, lengths: NDArray[np.int64], chance: Chance) -> NDArray[np.int64]:
+    """Which pages repeat one of the few text pages before them, more closely than formulas do."""
+    text = np.flatnonzero(lengths)
+    alike = _neighbours(np.ascontiguousarray(pages.values[text]), _FARTHEST_AGAIN)
+    least = max(_AGAIN * chance.typical, chance.threshold, _BEYOND_FORMULAS * _common(alike))
+    again = np.zeros(text.size, dtype=np.bool_)
+    for back in range(1, min(_FARTHEST_AGAIN, text.size - 1) + 1):
+        length, before = lengths[text[back:]], lengths[text[:-back]]
+        again[back:] |= (alike[back - 1, back:] >= least) & (np.abs(length - before) <= 10 + length // 32)
+    return text[again]
+
+
+def _common(alike: NDArray[np.float64]) -> float:
+    """How alike four of five neighbouring pages are at most."""
+    return (
+        float(np.partition(alike, int(0.8 * alike.size), axis=None)[int(0.8 * alike.size)])
+        if alike.size
+        else 0
+    )

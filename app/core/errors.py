@@ -58,6 +58,15 @@ class UnknownBook(BookprintError):
         self.book_id = book_id
 
 
+class UnknownCluster(BookprintError):
+    """No cluster has this id, now or before."""
+
+    def __init__(self, cluster_id: str) -> None:
+        super().__init__(
+            f"No cluster has the id {cluster_id}. The cluster of a book is at /v1/books/{{id}}/cluster."
+        )
+
+
 class UnknownJob(BookprintError):
     """No job has this id, or its traces have been swept."""
 

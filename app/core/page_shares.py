@@ -14,6 +14,9 @@ _MOSTLY = 0.7
 _AS_ALIKE = 0.85
 """A pair is as alike as another where it reaches this share of its similarity."""
 
+_LEAST_TYPICAL = 0.3
+"""So much is found of equal pages however badly they are read: what is less alike shares formulas."""
+
 _NOTABLE = 0.06
 """Neighbouring pages of one book are alike where they are so much more so than any two."""
 
@@ -55,7 +58,7 @@ def find_shares(
     found = [total / np.maximum(each, 1) for total, each in zip(sums, lengths, strict=True)]
     typical = float(np.median(np.concatenate([found[side][pairs[:, side]] for side in (0, 1)])))
     for side in (0, 1):
-        share = np.clip(found[side] / max(typical, 1e-9), 0, 1)
+        share = np.clip(found[side] / max(typical, _LEAST_TYPICAL), 0, 1)
         shares[side] = np.where(share >= _WHOLE, 1, share)
     on_one = np.clip(shared / np.maximum(np.maximum(sums[0][i], sums[1][j]), 1e-9), 0, 1)
     agreement = _smoothed(cells, on_one, _window(chance))[places]

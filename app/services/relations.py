@@ -10,7 +10,7 @@ from app.core.decision import Finding, Word, in_force
 from app.core.errors import NoDecision, NotCompared, UnknownBook
 from app.core.relation import Kind
 from app.stores.decisions import DecisionRecords
-from app.stores.related import Indirect, PageMatches, Progress, Related, RelatedBooks
+from app.stores.related import Indirect, KindCounts, PageMatches, Progress, Related, RelatedBooks
 
 _FIRST_PAUSE = 0.02
 _LONGEST_PAUSE = 0.5
@@ -90,6 +90,10 @@ class Relations:
         if not await self._decisions.withdraw(book_id, other_id):
             await self._require(book_id, other_id)
             raise NoDecision(book_id, other_id)
+
+    async def counts(self) -> list[KindCounts]:
+        """What comparing books has come to, by kind of relation."""
+        return await self._related.counts()
 
     async def _settled(self, book_id: UUID, wait: float) -> Progress:
         deadline, pause = time.monotonic() + wait, _FIRST_PAUSE

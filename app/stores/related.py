@@ -77,6 +77,15 @@ class Progress:
     passed_over: int  # candidates that were too many to compare
 
 
+@dataclass(frozen=True, slots=True)
+class KindCounts:
+    """How many pairs of books were ever found to be of a kind, and what it took."""
+
+    kind: str
+    pairs: int
+    seconds: float
+
+
 class RelatedBooks:
     """Reads relations and decisions."""
 
@@ -107,6 +116,10 @@ class RelatedBooks:
     async def between(self, book_id: UUID, others: Sequence[UUID]) -> list[Related]:
         """What is known about a book and these others, without signals."""
         return [_related(row) for row in await self._rows(_BETWEEN, book_id=book_id, others=list(others))]
+
+    async def counts(self) -> list[KindCounts]:
+        """What comparing books has come to, by kind."""
+        return [KindCounts(**row) for row in await self._rows(_COUNTS)]
 
     async def known(self, book_ids: Sequence[UUID]) -> set[UUID]:
         """Those of the ids that books have."""
@@ -255,3 +268,4 @@ _INDIRECT = Query(
 )
 
 _KNOWN = Query(sa.text("SELECT id FROM books WHERE id = ANY(CAST(:book_ids AS uuid[]))").columns())
+_COUNTS = Query(sa.text("SELECT kind, pairs, seconds FROM relation_counts ORDER BY kind").columns())

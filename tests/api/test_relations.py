@@ -108,6 +108,14 @@ async def test_many_may_wait_at_once_and_others_are_still_answered(client: Async
     assert all(answer["pending"] == 1 for answer in await asyncio.gather(*held))
 
 
+async def test_metrics_tell_how_many_pairs_were_compared_and_how_long_it_took(
+    client: AsyncClient, pair: tuple[Json, Json]
+) -> None:
+    told = dict(line.rsplit(" ", 1) for line in (await client.get("/metrics")).text.splitlines())
+    assert told['bookprint_relations_total{kind="SAME_PAGINATION"}'] == "1.0"
+    assert 0 < float(told['bookprint_relation_seconds_total{kind="SAME_PAGINATION"}']) < 30
+
+
 async def test_failed_jobs_are_named(client: AsyncClient, house: House) -> None:
     book = await post(client, pages=PAGES)
     [(job_id, _)] = await waiting(house)

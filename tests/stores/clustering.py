@@ -93,7 +93,8 @@ async def write_relations(
             "kind": told[0],
             "confidence": told[1],
             "classifier": "test",
-            "because": "",
+            "left_because": "",
+            "right_because": "",
             "confidences": {},
             "signals": {"page_similarity": similarity},
         }

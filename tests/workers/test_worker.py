@@ -12,13 +12,18 @@ import sqlalchemy as sa
 from redis.asyncio import Redis
 
 from app.core.model import Metadata, Submission
+from app.core.text import content_from_pages
 from app.services.ids import new_book_id
+from app.services.relations import finding_of
 from app.services.verify import verify
 from app.settings import Settings
 from app.stores.epoch import Life
 from app.wiring import House, open_house
+from tests.api.library import prose
 from tests.making import a_sketch, new_content
+from tests.relating import pages_of
 
+PAGES = pages_of(prose(1, 3000))
 RNG = np.random.default_rng(31)
 
 
@@ -47,7 +52,7 @@ async def until(condition: Callable[[], Awaitable[bool]], seconds: float = 30) -
             await asyncio.sleep(0.1)
 
 
-async def test_a_worker_builds_finishes_and_rebuilds_the_index_and_ends_on_sigterm(
+async def test_a_worker_builds_and_rebuilds_the_index_relates_books_and_ends_on_sigterm(
     house: House, worker: asyncio.subprocess.Process, redis_url: str
 ) -> None:
     async def whole() -> bool:
@@ -80,6 +85,13 @@ async def test_a_worker_builds_finishes_and_rebuilds_the_index_and_ends_on_sigte
     await until(whole)
     assert await clean()
     assert (await house.books.get(book.id)).indexed
+
+    one = (await house.ingest.post(Submission(content=content_from_pages(PAGES)))).book
+    other = (await house.ingest.post(Submission(content=content_from_pages(PAGES[1:])))).book
+    found = await house.relations.of_book(other.id, None, 1, wait=60)
+    assert [(related.book_id, finding_of(related).kind) for related in found.direct] == [
+        (one.id, "SAME_PAGINATION")
+    ]
 
     worker.send_signal(signal.SIGTERM)
     assert await asyncio.wait_for(worker.wait(), 20) == 0

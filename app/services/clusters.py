@@ -1,0 +1,86 @@
+"""Reading clusters: which books belong together, under which name, and which of them to keep."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from app.core.best_copy import BestCopy, Copy, best_copy, complete
+from app.core.clusters import By
+from app.core.errors import UnknownBook, UnknownCluster
+from app.stores.cluster_reading import ClusterRecords, Member, Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterName:
+    """What joins the books of a cluster, and the id of one of them, which may be gone."""
+
+    by: By
+    book_id: UUID
+
+    def __str__(self) -> str:
+        return f"{self.by}-{self.book_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterPage:
+    """Some members of a cluster, and what is told of all of them."""
+
+    name: ClusterName  # after the oldest member
+    size: int
+    best: BestCopy
+    members: Sequence[Member]  # oldest first
+    more: bool  # others follow
+
+
+class Clusters:
+    """The clusters as clients see them."""
+
+    def __init__(self, records: ClusterRecords) -> None:
+        self._records = records
+
+    async def read(self, name: ClusterName, after: UUID | None, limit: int) -> ClusterPage:
+        """Up to `limit` members behind `after` of the cluster that any of its members, or former ones, names.
+
+        Raises `UnknownCluster`.
+        """
+        async with self._records.snapshot() as snapshot:
+            founder = await snapshot.founder(name.by, name.book_id)
+            if founder is None:
+                raise UnknownCluster(str(name))
+            return await _page(snapshot, ClusterName(name.by, founder), after, limit)
+
+    async def of_book(self, book_id: UUID, by: By, after: UUID | None, limit: int) -> ClusterPage:
+        """Up to `limit` members behind `after` of the cluster that a book is in; raises `UnknownBook`."""
+        async with self._records.snapshot() as snapshot:
+            founder = await snapshot.founder(by, book_id)
+            if founder is None or not await snapshot.has(book_id):
+                raise UnknownBook(book_id)
+            return await _page(snapshot, ClusterName(by, founder), after, limit)
+
+
+async def _page(snapshot: Snapshot, name: ClusterName, after: UUID | None, limit: int) -> ClusterPage:
+    members = await snapshot.members(name.by, name.book_id, after, limit + 1)
+    copies = await snapshot.copies(name.by, name.book_id)
+    if name.by == "same_text":
+        best = await _best(snapshot, copies)
+    else:
+        best = await _best(snapshot, await _fullest(snapshot, copies))
+        told = f"The fullest of {len(copies)} related books has this text."
+        best = replace(best, because=f"{told} {best.because}") if len(copies) > 1 else best
+    return ClusterPage(name, len(copies), best, members[:limit], len(members) > limit)
+
+
+async def _best(snapshot: Snapshot, copies: Sequence[Copy]) -> BestCopy:
+    candidates = complete(copies)
+    agreement = await snapshot.agreement("same_text", [copy.book_id for copy in candidates.copies])
+    return best_copy(candidates, agreement)
+
+
+async def _fullest(snapshot: Snapshot, copies: Sequence[Copy]) -> list[Copy]:
+    """The fullest of related books and its copies: parts and wholes are no copies of each other."""
+    fullest = min(copies, key=lambda copy: (-copy.word_count, copy.book_id))
+    founder = await snapshot.founder("same_text", fullest.book_id)
+    assert founder is not None
+    same = await snapshot.copies("same_text", founder)
+    within = set(copies)
+    return [copy for copy in same if copy in within]
