@@ -11,6 +11,7 @@ from base64 import b32decode
 from binascii import crc_hqx
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import log2
 
 import numpy as np
 
@@ -26,12 +27,8 @@ LENGTH_STEPS = 10
 _RFC4648 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
 _LETTERS = np.frombuffer(_CROCKFORD.encode(), dtype=np.uint8)
+_BYTES = tuple(bytes([value]) for value in range(256))
 _PLACES = np.array([16, 8, 4, 2, 1], dtype=np.uint8)
-_CHECKS = np.array(
-    [[crc_hqx(bytes([value]) + bytes(17 - place), 0) for value in range(256)] for place in range(18)],
-    dtype=np.uint16,
-)
-"""The check of 18 bytes that are 0 but for one, by its place and value, (18, 256)."""
 _READ = str.maketrans(_CROCKFORD + "ilo", _RFC4648 + "BBA", "-")
 
 
@@ -49,24 +46,30 @@ def encode(fingerprint: Fingerprint, word_count: int) -> str:
     >>> encode(Fingerprint("gap-simhash128-v1", bytes(range(16))), 95_012)
     'bp1:040020g30g2gc1r81450p30d1r7tarna'
     """
-    [found] = encode_each(fingerprint.recipe, [fingerprint.bits], [word_count])
+    [found] = encode_each([(fingerprint, word_count)])
     return found
 
 
-def encode_each(recipe: str, bits: Sequence[bytes], word_counts: Sequence[int]) -> list[str]:
-    """The identifiers of books with fingerprints of one recipe; raises as `encode` does."""
+def encode_each(books: Sequence[tuple[Fingerprint, int]]) -> list[str]:
+    """The identifiers of books, each told by its fingerprint and word count; raises as `encode` does."""
+    codes = {recipe: _code(recipe) for recipe in {fingerprint.recipe for fingerprint, _ in books}}
+    data = b"".join([_body(codes[one.recipe], one.bits, words) for one, words in books])
+    fives = np.unpackbits(np.frombuffer(data, dtype=np.uint8)).reshape(-1, 5) @ _PLACES
+    letters = _LETTERS[fives].tobytes().decode()
+    return [PREFIX + letters[at : at + 32] for at in range(0, len(letters), 32)]
+
+
+def _code(recipe: str) -> bytes:
     code = fingerprint_recipe(recipe).identifier_code
     if code is None:
         raise InvalidInput(f"Fingerprints of {recipe} have no identifier.", field="recipe")
-    data = np.empty((len(bits), 20), dtype=np.uint8)
-    data[:, 0] = code
-    data[:, 1:17] = np.frombuffer(b"".join(bits), dtype=np.uint8).reshape(-1, 16)
-    data[:, 17] = np.minimum(255, np.rint(LENGTH_STEPS * np.log2(np.maximum(1, word_counts))))
-    # The check of a text is that of its bytes, each with zeros around it, put together by exclusive or.
-    check = np.bitwise_xor.reduce(_CHECKS[np.arange(18), data[:, :18]], axis=1)
-    data[:, 18], data[:, 19] = check >> 8, check & 255
-    letters = _LETTERS[np.unpackbits(data).reshape(-1, 5) @ _PLACES].tobytes().decode()
-    return [PREFIX + letters[at : at + 32] for at in range(0, len(letters), 32)]
+    return bytes([code])
+
+
+def _body(code: bytes, bits: bytes, word_count: int) -> bytes:
+    length = min(255, round(LENGTH_STEPS * log2(max(1, word_count))))
+    body = code + bits + _BYTES[length]
+    return body + crc_hqx(body, 0).to_bytes(2, "big")
 
 
 def decode(identifier: str) -> Identifier:
