@@ -13,7 +13,7 @@ from uuid import UUID
 
 from app.core.errors import BookprintError, Unavailable
 from app.core.fanout import Found, Limits, choose
-from app.core.model import Brief, Entry
+from app.core.model import Entry
 from app.core.ranking import VERIFICATION, Evidence, evidence, is_near_duplicate
 from app.core.recipe import DEFAULT_PAGES, Suite
 from app.core.relation import DEFAULT_CLASSIFIER, Candidate, relate
@@ -51,6 +51,7 @@ class PairsFailed(BookprintError):
 class _Outcome:
     """What came of comparing one book with others."""
 
+    compared: list[Compared] = field(default_factory=list)  # the last pairs, which are not stored yet
     seconds: dict[str, list[float]] = field(
         default_factory=lambda: defaultdict(list)
     )  # of each pair, by kind
@@ -83,16 +84,15 @@ class Relate:
 
         Raises `PairsFailed` at the end where pairs could not be compared.
         """
-        await self._reindex.index_entry(entry_id)
         suite = (await self._suites.current()).serving
         for book in await self._entries.briefs([entry_id], suite):
-            decided = await self._candidates.decided(book.book_id)
+            if not book.indexed:
+                await self._reindex.index_entry(entry_id)
             near = await self._search(book.entry, suite)
-            wanted = [*(other for other in decided if other not in near), *near]
-            found = await self._candidates.found(book.book_id, entry_id, wanted, DEFAULT_CLASSIFIER)
-            choice = choose(found, entry_id, decided, self._limits)
-            outcome = await self._compare(book, choice.compared, suite)
-            await self._relations.conclude(entry_id, choice.passed_over, outcome.seconds)
+            found = await self._candidates.found(book.book_id, entry_id, near, DEFAULT_CLASSIFIER)
+            choice = choose(found, entry_id, self._limits)
+            outcome = await self._compare(entry_id, choice.compared, suite)
+            await self._relations.conclude(entry_id, outcome.compared, choice.passed_over, outcome.seconds)
             if outcome.failures:
                 raise PairsFailed(book.book_id, outcome.failures)
 
@@ -116,28 +116,27 @@ class Relate:
         ordered += sorted(far, key=lambda other: (-shared[other], other))
         return [other for other in ordered if other != entry.entry_id]
 
-    async def _compare(self, book: Brief, others: Sequence[Found], suite: Suite) -> _Outcome:
+    async def _compare(self, entry_id: int, others: Sequence[Found], suite: Suite) -> _Outcome:
         outcome = _Outcome()
-        if not others:
-            return outcome
-        entry_id = book.entry.entry_id
-        # Gone or changed since: another job sees to that.
-        for stored in await self._read([entry_id], suite):
-            query = await self._candidate(stored, suite)
-            for start in range(0, len(others), _READ_AT_ONCE):
-                some = [other.entry_id for other in others[start : start + _READ_AT_ONCE]]
-                compared = []
-                for other in await self._read(some, suite):
-                    try:
-                        begun = time.perf_counter()
-                        one = await self._related(stored, query, other, suite)
-                        compared.append(one)
-                        outcome.seconds[one.relation.verdict.kind].append(time.perf_counter() - begun)
-                    except Unavailable:
-                        raise
-                    except Exception as error:
-                        outcome.failures[other.book_id] = error
-                await self._relations.record(compared)
+        for start in range(0, len(others), _READ_AT_ONCE):
+            await self._relations.record(outcome.compared)
+            outcome.compared = []
+            some = [other.entry_id for other in others[start : start + _READ_AT_ONCE]]
+            stored = {one.entry_id: one for one in await self._read([entry_id, *some], suite)}
+            book = stored.pop(entry_id, None)
+            if book is None:
+                break  # Gone or changed since: another job sees to that.
+            query = await self._candidate(book, suite)
+            for other in stored.values():
+                try:
+                    begun = time.perf_counter()
+                    one = await self._related(book, query, other, suite)
+                    outcome.compared.append(one)
+                    outcome.seconds[one.relation.verdict.kind].append(time.perf_counter() - begun)
+                except Unavailable:
+                    raise
+                except Exception as error:
+                    outcome.failures[other.book_id] = error
         return outcome
 
     async def _related(self, book: Comparable, query: Candidate, other: Comparable, suite: Suite) -> Compared:
@@ -169,6 +168,7 @@ def _distance(told: Evidence) -> int:
 
 def _shared(entry: Entry, other: Entry, told: Evidence) -> int:
     """Equal MinHash values or hashes in both samples, whichever are more."""
-    sampled = entry.sample is not None and other.sample is not None
-    hashes = shared_hashes(entry.sample, other.sample) if sampled else 0
-    return max(told.equal_values or 0, hashes)
+    equal = told.equal_values or 0
+    if entry.sample is None or other.sample is None:
+        return equal
+    return max(equal, shared_hashes(entry.sample, other.sample))
