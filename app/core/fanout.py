@@ -25,7 +25,7 @@ class Found:
     entry_id: int
     cluster: UUID | None  # of books with the same text; None: it is alone
     related: bool  # to this very content of the book, already
-    searched: bool  # its own relations have been looked for
+    waiting: bool  # its own job has not begun
     decided: bool  # a person has decided about the two books
 
 
@@ -40,7 +40,7 @@ class Choice:
 def choose(found: Sequence[Found], entry_id: int, limits: Limits) -> Choice:
     """Choose from the candidates of an entry, which come nearest first; those decided on always count.
 
-    A later entry that waits to be compared itself is left to that: it will meet this one among the earlier.
+    Beyond the nearest, a later entry whose own job has not begun is left to that job: it will meet this one.
     """
     chosen = [one for one in found if one.decided]
     others = [one for one in found if not one.decided]
@@ -48,7 +48,7 @@ def choose(found: Sequence[Found], entry_id: int, limits: Limits) -> Choice:
     covered = {one.cluster for one in chosen if one.cluster is not None}
     representatives = passed_over = 0
     for one in others[limits.nearest :]:
-        if one.cluster is None and not one.searched and one.entry_id > entry_id:
+        if one.cluster is None and one.waiting and one.entry_id > entry_id:
             continue
         if one.cluster in covered or representatives == limits.representatives:
             passed_over += 1

@@ -111,11 +111,15 @@ _FOUND = Query(
             UNION SELECT id FROM decided
         )
         SELECT books.id AS book_id, books.entry_id, cluster_members.founder_id AS cluster,
-            relations.left_id IS NOT NULL AS related, related_entries.entry_id IS NOT NULL AS searched,
+            relations.left_id IS NOT NULL AS related,
+            EXISTS (
+                SELECT FROM procrastinate_jobs
+                WHERE task_name = 'relate' AND status = 'todo' AND status <> 'succeeded'
+                    AND CAST(args ->> 'entry_id' AS bigint) = books.entry_id
+            ) AS waiting,
             EXISTS (SELECT FROM decided WHERE decided.id = books.id) AS decided
         FROM wanted
         JOIN books ON books.id = wanted.id
-        LEFT JOIN related_entries ON related_entries.entry_id = books.entry_id
         LEFT JOIN cluster_members ON cluster_members.book_id = books.id AND cluster_members.by = 'same_text'
         LEFT JOIN relations
             ON relations.left_id = least(books.id, CAST(:book_id AS uuid))

@@ -9,7 +9,7 @@ ENTRY = 100
 
 
 def found(entry_id: int, cluster: int | None = None, **flags: bool) -> Found:
-    given = {"related": False, "searched": True, "decided": False} | flags
+    given = {"related": False, "waiting": False, "decided": False} | flags
     return Found(UUID(int=entry_id), entry_id, None if cluster is None else UUID(int=cluster), **given)
 
 
@@ -40,5 +40,7 @@ def test_what_is_related_already_takes_a_place_but_no_time() -> None:
     assert compared(found(1, related=True), found(2), found(3, cluster=1, related=True)) == ([2], 0)
 
 
-def test_a_later_book_beyond_the_nearest_is_left_to_its_own_job() -> None:
-    assert compared(found(1), found(2), found(ENTRY + 1, searched=False), found(3)) == ([1, 2, 3], 0)
+def test_a_later_book_beyond_the_nearest_is_left_to_its_own_job_until_that_has_begun() -> None:
+    earlier, later = found(ENTRY - 1, waiting=True), found(ENTRY + 1, waiting=True)
+    assert compared(found(1), found(2), later, earlier) == ([1, 2, ENTRY - 1], 0)
+    assert compared(found(1), found(2), found(ENTRY + 1), found(3)) == ([1, 2, ENTRY + 1, 3], 0)
