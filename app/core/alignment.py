@@ -27,8 +27,8 @@ MOST_CELLS = 25_000_000
 LEAST_BINS = 24
 """Pages with fewer filled bins in common are too short to tell."""
 
-_LEAST_TEXT = 50
-"""A page with fewer code points counts as blank."""
+_LEAST_TEXT = 75
+"""A page with fewer code points counts as blank: a running head and less than a line, or a caption."""
 
 _FARTHEST_AGAIN = 4
 """A page may be scanned again so many text pages later."""
