@@ -57,8 +57,11 @@ def find_shares(
     ]
     found = [total / np.maximum(each, 1) for total, each in zip(sums, lengths, strict=True)]
     typical = float(np.median(np.concatenate([found[side][pairs[:, side]] for side in (0, 1)])))
-    for side in (0, 1):
-        share = np.clip(found[side] / max(typical, _LEAST_TYPICAL), 0, 1)
+    typical = max(typical, _LEAST_TYPICAL)
+    most = np.minimum(1, typical / _WHOLE / np.maximum(np.maximum(found[0][i], found[1][j]), 1e-9))
+    for side, place in ((0, i), (1, j)):
+        given = np.bincount(place, weights=shared * most, minlength=lengths[side].size)
+        share = np.clip(given / np.maximum(lengths[side], 1) / typical, 0, 1)
         shares[side] = np.where(share >= _WHOLE, 1, share)
     on_one = np.clip(shared / np.maximum(np.maximum(sums[0][i], sums[1][j]), 1e-9), 0, 1)
     agreement = _smoothed(cells, on_one, _window(chance))[places]
