@@ -24,7 +24,7 @@ _SPREAD = 0.011
 _LEAST_ALIKE = 0.07
 """Less never makes pages alike."""
 
-_SAMPLE = 25_000
+_SAMPLE = 16_000
 """Pairs of pages from which chance is judged, about."""
 
 _CERTAIN = 7.0
@@ -73,7 +73,7 @@ def judge_chance(
         median, spread = middle / 255, _quantile(away, 0.5) / 255
         # As many pages of the right book as one of the left may lie across are no strangers to it.
         known = min(2 + ceil(length), columns.size // 2)
-        bests = np.partition(some, -known - 1, axis=1)[:, -known - 1] / 255
+        bests = np.partition(some.astype(np.float32), -known - 1, axis=1)[:, -known - 1] / 255
         best = float(np.median(bests))
         around = float(np.median(np.abs(bests - best)))
     around = max(_SIGMA * around, np.sqrt(max(median, 0.01) / 128))

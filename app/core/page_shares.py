@@ -126,8 +126,9 @@ def _usual(alike: NDArray[np.uint8], side: int, chance: Chance) -> NDArray[np.fl
         return np.full(alike.shape[side], chance.median)
     sample = np.unique(np.linspace(0, others - 1, 64).astype(np.int64))
     some = alike[:, sample] if side == 0 else np.ascontiguousarray(alike[sample].T)
-    medians = np.partition(some, sample.size // 2, axis=1)[:, sample.size // 2] / 255
-    usual: NDArray[np.float64] = np.maximum(medians, chance.median)
+    # numpy selects among floats four times as fast as among bytes.
+    medians = np.partition(some.astype(np.float32), sample.size // 2, axis=1)[:, sample.size // 2]
+    usual: NDArray[np.float64] = np.maximum(medians.astype(np.float64) / 255, chance.median)
     return usual
 
 

@@ -22,8 +22,9 @@ _LEAST = 0.5
 def find_parts(alike: NDArray[np.uint8], chance: Chance) -> list[NDArray[np.int64]]:
     """The pairs (n, 2) of each run, ascending in both books, in the order of the left one."""
     found = _untangled(_stretches(alike, chance), alike.shape)
-    if found:
-        found += _untangled(_stretches(_without(found, alike), chance), alike.shape)
+    rest = _without(found, alike)
+    if found and rest.max() > chance.threshold * 255:
+        found += _untangled(_stretches(rest, chance), alike.shape)
     parts = [part for stretch in found for part in split(stretch)]
     parts = [part for part in parts if chance.excludes(alike[part[:, 0], part[:, 1]] / 255)]
     return _joined(sorted(parts, key=lambda part: (*part[0], *part[-1])))
