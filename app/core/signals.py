@@ -59,6 +59,7 @@ class Signals:
     book_similarity: float  # Jaccard similarity of the books' shingles
     page_similarity: float  # mean similarity of matching pages
     text_shared: Sides  # share of the text that is found in the other book: containment
+    typical_share: float  # of a page's text that is found, before what noise hides is allowed for
     pages_matched: Sides  # share of the text pages that match one to one with the same breaks
     stretch_matched: Sides  # share of the text pages that so match within the longest stretch
     stretch: Sides  # share of the text pages that lie between its ends
@@ -104,6 +105,7 @@ def measure(alignment: Alignment, book_similarity: float) -> Signals:
                 for share, each in zip(shares, lengths, strict=True)
             )
         ),
+        typical_share=alignment.typical_share,
         pages_matched=Sides(*(matched_pages[side] / counts[side] for side in (0, 1))),
         stretch_matched=Sides(*(len(stretch) / counts[side] for side in (0, 1))),
         stretch=Sides(*(float(spans[side]) / counts[side] for side in (0, 1))),
