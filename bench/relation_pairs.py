@@ -118,10 +118,15 @@ def real_pairs(books: Sequence[CorpusBook], pairs: Sequence[Pair]) -> Iterator[R
                 left=left,
                 right=right,
                 expected=expected,
-                source=pair.a.split("-")[0],
+                source=_collection(pair.a),
                 label=pair.relation,
                 containment=pair.containment,
             )
+
+
+def _collection(book_id: str) -> str:
+    """The first part of the id; Project Gutenberg's ids have a number there."""
+    return "pg" if book_id.startswith("pg") else book_id.split("-")[0]
 
 
 _UNRELATED = frozenset({"UNRELATED", "OVERLAPPING_TEXT"})

@@ -13,6 +13,7 @@ from app.core.relation import CLASSIFIERS, DEFAULT_CLASSIFIER, Candidate, relate
 from app.core.sketch import sketch, warm
 from app.core.text import content_from_pages
 from bench.corpus import CorpusBook, Pair, corpus_books, corpus_folder, corpus_pairs
+from bench.relation_cost import cost
 from bench.relation_pairs import ERROR_RATES, SHARES, MadePair, made_pairs, real_pairs
 from bench.relation_scores import Confusion
 from bench.relation_truth import Truth
@@ -83,6 +84,7 @@ def run(out_dir: Path) -> Section:
             _page_maps(outcomes),
             *_real(books, corpus_pairs(folder)),
             _times(outcomes),
+            cost(books),
         ],
         notes=[
             "Shares in %, with Wilson 95 % intervals. Precision is weighted to the proportions of the "
@@ -223,7 +225,7 @@ def _real(books: Sequence[CorpusBook], pairs: Sequence[Pair]) -> Iterator[Table]
         if pair.expected is not None and kind not in pair.expected:
             wrong[pair.source, pair.label] += 1
             misses.append([pair.left.id, pair.right.id, pair.label, kind, relation.verdict.because])
-    columns = [*KINDS, "INSUFFICIENT_TEXT"]
+    columns = [*KINDS, "SAME_TEXT", "INSUFFICIENT_TEXT"]
     groups = sorted({(source, label) for source, label, _ in told})
     yield Table(
         ["collection", "label", *columns, "wrong"],
