@@ -213,7 +213,9 @@ def _real(books: Sequence[CorpusBook], pairs: Sequence[Pair]) -> Iterator[Table]
     def candidate(book: CorpusBook) -> Candidate:
         if book.id not in kept:
             kept[book.id] = sketch(book.content)
-        return Candidate(kept[book.id].pages, kept[book.id].minhash, Metadata(title=book.title, year=book.year))
+        return Candidate(
+            kept[book.id].pages, kept[book.id].minhash, Metadata(title=book.title, year=book.year)
+        )
 
     told: Counter[tuple[str, str, str]] = Counter()
     wrong: Counter[tuple[str, str]] = Counter()

@@ -73,7 +73,9 @@ class SignalsAnswer(BaseModel):
     )
     stretch: SharesAnswer = Field(description="Share of the text pages that lie between its ends.")
     other_breaks: float = Field(description="Share of the pages found that lie across page breaks.")
-    revised: float = Field(description="Share of the pages within runs in whose place the other book has other text.")
+    revised: float = Field(
+        description="Share of the pages within runs in whose place the other book has other text."
+    )
     consecutive_correlation: float = Field(description="Relative consecutive page correlation.")
     runs: int = Field(description="How many runs of matching pages there are.")
     linear_fit: LinearFitAnswer | None = Field(description="Null where no page matches.")

@@ -44,7 +44,7 @@ def _joined(parts: list[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
     joined: list[NDArray[np.int64]] = []
     for part in parts:
         steps = part[0] - joined[-1][-1] if joined else np.zeros(2)
-        if 0 < steps.min() and steps.max() <= LONGEST_GAP:
+        if steps.min() > 0 and steps.max() <= LONGEST_GAP:
             joined[-1] = np.concatenate([joined[-1], part])
         else:
             joined.append(part)

@@ -130,7 +130,8 @@ _DECIDED = Query(
 _COMPARABLE = Query(
     sa.text("""
         SELECT books.id AS book_id, books.entry_id, books.title, books.volume, books.year,
-            minhash.data AS minhash, minhash.shingle_count, pages.data AS pages, pages.unit, texts.entry_id IS NOT NULL AS has_text
+            minhash.data AS minhash, minhash.shingle_count, pages.data AS pages, pages.unit,
+            texts.entry_id IS NOT NULL AS has_text
         FROM books
         LEFT JOIN signatures AS minhash
             ON minhash.entry_id = books.entry_id AND minhash.recipe = CAST(:minhash_recipe AS text)

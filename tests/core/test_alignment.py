@@ -1,4 +1,4 @@
-"""Which pages match: found whatever was inserted, lost, doubled, moved or set anew, and alike both ways round."""
+"""Which pages match: found whatever was inserted, lost, doubled, moved or set anew, and alike both ways."""
 
 import tracemalloc
 
@@ -22,8 +22,10 @@ def aligned(left: Pages, right: Pages, rate: float = 0.02) -> Alignment:
 
 def told(alignment: Alignment) -> tuple[object, ...]:
     return (
-        [(run.left, run.right, run.pairs.tolist(), run.similarities.tolist(), run.agreement.tolist())
-         for run in alignment.runs],
+        [
+            (run.left, run.right, run.pairs.tolist(), run.similarities.tolist(), run.agreement.tolist())
+            for run in alignment.runs
+        ],
         alignment.left_shares.tolist(),
         alignment.right_shares.tolist(),
         alignment.left_lengths.tolist(),
@@ -66,7 +68,9 @@ def test_inserted_plates_and_blank_leaves_match_nothing() -> None:
     for place in (50, 30, 10):
         plated[place:place] = [PLATE, BLANK]
     alignment = aligned(WHOLE, plated)
-    assert matches(alignment) == [(page, page + 2 * sum(page >= at for at in (10, 30, 50))) for page in range(60)]
+    assert matches(alignment) == [
+        (page, page + 2 * sum(page >= at for at in (10, 30, 50))) for page in range(60)
+    ]
     assert [page for page in range(66) if alignment.right_lengths[page] == 0] == [10, 11, 32, 33, 54, 55]
 
 
@@ -132,12 +136,12 @@ def test_very_long_books_align_in_bounded_memory_and_to_the_page() -> None:
     rng = np.random.default_rng(1)
     size = 12_000
     values = rng.integers(1, 256, (size, 128)).astype(np.uint8)
-    again = np.where(rng.random(values.shape) < 0.6, values, rng.integers(1, 256, values.shape)).astype(np.uint8)
+    again = np.where(rng.random(values.shape) < 0.6, values, rng.integers(1, 256, values.shape)).astype(
+        np.uint8
+    )
     lengths = np.full(size, 1_800, dtype=np.uint16)
     left = PageSignatures(DEFAULT_PAGES, "page", values, lengths)
-    right = PageSignatures(
-        DEFAULT_PAGES, "page", np.concatenate([again[7_000:], again[:7_000]]), lengths
-    )
+    right = PageSignatures(DEFAULT_PAGES, "page", np.concatenate([again[7_000:], again[:7_000]]), lengths)
     tracemalloc.start()
     alignment = align(left, right)
     peak = tracemalloc.get_traced_memory()[1]

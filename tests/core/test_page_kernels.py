@@ -1,4 +1,4 @@
-"""The kernels that compare pages: compiled and numpy ones agree, and with what they are defined to compute."""
+"""The kernels that compare pages: compiled and numpy ones agree, and compute what they should."""
 
 import numpy as np
 from hypothesis import given
@@ -22,7 +22,9 @@ def leaves(draw: st.DrawFn, most: int = 8) -> NDArray[np.uint8]:
     """Pages of which some bins are empty and some equal."""
     rng = np.random.default_rng(draw(st.integers(0, 1 << 30)))
     pages = rng.integers(1, draw(st.sampled_from([2, 4, 255])) + 1, (draw(st.integers(0, most)), BINS))
-    return np.where(rng.random(pages.shape) < draw(st.sampled_from([0, 0.3, 0.9, 1])), 0, pages).astype(np.uint8)
+    return np.where(rng.random(pages.shape) < draw(st.sampled_from([0, 0.3, 0.9, 1])), 0, pages).astype(
+        np.uint8
+    )
 
 
 @given(leaves(), leaves(), st.integers(1, 40))
