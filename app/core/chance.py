@@ -28,7 +28,7 @@ _SAMPLE = 16_000
 """Pairs of pages from which chance is judged, about."""
 
 _CERTAIN = 7.0
-"""How many standard deviations a run must lie above the best that unrelated pages have, all pages together."""
+"""How many standard deviations a run must lie above the best of unrelated pages, all its pages together."""
 
 _SIGMA = 1.4826
 """Standard deviations in a median deviation."""
