@@ -19,7 +19,7 @@ SIZES = (330, 1_000, 5_000, 10_000)
 """Pages of either book."""
 KEPT = 0.6
 """Share of the bins of a page that a second reading fills equally, as at 3 % CER on both sides."""
-SECONDS = 1.0
+SECONDS = 0.5
 """Each size is repeated for so long, at least three times."""
 
 
