@@ -80,8 +80,12 @@ async def test_a_book_alone_is_a_cluster_of_one(client: AsyncClient, house: Hous
                 "best_copy": {"book_id": book["id"], "because": "It is the only copy of its text."},
                 "items": [
                     {
-                        **{"book_id": book["id"], "title": "A book", "volume": "2", "year": 1813},
-                        **{"page_count": 10, "word_count": 3000},
+                        "book_id": book["id"],
+                        "title": "A book",
+                        "volume": "2",
+                        "year": 1813,
+                        "page_count": 10,
+                        "word_count": 3000,
                     }
                 ],
                 "next_cursor": None,
