@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.core.clusters import KINDS, By, Forest, Joining, Pair, Pieces, ordered
-from app.stores.edges import edges_in_order, edges_of, joined, never_matching
+from app.stores.edges import edges_in_order, edges_of, joined, never_matching, with_edges
 from app.stores.statements import with_lists
 
 _FIRST_READ, _MOST_READ = 16, 1024
@@ -138,7 +138,7 @@ class _Change:
 
     async def _compute(self, region: set[UUID]) -> None:
         old = {row[0]: row[1] for row in await self._execute(_MEMBERS, founders=list(region))}
-        books = old.keys() | region
+        books = await with_edges(self._connection, self._by, old.keys() | region)
         joining = Joining(await never_matching(self._connection, self._by, region))
         async with aclosing(edges_in_order(self._connection, self._by, books)) as parts:
             async for edges in parts:

@@ -29,6 +29,12 @@ async def edges_of(connection: AsyncConnection, by: By, books: Iterable[UUID]) -
     return [(row[0], row[1]) for row in await connection.execute(_EDGES_OF, values)]
 
 
+async def with_edges(connection: AsyncConnection, by: By, books: Iterable[UUID]) -> set[UUID]:
+    """Those of the books that are not alone."""
+    values = {"books": list(books), "kinds": list(KINDS[by])}
+    return set(await connection.scalars(_WITH_EDGES, values))
+
+
 async def edges_in_order(
     connection: AsyncConnection, by: By, books: Iterable[UUID]
 ) -> AsyncGenerator[list[Edge], None]:
@@ -67,6 +73,12 @@ _EDGES_OF = with_lists(f"""
     SELECT left_id, right_id FROM {_RELATED} WHERE right_id = ANY(:books) AND {_KIND}
     UNION ALL
     SELECT d.left_id, d.right_id FROM {_NAMED} AND (d.left_id = ANY(:books) OR d.right_id = ANY(:books))
+""")
+_WITH_EDGES = with_lists(f"""
+    SELECT book FROM unnest(:books) AS book
+    WHERE EXISTS (SELECT FROM {_RELATED} WHERE left_id = book AND {_KIND})
+    OR EXISTS (SELECT FROM {_RELATED} WHERE right_id = book AND {_KIND})
+    OR EXISTS (SELECT FROM {_NAMED} AND book IN (d.left_id, d.right_id))
 """)
 _EDGES_IN_ORDER = with_lists(f"""
     SELECT left_id, right_id, CASE WHEN d.verdict IS NULL THEN r.confidence ELSE 1 END AS strength

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,6 +62,15 @@ class Service:
             while not (found := self.parts(name)):  # noqa: ASYNC110 - it happens in another process
                 await asyncio.sleep(0.05)
         return found[0]
+
+    async def kill(self, name: str) -> None:
+        """Kill a process of that part."""
+        while True:
+            process = await self.part(name)
+            # A server that cannot start yet, after its predecessor was killed, ends of its own accord.
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+                return
 
 
 @contextmanager

@@ -118,12 +118,12 @@ async def kill_parts(service: Service, progress: Progress) -> list[tuple[str, in
     kills = []
     for number, name in enumerate(victims):
         due = BOOKS * (number + 1) // (len(victims) + 2)
-        process = await service.part(name)
+        await service.part(name)
         while len(progress.acknowledged) < due or not progress.in_flight:
             progress.moved.clear()
             await progress.moved.wait()
         kills.append((name, len(progress.acknowledged), progress.in_flight, time.monotonic()))
-        process.kill()
+        await service.kill(name)
     return kills
 
 

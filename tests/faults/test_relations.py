@@ -236,7 +236,7 @@ async def kill_workers(scene: Scene, queue: Queue) -> None:
 
 async def kill_postgres(scene: Scene, queue: Queue) -> None:
     await stop_in_mid_job(scene, queue)
-    (await scene.service.part("postgres")).kill()
+    await scene.service.kill("postgres")
     scene.workers.send(signal.SIGCONT)
 
 
