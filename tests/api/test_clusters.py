@@ -172,6 +172,7 @@ async def test_clusters_that_become_one_keep_the_older_id_and_the_other_leads_th
     moved = await client.get(f"/v1/clusters/{left}?limit=3")
     assert moved.status_code == 308
     assert moved.headers["location"] == f"/v1/clusters/{oldest}?limit=3"
+    assert moved.headers["cache-control"] == "no-cache"
     assert members((await client.get(moved.headers["location"])).json()) == ids(*older, younger[0])
 
     await decide(client, older[1], younger[1], None)
