@@ -95,7 +95,7 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
                 indexes=indexes,
                 books=Books(catalogue),
                 ingest=Ingest(catalogue, indexes, suites, keep_texts=settings.texts == "postgres"),
-                lookup=Lookup(catalogue, entries, indexes, suites),
+                lookup=Lookup(entries, indexes, suites),
                 reindex=reindex,
                 recipes=Recipes(
                     suites,

@@ -47,7 +47,8 @@ async def near_duplicates(
     place = cursors.place(query.cursor)
     answer = await services.lookup.near_duplicates(book_id, question, place, query.limit, suite)
     cursor = cursors.at_place(answer.next)
-    relations = await services.relations.findings(book_id, [match.book.book_id for match in answer.matches])
+    found = [match.book.book_id for match in answer.matches] if answer.related else []
+    relations = await services.relations.findings(book_id, found)
     return near_duplicates_response(
         answer, cursor, book_id=book_id, d=query.d, k=query.k, relations=relations
     )

@@ -32,6 +32,20 @@ class SharesAnswer(BaseModel):
         return cls(this=round(sides.left, _DIGITS), other=round(sides.right, _DIGITS))
 
 
+class PageCounts(BaseModel):
+    """Pages of both books."""
+
+    model_config = ConfigDict(json_schema_extra={"example": examples.SIGNALS["text_pages"]})
+
+    this: int = Field(description="Of the book in the path.")
+    other: int = Field(description="Of the other one.")
+
+    @classmethod
+    def of(cls, sides: Sides) -> Self:
+        """The document of counts."""
+        return cls(this=int(sides.left), other=int(sides.right))
+
+
 class LinearFitAnswer(BaseModel):
     """Pages of the other book as a line over those of this one: slope · page + intercept."""
 
@@ -58,7 +72,7 @@ class SignalsAnswer(BaseModel):
 
     model_config = ConfigDict(json_schema_extra={"example": examples.SIGNALS})
 
-    text_pages: SharesAnswer = Field(description="Pages with enough text, each counted once.")
+    text_pages: PageCounts = Field(description="Pages with enough text, each counted once.")
     book_similarity: float = Field(description="Jaccard similarity of the books' shingles.")
     page_similarity: float = Field(description="Mean similarity of matching pages.")
     text_shared: SharesAnswer = Field(description="Share of the text that is found in the other book.")
@@ -79,7 +93,7 @@ class SignalsAnswer(BaseModel):
     def of(cls, signals: Signals) -> Self:
         """The document of signals."""
         return cls(
-            text_pages=SharesAnswer.of(signals.text_pages),
+            text_pages=PageCounts.of(signals.text_pages),
             book_similarity=round(signals.book_similarity, _DIGITS),
             page_similarity=round(signals.page_similarity, _DIGITS),
             text_shared=SharesAnswer.of(signals.text_shared),

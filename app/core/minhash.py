@@ -8,7 +8,6 @@ containment both ways.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -23,14 +22,6 @@ from app.core.shingles import count_distinct
 
 if TYPE_CHECKING:
     from datasketch import MinHash
-
-
-@dataclass(frozen=True, slots=True)
-class Containment:
-    """How much of each book is in the other, estimated."""
-
-    this_in_other: float  # 0 to 1
-    other_in_this: float  # 0 to 1
 
 
 @cache
@@ -71,15 +62,19 @@ def jaccard(a: MinHashSignature, b: MinHashSignature) -> float:
     return equal_values(a, b) / len(a.values)
 
 
-def containment(equal: int, this_count: int, other_count: int, permutations: int = 128) -> Containment:
-    """How much of each book is in the other, from equal values and the counts of distinct shingles.
+def containment(
+    equal: NDArray[np.integer], this_count: int, other_counts: NDArray[np.integer], permutations: int = 128
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """How much of a book is in each of several others, and of each of them in it, 0 to 1, estimated.
 
-    >>> containment(64, 1000, 2000)
-    Containment(this_in_other=1.0, other_in_this=0.5)
+    From the equal values (n,) and the counts of distinct shingles.
+
+    >>> containment(np.array([64]), 1000, np.array([2000]))
+    (array([1.]), array([0.5]))
     """
     similarity = equal / permutations
-    shared = similarity * (this_count + other_count) / (1 + similarity)
-    return Containment(min(1.0, shared / this_count), min(1.0, shared / other_count))
+    shared = similarity * (this_count + other_counts) / (1 + similarity)
+    return np.minimum(1, shared / this_count), np.minimum(1, shared / other_counts)
 
 
 def to_datasketch(signature: MinHashSignature) -> "MinHash":

@@ -79,58 +79,50 @@ def evidence(this: Signed, other: Signed) -> Evidence:
 def evidence_of_each(this: Signed, others: Sequence[Signed]) -> list[Evidence]:
     """The evidence of one book and each of the others; raises as `evidence` does."""
     return [
-        Evidence(distance, None, None, None, None)
-        if equal is None
-        else _weighed(this, other, distance, equal)
-        for other, distance, equal in zip(
-            others,
-            _distances(this.fingerprint, [other.fingerprint for other in others]),
-            _equal_values(this.minhash, [other.minhash for other in others]),
-            strict=True,
-        )
+        Evidence(distance, *kinship)
+        for distance, kinship in zip(_distances(this, others), _kinships(this, others), strict=True)
     ]
 
 
-def _distances(this: Fingerprint | None, others: Sequence[Fingerprint | None]) -> Sequence[int | None]:
-    signed = [other for other in others if other is not None]
-    if this is None or not signed:
+def _distances(this: Signed, others: Sequence[Signed]) -> Sequence[int | None]:
+    fingerprints = [other.fingerprint for other in others]
+    signed = [fingerprint for fingerprint in fingerprints if fingerprint is not None]
+    if this.fingerprint is None or not signed:
         return [None] * len(others)
-    for recipe in {other.recipe for other in signed}:
-        require_same_recipe(this.recipe, recipe)
-    packed = np.frombuffer(b"".join([other.bits for other in signed]), dtype=np.uint8)
-    found = distances(this.bits, packed.reshape(len(signed), -1)).tolist()
-    return _among(others, found)
+    for recipe in {fingerprint.recipe for fingerprint in signed}:
+        require_same_recipe(this.fingerprint.recipe, recipe)
+    packed = np.frombuffer(b"".join([fingerprint.bits for fingerprint in signed]), dtype=np.uint8)
+    found = iter(distances(this.fingerprint.bits, packed.reshape(len(signed), -1)).tolist())
+    return [None if fingerprint is None else next(found) for fingerprint in fingerprints]
 
 
-def _equal_values(
-    this: MinHashSignature | None, others: Sequence[MinHashSignature | None]
-) -> Sequence[int | None]:
-    signed = [other for other in others if other is not None]
-    if this is None or not signed:
-        return [None] * len(others)
-    return _among(others, equal_values_of_each(this, signed).tolist())
+_Kinship = tuple[int | None, float | None, float | None, float | None, float | None]
+"""The fields of `Evidence` that come from the shingles."""
+
+_NO_KINSHIP: _Kinship = (None, None, None, None, None)
 
 
-def _among(others: Sequence[object | None], found: Sequence[int]) -> Sequence[int | None]:
-    """What was found for those of the others that are not None, and None for these."""
-    if len(found) == len(others):
-        return found
-    given = iter(found)
-    return [None if other is None else next(given) for other in others]
+def _kinships(this: Signed, others: Sequence[Signed]) -> Sequence[_Kinship]:
+    minhashes = [other.minhash for other in others]
+    signed = [minhash for minhash in minhashes if minhash is not None]
+    if this.minhash is None or not signed:
+        return [_NO_KINSHIP] * len(others)
+    equal = equal_values_of_each(this.minhash, signed)
+    counts = np.array([minhash.shingle_count for minhash in signed])
+    size = len(this.minhash.values)
+    columns = (equal, equal / size, *containment(equal, this.minhash.shingle_count, counts, size))
+    found = zip(*(column.tolist() for column in columns), strict=True)
+    return [
+        _NO_KINSHIP if other.minhash is None else (*next(found), _sampled(this, other)) for other in others
+    ]
 
 
-def _weighed(this: Signed, other: Signed, distance: int | None, equal: int) -> Evidence:
-    assert this.minhash is not None
-    assert other.minhash is not None
-    counts = this.minhash.shingle_count, other.minhash.shingle_count
-    shares = containment(equal, *counts)
-    sampled = None
-    if this.sample is not None and other.sample is not None:
-        shared = shared_hashes(this.sample, other.sample)
-        sampled = min(1.0, shared_shingles(shared, this.sample.level, other.sample.level) / min(counts))
-    return Evidence(
-        distance, equal, equal / len(this.minhash.values), shares.this_in_other, shares.other_in_this, sampled
-    )
+def _sampled(this: Signed, other: Signed) -> float | None:
+    if this.sample is None or other.sample is None or this.minhash is None or other.minhash is None:
+        return None
+    smaller = min(this.minhash.shingle_count, other.minhash.shingle_count)
+    shared = shared_hashes(this.sample, other.sample)
+    return min(1.0, shared_shingles(shared, this.sample.level, other.sample.level) / smaller)
 
 
 def is_near_duplicate(evidence: Evidence, rule: Verification = VERIFICATION) -> bool:

@@ -6,7 +6,7 @@ catalogue, so a book that leaves one state for the other in between is met at le
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from uuid import UUID
 
@@ -18,7 +18,6 @@ from app.core.model import Brief, Entry, Fingerprint
 from app.core.ranking import Evidence, evidence_of_each, is_near_duplicate
 from app.core.recipe import Suite
 from app.stores.band_index import BandIndex
-from app.stores.catalogue import Catalogue
 from app.stores.entries import Entries
 from app.stores.indexes import Indexes
 from app.stores.suites import SuitesChanged, SuitesTable
@@ -73,13 +72,13 @@ class Answer:
     total: int  # on all pages
     matches: list[Match]
     next: Place | None  # the last place of this page, where another one follows
+    related: bool = False  # the book asked about has relations, with these books perhaps
 
 
 class Lookup:
     """Questions about nearness, each answered within the suite of its recipe."""
 
-    def __init__(self, catalogue: Catalogue, entries: Entries, indexes: Indexes, suites: SuitesTable) -> None:
-        self._catalogue = catalogue
+    def __init__(self, entries: Entries, indexes: Indexes, suites: SuitesTable) -> None:
         self._entries = entries
         self._indexes = indexes
         self._suites = suites
@@ -89,8 +88,9 @@ class Lookup:
     ) -> Answer:
         """The books near one that is in the catalogue, itself left out; None: in the suite that serves."""
         suite = suite or (await self._suites.current()).serving
-        book = await self._catalogue.brief(book_id, suite)
-        return await self._look_up(suite, book.entry, question, after, limit)
+        book = await self._entries.of_book(book_id, suite)
+        answer = await self._look_up(suite, book.entry, question, after, limit)
+        return replace(answer, related=book.related)
 
     async def look_up(self, query: Entry, question: Question, after: Place | None, limit: int) -> Answer:
         """The books near these signatures; the entry with the query's own id is left out.

@@ -4,18 +4,17 @@ Every method is one transaction. A book's signatures belong to its entry; new co
 what the band index still holds of the old one no longer counts.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import ARRAY, insert
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from app.core.errors import Conflict, InvalidInput, StaleVersion, UnknownBook
-from app.core.model import Book, Brief, Entry, Fingerprint, Metadata, Sketch
+from app.core.model import Book, Entry, Fingerprint, Metadata, Sketch
 from app.core.recipe import Suite
 from app.stores.clusters import book_leaves
 from app.stores.jobs import defer_index_book, defer_relate, withdraw
@@ -37,10 +36,6 @@ from app.stores.rows import (
 from app.stores.suites import Suites, SuitesChanged, hold
 from app.stores.tables import books, departures, entry_ids, related_entries, signatures, texts
 from app.stores.texts import CODEC
-from app.stores.together import Together
-
-_READ_TOGETHER = 64
-"""Books that are read with one query."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +93,6 @@ class Catalogue:
     def __init__(self, engine: AsyncEngine, reader: Reader) -> None:
         self._engine = engine
         self._reader = reader
-        self._briefs: dict[Suite, Together[UUID, Brief | None]] = {}
 
     async def add(self, book_id: UUID, metadata: Metadata, content: NewContent) -> Stored:
         """Store a new book, or find the one that it repeats.
@@ -194,22 +188,6 @@ class Catalogue:
                 return to_book(row)
         raise UnknownBook(book_id)
 
-    async def brief(self, book_id: UUID, suite: Suite) -> Brief:
-        """What lookups in a suite need to know of the book with this id."""
-        if suite not in self._briefs:
-            self._briefs[suite] = Together(partial(self._read_briefs, suite), _READ_TOGETHER)
-        brief = await self._briefs[suite].ask(book_id)
-        if brief is None:
-            raise UnknownBook(book_id)
-        return brief
-
-    async def _read_briefs(self, suite: Suite, book_ids: Sequence[UUID]) -> Sequence[Brief | None]:
-        wanted = f"{{{','.join(map(str, book_ids))}}}"
-        with postgres_outages():
-            rows = await self._reader.rows(_READ_BRIEFS, book_ids=wanted, **of_suite(suite))
-        found = {row["id"]: to_brief(row, suite) for row in rows}
-        return [found.get(book_id) for book_id in book_ids]
-
     async def search(self, wanted: BookFilter, after: UUID | None, limit: int) -> list[Book]:
         """Up to `limit` books behind `after`, oldest first (ids grow with time).
 
@@ -238,11 +216,6 @@ _INSERT_DEPARTURE = sa.insert(departures)
 _BOOK_BY_ID = select_books().where(books.c.id == sa.bindparam("book_id"))
 _BRIEF_BY_ID = select_briefs(with_sample=True).where(books.c.id == sa.bindparam("book_id"))
 _READ_BOOK = Query(_BOOK_BY_ID)
-_READ_BRIEFS = Query(
-    select_briefs(with_sample=True).where(
-        books.c.id == sa.any_(sa.bindparam("book_ids", type_=ARRAY(sa.Uuid)))
-    )
-)
 _FORGET_SEARCH = sa.delete(related_entries).where(related_entries.c.entry_id == sa.bindparam("entry"))
 _MARK_INDEXED = (
     sa.update(books)

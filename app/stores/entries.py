@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import sqlalchemy as sa
@@ -14,22 +15,33 @@ from numpy.typing import NDArray
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from app.core.errors import Unavailable
-from app.core.model import Brief
+from app.core.errors import Unavailable, UnknownBook
+from app.core.model import Brief, Entry
 from app.core.recipe import Suite
 from app.stores.outages import postgres_outages
 from app.stores.reading import Query, Reader
 from app.stores.rows import of_suite, select_briefs, to_brief
 from app.stores.suites import BUILDING, SuitesChanged
-from app.stores.tables import books, departures, suites
+from app.stores.tables import books, decisions, departures, relations, suites
 from app.stores.together import Together
 
 PENDING_LIMIT = 10_000
 """Entries that wait for the band index and are compared straight from Postgres; beyond it lookups refuse."""
 
 
+_ASKED_TOGETHER = 64
+"""Lookups whose books are read with one query."""
+
 _SETTLED_TOGETHER = 16
 """Lookups whose hits are settled with one query; each shows up to 1,000."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """The book that a lookup is about."""
+
+    entry: Entry
+    related: bool  # it was compared with other books, or people have decided on it and others
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +59,23 @@ class Entries:
     def __init__(self, engine: AsyncEngine, reader: Reader) -> None:
         self._engine = engine
         self._reader = reader
+        self._asking: dict[Suite, Together[UUID, Asked | None]] = {}
         self._settling: dict[Suite, Together[Sequence[int], Settled]] = {}
+
+    async def of_book(self, book_id: UUID, suite: Suite) -> Asked:
+        """What lookups in a suite need to know of the book with this id; raises `UnknownBook`."""
+        if suite not in self._asking:
+            self._asking[suite] = Together(partial(self._of_books, suite), _ASKED_TOGETHER)
+        asked = await self._asking[suite].ask(book_id)
+        if asked is None:
+            raise UnknownBook(book_id)
+        return asked
+
+    async def _of_books(self, suite: Suite, book_ids: Sequence[UUID]) -> Sequence[Asked | None]:
+        with postgres_outages():
+            rows = await self._reader.rows(_OF_BOOKS, book_ids=_array(book_ids), **of_suite(suite))
+        found = {row["id"]: Asked(to_brief(row, suite).entry, row["related"]) for row in rows}
+        return [found.get(book_id) for book_id in book_ids]
 
     async def settled(self, entry_ids: Sequence[int], suite: Suite) -> Settled:
         """What the catalogue has to say to hits in a suite, of which some are asked for by name.
@@ -124,14 +152,34 @@ class Entries:
                 await connection.execute(_FORGET_DEPARTURES, {"seconds": older_than})
 
 
-def _array(numbers: Iterable[int]) -> str:
-    """The numbers as Postgres writes an array, which the driver would take ten times as long for."""
-    return f"{{{','.join(map(str, numbers))}}}"
+def _array(ids: Iterable[int | UUID]) -> str:
+    """The ids as Postgres writes an array, which the driver would take ten times as long for."""
+    return f"{{{','.join(map(str, ids))}}}"
 
 
 _ANY_OF = books.c.entry_id == sa.any_(sa.bindparam("entry_ids", type_=ARRAY(sa.BigInteger)))
 _MOST: sa.BindParameter[int] = sa.bindparam("most", type_=sa.BigInteger)
 
+
+def _first(column: sa.ColumnElement[UUID]) -> sa.ScalarSelect[UUID]:
+    return sa.select(column).where(column == books.c.id).limit(1).scalar_subquery()
+
+
+_OF_BOOKS = Query(
+    select_briefs(with_sample=True)
+    .add_columns(
+        sa.func.coalesce(
+            *(
+                _first(column)
+                for pairs in (relations, decisions)
+                for column in (pairs.c.left_id, pairs.c.right_id)
+            )
+        )
+        .is_not(None)
+        .label("related")
+    )
+    .where(books.c.id == sa.any_(sa.bindparam("book_ids", type_=ARRAY(sa.Uuid))))
+)
 _FOUND = Query(select_briefs(with_sample=True).where(_ANY_OF))
 _ANSWERING = 0
 """Stands for an entry id in the row that says that lookups in the suite are answered."""
