@@ -17,7 +17,7 @@ clusters be kept up to date without being computed anew:
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 from uuid import UUID
@@ -90,15 +90,11 @@ def ordered(first: UUID, second: UUID) -> Pair:
     return (first, second) if first < second else (second, first)
 
 
-def cluster(edges: Collection[Edge], never: Iterable[Pair]) -> Clustering:
-    """The clusters of all books that these edges name; see the module for the rule."""
-    joining = Joining(never)
-    joining.take(sorted(edges, key=_canonically))
-    return joining.clustering()
-
-
 class Joining:
-    """Makes clusters of edges in their canonical order: by falling strength, equal ones by their books."""
+    """Makes clusters of edges in their canonical order: by falling strength, equal ones by their books.
+
+    See the module for the rule.
+    """
 
     def __init__(self, never: Iterable[Pair]) -> None:
         self._forest = Forest()
@@ -138,10 +134,6 @@ class Joining:
     def _borders(self) -> set[Pair]:
         find = self._forest.find
         return {ordered(find(first), find(second)) for first, second in self._refused}
-
-
-def _canonically(edge: Edge) -> tuple[float, int, int]:
-    return -edge.strength, edge.left.int, edge.right.int
 
 
 class _Piece:

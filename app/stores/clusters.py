@@ -2,7 +2,7 @@
 
 Rows tell the members of clusters of at least two books, the borders between clusters that a never-match pair
 keeps apart, and who stands in for a deleted book. Whatever the order of changes, members and borders are
-those that `app.core.clusters.cluster` computes from all edges and never-match pairs.
+those that the rule in `app.core.clusters` makes of all edges and never-match pairs.
 
 Transactions change clusters one after the other: each takes one advisory lock, after all its locks on rows of
 relations and decisions, and locks no other rows but those of clusters behind it. So they cannot wait for

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,8 @@ import httpx
 import psutil
 
 READY_SECONDS = 150.0
+
+_SERVE = [sys.executable, "-m", "app.cli", "serve"]
 
 PARTS = {
     "api": lambda process: "app.main" in " ".join(process.cmdline()),
@@ -74,8 +76,8 @@ class Service:
 
 
 @contextmanager
-def serving(command: Sequence[str], folder: Path) -> Iterator[Service]:
-    """Serve with this command of Python's until the block ends; it is told a port and a data folder."""
+def serving(folder: Path, *options: str) -> Iterator[Service]:
+    """`bookprint serve` in a process of its own until the block ends."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -85,7 +87,7 @@ def serving(command: Sequence[str], folder: Path) -> Iterator[Service]:
     data_dir = folder / "data"
     with (folder / "serve.log").open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, *command, "--port", str(port), "--data-dir", str(data_dir)],
+            [*_SERVE, "--port", str(port), "--data-dir", str(data_dir), *options],
             env=environment,
             stdout=log,
             stderr=subprocess.STDOUT,

@@ -41,7 +41,7 @@ class Progress:
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
     """`bookprint serve` in a process of its own."""
-    with serving(["-m", "app.cli", "serve"], tmp_path) as service:
+    with serving(tmp_path) as service:
         service.wait_until("ready")
         yield service
 

@@ -146,9 +146,7 @@ class Workers:
 
     def kill(self) -> None:
         """Kill them all and start others."""
-        self.send(signal.SIGKILL)
-        for process in self._processes:
-            process.wait()
+        self.end()
         self._processes = [self._start() for _ in self._processes]
 
     def end(self) -> None:
@@ -169,9 +167,8 @@ class Scene:
 
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    """One service for the tests of this module, each of which leaves it without books."""
-    folder = tmp_path_factory.mktemp("relations")
-    with serving(["-m", "app.cli", "serve", "--workers", "0"], folder) as service:
+    """One service for the tests of this module, each of which first deletes all books."""
+    with serving(tmp_path_factory.mktemp("relations"), "--workers", "0") as service:
         service.wait_until("live")
         servers = running_servers(service.data_dir)
         assert servers is not None
