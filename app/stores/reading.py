@@ -8,13 +8,13 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from functools import cached_property, partial
 from typing import Any
 
 import psycopg
 import sqlalchemy as sa
-from psycopg.rows import DictRow, dict_row
 from sqlalchemy.dialects import registry
+
+from app.stores.prepared import Prepared
 
 _WAIT_SECONDS = 3.0
 """How long a query waits for a free connection."""
@@ -49,25 +49,16 @@ class Query:
         return f"${self._names.index(name) + 1}"
 
 
-class _Connection(psycopg.AsyncConnection[DictRow]):
-    """A connection whose queries share a cursor: to make one takes as long as to run a query."""
-
-    @cached_property
-    def shared(self) -> psycopg.AsyncCursor[DictRow]:
-        """The cursor."""
-        return self.cursor(binary=True)
-
-
 class Reader:
     """Runs queries, each by itself, outside of any transaction.
 
     The connection that was free last is used first: the caches of its server process are warm.
     """
 
-    def __init__(self, connect: Callable[[], Awaitable[_Connection]], connections: int) -> None:
+    def __init__(self, connect: Callable[[], Awaitable[Prepared]], connections: int) -> None:
         self._connect = connect
         self._places = asyncio.Semaphore(connections)
-        self._free: list[_Connection] = []
+        self._free: list[Prepared] = []
         self._closed = False
 
     async def rows(self, query: Query, **parameters: object) -> list[dict[str, Any]]:
@@ -98,12 +89,11 @@ class Reader:
             raise psycopg.OperationalError("Every connection is busy.") from exc
 
     async def _rows(
-        self, connection: _Connection, query: Query, values: Sequence[object]
+        self, connection: Prepared, query: Query, values: Sequence[object]
     ) -> list[dict[str, Any]]:
         whole = False
         try:
-            await connection.shared.execute(query.text, values)
-            rows = await connection.shared.fetchall()
+            rows = await connection.rows(query.text, values)
             whole = True
             return rows
         finally:
@@ -120,16 +110,19 @@ class Reader:
 @asynccontextmanager
 async def open_reader(url: sa.URL, connections: int) -> AsyncIterator[Reader]:
     """A reader with up to so many connections, which are made when they are needed."""
-    connect = partial(
-        _Connection.connect,
-        url.set(drivername="postgresql").render_as_string(hide_password=False),
-        autocommit=True,
-        row_factory=dict_row,
-        cursor_factory=psycopg.AsyncRawCursor,
-        connect_timeout=_CONNECT_SECONDS,
-        # Planning a lookup's query anew takes longer than running it.
-        options="-c plan_cache_mode=force_generic_plan",
-    )
+    address = url.set(drivername="postgresql").render_as_string(hide_password=False)
+
+    async def connect() -> Prepared:
+        return Prepared(
+            await psycopg.AsyncConnection.connect(
+                address,
+                autocommit=True,
+                connect_timeout=_CONNECT_SECONDS,
+                # Planning a lookup's query anew takes longer than running it.
+                options="-c plan_cache_mode=force_generic_plan",
+            )
+        )
+
     reader = Reader(connect, connections)
     try:
         yield reader

@@ -1,0 +1,76 @@
+"""Queries by libpq itself, which psycopg wraps.
+
+psycopg's cursors take longer with a short query than Postgres does. What they do for any query is not needed
+here: each is prepared once for a connection, its parameters go as text, and its rows come all at once.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import psycopg
+from psycopg import pq
+from psycopg.adapt import PyFormat, Transformer
+from psycopg.errors import error_from_result
+
+
+class Prepared:
+    """A connection that runs one query at a time; after any error it is good for nothing but `close`."""
+
+    def __init__(self, connection: psycopg.AsyncConnection[Any]) -> None:
+        self._connection = connection
+        self._libpq = connection.pgconn
+        self._adapting = Transformer(connection)
+        self._names: dict[bytes, bytes] = {}
+
+    async def rows(self, query: bytes, values: Sequence[object]) -> list[dict[str, Any]]:
+        """All rows of the answer, as dictionaries by column; `values` are those of $1, $2, …"""
+        name = self._names.get(query)
+        if name is None:
+            name = b"bookprint-%d" % len(self._names)
+            self._libpq.send_prepare(name, query)
+            await self._answer(pq.ExecStatus.COMMAND_OK)
+            self._names[query] = name
+        told = self._adapting.dump_sequence(values, [PyFormat.TEXT] * len(values))
+        self._libpq.send_query_prepared(name, told, result_format=pq.Format.BINARY)
+        answer = await self._answer(pq.ExecStatus.TUPLES_OK)
+        columns = [(answer.fname(column) or b"").decode() for column in range(answer.nfields)]
+        self._adapting.set_pgresult(answer)
+        return self._adapting.load_rows(0, answer.ntuples, lambda row: dict(zip(columns, row, strict=True)))
+
+    async def close(self) -> None:
+        """Close the connection."""
+        await self._connection.close()
+
+    async def _answer(self, expected: pq.ExecStatus) -> "pq.abc.PGresult":
+        loop, socket = asyncio.get_running_loop(), self._libpq.socket
+        while self._libpq.flush():
+            writable = loop.create_future()
+            loop.add_writer(socket, _wake, writable)
+            try:
+                await writable
+            finally:
+                loop.remove_writer(socket)
+        answer = None
+        while True:
+            while self._libpq.is_busy():
+                readable = loop.create_future()
+                loop.add_reader(socket, _wake, readable)
+                try:
+                    await readable
+                finally:
+                    loop.remove_reader(socket)
+                self._libpq.consume_input()
+            found = self._libpq.get_result()
+            if found is None:
+                break
+            answer = answer or found
+        assert answer is not None
+        if answer.status != expected:
+            raise error_from_result(answer)
+        return answer
+
+
+def _wake(waiting: "asyncio.Future[None]") -> None:
+    if not waiting.done():
+        waiting.set_result(None)

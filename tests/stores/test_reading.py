@@ -1,0 +1,60 @@
+"""Single queries on connections of the driver, on real Postgres."""
+
+import asyncio
+from uuid import UUID
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+
+from app.stores.reading import Query, Reader
+
+ECHO = Query(
+    sa.text(
+        "SELECT CAST(:number AS bigint) AS number, CAST(:word AS text) AS word, CAST(:id AS uuid) AS id, "
+        "CAST(:data AS bytea) AS data"
+    ).columns()
+)
+COUNT = Query(sa.text("SELECT count(*) AS n FROM unnest(CAST(:numbers AS bigint[]))").columns())
+SERIES = Query(sa.text("SELECT i AS n FROM generate_series(1, CAST(:most AS bigint)) AS i").columns())
+DIVIDE = Query(sa.text("SELECT 1 / CAST(:number AS bigint) AS n").columns())
+SLEEP = Query(sa.text("SELECT pg_sleep(CAST(:seconds AS float8))").columns())
+SERVER = Query(sa.text("SELECT pg_backend_pid() AS pid").columns())
+
+
+async def test_values_come_back_as_they_were_sent(reader: Reader) -> None:
+    sent = {"number": -(2**62), "word": "naïve, „%s“ 書", "id": UUID(int=7), "data": b"\0\xff'"}
+    assert await reader.rows(ECHO, **sent) == [sent]
+    nothing = dict.fromkeys(sent)
+    assert await reader.rows(ECHO, **nothing) == [nothing]
+
+
+async def test_questions_and_answers_larger_than_any_buffer_go_through(reader: Reader) -> None:
+    numbers = list(range(10**12, 10**12 + 500_000))
+    assert await reader.rows(COUNT, numbers=numbers) == [{"n": 500_000}]
+    rows = await reader.rows(SERIES, most=300_000)
+    assert [row["n"] for row in rows] == list(range(1, 300_001))
+
+
+async def test_a_query_that_fails_leaves_the_next_ones_alone(reader: Reader) -> None:
+    for _ in range(3):
+        with pytest.raises(psycopg.errors.DivisionByZero):
+            await reader.rows(DIVIDE, number=0)
+        assert await reader.rows(DIVIDE, number=1) == [{"n": 1}]
+
+
+async def test_one_who_gives_up_does_not_leave_an_answer_to_the_next(reader: Reader) -> None:
+    for _ in range(3):
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await reader.rows(SLEEP, seconds=5.0)
+        assert await reader.rows(DIVIDE, number=1) == [{"n": 1}]
+
+
+async def test_a_lost_connection_is_made_anew(reader: Reader, database_url: str) -> None:
+    [server] = await reader.rows(SERVER)
+    address = sa.make_url(database_url).set(drivername="postgresql").render_as_string(hide_password=False)
+    async with await psycopg.AsyncConnection.connect(address) as other:
+        await other.execute("SELECT pg_terminate_backend(%s, 5000)", [server["pid"]])
+    [now] = await reader.rows(SERVER)
+    assert now["pid"] != server["pid"]
