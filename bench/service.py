@@ -6,17 +6,12 @@ the same run, stands the time that datasketch takes for its MinHash signature of
 """
 
 import http.client
-import os
 import random
 import re
-import socket
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -33,7 +28,8 @@ from app.core.simhash import hamming
 from app.core.sketch import sketch
 from app.core.text import content_from_text
 from app.synthesis.library import synthetic_library
-from bench.report import CannotMeasure, Cell, Section, Table
+from bench.report import Cell, Section, Table
+from bench.running import post, processor_seconds, running
 
 _SEED = 11
 _BOOK_CHARACTERS = 600_000
@@ -41,7 +37,6 @@ _BOOKS_POSTED = 25
 _LIBRARY = 3_000
 _TEXTS = 1_000
 _SETTLING_SECONDS = 8.0
-_READY_SECONDS = 60.0
 _LOOKUPS = 300
 _DISTANCES = (0, 3, 7, 10, 15, 20, 23, 28, 40)
 _QUERIES_PER_DISTANCE = 60
@@ -51,10 +46,10 @@ def run(out_dir: Path) -> Section:
     """Start the service twice, post large books, fill a library of 3,000 and ask it."""
     with tempfile.TemporaryDirectory() as folder:
         data_dir = Path(folder) / "data"
-        with _served(data_dir) as (_, _, first_start):
+        with running(data_dir) as (_, _, first_start):
             pass
         with (
-            _served(data_dir) as (url, process, second_start),
+            running(data_dir) as (url, process, second_start),
             httpx.Client(base_url=url, timeout=60) as client,
         ):
             large = _large_books()
@@ -98,40 +93,6 @@ def run(out_dir: Path) -> Section:
     )
 
 
-@contextmanager
-def _served(data_dir: Path) -> Iterator[tuple[str, psutil.Process, float]]:
-    """A running service: its URL, its first process, and the seconds until it was ready."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    environment = {key: value for key, value in os.environ.items() if key not in _NOT_PASSED_ON}
-    started = time.perf_counter()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "app.cli", "serve", "--port", str(port), "--data-dir", str(data_dir)],
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    url = f"http://127.0.0.1:{port}"
-    try:
-        while True:
-            try:
-                if httpx.get(f"{url}/health/ready", timeout=2).status_code == 200:
-                    break
-            except httpx.TransportError:
-                pass
-            if time.perf_counter() - started > _READY_SECONDS or process.poll() is not None:
-                raise CannotMeasure("The service did not become ready; run `bookprint serve` to see why.")
-            time.sleep(0.02)
-        yield url, psutil.Process(process.pid), time.perf_counter() - started
-    finally:
-        process.terminate()
-        process.wait(30)
-
-
-_NOT_PASSED_ON = {"DATABASE_URL", "REDIS_URL", "NUMBA_CACHE_DIR"}
-
-
 def _large_books() -> list[str]:
     size = (_BOOK_CHARACTERS, _BOOK_CHARACTERS)
     return [
@@ -144,41 +105,22 @@ def _post_large(
 ) -> tuple[list[float], float]:
     """Seconds of each post, and processor seconds per post of the whole service."""
     bodies = [orjson.dumps({"text": text}) for text in texts]
-    _post(client, orjson.dumps({"text": texts[0][:50_000]}))
+    post(client, orjson.dumps({"text": texts[0][:50_000]}))
     time.sleep(_SETTLING_SECONDS)
-    idle_before = _processor_seconds(service)
+    idle_before = sum(processor_seconds(service).values())
     time.sleep(_SETTLING_SECONDS)
-    before = _processor_seconds(service)
+    before = sum(processor_seconds(service).values())
     started = time.perf_counter()
     seconds = []
     for body in bodies:
         began = time.perf_counter()
-        _post(client, body)
+        post(client, body)
         seconds.append(time.perf_counter() - began)
     time.sleep(_SETTLING_SECONDS)
     # What the service spends anyway, posts or none, is not the posts' cost.
     idle = (before - idle_before) / _SETTLING_SECONDS * (time.perf_counter() - started)
-    spent = _processor_seconds(service) - before - idle
+    spent = sum(processor_seconds(service).values()) - before - idle
     return seconds, spent / len(texts)
-
-
-def _post(client: httpx.Client, body: bytes) -> dict[str, str]:
-    answer = client.post("/v1/books", content=body, headers={"Content-Type": "application/json"})
-    answer.raise_for_status()
-    posted: dict[str, str] = answer.json()
-    return posted
-
-
-def _processor_seconds(service: psutil.Process) -> float:
-    """User and system time of every process of the service, those that have ended included."""
-    total = 0.0
-    for process in [service, *service.children(recursive=True)]:
-        try:
-            times = process.cpu_times()
-        except psutil.NoSuchProcess:
-            continue
-        total += times.user + times.system + times.children_user + times.children_system
-    return total
 
 
 def _datasketch_seconds(text: str) -> float:
@@ -201,7 +143,7 @@ def _fill(client: httpx.Client) -> dict[str, str]:
         known = sketch(content_from_text(book.text))
         bodies += [{"signatures": encode(_near(known, rng))} for _ in range(_LIBRARY // _TEXTS - 1)]
         for body in bodies:
-            posted = _post(client, orjson.dumps(body))
+            posted = post(client, orjson.dumps(body))
             hexes[posted["id"]] = posted["fingerprint"]["hex"]
     return hexes
 

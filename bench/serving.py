@@ -24,6 +24,7 @@ from app.wiring import open_house
 from bench.driver import Outcome, Stream, drive, get
 from bench.loading import book_id, load
 from bench.report import CannotMeasure
+from bench.running import kind
 
 _READY_SECONDS = 900.0
 _NOT_PASSED_ON = {"NUMBA_CACHE_DIR"}
@@ -187,20 +188,11 @@ class Meter:
         for root in self.processes:
             for process in [root, *root.children(recursive=True)]:
                 try:
-                    times, name = process.cpu_times(), _kind(process)
+                    times, name = process.cpu_times(), kind(process)
                 except psutil.NoSuchProcess:
                     continue
                 spent[name] = spent.get(name, 0.0) + times.user + times.system
         return spent
-
-
-def _kind(process: psutil.Process) -> str:
-    command = process.cmdline()
-    if "uvicorn" in command:
-        return "API"
-    if "workers" in command:
-        return "worker"
-    return "Postgres" if "postgres" in process.name() else process.name().partition("-")[0].capitalize()
 
 
 def _seen(outcome: Outcome, spent: dict[str, float]) -> Lookups:

@@ -4,7 +4,7 @@ Five thousand copies of one book would make twelve million pairs. Each book is c
 candidates; of those farther away, one stands for all that are known to be the same text.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -25,7 +25,8 @@ class Found:
     entry_id: int
     cluster: UUID | None  # of books with the same text; None: it is alone
     related: bool  # to this very content of the book, already
-    searched: bool  # its own relations have been looked for
+    waiting: bool  # its own job has not begun
+    decided: bool  # a person has decided about the two books
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +37,18 @@ class Choice:
     passed_over: int  # that another one stands for, or that are too many
 
 
-def choose(found: Sequence[Found], entry_id: int, decided: Collection[int], limits: Limits) -> Choice:
-    """Choose from the candidates of an entry, which come nearest first; those `decided` on always count.
+def choose(found: Sequence[Found], entry_id: int, limits: Limits) -> Choice:
+    """Choose from the candidates of an entry, which come nearest first; those decided on always count.
 
-    A later entry that waits to be compared itself is left to that: it will meet this one among the earlier.
+    Beyond the nearest, a later entry whose own job has not begun is left to that job: it will meet this one.
     """
-    chosen = [one for one in found if one.entry_id in decided]
-    others = [one for one in found if one.entry_id not in decided]
+    chosen = [one for one in found if one.decided]
+    others = [one for one in found if not one.decided]
     chosen += others[: limits.nearest]
     covered = {one.cluster for one in chosen if one.cluster is not None}
     representatives = passed_over = 0
     for one in others[limits.nearest :]:
-        if one.cluster is None and not one.searched and one.entry_id > entry_id:
+        if one.cluster is None and one.waiting and one.entry_id > entry_id:
             continue
         if one.cluster in covered or representatives == limits.representatives:
             passed_over += 1

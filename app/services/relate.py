@@ -13,7 +13,7 @@ from uuid import UUID
 
 from app.core.errors import BookprintError, Unavailable
 from app.core.fanout import Found, Limits, choose
-from app.core.model import Brief, Entry
+from app.core.model import Entry
 from app.core.ranking import VERIFICATION, Evidence, evidence, is_near_duplicate
 from app.core.recipe import DEFAULT_PAGES, Suite
 from app.core.relation import DEFAULT_CLASSIFIER, Candidate, relate
@@ -30,7 +30,7 @@ _READ_AT_ONCE = 32
 """Candidates whose page signatures are held at a time: 40 KB each for a book of 330 pages."""
 
 _SHARED = VERIFICATION.kin
-"""Hashes that the shingle samples of two books must share to make them candidates."""
+"""Equal MinHash values, or hashes in both shingle samples, that make two books candidates."""
 
 _NAMED = 3
 """Pairs that failed and are told by name."""
@@ -51,6 +51,7 @@ class PairsFailed(BookprintError):
 class _Outcome:
     """What came of comparing one book with others."""
 
+    compared: list[Compared] = field(default_factory=list)  # the last pairs, which are not stored yet
     seconds: dict[str, list[float]] = field(
         default_factory=lambda: defaultdict(list)
     )  # of each pair, by kind
@@ -83,61 +84,59 @@ class Relate:
 
         Raises `PairsFailed` at the end where pairs could not be compared.
         """
-        await self._reindex.index_entry(entry_id)
         suite = (await self._suites.current()).serving
         for book in await self._entries.briefs([entry_id], suite):
-            decided = await self._candidates.decided(book.book_id)
+            if not book.indexed:
+                await self._reindex.index_entry(entry_id)
             near = await self._search(book.entry, suite)
-            wanted = [*(other for other in decided if other not in near), *near]
-            found = await self._candidates.found(book.book_id, entry_id, wanted, DEFAULT_CLASSIFIER)
-            choice = choose(found, entry_id, decided, self._limits)
-            outcome = await self._compare(book, choice.compared, suite)
-            await self._relations.conclude(entry_id, choice.passed_over, outcome.seconds)
+            found = await self._candidates.found(book.book_id, entry_id, near, DEFAULT_CLASSIFIER)
+            choice = choose(found, entry_id, self._limits)
+            outcome = await self._compare(entry_id, choice.compared, suite)
+            await self._relations.conclude(entry_id, outcome.compared, choice.passed_over, outcome.seconds)
             if outcome.failures:
                 raise PairsFailed(book.book_id, outcome.failures)
 
     async def _search(self, entry: Entry, suite: Suite) -> list[int]:
         """Entries that may be related, nearest first: near-duplicates, then by how much they overlap."""
-        index = self._indexes.of(suite)
-        near = await index.near_duplicates(entry)
-        overlaps = await index.overlaps(entry)
+        found = await self._indexes.of(suite).proposed(entry)
         # Postgres is read after the index, so a book that leaves one state for the other is met.
         pending = (await self._entries.settled([], suite)).pending
-        places = dict(zip(near.entry_ids.tolist(), near.distances.astype(int).tolist(), strict=True))
-        shared = dict(zip(overlaps.entry_ids.tolist(), overlaps.shared.tolist(), strict=True))
+        shared = dict(zip(found.entry_ids.tolist(), found.shared.tolist(), strict=True))
+        near = found.near
+        places = dict(
+            zip(found.entry_ids[near].tolist(), found.distances[near].astype(int).tolist(), strict=True)
+        )
         for other in (brief.entry for brief in pending):
             told = evidence(entry, other)
             if is_near_duplicate(told):
                 places[other.entry_id] = _distance(told)
-            if entry.sample is not None and other.sample is not None:
-                shared[other.entry_id] = shared_hashes(entry.sample, other.sample)
+            shared[other.entry_id] = _shared(entry, other, told)
         far = [other for other, count in shared.items() if count >= _SHARED and other not in places]
         ordered = sorted(places, key=lambda other: (places[other], other))
         ordered += sorted(far, key=lambda other: (-shared[other], other))
         return [other for other in ordered if other != entry.entry_id]
 
-    async def _compare(self, book: Brief, others: Sequence[Found], suite: Suite) -> _Outcome:
+    async def _compare(self, entry_id: int, others: Sequence[Found], suite: Suite) -> _Outcome:
         outcome = _Outcome()
-        if not others:
-            return outcome
-        entry_id = book.entry.entry_id
-        # Gone or changed since: another job sees to that.
-        for stored in await self._read([entry_id], suite):
-            query = await self._candidate(stored, suite)
-            for start in range(0, len(others), _READ_AT_ONCE):
-                some = [other.entry_id for other in others[start : start + _READ_AT_ONCE]]
-                compared = []
-                for other in await self._read(some, suite):
-                    try:
-                        begun = time.perf_counter()
-                        one = await self._related(stored, query, other, suite)
-                        compared.append(one)
-                        outcome.seconds[one.relation.verdict.kind].append(time.perf_counter() - begun)
-                    except Unavailable:
-                        raise
-                    except Exception as error:
-                        outcome.failures[other.book_id] = error
-                await self._relations.record(compared)
+        for start in range(0, len(others), _READ_AT_ONCE):
+            await self._relations.record(outcome.compared)
+            outcome.compared = []
+            some = [other.entry_id for other in others[start : start + _READ_AT_ONCE]]
+            stored = {one.entry_id: one for one in await self._read([entry_id, *some], suite)}
+            book = stored.pop(entry_id, None)
+            if book is None:
+                break  # Gone or changed since: another job sees to that.
+            query = await self._candidate(book, suite)
+            for other in stored.values():
+                try:
+                    begun = time.perf_counter()
+                    one = await self._related(book, query, other, suite)
+                    outcome.compared.append(one)
+                    outcome.seconds[one.relation.verdict.kind].append(time.perf_counter() - begun)
+                except Unavailable:
+                    raise
+                except Exception as error:
+                    outcome.failures[other.book_id] = error
         return outcome
 
     async def _related(self, book: Comparable, query: Candidate, other: Comparable, suite: Suite) -> Compared:
@@ -165,3 +164,11 @@ class Relate:
 
 def _distance(told: Evidence) -> int:
     return 129 if told.distance is None else told.distance
+
+
+def _shared(entry: Entry, other: Entry, told: Evidence) -> int:
+    """Equal MinHash values or hashes in both samples, whichever are more."""
+    equal = told.equal_values or 0
+    if entry.sample is None or other.sample is None:
+        return equal
+    return max(equal, shared_hashes(entry.sample, other.sample))

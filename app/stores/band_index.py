@@ -42,18 +42,19 @@ _BUCKETS_AT_ONCE = 500
 _BYTES_AT_ONCE = 4_000_000
 """Bytes of whole buckets per round trip, about."""
 
-_NO_IDS: NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)
-_NOTHING = Hits(_NO_IDS, np.zeros(0, dtype=np.uint8))
+_NOTHING = Hits(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint8))
 
 _NO_POSTING = minhash_posting(np.zeros(0, dtype=np.uint32))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Overlaps:
-    """Entries that share hashes of the shingle sample, ascending."""
+class Proposed:
+    """Entries that may be related to a query, with ascending ids; arrays of one length."""
 
-    entry_ids: NDArray[np.uint64]  # (n,)
-    shared: NDArray[np.int64]  # (n,), how many
+    entry_ids: NDArray[np.uint64]
+    distances: NDArray[np.uint8]  # 129 where either book has no fingerprint
+    shared: NDArray[np.int64]  # equal MinHash values or hashes in both samples, whichever are more
+    near: NDArray[np.bool_]  # a verified near-duplicate
 
 
 class Records(NamedTuple):
@@ -112,6 +113,15 @@ class BandIndex:
         The rule accepts nothing that neither the bands nor a posting list proposes, so none is missed but
         through a full posting bucket.
         """
+        found = await self.proposed(query)
+        return Hits(found.entry_ids[found.near], found.distances[found.near]).sorted()
+
+    async def proposed(self, query: Entry) -> Proposed:
+        """Every entry that may be related to the query, be it only by a small part of either book.
+
+        These are its near-duplicates, and whatever has three MinHash values or three hashes of the shingle
+        sample in common with it.
+        """
         bits = None if query.fingerprint is None else self._bits(query.fingerprint)
         minhash, sample = self._postings_of(query)
         probes, flips = ([], None) if bits is None else self._probing(bits, VERIFICATION.distance_alone)
@@ -137,19 +147,12 @@ class BandIndex:
             shingle_counts=roll.shingle_counts(rows),
             levels=roll.levels(rows),
         )
-        accepted = confirmed(query, candidates)
-        return Hits(entry_ids[accepted], np.minimum(candidates.distances[accepted], 129)).sorted()
-
-    async def overlaps(self, query: Entry) -> Overlaps:
-        """Entries that share hashes of the shingle sample, a small part of either book perhaps."""
-        _, sample = self._postings_of(query)
-        keys = self._posting_keys(self.suite.sample, sample)
-        roll, answers = await self.roll.read(*([ReadAll(keys)] if keys else []))
-        if not keys:
-            return Overlaps(_NO_IDS, np.zeros(0, dtype=np.int64))
-        entry_ids, shared = sharing(answers[0], sample.tags)
-        known = np.isin(entry_ids, roll.entry_ids(roll.rows(entry_ids)))
-        return Overlaps(entry_ids[known], shared[known])
+        return Proposed(
+            entry_ids,
+            np.minimum(candidates.distances, 129),
+            np.maximum(candidates.equal_values, candidates.shared),
+            confirmed(query, candidates),
+        )
 
     def _probing(self, bits: bytes, d: int) -> tuple[list[Instruction], int | None]:
         """What to read for distance d, and with how many flips; nothing and None: scan the roll."""

@@ -55,19 +55,18 @@ class CandidateRecords:
     async def found(
         self, book_id: UUID, entry_id: int, candidates: Sequence[int], classifier: str
     ) -> list[Found]:
-        """Those of the candidate entries of a book that are current, in their order."""
+        """The books that people have decided about together with this one, then the candidates, in order.
+
+        Those that are not current are left out, and so is the book itself.
+        """
         with postgres_outages():
             rows = await self._reader.rows(
                 _FOUND, book_id=book_id, entry=entry_id, entry_ids=list(candidates), classifier=classifier
             )
         known = {row["entry_id"]: Found(**row) for row in rows if row["book_id"] != book_id}
-        return [known[candidate] for candidate in candidates if candidate in known]
-
-    async def decided(self, book_id: UUID) -> list[int]:
-        """The entries of the books that a person has decided about together with this one."""
-        with postgres_outages():
-            rows = await self._reader.rows(_DECIDED, book_id=book_id)
-        return [row["entry_id"] for row in rows]
+        named = set(candidates)
+        wanted = [*(entry for entry in sorted(known) if entry not in named), *candidates]
+        return [known[entry] for entry in wanted if entry in known]
 
     async def comparable(
         self, entry_ids: Sequence[int], minhash_recipe: str, pages_recipe: str
@@ -104,10 +103,24 @@ class CandidateRecords:
 
 _FOUND = Query(
     sa.text("""
+        WITH decided AS (
+            SELECT right_id AS id FROM decisions WHERE left_id = CAST(:book_id AS uuid)
+            UNION ALL SELECT left_id FROM decisions WHERE right_id = CAST(:book_id AS uuid)
+        ),
+        wanted AS (
+            SELECT id FROM books WHERE entry_id = ANY(CAST(:entry_ids AS bigint[]))
+            UNION SELECT id FROM decided
+        )
         SELECT books.id AS book_id, books.entry_id, cluster_members.founder_id AS cluster,
-            relations.left_id IS NOT NULL AS related, related_entries.entry_id IS NOT NULL AS searched
-        FROM books
-        LEFT JOIN related_entries ON related_entries.entry_id = books.entry_id
+            relations.left_id IS NOT NULL AS related,
+            EXISTS (
+                SELECT FROM procrastinate_jobs
+                WHERE task_name = 'relate' AND status = 'todo' AND status <> 'succeeded'
+                    AND CAST(args ->> 'entry_id' AS bigint) = books.entry_id
+            ) AS waiting,
+            EXISTS (SELECT FROM decided WHERE decided.id = books.id) AS decided
+        FROM wanted
+        JOIN books ON books.id = wanted.id
         LEFT JOIN cluster_members ON cluster_members.book_id = books.id AND cluster_members.by = 'same_text'
         LEFT JOIN relations
             ON relations.left_id = least(books.id, CAST(:book_id AS uuid))
@@ -115,16 +128,6 @@ _FOUND = Query(
             AND (relations.left_entry, relations.right_entry)
                 IN ((books.entry_id, CAST(:entry AS bigint)), (CAST(:entry AS bigint), books.entry_id))
             AND relations.classifier = CAST(:classifier AS text)
-        WHERE books.entry_id = ANY(CAST(:entry_ids AS bigint[]))
-    """).columns()
-)
-_DECIDED = Query(
-    sa.text("""
-        SELECT books.entry_id FROM decisions JOIN books ON books.id = right_id
-        WHERE left_id = CAST(:book_id AS uuid)
-        UNION ALL
-        SELECT books.entry_id FROM decisions JOIN books ON books.id = left_id
-        WHERE right_id = CAST(:book_id AS uuid)
     """).columns()
 )
 _COMPARABLE = Query(

@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from app.core.alignment import Alignment
+from app.core.clusters import Pair
 from app.core.relation import Relation
 from app.stores.clusters import edges_changed
 from app.stores.jobs import defer_relates
@@ -53,23 +54,26 @@ class RelationRecords:
 
         The same relations again change nothing.
         """
-        if not compared:
-            return
-        columns = _columns(sorted(compared, key=lambda one: (one.left.book_id, one.right.book_id)))
-        with postgres_outages():
-            async with self._engine.begin() as connection:
-                written = [(row[0], row[1]) for row in await connection.execute(_RECORD, columns)]
-                if written:
-                    await edges_changed(connection, written)
+        if compared:
+            with postgres_outages():
+                async with self._engine.begin() as connection:
+                    await edges_changed(connection, await _write(connection, compared))
 
-    async def conclude(self, entry_id: int, passed_over: int, seconds: Mapping[str, Sequence[float]]) -> None:
-        """Note that the relations of an entry have been looked for, and what it took.
+    async def conclude(
+        self,
+        entry_id: int,
+        compared: Sequence[Compared],
+        passed_over: int,
+        seconds: Mapping[str, Sequence[float]],
+    ) -> None:
+        """Store the last relations of an entry as `record` does, and note that they have been looked for.
 
         `passed_over` is how many candidates were too many to compare, `seconds` how long each pair took, by
         the kind of relation.
         """
         with postgres_outages():
             async with self._engine.begin() as connection:
+                written = await _write(connection, compared) if compared else []
                 await connection.execute(_CONCLUDE, {"entry_id": entry_id, "passed_over": passed_over})
                 if seconds:
                     kinds = sorted(seconds)
@@ -78,8 +82,15 @@ class RelationRecords:
                         "pairs": [len(seconds[kind]) for kind in kinds],
                         "seconds": [sum(seconds[kind]) for kind in kinds],
                     }
-                    # Last, because every job changes these few rows.
+                    # Late, because every job changes these few rows.
                     await connection.execute(_COUNT, counted)
+                await edges_changed(connection, written)
+
+
+async def _write(connection: AsyncConnection, compared: Sequence[Compared]) -> list[Pair]:
+    """Those pairs of which something else was stored before, or nothing."""
+    columns = _columns(sorted(compared, key=lambda one: (one.left.book_id, one.right.book_id)))
+    return [(row[0], row[1]) for row in await connection.execute(_RECORD, columns)]
 
 
 async def drop_relations(connection: AsyncConnection, book_id: UUID) -> None:

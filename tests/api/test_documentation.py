@@ -53,7 +53,9 @@ def test_every_operation_is_described_with_its_answers_and_parameters(operation:
         media_types = set(response.get("content", {}))
         if int(status) >= 400:
             assert media_types == {"application/problem+json"}
-        elif int(status) not in (204, 308):
+        elif int(status) == 308:
+            assert (media_types, set(response["headers"])) == (set(), {"Location"})
+        elif int(status) != 204:
             assert media_types in ({"application/json"}, {"text/plain"})
 
 

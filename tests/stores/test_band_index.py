@@ -167,21 +167,35 @@ async def test_equal_minhash_values_are_counted_by_position(index: BandIndex) ->
 async def test_a_small_part_that_two_books_share_is_proposed_by_their_samples(index: BandIndex) -> None:
     rng = np.random.default_rng(14)
     recipe = sample_recipe(DEFAULT_SAMPLE)
-    story = rng.integers(0, 2**64, 5_000, dtype=np.uint64)
+    story = rng.integers(0, 2**64, 10_000, dtype=np.uint64)
 
     def entry(entry_id: int, *parts: np.ndarray) -> Entry:
-        hashes = np.concatenate([rng.integers(0, 2**64, 95_000, dtype=np.uint64), *parts])
+        hashes = np.concatenate([rng.integers(0, 2**64, 90_000, dtype=np.uint64), *parts])
         made = an_entry(rng, entry_id)
         return Entry(entry_id, made.fingerprint, made.minhash, sample(hashes, recipe))
 
     collection, other, stranger = entry(1, story), entry(2, story), entry(3)
     await index.add([collection, other, stranger])
-    found = await index.overlaps(other)
-    shared = dict(zip(found.entry_ids.tolist(), found.shared.tolist(), strict=True))
-    assert shared[2] == other.sample.hashes.size
-    assert shared[1] == shared_hashes(other.sample, collection.sample) >= 2
-    assert shared.get(3, 0) <= 1
-    assert (await index.overlaps(Entry(0, None, None))).entry_ids.size == 0
+    found = await index.proposed(other)
+    assert found.entry_ids.tolist() == [1, 2]
+    assert found.shared.tolist()[0] == shared_hashes(other.sample, collection.sample) >= 3
+    assert found.near.tolist() == [False, True]
+    assert (await index.proposed(Entry(0, None, None))).entry_ids.size == 0
+
+
+@on_cluster_too
+@pytest.mark.parametrize(("equal", "proposed"), [(2, [1]), (3, [1, 2])])
+async def test_three_equal_minhash_values_propose_what_lies_far_apart(
+    index: BandIndex, equal: int, proposed: list[int]
+) -> None:
+    rng = np.random.default_rng(4)
+    one, two = an_entry(rng, 1), an_entry(rng, 2)
+    two.minhash.values[10 : 10 + equal] = one.minhash.values[10 : 10 + equal]
+    await index.add([one, two])
+    found = await index.proposed(one)
+    assert found.entry_ids.tolist() == proposed
+    assert found.shared.tolist()[1:] == [3] * (equal - 2)
+    assert found.near.tolist()[1:] == [False] * (equal - 2)
 
 
 @on_cluster_too
