@@ -96,30 +96,37 @@ def _pairs_at(shelf: Shelf, scanner: "_Scanner", quota: int, seed: tuple[int, ..
 
 
 def real_pairs(books: Sequence[CorpusBook], pairs: Sequence[Pair]) -> Iterator[RealPair]:
-    """The real pairs of books that both have pages.
+    """The real pairs.
 
-    Several engines' readings of one scan have the same pagination; editions with their own page breaks are
-    not labelled; other works are unrelated, or overlap where they quote each other.
+    Several engines' readings of one scan have the same pagination; editions are not labelled; other works,
+    volumes of a series among them, are unrelated, or overlap where they quote each other. Editions count
+    where both have pages.
     """
-    paged = {book.id: book for book in books if book.pages}
+    known = {book.id: book for book in books}
     scans: dict[str, list[CorpusBook]] = {}
-    for book in paged.values():
-        if book.id.startswith("cis-"):
+    for book in books:
+        if book.pages and book.id.startswith("cis-"):
             scans.setdefault(book.work, []).append(book)
     for readings in scans.values():
         for left, right in combinations(readings, 2):
             yield RealPair(left, right, frozenset({"SAME_PAGINATION"}), "cis", "same scans", None)
     for pair in pairs:
-        if pair.a in paged and pair.b in paged and not pair.a.startswith("cis-"):
-            expected = _EXPECTED.get(pair.relation)
+        left, right = known[pair.a], known[pair.b]
+        expected = _EXPECTED.get(pair.relation)
+        if left.work not in scans and (expected or (left.pages and right.pages)):
             yield RealPair(
-                left=paged[pair.a],
-                right=paged[pair.b],
+                left=left,
+                right=right,
                 expected=expected,
-                source=pair.a.split("-")[0],
+                source=_collection(pair.a),
                 label=pair.relation,
                 containment=pair.containment,
             )
+
+
+def _collection(book_id: str) -> str:
+    """The first part of the id; Project Gutenberg's ids have a number there."""
+    return "pg" if book_id.startswith("pg") else book_id.split("-")[0]
 
 
 _UNRELATED = frozenset({"UNRELATED", "OVERLAPPING_TEXT"})

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.caches import keep_kernels
+from app.cli.caches import keep_kernels, keep_modules
 
 ROOT = Path(__file__).parent.parent
 
 # numba looks for its cache once, when it is first imported, so it is set before any test module is.
-keep_kernels(Path(sys.prefix) if sys.prefix != sys.base_prefix else ROOT / ".pytest_cache")
+_CACHES = Path(sys.prefix) if sys.prefix != sys.base_prefix else ROOT / ".pytest_cache"
+keep_kernels(_CACHES)
+keep_modules(_CACHES)
 
 from app.embedded import Servers  # noqa: E402
 from tests.redis_cluster import Cluster, running_cluster  # noqa: E402

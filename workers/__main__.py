@@ -5,6 +5,7 @@ import asyncio
 import os
 import signal
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from procrastinate import App
@@ -19,9 +20,10 @@ from workers.upkeep import keep_up
 from workers.watch import watch_index
 
 _NICENESS = 10
+_PACE = Pace()
 
 
-async def run(settings: Settings, concurrency: int) -> None:
+async def run(settings: Settings, concurrency: int, pace: Pace = _PACE) -> None:
     """Work off jobs, look after the queue and watch the index."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -40,12 +42,12 @@ async def run(settings: Settings, concurrency: int) -> None:
             whole,
             exempt=frozenset({RECONCILE}),
             # Its fetch passes over all jobs that wait in the other queue, and none of its own is urgent.
-            pace=Pace(poll=2.0),
+            pace=replace(pace, poll=4 * pace.poll),
         )
-        relating = Loop(RELATE_QUEUE, concurrency, whole)
+        relating = Loop(RELATE_QUEUE, concurrency, whole, pace=pace)
         tasks = [
             group.create_task(watch_index(house, whole)),
-            group.create_task(keep_up(house.jobs, Pace().dead_after)),
+            group.create_task(keep_up(house.jobs, pace.dead_after)),
             group.create_task(work_off(open_queue, indexing, house.jobs)),
             group.create_task(work_off(open_queue, relating, house.jobs)),
         ]

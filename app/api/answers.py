@@ -180,7 +180,7 @@ class Ready(BaseModel):
                 "parts": {
                     "postgres": {"ok": True, "detail": "up"},
                     "redis": {"ok": True, "detail": "up"},
-                    "jobs": {"ok": True, "detail": "1 workers"},
+                    "jobs": {"ok": True, "detail": "up"},
                     "kernels": {"ok": True, "detail": "compiled"},
                 },
             }

@@ -66,7 +66,9 @@ async def read_cluster(
     page = await house.clusters.read(name, cursors.book(query.cursor), query.limit)
     if page.name != name:
         asked = f"?{request.url.query}" if request.url.query else ""
-        return Response(status_code=308, headers={"Location": f"{cluster_path(page.name)}{asked}"})
+        location = f"{cluster_path(page.name)}{asked}"
+        # Where the clusters part again, the id names the younger one as before.
+        return Response(status_code=308, headers={"Location": location, "Cache-Control": "no-cache"})
     return _answer(page, cursors)
 
 

@@ -129,6 +129,7 @@ SIGNALS: dict[str, Any] = {
     "book_similarity": 0.91,
     "page_similarity": 0.64,
     "text_shared": {"this": 0.99, "other": 0.97},
+    "typical_share": 0.78,
     "pages_matched": {"this": 0.99, "other": 0.97},
     "stretch_matched": {"this": 0.99, "other": 0.97},
     "stretch": {"this": 1.0, "other": 0.98},

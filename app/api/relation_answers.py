@@ -76,6 +76,9 @@ class SignalsAnswer(BaseModel):
     book_similarity: float = Field(description="Jaccard similarity of the books' shingles.")
     page_similarity: float = Field(description="Mean similarity of matching pages.")
     text_shared: SharesAnswer = Field(description="Share of the text that is found in the other book.")
+    typical_share: float = Field(
+        description="Share of a page's text that is found, before what noise hides is allowed for."
+    )
     pages_matched: SharesAnswer = Field(
         description="Share of the text pages that match one to one with the same page breaks."
     )
@@ -84,7 +87,9 @@ class SignalsAnswer(BaseModel):
     )
     stretch: SharesAnswer = Field(description="Share of the text pages that lie between its ends.")
     other_breaks: float = Field(description="Share of the pages found that lie across page breaks.")
-    revised: float = Field(description="Share of the pages within runs whose text is not found.")
+    revised: float = Field(
+        description="Share of the pages within runs in whose place the other book has other text."
+    )
     consecutive_correlation: float = Field(description="Relative consecutive page correlation.")
     runs: int = Field(description="How many runs of matching pages there are.")
     linear_fit: LinearFitAnswer | None = Field(description="Null where no page matches.")
@@ -97,6 +102,7 @@ class SignalsAnswer(BaseModel):
             book_similarity=round(signals.book_similarity, _DIGITS),
             page_similarity=round(signals.page_similarity, _DIGITS),
             text_shared=SharesAnswer.of(signals.text_shared),
+            typical_share=round(signals.typical_share, _DIGITS),
             pages_matched=SharesAnswer.of(signals.pages_matched),
             stretch_matched=SharesAnswer.of(signals.stretch_matched),
             stretch=SharesAnswer.of(signals.stretch),

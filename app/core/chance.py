@@ -2,10 +2,12 @@
 
 Unrelated pages of one language share some .03 to .05 of their bins, the same page .82, .41 and .21 at 1, 5
 and 10 % CER on both sides, half a page half of that; so what counts as alike is judged from the pair of books
-itself.
+itself. Books full of formulas have pages more alike than chance makes them, so what counts is how alike the
+best of unrelated pages are.
 """
 
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +24,14 @@ _SPREAD = 0.011
 _LEAST_ALIKE = 0.07
 """Less never makes pages alike."""
 
-_SAMPLE = 25_000
+_SAMPLE = 16_000
 """Pairs of pages from which chance is judged, about."""
 
 _CERTAIN = 7.0
-"""How many standard deviations above chance the similarity of a run must lie, all its pages together."""
+"""How many standard deviations a run must lie above the best of unrelated pages, all its pages together."""
+
+_SIGMA = 1.4826
+"""Standard deviations in a median deviation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,8 @@ class Chance:
     """What similarity unrelated pages of two books have, and what equal ones."""
 
     median: float
+    best: float  # similarity of a page to the most alike of the pages unrelated to it
+    spread: float  # standard deviation of that
     threshold: float  # pages above it are alike
     typical: float  # similarity of equal pages in this pair of books
 
@@ -44,8 +51,7 @@ class Chance:
 
     def excludes(self, similarities: NDArray[np.float64]) -> bool:
         """Whether pages so alike cannot be unrelated."""
-        deviation = np.sqrt(max(self.median, 0.01) / 128)
-        excess = (similarities - self.median).sum() / (deviation * np.sqrt(similarities.size))
+        excess = (similarities - self.best).sum() / (self.spread * np.sqrt(similarities.size))
         return bool(excess >= _CERTAIN)
 
 
@@ -55,19 +61,27 @@ def judge_chance(
     """From the similarities of all pages, 0 to 255, and the pages' lengths; blank ones have none."""
     rows, columns = np.flatnonzero(left_lengths), np.flatnonzero(right_lengths)
     if min(rows.size, columns.size) < ENOUGH:
-        median, spread = _CHANCE, _SPREAD
+        median, spread, best, around = _CHANCE, _SPREAD, _LEAST_ALIKE, _SPREAD
     else:
+        length = left_lengths[rows].mean() / right_lengths[columns].mean()
         wanted = max(_SAMPLE // columns.size, ENOUGH)
         rows = rows[np.linspace(0, rows.size - 1, min(wanted, rows.size)).astype(np.int64)]
-        counts = np.bincount(alike[np.ix_(rows, columns)].ravel(), minlength=256)
+        some = alike[np.ix_(rows, columns)]
+        counts = np.bincount(some.ravel(), minlength=256)
         middle = _quantile(counts, 0.5)
         away = np.bincount(np.abs(np.arange(256) - middle), weights=counts)
         median, spread = middle / 255, _quantile(away, 0.5) / 255
-    threshold = max(_LEAST_ALIKE, median + 4 * max(spread, 1 / 255))
+        # As many pages of the right book as one of the left may lie across are no strangers to it.
+        known = min(2 + ceil(length), columns.size // 2)
+        bests = np.partition(some.astype(np.float32), -known - 1, axis=1)[:, -known - 1] / 255
+        best = float(np.median(bests))
+        around = float(np.median(np.abs(bests - best)))
+    around = max(_SIGMA * around, np.sqrt(max(median, 0.01) / 128))
+    threshold = max(_LEAST_ALIKE, median + 4 * max(spread, 1 / 255), best)
     tops = np.concatenate([alike.max(axis=side, initial=0) for side in (0, 1)]) / 255
     tops = tops[tops > threshold + 0.02]
     typical = float(np.median(tops)) if tops.size else threshold
-    return Chance(median, threshold, max(typical, threshold + 0.05))
+    return Chance(median, best, around, threshold, max(typical, threshold + 0.05))
 
 
 def _quantile(counts: NDArray[np.generic], share: float) -> int:

@@ -17,7 +17,7 @@ clusters be kept up to date without being computed anew:
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 from uuid import UUID
@@ -90,33 +90,50 @@ def ordered(first: UUID, second: UUID) -> Pair:
     return (first, second) if first < second else (second, first)
 
 
-def cluster(edges: Collection[Edge], never: Iterable[Pair]) -> Clustering:
-    """The clusters of all books that these edges name; see the module for the rule.
+class Joining:
+    """Makes clusters of edges in their canonical order: by falling strength, equal ones by their books.
 
-    Edges are taken by falling strength, equal ones by the ids of their books.
+    See the module for the rule.
     """
-    forest, refused = Forest(), []
-    apart: dict[UUID, set[UUID]] = defaultdict(set)  # by the oldest book of a set: those it must not meet
-    for left, right in never:
-        apart[left].add(right)
-        apart[right].add(left)
-    for edge in sorted(edges, key=_canonically) if apart else edges:
-        first, second = forest.find(edge.left), forest.find(edge.right)
-        if first == second:
-            continue
-        if any(forest.find(book) == second for book in apart.get(first, ())):
-            refused.append((first, second))
-            continue
-        oldest = forest.join(first, second)
-        if met := apart.pop(first, set()) | apart.pop(second, set()):
-            apart[oldest] = met
-    founders = {book: oldest for oldest, books in forest.sets().items() for book in books}
-    borders = frozenset(ordered(forest.find(first), forest.find(second)) for first, second in refused)
-    return Clustering(founders, borders)
 
+    def __init__(self, never: Iterable[Pair]) -> None:
+        self._forest = Forest()
+        self._refused: set[Pair] = set()  # the oldest books of two sets, as they were
+        self._apart: dict[UUID, set[UUID]] = defaultdict(set)  # by the oldest of a set: whom it must not meet
+        for left, right in never:
+            self._apart[left].add(right)
+            self._apart[right].add(left)
 
-def _canonically(edge: Edge) -> tuple[float, int, int]:
-    return -edge.strength, edge.left.int, edge.right.int
+    def take(self, edges: Iterable[Edge]) -> None:
+        """Go on with these edges."""
+        forest, apart = self._forest, self._apart
+        for left, right, _ in edges:
+            first, second = forest.find(left), forest.find(right)
+            if first == second:
+                continue
+            if any(forest.find(book) == second for book in apart.get(first, ())):
+                self._refused.add(ordered(first, second))
+                continue
+            oldest = forest.join(first, second)
+            if met := apart.pop(first, set()) | apart.pop(second, set()):
+                apart[oldest] = met
+
+    def settled(self, books: Iterable[UUID]) -> bool:
+        """Whether no further edge between these books, which are all there are, can change anything.
+
+        It is so where each cluster borders on every other one.
+        """
+        count = len({self._forest.find(book) for book in books})
+        return len(self._borders()) == count * (count - 1) // 2
+
+    def clustering(self) -> Clustering:
+        """The clusters of the edges that were taken."""
+        founders = {book: oldest for oldest, books in self._forest.sets().items() for book in books}
+        return Clustering(founders, frozenset(self._borders()))
+
+    def _borders(self) -> set[Pair]:
+        find = self._forest.find
+        return {ordered(find(first), find(second)) for first, second in self._refused}
 
 
 class _Piece:

@@ -5,6 +5,7 @@ and Poncin 2011, formula 4); a filter is 1/2 on the line that the definition dra
 within the accuracy of the figure. The most confident class wins.
 """
 
+import re
 from math import exp
 
 from app.core.model import Metadata
@@ -18,10 +19,12 @@ OTHER_BREAKS = 0.08
 """Share of the pages found that lie across page breaks where the pagination is another."""
 
 MOST_IF_REVISED = 0.9
-"""Stands for `MOST` where the catalogue says that two books are different issues of one layout."""
+"""Stands for `MOST` where the catalogue says that two books are different volumes or issues."""
 
 REVISED = 0.1
 """Share of revised pages from which books of different years count as issues."""
+
+_NUMBER = re.compile(r"\d+")
 
 _ACCURACY = 0.005
 """How far measured shares lie from the true ones."""
@@ -33,7 +36,9 @@ def by_shares(signals: Signals, left: Metadata, right: Metadata) -> Verdict:
     related = _from(text.most, RELATED)
     raw: dict[Kind, float]
     if signals.unit == "window":
-        same = related * _from(text.least, MOST)
+        issues = _serial(left, right)
+        whole = signals.typical_share if issues else 1.0
+        same = related * _from(text.least * whole, MOST_IF_REVISED if issues else MOST)
         raw = {"SAME_TEXT": same, "OVERLAPPING_TEXT": related * (1 - same)}
     else:
         same = related * _from(matched.least, _share_of_one_pagination(signals, left, right))
@@ -62,10 +67,21 @@ def _from(figure: float, line: float) -> float:
 
 def _share_of_one_pagination(signals: Signals, left: Metadata, right: Metadata) -> float:
     """Volumes of a set and yearly issues share a layout, so they must share more to be one pagination."""
-    volumes = left.volume is not None and right.volume is not None and left.volume != right.volume
     years = left.year is not None and right.year is not None and left.year != right.year
-    issues = volumes or (years and signals.revised >= REVISED)
+    issues = _serial(left, right) or (years and signals.revised >= REVISED)
     return MOST_IF_REVISED if issues else MOST
+
+
+def _serial(left: Metadata, right: Metadata) -> bool:
+    """Whether the catalogue names different volumes, or titles that differ in their numbers alone."""
+    volumes = left.volume is not None and right.volume is not None and left.volume != right.volume
+    numbers, names = zip(*(_numbers(each.title or "") for each in (left, right)), strict=True)
+    return volumes or (all(numbers) and names[0] == names[1] and numbers[0] != numbers[1])
+
+
+def _numbers(title: str) -> tuple[list[str], str]:
+    """The numbers in a title, and the title without them."""
+    return _NUMBER.findall(title), _NUMBER.sub("", title.casefold()).strip()
 
 
 def _direction(kind: Kind, signals: Signals) -> Direction | None:

@@ -59,11 +59,12 @@ class Signals:
     book_similarity: float  # Jaccard similarity of the books' shingles
     page_similarity: float  # mean similarity of matching pages
     text_shared: Sides  # share of the text that is found in the other book: containment
+    typical_share: float  # of a page's text that is found, before what noise hides is allowed for
     pages_matched: Sides  # share of the text pages that match one to one with the same breaks
     stretch_matched: Sides  # share of the text pages that so match within the longest stretch
     stretch: Sides  # share of the text pages that lie between its ends
     other_breaks: float  # share of the pages found that lie across the breaks of the other book
-    revised: float  # share of the pages within runs whose text is not found
+    revised: float  # share of the pages within runs in whose place the other book has pages of other text
     consecutive_correlation: float  # relative consecutive page correlation (section IV-B 3)
     runs: int
     fit: LinearFit | None  # None: nothing matches
@@ -86,12 +87,12 @@ def measure(alignment: Alignment, book_similarity: float) -> Signals:
     pairs, similarities, agreement = _joined(alignment)
     found = (shares[0][pairs[:, 0]] >= FOUND) & (shares[1][pairs[:, 1]] >= FOUND)
     found &= (lengths[0][pairs[:, 0]] > 0) & (lengths[1][pairs[:, 1]] > 0) & _mutual(pairs, similarities)
-    same = pairs[found & ((agreement >= SAME_BREAKS) | _between(pairs, agreement >= SAME_BREAKS))]
+    found &= (agreement >= SAME_BREAKS) | _between(pairs, agreement >= SAME_BREAKS)
+    same = pairs[found]
     ordinals = [np.cumsum(each > 0) - 1 for each in lengths]
     stretch = longest_stretch(np.column_stack([ordinals[side][same[:, side]] for side in (0, 1)]))
     spans = stretch[-1] - stretch[0] + 1 if len(stretch) else np.zeros(2)
     matched_pages = [np.unique(same[:, side]).size for side in (0, 1)]
-    within = [_within_runs(alignment, side, lengths[side]) for side in (0, 1)]
     sizes = [each.size for each in lengths]
     return Signals(
         unit=alignment.unit,
@@ -104,15 +105,12 @@ def measure(alignment: Alignment, book_similarity: float) -> Signals:
                 for share, each in zip(shares, lengths, strict=True)
             )
         ),
+        typical_share=alignment.typical_share,
         pages_matched=Sides(*(matched_pages[side] / counts[side] for side in (0, 1))),
         stretch_matched=Sides(*(len(stretch) / counts[side] for side in (0, 1))),
         stretch=Sides(*(float(spans[side]) / counts[side] for side in (0, 1))),
         other_breaks=_other_breaks(shares, lengths, same),
-        revised=1
-        - sum(float((shares[s][within[s]] >= FOUND).sum()) for s in (0, 1))
-        / max(sum(int(within[s].sum()) for s in (0, 1)), 1)
-        if similarities.size
-        else 0.0,
+        revised=_revised(alignment, same, _run_numbers(alignment)[found]),
         consecutive_correlation=_consecutive(pairs, similarities, counts),
         runs=len(alignment.runs),
         fit=_fit(pairs, sizes) if len(pairs) else None,
@@ -158,12 +156,26 @@ def longest_stretch(pairs: NDArray[np.int64]) -> NDArray[np.int64]:
     return max(np.split(pairs, breaks), key=len)
 
 
-def _within_runs(alignment: Alignment, side: int, lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
-    inside = np.zeros(lengths.size, dtype=np.bool_)
-    for run in alignment.runs:
-        first, end = (run.left, run.right)[side]
-        inside[first:end] = True
-    return inside & (lengths > 0)
+def _run_numbers(alignment: Alignment) -> NDArray[np.int64]:
+    """Which run each pair of `_joined` is in."""
+    return np.repeat(np.arange(len(alignment.runs)), [len(run.pairs) for run in alignment.runs])
+
+
+def _revised(alignment: Alignment, same: NDArray[np.int64], runs: NDArray[np.int64]) -> float:
+    """Pages between two that match, found in neither book, as many as both have: a lost leaf is in one."""
+    unknown, pages = [], 0
+    for side, (shares, lengths) in enumerate(
+        (
+            (alignment.left_shares, alignment.left_lengths),
+            (alignment.right_shares, alignment.right_lengths),
+        )
+    ):
+        counts = np.append(0, np.cumsum((shares < FOUND) & (lengths > 0)))
+        unknown.append(np.diff(counts[same[:, side]]))
+        for run in alignment.runs:
+            pages += int(np.count_nonzero(lengths[slice(*(run.left, run.right)[side])]))
+    replaced = np.minimum(*unknown)[np.diff(runs) == 0]
+    return 2 * float(np.maximum(replaced, 0).sum()) / max(pages, 1)
 
 
 def _other_breaks(

@@ -6,6 +6,7 @@ from hashlib import sha256
 import numpy as np
 
 from app.core import recipe as recipes
+from app.core.alignment import align
 from app.core.buckets import sharing
 from app.core.minhash import minhash
 from app.core.model import Content, Fingerprint, PageSignatures, Sketch
@@ -84,7 +85,9 @@ def warm() -> None:
         "𝒳" + words,
     ):
         sketch(content_from_text(text))
-    sketch(content_from_pages([words, words]))
+    pages = sketch(content_from_pages([words, words])).pages
+    if pages is not None:
+        align(pages, pages)
     rows = np.zeros((1, 16), dtype=np.uint8)
     distances(bytes(16), rows)
     tally(bytes(16), columns_of(rows))

@@ -22,9 +22,33 @@ _LEAST = 0.5
 def find_parts(alike: NDArray[np.uint8], chance: Chance) -> list[NDArray[np.int64]]:
     """The pairs (n, 2) of each run, ascending in both books, in the order of the left one."""
     found = _untangled(_stretches(alike, chance), alike.shape)
+    rest = _without(found, alike)
+    if found and rest.max() > chance.threshold * 255:
+        found += _untangled(_stretches(rest, chance), alike.shape)
     parts = [part for stretch in found for part in split(stretch)]
     parts = [part for part in parts if chance.excludes(alike[part[:, 0], part[:, 1]] / 255)]
-    return sorted(parts, key=lambda part: (*part[0], *part[-1]))
+    return _joined(sorted(parts, key=lambda part: (*part[0], *part[-1])))
+
+
+def _without(found: list[NDArray[np.int64]], alike: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """What is left to find: a path that goes on for less than a gap has cost it ends before that gap."""
+    left = alike.copy()
+    for pairs in found:
+        left[pairs[:, 0]] = 0
+        left[:, pairs[:, 1]] = 0
+    return left
+
+
+def _joined(parts: list[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
+    """Parts that follow each other in both books with a gap that `split` would leave as one."""
+    joined: list[NDArray[np.int64]] = []
+    for part in parts:
+        steps = part[0] - joined[-1][-1] if joined else np.zeros(2)
+        if steps.min() > 0 and steps.max() <= LONGEST_GAP:
+            joined[-1] = np.concatenate([joined[-1], part])
+        else:
+            joined.append(part)
+    return joined
 
 
 def split(pairs: NDArray[np.int64]) -> list[NDArray[np.int64]]:

@@ -25,6 +25,7 @@ class Comparable:
 
     book_id: UUID
     entry_id: int
+    title: str | None
     year: int | None
     volume: str | None
     minhash: bytes | None
@@ -41,7 +42,7 @@ class Comparable:
             minhash = MinHashSignature(minhash_recipe, values, self.shingle_count)
         if self.pages is not None and self.unit is not None:
             pages = from_records(page_recipe(pages_recipe), self.unit, self.pages)
-        return Candidate(pages, minhash, Metadata(year=self.year, volume=self.volume))
+        return Candidate(pages, minhash, Metadata(title=self.title, year=self.year, volume=self.volume))
 
 
 class CandidateRecords:
@@ -131,8 +132,9 @@ _FOUND = Query(
 )
 _COMPARABLE = Query(
     sa.text("""
-        SELECT books.id AS book_id, books.entry_id, books.volume, books.year, minhash.data AS minhash,
-            minhash.shingle_count, pages.data AS pages, pages.unit, texts.entry_id IS NOT NULL AS has_text
+        SELECT books.id AS book_id, books.entry_id, books.title, books.volume, books.year,
+            minhash.data AS minhash, minhash.shingle_count, pages.data AS pages, pages.unit,
+            texts.entry_id IS NOT NULL AS has_text
         FROM books
         LEFT JOIN signatures AS minhash
             ON minhash.entry_id = books.entry_id AND minhash.recipe = CAST(:minhash_recipe AS text)

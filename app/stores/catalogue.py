@@ -57,7 +57,7 @@ class NewContent:
         return replace(entry, fingerprint=next(found, None))
 
 
-_TOLD_BY = frozenset({"year", "volume"})
+_TOLD_BY = frozenset({"title", "year", "volume"})
 """Metadata on which relations depend."""
 
 Versions = Mapping[Suite, Entry]

@@ -2,7 +2,7 @@
 
 Rows tell the members of clusters of at least two books, the borders between clusters that a never-match pair
 keeps apart, and who stands in for a deleted book. Whatever the order of changes, members and borders are
-those that `app.core.clusters.cluster` computes from all edges and never-match pairs.
+those that the rule in `app.core.clusters` makes of all edges and never-match pairs.
 
 Transactions change clusters one after the other: each takes one advisory lock, after all its locks on rows of
 relations and decisions, and locks no other rows but those of clusters behind it. So they cannot wait for
@@ -11,14 +11,15 @@ each other in a ring.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from app.core.clusters import KINDS, By, Forest, Pair, Pieces, cluster, ordered
-from app.stores.edges import edges_from, edges_of, joined, never_matching
+from app.core.clusters import KINDS, By, Forest, Joining, Pair, Pieces, ordered
+from app.stores.edges import edges_in_order, edges_of, joined, never_matching, with_edges
 from app.stores.statements import with_lists
 
 _FIRST_READ, _MOST_READ = 16, 1024
@@ -137,9 +138,14 @@ class _Change:
 
     async def _compute(self, region: set[UUID]) -> None:
         old = {row[0]: row[1] for row in await self._execute(_MEMBERS, founders=list(region))}
-        edges = await edges_from(self._connection, self._by, old.keys() | region)
-        never = await never_matching(self._connection, self._by, region)
-        new = cluster(edges, never)
+        books = await with_edges(self._connection, self._by, old.keys() | region)
+        joining = Joining(await never_matching(self._connection, self._by, region))
+        async with aclosing(edges_in_order(self._connection, self._by, books)) as parts:
+            async for edges in parts:
+                joining.take(edges)
+                if joining.settled(books):
+                    break
+        new = joining.clustering()
         await self._remove(old.keys() - new.founders.keys())
         await self._put({book: home for book, home in new.founders.items() if old.get(book) != home})
         await self._execute(_DELETE_BORDERS, founders=list(region))

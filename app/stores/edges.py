@@ -4,13 +4,16 @@ A pair has the kind that a person named, else the machine's; none where a person
 never matches, and neither does one that a person called UNRELATED.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import AsyncGenerator, Collection, Iterable
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.core.clusters import KINDS, By, Edge, Pair
 from app.stores.statements import with_lists
+
+_AT_ONCE = 10_000
+"""Edges that are read at a time."""
 
 
 async def joined(connection: AsyncConnection, by: By, pairs: Collection[Pair]) -> set[Pair]:
@@ -26,10 +29,20 @@ async def edges_of(connection: AsyncConnection, by: By, books: Iterable[UUID]) -
     return [(row[0], row[1]) for row in await connection.execute(_EDGES_OF, values)]
 
 
-async def edges_from(connection: AsyncConnection, by: By, books: Iterable[UUID]) -> list[Edge]:
-    """Every edge whose older book is one of these."""
+async def with_edges(connection: AsyncConnection, by: By, books: Iterable[UUID]) -> set[UUID]:
+    """Those of the books that are not alone."""
     values = {"books": list(books), "kinds": list(KINDS[by])}
-    return [Edge(*row) for row in await connection.execute(_EDGES_FROM, values)]
+    return set(await connection.scalars(_WITH_EDGES, values))
+
+
+async def edges_in_order(
+    connection: AsyncConnection, by: By, books: Iterable[UUID]
+) -> AsyncGenerator[list[Edge], None]:
+    """Every edge whose older book is one of these, in the canonical order, some at a time."""
+    values = {"books": list(books), "kinds": list(KINDS[by])}
+    async with connection.stream(_EDGES_IN_ORDER, values) as rows:
+        async for some in rows.partitions(_AT_ONCE):
+            yield [Edge(*row) for row in some]
 
 
 async def never_matching(connection: AsyncConnection, by: By, founders: Iterable[UUID]) -> list[Pair]:
@@ -61,11 +74,18 @@ _EDGES_OF = with_lists(f"""
     UNION ALL
     SELECT d.left_id, d.right_id FROM {_NAMED} AND (d.left_id = ANY(:books) OR d.right_id = ANY(:books))
 """)
-_EDGES_FROM = with_lists(f"""
-    SELECT left_id, right_id, CASE WHEN d.verdict IS NULL THEN r.confidence ELSE 1 END
+_WITH_EDGES = with_lists(f"""
+    SELECT book FROM unnest(:books) AS book
+    WHERE EXISTS (SELECT FROM {_RELATED} WHERE left_id = book AND {_KIND})
+    OR EXISTS (SELECT FROM {_RELATED} WHERE right_id = book AND {_KIND})
+    OR EXISTS (SELECT FROM {_NAMED} AND book IN (d.left_id, d.right_id))
+""")
+_EDGES_IN_ORDER = with_lists(f"""
+    SELECT left_id, right_id, CASE WHEN d.verdict IS NULL THEN r.confidence ELSE 1 END AS strength
     FROM {_RELATED} WHERE left_id = ANY(:books) AND {_KIND}
     UNION ALL
     SELECT d.left_id, d.right_id, 1 FROM {_NAMED} AND d.left_id = ANY(:books)
+    ORDER BY strength DESC, left_id, right_id
 """)
 _NEVER_MATCHING = with_lists("""
     SELECT d.left_id, d.right_id

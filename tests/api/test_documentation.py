@@ -108,6 +108,8 @@ async def test_answers_are_what_the_document_says(house: House, client: AsyncCli
         ),
         ("GET", f"{path}/relations"): await client.get(book["links"]["relations"]),
         ("DELETE", f"{relation}/decision"): await client.delete(f"{related[:-12]}000000000000/decision"),
+        ("GET", f"{path}/cluster"): await client.get(f"{book['links']['self']}/cluster"),
+        ("GET", "/v1/clusters/{cluster_id}"): await client.get(f"/v1/clusters/related-{book['id']}"),
         ("POST", "/v1/lookups"): await client.post("/v1/lookups?d=30", json={"text": text}),
         ("PUT", f"{path}/content"): await client.put(
             f"{book['links']['self']}/content", json={"pages": ["one", "two"]}

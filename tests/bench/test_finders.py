@@ -13,7 +13,7 @@ def a_text(seed: int, words: int = 4_000) -> str:
 
 
 def a_book(seed: int) -> CorpusBook:
-    return CorpusBook(str(seed), str(seed), "", "en", a_text(seed), None)
+    return CorpusBook(str(seed), str(seed), "", "", None, "en", a_text(seed), None)
 
 
 @pytest.mark.parametrize("finder", FINDERS, ids=[finder.name for finder in FINDERS])

@@ -85,5 +85,7 @@ def test_readings_of_one_scan_are_of_one_pagination_and_other_works_unrelated(co
     assert len(scans) == 19
     assert all(pair.expected == {"SAME_PAGINATION"} for pair in scans)
     assert all(pair.expected is None for pair in found if pair.label == "same_work")
-    assert sum("UNRELATED" in (pair.expected or ()) for pair in found) == 24
-    assert all(pair.left.pages and pair.right.pages for pair in found)
+    others = [pair for pair in found if pair.label in ("series", "different", "translation")]
+    assert len(others) == 147
+    assert all(pair.expected == {"UNRELATED", "OVERLAPPING_TEXT"} for pair in others)
+    assert all(pair.left.pages and pair.right.pages for pair in found if pair not in others)

@@ -7,7 +7,8 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.clusters import Edge, Pair, Pieces, cluster
+from app.core.clusters import Edge, Joining, Pair, Pieces
+from tests.core.clustering import cluster, in_order
 
 BOOKS = [UUID(int=number) for number in range(1, 9)]
 A, B, C, D = BOOKS[:4]
@@ -68,6 +69,18 @@ def test_clusters_are_connected_separated_as_large_as_can_be_and_independent_of_
     }
     assert across <= apart
     assert {frozenset(border) for border in clustering.borders} == across
+
+
+@given(graph=graphs, never=st.sets(pairs, max_size=5))
+def test_once_settled_no_further_edge_changes_anything(graph: dict[Pair, float], never: set[Pair]) -> None:
+    edges = in_order(edges_of({pair: strength for pair, strength in graph.items() if pair not in never}))
+    books = {book for edge in edges for book in (edge.left, edge.right)}
+    joining = Joining(never)
+    for edge in edges:
+        joining.take([edge])
+        if joining.settled(books):
+            break
+    assert joining.clustering() == cluster(edges, never)
 
 
 @given(graph=graphs.filter(bool), gone=st.sets(pairs, min_size=1), most=st.integers(1, 4))

@@ -1,10 +1,7 @@
 """Books posted while every part of the service is killed again and again: none is lost, none doubled."""
 
 import asyncio
-import os
 import random
-import signal
-import socket
 import subprocess
 import sys
 import time
@@ -13,36 +10,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
-import psutil
 import pytest
 import sqlalchemy as sa
 
 from app.embedded import running_servers
 from app.synthesis.library import synthetic_library
+from tests.faults.serving import PARTS, Service, serving
 
 SEED = 2024
 BOOKS = 200
 CLIENTS = 8
 KILLS_OF_EACH = 5
 REFUSED_PER_KILL = 10.0  # seconds for which lookups may be refused after one kill
-READY_SECONDS = 150.0
 PAUSE = 0.6  # seconds between two posts of a client, so that the kills are spread over half a minute
-
-VICTIMS = {
-    "api": lambda process: "app.main" in " ".join(process.cmdline()),
-    "worker": lambda process: "-m workers" in " ".join(process.cmdline()),
-    "postgres": lambda process: "postgres" in process.name() and "-D" in process.cmdline(),
-    "valkey": lambda process: "valkey" in process.name(),
-}
-
-
-@dataclass(frozen=True)
-class Service:
-    """A running service."""
-
-    url: str
-    data_dir: Path
-    process: psutil.Process
 
 
 @dataclass
@@ -61,40 +41,9 @@ class Progress:
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
     """`bookprint serve` in a process of its own."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    environment = {
-        name: value for name, value in os.environ.items() if name not in {"DATABASE_URL", "REDIS_URL"}
-    }
-    log = (tmp_path / "serve.log").open("wb")
-    data_dir = tmp_path / "data"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "app.cli", "serve", "--port", str(port), "--data-dir", str(data_dir)],
-        env=environment,
-        stdout=log,
-        stderr=subprocess.STDOUT,
-    )
-    try:
-        url = f"http://127.0.0.1:{port}"
-        wait_until_ready(url)
-        yield Service(url, data_dir, psutil.Process(process.pid))
-    finally:
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(20) is not None
-        log.close()
-
-
-def wait_until_ready(url: str) -> None:
-    deadline = time.monotonic() + READY_SECONDS
-    while time.monotonic() < deadline:
-        try:
-            if httpx.get(f"{url}/health/ready", timeout=2).status_code == 200:
-                return
-        except httpx.HTTPError:
-            pass
-        time.sleep(0.1)
-    raise AssertionError("the service did not become ready")
+    with serving(tmp_path) as service:
+        service.wait_until("ready")
+        yield service
 
 
 def books() -> list[dict[str, object]]:
@@ -164,32 +113,18 @@ async def look_up_throughout(client: httpx.AsyncClient, progress: Progress, done
 
 async def kill_parts(service: Service, progress: Progress) -> list[tuple[str, int, int, float]]:
     """Kill each part several times, in a shuffled order, spread over the posts."""
-    victims = [name for name in VICTIMS for _ in range(KILLS_OF_EACH)]
+    victims = [name for name in PARTS for _ in range(KILLS_OF_EACH)]
     random.Random(SEED).shuffle(victims)
     kills = []
     for number, name in enumerate(victims):
         due = BOOKS * (number + 1) // (len(victims) + 2)
-        process = await find(service, name)
+        await service.part(name)
         while len(progress.acknowledged) < due or not progress.in_flight:
             progress.moved.clear()
             await progress.moved.wait()
         kills.append((name, len(progress.acknowledged), progress.in_flight, time.monotonic()))
-        process.kill()
+        await service.kill(name)
     return kills
-
-
-async def find(service: Service, name: str) -> psutil.Process:
-    """The living process of that part; waits for it to be restarted if it was just killed."""
-    deadline = time.monotonic() + READY_SECONDS
-    while time.monotonic() < deadline:
-        for process in service.process.children(recursive=True):
-            try:
-                if VICTIMS[name](process) and process.status() != psutil.STATUS_ZOMBIE:
-                    return process
-            except psutil.NoSuchProcess:
-                continue
-        await asyncio.sleep(0.05)
-    raise AssertionError(f"no {name} process came back")
 
 
 @pytest.mark.faults
@@ -215,7 +150,7 @@ async def test_no_acknowledged_book_is_lost_or_doubled_by_twenty_kills(service: 
         done.set()
         await lookups
 
-        assert len(kills) == KILLS_OF_EACH * len(VICTIMS) >= 20
+        assert len(kills) == KILLS_OF_EACH * len(PARTS) >= 20
         assert all(answered and unanswered for _, answered, unanswered, _ in kills)
         assert progress.wrong == []
         assert progress.answered_lookups > 100

@@ -167,17 +167,18 @@ async def test_a_deleted_book_takes_its_relations_along(house: House) -> None:
     assert await rows(house) == []
 
 
-async def test_another_year_or_volume_has_relations_found_anew(house: House) -> None:
+async def test_another_title_year_or_volume_has_relations_found_anew(house: House) -> None:
     book, scan = await post(house, PAGES), await post(house, SCAN)
     await run_jobs(house)
-    await house.books.change_metadata(scan.id, {"title": "Another"})
+    await house.books.change_metadata(scan.id, {"authors": ["Another"]})
     assert await waiting(house) == []
     assert len(await rows(house)) == 1
-    await house.books.change_metadata(scan.id, {"volume": "2"})
+    for change in ({"title": "Another"}, {"year": 1891}, {"volume": "2"}):
+        await house.books.change_metadata(scan.id, change)
 
-    assert await rows(house) == []
-    await run_jobs(house)
-    assert (await kinds(house, book)).keys() == {scan.id}
+        assert await rows(house) == []
+        await run_jobs(house)
+        assert (await kinds(house, book)).keys() == {scan.id}
 
 
 async def test_texts_without_pages_are_the_same_text(house: House) -> None:

@@ -8,9 +8,10 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from app.core.clusters import KINDS, By, Clustering, Edge, Pair, cluster
+from app.core.clusters import KINDS, By, Clustering, Edge, Pair
 from app.stores.clusters import book_leaves, edges_changed
 from app.stores.tables import books, cluster_borders, cluster_members, decisions, relations
+from tests.core.clustering import cluster
 
 Decision = tuple[str, str | None]
 """A verdict, and the kind where it names one."""

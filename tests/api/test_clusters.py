@@ -1,0 +1,324 @@
+"""Clusters over HTTP: which books belong together, under which id, and which copy of them to keep."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from httpx import AsyncClient
+
+from app.wiring import House
+from tests.api.library import prose, scanned
+from tests.api.questions import Json, post
+from tests.api.test_bad_input import assert_problem
+from tests.relating import pages_of, run_jobs
+
+TEXT = prose(1, 3000)
+OTHER = prose(2, 3000)
+PAGES = pages_of(TEXT)
+NOBODY = "01935090-11c2-7e0a-8d3f-b5c0a1e27f46"
+
+
+async def cluster(client: AsyncClient, book: Json, **parameters: Any) -> Json:
+    response = await client.get(f"{book['links']['self']}/cluster", params=parameters)
+    assert response.status_code == 200, response.text
+    answer: Json = response.json()
+    return answer
+
+
+async def by_id(client: AsyncClient, cluster_id: str) -> Json:
+    """The cluster that an id leads to."""
+    response = await client.get(f"/v1/clusters/{cluster_id}", follow_redirects=True)
+    assert response.status_code == 200, response.text
+    answer: Json = response.json()
+    return answer
+
+
+async def decide(client: AsyncClient, book: Json, other: Json, verdict: Any) -> None:
+    """Record a person's verdict on two books; None withdraws it."""
+    path = f"{book['links']['relations']}/{other['id']}/decision"
+    response = await (client.delete(path) if verdict is None else client.put(path, json=verdict))
+    assert response.status_code in (200, 204), response.text
+
+
+def members(answer: Json) -> list[str]:
+    return [item["book_id"] for item in answer["items"]]
+
+
+def ids(*books: Json) -> list[str]:
+    return [book["id"] for book in books]
+
+
+async def copies(client: AsyncClient, house: House, errors: Sequence[float]) -> list[Json]:
+    """Copies of one book, scanned with these shares of wrong letters, and related."""
+    posted = [
+        await post(client, pages=pages_of(scanned(TEXT, seed, rate)), title=f"Copy {seed}")
+        for seed, rate in enumerate(errors)
+    ]
+    await run_jobs(house)
+    return posted
+
+
+@pytest.fixture
+async def chain(client: AsyncClient, house: House) -> list[Json]:
+    """Two books and one that has both their texts: the first and the last share nothing."""
+    volumes = [await post(client, pages=PAGES), await post(client, pages=pages_of(OTHER))]
+    both = await post(client, pages=[*PAGES, *pages_of(OTHER)])
+    await run_jobs(house)
+    return [*volumes, both]
+
+
+async def test_a_book_alone_is_a_cluster_of_one(client: AsyncClient, house: House) -> None:
+    book = await post(client, pages=PAGES, title="A book", year=1813, volume="2")
+    await post(client, pages=pages_of(OTHER))
+    for _ in range(2):
+        for by in ("same_text", "related"):
+            answer = await cluster(client, book, by=by)
+            assert answer == {
+                "id": f"{by}-{book['id']}",
+                "by": by,
+                "size": 1,
+                "best_copy": {"book_id": book["id"], "because": "It is the only copy of its text."},
+                "items": [
+                    {
+                        "book_id": book["id"],
+                        "title": "A book",
+                        "volume": "2",
+                        "year": 1813,
+                        "page_count": 10,
+                        "word_count": 3000,
+                    }
+                ],
+                "next_cursor": None,
+                "links": {"self": f"/v1/clusters/{by}-{book['id']}"},
+            }
+            assert (await client.get(answer["links"]["self"])).json() == answer
+        await run_jobs(house)
+
+
+async def test_copies_are_one_cluster_whichever_of_them_is_asked(client: AsyncClient, house: House) -> None:
+    books = await copies(client, house, [0.02] * 3)
+    stranger = await post(client, pages=pages_of(OTHER))
+    await run_jobs(house)
+
+    answers = [await cluster(client, book) for book in books]
+    assert members(answers[0]) == ids(*books)
+    assert (answers[0]["id"], answers[0]["size"]) == (f"same_text-{books[0]['id']}", 3)
+    assert answers == [answers[0]] * 3
+    assert members(await cluster(client, stranger)) == ids(stranger)
+    assert members(await cluster(client, books[1], by="related")) == ids(*books)
+
+
+async def test_what_shares_text_is_related_and_no_copy(client: AsyncClient, chain: list[Json]) -> None:
+    for book in chain:
+        assert members(await cluster(client, book)) == ids(book)
+        answer = await cluster(client, book, by="related")
+        assert members(answer) == ids(*chain)
+        # The first two are joined by the third alone.
+        assert answer["best_copy"] == {
+            "book_id": chain[2]["id"],
+            "because": "The fullest of 3 related books has this text. It is the only copy of its text.",
+        }
+
+
+async def test_a_rejected_relation_cuts_and_its_withdrawal_joins(
+    client: AsyncClient, chain: list[Json]
+) -> None:
+    first, second, both = chain
+    await decide(client, both, second, "rejected")
+    assert members(await cluster(client, first, by="related")) == ids(first, both)
+    assert members(await cluster(client, second, by="related")) == ids(second)
+    assert (await cluster(client, second, by="related"))["id"] == f"related-{second['id']}"
+
+    await decide(client, both, second, None)
+    assert members(await cluster(client, second, by="related")) == ids(*chain)
+
+
+async def test_books_that_never_match_stay_apart_though_others_join_them(
+    client: AsyncClient, house: House
+) -> None:
+    books = await copies(client, house, [0.02] * 4)
+    await decide(client, books[0], books[3], "rejected")
+
+    found = [members(await cluster(client, book)) for book in books]
+    assert books[3]["id"] not in found[0]
+    assert all(books[place]["id"] in found[place] for place in range(4))
+    assert sorted(found[0] + found[3]) == ids(*books)
+
+    await decide(client, books[3], books[0], None)
+    assert members(await cluster(client, books[3])) == ids(*books)
+
+
+async def test_a_person_may_join_what_the_machine_did_not(client: AsyncClient, house: House) -> None:
+    one, other = await post(client, pages=PAGES), await post(client, pages=pages_of(OTHER))
+    await run_jobs(house)
+    await decide(client, one, other, {"kind": "SAME_TEXT"})
+    assert members(await cluster(client, other)) == ids(one, other)
+
+    await decide(client, one, other, {"kind": "OVERLAPPING_TEXT"})
+    assert members(await cluster(client, other)) == ids(other)
+    assert members(await cluster(client, other, by="related")) == ids(one, other)
+
+
+async def test_clusters_that_become_one_keep_the_older_id_and_the_other_leads_there(
+    client: AsyncClient, house: House
+) -> None:
+    older = [await post(client, pages=pages_of(scanned(TEXT, seed))) for seed in (1, 2)]
+    younger = [await post(client, pages=pages_of(scanned(OTHER, seed))) for seed in (1, 2)]
+    await run_jobs(house)
+    oldest, left = (f"same_text-{books[0]['id']}" for books in (older, younger))
+    assert members(await by_id(client, left)) == ids(*younger)
+    await decide(client, older[1], younger[1], {"kind": "SAME_TEXT"})
+
+    moved = await client.get(f"/v1/clusters/{left}?limit=3")
+    assert moved.status_code == 308
+    assert moved.headers["location"] == f"/v1/clusters/{oldest}?limit=3"
+    assert moved.headers["cache-control"] == "no-cache"
+    assert members((await client.get(moved.headers["location"])).json()) == ids(*older, younger[0])
+
+    await decide(client, older[1], younger[1], None)
+    assert members(await by_id(client, oldest)) == ids(*older)
+    assert members(await by_id(client, left)) == ids(*younger)
+
+
+async def test_a_deleted_member_leaves_and_a_deleted_founder_leaves_the_id_leading_on(
+    client: AsyncClient, house: House
+) -> None:
+    books = await copies(client, house, [0.02] * 4)
+    former = f"same_text-{books[0]['id']}"
+    await client.delete(books[2]["links"]["self"])
+    assert members(await by_id(client, former)) == ids(books[0], books[1], books[3])
+
+    await client.delete(books[0]["links"]["self"])
+    for name in (former, f"same_text-{books[2]['id']}"):
+        moved = await client.get(f"/v1/clusters/{name}")
+        assert (moved.status_code, moved.headers["location"]) == (
+            308,
+            f"/v1/clusters/same_text-{books[1]['id']}",
+        )
+    assert members(await by_id(client, former)) == ids(books[1], books[3])
+    for gone in (books[0], books[2]):
+        assert_problem(await client.get(f"{gone['links']['self']}/cluster"), 404, "id")
+
+    for book in (books[1], books[3]):
+        await client.delete(book["links"]["self"])
+    assert_problem(await client.get(f"/v1/clusters/{former}"), 404, "id")
+
+
+async def test_a_joint_that_is_deleted_lets_its_cluster_fall_apart(
+    client: AsyncClient, chain: list[Json]
+) -> None:
+    first, second, both = chain
+    await client.delete(both["links"]["self"])
+
+    assert members(await cluster(client, first, by="related")) == ids(first)
+    assert members(await cluster(client, second, by="related")) == ids(second)
+    assert members(await by_id(client, f"related-{both['id']}")) == ids(first)
+
+
+async def test_clusters_follow_a_content_that_changes(client: AsyncClient, house: House) -> None:
+    books = await copies(client, house, [0.02] * 3)
+    others = [await post(client, pages=pages_of(scanned(OTHER, seed))) for seed in (1, 2)]
+    await run_jobs(house)
+    changed = {"pages": pages_of(scanned(OTHER, 9))}
+    response = await client.put(f"{books[0]['links']['self']}/content", json=changed)
+    assert response.status_code == 200
+
+    # Until its job has run, nothing is known of what it says now.
+    assert members(await cluster(client, books[0])) == ids(books[0])
+    assert members(await cluster(client, books[1])) == ids(books[1], books[2])
+    await run_jobs(house)
+    assert members(await cluster(client, others[1])) == ids(books[0], *others)
+    assert members(await cluster(client, books[2])) == ids(books[1], books[2])
+
+
+async def test_members_come_in_pages(client: AsyncClient, house: House) -> None:
+    books = await copies(client, house, [0.02] * 5)
+    for path in (f"{books[3]['links']['self']}/cluster", f"/v1/clusters/same_text-{books[0]['id']}"):
+        found, cursor = [], None
+        for size in (2, 2, 1):
+            page = (
+                await client.get(path, params={"limit": 2} | ({"cursor": cursor} if cursor else {}))
+            ).json()
+            assert (page["size"], len(page["items"])) == (5, size)
+            found += members(page)
+            cursor = page["next_cursor"]
+        assert cursor is None
+        assert found == ids(*books)
+
+
+async def test_a_cursor_of_another_query_is_refused(client: AsyncClient, house: House) -> None:
+    books = await copies(client, house, [0.02] * 3)
+    path = f"{books[0]['links']['self']}/cluster"
+    cursor = (await cluster(client, books[0], limit=1))["next_cursor"]
+
+    for other in (
+        f"{path}?by=related&cursor={cursor}",
+        f"{books[1]['links']['self']}/cluster?cursor={cursor}",
+        f"/v1/clusters/same_text-{books[0]['id']}?cursor={cursor}",
+    ):
+        assert_problem(await client.get(other), 422, "cursor")
+
+
+async def test_unknown_books_and_clusters_are_refused(client: AsyncClient) -> None:
+    book = await post(client, pages=PAGES)
+    for other in (NOBODY, "nonsense"):
+        assert_problem(await client.get(f"/v1/books/{other}/cluster"), 404)
+    for name in (
+        *(f"same_text-{NOBODY}", f"related-{NOBODY}", f"other-{book['id']}", book["id"]),
+        *("nonsense", "same_text-", f"same_text-{book['id']}x", f"same_text-{book['id'].upper()}", "x" * 500),
+    ):
+        response = await client.get(f"/v1/clusters/{name}")
+        assert_problem(response, 404, "id")
+        assert len(response.json()["detail"]) < 300
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("by=", "by"),
+        ("by=SAME_TEXT", "by"),
+        ("by=author", "by"),
+        ("limit=0", "limit"),
+        ("limit=1001", "limit"),
+        ("cursor=x", "cursor"),
+        ("kind=related", "kind"),
+    ],
+)
+async def test_bad_query_is_refused(client: AsyncClient, query: str, field: str) -> None:
+    book = await post(client, pages=PAGES)
+    assert_problem(await client.get(f"{book['links']['self']}/cluster?{query}"), 422, field)
+
+
+async def test_a_complete_copy_is_kept_rather_than_a_clean_one(client: AsyncClient, house: House) -> None:
+    short = await post(client, pages=PAGES[:9])
+    full = await post(client, pages=pages_of(scanned(TEXT, 1, 0.05)))
+    await run_jobs(house)
+
+    answer = await cluster(client, short)
+    assert members(answer) == ids(short, full)
+    assert answer["best_copy"] == {
+        "book_id": full["id"],
+        "because": "It alone is complete: 3,000 words, where the fullest of 2 copies has 3,000.",
+    }
+
+
+async def test_of_complete_copies_the_one_whose_pages_agree_best_is_kept(
+    client: AsyncClient, house: House
+) -> None:
+    books = await copies(client, house, [0.06, 0.04, 0.002, 0.05])
+
+    answer = await cluster(client, books[0])
+    assert answer["best_copy"]["book_id"] == books[2]["id"]
+    assert answer["best_copy"]["because"].startswith(
+        "Of 4 that are complete its pages agree best with those of other copies, by "
+    )
+    assert answer["best_copy"]["because"].endswith(": 3,000 words, where the fullest of 4 copies has 3,000.")
+    # Of related books the fullest, and of its copies the best.
+    more = await post(client, pages=[*PAGES, *pages_of(OTHER)])
+    worse = await post(client, pages=pages_of(scanned(f"{TEXT} {OTHER}", 5, 0.06)))
+    await run_jobs(house)
+    answer = await cluster(client, books[0], by="related")
+    assert (answer["size"], answer["best_copy"]["book_id"]) == (6, more["id"])
+    assert answer["best_copy"]["because"].startswith("The fullest of 6 related books has this text. Of 2 ")
+    await client.delete(more["links"]["self"])
+    assert (await cluster(client, books[0], by="related"))["best_copy"]["book_id"] == worse["id"]

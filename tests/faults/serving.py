@@ -1,0 +1,99 @@
+"""A whole service in processes of its own, whose parts tests kill."""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import psutil
+
+READY_SECONDS = 150.0
+
+_SERVE = [sys.executable, "-m", "app.cli", "serve"]
+
+PARTS = {
+    "api": lambda process: "app.main" in " ".join(process.cmdline()),
+    "worker": lambda process: "-m workers" in " ".join(process.cmdline()),
+    "postgres": lambda process: "postgres" in process.name() and "-D" in process.cmdline(),
+    "valkey": lambda process: "valkey" in process.name(),
+}
+
+
+@dataclass(frozen=True)
+class Service:
+    """A running service."""
+
+    url: str
+    data_dir: Path
+    process: psutil.Process
+
+    def wait_until(self, health: str) -> None:
+        """Wait until the service is `live` or `ready`."""
+        deadline = time.monotonic() + READY_SECONDS
+        while time.monotonic() < deadline:
+            try:
+                if httpx.get(f"{self.url}/health/{health}", timeout=2).status_code == 200:
+                    return
+            except httpx.HTTPError:
+                pass
+            time.sleep(0.1)
+        raise AssertionError(f"the service did not become {health}")
+
+    def parts(self, name: str) -> list[psutil.Process]:
+        """The living processes of that part."""
+        found = []
+        for process in self.process.children(recursive=True):
+            try:
+                if PARTS[name](process) and process.status() != psutil.STATUS_ZOMBIE:
+                    found.append(process)
+            except psutil.NoSuchProcess:
+                continue
+        return found
+
+    async def part(self, name: str) -> psutil.Process:
+        """A living process of that part; waits for it to be restarted if it was just killed."""
+        async with asyncio.timeout(READY_SECONDS):
+            while not (found := self.parts(name)):  # noqa: ASYNC110 - it happens in another process
+                await asyncio.sleep(0.05)
+        return found[0]
+
+    async def kill(self, name: str) -> None:
+        """Kill a process of that part."""
+        while True:
+            process = await self.part(name)
+            # A server that cannot start yet, after its predecessor was killed, ends of its own accord.
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+                return
+
+
+@contextmanager
+def serving(folder: Path, *options: str) -> Iterator[Service]:
+    """`bookprint serve` in a process of its own until the block ends."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    environment = {
+        name: value for name, value in os.environ.items() if name not in {"DATABASE_URL", "REDIS_URL"}
+    }
+    data_dir = folder / "data"
+    with (folder / "serve.log").open("wb") as log:
+        process = subprocess.Popen(
+            [*_SERVE, "--port", str(port), "--data-dir", str(data_dir), *options],
+            env=environment,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            yield Service(f"http://127.0.0.1:{port}", data_dir, psutil.Process(process.pid))
+        finally:
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(20) is not None
