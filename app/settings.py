@@ -56,7 +56,7 @@ class Settings(BaseSettings):
         description="Worker processes that `serve` starts; unset: one per core, 8 at most.",
     )
     jobs_at_once: int = Field(
-        default=2,
+        default=1,
         alias="BOOKPRINT_JOBS_AT_ONCE",
         gt=0,
         le=256,
