@@ -29,7 +29,7 @@ from app.stores.entries import Entries, RecipesLock, ReconcileLock
 from app.stores.indexes import Indexes
 from app.stores.job_records import JobRecords
 from app.stores.reading import open_reader
-from app.stores.related import RelatedBooks
+from app.stores.relation_reading import RelatedBooks
 from app.stores.relations import RelationRecords
 from app.stores.signature_columns import SignatureColumns
 from app.stores.suites import SuitesTable

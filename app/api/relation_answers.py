@@ -12,7 +12,7 @@ from app.core.decision import Finding, Word
 from app.core.relation import Direction, Kind
 from app.core.signals import LinearFit, Sides, Signals
 from app.services.relations import RelationList, finding_of
-from app.stores.related import Decided, Evidence, Indirect, PageMatches, Related
+from app.stores.relation_reading import Decided, Evidence, Indirect, PageMatches, Related
 
 _DIGITS = 4
 """Decimals of shares and confidences."""

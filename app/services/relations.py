@@ -10,7 +10,7 @@ from app.core.decision import Finding, Word, in_force
 from app.core.errors import NoDecision, NotCompared, UnknownBook
 from app.core.relation import Kind
 from app.stores.decisions import DecisionRecords
-from app.stores.related import Indirect, KindCounts, PageMatches, Progress, Related, RelatedBooks
+from app.stores.relation_reading import Indirect, KindCounts, PageMatches, Progress, Related, RelatedBooks
 
 _FIRST_PAUSE = 0.02
 _LONGEST_PAUSE = 0.5

@@ -10,9 +10,9 @@ from redis.asyncio.connection import AbstractConnection, Connection, parse_url
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from app.stores.cluster import ClusterNodes
 from app.stores.node import Node
 from app.stores.nodes import SECONDS, Nodes, SingleNode
+from app.stores.redis_cluster import ClusterNodes
 from app.stores.topology import Address
 
 _OPTIONS: dict[str, Any] = {

@@ -17,7 +17,7 @@ from app.core.text import content_from_pages, content_from_text
 from app.services.relate import PairsFailed
 from app.settings import Settings
 from app.stores.band_index import BandIndex
-from app.stores.related import Related
+from app.stores.relation_reading import Related
 from app.wiring import House, open_house
 from tests.api.library import prose, scanned
 from tests.making import a_sketch

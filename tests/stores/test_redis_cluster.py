@@ -13,11 +13,11 @@ from app.core.errors import IndexRebuilding, Unavailable
 from app.core.model import Entry
 from app.core.packing import Filled
 from app.stores.band_index import BandIndex
-from app.stores.cluster import ClusterNodes
 from app.stores.connecting import cluster_of, open_nodes
 from app.stores.epoch import Life
 from app.stores.node import Node
 from app.stores.nodes import CallEach, Command, Nodes, ReadAll, WriteBuckets
+from app.stores.redis_cluster import ClusterNodes
 from app.stores.scripts import ADD_RECORDS
 from app.stores.topology import EPOCH_KEYS, Address, Topology
 from tests.making import an_entry
