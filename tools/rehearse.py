@@ -49,7 +49,7 @@ def rehearse_compose(build: Build, stage: Stage, urls: Mapping[str, str]) -> Non
         worker = stack.enter_context(running(build, services["worker"]["command"], urls))
         wait_healthy(build, stage, port, api)
         deadline = time.monotonic() + START_SECONDS
-        while "1 worker" not in (health := ready(port)):
+        while "No worker" in (health := ready(port)):
             if time.monotonic() > deadline or worker.poll() is not None:
                 raise SystemExit(f"The API sees no worker: {health}")
             time.sleep(0.5)
