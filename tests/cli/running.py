@@ -23,10 +23,10 @@ _READY = re.compile(r"ready at (http://\S+) \(([0-9.]+) s\)")
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Of a user who has set nothing; compiled code goes where the tests keep theirs."""
+    """Of a user who has set nothing but one worker; compiled code goes where the tests keep theirs."""
     plain = {name: value for name, value in os.environ.items() if name not in UNSET}
     cache = {"XDG_CACHE_HOME": str(Path(os.environ["NUMBA_CACHE_DIR"]).parent / "user-cache")}
-    return plain | cache | dict(extra or {})
+    return plain | cache | {"BOOKPRINT_WORKERS": "1"} | dict(extra or {})
 
 
 def bookprint(*arguments: str | Path) -> subprocess.CompletedProcess[str]:

@@ -59,7 +59,7 @@ def test_workers_of_serve_give_way_to_the_api(service: Service) -> None:
     deadline = time.monotonic() + 20
     while True:
         workers = [process for process in service.family() if "workers" in process.cmdline()]
-        if workers and all(process.nice() == 10 for process in workers):
+        if workers and all(process.nice() == 19 for process in workers):
             break
         assert time.monotonic() < deadline
         time.sleep(0.1)
