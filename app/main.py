@@ -64,7 +64,6 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         ],
     )
     app.state.metrics, app.state.kernels = metrics, kernels
-    add_docs(app)
     routers = (
         lookups.router,
         relations.router,
@@ -73,9 +72,10 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         jobs.router,
         health.router,
     )
-    for router in routers:
-        app.include_router(router)
-    install_handlers(app, [*app.routes, *(route for router in routers for route in router.routes)])
+    # As routes of its own, because those of an included router are matched twice for every request.
+    app.router.routes.extend(route for router in routers for route in router.routes)
+    add_docs(app)
+    install_handlers(app, app.routes)
     describe(app)
     # The last one added is the outermost.
     app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)

@@ -19,7 +19,7 @@ from workers.tasks import create_queue
 from workers.upkeep import keep_up
 from workers.watch import watch_index
 
-_NICENESS = 10
+_NICENESS = 19
 _PACE = Pace()
 
 

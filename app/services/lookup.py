@@ -88,7 +88,7 @@ class Lookup:
     ) -> Answer:
         """The books near one that is in the catalogue, itself left out; None: in the suite that serves."""
         suite = suite or (await self._suites.current()).serving
-        book = await self._entries.of_book(book_id, suite)
+        book = await self._entries.of_book(book_id, suite, with_sample=isinstance(question, Verified))
         answer = await self._look_up(suite, book.entry, question, after, limit)
         return replace(answer, related=book.related)
 

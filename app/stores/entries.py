@@ -59,21 +59,29 @@ class Entries:
     def __init__(self, engine: AsyncEngine, reader: Reader) -> None:
         self._engine = engine
         self._reader = reader
-        self._asking: dict[Suite, Together[UUID, Asked | None]] = {}
+        self._asking: dict[tuple[Suite, bool], Together[UUID, Asked | None]] = {}
         self._settling: dict[Suite, Together[Sequence[int], Settled]] = {}
 
-    async def of_book(self, book_id: UUID, suite: Suite) -> Asked:
-        """What lookups in a suite need to know of the book with this id; raises `UnknownBook`."""
-        if suite not in self._asking:
-            self._asking[suite] = Together(partial(self._of_books, suite), _ASKED_TOGETHER)
-        asked = await self._asking[suite].ask(book_id)
+    async def of_book(self, book_id: UUID, suite: Suite, *, with_sample: bool) -> Asked:
+        """What lookups in a suite need to know of the book with this id; raises `UnknownBook`.
+
+        The shingle sample is the largest part by far, and only needed to verify.
+        """
+        kind = suite, with_sample
+        if kind not in self._asking:
+            self._asking[kind] = Together(partial(self._of_books, *kind), _ASKED_TOGETHER)
+        asked = await self._asking[kind].ask(book_id)
         if asked is None:
             raise UnknownBook(book_id)
         return asked
 
-    async def _of_books(self, suite: Suite, book_ids: Sequence[UUID]) -> Sequence[Asked | None]:
+    async def _of_books(
+        self, suite: Suite, with_sample: bool, book_ids: Sequence[UUID]
+    ) -> Sequence[Asked | None]:
         with postgres_outages():
-            rows = await self._reader.rows(_OF_BOOKS, book_ids=_array(book_ids), **of_suite(suite))
+            rows = await self._reader.rows(
+                _OF_BOOKS[with_sample], book_ids=_array(book_ids), **of_suite(suite)
+            )
         found = {row["id"]: Asked(to_brief(row, suite).entry, row["related"]) for row in rows}
         return [found.get(book_id) for book_id in book_ids]
 
@@ -165,21 +173,18 @@ def _first(column: sa.ColumnElement[UUID]) -> sa.ScalarSelect[UUID]:
     return sa.select(column).where(column == books.c.id).limit(1).scalar_subquery()
 
 
-_OF_BOOKS = Query(
-    select_briefs(with_sample=True)
-    .add_columns(
-        sa.func.coalesce(
-            *(
-                _first(column)
-                for pairs in (relations, decisions)
-                for column in (pairs.c.left_id, pairs.c.right_id)
-            )
-        )
-        .is_not(None)
-        .label("related")
+def _of_books(*, with_sample: bool) -> Query:
+    first = (
+        _first(column) for pairs in (relations, decisions) for column in (pairs.c.left_id, pairs.c.right_id)
     )
-    .where(books.c.id == sa.any_(sa.bindparam("book_ids", type_=ARRAY(sa.Uuid))))
-)
+    return Query(
+        select_briefs(with_sample)
+        .add_columns(sa.func.coalesce(*first).is_not(None).label("related"))
+        .where(books.c.id == sa.any_(sa.bindparam("book_ids", type_=ARRAY(sa.Uuid))))
+    )
+
+
+_OF_BOOKS = {with_sample: _of_books(with_sample=with_sample) for with_sample in (False, True)}
 _FOUND = Query(select_briefs(with_sample=True).where(_ANY_OF))
 _ANSWERING = 0
 """Stands for an entry id in the row that says that lookups in the suite are answered."""
