@@ -96,6 +96,7 @@ def _direction(kind: Kind, signals: Signals) -> Direction | None:
 
 def _because(kind: Kind, signals: Signals, direction: Direction | None) -> str:
     text, matched, stretch = signals.text_shared, signals.pages_matched, signals.stretch_matched
+    part, whole = ("this", "the other") if direction == "contained_in" else ("the other", "this")
     match kind:
         case "SAME_PAGINATION":
             return (
@@ -103,7 +104,6 @@ def _because(kind: Kind, signals: Signals, direction: Direction | None) -> str:
                 "match one to one with the same page breaks."
             )
         case "CONTIGUOUS_SUBSET":
-            part, whole = ("this", "the other") if direction == "contained_in" else ("the other", "this")
             return (
                 f"{stretch.most:.0%} of the text pages of {part} book are one stretch of {whole} book, with "
                 f"the same page breaks, and make up {stretch.least:.0%} of it."
@@ -117,6 +117,11 @@ def _because(kind: Kind, signals: Signals, direction: Direction | None) -> str:
             return (
                 f"{text.left:.0%} of the text of this book and {text.right:.0%} of the other's is the same; "
                 "the pages of at least one are not known."
+            )
+        case "OVERLAPPING_TEXT" if direction is not None:
+            return (
+                f"{text.most:.0%} of the text of {part} book is found in {whole} book and makes up "
+                f"{text.least:.0%} of it: a part, but not known to be one stretch with the same page breaks."
             )
         case "OVERLAPPING_TEXT":
             return (
