@@ -39,6 +39,9 @@ SAMPLE_BUCKET_BITS = 18
 POSTING_CAP = 8192
 """A posting bucket takes this many records. Values that so many books share tell no book from another."""
 
+_DENSE = 4
+"""Ids are counted in a table where they lie within a span of so many times their number."""
+
 ENTRIES_PER_CHUNK = 1024
 """Entry ids per chunk of the roll."""
 
@@ -159,9 +162,21 @@ def sharing(
     words = np.frombuffer(b"".join(held), dtype="<u2").reshape(-1, 3)
     found = np.empty(len(words) + 1, dtype=np.uint64)
     found = found[: kernels().matching(words, ends, tags, found)]
-    found.sort()
-    # A retried write can leave a record twice in a large bucket; it still counts once.
-    entry_ids = found[_firsts(found)] & np.uint64((1 << ID_BITS) - 1)
+    if not (found[1:] > found[:-1]).all():
+        # A retried write can leave a record twice in a large bucket; it still counts once.
+        found.sort()
+        found = found[_firsts(found)]
+    return _counted(found & np.uint64((1 << ID_BITS) - 1))
+
+
+def _counted(entry_ids: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """The distinct ids, ascending, and how often each occurs."""
+    if entry_ids.size and int(np.ptp(entry_ids)) < _DENSE * entry_ids.size:
+        # Thousands of copies share every value, and sorting would go through all of them seven times over.
+        least = entry_ids.min()
+        counts = np.bincount((entry_ids - least).astype(np.intp))
+        places = np.flatnonzero(counts)
+        return places.astype(np.uint64) + least, counts[places]
     entry_ids.sort()
     firsts = _firsts(entry_ids)
     return entry_ids[firsts], np.append(firsts[1:], entry_ids.size) - firsts

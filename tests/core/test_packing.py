@@ -1,6 +1,7 @@
 """Whole buckets hold exactly what adding entry by entry puts there."""
 
 import numpy as np
+import pytest
 
 from app.core.banding import band_keys
 from app.core.buckets import (
@@ -71,6 +72,20 @@ def test_a_record_twice_in_a_bucket_counts_once() -> None:
     found, counts = sharing([record * 3, record], np.array([5, 5], dtype=np.uint64))
     assert (found.tolist(), counts.tolist()) == ([9], [2])
     assert record_id(record) == 9
+
+
+@pytest.mark.parametrize("span", [40, 10**9])
+def test_entries_are_counted_however_close_their_ids_lie(span: int) -> None:
+    rng = np.random.default_rng(span)
+    held = [rng.choice(span, 30, replace=False).astype(np.uint64) + np.uint64(1 << 30) for _ in range(20)]
+    held[0] = np.concatenate([held[0], held[0][:3]])
+    tags = np.arange(20, dtype=np.uint64)
+    buckets = [
+        pack_postings(np.full(ids.size, tag), ids).tobytes() for ids, tag in zip(held, tags, strict=True)
+    ]
+    found, counts = sharing(buckets, tags)
+    expected = np.unique(np.concatenate([np.unique(ids) for ids in held]), return_counts=True)
+    assert (found.tolist(), counts.tolist()) == (expected[0].tolist(), expected[1].tolist())
 
 
 def test_no_bucket_shares_nothing() -> None:
