@@ -58,16 +58,12 @@ def print_lines(console: Console, columns: Sequence[str], rows: Sequence[Sequenc
 def drawn_table(
     columns: Sequence[str], rows: Sequence[Sequence[RenderableType]], wide: str, right: Sequence[str] = ()
 ) -> Table:
-    """A table with thin lines; where there is no room the column `wide` gives way. `right` are numbers."""
+    """A table with thin lines; where there is no room the column `wide` is broken. `right` are numbers."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for column in columns:
+        # Were no column to be broken, all would be cut, until ids and numbers are gone.
         table.add_column(
-            column,
-            justify="right" if column in right else "left",
-            no_wrap=True,
-            overflow="ellipsis" if column == wide else "fold",
-            min_width=None if column == wide else len(column),
-            ratio=None,
+            column, justify="right" if column in right else "left", no_wrap=column != wide, overflow="fold"
         )
     for row in rows:
         table.add_row(*row)

@@ -212,8 +212,7 @@ def _scanned_again(pages: PageSignatures, lengths: NDArray[np.int64], chance: Ch
 
 def _common(alike: NDArray[np.float64]) -> float:
     """How alike four of five neighbouring pages are at most."""
-    return (
-        float(np.partition(alike, int(0.8 * alike.size), axis=None)[int(0.8 * alike.size)])
-        if alike.size
-        else 0
-    )
+    if not alike.size:
+        return 0.0
+    place = int(0.8 * alike.size)
+    return float(np.partition(alike, place, axis=None)[place])

@@ -5,7 +5,7 @@ here: each is prepared once for a connection, its parameters go as text, and its
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import psycopg
@@ -43,23 +43,13 @@ class Prepared:
         await self._connection.close()
 
     async def _answer(self, expected: pq.ExecStatus) -> "pq.abc.PGresult":
-        loop, socket = asyncio.get_running_loop(), self._libpq.socket
+        loop = asyncio.get_running_loop()
         while self._libpq.flush():
-            writable = loop.create_future()
-            loop.add_writer(socket, _wake, writable)
-            try:
-                await writable
-            finally:
-                loop.remove_writer(socket)
+            await self._ready(loop.add_writer, loop.remove_writer)
         answer = None
         while True:
             while self._libpq.is_busy():
-                readable = loop.create_future()
-                loop.add_reader(socket, _wake, readable)
-                try:
-                    await readable
-                finally:
-                    loop.remove_reader(socket)
+                await self._ready(loop.add_reader, loop.remove_reader)
                 self._libpq.consume_input()
             found = self._libpq.get_result()
             if found is None:
@@ -69,6 +59,15 @@ class Prepared:
         if answer.status != expected:
             raise error_from_result(answer)
         return answer
+
+    async def _ready(self, watch: Callable[..., object], unwatch: Callable[[int], object]) -> None:
+        """Wait until the socket can be written to, or read from."""
+        ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        watch(self._libpq.socket, _wake, ready)
+        try:
+            await ready
+        finally:
+            unwatch(self._libpq.socket)
 
 
 def _wake(waiting: "asyncio.Future[None]") -> None:
