@@ -28,7 +28,7 @@ from app.stores.decisions import DecisionRecords
 from app.stores.entries import Entries, RecipesLock, ReconcileLock
 from app.stores.indexes import Indexes
 from app.stores.job_records import JobRecords
-from app.stores.reading import open_reader
+from app.stores.queries import open_queries
 from app.stores.relation_reading import RelatedBooks
 from app.stores.relations import RelationRecords
 from app.stores.signature_columns import SignatureColumns
@@ -77,11 +77,11 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
     try:
         async with (
             open_nodes(settings.redis_url) as nodes,
-            open_reader(engine.url, settings.database_connections) as reader,
+            open_queries(engine.url, settings.database_connections) as queries,
         ):
-            indexes, suites = Indexes(nodes), SuitesTable(engine, reader)
-            catalogue, entries = Catalogue(engine, reader), Entries(engine, reader)
-            signatures = SignatureColumns(reader)
+            indexes, suites = Indexes(nodes), SuitesTable(engine, queries)
+            catalogue, entries = Catalogue(engine, queries), Entries(engine, queries)
+            signatures = SignatureColumns(queries)
 
             def reconcile_lock() -> ReconcileLock:
                 return ReconcileLock(engine)
@@ -94,14 +94,14 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
                 suites=suites,
                 indexes=indexes,
                 books=Books(catalogue),
-                ingest=Ingest(catalogue, indexes, suites, keep_texts=settings.texts == "postgres"),
+                ingest=Ingest(catalogue, entries, indexes, suites, keep_texts=settings.texts == "postgres"),
                 lookup=Lookup(entries, indexes, suites),
                 reindex=reindex,
                 recipes=Recipes(
                     suites,
                     indexes,
                     reindex,
-                    Unsigned(engine, reader),
+                    Unsigned(engine, queries),
                     lambda: RecipesLock(engine),
                     reconcile_lock,
                 ),
@@ -110,11 +110,11 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
                     indexes,
                     suites,
                     reindex,
-                    CandidateRecords(engine, reader),
+                    CandidateRecords(engine, queries),
                     RelationRecords(engine),
                     Limits(),
                 ),
-                relations=Relations(RelatedBooks(reader), DecisionRecords(engine)),
+                relations=Relations(RelatedBooks(queries), DecisionRecords(engine)),
                 clusters=Clusters(ClusterRecords(engine)),
                 jobs=Jobs(JobRecords(engine)),
                 health=Health(engine, indexes.epoch),

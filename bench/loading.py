@@ -108,9 +108,9 @@ def copy_books(connection: psycopg.Connection, batch: Books, first_entry: int) -
         signatures.name,
         _SIGNATURE_COLUMNS,
         (
-            [values[column] for column in _SIGNATURE_COLUMNS]
+            [({"entry_id": first_entry + row} | values)[column] for column in _SIGNATURE_COLUMNS]
             for row in range(len(batch))
-            for values in signature_values(first_entry + row, batch.sketch(row))
+            for values in signature_values(batch.sketch(row))
         ),
     )
 

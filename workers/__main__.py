@@ -12,7 +12,7 @@ from procrastinate import App
 
 from app.logs import configure_logs
 from app.settings import Settings
-from app.stores.jobs import INDEX_QUEUE, RECONCILE, RELATE_QUEUE
+from app.stores.jobs import INDEX_QUEUE, RELATE_QUEUE
 from app.wiring import open_house
 from workers.loop import Loop, Pace, connect, work_off
 from workers.tasks import create_queue
@@ -35,15 +35,8 @@ async def run(settings: Settings, concurrency: int, pace: Pace = _PACE) -> None:
         def open_queue() -> App:
             return create_queue(connect(str(settings.database_url)), house)
 
-        # One more than asked for, because a reconciliation may take long.
-        indexing = Loop(
-            INDEX_QUEUE,
-            concurrency + 1,
-            whole,
-            exempt=frozenset({RECONCILE}),
-            # Its fetch passes over all jobs that wait in the other queue, and none of its own is urgent.
-            pace=replace(pace, poll=4 * pace.poll),
-        )
+        # Its fetch passes over all jobs that wait in the other queue, and none of its own is urgent.
+        indexing = Loop(INDEX_QUEUE, 1, None, longest=None, pace=replace(pace, poll=4 * pace.poll))
         relating = Loop(RELATE_QUEUE, concurrency, whole, pace=pace)
         tasks = [
             group.create_task(watch_index(house, whole)),
@@ -65,7 +58,7 @@ def main() -> None:
         "--concurrency",
         type=int,
         default=settings.jobs_at_once,
-        help="jobs of each queue at the same time",
+        help="books related at the same time",
     )
     arguments = parser.parse_args()
     configure_logs(settings.log_format)

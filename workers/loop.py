@@ -51,9 +51,8 @@ class Loop:
 
     queue: str
     concurrency: int
-    waits_for: asyncio.Event  # jobs begin only while it is set
-    exempt: frozenset[str] = frozenset()  # tasks that do not wait for it and may take as long as they like
-    longest: float = 600.0  # seconds that a try of any other task may take
+    waits_for: asyncio.Event | None  # jobs begin only while it is set
+    longest: float | None = 600.0  # seconds that a try may take; None: as long as it likes
     pace: Pace = Pace()
 
 
@@ -75,11 +74,10 @@ async def work_off(open_queue: Callable[[], App], loop: Loop, jobs: Jobs) -> Non
     """Run the jobs of a queue until cancelled; an outage of Postgres only makes it start over."""
 
     async def run(call_next: AsyncCallNext, context: JobContext, worker: Worker) -> Any:
-        exempt = context.job.task_name in loop.exempt
-        if not exempt:
+        if loop.waits_for is not None:
             await loop.waits_for.wait()
         try:
-            async with asyncio.timeout(None if exempt else loop.longest):
+            async with asyncio.timeout(loop.longest):
                 return await call_next()
         except Exception as error:
             await _note(jobs, context, error)

@@ -6,7 +6,7 @@ import structlog
 from procrastinate import App, PsycopgConnector
 
 from app.core.errors import Unavailable
-from app.stores.jobs import INDEX_BOOK, INDEX_QUEUE, RECONCILE, RELATE, RELATE_QUEUE
+from app.stores.jobs import INDEX_QUEUE, RECONCILE, RELATE, RELATE_QUEUE
 from app.wiring import House
 from workers.tries import Tries
 
@@ -23,14 +23,9 @@ def create_queue(connector: PsycopgConnector, house: House) -> App:
     queue = App(connector=connector)
     due = 0.0
 
-    @queue.task(name=INDEX_BOOK, queue=INDEX_QUEUE, retry=Tries())
-    async def index_book(entry_id: int) -> None:
-        """Finish the indexing of a book whose post could not."""
-        await house.reindex.index_entry(entry_id)
-
     @queue.task(name=RELATE, queue=RELATE_QUEUE, retry=Tries())
     async def relate(entry_id: int) -> None:
-        """Find the relations of a book."""
+        """Find the relations of a book, which is indexed first where its post could not do that."""
         await house.relate.relate_entry(entry_id)
 
     @queue.periodic(cron=_EVERY_MINUTE)

@@ -1,7 +1,8 @@
 """Taking books in: compute, store durably, then write the band index.
 
 A post is acknowledged once Postgres has it. If the band index cannot be written, the book is `pending`:
-lookups compare it straight from Postgres, and the job that the same transaction deferred indexes it later.
+lookups compare it straight from Postgres, and the job that finds its relations, or the next reconciliation,
+indexes it.
 """
 
 import asyncio
@@ -17,6 +18,7 @@ from app.core.sketch import fingerprint, signature_key, sketch_under
 from app.core.text import content_key
 from app.services.ids import new_book_id
 from app.stores.catalogue import Catalogue, NewContent, Stored, Versions
+from app.stores.entries import Entries
 from app.stores.indexes import Indexes
 from app.stores.suites import Suites, SuitesChanged, SuitesTable
 from app.stores.texts import compress
@@ -30,8 +32,16 @@ INDEX_SECONDS = 2.0
 class Ingest:
     """The way of a book into the catalogue and the band index, under every suite that is indexed."""
 
-    def __init__(self, catalogue: Catalogue, indexes: Indexes, suites: SuitesTable, keep_texts: bool) -> None:
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        entries: Entries,
+        indexes: Indexes,
+        suites: SuitesTable,
+        keep_texts: bool,
+    ) -> None:
         self._catalogue = catalogue
+        self._entries = entries
         self._indexes = indexes
         self._suites = suites
         self._keep_texts = keep_texts
@@ -110,7 +120,7 @@ class Ingest:
                 await self._indexes.add(
                     {suite: content.entry(entry_id, suite) for suite in content.suites.kept}
                 )
-                await self._catalogue.mark_indexed(entry_id, stored.job_id)
+                await self._entries.mark_indexed([entry_id])
         except (Unavailable, TimeoutError) as exc:
             log.warning("book is pending", book_id=str(stored.book.id), reason=str(exc) or "timeout")
             return stored

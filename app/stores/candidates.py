@@ -15,7 +15,7 @@ from app.core.pages import from_records, to_records
 from app.core.recipe import page_recipe
 from app.core.relation import Candidate
 from app.stores.outages import postgres_outages
-from app.stores.reading import Query, Reader
+from app.stores.queries import Queries, Query
 from app.stores.texts import decompress
 
 
@@ -48,9 +48,9 @@ class Comparable:
 class CandidateRecords:
     """Reads candidates."""
 
-    def __init__(self, engine: AsyncEngine, reader: Reader) -> None:
+    def __init__(self, engine: AsyncEngine, queries: Queries) -> None:
         self._engine = engine
-        self._reader = reader
+        self._queries = queries
 
     async def found(
         self, book_id: UUID, entry_id: int, candidates: Sequence[int], classifier: str
@@ -60,7 +60,7 @@ class CandidateRecords:
         Those that are not current are left out, and so is the book itself.
         """
         with postgres_outages():
-            rows = await self._reader.rows(
+            rows = await self._queries.rows(
                 _FOUND, book_id=book_id, entry=entry_id, entry_ids=list(candidates), classifier=classifier
             )
         known = {row["entry_id"]: Found(**row) for row in rows if row["book_id"] != book_id}
@@ -73,7 +73,7 @@ class CandidateRecords:
     ) -> list[Comparable]:
         """Those of the entries that are current, under these recipes, in no order."""
         with postgres_outages():
-            rows = await self._reader.rows(
+            rows = await self._queries.rows(
                 _COMPARABLE,
                 entry_ids=list(entry_ids),
                 minhash_recipe=minhash_recipe,
@@ -84,7 +84,7 @@ class CandidateRecords:
     async def content(self, entry_id: int) -> Content | None:
         """The text of an entry, if it is kept."""
         with postgres_outages():
-            for row in await self._reader.rows(_TEXT, entry_id=entry_id):
+            for row in await self._queries.rows(_TEXT, entry_id=entry_id):
                 return Content(decompress(row["data"], row["codec"]), row["page_count"])
         return None
 

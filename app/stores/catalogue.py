@@ -5,21 +5,21 @@ what the band index still holds of the old one no longer counts.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.dialects import registry
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from app.core.errors import Conflict, InvalidInput, StaleVersion, UnknownBook
 from app.core.model import Book, Entry, Fingerprint, Metadata, Sketch
 from app.core.recipe import Suite
 from app.stores.clusters import book_leaves
-from app.stores.jobs import defer_index_book, defer_relate, withdraw
+from app.stores.jobs import defer_relate, deferring
 from app.stores.outages import postgres_outages
-from app.stores.reading import Query, Reader
+from app.stores.queries import Queries, Query
 from app.stores.relations import drop_relations, look_again
 from app.stores.rows import (
     fingerprint_values,
@@ -33,7 +33,7 @@ from app.stores.rows import (
     to_brief,
     to_columns,
 )
-from app.stores.suites import Suites, SuitesChanged, hold
+from app.stores.suites import HELD, Suites, SuitesChanged, hold, told
 from app.stores.tables import books, departures, entry_ids, related_entries, signatures, texts
 from app.stores.texts import CODEC
 
@@ -70,7 +70,6 @@ class Stored:
 
     book: Book
     created: bool  # False: exactly this book was there already
-    job_id: int | None = None  # of the job that will finish the indexing
     replaced: Versions | None = None  # what the band index has to forget
 
     def as_indexed(self) -> "Stored":
@@ -90,9 +89,9 @@ class BookFilter:
 class Catalogue:
     """Books in Postgres."""
 
-    def __init__(self, engine: AsyncEngine, reader: Reader) -> None:
+    def __init__(self, engine: AsyncEngine, queries: Queries) -> None:
         self._engine = engine
-        self._reader = reader
+        self._queries = queries
 
     async def add(self, book_id: UUID, metadata: Metadata, content: NewContent) -> Stored:
         """Store a new book, or find the one that it repeats.
@@ -102,13 +101,55 @@ class Catalogue:
         """
         with postgres_outages():
             while True:
-                async with self._engine.begin() as connection:
-                    await _hold(connection, content)
-                    stored = await _insert(connection, book_id, metadata, content)
-                    if stored is None:
-                        stored = await _existing(connection, metadata, content)
+                stored = await self._insert(book_id, metadata, content)
+                stored = stored or await self._existing(metadata, content)
                 if stored is not None:
                     return stored
+
+    async def _insert(self, book_id: UUID, metadata: Metadata, content: NewContent) -> Stored | None:
+        """The new book; None where another one stands in its way."""
+        [row] = await self._queries.rows(
+            _ADD,
+            id=book_id,
+            suites=told(content.suites),
+            codec=CODEC,
+            text=content.compressed_text,
+            **metadata_values(metadata),
+            **_content_values(content),
+            **_signature_lists(content),
+        )
+        if not row["agreed"]:
+            raise SuitesChanged
+        if row["entry_id"] is None:
+            return None
+        book = Book(
+            id=book_id,
+            entry_id=row["entry_id"],
+            version=1,
+            metadata=metadata,
+            page_count=content.sketch.page_count,
+            word_count=content.sketch.word_count,
+            fingerprint=content.sketch.fingerprint,
+            indexed=False,
+        )
+        return Stored(book, created=True)
+
+    async def _existing(self, metadata: Metadata, content: NewContent) -> Stored | None:
+        """The book that stood in the way of an insert; None if it has vanished since."""
+        if metadata.external_id is not None:
+            same = books.c.external_id == metadata.external_id
+        else:
+            same = sa.and_(books.c.content_key == content.key, books.c.external_id.is_(None))
+        for row in await self._queries.rows(Query(select_books().where(same))):
+            if row["content_key"] != content.key:
+                raise Conflict(
+                    f"Book {row['id']} has the external_id {metadata.external_id!r} and other content. "
+                    f"Replace its content with PUT /v1/books/{row['id']}/content, or post under another "
+                    "external_id.",
+                    row["id"],
+                )
+            return Stored(to_book(row), created=False)
+        return None
 
     async def replace_content(self, book_id: UUID, content: NewContent, if_version: int | None) -> Stored:
         """Give a book new content, and with it a new entry. The same content again changes nothing.
@@ -136,11 +177,10 @@ class Catalogue:
                     content_key=content.key,
                 )
                 await _insert_signatures(connection, entry_id, content)
-                job_id = await defer_index_book(connection, entry_id)
                 await drop_relations(connection, book_id)
                 await defer_relate(connection, entry_id)
                 new = await _get(connection, book_id)
-                return Stored(new, created=True, job_id=job_id, replaced=replaced)
+                return Stored(new, created=True, replaced=replaced)
 
     async def change_metadata(
         self, book_id: UUID, changes: Mapping[str, object], if_version: int | None
@@ -173,18 +213,10 @@ class Catalogue:
                 await connection.execute(_INSERT_DEPARTURE, {"entry_id": book.entry_id})
                 return versions
 
-    async def mark_indexed(self, entry_id: int, job_id: int | None = None) -> None:
-        """Note that the band index holds this entry, and withdraw the job that would have seen to it."""
-        with postgres_outages():
-            async with self._engine.begin() as connection:
-                await connection.execute(_MARK_INDEXED, {"entry": entry_id})
-                if job_id is not None:
-                    await withdraw(connection, job_id)
-
     async def get(self, book_id: UUID) -> Book:
         """The book with this id."""
         with postgres_outages():
-            for row in await self._reader.rows(_READ_BOOK, book_id=book_id):
+            for row in await self._queries.rows(_READ_BOOK, book_id=book_id):
                 return to_book(row)
         raise UnknownBook(book_id)
 
@@ -206,10 +238,51 @@ class Catalogue:
         if after is not None:
             query = query.where(books.c.id > after)
         with postgres_outages():
-            return [to_book(row) for row in await self._reader.rows(Query(query))]
+            return [to_book(row) for row in await self._queries.rows(Query(query))]
 
 
-_INSERT_BOOK = insert(books).on_conflict_do_nothing().returning(books.c.entry_id)
+_ADDED = ("id", *to_columns(asdict(Metadata())), "content_key", "page_count", "word_count", "character_count")
+
+
+_DIALECT: sa.Dialect = registry.load("postgresql")()
+
+
+def _typed(column: sa.Column[Any]) -> str:
+    return f"CAST(:{column.name} AS {column.type.compile(_DIALECT)})"
+
+
+# One statement is a transaction of its own; on its way through several a post would take thrice as long.
+_ADD = Query(
+    sa.text(f"""
+        WITH held AS MATERIALIZED ({HELD}),
+        agreed AS MATERIALIZED (
+            SELECT count(*) = cardinality(CAST(:suites AS text[]))
+                AND bool_and(suite = ANY(CAST(:suites AS text[]))) AS agreed
+            FROM held
+        ),
+        added AS (
+            INSERT INTO books ({", ".join(_ADDED)})
+            SELECT {", ".join(_typed(books.c[name]) for name in _ADDED)} FROM agreed WHERE agreed
+            ON CONFLICT DO NOTHING
+            RETURNING entry_id
+        ),
+        signed AS (
+            INSERT INTO signatures (entry_id, recipe, data, shingle_count, unit)
+            SELECT entry_id, signature.*
+            FROM added, unnest(
+                CAST(:recipes AS text[]), CAST(:signatures AS bytea[]), CAST(:counts AS integer[]),
+                CAST(:units AS text[])
+            ) AS signature
+        ),
+        kept AS (
+            INSERT INTO texts (entry_id, codec, data)
+            SELECT entry_id, CAST(:codec AS text), CAST(:text AS bytea)
+            FROM added WHERE CAST(:text AS bytea) IS NOT NULL
+        ),
+        deferred AS MATERIALIZED ({deferring("added")})
+        SELECT agreed, entry_id FROM agreed LEFT JOIN added ON true LEFT JOIN deferred ON true
+    """)
+)
 _INSERT_SIGNATURES = sa.insert(signatures)
 _INSERT_TEXT = sa.insert(texts)
 _INSERT_DEPARTURE = sa.insert(departures)
@@ -217,11 +290,6 @@ _BOOK_BY_ID = select_books().where(books.c.id == sa.bindparam("book_id"))
 _BRIEF_BY_ID = select_briefs(with_sample=True).where(books.c.id == sa.bindparam("book_id"))
 _READ_BOOK = Query(_BOOK_BY_ID)
 _FORGET_SEARCH = sa.delete(related_entries).where(related_entries.c.entry_id == sa.bindparam("entry"))
-_MARK_INDEXED = (
-    sa.update(books)
-    .where(books.c.entry_id == sa.bindparam("entry"), books.c.indexed_at.is_(None))
-    .values(indexed_at=sa.func.now())
-)
 
 
 async def _hold(connection: AsyncConnection, content: NewContent) -> None:
@@ -229,54 +297,23 @@ async def _hold(connection: AsyncConnection, content: NewContent) -> None:
         raise SuitesChanged
 
 
-async def _insert(
-    connection: AsyncConnection, book_id: UUID, metadata: Metadata, content: NewContent
-) -> Stored | None:
-    values = {"id": book_id} | metadata_values(metadata) | _content_values(content)
-    entry_id = await connection.scalar(_INSERT_BOOK, values)
-    if entry_id is None:
-        return None
-    await _insert_signatures(connection, entry_id, content)
-    job_id = await defer_index_book(connection, entry_id)
-    await defer_relate(connection, entry_id)
-    book = Book(
-        id=book_id,
-        entry_id=entry_id,
-        version=1,
-        metadata=metadata,
-        page_count=content.sketch.page_count,
-        word_count=content.sketch.word_count,
-        fingerprint=content.sketch.fingerprint,
-        indexed=False,
-    )
-    return Stored(book, created=True, job_id=job_id)
-
-
-async def _existing(connection: AsyncConnection, metadata: Metadata, content: NewContent) -> Stored | None:
-    """The book that stood in the way of an insert; None if it has vanished since."""
-    if metadata.external_id is not None:
-        same = books.c.external_id == metadata.external_id
-    else:
-        same = sa.and_(books.c.content_key == content.key, books.c.external_id.is_(None))
-    row = (await connection.execute(select_books().where(same))).mappings().one_or_none()
-    if row is None:
-        return None
-    if row["content_key"] != content.key:
-        raise Conflict(
-            f"Book {row['id']} has the external_id {metadata.external_id!r} and other content. "
-            f"Replace its content with PUT /v1/books/{row['id']}/content, or post under another external_id.",
-            row["id"],
-        )
-    return Stored(to_book(row), created=False)
+def _signature_lists(content: NewContent) -> dict[str, list[Any]]:
+    rows = _signature_rows(content)
+    names = {"recipes": "recipe", "signatures": "data", "counts": "shingle_count", "units": "unit"}
+    return {parameter: [row[name] for row in rows] for parameter, name in names.items()}
 
 
 async def _insert_signatures(connection: AsyncConnection, entry_id: int, content: NewContent) -> None:
-    rows = signature_values(entry_id, content.sketch) + fingerprint_values(entry_id, content.others)
+    rows = _signature_rows(content)
     if rows:
-        await connection.execute(_INSERT_SIGNATURES, rows)
+        await connection.execute(_INSERT_SIGNATURES, [{"entry_id": entry_id} | row for row in rows])
     if content.compressed_text is not None:
         text = {"entry_id": entry_id, "codec": CODEC, "data": content.compressed_text}
         await connection.execute(_INSERT_TEXT, text)
+
+
+def _signature_rows(content: NewContent) -> list[dict[str, Any]]:
+    return [*signature_values(content.sketch), *map(fingerprint_values, content.others)]
 
 
 def _content_values(content: NewContent) -> dict[str, Any]:

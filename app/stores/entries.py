@@ -19,7 +19,7 @@ from app.core.errors import Unavailable, UnknownBook
 from app.core.model import Brief, Entry
 from app.core.recipe import Suite
 from app.stores.outages import postgres_outages
-from app.stores.reading import Query, Reader
+from app.stores.queries import Queries, Query
 from app.stores.rows import of_suite, select_briefs, to_brief
 from app.stores.suites import BUILDING, SuitesChanged
 from app.stores.tables import books, decisions, departures, relations, suites
@@ -56,9 +56,9 @@ class Settled:
 class Entries:
     """The current entries of all books."""
 
-    def __init__(self, engine: AsyncEngine, reader: Reader) -> None:
+    def __init__(self, engine: AsyncEngine, queries: Queries) -> None:
         self._engine = engine
-        self._reader = reader
+        self._queries = queries
         self._asking: dict[tuple[Suite, bool], Together[UUID, Asked | None]] = {}
         self._settling: dict[Suite, Together[Sequence[int], Settled]] = {}
 
@@ -79,7 +79,7 @@ class Entries:
         self, suite: Suite, with_sample: bool, book_ids: Sequence[UUID]
     ) -> Sequence[Asked | None]:
         with postgres_outages():
-            rows = await self._reader.rows(
+            rows = await self._queries.rows(
                 _OF_BOOKS[with_sample], book_ids=_array(book_ids), **of_suite(suite)
             )
         found = {row["id"]: Asked(to_brief(row, suite).entry, row["related"]) for row in rows}
@@ -98,7 +98,7 @@ class Entries:
     async def _settle(self, suite: Suite, asked: Sequence[Sequence[int]]) -> Sequence[Settled]:
         wanted = {entry_id for entry_ids in asked for entry_id in entry_ids}
         with postgres_outages():
-            rows = await self._reader.rows(
+            rows = await self._queries.rows(
                 _SETTLED, entry_ids=_array(wanted), most=PENDING_LIMIT + 1, **of_suite(suite)
             )
         briefs = [to_brief(row, suite) for row in rows if row["id"] is not None]
@@ -126,38 +126,36 @@ class Entries:
     async def briefs(self, entry_ids: Sequence[int], suite: Suite) -> list[Brief]:
         """Those of the entries that are current, under a suite, in no order."""
         with postgres_outages():
-            rows = await self._reader.rows(_FOUND, entry_ids=_array(entry_ids), **of_suite(suite))
+            rows = await self._queries.rows(_FOUND, entry_ids=_array(entry_ids), **of_suite(suite))
         return [to_brief(row, suite) for row in rows]
 
     async def current(self, entry_ids: Sequence[int]) -> NDArray[np.uint64]:
         """The ids of those entries that are current, ascending."""
         with postgres_outages():
-            rows = await self._reader.rows(_CURRENT, entry_ids=_array(entry_ids))
+            rows = await self._queries.rows(_CURRENT, entry_ids=_array(entry_ids))
         return np.array([row["entry_id"] for row in rows], dtype=np.uint64)
 
     async def count(self) -> int:
         """How many books there are."""
         with postgres_outages():
-            [row] = await self._reader.rows(_COUNT)
+            [row] = await self._queries.rows(_COUNT)
         return int(row["count"])
 
     async def count_pending(self) -> int:
         """How many books are not in the band index yet."""
         with postgres_outages():
-            [row] = await self._reader.rows(_COUNT_PENDING)
+            [row] = await self._queries.rows(_COUNT_PENDING)
         return int(row["count"])
 
     async def mark_indexed(self, entry_ids: Sequence[int]) -> None:
         """Note that the band index holds these entries."""
         with postgres_outages():
-            async with self._engine.begin() as connection:
-                await connection.execute(_MARK_INDEXED, {"entry_ids": list(entry_ids)})
+            await self._queries.rows(_MARK_INDEXED, entry_ids=_array(entry_ids))
 
     async def forget_departures(self, older_than: float) -> None:
         """Forget entries that left the catalogue so many seconds ago; the index has lost them."""
         with postgres_outages():
-            async with self._engine.begin() as connection:
-                await connection.execute(_FORGET_DEPARTURES, {"seconds": older_than})
+            await self._queries.rows(_FORGET_DEPARTURES, seconds=older_than)
 
 
 def _array(ids: Iterable[int | UUID]) -> str:
@@ -223,10 +221,15 @@ _COUNT = Query(sa.select(sa.func.count().label("count")).select_from(books))
 _COUNT_PENDING = Query(
     sa.select(sa.func.count().label("count")).select_from(books).where(books.c.indexed_at.is_(None))
 )
-_FORGET_DEPARTURES = sa.delete(departures).where(
-    departures.c.left_at < sa.func.now() - sa.func.make_interval(0, 0, 0, 0, 0, 0, sa.bindparam("seconds"))
+_FORGET_DEPARTURES = Query(
+    sa.delete(departures).where(
+        departures.c.left_at
+        < sa.func.now() - sa.func.make_interval(0, 0, 0, 0, 0, 0, sa.bindparam("seconds", type_=sa.Double))
+    )
 )
-_MARK_INDEXED = sa.update(books).where(_ANY_OF, books.c.indexed_at.is_(None)).values(indexed_at=sa.func.now())
+_MARK_INDEXED = Query(
+    sa.update(books).where(_ANY_OF, books.c.indexed_at.is_(None)).values(indexed_at=sa.func.now())
+)
 
 
 class SessionLock:

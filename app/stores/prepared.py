@@ -1,10 +1,12 @@
 """Queries by libpq itself, which psycopg wraps.
 
 psycopg's cursors take longer with a short query than Postgres does. What they do for any query is not needed
-here: each is prepared once for a connection, its parameters go as text, and its rows come all at once.
+here: each is prepared once for a connection, its parameters go as text (bytes as they are), and its rows come
+all at once.
 """
 
 import asyncio
+import select
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,25 +26,35 @@ class Prepared:
         self._names: dict[bytes, bytes] = {}
 
     async def rows(self, query: bytes, values: Sequence[object]) -> list[dict[str, Any]]:
-        """All rows of the answer, as dictionaries by column; `values` are those of $1, $2, …"""
+        """All rows of the answer, as dictionaries by column; `values` are those of $1, $2, …
+
+        None where the query answers no rows.
+        """
         name = self._names.get(query)
         if name is None:
             name = b"bookprint-%d" % len(self._names)
             self._libpq.send_prepare(name, query)
             await self._answer(pq.ExecStatus.COMMAND_OK)
             self._names[query] = name
-        told = self._adapting.dump_sequence(values, [PyFormat.TEXT] * len(values))
-        self._libpq.send_query_prepared(name, told, result_format=pq.Format.BINARY)
-        answer = await self._answer(pq.ExecStatus.TUPLES_OK)
+        told = self._adapting.dump_sequence(values, list(map(_format, values)))
+        self._libpq.send_query_prepared(name, told, self._adapting.formats, result_format=pq.Format.BINARY)
+        answer = await self._answer(pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK)
         columns = [(answer.fname(column) or b"").decode() for column in range(answer.nfields)]
         self._adapting.set_pgresult(answer)
         return self._adapting.load_rows(0, answer.ntuples, lambda row: dict(zip(columns, row, strict=True)))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a connection that runs no query can run one; a server that hung up would have said so."""
+        poll = select.poll()
+        poll.register(self._libpq.socket, select.POLLIN)
+        return not poll.poll(0)
 
     async def close(self) -> None:
         """Close the connection."""
         await self._connection.close()
 
-    async def _answer(self, expected: pq.ExecStatus) -> "pq.abc.PGresult":
+    async def _answer(self, *expected: pq.ExecStatus) -> "pq.abc.PGresult":
         loop = asyncio.get_running_loop()
         while self._libpq.flush():
             await self._ready(loop.add_writer, loop.remove_writer)
@@ -56,7 +68,7 @@ class Prepared:
                 break
             answer = answer or found
         assert answer is not None
-        if answer.status != expected:
+        if answer.status not in expected:
             raise error_from_result(answer)
         return answer
 
@@ -68,6 +80,12 @@ class Prepared:
             await ready
         finally:
             unwatch(self._libpq.socket)
+
+
+def _format(value: object) -> PyFormat:
+    """Bytes, one or a list of them, would double as text."""
+    one = value[0] if isinstance(value, list) and value else value
+    return PyFormat.BINARY if isinstance(one, bytes) else PyFormat.TEXT
 
 
 def _wake(waiting: "asyncio.Future[None]") -> None:

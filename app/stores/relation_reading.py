@@ -15,7 +15,7 @@ from app.core.decision import Decision, Finding
 from app.core.signals import LinearFit, Sides, Signals
 from app.core.verdict import Kind, opposite
 from app.stores.outages import postgres_outages
-from app.stores.reading import Query, Reader
+from app.stores.queries import Queries, Query
 from app.stores.relations import SIMILARITY_STEPS
 
 
@@ -89,8 +89,8 @@ class KindCounts:
 class RelatedBooks:
     """Reads relations and decisions."""
 
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
+    def __init__(self, queries: Queries) -> None:
+        self._queries = queries
 
     async def progress(self, book_id: UUID) -> Progress | None:
         """How far the search has come for the present content; None: there is no such book."""
@@ -127,7 +127,7 @@ class RelatedBooks:
 
     async def _rows(self, query: Query, **parameters: object) -> list[dict[str, Any]]:
         with postgres_outages():
-            return await self._reader.rows(query, **parameters)
+            return await self._queries.rows(query, **parameters)
 
 
 def _related(row: Mapping[str, Any]) -> Related:

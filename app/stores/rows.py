@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -22,6 +22,8 @@ _RECIPES: dict[str, sa.BindParameter[str]] = {
 }
 
 _VALUE = np.dtype("<u4")
+
+_NO_SIGNATURE: dict[str, Any] = {"shingle_count": None, "unit": None}
 
 _LONGEST_WORD = 200
 """Characters of a title's word that count; an index entry of Postgres must stay below 2,700 bytes."""
@@ -135,19 +137,16 @@ def title_words(title: str) -> list[str]:
     return sorted({word[:_LONGEST_WORD] for word in re.findall(r"\w+", folded)})
 
 
-def fingerprint_values(entry_id: int, fingerprints: Sequence[Fingerprint]) -> list[dict[str, Any]]:
-    """One row for each fingerprint."""
-    return [
-        {"entry_id": entry_id, "recipe": one.recipe, "data": one.bits, "shingle_count": None, "unit": None}
-        for one in fingerprints
-    ]
+def fingerprint_values(fingerprint: Fingerprint) -> dict[str, Any]:
+    """The columns of a fingerprint's row, but for its entry."""
+    return _NO_SIGNATURE | {"recipe": fingerprint.recipe, "data": fingerprint.bits}
 
 
-def signature_values(entry_id: int, sketch: Sketch) -> list[dict[str, Any]]:
-    """One row for each signature of the sketch."""
+def signature_values(sketch: Sketch) -> list[dict[str, Any]]:
+    """The columns of one row for each signature of the sketch, but for its entry."""
     rows: list[dict[str, Any]] = []
     if sketch.fingerprint is not None:
-        rows.append({"recipe": sketch.fingerprint.recipe, "data": sketch.fingerprint.bits})
+        rows.append(fingerprint_values(sketch.fingerprint))
     if sketch.minhash is not None:
         rows.append(
             {
@@ -167,7 +166,7 @@ def signature_values(entry_id: int, sketch: Sketch) -> list[dict[str, Any]]:
                 "unit": sketch.pages.unit,
             }
         )
-    return [{"entry_id": entry_id, "shingle_count": None, "unit": None} | row for row in rows]
+    return [_NO_SIGNATURE | row for row in rows]
 
 
 def _sample(data: bytes, recipe: str) -> ShingleSample:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from app.core.packing import Columns
 from app.core.recipe import Suite
 from app.stores.outages import postgres_outages
-from app.stores.reading import Query, Reader
+from app.stores.queries import Queries, Query
 from app.stores.tables import books, signatures
 
 _READ_AT_ONCE = 20_000
@@ -36,13 +36,13 @@ class _Some:
 class SignatureColumns:
     """Reads one kind of signature of all entries, in ascending order of entry id."""
 
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
+    def __init__(self, queries: Queries) -> None:
+        self._queries = queries
 
     async def entry_ids(self) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
         """All current entries, and which of them the band index is said to hold."""
         with postgres_outages():
-            [row] = await self._reader.rows(_ENTRIES)
+            [row] = await self._queries.rows(_ENTRIES)
         found = np.sort(_numbers(row["entries"]))
         return (found >> 1).astype(np.uint64), (found & 1).astype(np.bool_)
 
@@ -85,7 +85,7 @@ class SignatureColumns:
             wanted = entry_ids[place : place + _READ_AT_ONCE]
             bounds = {"least": int(wanted[0]), "greatest": int(wanted[-1])}
             with postgres_outages():
-                [row] = await self._reader.rows(_DATA, recipe=recipe, start=start, length=length, **bounds)
+                [row] = await self._queries.rows(_DATA, recipe=recipe, start=start, length=length, **bounds)
             yield _known(wanted, place, row)
 
 

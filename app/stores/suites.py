@@ -7,9 +7,9 @@ the change or under it. Who only looks up goes on all the while.
 """
 
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from app.core.recipe import DEFAULT_SUITE, Suite
 from app.stores.outages import postgres_outages
-from app.stores.reading import Query, Reader
+from app.stores.queries import Queries, Query
 from app.stores.tables import suites
 
 SERVING, BUILDING, RETIRED = "serving", "building", "retired"
@@ -57,9 +57,9 @@ class SuitesChanged(Exception):
 class SuitesTable:
     """The suites as this process knows them, and the way to change them."""
 
-    def __init__(self, engine: AsyncEngine, reader: Reader) -> None:
+    def __init__(self, engine: AsyncEngine, queries: Queries) -> None:
         self._engine = engine
-        self._reader = reader
+        self._queries = queries
         self._known = Suites()
         self._read_at = float("-inf")
 
@@ -73,7 +73,7 @@ class SuitesTable:
         """The suites as of now."""
         begun = time.monotonic()
         with postgres_outages():
-            rows = await self._reader.rows(_READ)
+            rows = await self._queries.rows(_READ)
         self._known, self._read_at = _suites(rows), begun
         return self._known
 
@@ -104,6 +104,19 @@ async def switch(connection: AsyncConnection) -> None:
         await connection.execute(_CHANGE, {"old": old, "new": new})
 
 
+def told(suites: Suites) -> list[str]:
+    """The suites as `HELD` tells them."""
+    return [" ".join((*astuple(suite), state)) for suite, state in _states(suites)]
+
+
+def _states(suites: Suites) -> Iterator[tuple[Suite, str]]:
+    yield suites.serving, SERVING
+    if suites.building is not None:
+        yield suites.building, BUILDING
+    for suite in suites.retired:
+        yield suite, RETIRED
+
+
 async def hold(connection: AsyncConnection) -> Suites:
     """The suites, which stay so until the transaction ends."""
     return _suites((await connection.execute(_HOLD)).mappings().all())
@@ -120,6 +133,8 @@ def _suites(rows: Sequence[Mapping[str, Any] | sa.RowMapping]) -> Suites:
 _ALL = sa.select(suites).order_by(suites.c.fingerprint)
 _READ = Query(_ALL)
 _HOLD = _ALL.with_for_update(read=True)
+HELD = "SELECT concat_ws(' ', fingerprint, minhash, sample, state) AS suite FROM suites FOR SHARE"
+"""In SQL: the suites, a line each, which stay so until the transaction ends."""
 # It conflicts with what FOR SHARE locks of the table, not with plain reads. Who waited for it reads what was
 # changed meanwhile, new rows too, which a lock on rows alone would not show.
 _LOCK = sa.text("LOCK TABLE suites IN EXCLUSIVE MODE")

@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from app.core.model import Content, Fingerprint
 from app.stores.outages import postgres_outages
-from app.stores.reading import Query, Reader
+from app.stores.queries import Queries, Query
 from app.stores.tables import books, signatures, texts
 from app.stores.texts import decompress
 
@@ -30,14 +30,14 @@ class StoredText:
 class Unsigned:
     """Entries that lack the fingerprint of a recipe."""
 
-    def __init__(self, engine: AsyncEngine, reader: Reader) -> None:
+    def __init__(self, engine: AsyncEngine, queries: Queries) -> None:
         self._engine = engine
-        self._reader = reader
+        self._queries = queries
 
     async def count(self, recipe: str) -> int:
         """How many of them have a text. Those too short for a fingerprint will always be among them."""
         with postgres_outages():
-            [row] = await self._reader.rows(_COUNT, recipe=recipe)
+            [row] = await self._queries.rows(_COUNT, recipe=recipe)
         return int(row["count"])
 
     async def count_textless(self, recipe: str) -> int:
@@ -49,7 +49,7 @@ class Unsigned:
     async def texts(self, recipe: str, after: int, limit: int) -> list[StoredText]:
         """Texts of up to `limit` of them behind the entry `after`, by ascending entry id."""
         with postgres_outages():
-            rows = await self._reader.rows(_TEXTS, recipe=recipe, after=after, most=limit)
+            rows = await self._queries.rows(_TEXTS, recipe=recipe, after=after, most=limit)
         return [StoredText(row["entry_id"], row["page_count"], row["codec"], row["data"]) for row in rows]
 
     async def sign(self, recipe: str, fingerprints: Sequence[tuple[int, Fingerprint]]) -> None:

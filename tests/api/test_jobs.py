@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from httpx import AsyncClient
 from jsonschema import Draft202012Validator
 
-from app.stores.jobs import defer_index_book, defer_relate
+from app.stores.jobs import defer_relate
 from app.wiring import House
 from tests.api.library import prose
 from tests.api.test_operation import labelled, samples
@@ -27,8 +27,11 @@ async def posted(client: AsyncClient, house: House) -> tuple[dict[str, Any], int
 async def test_a_waiting_job_names_its_book_and_its_next_try(client: AsyncClient, house: House) -> None:
     book, entry_id = await posted(client, house)
     async with house.engine.begin() as connection:
-        later = await defer_index_book(connection, entry_id)
-        soon = await defer_relate(connection, entry_id)
+        later, soon = [await defer_relate(connection, entry_id) for _ in range(2)]
+        await connection.execute(
+            sa.text("UPDATE procrastinate_jobs SET scheduled_at = now() + interval '1 hour' WHERE id = :id"),
+            {"id": later},
+        )
 
     answer = await client.get(f"/v1/jobs/{later}")
     job = answer.json()
@@ -37,7 +40,7 @@ async def test_a_waiting_job_names_its_book_and_its_next_try(client: AsyncClient
     document = (await client.get("/openapi.json")).json()
     schema = document["components"]["schemas"]["JobAnswer"]
     assert list(Draft202012Validator(schema).iter_errors(job)) == []
-    assert (job["id"], job["task"], job["state"]) == (later, "index_book", "waiting")
+    assert (job["id"], job["task"], job["state"]) == (later, "relate", "waiting")
     assert (job["attempts"], job["max_attempts"]) == (0, 6)
     assert (job["book_id"], job["reason"]) == (book["id"], None)
     assert job["next_try_at"] > job["created_at"]

@@ -20,7 +20,7 @@ def failed_job(service: Service) -> int:
         job_id = connection.scalar(
             sa.text(
                 "INSERT INTO procrastinate_jobs (queue_name, task_name, status, attempts) "
-                "VALUES ('nobody', 'index_book', 'failed', 6) RETURNING id"
+                "VALUES ('nobody', 'relate', 'failed', 6) RETURNING id"
             )
         )
         connection.execute(
@@ -34,8 +34,8 @@ def failed_job(service: Service) -> int:
 def test_failed_jobs_are_listed_with_their_reason_and_put_back(service: Service, failed_job: int) -> None:
     listed = bookprint("jobs", "--data-dir", service.data_dir)
     assert listed.returncode == 0, listed.stderr
-    assert re.search(r"^index_book\tfailed\t1$", listed.stdout, re.MULTILINE)
-    assert f"{failed_job}\tindex_book\t-\tValueError: no\n" in listed.stdout
+    assert re.search(r"^relate\tfailed\t1$", listed.stdout, re.MULTILINE)
+    assert f"{failed_job}\trelate\t-\tValueError: no\n" in listed.stdout
 
     put_back = bookprint("jobs", "--retry", str(failed_job), "--data-dir", service.data_dir)
     assert (put_back.returncode, put_back.stdout) == (0, "1 failed job is to be tried again\n")

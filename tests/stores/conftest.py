@@ -10,7 +10,7 @@ from app.stores.catalogue import Catalogue
 from app.stores.connecting import open_nodes
 from app.stores.entries import Entries
 from app.stores.nodes import Nodes
-from app.stores.reading import Reader, open_reader
+from app.stores.queries import Queries, open_queries
 from tests.redis_cluster import Operator, operator_of
 
 
@@ -42,19 +42,19 @@ async def other(index_url: str) -> AsyncIterator[BandIndex]:
 
 
 @pytest.fixture
-async def reader(engine: AsyncEngine) -> AsyncIterator[Reader]:
-    async with open_reader(engine.url, 4) as reader:
-        yield reader
+async def queries(engine: AsyncEngine) -> AsyncIterator[Queries]:
+    async with open_queries(engine.url, 4) as queries:
+        yield queries
 
 
 @pytest.fixture
-def catalogue(engine: AsyncEngine, reader: Reader) -> Catalogue:
-    return Catalogue(engine, reader)
+def catalogue(engine: AsyncEngine, queries: Queries) -> Catalogue:
+    return Catalogue(engine, queries)
 
 
 @pytest.fixture
-def entries(engine: AsyncEngine, reader: Reader) -> Entries:
-    return Entries(engine, reader)
+def entries(engine: AsyncEngine, queries: Queries) -> Entries:
+    return Entries(engine, queries)
 
 
 @pytest.fixture

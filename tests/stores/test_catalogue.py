@@ -14,7 +14,7 @@ from app.core.recipe import DEFAULT_SUITE
 from app.services.ids import new_book_id
 from app.stores.catalogue import BookFilter, Catalogue
 from app.stores.entries import Entries, ReconcileLock
-from app.stores.reading import open_reader
+from app.stores.queries import open_queries
 from app.stores.texts import compress, decompress
 from tests.making import a_sketch, new_content
 
@@ -31,7 +31,7 @@ async def waiting_jobs(engine: AsyncEngine) -> list[dict[str, object]]:
         return [dict(row) for row in rows.mappings()]
 
 
-async def test_a_new_book_is_pending_and_its_jobs_wait(catalogue: Catalogue, engine: AsyncEngine) -> None:
+async def test_a_new_book_is_pending_and_its_job_waits(catalogue: Catalogue, engine: AsyncEngine) -> None:
     metadata = Metadata(
         title="Emma", authors=("Jane Austen",), year=1815, identifiers=("isbn:9780141439587",)
     )
@@ -39,16 +39,13 @@ async def test_a_new_book_is_pending_and_its_jobs_wait(catalogue: Catalogue, eng
     assert stored.created
     assert not stored.book.indexed
     assert await catalogue.get(stored.book.id) == stored.book
-    assert await waiting_jobs(engine) == [
-        {"task_name": task, "args": {"entry_id": stored.book.entry_id}} for task in ("index_book", "relate")
-    ]
+    assert await waiting_jobs(engine) == [{"task_name": "relate", "args": {"entry_id": stored.book.entry_id}}]
 
 
-async def test_marking_a_book_indexed_withdraws_its_job(catalogue: Catalogue, engine: AsyncEngine) -> None:
+async def test_a_book_is_marked_as_indexed(catalogue: Catalogue, entries: Entries) -> None:
     stored = await catalogue.add(new_book_id(), Metadata(), content())
-    await catalogue.mark_indexed(stored.book.entry_id, stored.job_id)
+    await entries.mark_indexed([stored.book.entry_id])
     assert (await catalogue.get(stored.book.id)).indexed
-    assert [job["task_name"] for job in await waiting_jobs(engine)] == ["relate"]
 
 
 async def test_the_same_content_is_found_and_keeps_its_metadata(catalogue: Catalogue) -> None:
@@ -227,10 +224,10 @@ async def test_an_unknown_book_is_named(catalogue: Catalogue) -> None:
 
 
 async def test_a_catalogue_that_does_not_answer_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.stores.reading._WAIT_SECONDS", 0.5)
+    monkeypatch.setattr("app.stores.queries._WAIT_SECONDS", 0.5)
     engine = create_async_engine("postgresql+psycopg://nobody@/nothing?host=/nonexistent")
-    async with open_reader(engine.url, 1) as reader:
-        catalogue = Catalogue(engine, reader)
+    async with open_queries(engine.url, 1) as queries:
+        catalogue = Catalogue(engine, queries)
         with pytest.raises(Unavailable):
             await catalogue.get(uuid4())
         with pytest.raises(Unavailable):

@@ -13,7 +13,7 @@ from app.services.ids import new_book_id
 from app.stores import tables
 from app.stores.catalogue import Catalogue
 from app.stores.entries import Entries
-from app.stores.reading import Reader
+from app.stores.queries import Queries
 from app.stores.suites import BUILDING, Suites, SuitesChanged, SuitesTable, hold, switch
 from tests.making import a_sketch, new_content
 from tests.stores.test_catalogue import RNG
@@ -22,8 +22,8 @@ OTHER = replace(DEFAULT_SUITE, fingerprint="tf-simhash128-v1")
 
 
 @pytest.fixture
-def suites(engine: AsyncEngine, reader: Reader) -> SuitesTable:
-    return SuitesTable(engine, reader)
+def suites(engine: AsyncEngine, queries: Queries) -> SuitesTable:
+    return SuitesTable(engine, queries)
 
 
 async def test_suites_are_built_serve_retire_and_are_dropped(suites: SuitesTable) -> None:

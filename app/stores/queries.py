@@ -1,7 +1,8 @@
 """Single queries without the cost of a session.
 
-A lookup is two queries, and each takes longer on its way through SQLAlchemy's connection than in Postgres.
-The statements are still written with SQLAlchemy; they are compiled once and run on connections of the driver.
+A lookup is two queries, a post one, and each takes longer on its way through SQLAlchemy's connection than in
+Postgres. The statements are still written with SQLAlchemy; they are compiled once and run on connections of
+the driver.
 """
 
 import asyncio
@@ -30,7 +31,7 @@ _PARAMETER = re.compile(r"%(?:%|\((\w+)\)s)")
 class Query:
     """A statement in Postgres's own words, with $1, $2, … for its parameters."""
 
-    def __init__(self, statement: sa.SelectBase) -> None:
+    def __init__(self, statement: sa.ClauseElement) -> None:
         compiled = statement.compile(dialect=_DIALECT)
         self._defaults = compiled.params
         self._names: list[str] = []
@@ -49,7 +50,7 @@ class Query:
         return f"${self._names.index(name) + 1}"
 
 
-class Reader:
+class Queries:
     """Runs queries, each by itself, outside of any transaction.
 
     The connection that was free last is used first: the caches of its server process are warm.
@@ -62,24 +63,19 @@ class Reader:
         self._closed = False
 
     async def rows(self, query: Query, **parameters: object) -> list[dict[str, Any]]:
-        """All rows of the answer, as dictionaries by column."""
+        """All rows of the answer, as dictionaries by column; none where the query answers no rows."""
         values = query.values(parameters)
         await self._take_place()
         try:
-            if self._free:
-                try:
-                    return await self._rows(self._free.pop(), query, values)
-                except psycopg.OperationalError:
-                    # One lost connection is seldom alone: a restart of Postgres ends all of them.
-                    await self._hang_up()
-            return await self._rows(await self._connect(), query, values)
+            return await self._rows(await self._connection(), query, values)
         finally:
             self._places.release()
 
     async def close(self) -> None:
         """Close all connections; those in use when they are free."""
         self._closed = True
-        await self._hang_up()
+        while self._free:
+            await self._free.pop().close()
 
     async def _take_place(self) -> None:
         try:
@@ -87,6 +83,14 @@ class Reader:
                 await self._places.acquire()
         except TimeoutError as exc:
             raise psycopg.OperationalError("Every connection is busy.") from exc
+
+    async def _connection(self) -> Prepared:
+        while self._free:
+            connection = self._free.pop()
+            if connection.is_open:
+                return connection
+            await connection.close()
+        return await self._connect()
 
     async def _rows(
         self, connection: Prepared, query: Query, values: Sequence[object]
@@ -102,14 +106,10 @@ class Reader:
             else:
                 await connection.close()
 
-    async def _hang_up(self) -> None:
-        while self._free:
-            await self._free.pop().close()
-
 
 @asynccontextmanager
-async def open_reader(url: sa.URL, connections: int) -> AsyncIterator[Reader]:
-    """A reader with up to so many connections, which are made when they are needed."""
+async def open_queries(url: sa.URL, connections: int) -> AsyncIterator[Queries]:
+    """A queries with up to so many connections, which are made when they are needed."""
     address = url.set(drivername="postgresql").render_as_string(hide_password=False)
 
     async def connect() -> Prepared:
@@ -123,8 +123,8 @@ async def open_reader(url: sa.URL, connections: int) -> AsyncIterator[Reader]:
             )
         )
 
-    reader = Reader(connect, connections)
+    queries = Queries(connect, connections)
     try:
-        yield reader
+        yield queries
     finally:
-        await reader.close()
+        await queries.close()

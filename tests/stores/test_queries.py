@@ -7,7 +7,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from app.stores.reading import Query, Reader
+from app.stores.queries import Queries, Query
 
 ECHO = Query(
     sa.text(
@@ -22,39 +22,39 @@ SLEEP = Query(sa.text("SELECT pg_sleep(CAST(:seconds AS float8))").columns())
 SERVER = Query(sa.text("SELECT pg_backend_pid() AS pid").columns())
 
 
-async def test_values_come_back_as_they_were_sent(reader: Reader) -> None:
+async def test_values_come_back_as_they_were_sent(queries: Queries) -> None:
     sent = {"number": -(2**62), "word": "naïve, „%s“ 書", "id": UUID(int=7), "data": b"\0\xff'"}
-    assert await reader.rows(ECHO, **sent) == [sent]
+    assert await queries.rows(ECHO, **sent) == [sent]
     nothing = dict.fromkeys(sent)
-    assert await reader.rows(ECHO, **nothing) == [nothing]
+    assert await queries.rows(ECHO, **nothing) == [nothing]
 
 
-async def test_questions_and_answers_larger_than_any_buffer_go_through(reader: Reader) -> None:
+async def test_questions_and_answers_larger_than_any_buffer_go_through(queries: Queries) -> None:
     numbers = list(range(10**12, 10**12 + 500_000))
-    assert await reader.rows(COUNT, numbers=numbers) == [{"n": 500_000}]
-    rows = await reader.rows(SERIES, most=300_000)
+    assert await queries.rows(COUNT, numbers=numbers) == [{"n": 500_000}]
+    rows = await queries.rows(SERIES, most=300_000)
     assert [row["n"] for row in rows] == list(range(1, 300_001))
 
 
-async def test_a_query_that_fails_leaves_the_next_ones_alone(reader: Reader) -> None:
+async def test_a_query_that_fails_leaves_the_next_ones_alone(queries: Queries) -> None:
     for _ in range(3):
         with pytest.raises(psycopg.errors.DivisionByZero):
-            await reader.rows(DIVIDE, number=0)
-        assert await reader.rows(DIVIDE, number=1) == [{"n": 1}]
+            await queries.rows(DIVIDE, number=0)
+        assert await queries.rows(DIVIDE, number=1) == [{"n": 1}]
 
 
-async def test_one_who_gives_up_does_not_leave_an_answer_to_the_next(reader: Reader) -> None:
+async def test_one_who_gives_up_does_not_leave_an_answer_to_the_next(queries: Queries) -> None:
     for _ in range(3):
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.05):
-                await reader.rows(SLEEP, seconds=5.0)
-        assert await reader.rows(DIVIDE, number=1) == [{"n": 1}]
+                await queries.rows(SLEEP, seconds=5.0)
+        assert await queries.rows(DIVIDE, number=1) == [{"n": 1}]
 
 
-async def test_a_lost_connection_is_made_anew(reader: Reader, database_url: str) -> None:
-    [server] = await reader.rows(SERVER)
+async def test_a_lost_connection_is_made_anew(queries: Queries, database_url: str) -> None:
+    [server] = await queries.rows(SERVER)
     address = sa.make_url(database_url).set(drivername="postgresql").render_as_string(hide_password=False)
     async with await psycopg.AsyncConnection.connect(address) as other:
         await other.execute("SELECT pg_terminate_backend(%s, 5000)", [server["pid"]])
-    [now] = await reader.rows(SERVER)
+    [now] = await queries.rows(SERVER)
     assert now["pid"] != server["pid"]
