@@ -6,6 +6,7 @@ them wait for each other.
 """
 
 import json
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -16,8 +17,8 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from app.core.alignment import Alignment
-from app.core.clusters import Pair
-from app.core.relation import Relation
+from app.core.clusters import KINDS, Pair
+from app.core.relation import Kind, Relation
 from app.stores.clusters import edges_changed
 from app.stores.jobs import defer_relates
 from app.stores.outages import postgres_outages
@@ -88,9 +89,14 @@ class RelationRecords:
 
 
 async def _write(connection: AsyncConnection, compared: Sequence[Compared]) -> list[Pair]:
-    """Those pairs of which something else was stored before, or nothing."""
-    columns = _columns(sorted(compared, key=lambda one: (one.left.book_id, one.right.book_id)))
-    return [(row[0], row[1]) for row in await connection.execute(_RECORD, columns)]
+    """Those pairs that are edges now or may have been before.
+
+    A new relation of another kind makes no edge and takes none away: people's decisions are as they were.
+    """
+    ordered = sorted(compared, key=lambda one: (one.left.book_id, one.right.book_id))
+    told = json.dumps([_row(one) for one in ordered], default=str, allow_nan=False)
+    rows = await connection.execute(_RECORD, {"compared": told})
+    return [(row.left_id, row.right_id) for row in rows if not row.is_new or row.kind in _JOINING]
 
 
 async def drop_relations(connection: AsyncConnection, book_id: UUID) -> None:
@@ -110,11 +116,6 @@ async def look_again(connection: AsyncConnection, book_id: UUID) -> None:
     await defer_relates(connection, entry_ids)
 
 
-def _columns(compared: Sequence[Compared]) -> dict[str, list[Any]]:
-    rows = [_row(one) for one in compared]
-    return {name: [row[name] for row in rows] for name in rows[0]}
-
-
 def _row(compared: Compared) -> dict[str, Any]:
     relation, left, right = compared.relation, compared.left, compared.right
     verdict, signals, alignment = relation.verdict, relation.signals, relation.alignment
@@ -129,16 +130,16 @@ def _row(compared: Compared) -> dict[str, Any]:
         "classifier": relation.classifier,
         "left_because": verdict.because,
         "right_because": relation.mirrored.because,
-        "confidences": json.dumps(dict(verdict.confidences), allow_nan=False),
-        "signals": None if signals is None else json.dumps(asdict(signals), allow_nan=False),
+        "confidences": dict(verdict.confidences),
+        "signals": None if signals is None else asdict(signals),
         "unit": None if alignment is None else alignment.unit,
-        "runs": "[]" if alignment is None else _runs(alignment),
-        "page_map": None if alignment is None else _page_map(alignment),
+        "runs": [] if alignment is None else _runs(alignment),
+        "page_map": None if alignment is None else b64encode(_page_map(alignment)).decode("ascii"),
     }
 
 
-def _runs(alignment: Alignment) -> str:
-    return json.dumps([{"left": run.left, "right": run.right} for run in alignment.runs])
+def _runs(alignment: Alignment) -> list[dict[str, Any]]:
+    return [{"left": run.left, "right": run.right} for run in alignment.runs]
 
 
 def _page_map(alignment: Alignment) -> bytes:
@@ -164,14 +165,20 @@ _TYPES = {
     "signals": "jsonb",
     "unit": "text",
     "runs": "jsonb",
-    "page_map": "bytea",
+    "page_map": "text",
 }
+
+_READ = {**dict.fromkeys(_TYPES, "{}"), "page_map": "decode({}, 'base64')"}
+"""How a column comes out of the JSON text: JSON has no bytes."""
+
+_JOINING = frozenset[Kind]().union(*KINDS.values())
+"""The kinds of relations that are edges."""
 
 _RECORD = sa.text(f"""
     INSERT INTO relations ({", ".join(_TYPES)})
-    SELECT told.*
-    FROM unnest({", ".join(f"CAST(:{name} AS {kind}[])" for name, kind in _TYPES.items())})
-        AS told ({", ".join(_TYPES)})
+    SELECT {", ".join(read.format(f"told.{name}") for name, read in _READ.items())}
+    FROM jsonb_to_recordset(CAST(:compared AS jsonb))
+        AS told ({", ".join(f"{name} {kind}" for name, kind in _TYPES.items())})
     JOIN books AS one ON one.id = told.left_id AND one.entry_id = told.left_entry
     JOIN books AS other ON other.id = told.right_id AND other.entry_id = told.right_entry
     ORDER BY told.left_id, told.right_id
@@ -180,7 +187,7 @@ _RECORD = sa.text(f"""
     SET related_at = now(), {", ".join(f"{name} = excluded.{name}" for name in list(_TYPES)[2:])}
     WHERE (relations.left_entry, relations.right_entry, relations.classifier)
         <> (excluded.left_entry, excluded.right_entry, excluded.classifier)
-    RETURNING left_id, right_id
+    RETURNING left_id, right_id, kind, xmax = 0 AS is_new
 """)
 
 _CONCLUDE = sa.text("""
