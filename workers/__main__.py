@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+import uvloop
 from procrastinate import App
 
 from app.logs import configure_logs
@@ -63,7 +64,7 @@ def main() -> None:
     arguments = parser.parse_args()
     configure_logs(settings.log_format)
     _give_way()
-    asyncio.run(run(settings, arguments.concurrency))
+    uvloop.run(run(settings, arguments.concurrency))
 
 
 def _give_way() -> None:

@@ -183,7 +183,7 @@ class _SuiteLookup:
         while True:
             page = _page(_cut(hits, most), after, limit)
             wanted = [entry_id for entry_id in page.entry_ids.tolist() if entry_id not in shown]
-            found = await self._entries.settled(wanted, self._index.suite)
+            found = await self._entries.settled(wanted, hits.entry_ids, self._index.suite)
             gone.update(set(wanted) - found.briefs.keys(), found.departed)
             briefs = [
                 brief

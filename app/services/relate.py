@@ -100,7 +100,7 @@ class Relate:
         """Entries that may be related, nearest first: near-duplicates, then by how much they overlap."""
         found = await self._indexes.of(suite).proposed(entry)
         # Postgres is read after the index, so a book that leaves one state for the other is met.
-        pending = (await self._entries.settled([], suite)).pending
+        pending = await self._entries.pending(suite)
         shared = dict(zip(found.entry_ids.tolist(), found.shared.tolist(), strict=True))
         near = found.near
         places = dict(

@@ -6,7 +6,7 @@ The band index may be late, early or stale; only what is read here counts.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -35,6 +35,9 @@ _ASKED_TOGETHER = 64
 _SETTLED_TOGETHER = 16
 """Lookups whose hits are settled with one query; each shows up to 1,000."""
 
+_MOST_SUSPECTS = 1_000
+"""More hits than this are held against all departures, of which there are few but after mass deletions."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Asked:
@@ -44,13 +47,23 @@ class Asked:
     related: bool  # it was compared with other books, or people have decided on it and others
 
 
+_NOBODY = np.zeros(0, dtype=np.uint64)
+
+
+class _Question(NamedTuple):
+    """What a lookup wants settled."""
+
+    wanted: Sequence[int]
+    suspects: NDArray[np.uint64]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Settled:
     """What the catalogue has to say to hits of the band index."""
 
     briefs: dict[int, Brief]  # of those asked for, the current ones that are in the index
     pending: list[Brief]  # every entry that is not in the index yet
-    departed: list[int]  # entries that have left the catalogue, but perhaps not yet the index
+    departed: list[int]  # of the suspects: entries that have left the catalogue
 
 
 class Entries:
@@ -60,7 +73,7 @@ class Entries:
         self._engine = engine
         self._queries = queries
         self._asking: dict[tuple[Suite, bool], Together[UUID, Asked | None]] = {}
-        self._settling: dict[Suite, Together[Sequence[int], Settled]] = {}
+        self._settling: dict[Suite, Together[_Question, Settled]] = {}
 
     async def of_book(self, book_id: UUID, suite: Suite, *, with_sample: bool) -> Asked:
         """What lookups in a suite need to know of the book with this id; raises `UnknownBook`.
@@ -85,21 +98,27 @@ class Entries:
         found = {row["id"]: Asked(to_brief(row, suite).entry, row["related"]) for row in rows}
         return [found.get(book_id) for book_id in book_ids]
 
-    async def settled(self, entry_ids: Sequence[int], suite: Suite) -> Settled:
-        """What the catalogue has to say to hits in a suite, of which some are asked for by name.
+    async def settled(self, wanted: Sequence[int], suspects: NDArray[np.uint64], suite: Suite) -> Settled:
+        """What the catalogue has to say to hits in a suite: what those wanted are, and which have left.
 
         Raises `Unavailable` where too many books are pending to compare them all, and `SuitesChanged` where
         new entries no longer enter the suite, or it is not whole.
         """
         if suite not in self._settling:
             self._settling[suite] = Together(partial(self._settle, suite), _SETTLED_TOGETHER)
-        return await self._settling[suite].ask(entry_ids)
+        return await self._settling[suite].ask(_Question(wanted, suspects))
 
-    async def _settle(self, suite: Suite, asked: Sequence[Sequence[int]]) -> Sequence[Settled]:
-        wanted = {entry_id for entry_ids in asked for entry_id in entry_ids}
+    async def _settle(self, suite: Suite, asked: Sequence[_Question]) -> Sequence[Settled]:
+        suspects = np.concatenate([question.suspects for question in asked])
+        all_suspected = suspects.size > _MOST_SUSPECTS
         with postgres_outages():
             rows = await self._queries.rows(
-                _SETTLED, entry_ids=_array(wanted), most=PENDING_LIMIT + 1, **of_suite(suite)
+                _SETTLED,
+                entry_ids=_array({entry_id for question in asked for entry_id in question.wanted}),
+                suspects=_array([] if all_suspected else suspects.tolist()),
+                all_suspected=all_suspected,
+                most=PENDING_LIMIT + 1,
+                **of_suite(suite),
             )
         briefs = [to_brief(row, suite) for row in rows if row["id"] is not None]
         pending = [brief for brief in briefs if not brief.indexed]
@@ -116,12 +135,16 @@ class Entries:
         departed.remove(_ANSWERING)
         return [
             Settled(
-                briefs={entry_id: found[entry_id] for entry_id in entry_ids if entry_id in found},
+                briefs={entry_id: found[entry_id] for entry_id in question.wanted if entry_id in found},
                 pending=pending,
                 departed=departed,
             )
-            for entry_ids in asked
+            for question in asked
         ]
+
+    async def pending(self, suite: Suite) -> list[Brief]:
+        """Every entry that is not in the index yet; raises as `settled` does."""
+        return (await self.settled([], _NOBODY, suite)).pending
 
     async def briefs(self, entry_ids: Sequence[int], suite: Suite) -> list[Brief]:
         """Those of the entries that are current, under a suite, in no order."""
@@ -210,7 +233,10 @@ _SETTLED = Query(
     sa.union_all(
         select_briefs().where(_ANY_OF, books.c.indexed_at.is_not(None)),
         sa.select(_PENDING.subquery()),
-        _lone(departures.c.entry_id),
+        _lone(departures.c.entry_id).where(
+            departures.c.entry_id == sa.any_(sa.bindparam("suspects", type_=ARRAY(sa.BigInteger)))
+        ),
+        _lone(departures.c.entry_id).where(sa.bindparam("all_suspected", type_=sa.Boolean)),
         _lone(sa.literal(_ANSWERING, sa.BigInteger)).where(
             suites.c.fingerprint == sa.bindparam("fingerprint", type_=sa.Text), suites.c.state != BUILDING
         ),

@@ -194,20 +194,32 @@ async def test_hits_are_settled_with_the_books_that_wait_and_those_that_left(
     await entries.mark_indexed([book.entry_id for book in (indexed, other, gone, replaced)])
     await catalogue.delete(gone.id, None)
     new = (await catalogue.replace_content(replaced.id, content(), None)).book
-    settled = await entries.settled([indexed.entry_id, gone.entry_id, 10**12], DEFAULT_SUITE)
+    wanted = [indexed.entry_id, gone.entry_id, 10**12]
+    some = np.array(wanted, dtype=np.uint64)
+    many = np.arange(10**9, 10**9 + 5_000, dtype=np.uint64)
+
+    settled = await entries.settled(wanted, some, DEFAULT_SUITE)
     assert {brief.book_id for brief in settled.briefs.values()} == {indexed.id}
     assert {brief.entry.entry_id for brief in settled.pending} == {pending.entry_id, new.entry_id}
-    assert set(settled.departed) == {gone.entry_id, replaced.entry_id}
+    assert settled.departed == [gone.entry_id]
+    # Against all departures, and together with others.
+    everyone, one = await asyncio.gather(
+        entries.settled(wanted, many, DEFAULT_SUITE), entries.settled([other.entry_id], some, DEFAULT_SUITE)
+    )
+    assert set(everyone.departed) == {gone.entry_id, replaced.entry_id}
+    assert gone.entry_id in one.departed
+    assert (set(everyone.briefs), set(one.briefs)) == ({indexed.entry_id}, {other.entry_id})
     assert await entries.count_pending() == 2
 
 
 async def test_departures_are_forgotten_in_time(catalogue: Catalogue, entries: Entries) -> None:
     gone = (await catalogue.add(new_book_id(), Metadata(), content())).book
     await catalogue.delete(gone.id, None)
+    suspects = np.array([gone.entry_id], dtype=np.uint64)
     await entries.forget_departures(60.0)
-    assert (await entries.settled([], DEFAULT_SUITE)).departed == [gone.entry_id]
+    assert (await entries.settled([], suspects, DEFAULT_SUITE)).departed == [gone.entry_id]
     await entries.forget_departures(0.0)
-    assert (await entries.settled([], DEFAULT_SUITE)).departed == []
+    assert (await entries.settled([], suspects, DEFAULT_SUITE)).departed == []
 
 
 async def test_one_process_at_a_time_reconciles(engine: AsyncEngine) -> None:

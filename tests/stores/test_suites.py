@@ -93,13 +93,13 @@ async def test_content_for_other_suites_is_not_stored(
 async def test_hits_in_a_suite_that_does_not_answer_are_not_settled(
     suites: SuitesTable, entries: Entries
 ) -> None:
-    assert (await entries.settled([], DEFAULT_SUITE)).departed == []
+    assert await entries.pending(DEFAULT_SUITE) == []
     with pytest.raises(SuitesChanged):
-        await entries.settled([], OTHER)
+        await entries.pending(OTHER)
     await suites.build(OTHER)
     with pytest.raises(SuitesChanged):
-        await entries.settled([], OTHER)
+        await entries.pending(OTHER)
     async with suites.changing() as connection:
         await switch(connection)
-    assert (await entries.settled([], OTHER)).departed == []
-    assert (await entries.settled([], DEFAULT_SUITE)).departed == []
+    assert await entries.pending(OTHER) == []
+    assert await entries.pending(DEFAULT_SUITE) == []
