@@ -33,7 +33,7 @@ from app.core.ranking import VERIFICATION, Candidates, confirmed
 from app.core.recipe import DEFAULT_SUITE, Suite
 from app.stores.epoch import Epoch
 from app.stores.nodes import CallEach, Command, Instruction, Nodes, ReadAll, WriteBuckets
-from app.stores.scripts import ADD_POSTINGS, ADD_RECORDS, REMOVE_RECORDS
+from app.stores.scripts import ADD_POSTINGS, ADD_RECORDS, MEND_POSTINGS, REMOVE_RECORDS, Script
 from app.stores.shared_roll import SharedRoll
 
 _BUCKETS_AT_ONCE = 500
@@ -74,17 +74,17 @@ class BandIndex:
         self.roll = SharedRoll(nodes, self.epoch, f"bp:{suite.fingerprint}+{suite.minhash}+{suite.sample}")
 
     async def add(self, entries: Sequence[Entry]) -> None:
-        """Write entries; repeating it changes nothing.
+        """Write entries of which nothing, or everything, is there; repeating it changes nothing.
 
         Raises `Unavailable` unless every entry is surely in a whole index afterwards.
         """
         if entries:
-            await self.epoch.guarded(*self._adding(entries))
+            await self.epoch.guarded(*self._adding(entries, ADD_POSTINGS))
 
     async def restore(self, entries: Sequence[Entry]) -> None:
-        """Write entries while the index is being reconciled and has no epoch to rely on."""
+        """Write what there is not of entries, while the index is mended and may have no epoch to rely on."""
         if entries:
-            await self.nodes.run(*self._adding(entries))
+            await self.nodes.run(*self._adding(entries, MEND_POSTINGS))
 
     async def remove(self, entries: Sequence[Entry]) -> None:
         """Take entries out; one that is not in is passed over."""
@@ -165,10 +165,11 @@ class BandIndex:
         keys = [self._band_key(band, bucket) for band, bucket in probe_keys(bits, flips)]
         return [ReadAll(keys)], flips
 
-    def _adding(self, entries: Sequence[Entry]) -> list[Sequence[Instruction]]:
-        bands, postings = self.records(entries)
+    def _adding(self, entries: Sequence[Entry], script: Script) -> list[Sequence[Instruction]]:
+        records = [self.records([entry]) for entry in entries]
         return [
-            [CallEach(ADD_RECORDS, *bands), CallEach(ADD_POSTINGS, *postings)],
+            [CallEach(ADD_RECORDS, *bands) for bands, _ in records]
+            + [CallEach(script, *postings) for _, postings in records],
             *self.roll.adding(entries),
         ]
 

@@ -1,8 +1,8 @@
 """The Lua scripts of the band index.
 
-Those that take many keys treat each by itself, so on a cluster they can be called once for each key. A bucket
-of up to 256 KB is searched before it is added to, and written anew, because APPEND doubles the room that a
-string takes; of a larger one only the end is searched, so the work of a write stays bounded.
+Those that take many keys also do right where they are called once for each key, as on a cluster. A bucket of
+up to 16 KB is searched before it is added to, and written anew, because APPEND doubles the room that a string
+takes; of a larger one only the end is searched, so the work of a write stays bounded.
 """
 
 from dataclasses import dataclass, field
@@ -48,8 +48,38 @@ end
 ADD_RECORDS = Script(_FIND + "local cap = nil\n" + _ADD)
 """Put the record ARGV[i] into the bucket KEYS[i], for every i, unless it is there."""
 
-ADD_POSTINGS = Script(_FIND + f"local cap = {POSTING_CAP * POSTING_BYTES}\n" + _ADD)
+_CAP = f"local cap = {POSTING_CAP * POSTING_BYTES}\n"
+
+MEND_POSTINGS = Script(_FIND + _CAP + _ADD)
 """The same for buckets that take so many records and no more."""
+
+ADD_POSTINGS = Script(
+    _FIND
+    + _CAP
+    + """
+local seen_full = false
+for i, key in ipairs(KEYS) do
+  if redis.call('STRLEN', key) < cap then
+    local bucket = redis.call('GET', key)
+    if bucket and find(bucket, ARGV[i]) then return end
+    break
+  end
+  seen_full = true
+end
+for i, key in ipairs(KEYS) do
+  if not seen_full or redis.call('STRLEN', key) < cap then
+    if redis.call('APPEND', key, ARGV[i]) <= cap then
+      redis.call('BITOP', 'OR', key, key)
+    else
+      redis.call('SET', key, redis.call('GETRANGE', key, 0, cap - 1))
+    end
+  end
+end
+"""
+)
+"""The same for all postings of one entry, which are there all or none: no script is interrupted, so the first
+bucket with room tells for all. BITOP copies a string within the server, without the room that APPEND added;
+to read each bucket here and write it anew takes twice as long."""
 
 REMOVE_RECORDS = Script(
     _FIND
@@ -99,4 +129,4 @@ return (held == 'building:' .. epoch or held == epoch) and 1 or 0
 """Make reconciliation ARGV[2] the epoch, once or again; answers 0 if a flush, a restart or another one came
 between."""
 
-SCRIPTS = (ADD_RECORDS, ADD_POSTINGS, REMOVE_RECORDS, READ_EPOCH, OPEN_EPOCH, FINISH_EPOCH)
+SCRIPTS = (ADD_RECORDS, ADD_POSTINGS, MEND_POSTINGS, REMOVE_RECORDS, READ_EPOCH, OPEN_EPOCH, FINISH_EPOCH)

@@ -152,6 +152,42 @@ async def test_a_full_posting_bucket_takes_no_more_and_the_fingerprint_still_fin
 
 
 @on_cluster_too
+async def test_beside_full_posting_buckets_an_entry_is_added_once(index: BandIndex) -> None:
+    entries = [an_entry(np.random.default_rng(15), i) for i in range(1, 4)]
+    [_, postings] = index.records([entries[0]])
+    full = dict.fromkeys(postings.keys[:40:3], bytes(POSTING_CAP * POSTING_BYTES))
+    lists = {"first": postings.keys[0], "one short": postings.keys[1]}
+    full[lists["one short"]] = bytes((POSTING_CAP - 1) * POSTING_BYTES)
+    await index.nodes.run([Command("SET", key, (data,)) for key, data in full.items()])
+    for _ in range(2):
+        await index.add(entries)
+        await index.restore(entries)
+    there = await held(index)
+    assert there[lists["first"]] == full[lists["first"]]
+    assert there[lists["one short"]] == full[lists["one short"]] + postings.data[1]
+    for key, data in zip(postings.keys, postings.data, strict=True):
+        records = [there[key][at : at + POSTING_BYTES] for at in range(0, len(there[key]), POSTING_BYTES)]
+        assert records.count(data) == (0 if len(full.get(key, b"")) == POSTING_CAP * POSTING_BYTES else 1)
+
+
+async def test_what_is_lost_of_an_entry_is_restored_and_the_rest_left(index: BandIndex) -> None:
+    entries = [an_entry(np.random.default_rng(16), i) for i in range(1, 4)]
+    await index.add(entries)
+    before = await held(index)
+    await index.delete(index.records(entries[:1])[1].keys[0])
+    await index.restore(entries)
+    assert await held(index) == before
+
+
+async def test_posting_buckets_have_no_spare_room(index: BandIndex, redis: Operator) -> None:
+    entry = an_entry(np.random.default_rng(17), 1)
+    for number in range(1, 301):
+        await index.add([Entry(number, None, entry.minhash, None)])
+    [key, *_] = index.records([entry])[1].keys
+    assert await redis.memory_usage(key) <= 300 * POSTING_BYTES * 1.15 + 100
+
+
+@on_cluster_too
 async def test_equal_minhash_values_are_counted_by_position(index: BandIndex) -> None:
     rng = np.random.default_rng(3)
     one, two, three = (an_entry(rng, entry_id) for entry_id in (1, 2, 3))
