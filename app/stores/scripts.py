@@ -78,8 +78,8 @@ end
 """
 )
 """The same for all postings of one entry, which are there all or none: no script is interrupted, so the first
-bucket with room tells for all. BITOP copies a string within the server, without the room that APPEND added; to
-read each bucket here and write it anew takes twice as long."""
+bucket with room tells for all. BITOP copies a string without the room that APPEND added; to read each bucket
+here and write it anew takes twice as long."""
 
 REMOVE_RECORDS = Script(
     _FIND
