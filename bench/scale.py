@@ -186,6 +186,7 @@ def _beside_posts(
     posting: list[float] = []
     failed = 0
     for requests in posts:
+        meter.settle(asked)  # what was posted or deleted before is still being worked off
         quiet.append(meter.measure(asked)[0])
         seen, [posted] = meter.measure(asked, Stream("posts", requests, rate=rate, once=True))
         busy.append(seen)

@@ -22,6 +22,13 @@ _WAIT_SECONDS = 3.0
 
 _CONNECT_SECONDS = 5
 
+_OPTIONS = (
+    # Planning a lookup's query anew takes longer than running it.
+    "-c plan_cache_mode=force_generic_plan "
+    # A reconciliation that reads all entries on all cores makes lookups wait.
+    "-c max_parallel_workers_per_gather=0"
+)
+
 _DIALECT: sa.Dialect = registry.load("postgresql.psycopg")()
 
 
@@ -118,8 +125,7 @@ async def open_queries(url: sa.URL, connections: int) -> AsyncIterator[Queries]:
                 address,
                 autocommit=True,
                 connect_timeout=_CONNECT_SECONDS,
-                # Planning a lookup's query anew takes longer than running it.
-                options="-c plan_cache_mode=force_generic_plan",
+                options=_OPTIONS,
             )
         )
 
