@@ -188,7 +188,9 @@ class Reindex:
         await self._mark(entry_ids[~census.indexed])
         stale = 0
         for suite, postings in own_postings(census.suites.answering):
-            if not np.isin(census.held[suite], entry_ids).all():
+            extra = np.setdiff1d(census.held[suite], entry_ids)
+            # To sweep is to read the whole index; books that were just being deleted have left by now.
+            if extra.size and np.isin(extra, await self._indexes.of(suite).roll.entry_ids()).any():
                 stale += (await self.mend_records(suite, entry_ids, postings, _silent)).stale
         return Reconciled(entries=entry_ids.size, missing=lacking.size, stale=stale)
 

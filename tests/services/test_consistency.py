@@ -7,8 +7,10 @@ from app.core.errors import IndexRebuilding, Unavailable
 from app.core.model import Book, Metadata, Submission
 from app.core.recipe import DEFAULT_SUITE
 from app.services.lookup import Nearest, Verified, Within
+from app.services.reindex import Reconciled, Reindex
 from app.services.verify import verify
 from app.stores.epoch import Life
+from app.stores.signature_columns import SignatureColumns
 from app.wiring import House
 from tests.making import a_sketch, flipped
 from tests.redis_cluster import Operator, on_cluster_too
@@ -162,6 +164,23 @@ async def test_a_late_write_of_a_superseded_version_is_no_ghost(house: House) ->
 
 
 @on_cluster_too
+async def test_a_book_deleted_while_the_index_is_reconciled_causes_no_sweep(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leaving, _ = await post(house), await post(house)
+    read = SignatureColumns.entry_ids
+
+    async def after_a_deletion(columns: SignatureColumns) -> object:
+        monkeypatch.undo()
+        await house.ingest.delete(leaving.id, None)
+        monkeypatch.setattr(Reindex, "mend_records", None)
+        return await read(columns)
+
+    monkeypatch.setattr(SignatureColumns, "entry_ids", after_a_deletion)
+    assert await house.reindex.reconcile() == Reconciled(entries=1, missing=0, stale=0)
+    assert await is_clean(house)
+
+
 async def test_reindex_mends_what_was_tampered_with(house: House, redis: Operator) -> None:
     books = [await post(house) for _ in range(5)]
     bands, postings = house.index.records([await entry_of(house, books[0])])
