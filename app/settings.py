@@ -60,7 +60,7 @@ class Settings(BaseSettings):
         alias="BOOKPRINT_JOBS_AT_ONCE",
         gt=0,
         le=256,
-        description="Jobs of each queue that a worker process runs at the same time.",
+        description="Books that a worker process relates at the same time.",
     )
     log_format: Literal["console", "json"] = Field(
         default="console", alias="BOOKPRINT_LOG_FORMAT", description="Plain lines, or one JSON object a line."

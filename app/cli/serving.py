@@ -88,7 +88,7 @@ def worker(
             "--concurrency",
             min=1,
             max=256,
-            help="Jobs of each queue at the same time [BOOKPRINT_JOBS_AT_ONCE, else 1].",
+            help="Books related at the same time [BOOKPRINT_JOBS_AT_ONCE, else 1].",
         ),
     ] = None,
     data_dir: DataDir = None,
