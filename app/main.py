@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from app.api import books, clusters, health, jobs, lookups, relations
 from app.api.docs import add_docs
-from app.api.errors import LastResort, install_handlers
+from app.api.handlers import LastResort, install_handlers
 from app.api.limits import BodyLimit
 from app.api.metrics import Measured, Metrics
 from app.api.openapi import describe

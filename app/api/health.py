@@ -10,8 +10,8 @@ from starlette.responses import Response
 
 from app.api.answers import Alive, Ready, json_response
 from app.api.deps import HouseOf, MetricsOf
-from app.api.errors import parts_down
 from app.api.openapi import answers, plain, problems
+from app.api.problems import parts_down
 from app.core.sketch import warm
 from app.services.health import PartHealth
 

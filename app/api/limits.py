@@ -8,7 +8,8 @@ import re
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.api.errors import BodyTooLarge, problem_response
+from app.api.errors import BodyTooLarge
+from app.api.problems import problem_response
 from app.core.errors import InvalidInput
 
 MAX_TITLE = 10_000

@@ -11,8 +11,8 @@ from pydantic.json_schema import models_json_schema
 
 from app.api.answers import Alive, BookAnswer, BookList, NearDuplicates, PostedBook, Ready
 from app.api.cluster_answers import ClusterAnswer
-from app.api.errors import MEDIA_TYPE, Problem
 from app.api.job_answers import JobAnswer
+from app.api.problems import MEDIA_TYPE, Problem
 from app.api.relation_answers import PageRelation, Relations
 from app.api.schemas import BookBody, ContentBody, DecisionBody, LookupBody, MetadataBody
 
