@@ -91,7 +91,7 @@ class Reindex:
             suites = await self._suites.read()
             for brief in await self._entries.briefs([entry_id], suites.serving):
                 if not brief.indexed:
-                    await self._enter(np.array([entry_id], dtype=np.uint64), suites.kept, BandIndex.add)
+                    await self._enter(np.array([entry_id], dtype=np.uint64), suites.kept, BandIndex.mend)
                     await self._entries.mark_indexed([entry_id])
 
     async def reconcile(self) -> Reconciled | None:
@@ -102,7 +102,7 @@ class Reindex:
             # Departures are committed before the index is read, so whatever this one met is gone at its end.
             life = await self._indexes.epoch.life()
             if life is Life.WHOLE:
-                report = await self._mend(BandIndex.add)
+                report = await self._mend(BandIndex.mend)
             else:
                 report = await self._revive(life)
             await self._entries.forget_departures(_FORGOTTEN_AFTER)
@@ -113,7 +113,7 @@ class Reindex:
         if await self._indexes.epoch.life() is not Life.WHOLE:
             await self.reconcile()
         census, missing, stale = await self._census(), 0, 0
-        await self._enter_pending(census, census.suites.kept, BandIndex.add)
+        await self._enter_pending(census, census.suites.kept, BandIndex.mend)
         answering = census.suites.answering
         for number, (suite, postings) in enumerate(own_postings(answering)):
             step = part_of(progress, number, len(answering))
@@ -136,7 +136,7 @@ class Reindex:
     ) -> NDArray[np.uint64]:
         """Mend what came and went since `fill` wrote these entries; returns those that there are now."""
         entry_ids, _ = await self._signatures.entry_ids()
-        await self._enter(np.setdiff1d(entry_ids, filled), [suite], BandIndex.add)
+        await self._enter(np.setdiff1d(entry_ids, filled), [suite], BandIndex.mend)
         if np.setdiff1d(filled, entry_ids).size:
             await self.mend_records(suite, entry_ids, postings, _silent)
         return entry_ids

@@ -74,15 +74,20 @@ class BandIndex:
         self.roll = SharedRoll(nodes, self.epoch, f"bp:{suite.fingerprint}+{suite.minhash}+{suite.sample}")
 
     async def add(self, entries: Sequence[Entry]) -> None:
-        """Write entries of which nothing, or everything, is there; repeating it changes nothing.
+        """Write new entries; repeating it changes nothing.
 
         Raises `Unavailable` unless every entry is surely in a whole index afterwards.
         """
         if entries:
             await self.epoch.guarded(*self._adding(entries, ADD_POSTINGS))
 
+    async def mend(self, entries: Sequence[Entry]) -> None:
+        """Write what there is not of entries; raises as `add` does."""
+        if entries:
+            await self.epoch.guarded(*self._adding(entries, MEND_POSTINGS))
+
     async def restore(self, entries: Sequence[Entry]) -> None:
-        """Write what there is not of entries, while the index is mended and may have no epoch to rely on."""
+        """Mend entries while the index is being reconciled and has no epoch to rely on."""
         if entries:
             await self.nodes.run(*self._adding(entries, MEND_POSTINGS))
 

@@ -30,9 +30,9 @@ local function find(bucket, record)
 end
 """
 
-_ADD = """
-for i, key in ipairs(KEYS) do
-  local record, size = ARGV[i], redis.call('STRLEN', key)
+_MEND = """
+local function mend(key, record)
+  local size = redis.call('STRLEN', key)
   if size == 0 then
     redis.call('SET', key, record)
   elseif size < 16384 then
@@ -45,29 +45,35 @@ for i, key in ipairs(KEYS) do
 end
 """
 
-ADD_RECORDS = Script(_FIND + "local cap = nil\n" + _ADD)
+_UNBOUNDED = "local cap = nil\n"
+_CAPPED = f"local cap = {POSTING_CAP * POSTING_BYTES}\n"
+
+_MEND_EACH = "for i, key in ipairs(KEYS) do mend(key, ARGV[i]) end\n"
+
+ADD_RECORDS = Script(_FIND + _UNBOUNDED + _MEND + _MEND_EACH)
 """Put the record ARGV[i] into the bucket KEYS[i], for every i, unless it is there."""
 
-_CAP = f"local cap = {POSTING_CAP * POSTING_BYTES}\n"
-
-MEND_POSTINGS = Script(_FIND + _CAP + _ADD)
+MEND_POSTINGS = Script(_FIND + _CAPPED + _MEND + _MEND_EACH)
 """The same for buckets that take so many records and no more."""
 
 ADD_POSTINGS = Script(
     _FIND
-    + _CAP
+    + _CAPPED
+    + _MEND
     + """
-local seen_full = false
+local is_there, seen_full = false, false
 for i, key in ipairs(KEYS) do
   if redis.call('STRLEN', key) < cap then
     local bucket = redis.call('GET', key)
-    if bucket and find(bucket, ARGV[i]) then return end
+    is_there = bucket and find(bucket, ARGV[i])
     break
   end
   seen_full = true
 end
 for i, key in ipairs(KEYS) do
-  if not seen_full or redis.call('STRLEN', key) < cap then
+  if is_there then
+    mend(key, ARGV[i])
+  elseif not seen_full or redis.call('STRLEN', key) < cap then
     if redis.call('APPEND', key, ARGV[i]) <= cap then
       redis.call('BITOP', 'OR', key, key)
     else
@@ -77,9 +83,9 @@ for i, key in ipairs(KEYS) do
 end
 """
 )
-"""The same for all postings of one entry, which are there all or none: no script is interrupted, so the first
-bucket with room tells for all. BITOP copies a string without the room that APPEND added; to read each bucket
-here and write it anew takes twice as long."""
+"""The same for all postings of one new entry: the first bucket with room tells whether it is there, since no
+script is interrupted. BITOP copies a string without the room that APPEND added; to read each bucket here and
+write it anew takes twice as long."""
 
 REMOVE_RECORDS = Script(
     _FIND

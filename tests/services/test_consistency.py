@@ -10,6 +10,8 @@ from app.services.lookup import Nearest, Verified, Within
 from app.services.reindex import Reconciled, Reindex
 from app.services.verify import verify
 from app.stores.epoch import Life
+from app.stores.nodes import CallEach
+from app.stores.scripts import ADD_RECORDS
 from app.stores.signature_columns import SignatureColumns
 from app.wiring import House
 from tests.making import a_sketch, flipped
@@ -68,6 +70,23 @@ async def test_a_book_posted_while_redis_fails_is_pending_and_found(
     await house.reindex.index_entry(two.entry_id)
     assert (await house.books.get(two.id)).indexed
     assert await neighbours(house, one) == {two.id}
+    assert await is_clean(house)
+
+
+@on_cluster_too
+async def test_a_pending_book_of_which_a_part_is_in_the_index_is_mended(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    let_redis_fail(house, monkeypatch)
+    book = await post(house)
+    monkeypatch.undo()
+    [brief] = await house.entries.briefs([book.entry_id], DEFAULT_SUITE)
+    _, postings = house.index.records([brief.entry])
+    # As a rebuilding leaves it that writes whole buckets over some of its records.
+    part = CallEach(ADD_RECORDS, postings.keys[:20], postings.data[:20])
+    await house.indexes.nodes.run([part])
+    await house.reindex.index_entry(book.entry_id)
+    assert (await house.books.get(book.id)).indexed
     assert await is_clean(house)
 
 

@@ -179,6 +179,17 @@ async def test_what_is_lost_of_an_entry_is_restored_and_the_rest_left(index: Ban
     assert await held(index) == before
 
 
+async def test_what_there_is_of_an_entry_is_not_added_again(index: BandIndex) -> None:
+    entry = an_entry(np.random.default_rng(18), 1)
+    await index.add([entry])
+    before = await held(index)
+    _, postings = index.records([entry])
+    for key in postings.keys[20:]:
+        await index.delete(key)
+    await index.add([entry])
+    assert await held(index) == before
+
+
 async def test_posting_buckets_have_no_spare_room(index: BandIndex, redis: Operator) -> None:
     entry = an_entry(np.random.default_rng(17), 1)
     for number in range(1, 301):
