@@ -10,7 +10,6 @@ from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import registry
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from app.core.errors import Conflict, InvalidInput, StaleVersion, UnknownBook
@@ -19,7 +18,7 @@ from app.core.recipe import Suite
 from app.stores.clusters import book_leaves
 from app.stores.jobs import defer_relate, deferring
 from app.stores.outages import postgres_outages
-from app.stores.queries import Queries, Query
+from app.stores.queries import Queries, Query, value_of
 from app.stores.relations import drop_relations, look_again
 from app.stores.rows import (
     fingerprint_values,
@@ -136,11 +135,8 @@ class Catalogue:
 
     async def _existing(self, metadata: Metadata, content: NewContent) -> Stored | None:
         """The book that stood in the way of an insert; None if it has vanished since."""
-        if metadata.external_id is not None:
-            same = books.c.external_id == metadata.external_id
-        else:
-            same = sa.and_(books.c.content_key == content.key, books.c.external_id.is_(None))
-        for row in await self._queries.rows(Query(select_books().where(same))):
+        query = _BY_CONTENT if metadata.external_id is None else _BY_EXTERNAL_ID
+        for row in await self._queries.rows(query, content_key=content.key, external_id=metadata.external_id):
             if row["content_key"] != content.key:
                 raise Conflict(
                     f"Book {row['id']} has the external_id {metadata.external_id!r} and other content. "
@@ -243,14 +239,6 @@ class Catalogue:
 
 _ADDED = ("id", *to_columns(asdict(Metadata())), "content_key", "page_count", "word_count", "character_count")
 
-
-_DIALECT: sa.Dialect = registry.load("postgresql")()
-
-
-def _typed(column: sa.Column[Any]) -> str:
-    return f"CAST(:{column.name} AS {column.type.compile(_DIALECT)})"
-
-
 # One statement is a transaction of its own; on its way through several a post would take thrice as long.
 _ADD = Query(
     sa.text(f"""
@@ -262,7 +250,7 @@ _ADD = Query(
         ),
         added AS (
             INSERT INTO books ({", ".join(_ADDED)})
-            SELECT {", ".join(_typed(books.c[name]) for name in _ADDED)} FROM agreed WHERE agreed
+            SELECT {", ".join(value_of(books.c[name]) for name in _ADDED)} FROM agreed WHERE agreed
             ON CONFLICT DO NOTHING
             RETURNING entry_id
         ),
@@ -289,6 +277,10 @@ _INSERT_DEPARTURE = sa.insert(departures)
 _BOOK_BY_ID = select_books().where(books.c.id == sa.bindparam("book_id"))
 _BRIEF_BY_ID = select_briefs(with_sample=True).where(books.c.id == sa.bindparam("book_id"))
 _READ_BOOK = Query(_BOOK_BY_ID)
+_BY_EXTERNAL_ID = Query(select_books().where(books.c.external_id == sa.bindparam("external_id")))
+_BY_CONTENT = Query(
+    select_books().where(books.c.content_key == sa.bindparam("content_key"), books.c.external_id.is_(None))
+)
 _FORGET_SEARCH = sa.delete(related_entries).where(related_entries.c.entry_id == sa.bindparam("entry"))
 
 

@@ -31,7 +31,6 @@ _OPTIONS = (
 
 _DIALECT: sa.Dialect = registry.load("postgresql.psycopg")()
 
-
 _PARAMETER = re.compile(r"%(?:%|\((\w+)\)s)")
 
 
@@ -55,6 +54,11 @@ class Query:
         if name not in self._names:
             self._names.append(name)
         return f"${self._names.index(name) + 1}"
+
+
+def value_of(column: sa.Column[Any]) -> str:
+    """In SQL: the parameter that is called like a column, as a value of the column's type."""
+    return f"CAST(:{column.name} AS {column.type.compile(_DIALECT)})"
 
 
 class Queries:
