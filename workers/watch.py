@@ -19,6 +19,8 @@ async def watch_index(house: House, whole: asyncio.Event) -> None:
         try:
             life = await house.indexes.epoch.life()
             if life is Life.WHOLE:
+                if not whole.is_set():
+                    await house.relate.rehearse()
                 whole.set()
             else:
                 whole.clear()

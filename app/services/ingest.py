@@ -106,7 +106,7 @@ class Ingest:
         if signatures is None:
             raise InvalidInput("A book needs one of text, pages or signatures.", "text")
         _require_recipes(signatures, serving)
-        return NewContent(await asyncio.to_thread(signature_key, signatures), signatures, None, suites=suites)
+        return NewContent(signature_key(signatures), signatures, None, suites=suites)
 
     def _compressed(self, content: Content) -> bytes | None:
         return compress(content.text) if self._keep_texts else None

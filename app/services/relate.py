@@ -18,7 +18,7 @@ from app.core.ranking import VERIFICATION, Evidence, evidence, is_near_duplicate
 from app.core.recipe import DEFAULT_PAGES, Suite
 from app.core.relation import DEFAULT_CLASSIFIER, Candidate, relate
 from app.core.sample import shared_hashes
-from app.core.sketch import page_signatures
+from app.core.sketch import page_signatures, warm
 from app.services.reindex import Reindex
 from app.stores.candidates import CandidateRecords, Comparable
 from app.stores.entries import Entries
@@ -78,6 +78,12 @@ class Relate:
         self._candidates = candidates
         self._relations = relations
         self._limits = limits
+
+    async def rehearse(self) -> None:
+        """Load what the first job would wait for, and lookups meanwhile for it: kernels and the roll."""
+        await asyncio.to_thread(warm)
+        suite = (await self._suites.current()).serving
+        await self._indexes.of(suite).roll.read()
 
     async def relate_entry(self, entry_id: int) -> None:
         """Find and store the relations of an entry; one that is no longer current needs nothing.
