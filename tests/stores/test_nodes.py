@@ -1,0 +1,51 @@
+"""One Redis server: what travels together."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from app.stores.connecting import open_nodes
+from app.stores.node import Node
+from app.stores.nodes import WRITTEN_AT_ONCE, CallEach, Command, ReadAll
+from app.stores.scripts import ADD_RECORDS
+
+COUNT = 2 * WRITTEN_AT_ONCE + 22
+KEYS = [f"bucket {number}" for number in range(COUNT)]
+RECORDS = [b"%06d" % number for number in range(COUNT)]
+
+
+@pytest.fixture
+def pipelines(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[Any]]:
+    """The commands of every pipeline that is sent from now on."""
+    sent: list[Sequence[Any]] = []
+    execute = Node.execute
+
+    async def noted(node: Node, commands: Sequence[Any], seconds: float) -> list[Any]:
+        sent.append(commands)
+        return await execute(node, commands, seconds)
+
+    monkeypatch.setattr(Node, "execute", noted)
+    return sent
+
+
+async def test_whatever_is_read_travels_together(redis_url: str, pipelines: list[Sequence[Any]]) -> None:
+    async with open_nodes(redis_url) as nodes:
+        await nodes.run([ReadAll(KEYS)], [Command("GET", KEYS[0]), ReadAll(KEYS)])
+    assert len(pipelines) == 1
+
+
+async def test_many_writes_leave_room_for_others_and_are_all_made(
+    redis_url: str, pipelines: list[Sequence[Any]]
+) -> None:
+    async with open_nodes(redis_url) as nodes:
+        await nodes.run([CallEach(ADD_RECORDS, KEYS[:1], RECORDS[:1])])  # the server learns the script
+        pipelines.clear()
+        few = CallEach(ADD_RECORDS, KEYS[:8], RECORDS[:8])
+        rest = CallEach(ADD_RECORDS, KEYS[8:], RECORDS[8:])
+        answers = await nodes.run(
+            [Command("SET", "before", ("1",)), few, rest], [Command("GET", "before"), ReadAll(KEYS)]
+        )
+    changed = [sum(command[2] for command in pipeline if command[0] == "EVALSHA") for pipeline in pipelines]
+    assert changed == [WRITTEN_AT_ONCE, WRITTEN_AT_ONCE, COUNT - 2 * WRITTEN_AT_ONCE]
+    assert answers[1:] == [[], [], b"1", RECORDS]
