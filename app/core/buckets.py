@@ -174,8 +174,8 @@ def _counted(entry_ids: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray
     if entry_ids.size and int(np.ptp(entry_ids)) < _DENSE * entry_ids.size:
         # Thousands of copies share every value, and sorting would go through all of them seven times over.
         least = entry_ids.min()
-        counts = np.bincount((entry_ids - least).astype(np.intp))
-        places = np.flatnonzero(counts)
+        counts = np.bincount((entry_ids - least).view(np.int64))
+        places = (counts > 0).nonzero()[0]
         return places.astype(np.uint64) + least, counts[places]
     entry_ids.sort()
     firsts = _firsts(entry_ids)
