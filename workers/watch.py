@@ -21,7 +21,7 @@ async def watch_index(house: House, whole: asyncio.Event) -> None:
             if life is Life.WHOLE:
                 if not whole.is_set():
                     await house.relate.rehearse()
-                whole.set()
+                    whole.set()
             else:
                 whole.clear()
                 log.info("band index is not whole", life=life.value)

@@ -173,6 +173,7 @@ def _counted(entry_ids: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray
     """The distinct ids, ascending, and how often each occurs."""
     if entry_ids.size and int(np.ptp(entry_ids)) < _DENSE * entry_ids.size:
         # Thousands of copies share every value, and sorting would go through all of them seven times over.
+        # The view spares a copy, and numpy finds what is true ten times as fast as what is not 0.
         least = entry_ids.min()
         counts = np.bincount((entry_ids - least).view(np.int64))
         places = (counts > 0).nonzero()[0]

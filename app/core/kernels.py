@@ -13,7 +13,8 @@ from app.core.kernel_types import Lengths, Text
 from app.core.kernels_buckets import group, matching, write_strings
 from app.core.kernels_pages import compare_neighbours, find_chains, page_similarities, trace_chain
 from app.core.kernels_scan import distances, rows_within, tally
-from app.core.kernels_text import codes_of, inspect, kinds_of, normalise, shingle_tokens, shingle_words
+from app.core.kernels_shingles import shingle_tokens, shingle_words
+from app.core.kernels_text import codes_of, inspect, kinds_of, normalise
 
 __all__ = [
     "codes_of",

@@ -106,7 +106,11 @@ class Ingest:
         if signatures is None:
             raise InvalidInput("A book needs one of text, pages or signatures.", "text")
         _require_recipes(signatures, serving)
-        return NewContent(signature_key(signatures), signatures, None, suites=suites)
+        if signatures.pages is None:  # Hashing so little costs less than a change of threads.
+            key = signature_key(signatures)
+        else:
+            key = await asyncio.to_thread(signature_key, signatures)
+        return NewContent(key, signatures, None, suites=suites)
 
     def _compressed(self, content: Content) -> bytes | None:
         return compress(content.text) if self._keep_texts else None

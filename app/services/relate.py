@@ -80,7 +80,10 @@ class Relate:
         self._limits = limits
 
     async def rehearse(self) -> None:
-        """Load what the first job would wait for, and lookups meanwhile for it: kernels and the roll."""
+        """Load kernels and the roll, which the first job would otherwise do while lookups wait.
+
+        Raises `Unavailable` while the index is not whole.
+        """
         await asyncio.to_thread(warm)
         suite = (await self._suites.current()).serving
         await self._indexes.of(suite).roll.read()

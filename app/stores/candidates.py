@@ -18,6 +18,9 @@ from app.stores.outages import postgres_outages
 from app.stores.queries import Queries, Query
 from app.stores.texts import decompress
 
+_FOUND_AT_ONCE = 500
+"""Candidates that one query asks after: one for thousands would keep a core from lookups for 20 ms."""
+
 
 @dataclass(frozen=True, slots=True)
 class Comparable:
@@ -43,10 +46,6 @@ class Comparable:
         if self.pages is not None and self.unit is not None:
             pages = from_records(page_recipe(pages_recipe), self.unit, self.pages)
         return Candidate(pages, minhash, Metadata(title=self.title, year=self.year, volume=self.volume))
-
-
-_FOUND_AT_ONCE = 500
-"""Candidates that one query asks after: one for thousands would keep a core from lookups for 20 ms."""
 
 
 class CandidateRecords:

@@ -1,7 +1,8 @@
 """Redis as the band index sees it: one server, or the nodes of a cluster, behind one way to run commands.
 
 No command names keys of two slots, so both kinds take the same ones. Commands given together travel to each
-node in one round trip and run there in the order given; between nodes there is no order.
+node in one round trip and run there in the order given; between nodes there is no order. A single server gets
+many writes in several.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -21,8 +22,8 @@ SCANNED_AT_ONCE = 2000
 """Keys looked at in one step through all keys of a node."""
 
 WRITTEN_AT_ONCE = 64
-"""Buckets that scripts change in one round trip. Redis does one thing after the other, and a change costs ten
-times as much as a read: all 220 postings of a book would keep every lookup waiting for two milliseconds."""
+"""Buckets that scripts change in one round trip. Redis does one thing after the other: all 220 postings of a
+book would keep every lookup waiting for two milliseconds."""
 
 SECONDS = 5.0
 """Longest silence of Redis before a command counts as lost."""
@@ -154,7 +155,7 @@ class SingleNode:
         for pipeline in _pipelines(instructions):
             given = await self._execute([_single(part) for part in pipeline])
             answers += [
-                answer for part, answer in zip(pipeline, given, strict=True) if not isinstance(part, CallEach)
+                answer for part, answer in zip(pipeline, given, strict=True) if not _answers_nothing(part)
             ]
         return answers
 
@@ -192,7 +193,8 @@ def _pipelines(instructions: Sequence[Instruction]) -> list[list[Instruction]]:
     room = WRITTEN_AT_ONCE
     for instruction in instructions:
         if not isinstance(instruction, CallEach):
-            pipelines[-1] += [] if _answers_nothing(instruction) else [instruction]
+            if not _answers_nothing(instruction):
+                pipelines[-1].append(instruction)
             continue
         script, keys, arguments = instruction.script, instruction.keys, instruction.arguments
         start = 0

@@ -11,11 +11,14 @@ import pytest
 import sqlalchemy as sa
 
 from app.core.errors import Unavailable
+from app.core.fanout import Found
 from app.core.model import Book, Metadata, Submission
+from app.core.relation import DEFAULT_CLASSIFIER
 from app.core.sketch import sketch
 from app.core.text import content_from_pages, content_from_text
 from app.services.relate import PairsFailed
 from app.settings import Settings
+from app.stores import candidates
 from app.stores.band_index import BandIndex
 from app.stores.relation_reading import Related
 from app.wiring import House, open_house
@@ -239,6 +242,34 @@ async def test_copies_without_number_are_not_all_compared(house: House) -> None:
     assert len(found.direct) <= 7
     direct = {one.book_id for one in found.direct}
     assert all(one.via in direct and one.book_id not in direct for one in found.indirect)
+
+
+async def test_candidates_asked_after_in_parts_are_those_asked_after_at_once(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, *others = [await post(house, pages_of(scanned(TEXT, seed))) for seed in range(6)]
+    await house.relate.relate_entry(first.entry_id)
+    asked = [others[place].entry_id for place in (3, 0, 4, 2, 1)]
+
+    async def found() -> list[Found]:
+        return await house.relate._candidates.found(first.id, first.entry_id, asked, DEFAULT_CLASSIFIER)
+
+    at_once = await found()
+    monkeypatch.setattr(candidates, "_FOUND_AT_ONCE", 2)
+    assert [one.entry_id for one in at_once] == asked
+    assert all(one.related for one in at_once)
+    assert await found() == at_once
+
+
+async def test_a_rehearsal_leaves_the_roll_loaded_and_needs_a_whole_index(house: House) -> None:
+    await post(house, PAGES)
+    await house.relate.rehearse()
+    latest = house.index.roll.latest
+    assert latest is not None
+    assert latest.size == 1
+    await house.index.epoch.begin("another rebuilding")
+    with pytest.raises(Unavailable):
+        await house.relate.rehearse()
 
 
 async def join(house: House, copies: Sequence[Book]) -> None:
