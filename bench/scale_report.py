@@ -47,11 +47,11 @@ def section(out_dir: Path) -> Section:
             *_skew_tables(found),
         ],
         notes=[
-            "One API process, one worker, Postgres, Valkey and the driver share the machine. Open loop: "
-            "requests fall due at a constant rate, and latency counts from then, so waiting is charged; 32 "
-            "connections. Posts fall due at random moments of their turns, the driver goes first where the "
-            "system lets it, and before each round without posts the service is at rest. Every figure is the "
-            "median of the rounds, the spread the lowest and highest round. "
+            "One API process, a worker for each core, Postgres, Valkey and the driver share the machine. "
+            "Open loop: requests fall due at a constant rate, and latency counts from then, so waiting is "
+            "charged; 32 connections. Posts fall due at random moments of their turns, the driver goes first "
+            "where the system lets it, and before each round without posts the service is at rest. Every "
+            "figure is the median of the rounds, the spread the lowest and highest round. "
             "A lookup answers the first 100 hits and counts all of them.",
             *(f"![{name}](results/{file})" for name, file in plots),
         ],

@@ -107,7 +107,7 @@ def reconcile(servers: Servers) -> float:
 
 @contextmanager
 def served(servers: Servers, folder: Path) -> Iterator[tuple[Address, psutil.Process]]:
-    """`bookprint serve` with one API process and one worker on these servers."""
+    """`bookprint serve` with one API process and a worker for each core on these servers."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = cast(int, probe.getsockname()[1])
