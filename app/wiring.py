@@ -14,6 +14,7 @@ from app.services.health import Health
 from app.services.ingest import Ingest
 from app.services.jobs import Jobs
 from app.services.lookup import Lookup
+from app.services.precedence import Precedence
 from app.services.recipes import Recipes
 from app.services.reindex import Reindex
 from app.services.relate import Relate
@@ -46,6 +47,7 @@ class House:
     suites: SuitesTable
     indexes: Indexes
     books: Books
+    precedence: Precedence
     ingest: Ingest
     lookup: Lookup
     reindex: Reindex
@@ -67,6 +69,7 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
     """Connect lazily to Postgres and Redis, and disconnect at the end."""
     if settings.database_url is None or settings.redis_url is None:
         raise ValueError("DATABASE_URL and REDIS_URL must be set; `bookprint serve` sets them by itself.")
+    precedence = Precedence()
     engine = create_async_engine(
         settings.database_url,
         pool_size=settings.database_connections,
@@ -76,7 +79,7 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
     )
     try:
         async with (
-            open_nodes(settings.redis_url) as nodes,
+            open_nodes(settings.redis_url, precedence.give_way) as nodes,
             open_queries(engine.url, settings.database_connections) as queries,
         ):
             indexes, suites = Indexes(nodes), SuitesTable(engine, queries)
@@ -94,8 +97,11 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
                 suites=suites,
                 indexes=indexes,
                 books=Books(catalogue),
-                ingest=Ingest(catalogue, entries, indexes, suites, keep_texts=settings.texts == "postgres"),
-                lookup=Lookup(entries, indexes, suites),
+                precedence=precedence,
+                ingest=Ingest(
+                    catalogue, entries, indexes, suites, precedence, keep_texts=settings.texts == "postgres"
+                ),
+                lookup=Lookup(entries, indexes, suites, precedence),
                 reindex=reindex,
                 recipes=Recipes(
                     suites,

@@ -40,6 +40,7 @@ async def post_book(request: Request, house: HouseOf, metrics: MetricsOf) -> Res
     `created: false`, and its metadata stays as it is. The same `external_id` with other content is a
     conflict.
     """
+    await house.precedence.give_way()
     submission = await parsed(request, BookBody, BookBody.to_submission)
     stored = await house.ingest.post(submission)
     metrics.count_post(stored.created)

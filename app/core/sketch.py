@@ -1,6 +1,7 @@
 """All signatures of a book, from its content, in one go."""
 
 import json
+from collections.abc import Callable
 from hashlib import sha256
 
 import numpy as np
@@ -27,31 +28,38 @@ def sketch(
     minhash_recipe: str = DEFAULT_MINHASH,
     page_recipe: str = DEFAULT_PAGES,
     sample_recipe: str = DEFAULT_SAMPLE,
+    between: Callable[[], None] = lambda: None,
 ) -> Sketch:
     """The sketch of a book under the recipes of these names; raises UnknownRecipe.
 
     The kernels release the GIL. A book of 600 KB takes some milliseconds and 10 MB; both grow with its
-    length.
+    length. `between` is called between its steps, each of some two milliseconds, for others to have a turn.
     """
     for_fingerprint = recipes.fingerprint_recipe(fingerprint_recipe)
     for_minhash, for_pages = recipes.minhash_recipe(minhash_recipe), recipes.page_recipe(page_recipe)
-    text = normalise(content)
     for_sample = recipes.sample_recipe(sample_recipe)
+    text = normalise(content)
+    between()
+    fingerprint = simhash(text, for_fingerprint)
+    between()
     found = shingles(text, for_minhash, for_pages)
+    between()
+    values, sampled = minhash(found.hashes, for_minhash), sample(found.hashes, for_sample)
+    between()
     return Sketch(
-        fingerprint=simhash(text, for_fingerprint),
-        minhash=minhash(found.hashes, for_minhash),
+        fingerprint=fingerprint,
+        minhash=values,
         pages=sign_pages(text, found, for_pages),
         word_count=found.token_count,
         character_count=text.size,
         page_count=content.page_count,
-        sample=sample(found.hashes, for_sample),
+        sample=sampled,
     )
 
 
-def sketch_under(suite: Suite, content: Content) -> Sketch:
-    """The sketch of a book under the recipes of a suite."""
-    return sketch(content, suite.fingerprint, suite.minhash, sample_recipe=suite.sample)
+def sketch_under(suite: Suite, content: Content, between: Callable[[], None] = lambda: None) -> Sketch:
+    """The sketch of a book under the recipes of a suite; `between` as for `sketch`."""
+    return sketch(content, suite.fingerprint, suite.minhash, sample_recipe=suite.sample, between=between)
 
 
 def fingerprint(content: Content, recipe: str) -> Fingerprint | None:

@@ -17,6 +17,7 @@ from app.core.recipe import DEFAULT_PAGES, Suite
 from app.core.sketch import fingerprint, signature_key, sketch_under
 from app.core.text import content_key
 from app.services.ids import new_book_id
+from app.services.precedence import Precedence
 from app.stores.catalogue import Catalogue, NewContent, Stored, Versions
 from app.stores.entries import Entries
 from app.stores.indexes import Indexes
@@ -38,12 +39,14 @@ class Ingest:
         entries: Entries,
         indexes: Indexes,
         suites: SuitesTable,
+        precedence: Precedence,
         keep_texts: bool,
     ) -> None:
         self._catalogue = catalogue
         self._entries = entries
         self._indexes = indexes
         self._suites = suites
+        self._precedence = precedence
         self._keep_texts = keep_texts
 
     async def post(self, submission: Submission) -> Stored:
@@ -78,6 +81,7 @@ class Ingest:
         suites = await self._suites.current()
         while True:
             prepared = await self._prepare(content, signatures, suites)
+            await self._precedence.give_way()
             try:
                 stored = await write(prepared)
             except SuitesChanged:
@@ -90,40 +94,45 @@ class Ingest:
     async def _prepare(
         self, content: Content | None, signatures: Sketch | None, suites: Suites
     ) -> NewContent:
-        serving, *others = suites.kept
         if content is not None:
-            # Side by side: hashing, compressing and the kernels all let go of the interpreter's lock.
-            computed, key, text, fingerprints = await asyncio.gather(
-                asyncio.to_thread(sketch_under, serving, content),
-                asyncio.to_thread(content_key, content),
-                asyncio.to_thread(self._compressed, content),
-                asyncio.gather(
-                    *(asyncio.to_thread(fingerprint, content, suite.fingerprint) for suite in others)
-                ),
-            )
-            known = tuple(one for one in fingerprints if one is not None)
-            return NewContent(key, computed, text, known, suites)
+            return await asyncio.to_thread(self._computed, content, suites)
         if signatures is None:
             raise InvalidInput("A book needs one of text, pages or signatures.", "text")
-        _require_recipes(signatures, serving)
+        _require_recipes(signatures, suites.serving)
         if signatures.pages is None:  # Hashing so little costs less than a change of threads.
             key = signature_key(signatures)
         else:
             key = await asyncio.to_thread(signature_key, signatures)
         return NewContent(key, signatures, None, suites=suites)
 
-    def _compressed(self, content: Content) -> bytes | None:
-        return compress(content.text) if self._keep_texts else None
+    def _computed(self, content: Content, suites: Suites) -> NewContent:
+        # In one thread, though it takes longer so: lookups should find a core free.
+        serving, *others = suites.kept
+        give_way = self._precedence.give_way_in_thread
+        give_way()
+        computed = sketch_under(serving, content, give_way)
+        fingerprints = []
+        for suite in others:
+            give_way()
+            fingerprints.append(fingerprint(content, suite.fingerprint))
+        give_way()
+        key = content_key(content)
+        give_way()
+        text = compress(content.text) if self._keep_texts else None
+        known = tuple(one for one in fingerprints if one is not None)
+        return NewContent(key, computed, text, known, suites)
 
     async def _indexed(self, stored: Stored, content: NewContent) -> Stored:
         if not stored.created:
             return stored
         entry_id = stored.book.entry_id
+        await self._precedence.give_way()
         try:
             async with asyncio.timeout(INDEX_SECONDS):
                 await self._indexes.add(
                     {suite: content.entry(entry_id, suite) for suite in content.suites.kept}
                 )
+                await self._precedence.give_way()
                 await self._entries.mark_indexed([entry_id])
         except (Unavailable, TimeoutError) as exc:
             log.warning("book is pending", book_id=str(stored.book.id), reason=str(exc) or "timeout")

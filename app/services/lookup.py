@@ -17,6 +17,7 @@ from app.core.errors import RecipeNotIndexed, Unavailable
 from app.core.model import Brief, Entry, Fingerprint
 from app.core.ranking import Evidence, evidence_of_each, is_near_duplicate
 from app.core.recipe import Suite
+from app.services.precedence import Precedence
 from app.stores.band_index import BandIndex
 from app.stores.entries import Entries
 from app.stores.indexes import Indexes
@@ -78,18 +79,22 @@ class Answer:
 class Lookup:
     """Questions about nearness, each answered within the suite of its recipe."""
 
-    def __init__(self, entries: Entries, indexes: Indexes, suites: SuitesTable) -> None:
+    def __init__(
+        self, entries: Entries, indexes: Indexes, suites: SuitesTable, precedence: Precedence
+    ) -> None:
         self._entries = entries
         self._indexes = indexes
         self._suites = suites
+        self._precedence = precedence
 
     async def near_duplicates(
         self, book_id: UUID, question: Question, after: Place | None, limit: int, suite: Suite | None = None
     ) -> Answer:
         """The books near one that is in the catalogue, itself left out; None: in the suite that serves."""
         suite = suite or (await self._suites.current()).serving
-        book = await self._entries.of_book(book_id, suite, with_sample=isinstance(question, Verified))
-        answer = await self._look_up(suite, book.entry, question, after, limit)
+        with self._precedence.lookup():
+            book = await self._entries.of_book(book_id, suite, with_sample=isinstance(question, Verified))
+            answer = await self._look_up(suite, book.entry, question, after, limit)
         return replace(answer, related=book.related)
 
     async def look_up(self, query: Entry, question: Question, after: Place | None, limit: int) -> Answer:
@@ -97,7 +102,8 @@ class Lookup:
 
         Raises `RecipeNotIndexed` for a fingerprint of a recipe in which lookups are not answered.
         """
-        return await self._look_up(await self._suite_of(query), query, question, after, limit)
+        with self._precedence.lookup():
+            return await self._look_up(await self._suite_of(query), query, question, after, limit)
 
     async def _look_up(
         self, suite: Suite, query: Entry, question: Question, after: Place | None, limit: int

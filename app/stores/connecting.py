@@ -11,7 +11,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
 from app.stores.node import Node
-from app.stores.nodes import SECONDS, Nodes, SingleNode
+from app.stores.nodes import SECONDS, GiveWay, Nodes, SingleNode, at_once
 from app.stores.redis_cluster import ClusterNodes
 from app.stores.topology import Address
 
@@ -27,11 +27,11 @@ _OF_POOLS = {"host", "port", "db", "connection_class", "max_connections", "socke
 
 
 @asynccontextmanager
-async def open_nodes(url: str) -> AsyncIterator[Nodes]:
+async def open_nodes(url: str, give_way: GiveWay = at_once) -> AsyncIterator[Nodes]:
     """Connect lazily to the Redis of this URL, and disconnect at the end.
 
     `redis+cluster://` and `rediss+cluster://` name one or more nodes of a cluster, separated by commas; the
-    rest of the URL is that of a single server.
+    rest of the URL is that of a single server, which gives way between the parts of large writes.
     """
     if urlsplit(url).scheme.endswith(_CLUSTER):
         cluster = cluster_of(url)
@@ -40,20 +40,20 @@ async def open_nodes(url: str) -> AsyncIterator[Nodes]:
         finally:
             await cluster.aclose()
     else:
-        node = single_of(url)
+        node = single_of(url, give_way)
         try:
             yield node
         finally:
             await node.aclose()
 
 
-def single_of(url: str) -> SingleNode:
+def single_of(url: str, give_way: GiveWay = at_once) -> SingleNode:
     """The server of a `redis://`, `rediss://` or `unix://` URL; raises ValueError where it makes no sense."""
     options: dict[str, Any] = dict(parse_url(url))
     kind: Callable[..., AbstractConnection] = options.pop("connection_class", Connection)
     options.pop("max_connections", None)
     name = options.get("path") or f"{options.get('host', 'localhost')}:{options.get('port', 6379)}"
-    return SingleNode(Node(str(name), partial(kind, **(options | _OPTIONS))))
+    return SingleNode(Node(str(name), partial(kind, **(options | _OPTIONS))), give_way)
 
 
 def cluster_of(url: str) -> ClusterNodes:

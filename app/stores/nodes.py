@@ -5,7 +5,7 @@ node in one round trip and run there in the order given; between nodes there is 
 many writes in several.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -65,6 +65,9 @@ class CallEach:
     arguments: Sequence[bytes]
 
 
+GiveWay = Callable[[], Awaitable[None]]
+"""Returns when those who go first have gone, or after a moment."""
+
 Instruction = Command | ReadAll | WriteBuckets | CallEach
 
 
@@ -108,14 +111,22 @@ class Nodes(Protocol):
         ...
 
 
+async def at_once() -> None:
+    """Gives way to nobody."""
+
+
 class SingleNode:
-    """One Redis server: what is asked together, whole phases even, is one pipeline, but for many writes."""
+    """One Redis server: what is asked together, whole phases even, is one pipeline, but for many writes.
+
+    Between the pipelines of many writes it gives way to others.
+    """
 
     possible_epoch_keys: Sequence[str] = ("bp:epoch",)
     key_nanoseconds: float = KEY_NANOSECONDS
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, give_way: GiveWay = at_once) -> None:
         self._node = node
+        self._give_way = give_way
 
     async def run(self, *phases: Sequence[Instruction]) -> list[Any]:
         """See `Nodes`."""
@@ -152,7 +163,9 @@ class SingleNode:
     async def _answers(self, instructions: Sequence[Instruction]) -> list[Any]:
         """What is answered by those instructions that answer something."""
         answers: list[Any] = []
-        for pipeline in _pipelines(instructions):
+        for number, pipeline in enumerate(_pipelines(instructions)):
+            if number:
+                await self._give_way()
             given = await self._execute([_single(part) for part in pipeline])
             answers += [
                 answer for part, answer in zip(pipeline, given, strict=True) if not _answers_nothing(part)

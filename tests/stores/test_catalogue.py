@@ -251,8 +251,9 @@ async def test_reads_survive_the_loss_of_every_connection(catalogue: Catalogue, 
     book = (await catalogue.add(new_book_id(), Metadata(), content())).book
     await asyncio.gather(*(catalogue.get(book.id) for _ in range(4)))
     async with engine.connect() as connection:
-        others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
-        await connection.execute(sa.text(f"{others} AND pid <> pg_backend_pid()"))
+        end = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+        others = "datname = current_database() AND pid <> pg_backend_pid()"
+        await connection.execute(sa.text(f"{end} WHERE {others}"))
     assert await catalogue.get(book.id) == book
 
 

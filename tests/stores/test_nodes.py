@@ -38,7 +38,13 @@ async def test_whatever_is_read_travels_together(redis_url: str, pipelines: list
 async def test_many_writes_leave_room_for_others_and_are_all_made(
     redis_url: str, pipelines: list[Sequence[Any]]
 ) -> None:
-    async with open_nodes(redis_url) as nodes:
+    turns = 0
+
+    async def give_way() -> None:
+        nonlocal turns
+        turns += 1
+
+    async with open_nodes(redis_url, give_way) as nodes:
         await nodes.run([CallEach(ADD_RECORDS, KEYS[:1], RECORDS[:1])])  # the server learns the script
         pipelines.clear()
         few = CallEach(ADD_RECORDS, KEYS[:8], RECORDS[:8])
@@ -48,4 +54,5 @@ async def test_many_writes_leave_room_for_others_and_are_all_made(
         )
     changed = [sum(command[2] for command in pipeline if command[0] == "EVALSHA") for pipeline in pipelines]
     assert changed == [WRITTEN_AT_ONCE, WRITTEN_AT_ONCE, COUNT - 2 * WRITTEN_AT_ONCE]
+    assert turns == len(pipelines) - 1
     assert answers[1:] == [[], [], b"1", RECORDS]
