@@ -11,8 +11,9 @@ from enum import Enum
 from typing import Any
 
 from app.core.errors import IndexRebuilding
+from app.stores.node import GetEpoch
 from app.stores.nodes import Command, EpochKey, Instruction, Nodes
-from app.stores.scripts import FINISH_EPOCH, OPEN_EPOCH, READ_EPOCH
+from app.stores.scripts import FINISH_EPOCH, OPEN_EPOCH
 
 EpochMark = tuple[bytes, ...]
 """The epochs of all nodes."""
@@ -82,7 +83,7 @@ class Epoch:
         )
 
     async def _enclosed(
-        self, reads: Sequence[Command], phases: Sequence[Sequence[Instruction]]
+        self, reads: Sequence[GetEpoch], phases: Sequence[Sequence[Instruction]]
     ) -> tuple[list[Any], list[Any], list[Any]]:
         """What the reads answer before the first phase, the answers to the phases, and the reads again."""
         first, last = [*reads, *phases[0]], [*phases[-1], *reads]
@@ -93,5 +94,5 @@ class Epoch:
         return answers[: len(reads)], answers[len(reads) : -len(reads)], answers[-len(reads) :]
 
 
-def _reads(keys: Sequence[EpochKey]) -> list[Command]:
-    return [Command(READ_EPOCH, key, (serves,)) for key, serves in keys]
+def _reads(keys: Sequence[EpochKey]) -> list[GetEpoch]:
+    return [GetEpoch(key, serves) for key, serves in keys]

@@ -1,8 +1,14 @@
-"""One Redis server, alone or in a cluster: many commands, one round trip."""
+"""One Redis server, alone or in a cluster: many commands, one round trip.
+
+A connection ends with the life of the server that it leads to. So the server tells its run id when a
+connection is made, and whatever comes over that connection was read in that life.
+"""
 
 import asyncio
+import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from hiredis import pack_command
 from redis.asyncio.connection import AbstractConnection
@@ -14,8 +20,19 @@ from app.core.errors import Unavailable
 
 Connect = Callable[[], AbstractConnection]
 
-Words = Sequence[Any] | bytes
+
+@dataclass(frozen=True, slots=True)
+class GetEpoch:
+    """Read an epoch; None for one of another life of the server, or from when it served other keys."""
+
+    key: str
+    serves: str  # stands for the part of all keys that the server serves
+
+
+Words = Sequence[Any] | bytes | GetEpoch
 """A command: its words, or the bytes to be sent."""
+
+_RUN_ID = re.compile(rb"run_id:([0-9a-f]+)")
 
 
 class NodeLost(Unavailable):
@@ -25,6 +42,11 @@ class NodeLost(Unavailable):
         super().__init__(
             f"The band index (Redis) cannot be reached: {name} does not answer. Try again in a moment."
         )
+
+
+class _Link(NamedTuple):
+    connection: AbstractConnection
+    run_id: str
 
 
 class Node:
@@ -37,7 +59,7 @@ class Node:
     def __init__(self, name: str, connect: Connect) -> None:
         self.name = name
         self._connect = connect
-        self._free: list[AbstractConnection] = []
+        self._free: list[_Link] = []
         self._closed = False
 
     async def execute(self, commands: Sequence[Words], seconds: float) -> list[Any]:
@@ -46,14 +68,15 @@ class Node:
         Raises `NodeLost` after so many seconds, or at once where there is no connection to be had.
         """
         try:
-            if self._free:
-                try:
-                    return await self._execute(self._free.pop(), commands, seconds)
-                except ConnectionLost:
-                    # The node has been restarted since, or has hung up on an idle connection.
-                    await self._hang_up()
-            return await self._execute(self._connect(), commands, seconds)
-        except AuthenticationError as exc:
+            async with asyncio.timeout(seconds):
+                if self._free:
+                    try:
+                        return await self._execute(self._free.pop(), commands)
+                    except ConnectionLost:
+                        # The node has been restarted since, or has hung up on an idle connection.
+                        await self._hang_up()
+                return await self._execute(await self._linked(), commands)
+        except (AuthenticationError, ResponseError) as exc:
             raise Unavailable(f"Redis at {self.name} refuses: {exc}", retry_after=5) from exc
         except (ConnectionLost, ConnectionTimeout, OSError) as exc:
             raise NodeLost(self.name) from exc
@@ -63,29 +86,50 @@ class Node:
         self._closed = True
         await self._hang_up()
 
-    async def _execute(
-        self, connection: AbstractConnection, commands: Sequence[Words], seconds: float
-    ) -> list[Any]:
-        answers: list[Any] = []
+    async def _linked(self) -> _Link:
+        connection, told = self._connect(), None
         try:
-            async with asyncio.timeout(seconds):
-                packed = b"".join(
-                    command if isinstance(command, bytes) else pack_command(tuple(command))
-                    for command in commands
-                )
-                await connection.send_packed_command(packed, check_health=False)
-                for _ in commands:
-                    try:
-                        answers.append(await connection.read_response())
-                    except ResponseError as refusal:
-                        answers.append(refusal)
+            await connection.send_packed_command(_packed(("INFO", "server")), check_health=False)
+            told = _RUN_ID.search(await connection.read_response())
+        finally:
+            if told is None:
+                await connection.disconnect(nowait=True)
+        if told is None:
+            raise ResponseError("INFO tells no run_id, as Redis and Valkey do.")
+        return _Link(connection, told[1].decode())
+
+    async def _execute(self, link: _Link, commands: Sequence[Words]) -> list[Any]:
+        connection, answers = link.connection, list[Any]()
+        try:
+            packed = b"".join(map(_packed, commands))
+            await connection.send_packed_command(packed, check_health=False)
+            for command in commands:
+                try:
+                    answer = await connection.read_response()
+                except ResponseError as refusal:
+                    answers.append(refusal)
+                    continue
+                if isinstance(command, GetEpoch) and not _is_of(answer, link.run_id, command.serves):
+                    answer = None
+                answers.append(answer)
             return answers
         finally:
             if len(answers) == len(commands) and not self._closed:
-                self._free.append(connection)
+                self._free.append(link)
             else:
                 await connection.disconnect(nowait=True)
 
     async def _hang_up(self) -> None:
         while self._free:
-            await self._free.pop().disconnect(nowait=True)
+            await self._free.pop().connection.disconnect(nowait=True)
+
+
+def _packed(command: Words) -> bytes:
+    if isinstance(command, bytes):
+        return command
+    packed: bytes = pack_command(("GET", command.key) if isinstance(command, GetEpoch) else tuple(command))
+    return packed
+
+
+def _is_of(epoch: bytes | None, run_id: str, serves: str) -> bool:
+    return epoch is not None and epoch.startswith(f"{run_id}:{serves}:".encode())

@@ -14,7 +14,7 @@ from redis.exceptions import NoScriptError, ResponseError
 
 from app.core.packing import Filled
 from app.core.planning import KEY_NANOSECONDS
-from app.stores.node import Node
+from app.stores.node import GetEpoch, Node, Words
 from app.stores.outages import redis_outages
 from app.stores.scripts import SCRIPTS, Script
 
@@ -68,7 +68,7 @@ class CallEach:
 GiveWay = Callable[[], Awaitable[None]]
 """Returns when those who go first have gone, or after a moment."""
 
-Instruction = Command | ReadAll | WriteBuckets | CallEach
+Instruction = Command | GetEpoch | ReadAll | WriteBuckets | CallEach
 
 
 class EpochKey(NamedTuple):
@@ -172,7 +172,7 @@ class SingleNode:
             ]
         return answers
 
-    async def _execute(self, commands: Sequence[tuple[Any, ...] | bytes]) -> list[Any]:
+    async def _execute(self, commands: Sequence[Words]) -> list[Any]:
         answers = await self._node.execute(commands, SECONDS)
         for answer in answers:
             if isinstance(answer, ResponseError):
@@ -222,7 +222,9 @@ def _pipelines(instructions: Sequence[Instruction]) -> list[list[Instruction]]:
     return pipelines
 
 
-def _single(instruction: Instruction) -> tuple[Any, ...] | bytes:
+def _single(instruction: Instruction) -> Words:
+    if isinstance(instruction, GetEpoch):
+        return instruction
     if isinstance(instruction, ReadAll):
         return ("MGET", *instruction.keys)
     if isinstance(instruction, WriteBuckets):

@@ -15,7 +15,7 @@ from redis.exceptions import AskError, ClusterDownError, NoScriptError, Response
 
 from app.core.errors import Unavailable
 from app.core.planning import CLUSTER_KEY_NANOSECONDS
-from app.stores.node import Node, NodeLost
+from app.stores.node import GetEpoch, Node, NodeLost, Words
 from app.stores.nodes import (
     SCANNED_AT_ONCE,
     SECONDS,
@@ -42,7 +42,7 @@ class _Call(NamedTuple):
     """A command on one key."""
 
     key: str
-    command: tuple[Any, ...]
+    command: Words
 
 
 class ClusterNodes:
@@ -193,10 +193,14 @@ class ClusterNodes:
 
 def _gathered(instruction: Instruction, answers: list[Any]) -> Any:
     """The answers in the form in which `SingleNode` gives them."""
+    if isinstance(instruction, GetEpoch):
+        return answers[0]
     return shaped(instruction, answers[0]) if isinstance(instruction, Command) else answers
 
 
 def _calls(instruction: Instruction) -> list[_Call]:
+    if isinstance(instruction, GetEpoch):
+        return [_Call(instruction.key, instruction)]
     if isinstance(instruction, ReadAll):
         return [_Call(key, ("GET", key)) for key in instruction.keys]
     if isinstance(instruction, WriteBuckets):

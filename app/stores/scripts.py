@@ -103,17 +103,6 @@ end
 )
 """Take the record ARGV[i] out of the bucket KEYS[i], for every i, where it is there; an empty bucket goes."""
 
-READ_EPOCH = Script(
-    """
-local epoch = redis.call('GET', KEYS[1])
-local life = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') .. ':' .. ARGV[1] .. ':'
-if epoch and string.sub(epoch, 1, #life) == life then return epoch end
-return false
-"""
-)
-"""The epoch, or nothing where it is missing, or was made in another life of the server or while it served
-other keys than ARGV[1] stands for."""
-
 OPEN_EPOCH = Script(
     """
 local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
@@ -135,4 +124,4 @@ return (held == 'building:' .. epoch or held == epoch) and 1 or 0
 """Make reconciliation ARGV[2] the epoch, once or again; answers 0 if a flush, a restart or another one came
 between."""
 
-SCRIPTS = (ADD_RECORDS, ADD_POSTINGS, MEND_POSTINGS, REMOVE_RECORDS, READ_EPOCH, OPEN_EPOCH, FINISH_EPOCH)
+SCRIPTS = (ADD_RECORDS, ADD_POSTINGS, MEND_POSTINGS, REMOVE_RECORDS, OPEN_EPOCH, FINISH_EPOCH)

@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
+from app.core.errors import Unavailable
 from app.stores.connecting import open_nodes
-from app.stores.node import Node
-from app.stores.nodes import WRITTEN_AT_ONCE, CallEach, Command, ReadAll
+from app.stores.node import GetEpoch, Node
+from app.stores.nodes import WRITTEN_AT_ONCE, CallEach, Command, Nodes, ReadAll
 from app.stores.scripts import ADD_RECORDS
+from tests.redis_cluster import Operator
 
 COUNT = 2 * WRITTEN_AT_ONCE + 22
 KEYS = [f"bucket {number}" for number in range(COUNT)]
@@ -56,3 +58,28 @@ async def test_many_writes_leave_room_for_others_and_are_all_made(
     assert changed == [WRITTEN_AT_ONCE, WRITTEN_AT_ONCE, COUNT - 2 * WRITTEN_AT_ONCE]
     assert turns == len(pipelines) - 1
     assert answers[1:] == [[], [], b"1", RECORDS]
+
+
+async def test_an_epoch_counts_in_its_own_life_and_for_the_same_keys(redis: Operator, nodes: Nodes) -> None:
+    life = (await redis.info("server"))["run_id"]
+    keys = {
+        "ours": f"{life}:all:a",
+        "another life": f"{'0' * 40}:all:a",
+        "other keys": f"{life}:some:a",
+        "building": f"building:{life}:all:a",
+    }
+    for key, epoch in keys.items():
+        await redis.set(key, epoch)
+    answers = await nodes.run([GetEpoch(key, "all") for key in [*keys, "missing"]])
+    assert answers == [keys["ours"].encode(), None, None, None, None]
+
+
+async def test_a_server_that_will_not_tell_its_life_is_named(redis: Operator, redis_url: str) -> None:
+    await redis.execute_command("ACL", "SETUSER", "mute", "on", ">p", "~*", "+@all", "-info")
+    try:
+        scheme, _, place = redis_url.partition("://")
+        async with open_nodes(f"{scheme}://mute:p@{place}") as nodes:
+            with pytest.raises(Unavailable, match=r"refuses: .*'info'"):
+                await nodes.ping()
+    finally:
+        await redis.execute_command("ACL", "DELUSER", "mute")
