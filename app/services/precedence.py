@@ -39,6 +39,8 @@ class Precedence:
 
     async def give_way(self) -> None:
         """Wait until no lookup is under way, for `PATIENCE` at most."""
+        if self._clear.is_set():
+            return
         with suppress(TimeoutError):
             async with asyncio.timeout(PATIENCE):
                 while not self._clear.is_set():
