@@ -20,6 +20,15 @@ from app.embedded import Servers  # noqa: E402
 from tests.redis_cluster import Cluster, running_cluster  # noqa: E402
 from tests.servers import flushed_redis, fresh_database, migrated_template, scratch_folder, session_servers  # noqa: E402
 
+_MOST_PROCESSES = 4
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """What `-n auto` means: each process starts servers of its own, and named servers serve one."""
+    named = any(os.environ.get(name) for name in ("DATABASE_URL", "REDIS_URL"))
+    return 0 if named else min(_MOST_PROCESSES, os.cpu_count() or 1)
+
 
 @pytest.fixture(scope="session")
 def servers() -> Iterator[Servers]:
