@@ -157,14 +157,16 @@ class Kernels(Protocol):
         /,
     ) -> int: ...
 
-    def matching(
+    def count_sharing(
         self,
         words: NDArray[np.uint16],
         ends: NDArray[np.int64],
         tags: NDArray[np.uint64],
-        found: NDArray[np.uint64],
+        entry_ids: NDArray[np.uint64],
+        counts: NDArray[np.int64],
+        seen: NDArray[np.int64],
         /,
-    ) -> int: ...
+    ) -> bool: ...
 
     def page_similarities(
         self, left: NDArray[np.uint8], right: NDArray[np.uint8], least: int, out: NDArray[np.uint8], /

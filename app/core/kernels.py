@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from app.core import constants as c
 from app.core.compiled import BLOCK, I64, U32, U64, Index, compiled, mix32, mix64
 from app.core.kernel_types import Lengths, Text
-from app.core.kernels_buckets import group, matching, write_strings
+from app.core.kernels_buckets import count_sharing, group, write_strings
 from app.core.kernels_pages import compare_neighbours, find_chains, page_similarities, trace_chain
 from app.core.kernels_scan import distances, rows_within, tally
 from app.core.kernels_shingles import shingle_tokens, shingle_words
@@ -21,12 +21,12 @@ __all__ = [
     "compare_neighbours",
     "count_distinct",
     "count_ngrams",
+    "count_sharing",
     "distances",
     "find_chains",
     "group",
     "inspect",
     "kinds_of",
-    "matching",
     "minhash",
     "normalise",
     "page_similarities",

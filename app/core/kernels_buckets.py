@@ -3,11 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.compiled import I64, U8, U64, Index, compiled
+from app.core.compiled import U8, U64, Index, compiled
 
 LINE_END = np.frombuffer(b"\r\n", dtype=np.uint8)
 DOLLAR = U8(ord("$"))
 ZERO = U8(ord("0"))
+HASH_FACTOR = U64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio (Knuth 1998, 6.4)
 
 
 @compiled
@@ -85,27 +86,43 @@ def write_strings(
 
 
 @compiled
-def matching(
+def count_sharing(
     words: NDArray[np.uint16],
     ends: NDArray[np.int64],
     tags: NDArray[np.uint64],
-    found: NDArray[np.uint64],
-) -> int:
-    """Writes the position and entry id, position << 36 | id, of each posting that bears its bucket's tag.
+    entry_ids: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+    seen: NDArray[np.int64],
+) -> bool:
+    """Counts for each entry the buckets in which a posting of it bears the bucket's tag.
 
-    `words` (n, 3) are the postings of all buckets one after the other, those of bucket i before `ends[i]`;
-    `found` has room for all of them. Returns how many bear it.
+    `words` (n, 3) are the postings of all buckets one after the other, those of bucket i before `ends[i]`.
+    The other three are a hash table: some power of two of places for entries, their counts, which are 0 at
+    first, and the last bucket of each. Returns False once half of the places are taken.
     """
+    mask = U64(counts.size - 1)
+    free = counts.size // 2
     one = Index(1)
-    count = Index(0)
-    row = 0
+    row = Index(0)
     for position in range(ends.size):
         tag = tags[position]
-        base = U64(position) << U64(36)
-        while row < ends[position]:
+        end = Index(ends[position])
+        while row < end:
             last = U64(words[row, 2])
-            entry_id = U64(words[row, 0]) | U64(words[row, 1]) << U64(16) | (last & U64(0xF)) << U64(32)
-            found[count] = base | entry_id
-            count = Index(count + (one if last >> U64(4) == tag else Index(0)))
-            row += 1
-    return I64(count)
+            if last >> U64(4) == tag:
+                entry_id = U64(words[row, 0]) | U64(words[row, 1]) << U64(16) | (last & U64(0xF)) << U64(32)
+                at = Index(entry_id * HASH_FACTOR >> U64(32) & mask)
+                while counts[at] and entry_ids[at] != entry_id:
+                    at = Index((at + one) & mask)
+                if not counts[at]:
+                    if not free:
+                        return False
+                    free -= 1
+                    entry_ids[at] = entry_id
+                    counts[at] = 1
+                    seen[at] = position
+                elif seen[at] != position:  # A retried write can leave a record twice in a bucket.
+                    counts[at] += 1
+                    seen[at] = position
+            row = Index(row + one)
+    return True

@@ -239,21 +239,25 @@ def tally(
     counts += np.bincount(_distances(query, high, low), minlength=counts.size)
 
 
-def matching(
+def count_sharing(
     words: NDArray[np.uint16],
     ends: NDArray[np.int64],
     tags: NDArray[np.uint64],
-    found: NDArray[np.uint64],
-) -> int:
-    """Writes the position and entry id, position << 36 | id, of each posting that bears its bucket's tag."""
+    entry_ids: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+    seen: NDArray[np.int64],
+) -> bool:
+    """Counts for each entry the buckets in which a posting of it bears the bucket's tag."""
     positions = np.repeat(np.arange(ends.size, dtype=np.uint64), np.diff(ends, prepend=0))
     bearing = np.flatnonzero((words[:, 2] >> np.uint16(4)) == tags[positions].astype(np.uint16))
     chosen = words[bearing].astype(np.uint64)
-    entry_ids = (
-        chosen[:, 0] | chosen[:, 1] << np.uint64(16) | (chosen[:, 2] & np.uint64(0xF)) << np.uint64(32)
-    )
-    found[: bearing.size] = positions[bearing] << np.uint64(36) | entry_ids
-    return bearing.size
+    found = chosen[:, 0] | chosen[:, 1] << np.uint64(16) | (chosen[:, 2] & np.uint64(0xF)) << np.uint64(32)
+    in_each = np.unique(positions[bearing] << np.uint64(36) | found)
+    distinct, times = np.unique(in_each & np.uint64((1 << 36) - 1), return_counts=True)
+    if 2 * distinct.size > counts.size:
+        return False
+    entry_ids[: distinct.size], counts[: distinct.size] = distinct, times
+    return True
 
 
 def page_similarities(

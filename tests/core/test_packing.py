@@ -14,6 +14,7 @@ from app.core.buckets import (
     sharing,
 )
 from app.core.packing import Columns, Filled, band_buckets, differences, posting_buckets, roll_chunks
+from tests.core.making import KERNELS, using
 
 
 def columns(n: int) -> Columns:
@@ -74,16 +75,20 @@ def test_a_record_twice_in_a_bucket_counts_once() -> None:
     assert record_id(record) == 9
 
 
-@pytest.mark.parametrize("span", [40, 10**9])
-def test_entries_are_counted_however_close_their_ids_lie(span: int) -> None:
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize(("span", "size"), [(40, 30), (10**9, 30), (4_500, 4_000), (10**9, 4_000)])
+def test_entries_are_counted_however_many_they_are(name: str, span: int, size: int) -> None:
     rng = np.random.default_rng(span)
-    held = [rng.choice(span, 30, replace=False).astype(np.uint64) + np.uint64(1 << 30) for _ in range(20)]
+    held = [rng.choice(span, size, replace=False).astype(np.uint64) + np.uint64(1 << 30) for _ in range(20)]
     held[0] = np.concatenate([held[0], held[0][:3]])
     tags = np.arange(20, dtype=np.uint64)
+    others = pack_postings(np.full(50, 4_000, dtype=np.uint64), np.arange(50, dtype=np.uint64)).tobytes()
     buckets = [
-        pack_postings(np.full(ids.size, tag), ids).tobytes() for ids, tag in zip(held, tags, strict=True)
+        others + pack_postings(np.full(ids.size, tag), ids).tobytes()
+        for ids, tag in zip(held, tags, strict=True)
     ]
-    found, counts = sharing(buckets, tags)
+    with using(name):
+        found, counts = sharing(buckets, tags)
     expected = np.unique(np.concatenate([np.unique(ids) for ids in held]), return_counts=True)
     assert (found.tolist(), counts.tolist()) == (expected[0].tolist(), expected[1].tolist())
 
