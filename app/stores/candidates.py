@@ -110,6 +110,7 @@ class CandidateRecords:
                 await connection.execute(_KEEP_PAGES, values)
 
 
+# For EXISTS, Postgres would read all jobs that wait, and there are thousands where there is a crowd.
 _FOUND = Query(
     sa.text("""
         WITH decided AS (
@@ -117,19 +118,19 @@ _FOUND = Query(
             UNION ALL SELECT left_id FROM decisions WHERE right_id = CAST(:book_id AS uuid)
         ),
         wanted AS (
-            SELECT id FROM books WHERE entry_id = ANY(CAST(:entry_ids AS bigint[]))
-            UNION SELECT id FROM decided
+            SELECT id, entry_id FROM books WHERE entry_id = ANY(CAST(:entry_ids AS bigint[]))
+            UNION SELECT books.id, books.entry_id FROM decided JOIN books ON books.id = decided.id
         )
         SELECT books.id AS book_id, books.entry_id, cluster_members.founder_id AS cluster,
             relations.left_id IS NOT NULL AS related,
-            EXISTS (
-                SELECT FROM procrastinate_jobs
+            (
+                SELECT true FROM procrastinate_jobs
                 WHERE task_name = 'relate' AND status = 'todo' AND status <> 'succeeded'
                     AND CAST(args ->> 'entry_id' AS bigint) = books.entry_id
-            ) AS waiting,
+                LIMIT 1
+            ) IS NOT NULL AS waiting,
             EXISTS (SELECT FROM decided WHERE decided.id = books.id) AS decided
-        FROM wanted
-        JOIN books ON books.id = wanted.id
+        FROM wanted AS books
         LEFT JOIN cluster_members ON cluster_members.book_id = books.id AND cluster_members.by = 'same_text'
         LEFT JOIN relations
             ON relations.left_id = least(books.id, CAST(:book_id AS uuid))
