@@ -60,7 +60,8 @@ class CandidateRecords:
     ) -> list[Found]:
         """The books that people have decided about together with this one, then the candidates, in order.
 
-        Those that are not current are left out, and so is the book itself.
+        Those that are not current are left out, and so is the book itself. Only of candidates it is told
+        whether their jobs wait.
         """
         known: dict[int, Found] = {}
         with postgres_outages():
@@ -110,7 +111,7 @@ class CandidateRecords:
                 await connection.execute(_KEEP_PAGES, values)
 
 
-# For EXISTS, Postgres would read all jobs that wait, and there are thousands where there is a crowd.
+# The jobs are looked for once, whatever Postgres took their number for when it made its plan.
 _FOUND = Query(
     sa.text("""
         WITH decided AS (
@@ -120,15 +121,15 @@ _FOUND = Query(
         wanted AS (
             SELECT id, entry_id FROM books WHERE entry_id = ANY(CAST(:entry_ids AS bigint[]))
             UNION SELECT books.id, books.entry_id FROM decided JOIN books ON books.id = decided.id
+        ),
+        waiting AS MATERIALIZED (
+            SELECT CAST(args ->> 'entry_id' AS bigint) AS entry_id FROM procrastinate_jobs
+            WHERE task_name = 'relate' AND status = 'todo' AND status <> 'succeeded'
+                AND CAST(args ->> 'entry_id' AS bigint) = ANY(CAST(:entry_ids AS bigint[]))
         )
         SELECT books.id AS book_id, books.entry_id, cluster_members.founder_id AS cluster,
             relations.left_id IS NOT NULL AS related,
-            (
-                SELECT true FROM procrastinate_jobs
-                WHERE task_name = 'relate' AND status = 'todo' AND status <> 'succeeded'
-                    AND CAST(args ->> 'entry_id' AS bigint) = books.entry_id
-                LIMIT 1
-            ) IS NOT NULL AS waiting,
+            EXISTS (SELECT FROM waiting WHERE waiting.entry_id = books.entry_id) AS waiting,
             EXISTS (SELECT FROM decided WHERE decided.id = books.id) AS decided
         FROM wanted AS books
         LEFT JOIN cluster_members ON cluster_members.book_id = books.id AND cluster_members.by = 'same_text'
