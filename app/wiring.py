@@ -81,6 +81,7 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
         async with (
             open_nodes(settings.redis_url, precedence.give_way) as nodes,
             open_queries(engine.url, settings.database_connections) as queries,
+            open_queries(engine.url, settings.database_connections, by_index=True) as keyed,
         ):
             indexes, suites = Indexes(nodes), SuitesTable(engine, queries)
             catalogue, entries = Catalogue(engine, queries), Entries(engine, queries)
@@ -116,7 +117,7 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
                     indexes,
                     suites,
                     reindex,
-                    CandidateRecords(engine, queries),
+                    CandidateRecords(engine, keyed),
                     RelationRecords(engine),
                     Limits(),
                 ),

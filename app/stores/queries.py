@@ -29,6 +29,8 @@ _OPTIONS = (
     "-c max_parallel_workers_per_gather=0"
 )
 
+_BY_INDEX = " -c enable_seqscan=off"
+
 _DIALECT: sa.Dialect = registry.load("postgresql.psycopg")()
 
 _PARAMETER = re.compile(r"%(?:%|\((\w+)\)s)")
@@ -119,8 +121,12 @@ class Queries:
 
 
 @asynccontextmanager
-async def open_queries(url: sa.URL, connections: int) -> AsyncIterator[Queries]:
-    """A queries with up to so many connections, which are made when they are needed."""
+async def open_queries(url: sa.URL, connections: int, *, by_index: bool = False) -> AsyncIterator[Queries]:
+    """A queries with up to so many connections, which are made when they are needed.
+
+    `by_index` is for statements that look rows up by their keys: a plan made while a table is empty would
+    read all of it, and is kept when the table has grown.
+    """
     address = url.set(drivername="postgresql").render_as_string(hide_password=False)
 
     async def connect() -> Prepared:
@@ -129,7 +135,7 @@ async def open_queries(url: sa.URL, connections: int) -> AsyncIterator[Queries]:
                 address,
                 autocommit=True,
                 connect_timeout=_CONNECT_SECONDS,
-                options=_OPTIONS,
+                options=_OPTIONS + (_BY_INDEX if by_index else ""),
             )
         )
 
