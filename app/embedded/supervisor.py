@@ -91,12 +91,12 @@ class Supervisor:
         for server in self._servers.running:
             self._log(f"{server.name} is ready")
         self._prepare(servers)
+        self._starting = False  # what is left is short; cut in the middle, it would lose a command's process
         for spec in self._specs:
             child = _Child(spec, self._servers, servers)
-            self._children.append(child)
             child.launch()
+            self._children.append(child)
             self._log(f"{child.name} is started")
-        self._starting = False
 
     def _watch(self, wake: socket.socket) -> int:
         wards = [_Ward(server, proven=True) for server in self._servers.running]

@@ -105,6 +105,23 @@ def test_a_signal_stops_everything_in_good_order(data_dir: Path, number: signal.
         assert not (data_dir / "postgres" / "postmaster.pid").exists()
 
 
+def test_a_signal_in_the_midst_of_starting_a_command_stops_everything_in_good_order(data_dir: Path) -> None:
+    command = '[sys.executable, "-c", source, name]'
+    signalling = """
+    import os, signal
+    class Signalling(list):
+        def __iter__(self):
+            os.kill(os.getpid(), signal.SIGTERM)
+            return super().__iter__()
+    """
+    with running(
+        signalling + SERVE.replace(command, f"Signalling({command})"), data_dir, WORK, "api", "worker"
+    ) as program:
+        assert program.process.wait(20) == 0
+        assert alive_in(data_dir) == []
+    assert "everything is stopped" in (data_dir / "serve.log").read_text()
+
+
 def test_a_command_that_ignores_sigterm_is_killed_in_time(data_dir: Path) -> None:
     with running(SERVE, data_dir, STUBBORN, "api") as program:
         pids = [int(word) for word in words(data_dir, "api")[:2]]
