@@ -25,7 +25,7 @@ class Found:
     entry_id: int
     cluster: UUID | None  # of books with the same text; None: it is alone
     related: bool  # to this very content of the book, already
-    waiting: bool  # its own job has not begun
+    waiting: bool  # its own job has not begun; not told where a person has decided
     decided: bool  # a person has decided about the two books
 
 

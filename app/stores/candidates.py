@@ -60,8 +60,7 @@ class CandidateRecords:
     ) -> list[Found]:
         """The books that people have decided about together with this one, then the candidates, in order.
 
-        Those that are not current are left out, and so is the book itself. Only of candidates it is told
-        whether their jobs wait.
+        Those that are not current are left out, and so is the book itself.
         """
         known: dict[int, Found] = {}
         with postgres_outages():
