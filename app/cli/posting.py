@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -52,19 +53,15 @@ def post_all(
     Ends early when the service stays away or the user interrupts; posts under way are still finished.
     """
     run = _Run(service, iter(records), report)
-    threads = [threading.Thread(target=run.work, name=f"post-{number}") for number in range(jobs)]
-    for thread in threads:
-        thread.start()
-    try:
-        for thread in threads:
+    with ThreadPoolExecutor(jobs, thread_name_prefix="post") as pool:
+        try:
+            works = [pool.submit(run.work) for _ in range(jobs)]
             # Without a timeout the main thread would not see Ctrl-C on every platform.
-            while thread.is_alive():
-                thread.join(0.2)
-    except KeyboardInterrupt:
-        run.tally.interrupted = True
-        service.stop.set()
-        for thread in threads:
-            thread.join()
+            while wait(works, 0.2).not_done:
+                pass
+        except KeyboardInterrupt:
+            run.tally.interrupted = True
+            service.stop.set()
     if run.error is not None:
         raise run.error
     return run.tally

@@ -183,8 +183,9 @@ def test_nothing_at_the_url_is_told_with_a_remedy() -> None:
         service.insist()
 
 
+@pytest.mark.parametrize("jobs", ["1", "4"])
 def test_ctrl_c_finishes_what_is_under_way_and_says_that_not_all_was_posted(
-    server: Prescribed, tmp_path: Path
+    server: Prescribed, tmp_path: Path, jobs: str
 ) -> None:
     def slowly(body: dict[str, object]) -> Answer:
         time.sleep(0.3)
@@ -194,7 +195,7 @@ def test_ctrl_c_finishes_what_is_under_way_and_says_that_not_all_was_posted(
     file = tmp_path / "books.jsonl"
     file.write_text("".join(json.dumps({"text": f"book {n}"}) + "\n" for n in range(1000)))
     process = subprocess.Popen(
-        [*BOOKPRINT, "ingest", str(file), "--url", server.url],
+        [*BOOKPRINT, "ingest", str(file), "--url", server.url, "--jobs", jobs],
         env=environment(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
