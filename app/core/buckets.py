@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from app.core.backend import kernels
 from app.core.model import Entry
-from app.core.simhash import distances
 
 FINGERPRINT_RECORD = np.dtype([("bits", "u1", 16), ("entry_id", "<u8")])
 """One entry of a band's bucket: 24 bytes."""
@@ -140,10 +139,13 @@ def record_id(record: bytes) -> int:
 
 def hits_within(buckets: Iterable[bytes | None], bits: bytes, d: int) -> Hits:
     """The entries of these buckets at Hamming distance <= d from `bits`, each once."""
-    packed = np.frombuffer(b"".join(bucket for bucket in buckets if bucket), dtype=FINGERPRINT_RECORD)
-    distance = distances(bits, np.ascontiguousarray(packed["bits"]))
-    near = distance <= d
-    hits = Hits(packed["entry_id"][near], distance[near]).sorted()
+    records = np.frombuffer(b"".join(filter(None, buckets)), dtype="<u8").reshape(-1, 3)
+    entry_ids, distances = np.empty(len(records), dtype=np.uint64), np.empty(len(records), dtype=np.uint8)
+    found = kernels().records_within(np.frombuffer(bits, dtype=np.uint64), records, d, entry_ids, distances)
+    hits = Hits(entry_ids[:found], distances[:found])
+    if found < 2:
+        return hits
+    hits = hits.sorted()
     first = np.ones(hits.size, dtype=np.bool_)
     first[1:] = hits.entry_ids[1:] != hits.entry_ids[:-1]
     return Hits(hits.entry_ids[first], hits.distances[first])

@@ -117,6 +117,20 @@ class Kernels(Protocol):
         self, query: NDArray[np.uint64], packed: NDArray[np.uint64], out: NDArray[np.uint8], /
     ) -> None: ...
 
+    def records_within(
+        self,
+        query: NDArray[np.uint64],
+        records: NDArray[np.uint64],
+        d: int,
+        entry_ids: NDArray[np.uint64],
+        out: NDArray[np.uint8],
+        /,
+    ) -> int: ...
+
+    def count_probed(
+        self, sizes: NDArray[np.int32], keys: NDArray[np.intp], masks: NDArray[np.intp], /
+    ) -> int: ...
+
     def rows_within(
         self,
         query: NDArray[np.uint64],

@@ -12,7 +12,7 @@ from app.core.compiled import BLOCK, I64, U32, U64, Index, compiled, mix32, mix6
 from app.core.kernel_types import Lengths, Text
 from app.core.kernels_buckets import count_sharing, group, write_strings
 from app.core.kernels_pages import compare_neighbours, find_chains, page_similarities, trace_chain
-from app.core.kernels_scan import distances, rows_within, tally
+from app.core.kernels_scan import count_probed, distances, records_within, rows_within, tally
 from app.core.kernels_shingles import shingle_tokens, shingle_words
 from app.core.kernels_text import codes_of, inspect, kinds_of, normalise
 
@@ -21,6 +21,7 @@ __all__ = [
     "compare_neighbours",
     "count_distinct",
     "count_ngrams",
+    "count_probed",
     "count_sharing",
     "distances",
     "find_chains",
@@ -30,6 +31,7 @@ __all__ = [
     "minhash",
     "normalise",
     "page_similarities",
+    "records_within",
     "rows_within",
     "shingle_tokens",
     "shingle_words",

@@ -208,6 +208,26 @@ def distances(query: NDArray[np.uint64], packed: NDArray[np.uint64], out: NDArra
     out[:] = np.bitwise_count(packed[:, 0] ^ query[0]) + np.bitwise_count(packed[:, 1] ^ query[1])
 
 
+def records_within(
+    query: NDArray[np.uint64],
+    records: NDArray[np.uint64],
+    d: int,
+    entry_ids: NDArray[np.uint64],
+    out: NDArray[np.uint8],
+) -> int:
+    """Writes which entries of `records` (n, 3), two words and an id each, lie within d bits of `query`."""
+    everything = _distances(query, records[:, 0], records[:, 1])
+    near = np.flatnonzero(everything <= d)
+    entry_ids[: near.size] = records[near, 2]
+    out[: near.size] = everything[near]
+    return near.size
+
+
+def count_probed(sizes: NDArray[np.int32], keys: NDArray[np.intp], masks: NDArray[np.intp]) -> int:
+    """How many records those buckets hold together whose numbers differ from a band's key by a mask."""
+    return int(sizes[np.arange(keys.size)[:, None], keys[:, None] ^ masks].sum())
+
+
 def _distances(
     query: NDArray[np.uint64], high: NDArray[np.uint64], low: NDArray[np.uint64]
 ) -> NDArray[np.uint8]:

@@ -15,6 +15,41 @@ def distances(query: NDArray[np.uint64], packed: NDArray[np.uint64], out: NDArra
 
 
 @compiled
+def records_within(
+    query: NDArray[np.uint64],
+    records: NDArray[np.uint64],
+    d: int,
+    entry_ids: NDArray[np.uint64],
+    out: NDArray[np.uint8],
+) -> int:
+    """Writes which entries of `records` (n, 3), two words and an id each, lie within d bits of `query`.
+
+    Their distances go to `out`; it and `entry_ids` have room for all records. Returns how many they are.
+    """
+    found = 0
+    for row in range(records.shape[0]):
+        distance = popcount(query[0] ^ records[row, 0]) + popcount(query[1] ^ records[row, 1])
+        if distance <= U64(d):
+            entry_ids[found] = records[row, 2]
+            out[found] = distance
+            found += 1
+    return found
+
+
+@compiled
+def count_probed(sizes: NDArray[np.int32], keys: NDArray[np.intp], masks: NDArray[np.intp]) -> int:
+    """How many records those buckets hold together whose numbers differ from a band's key by a mask.
+
+    `sizes` (bands, 65536) tells how many each bucket holds, `keys` (bands,) the number to begin with.
+    """
+    records = 0
+    for band in range(keys.size):
+        for mask in masks:
+            records += sizes[band, keys[band] ^ mask]
+    return records
+
+
+@compiled
 def _fill_distances(
     query: NDArray[np.uint64], high: NDArray[np.uint64], low: NDArray[np.uint64], out: NDArray[np.uint64]
 ) -> None:

@@ -11,6 +11,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.backend import kernels
 from app.core.banding import BAND_BITS, BANDS, band_keys, flip_masks, flips_needed
 
 KEY_NANOSECONDS = 900
@@ -24,8 +25,6 @@ RECORD_NANOSECONDS = 30
 
 ROW_NANOSECONDS = 1.3
 """To compare one row of the roll."""
-
-_EACH_BAND = np.arange(BANDS)[:, None]
 
 MOST_FLIPS = 3
 """Beyond three flips a probe reads 20,000 of all 524,288 buckets."""
@@ -49,8 +48,7 @@ def flips_to_probe(
     left = ROW_NANOSECONDS * rows - key_nanoseconds * BANDS * masks.size
     if left <= 0:
         return None
-    keys = np.array(band_keys(bits))[:, None] ^ masks
-    records = int(bucket_sizes[_EACH_BAND, keys].sum())
+    records = kernels().count_probed(bucket_sizes, np.array(band_keys(bits), dtype=np.intp), masks)
     return flips if RECORD_NANOSECONDS * records < left else None
 
 

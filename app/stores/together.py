@@ -22,17 +22,26 @@ class Together(Generic[Question, Answer]):
         self._answer = answer
         self._most = most
         self._waiting: list[tuple[Question, asyncio.Future[Answer]]] = []
-        self._asking: asyncio.Task[None] | None = None
+        self._busy = False
+        self._others: asyncio.Task[None] | None = None
 
     async def ask(self, question: Question) -> Answer:
         """The answer to one question; raises what answering it together with others raised."""
-        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._waiting.append((question, future))
-        if self._asking is None:
-            self._asking = asyncio.create_task(self._ask())
-        return await future
+        if self._busy:
+            future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+            self._waiting.append((question, future))
+            return await future
+        self._busy = True
+        try:
+            [answer] = await self._answer([question])
+            return answer
+        finally:
+            if self._waiting:
+                self._others = asyncio.create_task(self._ask_waiting())
+            else:
+                self._busy = False
 
-    async def _ask(self) -> None:
+    async def _ask_waiting(self) -> None:
         try:
             while self._waiting:
                 some, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
@@ -47,7 +56,7 @@ class Together(Generic[Question, Answer]):
                         if not future.done():
                             future.set_result(answer)
         finally:
-            self._asking = None
+            self._busy = False
             for _, future in self._waiting:
                 future.cancel()
             self._waiting = []

@@ -162,3 +162,34 @@ def test_distances_are_those_of_the_bits(query: bytes, rows: list[bytes]) -> Non
         out = np.empty(len(rows), dtype=np.uint8)
         each.distances(words, packed, out)
         assert out.tolist() == expected
+
+
+@given(
+    st.binary(min_size=16, max_size=16), st.lists(st.binary(min_size=24, max_size=24), max_size=20), st.data()
+)
+@settings(deadline=None)  # the first one compiles
+def test_records_within_a_distance_are_those_of_the_bits(
+    query: bytes, rows: list[bytes], data: st.DataObject
+) -> None:
+    distances = [(int.from_bytes(query) ^ int.from_bytes(row[:16])).bit_count() for row in rows]
+    d = data.draw(st.sampled_from([*distances, 0, 64, 128]))
+    near = [
+        (int.from_bytes(row[16:], "little"), distance)
+        for row, distance in zip(rows, distances, strict=True)
+        if distance <= d
+    ]
+    records = np.frombuffer(b"".join(rows), dtype="<u8").reshape(-1, 3)
+    for each in (kernels, kernels_numpy):
+        entry_ids, out = np.empty(len(rows), dtype=np.uint64), np.empty(len(rows), dtype=np.uint8)
+        found = each.records_within(np.frombuffer(query, dtype=np.uint64), records, d, entry_ids, out)
+        assert list(zip(entry_ids[:found].tolist(), out[:found].tolist(), strict=True)) == near
+
+
+@given(st.lists(st.integers(0, 15), min_size=3, max_size=3), st.sets(st.integers(0, 15), min_size=1))
+@settings(deadline=None)  # the first one compiles
+def test_probed_buckets_are_counted(keys: list[int], masks: set[int]) -> None:
+    sizes = np.random.default_rng(3).integers(0, 100, (3, 16)).astype(np.int32)
+    expected = sum(int(sizes[band, key ^ mask]) for band, key in enumerate(keys) for mask in masks)
+    numbers = np.array(keys, dtype=np.intp), np.array(sorted(masks), dtype=np.intp)
+    for each in (kernels, kernels_numpy):
+        assert each.count_probed(sizes, *numbers) == expected

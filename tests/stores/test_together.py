@@ -37,10 +37,13 @@ async def test_a_failure_reaches_those_who_asked_and_nobody_else() -> None:
         return list(numbers)
 
     together = Together(fragile, 2)
-    answers = await asyncio.gather(*(together.ask(n) for n in (1, 2, 13, 4, 5)), return_exceptions=True)
-    assert answers[:2] == [1, 2]
-    assert all(isinstance(answer, ValueError) for answer in answers[2:4])
-    assert answers[4] == 5
+    answers = await asyncio.gather(*(together.ask(n) for n in (1, 2, 3, 13, 4, 5)), return_exceptions=True)
+    assert answers[:3] == [1, 2, 3]
+    assert all(isinstance(answer, ValueError) for answer in answers[3:5])
+    assert answers[5] == 5
+    with pytest.raises(ValueError, match="unlucky"):
+        await together.ask(13)
+    assert await together.ask(6) == 6
 
 
 async def test_one_who_gives_up_leaves_the_others_their_answers() -> None:
