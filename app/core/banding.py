@@ -7,11 +7,13 @@ of the query's bands meets all fingerprints within d: 8 buckets for d ≤ 7, 136
 
 from functools import cache
 from itertools import combinations
+from struct import Struct
 
 from app.core.errors import InvalidInput
 
 BANDS = 8
 BAND_BITS = 16
+_KEYS = Struct(f">{BANDS}H")
 
 
 def band_keys(bits: bytes) -> list[int]:
@@ -24,7 +26,7 @@ def band_keys(bits: bytes) -> list[int]:
         raise InvalidInput(
             f"Only 128-bit fingerprints have bands; this one has {8 * len(bits)}.", field="fingerprint"
         )
-    return [int.from_bytes(bits[2 * band : 2 * band + 2], "big") for band in range(BANDS)]
+    return [*_KEYS.unpack(bits)]
 
 
 def flips_needed(d: int) -> int:

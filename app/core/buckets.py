@@ -140,15 +140,12 @@ def record_id(record: bytes) -> int:
 def hits_within(buckets: Iterable[bytes | None], bits: bytes, d: int) -> Hits:
     """The entries of these buckets at Hamming distance <= d from `bits`, each once."""
     records = np.frombuffer(b"".join(filter(None, buckets)), dtype="<u8").reshape(-1, 3)
-    entry_ids, distances = np.empty(len(records), dtype=np.uint64), np.empty(len(records), dtype=np.uint8)
-    found = kernels().records_within(np.frombuffer(bits, dtype=np.uint64), records, d, entry_ids, distances)
-    hits = Hits(entry_ids[:found], distances[:found])
-    if found < 2:
-        return hits
-    hits = hits.sorted()
-    first = np.ones(hits.size, dtype=np.bool_)
-    first[1:] = hits.entry_ids[1:] != hits.entry_ids[:-1]
-    return Hits(hits.entry_ids[first], hits.distances[first])
+    near = np.empty(len(records), dtype=np.uint64)
+    near = near[: kernels().records_within(np.frombuffer(bits, dtype=np.uint64), records, d, near)]
+    near.sort()
+    entry_ids, distances = np.empty(near.size, dtype=np.uint64), np.empty(near.size, dtype=np.uint8)
+    found = kernels().take_apart(near, entry_ids, distances)
+    return Hits(entry_ids[:found], distances[:found])
 
 
 def sharing(

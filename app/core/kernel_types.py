@@ -118,13 +118,11 @@ class Kernels(Protocol):
     ) -> None: ...
 
     def records_within(
-        self,
-        query: NDArray[np.uint64],
-        records: NDArray[np.uint64],
-        d: int,
-        entry_ids: NDArray[np.uint64],
-        out: NDArray[np.uint8],
-        /,
+        self, query: NDArray[np.uint64], records: NDArray[np.uint64], d: int, out: NDArray[np.uint64], /
+    ) -> int: ...
+
+    def take_apart(
+        self, near: NDArray[np.uint64], entry_ids: NDArray[np.uint64], distances: NDArray[np.uint8], /
     ) -> int: ...
 
     def count_probed(

@@ -209,18 +209,21 @@ def distances(query: NDArray[np.uint64], packed: NDArray[np.uint64], out: NDArra
 
 
 def records_within(
-    query: NDArray[np.uint64],
-    records: NDArray[np.uint64],
-    d: int,
-    entry_ids: NDArray[np.uint64],
-    out: NDArray[np.uint8],
+    query: NDArray[np.uint64], records: NDArray[np.uint64], d: int, out: NDArray[np.uint64]
 ) -> int:
     """Writes which entries of `records` (n, 3), two words and an id each, lie within d bits of `query`."""
-    everything = _distances(query, records[:, 0], records[:, 1])
+    everything = _distances(query, records[:, 0], records[:, 1]).astype(np.uint64)
     near = np.flatnonzero(everything <= d)
-    entry_ids[: near.size] = records[near, 2]
-    out[: near.size] = everything[near]
+    out[: near.size] = everything[near] << np.uint64(56) | records[near, 2]
     return near.size
+
+
+def take_apart(near: NDArray[np.uint64], entry_ids: NDArray[np.uint64], distances: NDArray[np.uint8]) -> int:
+    """Writes the ids and the distances of what `records_within` found, sorted since, each entry once."""
+    once = np.unique(near)
+    entry_ids[: once.size] = once & np.uint64((1 << 56) - 1)
+    distances[: once.size] = once >> np.uint64(56)
+    return once.size
 
 
 def count_probed(sizes: NDArray[np.int32], keys: NDArray[np.intp], masks: NDArray[np.intp]) -> int:

@@ -133,14 +133,10 @@ class SingleNode:
         instructions = [instruction for phase in phases for instruction in phase]
         with redis_outages():
             try:
-                answers = iter(await self._answers(instructions))
+                return await self._answers(instructions)
             except NoScriptError:
                 await self._execute([("SCRIPT", "LOAD", script.body) for script in SCRIPTS])
-                answers = iter(await self._answers(instructions))
-        return [
-            [] if _answers_nothing(instruction) else shaped(instruction, next(answers))
-            for instruction in instructions
-        ]
+                return await self._answers(instructions)
 
     async def epoch_keys(self, *, anew: bool = False) -> Sequence[EpochKey]:
         """See `Nodes`."""
@@ -161,15 +157,14 @@ class SingleNode:
             await self._execute([("PING",)])
 
     async def _answers(self, instructions: Sequence[Instruction]) -> list[Any]:
-        """What is answered by those instructions that answer something."""
-        answers: list[Any] = []
+        answers: list[Any] = [[] for _ in instructions]
         for number, pipeline in enumerate(_pipelines(instructions)):
             if number:
                 await self._give_way()
-            given = await self._execute([_single(part) for part in pipeline])
-            answers += [
-                answer for part, answer in zip(pipeline, given, strict=True) if not _answers_nothing(part)
-            ]
+            given = await self._execute([_single(part) for _, part in pipeline])
+            for (place, part), answer in zip(pipeline, given, strict=True):
+                if not isinstance(part, CallEach):
+                    answers[place] = shaped(part, answer)
         return answers
 
     async def _execute(self, commands: Sequence[Words]) -> list[Any]:
@@ -195,19 +190,17 @@ def shaped(instruction: Instruction, answer: Any) -> Any:
     return answer if shape is None else shape(answer)
 
 
-def _answers_nothing(instruction: Instruction) -> bool:
-    # Redis would refuse to read no keys.
-    return isinstance(instruction, CallEach) or (isinstance(instruction, ReadAll) and not instruction.keys)
+def _pipelines(instructions: Sequence[Instruction]) -> list[list[tuple[int, Instruction]]]:
+    """The instructions and their places, cut where a pipeline has changed as many buckets as it may.
 
-
-def _pipelines(instructions: Sequence[Instruction]) -> list[list[Instruction]]:
-    """The instructions in order, with calls cut where a pipeline has changed as many buckets as it may."""
-    pipelines: list[list[Instruction]] = [[]]
+    A call may be cut in several; what would read no keys, which Redis refuses, is left out.
+    """
+    pipelines: list[list[tuple[int, Instruction]]] = [[]]
     room = WRITTEN_AT_ONCE
-    for instruction in instructions:
+    for place, instruction in enumerate(instructions):
         if not isinstance(instruction, CallEach):
-            if not _answers_nothing(instruction):
-                pipelines[-1].append(instruction)
+            if not isinstance(instruction, ReadAll) or instruction.keys:
+                pipelines[-1].append((place, instruction))
             continue
         script, keys, arguments = instruction.script, instruction.keys, instruction.arguments
         start = 0
@@ -216,7 +209,7 @@ def _pipelines(instructions: Sequence[Instruction]) -> list[list[Instruction]]:
                 pipelines.append([])
                 room = WRITTEN_AT_ONCE
             end = min(start + room, len(keys))
-            pipelines[-1].append(CallEach(script, keys[start:end], arguments[start:end]))
+            pipelines[-1].append((place, CallEach(script, keys[start:end], arguments[start:end])))
             room -= end - start
             start = end
     return pipelines
