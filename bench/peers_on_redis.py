@@ -210,7 +210,7 @@ def _bookprint(servers: Servers, asked: Sequence[Question], *, minhash_alone: bo
         rates = [await _rate(house.index.near_duplicates, entries, 1) for _ in range(ROUNDS)]
         together = [await _rate(house.index.near_duplicates, entries, ASKED_AT_ONCE) for _ in range(ROUNDS)]
         ranges = [
-            [await _rate(near, entries, at_once) for _ in range(0 if minhash_alone else ROUNDS)]
+            [await _rate(near, 10 * entries, at_once) for _ in range(0 if minhash_alone else ROUNDS)]
             for at_once in (1, ASKED_AT_ONCE)
         ]
         return Measured(
