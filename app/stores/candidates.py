@@ -110,7 +110,8 @@ class CandidateRecords:
                 await connection.execute(_KEEP_PAGES, values)
 
 
-# The jobs are looked for once, whatever Postgres took their number for when it made its plan.
+# Written so that a plan made while tables were empty does no harm when they have grown: jobs and relations are
+# looked for once, and the cluster of each candidate by its key, where joins might read whole tables.
 _FOUND = Query(
     sa.text("""
         WITH decided AS (
@@ -121,23 +122,27 @@ _FOUND = Query(
             SELECT id, entry_id FROM books WHERE entry_id = ANY(CAST(:entry_ids AS bigint[]))
             UNION SELECT books.id, books.entry_id FROM decided JOIN books ON books.id = decided.id
         ),
+        related AS MATERIALIZED (
+            SELECT right_entry AS entry_id FROM relations
+            WHERE left_id = CAST(:book_id AS uuid) AND left_entry = CAST(:entry AS bigint)
+                AND classifier = CAST(:classifier AS text)
+            UNION ALL SELECT left_entry FROM relations
+            WHERE right_id = CAST(:book_id AS uuid) AND right_entry = CAST(:entry AS bigint)
+                AND classifier = CAST(:classifier AS text)
+        ),
         waiting AS MATERIALIZED (
             SELECT CAST(args ->> 'entry_id' AS bigint) AS entry_id FROM procrastinate_jobs
             WHERE task_name = 'relate' AND status = 'todo' AND status <> 'succeeded'
                 AND CAST(args ->> 'entry_id' AS bigint) = ANY(CAST(:entry_ids AS bigint[]))
         )
-        SELECT books.id AS book_id, books.entry_id, cluster_members.founder_id AS cluster,
-            relations.left_id IS NOT NULL AS related,
-            EXISTS (SELECT FROM waiting WHERE waiting.entry_id = books.entry_id) AS waiting,
-            EXISTS (SELECT FROM decided WHERE decided.id = books.id) AS decided
+        SELECT books.id AS book_id, books.entry_id,
+            (
+                SELECT founder_id FROM cluster_members WHERE book_id = books.id AND by = 'same_text'
+            ) AS cluster,
+            books.entry_id IN (SELECT entry_id FROM related) AS related,
+            books.entry_id IN (SELECT entry_id FROM waiting) AS waiting,
+            books.id IN (SELECT id FROM decided) AS decided
         FROM wanted AS books
-        LEFT JOIN cluster_members ON cluster_members.book_id = books.id AND cluster_members.by = 'same_text'
-        LEFT JOIN relations
-            ON relations.left_id = least(books.id, CAST(:book_id AS uuid))
-            AND relations.right_id = greatest(books.id, CAST(:book_id AS uuid))
-            AND (relations.left_entry, relations.right_entry)
-                IN ((books.entry_id, CAST(:entry AS bigint)), (CAST(:entry AS bigint), books.entry_id))
-            AND relations.classifier = CAST(:classifier AS text)
     """).columns()
 )
 _COMPARABLE = Query(
