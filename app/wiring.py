@@ -81,11 +81,11 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
         async with (
             open_nodes(settings.redis_url, precedence.give_way) as nodes,
             open_queries(engine.url, settings.database_connections) as queries,
-            open_queries(engine.url, settings.database_connections, by_index=True) as keyed,
+            open_queries(engine.url, settings.database_connections, whole_tables=True) as whole,
         ):
             indexes, suites = Indexes(nodes), SuitesTable(engine, queries)
             catalogue, entries = Catalogue(engine, queries), Entries(engine, queries)
-            signatures = SignatureColumns(queries)
+            signatures = SignatureColumns(whole)
 
             def reconcile_lock() -> ReconcileLock:
                 return ReconcileLock(engine)
@@ -108,7 +108,7 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
                     suites,
                     indexes,
                     reindex,
-                    Unsigned(engine, queries),
+                    Unsigned(engine, whole),
                     lambda: RecipesLock(engine),
                     reconcile_lock,
                 ),
@@ -117,7 +117,7 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
                     indexes,
                     suites,
                     reindex,
-                    CandidateRecords(engine, keyed),
+                    CandidateRecords(engine, queries),
                     RelationRecords(engine),
                     Limits(),
                 ),

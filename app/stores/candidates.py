@@ -110,8 +110,9 @@ class CandidateRecords:
                 await connection.execute(_KEEP_PAGES, values)
 
 
-# Written so that a plan made while tables were empty does no harm when they have grown: jobs and relations are
-# looked for once, and the cluster of each candidate by its key, where joins might read whole tables.
+# Written so that a plan made while tables were empty does no harm when they have grown: jobs and relations
+# are read once, and the cluster of each candidate by its key, where joins might read whole tables. Of which
+# jobs wait is asked afterwards, lest an index of all that wait be read too.
 _FOUND = Query(
     sa.text("""
         WITH decided AS (
@@ -130,9 +131,9 @@ _FOUND = Query(
             WHERE right_id = CAST(:book_id AS uuid) AND right_entry = CAST(:entry AS bigint)
                 AND classifier = CAST(:classifier AS text)
         ),
-        waiting AS MATERIALIZED (
-            SELECT CAST(args ->> 'entry_id' AS bigint) AS entry_id FROM procrastinate_jobs
-            WHERE task_name = 'relate' AND status = 'todo' AND status <> 'succeeded'
+        jobs AS MATERIALIZED (
+            SELECT CAST(args ->> 'entry_id' AS bigint) AS entry_id, status FROM procrastinate_jobs
+            WHERE task_name = 'relate' AND status <> 'succeeded'
                 AND CAST(args ->> 'entry_id' AS bigint) = ANY(CAST(:entry_ids AS bigint[]))
         )
         SELECT books.id AS book_id, books.entry_id,
@@ -140,7 +141,7 @@ _FOUND = Query(
                 SELECT founder_id FROM cluster_members WHERE book_id = books.id AND by = 'same_text'
             ) AS cluster,
             books.entry_id IN (SELECT entry_id FROM related) AS related,
-            books.entry_id IN (SELECT entry_id FROM waiting) AS waiting,
+            books.entry_id IN (SELECT entry_id FROM jobs WHERE status = 'todo') AS waiting,
             books.id IN (SELECT id FROM decided) AS decided
         FROM wanted AS books
     """).columns()

@@ -26,7 +26,9 @@ _OPTIONS = (
     # Planning a lookup's query anew takes longer than running it.
     "-c plan_cache_mode=force_generic_plan "
     # A reconciliation that reads all entries on all cores makes lookups wait.
-    "-c max_parallel_workers_per_gather=0"
+    "-c max_parallel_workers_per_gather=0 "
+    # None is worth compiling.
+    "-c jit=off"
 )
 
 _BY_INDEX = " -c enable_seqscan=off"
@@ -121,11 +123,13 @@ class Queries:
 
 
 @asynccontextmanager
-async def open_queries(url: sa.URL, connections: int, *, by_index: bool = False) -> AsyncIterator[Queries]:
+async def open_queries(
+    url: sa.URL, connections: int, *, whole_tables: bool = False
+) -> AsyncIterator[Queries]:
     """A queries with up to so many connections, which are made when they are needed.
 
-    `by_index` is for statements that look rows up by their keys: a plan made while a table is empty would
-    read all of it, and is kept when the table has grown.
+    Without `whole_tables` rows are looked up by their keys wherever there is an index: a plan made while a
+    table is empty would read all of it, and is kept when the table has grown.
     """
     address = url.set(drivername="postgresql").render_as_string(hide_password=False)
 
@@ -135,7 +139,7 @@ async def open_queries(url: sa.URL, connections: int, *, by_index: bool = False)
                 address,
                 autocommit=True,
                 connect_timeout=_CONNECT_SECONDS,
-                options=_OPTIONS + (_BY_INDEX if by_index else ""),
+                options=_OPTIONS + ("" if whole_tables else _BY_INDEX),
             )
         )
 
