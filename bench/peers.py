@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from app.wiring import House
 from bench import peers_on_redis
-from bench.peers_on_redis import QUERIES, D, against_datasketch, in_house
+from bench.peers_on_redis import NEAR_TIMES, QUERIES, D, against_datasketch, in_house
 from bench.redis_memory import empty_redis, used
 from bench.report import Cell, Section, Table
 from bench.serving import Library, client_of, opened, reconcile
@@ -45,7 +45,8 @@ def run(out_dir: Path) -> Section:
         tables=[together, alone],
         notes=[
             f"{peers_on_redis.LIBRARY.books:,} simulated books, the same on both sides; one client on a unix "
-            f"socket asks {QUERIES} questions; the median of {peers_on_redis.ROUNDS} rounds. datasketch "
+            f"socket asks {QUERIES} questions, those for ranges {NEAR_TIMES} times over; the median of "
+            f"{peers_on_redis.ROUNDS} rounds. datasketch "
             "answers candidates by MinHash, without scores, and takes no questions together; every rate is "
             "held against its `insertion_session` and its one query. Bookprint answers books that its "
             "signatures confirm: fingerprint, MinHash and shingle sample, or MinHash alone, which reads 128 "

@@ -23,3 +23,6 @@ SIGN_STEP = 0xD1B54A32D192ED03
 
 WEIGHT_UNIT = 1024
 """Weights are rounded to whole multiples of 1 / WEIGHT_UNIT before they vote, half up."""
+
+DISTANCE_SHIFT = 56
+"""While hits are sorted, their distances stand above so many bits of their ids."""

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from app.core import constants as c
 from app.core.compiled import BLOCK, I64, U32, U64, Index, compiled, mix32, mix64
 from app.core.kernel_types import Lengths, Text
-from app.core.kernels_buckets import count_sharing, group, write_strings
+from app.core.kernels_buckets import count_probed, count_sharing, group, write_strings
 from app.core.kernels_pages import compare_neighbours, find_chains, page_similarities, trace_chain
-from app.core.kernels_scan import count_probed, distances, records_within, rows_within, take_apart, tally
+from app.core.kernels_scan import distances, records_within, rows_within, take_apart, tally
 from app.core.kernels_shingles import shingle_tokens, shingle_words
 from app.core.kernels_text import codes_of, inspect, kinds_of, normalise
 

@@ -86,6 +86,19 @@ def write_strings(
 
 
 @compiled
+def count_probed(sizes: NDArray[np.int32], keys: NDArray[np.intp], masks: NDArray[np.intp]) -> int:
+    """How many records those buckets hold together whose numbers differ from a band's key by a mask.
+
+    `sizes` (bands, 65536) tells how many each bucket holds, `keys` (bands,) the number to begin with.
+    """
+    records = 0
+    for band in range(keys.size):
+        for mask in masks:
+            records += sizes[band, keys[band] ^ mask]
+    return records
+
+
+@compiled
 def count_sharing(
     words: NDArray[np.uint16],
     ends: NDArray[np.int64],

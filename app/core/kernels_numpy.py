@@ -214,15 +214,15 @@ def records_within(
     """Writes which entries of `records` (n, 3), two words and an id each, lie within d bits of `query`."""
     everything = _distances(query, records[:, 0], records[:, 1]).astype(np.uint64)
     near = np.flatnonzero(everything <= d)
-    out[: near.size] = everything[near] << np.uint64(56) | records[near, 2]
+    out[: near.size] = everything[near] << np.uint64(c.DISTANCE_SHIFT) | records[near, 2]
     return near.size
 
 
 def take_apart(near: NDArray[np.uint64], entry_ids: NDArray[np.uint64], distances: NDArray[np.uint8]) -> int:
     """Writes the ids and the distances of what `records_within` found, sorted since, each entry once."""
     once = np.unique(near)
-    entry_ids[: once.size] = once & np.uint64((1 << 56) - 1)
-    distances[: once.size] = once >> np.uint64(56)
+    entry_ids[: once.size] = once & np.uint64((1 << c.DISTANCE_SHIFT) - 1)
+    distances[: once.size] = once >> np.uint64(c.DISTANCE_SHIFT)
     return once.size
 
 

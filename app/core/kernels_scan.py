@@ -3,10 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core import constants as c
 from app.core.compiled import BLOCK, U64, compiled, popcount
 
-DISTANCE_SHIFT = U64(56)
-IDS = U64((1 << 56) - 1)
+DISTANCE_SHIFT = U64(c.DISTANCE_SHIFT)
+IDS = U64((1 << c.DISTANCE_SHIFT) - 1)
 NONE_YET = U64((1 << 64) - 1)
 
 
@@ -50,19 +51,6 @@ def take_apart(near: NDArray[np.uint64], entry_ids: NDArray[np.uint64], distance
             distances[found] = last >> DISTANCE_SHIFT
             found += 1
     return found
-
-
-@compiled
-def count_probed(sizes: NDArray[np.int32], keys: NDArray[np.intp], masks: NDArray[np.intp]) -> int:
-    """How many records those buckets hold together whose numbers differ from a band's key by a mask.
-
-    `sizes` (bands, 65536) tells how many each bucket holds, `keys` (bands,) the number to begin with.
-    """
-    records = 0
-    for band in range(keys.size):
-        for mask in masks:
-            records += sizes[band, keys[band] ^ mask]
-    return records
 
 
 @compiled
