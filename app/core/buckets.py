@@ -148,10 +148,27 @@ def hits_within(buckets: Iterable[bytes | None], bits: bytes, d: int) -> Hits:
     return Hits(entry_ids[:found], distances[:found])
 
 
-def sharing(
-    buckets: Sequence[bytes | None], tags: NDArray[np.uint64]
-) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Entries with one of these values, ascending, and how many of the values each of them has.
+@dataclass(frozen=True, slots=True, eq=False)
+class Shared:
+    """Entries that have values of MinHash, or hashes of the shingle sample, in common with a query."""
+
+    entry_ids: NDArray[np.uint64]  # (n,), ascending
+    counts: NDArray[np.int64]  # (n,), how many of the values each of them has
+
+    def at_least(self, count: int) -> NDArray[np.uint64]:
+        """The entries that have so many values in common with the query."""
+        return self.entry_ids[self.counts >= count]
+
+    def counts_of(self, entry_ids: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """How many values each of these entries has in common with the query."""
+        if not self.entry_ids.size:
+            return np.zeros(entry_ids.size, dtype=np.int64)
+        at = np.minimum(np.searchsorted(self.entry_ids, entry_ids), self.entry_ids.size - 1)
+        return np.where(self.entry_ids[at] == entry_ids, self.counts[at], 0)
+
+
+def sharing(buckets: Sequence[bytes | None], tags: NDArray[np.uint64]) -> Shared:
+    """Entries with one of these values.
 
     `buckets[i]` is the bucket that value i falls into. Two strangers agree in one value by chance, so what
     is found once is not yet kin.
@@ -168,4 +185,4 @@ def sharing(
         places *= 4
     taken = counts.nonzero()[0]
     taken = taken[entry_ids[taken].argsort()]
-    return entry_ids[taken], counts[taken]
+    return Shared(entry_ids[taken], counts[taken])

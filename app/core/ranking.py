@@ -159,16 +159,44 @@ def confirmed(query: Signed, candidates: Candidates, rule: Verification = VERIFI
     """Which candidates are near-duplicates of the query: `is_near_duplicate` of all of them at once."""
     if query.minhash is None:
         return candidates.distances <= rule.distance_alone
-    equal = candidates.equal_values / len(query.minhash.values)
-    counts = candidates.shingle_counts.astype(np.float64)
-    smaller = np.maximum(1.0, np.minimum(query.minhash.shingle_count, counts))
-    both = equal * (query.minhash.shingle_count + counts) / (1 + equal)
-    share = np.minimum(1.0, both / smaller)
+    smaller, share = _containment(query.minhash, candidates)
     if query.sample is not None:
         lower = np.minimum(candidates.levels, query.sample.level).astype(np.float64)
         sampled = np.minimum(1.0, candidates.shared * 2.0 ** (64 - lower) / smaller)
-        share = np.where(candidates.levels > 64, share, (share + sampled) / 2)
+        share = np.where(_is_sampled(candidates), (share + sampled) / 2, share)
     return _suffices(candidates.distances, candidates.equal_values, share, rule)
+
+
+def undecided(query: Signed, candidates: Candidates, rule: Verification = VERIFICATION) -> NDArray[np.bool_]:
+    """Which candidates the shared hashes of the samples confirm or dismiss, whatever `shared` says now."""
+    open_ = (
+        (candidates.equal_values >= rule.kin)
+        & (candidates.distances > rule.distance_alone)
+        & _is_sampled(candidates)
+    )
+    if query.minhash is None or query.sample is None or not open_.any():
+        return np.zeros_like(open_)
+    _, share = _containment(query.minhash, candidates)
+    least, most = (
+        _suffices(candidates.distances, candidates.equal_values, (share + sampled) / 2, rule)
+        for sampled in (0.0, 1.0)
+    )
+    return np.asarray(open_ & most & ~least)
+
+
+def _containment(
+    minhash: MinHashSignature, candidates: Candidates
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The smaller book's shingles, at least 1, and the share of them that the other has, by MinHash."""
+    equal = candidates.equal_values / len(minhash.values)
+    counts = candidates.shingle_counts.astype(np.float64)
+    smaller = np.maximum(1.0, np.minimum(minhash.shingle_count, counts))
+    both = equal * (minhash.shingle_count + counts) / (1 + equal)
+    return smaller, np.minimum(1.0, both / smaller)
+
+
+def _is_sampled(candidates: Candidates) -> NDArray[np.bool_]:
+    return candidates.levels <= 64
 
 
 def _suffices(

@@ -6,7 +6,7 @@ all entries. It is written last: an entry in the roll is in its buckets too.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from app.core.buckets import (
     ROLL_RECORD,
     Hits,
     Posting,
+    Shared,
     hits_within,
     minhash_posting,
     pack_fingerprint,
@@ -29,8 +30,9 @@ from app.core.buckets import (
 from app.core.model import Entry, Fingerprint, require_same_recipe
 from app.core.packing import Filled
 from app.core.planning import flips_to_probe
-from app.core.ranking import VERIFICATION, Candidates, confirmed
+from app.core.ranking import VERIFICATION, Candidates, confirmed, undecided
 from app.core.recipe import DEFAULT_SUITE, Suite
+from app.core.roll import Roll
 from app.stores.epoch import Epoch
 from app.stores.nodes import CallEach, Command, Instruction, Nodes, ReadAll, WriteBuckets
 from app.stores.scripts import ADD_POSTINGS, ADD_RECORDS, MEND_POSTINGS, REMOVE_RECORDS, Script
@@ -62,6 +64,29 @@ class Records(NamedTuple):
 
     keys: list[str]
     data: list[bytes]
+
+
+class _Read(NamedTuple):
+    """What the index said to a query."""
+
+    roll: Roll
+    bits: bytes | None
+    near: Hits
+    buckets: list[Sequence[bytes | None]]  # of the posting lists
+
+    def candidates(
+        self, kin: NDArray[np.uint64], equal: Shared, shared: Shared | None
+    ) -> tuple[NDArray[np.uint64], Candidates]:
+        """What is near and the kin, as far as they have signatures: their ids, ascending, and signatures."""
+        rows = self.roll.rows(np.union1d(self.near.entry_ids, kin))
+        entry_ids = self.roll.entry_ids(rows)
+        return entry_ids, Candidates(
+            distances=self.roll.distances(self.bits, rows),
+            equal_values=equal.counts_of(entry_ids),
+            shared=np.zeros(rows.size, dtype=np.int64) if shared is None else shared.counts_of(entry_ids),
+            shingle_counts=self.roll.shingle_counts(rows),
+            levels=self.roll.levels(rows),
+        )
 
 
 class BandIndex:
@@ -101,10 +126,7 @@ class BandIndex:
 
     async def within(self, fingerprint: Fingerprint, d: int) -> Hits:
         """Every entry at Hamming distance <= d, exactly, for every d from 0 to 128."""
-        bits = self._bits(fingerprint)
-        instructions, flips = self._probing(bits, d)
-        roll, answers = await self.roll.read(*instructions)
-        return roll.within(bits, d) if flips is None else hits_within(answers[0], bits, d)
+        return (await self._read(self._bits(fingerprint), d)).near
 
     async def nearest(self, fingerprint: Fingerprint, k: int) -> Hits:
         """The k entries at the smallest distances, exactly."""
@@ -116,10 +138,20 @@ class BandIndex:
         """Every entry that the verification rule confirms; the distance is 129 where one has no fingerprint.
 
         The rule accepts nothing that neither the bands nor a posting list proposes, so none is missed but
-        through a full posting bucket.
+        through a full posting bucket. Few lookups meet a candidate that only the shingle samples can settle;
+        the others do without their buckets, which are the fuller ones.
         """
-        found = await self.proposed(query)
-        return Hits(found.entry_ids[found.near], found.distances[found.near]).sorted()
+        minhash, sample = self._postings_of(query)
+        read = await self._read(
+            self._bits_of(query), VERIFICATION.distance_alone, self._lists(self.suite.minhash, minhash)
+        )
+        equal = sharing(read.buckets[0], minhash.tags)
+        entry_ids, candidates = read.candidates(equal.at_least(VERIFICATION.kin), equal, None)
+        if undecided(query, candidates).any():
+            _, [held] = await self.roll.read(self._lists(self.suite.sample, sample))
+            candidates = replace(candidates, shared=sharing(held, sample.tags).counts_of(entry_ids))
+        near = confirmed(query, candidates)
+        return Hits(entry_ids[near], np.minimum(candidates.distances[near], 129)).sorted()
 
     async def proposed(self, query: Entry) -> Proposed:
         """Every entry that may be related to the query, be it only by a small part of either book.
@@ -127,37 +159,34 @@ class BandIndex:
         These are its near-duplicates, and whatever has three MinHash values or three hashes of the shingle
         sample in common with it.
         """
-        bits = None if query.fingerprint is None else self._bits(query.fingerprint)
         minhash, sample = self._postings_of(query)
-        probes, flips = ([], None) if bits is None else self._probing(bits, VERIFICATION.distance_alone)
-        roll, answers = await self.roll.read(
-            *probes,
-            ReadAll(self._posting_keys(self.suite.minhash, minhash)),
-            ReadAll(self._posting_keys(self.suite.sample, sample)),
+        read = await self._read(
+            self._bits_of(query),
+            VERIFICATION.distance_alone,
+            self._lists(self.suite.minhash, minhash),
+            self._lists(self.suite.sample, sample),
         )
-        *probed, minhash_buckets, sample_buckets = answers
-        near = _NOTHING
-        if bits is not None:
-            d = VERIFICATION.distance_alone
-            near = roll.within(bits, d) if flips is None else hits_within(probed[0], bits, d)
-        equal_ids, equal = sharing(minhash_buckets, minhash.tags)
-        shared_ids, shared = sharing(sample_buckets, sample.tags)
-        kin = np.union1d(equal_ids[equal >= VERIFICATION.kin], shared_ids[shared >= VERIFICATION.kin])
-        rows = roll.rows(np.union1d(near.entry_ids, kin))
-        entry_ids = roll.entry_ids(rows)
-        candidates = Candidates(
-            distances=roll.distances(bits, rows),
-            equal_values=_counts(entry_ids, equal_ids, equal),
-            shared=_counts(entry_ids, shared_ids, shared),
-            shingle_counts=roll.shingle_counts(rows),
-            levels=roll.levels(rows),
-        )
+        equal, shared = map(sharing, read.buckets, (minhash.tags, sample.tags))
+        kin = np.union1d(equal.at_least(VERIFICATION.kin), shared.at_least(VERIFICATION.kin))
+        entry_ids, candidates = read.candidates(kin, equal, shared)
         return Proposed(
             entry_ids,
             np.minimum(candidates.distances, 129),
             np.maximum(candidates.equal_values, candidates.shared),
             confirmed(query, candidates),
         )
+
+    async def _read(self, bits: bytes | None, d: int, *postings: Instruction) -> _Read:
+        """What lies within distance d of the bits, by bands or scan, and buckets of posting lists."""
+        probes, flips = ([], None) if bits is None else self._probing(bits, d)
+        roll, buckets = await self.roll.read(*probes, *postings)
+        if bits is None:
+            near = _NOTHING
+        elif flips is None:
+            near = roll.within(bits, d)
+        else:
+            near = hits_within(buckets.pop(0), bits, d)
+        return _Read(roll, bits, near, buckets)
 
     def _probing(self, bits: bytes, d: int) -> tuple[list[Instruction], int | None]:
         """What to read for distance d, and with how many flips; nothing and None: scan the roll."""
@@ -205,6 +234,9 @@ class BandIndex:
             require_same_recipe(entry.sample.recipe, self.suite.sample)
             sample = sample_posting(entry.sample.hashes)
         return minhash, sample
+
+    def _lists(self, recipe: str, posting: Posting) -> ReadAll:
+        return ReadAll(self._posting_keys(recipe, posting))
 
     def _posting_keys(self, recipe: str, posting: Posting) -> list[str]:
         return [
@@ -261,16 +293,9 @@ class BandIndex:
         """The keys of this posting list of a recipe, but for the number of the bucket."""
         return f"bp:{recipe}:{of}:"
 
+    def _bits_of(self, query: Entry) -> bytes | None:
+        return None if query.fingerprint is None else self._bits(query.fingerprint)
+
     def _bits(self, fingerprint: Fingerprint) -> bytes:
         require_same_recipe(fingerprint.recipe, self.suite.fingerprint)
         return fingerprint.bits
-
-
-def _counts(
-    wanted: NDArray[np.uint64], entry_ids: NDArray[np.uint64], counts: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """The counts of the wanted entries, 0 where there is none; both lists of ids ascend."""
-    if not entry_ids.size:
-        return np.zeros(wanted.size, dtype=np.int64)
-    at = np.minimum(np.searchsorted(entry_ids, wanted), entry_ids.size - 1)
-    return np.where(entry_ids[at] == wanted, counts[at], 0)

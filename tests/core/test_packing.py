@@ -64,14 +64,16 @@ def test_postings_made_in_bulk_are_counted_as_shared() -> None:
         made = posting_buckets(posting.buckets, pack_postings(posting.tags, entry_ids))
         lists.append(told(made))
     query = minhash_posting(values[3])
-    found, counts = sharing([lists[i].get(int(bucket)) for i, bucket in enumerate(query.buckets)], query.tags)
-    assert dict(zip(found.tolist(), counts.tolist(), strict=True)) == {103: 128, 107: 40}
+    found = sharing([lists[i].get(int(bucket)) for i, bucket in enumerate(query.buckets)], query.tags)
+    assert (found.entry_ids.tolist(), found.counts.tolist()) == ([103, 107], [128, 40])
+    assert found.at_least(41).tolist() == [103]
+    assert found.counts_of(np.array([1, 103, 105, 107, 109], dtype=np.uint64)).tolist() == [0, 128, 0, 40, 0]
 
 
 def test_a_record_twice_in_a_bucket_counts_once() -> None:
     record = bytes(pack_postings(np.array([5], dtype=np.uint64), np.array([9], dtype=np.uint64))[0])
-    found, counts = sharing([record * 3, record], np.array([5, 5], dtype=np.uint64))
-    assert (found.tolist(), counts.tolist()) == ([9], [2])
+    found = sharing([record * 3, record], np.array([5, 5], dtype=np.uint64))
+    assert (found.entry_ids.tolist(), found.counts.tolist()) == ([9], [2])
     assert record_id(record) == 9
 
 
@@ -88,14 +90,15 @@ def test_entries_are_counted_however_many_they_are(name: str, span: int, size: i
         for ids, tag in zip(held, tags, strict=True)
     ]
     with using(name):
-        found, counts = sharing(buckets, tags)
+        found = sharing(buckets, tags)
     expected = np.unique(np.concatenate([np.unique(ids) for ids in held]), return_counts=True)
-    assert (found.tolist(), counts.tolist()) == (expected[0].tolist(), expected[1].tolist())
+    assert (found.entry_ids.tolist(), found.counts.tolist()) == (expected[0].tolist(), expected[1].tolist())
 
 
 def test_no_bucket_shares_nothing() -> None:
-    found, counts = sharing([None, None], np.array([1, 2], dtype=np.uint64))
-    assert found.size == counts.size == 0
+    found = sharing([None, None], np.array([1, 2], dtype=np.uint64))
+    assert found.entry_ids.size == found.counts.size == 0
+    assert found.counts_of(np.array([1], dtype=np.uint64)).tolist() == [0]
 
 
 def test_differences_count_repeats() -> None:

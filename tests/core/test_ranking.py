@@ -1,5 +1,7 @@
 """Evidence, and when it makes a near-duplicate."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,6 +18,7 @@ from app.core.ranking import (
     evidence,
     evidence_of_each,
     is_near_duplicate,
+    undecided,
 )
 from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE
 from app.core.sample import shared_hashes
@@ -118,7 +121,28 @@ def test_rule_is_the_same_for_one_book_and_for_many(seed: int) -> None:
     query = entry_near(rng, None)
     others = [entry_near(rng, query) for _ in range(40)]
     one_by_one = [evidence(query, other) for other in others]
-    candidates = Candidates(
+    candidates = held_against(query, others, one_by_one)
+    accepted = confirmed(query, candidates)
+    assert accepted.tolist() == [is_near_duplicate(found) for found in one_by_one]
+    for found, near in zip(one_by_one, accepted, strict=True):
+        close = found.distance is not None and found.distance <= VERIFICATION.distance_alone
+        assert not near or close or (found.equal_values or 0) >= VERIFICATION.kin
+
+
+@given(st.integers(0, 2**32))
+def test_samples_are_only_needed_for_the_undecided(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    query = entry_near(rng, None)
+    others = [entry_near(rng, query) for _ in range(40)]
+    candidates = held_against(query, others, [evidence(query, other) for other in others])
+    none, all_ = (
+        confirmed(query, replace(candidates, shared=np.full(len(others), shared))) for shared in (0, 1 << 40)
+    )
+    assert undecided(query, candidates).tolist() == (none != all_).tolist()
+
+
+def held_against(query: Entry, others: list[Entry], one_by_one: list[Evidence]) -> Candidates:
+    return Candidates(
         distances=np.array(
             [NO_DISTANCE if e.distance is None else e.distance for e in one_by_one], dtype=np.uint8
         ),
@@ -134,11 +158,6 @@ def test_rule_is_the_same_for_one_book_and_for_many(seed: int) -> None:
         ),
         levels=np.array([other.sample.level if other.sample else 255 for other in others], dtype=np.uint8),
     )
-    accepted = confirmed(query, candidates)
-    assert accepted.tolist() == [is_near_duplicate(found) for found in one_by_one]
-    for found, near in zip(one_by_one, accepted, strict=True):
-        close = found.distance is not None and found.distance <= VERIFICATION.distance_alone
-        assert not near or close or (found.equal_values or 0) >= VERIFICATION.kin
 
 
 def entry_near(rng: np.random.Generator, query: Entry | None) -> Entry:

@@ -1,5 +1,9 @@
 """The band index against brute force, and its behaviour when Redis loses its memory."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -12,7 +16,7 @@ from app.core.sample import sample, shared_hashes
 from app.stores.band_index import BandIndex
 from app.stores.connecting import single_of
 from app.stores.epoch import Life
-from app.stores.nodes import Command, ReadAll
+from app.stores.nodes import Command, Instruction, ReadAll
 from tests.making import an_entry, flipped
 from tests.redis_cluster import Operator, on_cluster_too
 
@@ -228,6 +232,46 @@ async def test_a_small_part_that_two_books_share_is_proposed_by_their_samples(in
     assert found.shared.tolist()[0] == shared_hashes(other.sample, collection.sample) >= 3
     assert found.near.tolist() == [False, True]
     assert (await index.proposed(Entry(0, None, None))).entry_ids.size == 0
+
+
+@pytest.mark.parametrize(
+    ("equal", "part", "near", "asked"),
+    [
+        (6, 0.1, False, True),
+        (6, 0.9, True, True),
+        (24, 0.1, True, False),
+        (2, 0.9, False, False),
+    ],
+)
+async def test_samples_are_read_where_they_decide(
+    index: BandIndex, monkeypatch: pytest.MonkeyPatch, equal: int, part: float, near: bool, asked: bool
+) -> None:
+    rng = np.random.default_rng(15)
+    recipe = sample_recipe(DEFAULT_SAMPLE)
+    hashes = rng.integers(0, 2**64, 100_000, dtype=np.uint64)
+    own = rng.integers(0, 2**64, 20_000, dtype=np.uint64)
+    own[: int(part * own.size)] = hashes[: int(part * own.size)]
+    one, two = an_entry(rng, 1), an_entry(rng, 2)
+    values = two.minhash.values.copy()
+    values[:equal] = one.minhash.values[:equal]
+    whole = replace(one, minhash=replace(one.minhash, shingle_count=100_000), sample=sample(hashes, recipe))
+    piece = replace(
+        two, minhash=replace(two.minhash, values=values, shingle_count=20_000), sample=sample(own, recipe)
+    )
+    await index.add([whole, piece])
+    read: list[str] = []
+    run = index.nodes.run
+
+    async def spied(*phases: Sequence[Instruction]) -> list[Any]:
+        read.extend(
+            key for phase in phases for each in phase if isinstance(each, ReadAll) for key in each.keys
+        )
+        return await run(*phases)
+
+    monkeypatch.setattr(index.nodes, "run", spied)
+    assert (2 in (await index.near_duplicates(whole)).entry_ids) == near
+    assert any(key.startswith(f"bp:{index.suite.sample}:") for key in read) == asked
+    assert (await index.proposed(whole)).near.tolist()[1:] == [near]
 
 
 @on_cluster_too
