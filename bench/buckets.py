@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import redis
 
-from app.core.banding import band_keys, probe_keys
+from app.core.banding import band_keys, probes
 from app.core.buckets import hits_within, pack_fingerprint
 from app.embedded import EmbeddedServers
 from app.stores.scripts import ADD_RECORDS
@@ -127,7 +127,7 @@ def _latency(client: "redis.Redis", shape: Shape, queries: Sequence[bytes], flip
     times = []
     for bits in queries:
         started = time.perf_counter()
-        keys = [f"b:{band}:{bucket}" for band, bucket in probe_keys(bits, flips)]
+        keys = probes(bits, flips).keys("b:")
         hits = hits_within(shape.read(client, keys), bits, 8 * flips + 7)
         times.append(time.perf_counter() - started)
         assert hits.distances[0] == 0

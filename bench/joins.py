@@ -77,7 +77,7 @@ def banded_pairs(words: Words, d: int, banding: Banding) -> Pairs:
     masks = np.zeros(1, dtype=np.uint32)
     if banding.bits <= MASKED_BITS:
         width = 1 << banding.bits
-        masks = np.array(flip_masks(banding.flips), dtype=np.uint32)
+        masks = flip_masks(banding.flips)
     else:  # too wide for a table of all values: the values that occur are numbered
         ranks = [np.unique(band, return_inverse=True)[1] for band in keys]
         keys = np.stack(ranks).astype(np.uint32)

@@ -9,7 +9,11 @@ from functools import cache
 from itertools import combinations
 from struct import Struct
 
+import numpy as np
+from numpy.typing import NDArray
+
 from app.core.errors import InvalidInput
+from app.core.places import Places
 
 BANDS = 8
 BAND_BITS = 16
@@ -39,20 +43,28 @@ def flips_needed(d: int) -> int:
 
 
 @cache
-def flip_masks(flips: int) -> tuple[int, ...]:
+def flip_masks(flips: int) -> NDArray[np.uint32]:
     """The masks that flip up to so many bits of a band, no flip first."""
-    return tuple(
-        sum(1 << bit for bit in chosen)
-        for count in range(flips + 1)
-        for chosen in combinations(range(BAND_BITS), count)
+    return np.array(
+        [
+            sum(1 << bit for bit in chosen)
+            for count in range(min(flips, BAND_BITS) + 1)
+            for chosen in combinations(range(BAND_BITS), count)
+        ],
+        dtype=np.uint32,
     )
 
 
-def probe_keys(bits: bytes, flips: int) -> list[tuple[int, int]]:
-    """(band, bucket) of every bucket within `flips` bits of the fingerprint's bands, each once.
+def probes(bits: bytes, flips: int) -> Places:
+    """Every bucket within `flips` bits of the fingerprint's bands, each once; the lists are the bands.
 
-    >>> [len(probe_keys(bytes(16), flips)) for flips in (0, 1, 2)]
+    >>> [probes(bytes(16), flips).size for flips in (0, 1, 2)]
     [8, 136, 1096]
     """
-    masks = flip_masks(min(flips, BAND_BITS))
-    return [(band, key ^ mask) for band, key in enumerate(band_keys(bits)) for mask in masks]
+    keys, masks = np.array(band_keys(bits), dtype=np.uint32), flip_masks(flips)
+    return Places(_each_band(masks.size), (keys[:, None] ^ masks).ravel())
+
+
+@cache
+def _each_band(times: int) -> NDArray[np.uint32]:
+    return np.repeat(np.arange(BANDS, dtype=np.uint32), times)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from app.core.backend import kernels
 from app.core.model import Entry
+from app.core.places import Places
 
 FINGERPRINT_RECORD = np.dtype([("bits", "u1", 16), ("entry_id", "<u8")])
 """One entry of a band's bucket: 24 bytes."""
@@ -78,26 +79,24 @@ class Hits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posting:
-    """Where the values of one signature are posted: value i goes to `buckets[i]` of `lists[i]`."""
+    """Where the values of one signature are posted: value i at place i."""
 
-    lists: NDArray[np.uint32]  # (n,)
-    buckets: NDArray[np.uint32]  # (n,)
+    places: Places  # n of them
     tags: NDArray[np.uint64]  # (n,), of 12 bits: tell apart the values that share a bucket
 
 
 def minhash_posting(values: NDArray[np.uint32]) -> Posting:
     """One list for each of the 128 values: 4,096 buckets, chosen by the low bits: those are even."""
-    return Posting(
-        np.arange(values.size, dtype=np.uint32),
-        values & np.uint32((1 << MINHASH_BUCKET_BITS) - 1),
-        _tags(values.astype(np.uint64), MINHASH_BUCKET_BITS),
-    )
+    buckets = values & np.uint32((1 << MINHASH_BUCKET_BITS) - 1)
+    tags = _tags(values.astype(np.uint64), MINHASH_BUCKET_BITS)
+    return Posting(Places(np.arange(values.size, dtype=np.uint32), buckets), tags)
 
 
 def sample_posting(hashes: NDArray[np.uint64]) -> Posting:
     """One list of 2^18 buckets for all hashes of a shingle sample."""
     buckets = (hashes & np.uint64((1 << SAMPLE_BUCKET_BITS) - 1)).astype(np.uint32)
-    return Posting(np.zeros(hashes.size, dtype=np.uint32), buckets, _tags(hashes, SAMPLE_BUCKET_BITS))
+    places = Places(np.zeros(hashes.size, dtype=np.uint32), buckets)
+    return Posting(places, _tags(hashes, SAMPLE_BUCKET_BITS))
 
 
 def _tags(values: NDArray[np.uint64], bucket_bits: int) -> NDArray[np.uint64]:

@@ -126,7 +126,7 @@ class Kernels(Protocol):
     ) -> int: ...
 
     def count_probed(
-        self, sizes: NDArray[np.int32], keys: NDArray[np.intp], masks: NDArray[np.intp], /
+        self, sizes: NDArray[np.int32], keys: NDArray[np.uint32], masks: NDArray[np.uint32], /
     ) -> int: ...
 
     def rows_within(
@@ -157,6 +157,15 @@ class Kernels(Protocol):
         out: NDArray[np.uint8],
         /,
     ) -> None: ...
+
+    def write_keys(
+        self,
+        prefix: NDArray[np.uint8],
+        lists: NDArray[np.uint32],
+        buckets: NDArray[np.uint32],
+        out: NDArray[np.uint8],
+        /,
+    ) -> int: ...
 
     def write_strings(
         self,

@@ -8,6 +8,8 @@ from app.core.compiled import U8, U64, Index, compiled
 LINE_END = np.frombuffer(b"\r\n", dtype=np.uint8)
 DOLLAR = U8(ord("$"))
 ZERO = U8(ord("0"))
+COLON = U8(ord(":"))
+MOST_DIGITS = 20
 HASH_FACTOR = U64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio (Knuth 1998, 6.4)
 
 
@@ -52,6 +54,39 @@ def _write(data: NDArray[np.uint8], out: NDArray[np.uint8], at: int) -> int:
 
 
 @compiled
+def _write_string(
+    beginning: NDArray[np.uint8], rest: NDArray[np.uint8], out: NDArray[np.uint8], at: int
+) -> int:
+    out[at] = DOLLAR
+    at = _write_number(beginning.size + rest.size, out, at + 1)
+    at = _write(LINE_END, out, at)
+    at = _write(beginning, out, at)
+    at = _write(rest, out, at)
+    return _write(LINE_END, out, at)
+
+
+@compiled
+def write_keys(
+    prefix: NDArray[np.uint8],
+    lists: NDArray[np.uint32],
+    buckets: NDArray[np.uint32],
+    out: NDArray[np.uint8],
+) -> int:
+    """Writes a string of the Redis protocol for each bucket: `prefix`, its list, a colon and the bucket.
+
+    `out` has room for the prefix and 40 bytes for each. Returns how many bytes were written.
+    """
+    at = 0
+    name = np.empty(2 * MOST_DIGITS + 1, dtype=np.uint8)
+    for i in range(buckets.size):
+        end = _write_number(lists[i], name, 0)
+        name[end] = COLON
+        end = _write_number(buckets[i], name, end + 1)
+        at = _write_string(prefix, name[:end], out, at)
+    return at
+
+
+@compiled
 def write_strings(
     prefix: NDArray[np.uint8],
     numbers: NDArray[np.int64],
@@ -67,26 +102,17 @@ def write_strings(
     many bytes were written.
     """
     at = 0
-    digits = np.empty(20, dtype=np.uint8)
+    digits = np.empty(MOST_DIGITS, dtype=np.uint8)
     for i in range(numbers.size):
         count = _write_number(numbers[i], digits, 0)
-        out[at] = DOLLAR
-        at = _write_number(prefix.size + count, out, at + 1)
-        at = _write(LINE_END, out, at)
-        at = _write(prefix, out, at)
-        at = _write(digits[:count], out, at)
-        at = _write(LINE_END, out, at)
+        at = _write_string(prefix, digits[:count], out, at)
         part = data[bounds[i] : bounds[i] + min(bounds[i + 1] - bounds[i], most)]
-        out[at] = DOLLAR
-        at = _write_number(part.size, out, at + 1)
-        at = _write(LINE_END, out, at)
-        at = _write(part, out, at)
-        at = _write(LINE_END, out, at)
+        at = _write_string(part, digits[:0], out, at)
     return at
 
 
 @compiled
-def count_probed(sizes: NDArray[np.int32], keys: NDArray[np.intp], masks: NDArray[np.intp]) -> int:
+def count_probed(sizes: NDArray[np.int32], keys: NDArray[np.uint32], masks: NDArray[np.uint32]) -> int:
     """How many records those buckets hold together whose numbers differ from a band's key by a mask.
 
     `sizes` (bands, 65536) tells how many each bucket holds, `keys` (bands,) the number to begin with.

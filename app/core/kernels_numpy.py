@@ -4,6 +4,8 @@ Slower, and with whole arrays where the compiled kernels have running values. Th
 does.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -226,7 +228,7 @@ def take_apart(near: NDArray[np.uint64], entry_ids: NDArray[np.uint64], distance
     return once.size
 
 
-def count_probed(sizes: NDArray[np.int32], keys: NDArray[np.intp], masks: NDArray[np.intp]) -> int:
+def count_probed(sizes: NDArray[np.int32], keys: NDArray[np.uint32], masks: NDArray[np.uint32]) -> int:
     """How many records those buckets hold together whose numbers differ from a band's key by a mask."""
     return int(sizes[np.arange(keys.size)[:, None], keys[:, None] ^ masks].sum())
 
@@ -306,6 +308,18 @@ def group(
     places += records.shape[1] * np.bincount(buckets, minlength=places.size)
 
 
+def write_keys(
+    prefix: NDArray[np.uint8],
+    lists: NDArray[np.uint32],
+    buckets: NDArray[np.uint32],
+    out: NDArray[np.uint8],
+) -> int:
+    """Writes a string of the Redis protocol for each bucket: `prefix`, its list, a colon and the bucket."""
+    lead = prefix.tobytes()
+    places = zip(lists.tolist(), buckets.tolist(), strict=True)
+    return _write_strings([b"%b%d:%d" % (lead, *place) for place in places], out)
+
+
 def write_strings(
     prefix: NDArray[np.uint8],
     numbers: NDArray[np.int64],
@@ -316,13 +330,19 @@ def write_strings(
 ) -> int:
     """Writes two strings of the Redis protocol for each number: `prefix` with it, its part of the data."""
     lead = prefix.tobytes()
-    written = b"".join(
-        b"$%d\r\n%b\r\n" % (len(string), string)
-        for number, start, end in zip(
-            numbers.tolist(), bounds[:-1].tolist(), bounds[1:].tolist(), strict=True
-        )
-        for string in (b"%b%d" % (lead, number), data[start : min(end, start + most)].tobytes())
+    parts = zip(numbers.tolist(), bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
+    return _write_strings(
+        [
+            string
+            for number, start, end in parts
+            for string in (b"%b%d" % (lead, number), data[start : min(end, start + most)].tobytes())
+        ],
+        out,
     )
+
+
+def _write_strings(strings: Sequence[bytes], out: NDArray[np.uint8]) -> int:
+    written = b"".join([b"$%d\r\n%b\r\n" % (len(string), string) for string in strings])
     out[: len(written)] = np.frombuffer(written, dtype=np.uint8)
     return len(written)
 

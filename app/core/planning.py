@@ -6,13 +6,11 @@ reckoned from the live sizes of the very buckets that the query would read. A bu
 library is thus never read: no lookup costs more than one scan of the roll.
 """
 
-from functools import cache
-
 import numpy as np
 from numpy.typing import NDArray
 
 from app.core.backend import kernels
-from app.core.banding import BAND_BITS, BANDS, band_keys, flip_masks, flips_needed
+from app.core.banding import BANDS, band_keys, flip_masks, flips_needed
 
 KEY_NANOSECONDS = 900
 """To ask one Redis server for one bucket of many and take its answer in."""
@@ -44,14 +42,9 @@ def flips_to_probe(
     flips = flips_needed(d)
     if flips > MOST_FLIPS:
         return None
-    masks = _masks(flips)
+    masks = flip_masks(flips)
     left = ROW_NANOSECONDS * rows - key_nanoseconds * BANDS * masks.size
     if left <= 0:
         return None
-    records = kernels().count_probed(bucket_sizes, np.array(band_keys(bits), dtype=np.intp), masks)
+    records = kernels().count_probed(bucket_sizes, np.array(band_keys(bits), dtype=np.uint32), masks)
     return flips if RECORD_NANOSECONDS * records < left else None
-
-
-@cache
-def _masks(flips: int) -> NDArray[np.intp]:
-    return np.array(flip_masks(min(flips, BAND_BITS)), dtype=np.intp)

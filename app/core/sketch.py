@@ -8,6 +8,7 @@ import numpy as np
 
 from app.core import recipe as recipes
 from app.core.alignment import align
+from app.core.banding import probes
 from app.core.buckets import sharing
 from app.core.minhash import minhash
 from app.core.model import Content, Fingerprint, PageSignatures, Sketch
@@ -101,4 +102,5 @@ def warm() -> None:
     tally(bytes(16), columns_of(rows))
     rows_within(bytes(16), columns_of(rows), 0)
     sharing([bytes(6)], np.zeros(1, dtype=np.uint64))
+    probes(bytes(16), 0).strings("")
     roll_chunks(Columns.empty(np.zeros(1, dtype=np.uint64))).strings("", 0, 1, 1)

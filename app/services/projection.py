@@ -146,8 +146,8 @@ class Projection:
             records = [np.zeros((0, POSTING_BYTES), dtype=np.uint8)]
             async for entry_ids, found in self._signatures.sample_hashes(self._columns.entry_ids, recipe):
                 posting = sample_posting(found)
-                chosen = posting.buckets * np.uint64(passes) >> np.uint64(SAMPLE_BUCKET_BITS) == part
-                buckets.append(posting.buckets[chosen])
+                chosen = posting.places.buckets * np.uint64(passes) >> np.uint64(SAMPLE_BUCKET_BITS) == part
+                buckets.append(posting.places.buckets[chosen])
                 records.append(pack_postings(posting.tags[chosen], entry_ids[chosen]).copy())
             filled = await asyncio.to_thread(
                 posting_buckets, np.concatenate(buckets), np.concatenate(records)
@@ -159,4 +159,4 @@ class Projection:
 
 
 def _posted(posting: Posting, entry_ids: NDArray[np.uint64]) -> Filled:
-    return posting_buckets(posting.buckets, pack_postings(posting.tags, entry_ids))
+    return posting_buckets(posting.places.buckets, pack_postings(posting.tags, entry_ids))

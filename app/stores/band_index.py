@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.banding import BANDS, band_keys, probe_keys
+from app.core.banding import BANDS, probes
 from app.core.buckets import (
     FINGERPRINT_RECORD,
     POSTING_BYTES,
@@ -34,7 +34,7 @@ from app.core.ranking import VERIFICATION, Candidates, confirmed, undecided
 from app.core.recipe import DEFAULT_SUITE, Suite
 from app.core.roll import Roll
 from app.stores.epoch import Epoch
-from app.stores.nodes import CallEach, Command, Instruction, Nodes, ReadAll, WriteBuckets
+from app.stores.nodes import CallEach, Command, Instruction, Nodes, ReadBuckets, WriteBuckets
 from app.stores.scripts import ADD_POSTINGS, ADD_RECORDS, MEND_POSTINGS, REMOVE_RECORDS, Script
 from app.stores.shared_roll import SharedRoll
 
@@ -143,12 +143,12 @@ class BandIndex:
         """
         minhash, sample = self._postings_of(query)
         read = await self._read(
-            self._bits_of(query), VERIFICATION.distance_alone, self._lists(self.suite.minhash, minhash)
+            self._bits_of(query), VERIFICATION.distance_alone, _postings(self.suite.minhash, minhash)
         )
         equal = sharing(read.buckets[0], minhash.tags)
         entry_ids, candidates = read.candidates(equal.at_least(VERIFICATION.kin), equal, None)
         if undecided(query, candidates).any():
-            _, [held] = await self.roll.read(self._lists(self.suite.sample, sample))
+            _, [held] = await self.roll.read(_postings(self.suite.sample, sample))
             candidates = replace(candidates, shared=sharing(held, sample.tags).counts_of(entry_ids))
         near = confirmed(query, candidates)
         return Hits(entry_ids[near], np.minimum(candidates.distances[near], 129)).sorted()
@@ -163,8 +163,8 @@ class BandIndex:
         read = await self._read(
             self._bits_of(query),
             VERIFICATION.distance_alone,
-            self._lists(self.suite.minhash, minhash),
-            self._lists(self.suite.sample, sample),
+            _postings(self.suite.minhash, minhash),
+            _postings(self.suite.sample, sample),
         )
         equal, shared = map(sharing, read.buckets, (minhash.tags, sample.tags))
         kin = np.union1d(equal.at_least(VERIFICATION.kin), shared.at_least(VERIFICATION.kin))
@@ -196,8 +196,7 @@ class BandIndex:
         flips = flips_to_probe(bits, d, latest.bucket_sizes, latest.size, self.nodes.key_nanoseconds)
         if flips is None:
             return [], None
-        keys = [self._band_key(band, bucket) for band, bucket in probe_keys(bits, flips)]
-        return [ReadAll(keys)], flips
+        return [ReadBuckets(_prefix(self.suite.fingerprint), probes(bits, flips))], flips
 
     def _adding(self, entries: Sequence[Entry], script: Script) -> list[Sequence[Instruction]]:
         records = [self.records([entry]) for entry in entries]
@@ -213,10 +212,10 @@ class BandIndex:
         for entry in entries:
             if entry.fingerprint is not None:
                 bits = self._bits(entry.fingerprint)
-                bands.keys.extend(self._band_key(band, key) for band, key in enumerate(band_keys(bits)))
+                bands.keys.extend(probes(bits, 0).keys(_prefix(self.suite.fingerprint)))
                 bands.data.extend([pack_fingerprint(bits, entry.entry_id)] * BANDS)
             for recipe, posting in zip(self._posted, self._postings_of(entry), strict=True):
-                postings.keys.extend(self._posting_keys(recipe, posting))
+                postings.keys.extend(posting.places.keys(_prefix(recipe)))
                 entry_ids = np.full(posting.tags.size, entry.entry_id, dtype=np.uint64)
                 postings.data.extend(map(bytes, pack_postings(posting.tags, entry_ids)))
         return bands, postings
@@ -235,23 +234,11 @@ class BandIndex:
             sample = sample_posting(entry.sample.hashes)
         return minhash, sample
 
-    def _lists(self, recipe: str, posting: Posting) -> ReadAll:
-        return ReadAll(self._posting_keys(recipe, posting))
-
-    def _posting_keys(self, recipe: str, posting: Posting) -> list[str]:
-        return [
-            f"bp:{recipe}:{of}:{bucket}"
-            for of, bucket in zip(posting.lists.tolist(), posting.buckets.tolist(), strict=True)
-        ]
-
-    def _band_key(self, band: int, bucket: int) -> str:
-        return f"bp:{self.suite.fingerprint}:{band}:{bucket}"
-
     def prefixes(self, postings: Collection[str]) -> list[tuple[str, int]]:
         """How the keys of buckets begin, of posting lists for these recipes, and how wide records are."""
         return [
-            (f"bp:{self.suite.fingerprint}:", FINGERPRINT_RECORD.itemsize),
-            *((f"bp:{recipe}:", POSTING_BYTES) for recipe in self._posted if recipe in postings),
+            (_prefix(self.suite.fingerprint), FINGERPRINT_RECORD.itemsize),
+            *((_prefix(recipe), POSTING_BYTES) for recipe in self._posted if recipe in postings),
             (self.roll.chunk_prefix, ROLL_RECORD.itemsize),
         ]
 
@@ -287,11 +274,11 @@ class BandIndex:
 
     def band_prefix(self, band: int) -> str:
         """The keys of this band, but for the number of the bucket."""
-        return f"bp:{self.suite.fingerprint}:{band}:"
+        return f"{_prefix(self.suite.fingerprint)}{band}:"
 
     def posting_prefix(self, recipe: str, of: int) -> str:
         """The keys of this posting list of a recipe, but for the number of the bucket."""
-        return f"bp:{recipe}:{of}:"
+        return f"{_prefix(recipe)}{of}:"
 
     def _bits_of(self, query: Entry) -> bytes | None:
         return None if query.fingerprint is None else self._bits(query.fingerprint)
@@ -299,3 +286,11 @@ class BandIndex:
     def _bits(self, fingerprint: Fingerprint) -> bytes:
         require_same_recipe(fingerprint.recipe, self.suite.fingerprint)
         return fingerprint.bits
+
+
+def _postings(recipe: str, posting: Posting) -> ReadBuckets:
+    return ReadBuckets(_prefix(recipe), posting.places)
+
+
+def _prefix(recipe: str) -> str:
+    return f"bp:{recipe}:"

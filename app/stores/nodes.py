@@ -13,6 +13,7 @@ from redis.asyncio import Redis
 from redis.exceptions import NoScriptError, ResponseError
 
 from app.core.packing import Filled
+from app.core.places import Places
 from app.core.planning import KEY_NANOSECONDS
 from app.stores.node import GetEpoch, Node, Words
 from app.stores.outages import redis_outages
@@ -46,6 +47,14 @@ class ReadAll:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadBuckets:
+    """Read the buckets at these places; answers them in order, None for one that is not there."""
+
+    prefix: str
+    places: Places
+
+
+@dataclass(frozen=True, slots=True)
 class WriteBuckets:
     """Set the strings `prefix` + number of some whole buckets of a list; answers nothing."""
 
@@ -68,7 +77,7 @@ class CallEach:
 GiveWay = Callable[[], Awaitable[None]]
 """Returns when those who go first have gone, or after a moment."""
 
-Instruction = Command | GetEpoch | ReadAll | WriteBuckets | CallEach
+Instruction = Command | GetEpoch | ReadAll | ReadBuckets | WriteBuckets | CallEach
 
 
 class EpochKey(NamedTuple):
@@ -199,7 +208,7 @@ def _pipelines(instructions: Sequence[Instruction]) -> list[list[tuple[int, Inst
     room = WRITTEN_AT_ONCE
     for place, instruction in enumerate(instructions):
         if not isinstance(instruction, CallEach):
-            if not isinstance(instruction, ReadAll) or instruction.keys:
+            if not _reads_nothing(instruction):
                 pipelines[-1].append((place, instruction))
             continue
         script, keys, arguments = instruction.script, instruction.keys, instruction.arguments
@@ -215,11 +224,20 @@ def _pipelines(instructions: Sequence[Instruction]) -> list[list[tuple[int, Inst
     return pipelines
 
 
+def _reads_nothing(instruction: Instruction) -> bool:
+    if isinstance(instruction, ReadBuckets):
+        return not instruction.places.size
+    return isinstance(instruction, ReadAll) and not instruction.keys
+
+
 def _single(instruction: Instruction) -> Words:
     if isinstance(instruction, GetEpoch):
         return instruction
     if isinstance(instruction, ReadAll):
         return ("MGET", *instruction.keys)
+    if isinstance(instruction, ReadBuckets):
+        places = instruction.places
+        return b"*%d\r\n$4\r\nMGET\r\n%b" % (1 + places.size, places.strings(instruction.prefix))
     if isinstance(instruction, WriteBuckets):
         start, end = instruction.start, instruction.end
         pairs = instruction.filled.strings(instruction.prefix, start, end, instruction.most)

@@ -24,6 +24,7 @@ from app.stores.nodes import (
     EpochKey,
     Instruction,
     ReadAll,
+    ReadBuckets,
     WriteBuckets,
     shaped,
 )
@@ -203,6 +204,8 @@ def _calls(instruction: Instruction) -> list[_Call]:
         return [_Call(instruction.key, instruction)]
     if isinstance(instruction, ReadAll):
         return [_Call(key, ("GET", key)) for key in instruction.keys]
+    if isinstance(instruction, ReadBuckets):
+        return [_Call(key, ("GET", key)) for key in instruction.places.keys(instruction.prefix)]
     if isinstance(instruction, WriteBuckets):
         start, end = instruction.start, instruction.end
         keys = [f"{instruction.prefix}{bucket}" for bucket in instruction.filled.buckets[start:end]]

@@ -11,7 +11,7 @@ from app.core import kernels as compiled
 from app.core import kernels_numpy
 
 KERNELS: dict[str, ModuleType] = {"compiled": compiled, "numpy": kernels_numpy}
-USERS = ("buckets", "text", "shingles", "simhash", "minhash", "pages", "alignment", "stretches")
+USERS = ("buckets", "places", "text", "shingles", "simhash", "minhash", "pages", "alignment", "stretches")
 
 TRICKY = (
     "abcxyzAÉÑœŒßẞﬁﬅ½²…-\u00ad\u2010\u2011 \t\n\r\f\v\u2028\u00a0\u3000漢字々〇かなカﾞｶガー\u3099กขั\u0e33ລ"

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from app.core import kernels, kernels_numpy, recipe, signatures
 from app.core.compiled import BLOCK
 from app.core.model import Content
+from app.core.places import Places
 from app.core.recipe import FINGERPRINT_RECIPES
 from app.core.shingles import count_distinct, shingles
 from app.core.simhash import simhash
@@ -151,6 +152,19 @@ def test_strings_of_the_redis_protocol_are_those_of_hiredis(buckets: dict[int, b
         out = np.empty(data.size + 69 * numbers.size, dtype=np.uint8)
         size = each.write_strings(prefix, numbers, bounds, most, data, out)
         assert b"*%d\r\n" % len(words) + out[:size].tobytes() == pack_command(tuple(words))
+
+
+@given(st.text(max_size=30), st.lists(st.tuples(*[st.integers(0, (1 << 32) - 1)] * 2), max_size=20))
+@settings(deadline=None)  # the first one compiles
+def test_keys_of_buckets_are_written_as_hiredis_writes_them(
+    prefix: str, chosen: list[tuple[int, int]]
+) -> None:
+    places = Places(*np.array(chosen, dtype=np.uint32).reshape(-1, 2).T.copy())
+    keys = places.keys(prefix)
+    assert keys == [f"{prefix}{of}:{bucket}" for of, bucket in chosen]
+    for name in KERNELS:
+        with using(name):
+            assert b"*%d\r\n" % len(keys) + places.strings(prefix) == pack_command(tuple(keys))
 
 
 @given(st.binary(min_size=16, max_size=16), st.lists(st.binary(min_size=16, max_size=16), max_size=20))

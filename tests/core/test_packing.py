@@ -61,10 +61,10 @@ def test_postings_made_in_bulk_are_counted_as_shared() -> None:
     lists = []
     for i in range(128):
         posting = minhash_posting(values[:, i])
-        made = posting_buckets(posting.buckets, pack_postings(posting.tags, entry_ids))
+        made = posting_buckets(posting.places.buckets, pack_postings(posting.tags, entry_ids))
         lists.append(told(made))
     query = minhash_posting(values[3])
-    found = sharing([lists[i].get(int(bucket)) for i, bucket in enumerate(query.buckets)], query.tags)
+    found = sharing([lists[i].get(int(bucket)) for i, bucket in enumerate(query.places.buckets)], query.tags)
     assert (found.entry_ids.tolist(), found.counts.tolist()) == ([103, 107], [128, 40])
     assert found.at_least(41).tolist() == [103]
     assert found.counts_of(np.array([1, 103, 105, 107, 109], dtype=np.uint64)).tolist() == [0, 128, 0, 40, 0]

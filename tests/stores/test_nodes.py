@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
 from app.core.errors import Unavailable
+from app.core.places import Places
 from app.stores.connecting import open_nodes
 from app.stores.node import GetEpoch, Node
-from app.stores.nodes import WRITTEN_AT_ONCE, CallEach, Command, Nodes, ReadAll
+from app.stores.nodes import WRITTEN_AT_ONCE, CallEach, Command, Nodes, ReadAll, ReadBuckets
 from app.stores.scripts import ADD_RECORDS
 from tests.redis_cluster import Operator
 
@@ -33,8 +35,14 @@ def pipelines(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[Any]]:
 
 async def test_whatever_is_read_travels_together(redis_url: str, pipelines: list[Sequence[Any]]) -> None:
     async with open_nodes(redis_url) as nodes:
-        await nodes.run([ReadAll(KEYS)], [Command("GET", KEYS[0]), ReadAll(KEYS)])
+        some, none = (Places(np.arange(n, dtype=np.uint32), np.arange(n, dtype=np.uint32)) for n in (3, 0))
+        await nodes.run([Command("SET", "b:1:1", ("there",))])
+        pipelines.clear()
+        answers = await nodes.run(
+            [ReadAll(KEYS), ReadBuckets("b:", none)], [Command("GET", KEYS[0]), ReadBuckets("b:", some)]
+        )
     assert len(pipelines) == 1
+    assert answers == [[None] * COUNT, [], None, [None, b"there", None]]
 
 
 async def test_many_writes_leave_room_for_others_and_are_all_made(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from app.core import identifier, signatures
-from app.core.banding import band_keys, probe_keys
+from app.core.banding import band_keys, probes
 from app.core.compiled import mix32, mix64
 from app.core.constants import SIGN_STEP
 from app.core.minhash import permutations
@@ -188,6 +188,7 @@ def identifiers() -> Any:
     good = valid[1]["identifier"]
     damaged = [good[:-1], good + "0", good[4:], "bp2" + good[3:], good[:10] + "u" + good[11:]]
     damaged += [good[:8] + good[9] + good[8] + good[10:], good[:20] + "zz" + good[22:], ""]
+    probed = probes(bits[1], 1)
     return {
         "valid": valid,
         "same_as_second": [
@@ -197,7 +198,7 @@ def identifiers() -> Any:
             good[:4] + good[4:].replace("1", "l"),
         ],
         "invalid": damaged,
-        "probe_keys_one_flip": probe_keys(bits[1], 1),
+        "probe_keys_one_flip": np.stack([probed.lists, probed.buckets], axis=1).tolist(),
     }
 
 

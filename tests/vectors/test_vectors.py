@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from app.core import identifier, signatures
-from app.core.banding import band_keys, probe_keys
+from app.core.banding import band_keys, probes
 from app.core.errors import InvalidIdentifier
 from app.core.model import Content
 from app.core.recipe import fingerprint_recipe
@@ -152,4 +152,5 @@ def test_damaged_identifier_is_refused(damaged: str) -> None:
 
 def test_probed_buckets_are_those_told() -> None:
     bits = bytes.fromhex(IDENTIFIERS["valid"][1]["hex"])
-    assert [list(key) for key in probe_keys(bits, 1)] == IDENTIFIERS["probe_keys_one_flip"]
+    probed = probes(bits, 1)
+    assert np.stack([probed.lists, probed.buckets], axis=1).tolist() == IDENTIFIERS["probe_keys_one_flip"]
