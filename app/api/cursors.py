@@ -4,6 +4,7 @@ A cursor is base64url of 8 bytes that identify the query and the bytes of a plac
 """
 
 from base64 import b64decode, urlsafe_b64encode
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from struct import Struct
@@ -18,14 +19,14 @@ _PLACE = Struct(">BQ")
 
 @dataclass(frozen=True, slots=True)
 class Cursors:
-    """The cursors of one query."""
+    """The cursors of the query that these values make up."""
 
-    digest: bytes
+    query: Sequence[object]
 
     @classmethod
     def of(cls, *query: object) -> "Cursors":
         """The cursors of the query that these values make up."""
-        return cls(blake2b(repr(query).encode(), digest_size=_DIGEST_BYTES).digest())
+        return cls(query)
 
     def at_place(self, place: Place | None) -> str | None:
         """The cursor that goes on behind a place; None where nothing follows."""
@@ -46,15 +47,19 @@ class Cursors:
         """The book to go on from; raises InvalidInput for a cursor of another query."""
         return None if cursor is None else UUID(bytes=self._read(cursor, 16))
 
+    @property
+    def _digest(self) -> bytes:
+        return blake2b(repr(self.query).encode(), digest_size=_DIGEST_BYTES).digest()
+
     def _write(self, place: bytes) -> str:
-        return urlsafe_b64encode(self.digest + place).rstrip(b"=").decode()
+        return urlsafe_b64encode(self._digest + place).rstrip(b"=").decode()
 
     def _read(self, cursor: str, size: int) -> bytes:
         try:
             data = b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
         except ValueError:
             data = b""
-        if len(data) != _DIGEST_BYTES + size or data[:_DIGEST_BYTES] != self.digest:
+        if len(data) != _DIGEST_BYTES + size or data[:_DIGEST_BYTES] != self._digest:
             raise InvalidInput(
                 "This cursor belongs to another query. Send the next_cursor of the page before with "
                 "all other parameters and the body unchanged, or leave it out to begin anew.",

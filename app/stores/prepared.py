@@ -24,6 +24,9 @@ class Prepared:
         self._libpq = connection.pgconn
         self._adapting = Transformer(connection)
         self._names: dict[bytes, bytes] = {}
+        self._columns: dict[bytes, list[str]] = {}
+        self._heard = select.poll()
+        self._heard.register(self._libpq.socket, select.POLLIN)
 
     async def rows(self, query: bytes, values: Sequence[object]) -> list[dict[str, Any]]:
         """All rows of the answer, as dictionaries by column; `values` are those of $1, $2, …
@@ -39,16 +42,17 @@ class Prepared:
         told = self._adapting.dump_sequence(values, list(map(_format, values)))
         self._libpq.send_query_prepared(name, told, self._adapting.formats, result_format=pq.Format.BINARY)
         answer = await self._answer(pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK)
-        columns = [(answer.fname(column) or b"").decode() for column in range(answer.nfields)]
+        columns = self._columns.get(query)
+        if columns is None:
+            columns = [(answer.fname(column) or b"").decode() for column in range(answer.nfields)]
+            self._columns[query] = columns
         self._adapting.set_pgresult(answer)
         return self._adapting.load_rows(0, answer.ntuples, lambda row: dict(zip(columns, row, strict=True)))
 
     @property
     def is_open(self) -> bool:
         """Whether a connection that runs no query can run one; a server that hung up would have said so."""
-        poll = select.poll()
-        poll.register(self._libpq.socket, select.POLLIN)
-        return not poll.poll(0)
+        return not self._heard.poll(0)
 
     async def close(self) -> None:
         """Close the connection."""

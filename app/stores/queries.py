@@ -93,6 +93,9 @@ class Queries:
             await self._free.pop().close()
 
     async def _take_place(self) -> None:
+        if not self._places.locked():
+            await self._places.acquire()
+            return
         try:
             async with asyncio.timeout(_WAIT_SECONDS):
                 await self._places.acquire()
