@@ -152,10 +152,14 @@ _COMPARABLE = Query(
             minhash.data AS minhash, minhash.shingle_count, pages.data AS pages, pages.unit,
             texts.entry_id IS NOT NULL AS has_text
         FROM books
-        LEFT JOIN signatures AS minhash
-            ON minhash.entry_id = books.entry_id AND minhash.recipe = CAST(:minhash_recipe AS text)
-        LEFT JOIN signatures AS pages
-            ON pages.entry_id = books.entry_id AND pages.recipe = CAST(:pages_recipe AS text)
+        LEFT JOIN LATERAL (
+            SELECT data, shingle_count FROM signatures
+            WHERE entry_id = books.entry_id AND recipe = CAST(:minhash_recipe AS text) LIMIT 1
+        ) AS minhash ON true
+        LEFT JOIN LATERAL (
+            SELECT data, unit FROM signatures
+            WHERE entry_id = books.entry_id AND recipe = CAST(:pages_recipe AS text) LIMIT 1
+        ) AS pages ON true
         LEFT JOIN texts ON texts.entry_id = books.entry_id
         WHERE books.entry_id = ANY(CAST(:entry_ids AS bigint[]))
     """).columns()

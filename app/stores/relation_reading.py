@@ -253,7 +253,10 @@ _INDIRECT = Query(
         ),
         bridges AS (
             SELECT DISTINCT ON (founder_id) founder_id, direct.id AS via
-            FROM direct JOIN cluster_members ON book_id = direct.id AND by = 'same_text'
+            FROM direct
+            JOIN LATERAL (
+                SELECT founder_id FROM cluster_members WHERE book_id = direct.id AND by = 'same_text' LIMIT 1
+            ) AS member ON true
             WHERE kind NOT IN ('UNRELATED', 'INSUFFICIENT_TEXT')
             ORDER BY founder_id, direct.id
         )

@@ -16,7 +16,6 @@ from app.stores.suites import SERVING
 from app.stores.tables import books, signatures, suites
 
 _FINGERPRINT = signatures.alias("fingerprint")
-_MINHASH = signatures.alias("minhash")
 _RECIPES: dict[str, sa.BindParameter[str]] = {
     name: sa.bindparam(name, type_=sa.Text) for name in ("fingerprint", "minhash", "sample")
 }
@@ -44,31 +43,33 @@ def select_briefs(with_sample: bool = False) -> sa.Select[Any]:
 
     Only who compares a book with the index needs its shingle sample.
     """
-    sampled = sa.select(signatures.c.data).where(
-        signatures.c.entry_id == books.c.entry_id, signatures.c.recipe == _RECIPES["sample"]
-    )
+    fingerprint, minhash, sample = map(_signature, ("fingerprint", "minhash", "sample"))
+    looked_up = books.outerjoin(fingerprint, sa.true()).outerjoin(minhash, sa.true())
+    return sa.select(
+        (sample.c.data if with_sample else sa.null()).label("sample"),
+        books.c.id,
+        books.c.entry_id,
+        books.c.title,
+        books.c.word_count,
+        books.c.indexed_at,
+        fingerprint.c.data.label("bits"),
+        minhash.c.data.label("minhash"),
+        minhash.c.shingle_count,
+    ).select_from(looked_up.outerjoin(sample, sa.true()) if with_sample else looked_up)
+
+
+def _signature(kind: str) -> sa.FromClause:
+    """A book's signature of this kind.
+
+    It is looked up for each book: a plan made while tables are empty would join all signatures instead, and
+    is kept when they have grown. Postgres cannot make a join of what has a limit.
+    """
+    of_book = signatures.c.entry_id == books.c.entry_id, signatures.c.recipe == _RECIPES[kind]
     return (
-        sa.select(
-            (sampled.scalar_subquery() if with_sample else sa.null()).label("sample"),
-            books.c.id,
-            books.c.entry_id,
-            books.c.title,
-            books.c.word_count,
-            books.c.indexed_at,
-            _FINGERPRINT.c.data.label("bits"),
-            _MINHASH.c.data.label("minhash"),
-            _MINHASH.c.shingle_count,
-        )
-        .outerjoin(
-            _FINGERPRINT,
-            sa.and_(
-                _FINGERPRINT.c.entry_id == books.c.entry_id, _FINGERPRINT.c.recipe == _RECIPES["fingerprint"]
-            ),
-        )
-        .outerjoin(
-            _MINHASH,
-            sa.and_(_MINHASH.c.entry_id == books.c.entry_id, _MINHASH.c.recipe == _RECIPES["minhash"]),
-        )
+        sa.select(signatures.c.data, signatures.c.shingle_count)
+        .where(*of_book)
+        .limit(sa.literal_column("1"))
+        .lateral(kind)
     )
 
 
