@@ -32,17 +32,10 @@ SMALL = {"suites"}
 SOME = {"ix_books_pending", "pk_departures"}
 """Indexes of what there is little of, which lookups read whole."""
 
-KEYS = [
-    "id",
-    "book_id",
-    "entry_id",
-    "left_id",
-    "right_id",
-    "founder_id",
-    "external_id",
-    "content_key",
-    "args",
-]
+KEYS = {
+    *("id", "book_id", "entry_id", "left_id", "right_id"),
+    *("founder_id", "external_id", "content_key", "args"),
+}
 """Columns by which one row is looked up, or those of one book."""
 
 
