@@ -51,7 +51,7 @@ LIBRARIES = (
     Library(10_000_000, texts=False),
 )
 QUERIES = {"d7": "?d=7", "d15": "?d=15", "d23": "?d=23", "d40": "?d=40", "verified": "", "k10": "?k=10"}
-PARTS = ("build", "memory", *QUERIES, "closed", "signatures", "texts", "skew")
+PARTS = ("build", "memory", "nothing", *QUERIES, "closed", "signatures", "texts", "skew")
 ONLY_WITH_TEXTS = {"verified", "signatures", "texts", "skew"}
 
 _CONNECTIONS = 8
@@ -138,6 +138,12 @@ def _asked(query: str) -> "Part":
         return middle([meter.measure(stream)[0] for _ in range(effort.rounds)])
 
     return part
+
+
+def _nothing(meter: Meter, library: Library, effort: Effort) -> dict[str, Any]:
+    """Open loop at 100 requests a second that look nothing up: what the machine makes any answer take."""
+    stream = replace(lookups(library, ""), requests=[get("/health/live")])
+    return middle([meter.measure(stream)[0] for _ in range(effort.rounds)])
 
 
 def _closed(meter: Meter, library: Library, effort: Effort) -> dict[str, Any]:
@@ -251,6 +257,7 @@ def _delete(meter: Meter, ids: Sequence[str]) -> None:
 Part = Callable[[Meter, Library, Effort], dict[str, Any]]
 
 _PART: dict[str, Part] = {
+    "nothing": _nothing,
     **{name: _asked(query) for name, query in QUERIES.items()},
     "closed": _closed,
     "signatures": _with_signatures,
