@@ -5,7 +5,7 @@ shown, and books that wait to be indexed are compared straight from Postgres. Th
 catalogue, so a book that leaves one state for the other in between is met at least once.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from uuid import UUID
@@ -94,7 +94,7 @@ class Lookup:
         suite = suite or (await self._suites.current()).serving
         with self._precedence.lookup():
             book = await self._entries.of_book(book_id, suite, with_sample=isinstance(question, Verified))
-            answer = await self._look_up(suite, book.entry, question, after, limit)
+            answer = await self._look_up(suite, book.entry, book.pending, question, after, limit)
         return replace(answer, related=book.related)
 
     async def look_up(self, query: Entry, question: Question, after: Place | None, limit: int) -> Answer:
@@ -103,13 +103,22 @@ class Lookup:
         Raises `RecipeNotIndexed` for a fingerprint of a recipe in which lookups are not answered.
         """
         with self._precedence.lookup():
-            return await self._look_up(await self._suite_of(query), query, question, after, limit)
+            suite = await self._suite_of(query)
+            pending = await self._entries.pending(suite)
+            return await self._look_up(suite, query, pending, question, after, limit)
 
     async def _look_up(
-        self, suite: Suite, query: Entry, question: Question, after: Place | None, limit: int
+        self,
+        suite: Suite,
+        query: Entry,
+        pending: Sequence[Brief],
+        question: Question,
+        after: Place | None,
+        limit: int,
     ) -> Answer:
+        others = [brief for brief in pending if brief.entry.entry_id != query.entry_id]
         try:
-            lookup = _SuiteLookup(self._entries, self._indexes.of(suite))
+            lookup = _SuiteLookup(self._entries, self._indexes.of(suite), _matches(query, others))
             return await lookup.look_up(query, question, after, limit)
         except SuitesChanged as exc:
             await self._suites.read()
@@ -134,9 +143,11 @@ class Lookup:
 class _SuiteLookup:
     """Questions about nearness within one suite."""
 
-    def __init__(self, entries: Entries, index: BandIndex) -> None:
+    def __init__(self, entries: Entries, index: BandIndex, pending: Mapping[int, Match]) -> None:
+        """`pending` are the entries that were not in the index yet before it was asked."""
         self._entries = entries
         self._index = index
+        self._pending = pending
 
     async def look_up(self, query: Entry, question: Question, after: Place | None, limit: int) -> Answer:
         """See `Lookup.look_up`."""
@@ -184,32 +195,21 @@ class _SuiteLookup:
         of these shifts the page, more is read.
         """
         hits = hits.but(query.entry_id)
-        shown: dict[int, Match] = {}
+        waiting = [_place(match) for match in self._pending.values() if accepts(match.evidence)]
+        hits = _merged(hits, waiting)
+        shown = dict(self._pending)
         gone: set[int] = set()
         while True:
             page = _page(_cut(hits, most), after, limit)
             wanted = [entry_id for entry_id in page.entry_ids.tolist() if entry_id not in shown]
             found = await self._entries.settled(wanted, hits.entry_ids, self._index.suite)
             gone.update(set(wanted) - found.briefs.keys(), found.departed)
-            briefs = [
-                brief
-                for brief in (*found.briefs.values(), *found.pending)
-                if brief.entry.entry_id != query.entry_id
-            ]
-            told = evidence_of_each(query, [brief.entry for brief in briefs])
-            shown |= {
-                brief.entry.entry_id: Match(brief, evidence)
-                for brief, evidence in zip(briefs, told, strict=True)
-            }
-            waiting = [
-                _place(shown[brief.entry.entry_id])
-                for brief in found.pending
-                if brief.entry.entry_id in shown and accepts(shown[brief.entry.entry_id].evidence)
-            ]
-            hits = _merged(hits.without(gone), waiting, most)
-            page = _page(hits, after, limit)
+            shown |= _matches(query, list(found.briefs.values()))
+            hits = hits.without(gone)
+            page = _page(_cut(hits, most), after, limit)
             if shown.keys() >= set(page.entry_ids.tolist()):
                 break
+        hits = _cut(hits, most)
         matches = [shown[entry_id] for entry_id in page.entry_ids.tolist()]
         last = _place(matches[-1]) if matches and _page(hits, after, limit + 1).size > limit else None
         return Answer(exact=exact, total=hits.size, matches=matches, next=last)
@@ -228,19 +228,23 @@ def _place(match: Match) -> Place:
     return Place(129 if distance is None else distance, match.book.entry.entry_id)
 
 
-def _merged(hits: Hits, places: Sequence[Place], most: int | None) -> Hits:
-    """The hits and these places, each entry once, nearest first, and no more than `most`."""
-    if places:
-        added = Hits(
-            np.array([place.entry_id for place in places], dtype=np.uint64),
-            np.array([place.distance for place in places], dtype=np.uint8),
-        )
-        others = hits.without(place.entry_id for place in places)
-        hits = Hits(
-            np.concatenate([others.entry_ids, added.entry_ids]),
-            np.concatenate([others.distances, added.distances]),
-        ).sorted()
-    return _cut(hits, most)
+def _matches(query: Entry, found: Sequence[Brief]) -> dict[int, Match]:
+    """The books with what speaks for each, by entry."""
+    if not found:
+        return {}
+    told = evidence_of_each(query, [brief.entry for brief in found])
+    return {brief.entry.entry_id: Match(brief, evidence) for brief, evidence in zip(found, told, strict=True)}
+
+
+def _merged(hits: Hits, places: Sequence[Place]) -> Hits:
+    """The hits and these places, each entry once, nearest first."""
+    if not places:
+        return hits
+    others = hits.without(place.entry_id for place in places)
+    return Hits(
+        np.concatenate([others.entry_ids, np.array([place.entry_id for place in places], dtype=np.uint64)]),
+        np.concatenate([others.distances, np.array([place.distance for place in places], dtype=np.uint8)]),
+    ).sorted()
 
 
 def _cut(hits: Hits, most: int | None) -> Hits:

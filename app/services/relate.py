@@ -107,9 +107,9 @@ class Relate:
 
     async def _search(self, entry: Entry, suite: Suite) -> list[int]:
         """Entries that may be related, nearest first: near-duplicates, then by how much they overlap."""
-        found = await self._indexes.of(suite).proposed(entry)
-        # Postgres is read after the index, so a book that leaves one state for the other is met.
         pending = await self._entries.pending(suite)
+        found = await self._indexes.of(suite).proposed(entry)
+        await self._entries.require_answers(suite)
         shared = dict(zip(found.entry_ids.tolist(), found.shared.tolist(), strict=True))
         near = found.near
         places = dict(

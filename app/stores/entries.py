@@ -45,6 +45,7 @@ class Asked:
 
     entry: Entry
     related: bool  # it was compared with other books, or people have decided on it and others
+    pending: list[Brief]  # every entry that was not in the index yet
 
 
 _NOBODY = np.zeros(0, dtype=np.uint64)
@@ -61,8 +62,7 @@ class _Question(NamedTuple):
 class Settled:
     """What the catalogue has to say to hits of the band index."""
 
-    briefs: dict[int, Brief]  # of those asked for, the current ones that are in the index
-    pending: list[Brief]  # every entry that is not in the index yet
+    briefs: dict[int, Brief]  # of those asked for, the current ones
     departed: list[int]  # of the suspects: entries that have left the catalogue
 
 
@@ -76,9 +76,10 @@ class Entries:
         self._settling: dict[Suite, Together[_Question, Settled]] = {}
 
     async def of_book(self, book_id: UUID, suite: Suite, *, with_sample: bool) -> Asked:
-        """What lookups in a suite need to know of the book with this id; raises `UnknownBook`.
+        """What lookups in a suite need to know of the book with this id, before they ask the index.
 
-        The shingle sample is the largest part by far, and only needed to verify.
+        The shingle sample is the largest part by far, and only needed to verify. Raises `UnknownBook`, and
+        `Unavailable` as `pending` does.
         """
         kind = suite, with_sample
         if kind not in self._asking:
@@ -93,16 +94,23 @@ class Entries:
     ) -> Sequence[Asked | None]:
         with postgres_outages():
             rows = await self._queries.rows(
-                _OF_BOOKS[with_sample], book_ids=_array(book_ids), **of_suite(suite)
+                _OF_BOOKS[with_sample],
+                book_ids=_array(book_ids),
+                most=PENDING_LIMIT + 1,
+                **of_suite(suite),
             )
-        found = {row["id"]: Asked(to_brief(row, suite).entry, row["related"]) for row in rows}
+        pending = _all_pending([to_brief(row, suite) for row in rows if row["related"] is None])
+        found = {
+            row["id"]: Asked(to_brief(row, suite).entry, row["related"], pending)
+            for row in rows
+            if row["related"] is not None
+        }
         return [found.get(book_id) for book_id in book_ids]
 
     async def settled(self, wanted: Sequence[int], suspects: NDArray[np.uint64], suite: Suite) -> Settled:
         """What the catalogue has to say to hits in a suite: what those wanted are, and which have left.
 
-        Raises `Unavailable` where too many books are pending to compare them all, and `SuitesChanged` where
-        new entries no longer enter the suite, or it is not whole.
+        Raises `SuitesChanged` where new entries no longer enter the suite, or it is not whole.
         """
         if suite not in self._settling:
             self._settling[suite] = Together(partial(self._settle, suite), _SETTLED_TOGETHER)
@@ -117,18 +125,9 @@ class Entries:
                 entry_ids=_array({entry_id for question in asked for entry_id in question.wanted}),
                 suspects=_array([] if all_suspected else suspects.tolist()),
                 all_suspected=all_suspected,
-                most=PENDING_LIMIT + 1,
                 **of_suite(suite),
             )
-        briefs = [to_brief(row, suite) for row in rows if row["id"] is not None]
-        pending = [brief for brief in briefs if not brief.indexed]
-        if len(pending) > PENDING_LIMIT:
-            raise Unavailable(
-                f"More than {PENDING_LIMIT} books wait to be indexed, so an answer could be incomplete. "
-                "Check that workers run and that Redis can be reached.",
-                retry_after=10,
-            )
-        found = {brief.entry.entry_id: brief for brief in briefs if brief.indexed}
+        found = {row["entry_id"]: to_brief(row, suite) for row in rows if row["id"] is not None}
         departed = [row["entry_id"] for row in rows if row["id"] is None]
         if _ANSWERING not in departed:
             raise SuitesChanged
@@ -136,15 +135,25 @@ class Entries:
         return [
             Settled(
                 briefs={entry_id: found[entry_id] for entry_id in question.wanted if entry_id in found},
-                pending=pending,
                 departed=departed,
             )
             for question in asked
         ]
 
     async def pending(self, suite: Suite) -> list[Brief]:
-        """Every entry that is not in the index yet; raises as `settled` does."""
-        return (await self.settled([], _NOBODY, suite)).pending
+        """Every entry that is not in the index yet.
+
+        Who looks for books asks this first, and the index afterwards: an entry that is indexed meanwhile is
+        met twice, where the other order would miss it. Raises `Unavailable` where too many books are pending
+        to compare them all.
+        """
+        with postgres_outages():
+            rows = await self._queries.rows(_PENDING, most=PENDING_LIMIT + 1, **of_suite(suite))
+        return _all_pending([to_brief(row, suite) for row in rows])
+
+    async def require_answers(self, suite: Suite) -> None:
+        """Raises as `settled` does."""
+        await self.settled([], _NOBODY, suite)
 
     async def briefs(self, entry_ids: Sequence[int], suite: Suite) -> list[Brief]:
         """Those of the entries that are current, under a suite, in no order."""
@@ -181,6 +190,16 @@ class Entries:
             await self._queries.rows(_FORGET_DEPARTURES, seconds=older_than)
 
 
+def _all_pending(pending: list[Brief]) -> list[Brief]:
+    if len(pending) > PENDING_LIMIT:
+        raise Unavailable(
+            f"More than {PENDING_LIMIT} books wait to be indexed, so an answer could be incomplete. "
+            "Check that workers run and that Redis can be reached.",
+            retry_after=10,
+        )
+    return pending
+
+
 def _array(ids: Iterable[int | UUID]) -> str:
     """The ids as Postgres writes an array, which the driver would take ten times as long for."""
     return f"{{{','.join(map(str, ids))}}}"
@@ -194,24 +213,9 @@ def _first(column: sa.ColumnElement[UUID]) -> sa.ScalarSelect[UUID]:
     return sa.select(column).where(column == books.c.id).limit(1).scalar_subquery()
 
 
-def _of_books(*, with_sample: bool) -> Query:
-    first = (
-        _first(column) for pairs in (relations, decisions) for column in (pairs.c.left_id, pairs.c.right_id)
-    )
-    return Query(
-        select_briefs(with_sample)
-        .add_columns(sa.func.coalesce(*first).is_not(None).label("related"))
-        .where(books.c.id == sa.any_(sa.bindparam("book_ids", type_=ARRAY(sa.Uuid))))
-    )
-
-
-_OF_BOOKS = {with_sample: _of_books(with_sample=with_sample) for with_sample in (False, True)}
-_FOUND = Query(select_briefs(with_sample=True).where(_ANY_OF))
-_ANSWERING = 0
-"""Stands for an entry id in the row that says that lookups in the suite are answered."""
-# Four queries in one: joined by OR, Postgres would read the whole table. In order, it walks the index of
-# pending books and marks those that no longer are; a bitmap would meet them again until a vacuum.
-_PENDING = (
+# In order, Postgres walks the index of pending books and marks those that no longer are; a bitmap would meet
+# them again until a vacuum.
+_ALL_PENDING = (
     select_briefs(with_sample=True)
     .where(books.c.indexed_at.is_(None))
     .order_by(books.c.entry_id)
@@ -219,20 +223,43 @@ _PENDING = (
 )
 
 
+def _of_books(*, with_sample: bool) -> Query:
+    first = (
+        _first(column) for pairs in (relations, decisions) for column in (pairs.c.left_id, pairs.c.right_id)
+    )
+    return Query(
+        sa.union_all(
+            select_briefs(with_sample)
+            .add_columns(sa.func.coalesce(*first).is_not(None).label("related"))
+            .where(books.c.id == sa.any_(sa.bindparam("book_ids", type_=ARRAY(sa.Uuid)))),
+            sa.select(_ALL_PENDING.subquery(), sa.null().label("related")),
+        )
+    )
+
+
+_PENDING = Query(_ALL_PENDING)
+_OF_BOOKS = {with_sample: _of_books(with_sample=with_sample) for with_sample in (False, True)}
+_FOUND = Query(select_briefs(with_sample=True).where(_ANY_OF))
+_ANSWERING = 0
+"""Stands for an entry id in the row that says that lookups in the suite are answered."""
+
+
+_BRIEFS = select_briefs()
+
+
 def _lone(entry_id: sa.ColumnElement[int]) -> sa.Select[*tuple[Any, ...]]:
     """Entry ids in rows like those of `select_briefs`."""
     return sa.select(
         *(
             entry_id.label("entry_id") if column.name == "entry_id" else sa.null().label(column.name)
-            for column in _PENDING.selected_columns
+            for column in _BRIEFS.selected_columns
         )
     )
 
 
 _SETTLED = Query(
     sa.union_all(
-        select_briefs().where(_ANY_OF, books.c.indexed_at.is_not(None)),
-        sa.select(_PENDING.subquery()),
+        _BRIEFS.where(_ANY_OF),
         _lone(departures.c.entry_id).where(
             departures.c.entry_id == sa.any_(sa.bindparam("suspects", type_=ARRAY(sa.BigInteger)))
         ),

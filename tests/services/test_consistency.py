@@ -1,17 +1,21 @@
 """What the band index and the catalogue owe each other, whatever happens to Redis."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from app.core.errors import IndexRebuilding, Unavailable
 from app.core.model import Book, Metadata, Submission
 from app.core.recipe import DEFAULT_SUITE
-from app.services.lookup import Nearest, Verified, Within
+from app.core.roll import Roll
+from app.services.lookup import Nearest, Question, Verified, Within
 from app.services.reindex import Reconciled, Reindex
 from app.services.verify import verify
 from app.stores.epoch import Life
-from app.stores.nodes import CallEach
+from app.stores.nodes import CallEach, Instruction
 from app.stores.scripts import ADD_RECORDS
+from app.stores.shared_roll import SharedRoll
 from app.stores.signature_columns import SignatureColumns
 from app.wiring import House
 from tests.making import a_sketch, flipped
@@ -71,6 +75,32 @@ async def test_a_book_posted_while_redis_fails_is_pending_and_found(
     assert (await house.books.get(two.id)).indexed
     assert await neighbours(house, one) == {two.id}
     assert await is_clean(house)
+
+
+@pytest.mark.parametrize("question", [Within(7), Nearest(1), Verified()])
+@pytest.mark.parametrize("stored", [True, False])
+async def test_a_pending_book_that_is_indexed_during_a_lookup_is_found(
+    house: House, monkeypatch: pytest.MonkeyPatch, question: Question, stored: bool
+) -> None:
+    one = await post(house)
+    query = await entry_of(house, one)
+    with monkeypatch.context() as patch:
+        let_redis_fail(house, patch)
+        two = await post(house, flipped(one.fingerprint.bits, 3))
+    read = SharedRoll.read
+
+    async def late(roll: SharedRoll, *instructions: Instruction) -> tuple[Roll, list[Any]]:
+        told = await read(roll, *instructions)
+        await house.reindex.index_entry(two.entry_id)
+        return told
+
+    monkeypatch.setattr(SharedRoll, "read", late)
+    if stored:
+        answer = await house.lookup.near_duplicates(one.id, question, None, 100)
+    else:
+        answer = await house.lookup.look_up(query, question, None, 100)
+    assert [match.book.book_id for match in answer.matches] == [two.id]
+    assert (await house.books.get(two.id)).indexed
 
 
 @on_cluster_too

@@ -200,7 +200,10 @@ async def test_hits_are_settled_with_the_books_that_wait_and_those_that_left(
 
     settled = await entries.settled(wanted, some, DEFAULT_SUITE)
     assert {brief.book_id for brief in settled.briefs.values()} == {indexed.id}
-    assert {brief.entry.entry_id for brief in settled.pending} == {pending.entry_id, new.entry_id}
+    waiting = {pending.entry_id, new.entry_id}
+    assert {brief.entry.entry_id for brief in await entries.pending(DEFAULT_SUITE)} == waiting
+    asked = await entries.of_book(indexed.id, DEFAULT_SUITE, with_sample=False)
+    assert {brief.entry.entry_id for brief in asked.pending} == waiting
     assert settled.departed == [gone.entry_id]
     # Against all departures, and together with others.
     everyone, one = await asyncio.gather(
