@@ -191,8 +191,8 @@ class _SuiteLookup:
     ) -> Answer:
         """One page of the hits that are current and of the pending books that are accepted, nearest first.
 
-        `most` cuts the answer off. What the page shows is read with the books that came and left; only if one
-        of these shifts the page, more is read.
+        `most` cuts the answer off. What the page shows is read with what has left; only if that shifts the
+        page, more is read.
         """
         hits = hits.but(query.entry_id)
         waiting = [_place(match) for match in self._pending.values() if accepts(match.evidence)]

@@ -242,8 +242,6 @@ _OF_BOOKS = {with_sample: _of_books(with_sample=with_sample) for with_sample in 
 _FOUND = Query(select_briefs(with_sample=True).where(_ANY_OF))
 _ANSWERING = 0
 """Stands for an entry id in the row that says that lookups in the suite are answered."""
-
-
 _BRIEFS = select_briefs()
 
 
