@@ -52,7 +52,7 @@ async def post_book(request: Request, house: HouseOf, metrics: MetricsOf) -> Res
 async def list_books(query: Annotated[BookQuery, Query()], house: HouseOf) -> Response:
     """Lists the books that have the identifier, the external id and all words of the title, oldest first."""
     wanted = query.to_filter()
-    cursors = Cursors.of("books", wanted.identifier, wanted.title, wanted.external_id)
+    cursors = Cursors("books", wanted.identifier, wanted.title, wanted.external_id)
     books = await house.books.search(wanted, cursors.book(query.cursor), query.limit + 1)
     page = books[: query.limit]
     next_cursor = cursors.at_book(page[-1].id) if len(books) > query.limit else None

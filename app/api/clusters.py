@@ -38,7 +38,7 @@ async def read_cluster_of_book(
     They are joined by verified relations, directly or over others, and kept apart where a person rejected a
     relation.
     """
-    cursors = Cursors.of("cluster of", book_id, query.by)
+    cursors = Cursors("cluster of", book_id, query.by)
     page = await house.clusters.of_book(book_id, query.by, cursors.book(query.cursor), query.limit)
     return _answer(page, cursors)
 
@@ -62,7 +62,7 @@ async def read_cluster(
     is answered with 308 and the present one, and so is any of its books in place of the oldest.
     """
     name = _name(cluster_id)
-    cursors = Cursors.of("cluster", name.by, name.book_id)
+    cursors = Cursors("cluster", name.by, name.book_id)
     page = await house.clusters.read(name, cursors.book(query.cursor), query.limit)
     if page.name != name:
         asked = f"?{request.url.query}" if request.url.query else ""

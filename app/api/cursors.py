@@ -4,8 +4,6 @@ A cursor is base64url of 8 bytes that identify the query and the bytes of a plac
 """
 
 from base64 import b64decode, urlsafe_b64encode
-from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 from struct import Struct
 from uuid import UUID
@@ -17,16 +15,11 @@ _DIGEST_BYTES = 8
 _PLACE = Struct(">BQ")
 
 
-@dataclass(frozen=True, slots=True)
 class Cursors:
     """The cursors of the query that these values make up."""
 
-    query: Sequence[object]
-
-    @classmethod
-    def of(cls, *query: object) -> "Cursors":
-        """The cursors of the query that these values make up."""
-        return cls(query)
+    def __init__(self, *query: object) -> None:
+        self._query = query
 
     def at_place(self, place: Place | None) -> str | None:
         """The cursor that goes on behind a place; None where nothing follows."""
@@ -49,7 +42,7 @@ class Cursors:
 
     @property
     def _digest(self) -> bytes:
-        return blake2b(repr(self.query).encode(), digest_size=_DIGEST_BYTES).digest()
+        return blake2b(repr(self._query).encode(), digest_size=_DIGEST_BYTES).digest()
 
     def _write(self, place: bytes) -> str:
         return urlsafe_b64encode(self._digest + place).rstrip(b"=").decode()

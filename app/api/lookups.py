@@ -42,7 +42,7 @@ async def near_duplicates(
     question = query.to_question()
     services = await house(request)
     suite = (await services.suites.current()).serving
-    cursors = Cursors.of("near", book_id.bytes, query.d, query.k, suite.fingerprint)
+    cursors = Cursors("near", book_id.bytes, query.d, query.k, suite.fingerprint)
     (await metrics(request)).count_lookup(question)
     place = cursors.place(query.cursor)
     answer = await services.lookup.near_duplicates(book_id, question, place, query.limit, suite)
@@ -67,7 +67,7 @@ async def look_up(query: Annotated[NearnessQuery, Query()], request: Request) ->
     suite = (await services.suites.current()).serving
     wanted = await parsed(request, LookupBody, lambda body: body.to_query(suite))
     fingerprint, minhash, sample = wanted.fingerprint, wanted.minhash, wanted.sample
-    cursors = Cursors.of(
+    cursors = Cursors(
         "look-up",
         fingerprint and (fingerprint.recipe, fingerprint.bits),
         minhash and (minhash.recipe, minhash.values.tobytes(), minhash.shingle_count),

@@ -5,7 +5,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import suppress
 from time import perf_counter
-from typing import Final
+from typing import Final, assert_never
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import generate_latest
@@ -22,8 +22,6 @@ from app.stores.entries import Entries
 _SECONDS = (0.001, 0.002, 0.003, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 _SCRAPE_SECONDS = 2.0
-
-_KINDS: dict[type[Question], str] = {Within: "within", Nearest: "nearest", Verified: "verified"}
 
 CLIENT_GONE: Final = 499
 """Status counted for a request whose sender did not wait for the answer."""
@@ -44,10 +42,9 @@ class Metrics:
         self._posted = Counter(
             "bookprint_books_posted", "Posts of books, by outcome.", ("outcome",), registry=self._registry
         )
-        lookups = Counter(
+        self._lookups = Counter(
             "bookprint_lookups", "Questions for near books, by kind.", ("kind",), registry=self._registry
         )
-        self._lookups = {kind: lookups.labels(name) for kind, name in _KINDS.items()}
         self._pending = Gauge(
             "bookprint_books_pending",
             "Books that wait for the band index; NaN: not known.",
@@ -69,7 +66,7 @@ class Metrics:
 
     def count_lookup(self, question: Question) -> None:
         """Note a question for near books."""
-        self._lookups[type(question)].inc()
+        self._lookups.labels(_kind(question)).inc()
 
     async def exposition(self, entries: Entries, jobs: Jobs, relations: Relations) -> bytes:
         """Everything in the text format of Prometheus; without Postgres, what this process knows."""
@@ -158,3 +155,15 @@ class Measured:
         finally:
             route = getattr(scope.get("route"), "path", "none")
             self._metrics.count_request(scope["method"], route, status, perf_counter() - started)
+
+
+def _kind(question: Question) -> str:
+    match question:
+        case Within():
+            return "within"
+        case Nearest():
+            return "nearest"
+        case Verified():
+            return "verified"
+        case _:
+            assert_never(question)

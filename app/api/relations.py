@@ -40,7 +40,7 @@ async def list_relations(
     The comparison runs in the background: `pending` says whether it still does, and `wait` holds the answer
     until it is done. All direct relations come in one answer; only those known `via` a relative page.
     """
-    cursors = Cursors.of("relations", book_id.bytes)
+    cursors = Cursors("relations", book_id.bytes)
     found = await house.relations.of_book(book_id, cursors.book(query.cursor), query.limit, query.wait)
     next_cursor = None if found.next is None else cursors.at_book(found.next)
     return json_response(Relations.of(found, next_cursor))

@@ -169,19 +169,19 @@ def confirmed(query: Signed, candidates: Candidates, rule: Verification = VERIFI
 
 def undecided(query: Signed, candidates: Candidates, rule: Verification = VERIFICATION) -> NDArray[np.bool_]:
     """Which candidates the shared hashes of the samples confirm or dismiss, whatever `shared` says now."""
-    open_ = (
+    doubtful = (
         (candidates.equal_values >= rule.kin)
         & (candidates.distances > rule.distance_alone)
         & _is_sampled(candidates)
     )
-    if query.minhash is None or query.sample is None or not open_.any():
-        return np.zeros_like(open_)
+    if query.minhash is None or query.sample is None or not doubtful.any():
+        return np.zeros_like(doubtful)
     _, share = _containment(query.minhash, candidates)
     least, most = (
         _suffices(candidates.distances, candidates.equal_values, (share + sampled) / 2, rule)
         for sampled in (0.0, 1.0)
     )
-    return np.asarray(open_ & most & ~least)
+    return np.asarray(doubtful & most & ~least)
 
 
 def _containment(

@@ -178,8 +178,8 @@ class BandIndex:
 
     async def _read(self, bits: bytes | None, d: int, *postings: Instruction) -> _Read:
         """What lies within distance d of the bits, by bands or scan, and buckets of posting lists."""
-        probes, flips = ([], None) if bits is None else self._probing(bits, d)
-        roll, buckets = await self.roll.read(*probes, *postings)
+        probing, flips = ([], None) if bits is None else self._probing(bits, d)
+        roll, buckets = await self.roll.read(*probing, *postings)
         if bits is None:
             near = _NOTHING
         elif flips is None:

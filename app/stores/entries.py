@@ -152,7 +152,7 @@ class Entries:
         return _all_pending([to_brief(row, suite) for row in rows])
 
     async def require_answers(self, suite: Suite) -> None:
-        """Raises as `settled` does."""
+        """Raises as `settled` does; asked after the index, which is cleared once its suite is dropped."""
         await self.settled([], _NOBODY, suite)
 
     async def briefs(self, entry_ids: Sequence[int], suite: Suite) -> list[Brief]:
