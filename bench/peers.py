@@ -189,7 +189,7 @@ def _over_redis(folder: Path) -> list[Cell]:
             for number, query in enumerate([*queries[:5], *queries]):
                 assert query is not None
                 started = time.perf_counter()
-                found = await house.index.within(query, D)
+                found = (await house.index.within(query, D)).hits
                 if number >= 5:
                     times.append(time.perf_counter() - started)
                     hits += found.entry_ids.size

@@ -208,7 +208,7 @@ def _bookprint(servers: Servers, asked: Sequence[Question], *, minhash_alone: bo
             assert entry.fingerprint is not None
             await house.index.within(entry.fingerprint, D)
 
-        found = [await house.index.near_duplicates(entry) for entry in entries]
+        found = [(await house.index.near_duplicates(entry)).hits for entry in entries]
         rates = [await _rate(house.index.near_duplicates, entries, 1) for _ in range(ROUNDS)]
         together = [await _rate(house.index.near_duplicates, entries, ASKED_AT_ONCE) for _ in range(ROUNDS)]
         ranges = [

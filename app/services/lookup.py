@@ -18,7 +18,7 @@ from app.core.model import Brief, Entry, Fingerprint
 from app.core.ranking import Evidence, evidence_of_each, is_near_duplicate
 from app.core.recipe import Suite
 from app.services.precedence import Precedence
-from app.stores.band_index import BandIndex
+from app.stores.band_index import BandIndex, Found
 from app.stores.entries import Entries
 from app.stores.indexes import Indexes
 from app.stores.suites import SuitesChanged, SuitesTable
@@ -154,13 +154,13 @@ class _SuiteLookup:
         fingerprint = query.fingerprint
         match question:
             case Verified():
-                hits = await self._index.near_duplicates(query)
-                return await self._answer(query, hits, is_near_duplicate, after, limit, exact=False)
+                found = await self._index.near_duplicates(query)
+                return await self._answer(query, found, is_near_duplicate, after, limit, exact=False)
             case _ if fingerprint is None:
                 return _NOTHING
             case Within(d):
-                hits = await self._index.within(fingerprint, d)
-                return await self._answer(query, hits, partial(_is_within, d=d), after, limit)
+                found = await self._index.within(fingerprint, d)
+                return await self._answer(query, found, partial(_is_within, d=d), after, limit)
             case Nearest(k):
                 return await self._nearest(query, fingerprint, k, after, limit)
 
@@ -169,11 +169,11 @@ class _SuiteLookup:
     ) -> Answer:
         spare = _SPARE
         while True:
-            hits = await self._index.nearest(fingerprint, k + spare)
-            complete = hits.size < k + spare
+            found = await self._index.nearest(fingerprint, k + spare)
+            complete = found.hits.size < k + spare
             # Farther out than the last hit, books that were not read could come before a pending one.
-            d = 128 if complete else int(hits.distances[-1]) - 1
-            answer = await self._answer(query, hits, partial(_is_within, d=d), after, limit, k)
+            d = 128 if complete else int(found.hits.distances[-1]) - 1
+            answer = await self._answer(query, found, partial(_is_within, d=d), after, limit, k)
             if answer.total == k or complete:
                 return answer
             spare *= 10
@@ -181,7 +181,7 @@ class _SuiteLookup:
     async def _answer(
         self,
         query: Entry,
-        hits: Hits,
+        found: Found,
         accepts: Callable[[Evidence], bool],
         after: Place | None,
         limit: int,
@@ -194,17 +194,19 @@ class _SuiteLookup:
         `most` cuts the answer off. What the page shows is read with what has left; only if that shifts the
         page, more is read.
         """
-        hits = hits.but(query.entry_id)
         waiting = [_place(match) for match in self._pending.values() if accepts(match.evidence)]
-        hits = _merged(hits, waiting)
+        hits = _merged(found.hits.but(query.entry_id), waiting)
+        if found.vouched and not hits.size:
+            return Answer(exact=exact, total=0, matches=[], next=None)
         shown = dict(self._pending)
         gone: set[int] = set()
         while True:
             page = _page(_cut(hits, most), after, limit)
             wanted = [entry_id for entry_id in page.entry_ids.tolist() if entry_id not in shown]
-            found = await self._entries.settled(wanted, hits.entry_ids, self._index.suite)
-            gone.update(set(wanted) - found.briefs.keys(), found.departed)
-            shown |= _matches(query, list(found.briefs.values()))
+            settled = await self._entries.settled(wanted, hits.entry_ids, self._index.suite)
+            self._index.roll.vouch(found.load)
+            gone.update(set(wanted) - settled.briefs.keys(), settled.departed)
+            shown |= _matches(query, list(settled.briefs.values()))
             hits = hits.without(gone)
             page = _page(_cut(hits, most), after, limit)
             if shown.keys() >= set(page.entry_ids.tolist()):

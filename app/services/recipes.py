@@ -113,10 +113,14 @@ class Recipes:
                 raise BookprintError(
                     f"{name} serves; let another recipe serve first: bookprint reindex --recipe NAME"
                 )
+            index = self._indexes.of(suite)
             async with self._unreconciled():
+                await self._suites.close(suite)
+                # Who finds nothing and need not ask the catalogue learns of it before an entry is missing.
+                await index.roll.forget()
                 await self._suites.drop(suite)
                 # Even if it was dropped before: that may have been broken off here.
-                await self._indexes.of(suite).clear(await self._own_postings(suite))
+                await index.clear(await self._own_postings(suite))
 
     async def _sign(self, recipe: str, progress: Progress) -> int:
         """Compute what fingerprints are lacking; returns how many were found."""

@@ -32,11 +32,10 @@ from app.core.packing import Filled
 from app.core.planning import flips_to_probe
 from app.core.ranking import VERIFICATION, Candidates, confirmed, undecided
 from app.core.recipe import DEFAULT_SUITE, Suite
-from app.core.roll import Roll
 from app.stores.epoch import Epoch
 from app.stores.nodes import CallEach, Command, Instruction, Nodes, ReadBuckets, WriteBuckets
 from app.stores.scripts import ADD_POSTINGS, ADD_RECORDS, MEND_POSTINGS, REMOVE_RECORDS, Script
-from app.stores.shared_roll import SharedRoll
+from app.stores.shared_roll import Reading, SharedRoll
 
 _BUCKETS_AT_ONCE = 500
 """Whole buckets per command."""
@@ -59,6 +58,14 @@ class Proposed:
     near: NDArray[np.bool_]  # a verified near-duplicate
 
 
+class Found(NamedTuple):
+    """Hits, nearest first, and what they rest on."""
+
+    hits: Hits
+    load: int  # of the roll, for which the catalogue may vouch
+    vouched: bool  # it has: the index was whole, so what is not among the hits was not there
+
+
 class Records(NamedTuple):
     """Records and the keys of the buckets that they belong to."""
 
@@ -69,7 +76,7 @@ class Records(NamedTuple):
 class _Read(NamedTuple):
     """What the index said to a query."""
 
-    roll: Roll
+    reading: Reading
     bits: bytes | None
     near: Hits
     buckets: list[Sequence[bytes | None]]  # of the posting lists
@@ -78,14 +85,15 @@ class _Read(NamedTuple):
         self, kin: NDArray[np.uint64], equal: Shared, shared: Shared | None
     ) -> tuple[NDArray[np.uint64], Candidates]:
         """What is near and the kin, as far as they have signatures: their ids, ascending, and signatures."""
-        rows = self.roll.rows(np.union1d(self.near.entry_ids, kin))
-        entry_ids = self.roll.entry_ids(rows)
+        roll = self.reading.roll
+        rows = roll.rows(np.union1d(self.near.entry_ids, kin))
+        entry_ids = roll.entry_ids(rows)
         return entry_ids, Candidates(
-            distances=self.roll.distances(self.bits, rows),
+            distances=roll.distances(self.bits, rows),
             equal_values=equal.counts_of(entry_ids),
             shared=np.zeros(rows.size, dtype=np.int64) if shared is None else shared.counts_of(entry_ids),
-            shingle_counts=self.roll.shingle_counts(rows),
-            levels=self.roll.levels(rows),
+            shingle_counts=roll.shingle_counts(rows),
+            levels=roll.levels(rows),
         )
 
 
@@ -124,17 +132,18 @@ class BandIndex:
                 [CallEach(REMOVE_RECORDS, *part) for part in records], *self.roll.removing(entries)
             )
 
-    async def within(self, fingerprint: Fingerprint, d: int) -> Hits:
+    async def within(self, fingerprint: Fingerprint, d: int) -> Found:
         """Every entry at Hamming distance <= d, exactly, for every d from 0 to 128."""
-        return (await self._read(self._bits(fingerprint), d)).near
+        read = await self._read(self._bits(fingerprint), d)
+        return Found(read.near, read.reading.load, read.reading.vouched)
 
-    async def nearest(self, fingerprint: Fingerprint, k: int) -> Hits:
+    async def nearest(self, fingerprint: Fingerprint, k: int) -> Found:
         """The k entries at the smallest distances, exactly."""
         bits = self._bits(fingerprint)
-        roll, _ = await self.roll.read()
-        return roll.nearest(bits, k)
+        reading = await self.roll.read()
+        return Found(reading.roll.nearest(bits, k), reading.load, reading.vouched)
 
-    async def near_duplicates(self, query: Entry) -> Hits:
+    async def near_duplicates(self, query: Entry) -> Found:
         """Every entry that the verification rule confirms; the distance is 129 where one has no fingerprint.
 
         The rule accepts nothing that neither the bands nor a posting list proposes, so none is missed but
@@ -145,13 +154,16 @@ class BandIndex:
         read = await self._read(
             self._bits_of(query), VERIFICATION.distance_alone, _postings(self.suite.minhash, minhash)
         )
+        reading, vouched = read.reading, read.reading.vouched
         equal = sharing(read.buckets[0], minhash.tags)
         entry_ids, candidates = read.candidates(equal.at_least(VERIFICATION.kin), equal, None)
         if undecided(query, candidates).any():
-            _, [held] = await self.roll.read(_postings(self.suite.sample, sample))
+            reading = await self.roll.read(_postings(self.suite.sample, sample))
+            [held], vouched = reading.answers, vouched and reading.vouched
             candidates = replace(candidates, shared=sharing(held, sample.tags).counts_of(entry_ids))
         near = confirmed(query, candidates)
-        return Hits(entry_ids[near], np.minimum(candidates.distances[near], 129)).sorted()
+        hits = Hits(entry_ids[near], np.minimum(candidates.distances[near], 129)).sorted()
+        return Found(hits, reading.load, vouched)
 
     async def proposed(self, query: Entry) -> Proposed:
         """Every entry that may be related to the query, be it only by a small part of either book.
@@ -179,14 +191,15 @@ class BandIndex:
     async def _read(self, bits: bytes | None, d: int, *postings: Instruction) -> _Read:
         """What lies within distance d of the bits, by bands or scan, and buckets of posting lists."""
         probing, flips = ([], None) if bits is None else self._probing(bits, d)
-        roll, buckets = await self.roll.read(*probing, *postings)
+        reading = await self.roll.read(*probing, *postings)
+        buckets = reading.answers
         if bits is None:
             near = _NOTHING
         elif flips is None:
-            near = roll.within(bits, d)
+            near = reading.roll.within(bits, d)
         else:
-            near = hits_within(buckets.pop(0), bits, d)
-        return _Read(roll, bits, near, buckets)
+            near, buckets = hits_within(buckets[0], bits, d), buckets[1:]
+        return _Read(reading, bits, near, buckets)
 
     def _probing(self, bits: bytes, d: int) -> tuple[list[Instruction], int | None]:
         """What to read for distance d, and with how many flips; nothing and None: scan the roll."""
@@ -244,6 +257,7 @@ class BandIndex:
 
     async def clear(self, postings: Collection[str]) -> None:
         """Remove every bucket, with posting lists of these recipes; no lookup may be answered from them."""
+        await self.roll.forget()
         for prefix, _ in self.prefixes(postings):
             async for names in self.nodes.names(prefix):
                 await self.nodes.run([Command("UNLINK", name) for name in names])

@@ -21,7 +21,7 @@ from app.core.recipe import Suite
 from app.stores.outages import postgres_outages
 from app.stores.queries import Queries, Query
 from app.stores.rows import of_suite, select_briefs, to_brief
-from app.stores.suites import BUILDING, SuitesChanged
+from app.stores.suites import RETIRED, SERVING, SuitesChanged
 from app.stores.tables import books, decisions, departures, relations, suites
 from app.stores.together import Together
 
@@ -263,7 +263,8 @@ _SETTLED = Query(
         ),
         _lone(departures.c.entry_id).where(sa.bindparam("all_suspected", type_=sa.Boolean)),
         _lone(sa.literal(_ANSWERING, sa.BigInteger)).where(
-            suites.c.fingerprint == sa.bindparam("fingerprint", type_=sa.Text), suites.c.state != BUILDING
+            suites.c.fingerprint == sa.bindparam("fingerprint", type_=sa.Text),
+            sa.or_(suites.c.state == SERVING, suites.c.state == RETIRED),
         ),
     )
 )

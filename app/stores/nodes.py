@@ -100,6 +100,11 @@ class Nodes(Protocol):
         """What it costs to read one key of many."""
         ...
 
+    @property
+    def in_order(self) -> bool:
+        """Whether whatever is asked together runs in the order given, whichever keys it is about."""
+        ...
+
     async def run(self, *phases: Sequence[Instruction]) -> list[Any]:
         """The answers to all instructions of all phases; a phase begins when the one before has ended.
 
@@ -132,6 +137,7 @@ class SingleNode:
 
     possible_epoch_keys: Sequence[str] = ("bp:epoch",)
     key_nanoseconds: float = KEY_NANOSECONDS
+    in_order = True
 
     def __init__(self, node: Node, give_way: GiveWay = at_once) -> None:
         self._node = node

@@ -51,6 +51,7 @@ class ClusterNodes:
 
     possible_epoch_keys: Sequence[str] = EPOCH_KEYS
     key_nanoseconds: float = CLUSTER_KEY_NANOSECONDS
+    in_order = False
 
     def __init__(self, seeds: Sequence[Address], connect: Callable[[Address], AbstractConnection]) -> None:
         """Connects to the seeds, of which one must answer, and through them to every other node."""

@@ -4,11 +4,14 @@ Whoever changes an entry of the roll in Redis then appends the change to a strea
 reads the stream from the last change it knows, that one included: if it comes first again, nothing was
 missed; if not, the stream was trimmed or Redis flushed, and the roll is read anew. A change is in the stream
 before the write that makes it is acknowledged, so a lookup meets every entry indexed before it began.
+
+Before an index is left by new entries or cleared, its stream is deleted. So once the catalogue has vouched
+for it, it is whole for as long as the roll can be followed, and for whatever was read before the stream.
 """
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +39,15 @@ _ADDED, _REMOVED, _OPENED = b"added", b"removed", b"opened"
 _Change = tuple[bytes, dict[bytes, bytes]]
 
 
+class Reading(NamedTuple):
+    """The roll, and what was read together with it."""
+
+    roll: Roll  # current as of now
+    load: int  # number of the load since which the roll could be followed
+    vouched: bool  # the catalogue has vouched for the index, and it has been whole since
+    answers: list[Any]
+
+
 class SharedRoll:
     """The roll of one suite."""
 
@@ -47,6 +59,8 @@ class SharedRoll:
         self._roll: Roll | None = None
         self._last = ""  # id of the last change that the roll holds
         self._mark: EpochMark = ()
+        self._loads = 0
+        self._vouched = 0  # the load that the catalogue has vouched for
         self._reading = Together(self._read, _READ_TOGETHER)
 
     @property
@@ -109,25 +123,33 @@ class SharedRoll:
             ids.append(np.frombuffer(b"".join(whole), dtype=ROLL_RECORD)["entry_id"])
         return np.unique(np.concatenate(ids))
 
-    async def read(self, *instructions: Instruction) -> tuple[Roll, list[Any]]:
-        """The roll, current as of now, and the answers to instructions read in the same round trip."""
+    async def read(self, *instructions: Instruction) -> Reading:
+        """The roll, and the answers to instructions read in the same round trip."""
         return await self._reading.ask(instructions)
 
-    async def _read(self, asked: Sequence[Sequence[Instruction]]) -> Sequence[tuple[Roll, list[Any]]]:
-        instructions = [instruction for some in asked for instruction in some]
-        roll, answers = await self._current(instructions)
-        given = iter(answers)
-        return [(roll, [next(given) for _ in some]) for some in asked]
+    def vouch(self, load: int) -> None:
+        """Note that the catalogue, asked after this load, said that lookups in the index are answered."""
+        self._vouched = max(self._vouched, load)
 
-    async def _current(self, instructions: Sequence[Instruction]) -> tuple[Roll, list[Any]]:
+    async def forget(self) -> None:
+        """Forget all changes; whoever follows the roll finds that it no longer can."""
+        await self._nodes.run([Command("DEL", self._changes)])
+
+    async def _read(self, asked: Sequence[Sequence[Instruction]]) -> Sequence[Reading]:
+        reading = await self._current([instruction for some in asked for instruction in some])
+        given = iter(reading.answers)
+        return [reading._replace(answers=[next(given) for _ in some]) for some in asked]
+
+    async def _current(self, instructions: Sequence[Instruction]) -> Reading:
         while True:
             roll = self._roll or await self._load()
+            vouched = self._nodes.in_order and self._vouched == self._loads
             tail = Command("XRANGE", self._changes, (self._last, "+", "COUNT", _READ_AT_ONCE))
-            mark, [changes, *answers] = await self._epoch.guarded([tail, *instructions])
+            mark, [*answers, changes] = await self._epoch.guarded([*instructions, tail])
             if not self._follow(roll, mark, changes):
                 self._roll = None
             elif len(changes) < _READ_AT_ONCE:
-                return roll, answers
+                return Reading(roll, self._loads, vouched, answers)
 
     def _change(self, kind: bytes, records: bytes) -> Command:
         return Command("XADD", self._changes, ("MAXLEN", "~", _KEPT_CHANGES, "*", kind, records))
@@ -164,4 +186,5 @@ class SharedRoll:
         records = np.frombuffer(b"".join(data), dtype=ROLL_RECORD)
         roll = self._roll = await asyncio.to_thread(Roll, records)
         self._last, self._mark = name.decode(), mark
+        self._loads += 1
         return roll

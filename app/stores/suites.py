@@ -1,9 +1,9 @@
 """Which suites of recipes are indexed: a small table that every write of the catalogue holds itself to.
 
 One suite serves: its fingerprints are what documents show and lookups use. One may be being built; retired
-ones have served before. New entries enter all of them. Whoever changes the table waits for the transactions
-that have read it in order to write, and lets the next ones wait; so each entry was committed either before
-the change or under it. Who only looks up goes on all the while.
+ones have served before; in one that is closing, lookups have ended. New entries enter all of them. Whoever
+changes the table waits for the transactions that have read it in order to write, and lets the next ones wait;
+so each entry was committed either before the change or under it. Who only looks up goes on all the while.
 """
 
 import time
@@ -20,7 +20,7 @@ from app.stores.outages import postgres_outages
 from app.stores.queries import Queries, Query
 from app.stores.tables import suites
 
-SERVING, BUILDING, RETIRED = "serving", "building", "retired"
+SERVING, BUILDING, RETIRED, CLOSING = "serving", "building", "retired", "closing"
 """The states of a suite."""
 
 _KNOWN_FOR = 1.0
@@ -34,6 +34,7 @@ class Suites:
     serving: Suite = DEFAULT_SUITE
     building: Suite | None = None  # not whole yet: no lookup is answered in it
     retired: tuple[Suite, ...] = ()  # by name of the fingerprint's recipe
+    closing: Suite | None = None  # about to be dropped: no lookup is answered in it any more
 
     @property
     def answering(self) -> tuple[Suite, ...]:
@@ -43,7 +44,8 @@ class Suites:
     @property
     def kept(self) -> tuple[Suite, ...]:
         """Those that every new entry enters, the serving one first."""
-        return self.answering if self.building is None else (*self.answering, self.building)
+        silent = (suite for suite in (self.building, self.closing) if suite is not None)
+        return (*self.answering, *silent)
 
     def answering_in(self, fingerprint: str) -> Suite | None:
         """The suite with fingerprints of this recipe, if lookups are answered in it."""
@@ -83,8 +85,13 @@ class SuitesTable:
             await connection.execute(_DELETE, {"recipe": suite.fingerprint})
             await connection.execute(sa.insert(suites), asdict(suite) | {"state": BUILDING})
 
+    async def close(self, suite: Suite) -> None:
+        """Have no lookup be answered in this suite any more; entries go on entering it."""
+        async with self.changing() as connection:
+            await connection.execute(_CLOSE, {"recipe": suite.fingerprint})
+
     async def drop(self, suite: Suite) -> None:
-        """Have no entry enter this suite any more, and no lookup be answered in it."""
+        """Have no entry enter this suite any more."""
         async with self.changing() as connection:
             await connection.execute(_DELETE, {"recipe": suite.fingerprint})
 
@@ -113,6 +120,8 @@ def _states(suites: Suites) -> Iterator[tuple[Suite, str]]:
     yield suites.serving, SERVING
     if suites.building is not None:
         yield suites.building, BUILDING
+    if suites.closing is not None:
+        yield suites.closing, CLOSING
     for suite in suites.retired:
         yield suite, RETIRED
 
@@ -123,11 +132,12 @@ async def hold(connection: AsyncConnection) -> Suites:
 
 
 def _suites(rows: Sequence[Mapping[str, Any] | sa.RowMapping]) -> Suites:
-    by_state: dict[str, list[Suite]] = {SERVING: [], BUILDING: [], RETIRED: []}
+    by_state: dict[str, list[Suite]] = {SERVING: [], BUILDING: [], RETIRED: [], CLOSING: []}
     for row in rows:
         by_state[row["state"]].append(Suite(row["fingerprint"], row["minhash"], row["sample"]))
     [serving] = by_state[SERVING]
-    return Suites(serving, next(iter(by_state[BUILDING]), None), tuple(by_state[RETIRED]))
+    building, closing = (next(iter(by_state[state]), None) for state in (BUILDING, CLOSING))
+    return Suites(serving, building, tuple(by_state[RETIRED]), closing)
 
 
 _ALL = sa.select(suites).order_by(suites.c.fingerprint)
@@ -139,4 +149,5 @@ HELD = "SELECT concat_ws(' ', fingerprint, minhash, sample, state) AS suite FROM
 # changed meanwhile, new rows too, which a lock on rows alone would not show.
 _LOCK = sa.text("LOCK TABLE suites IN EXCLUSIVE MODE")
 _DELETE = sa.delete(suites).where(suites.c.fingerprint == sa.bindparam("recipe"))
+_CLOSE = sa.update(suites).where(suites.c.fingerprint == sa.bindparam("recipe")).values(state=CLOSING)
 _CHANGE = sa.update(suites).where(suites.c.state == sa.bindparam("old")).values(state=sa.bindparam("new"))

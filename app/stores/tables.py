@@ -94,7 +94,7 @@ suites = Table(
     Column("fingerprint", Text, primary_key=True),
     Column("minhash", Text, nullable=False),
     Column("sample", Text, nullable=False),
-    Column("state", Text, nullable=False),  # serving, building or retired
+    Column("state", Text, nullable=False),  # serving, building, retired or closing
 )
 Index("uq_suites_state", suites.c.state, unique=True, postgresql_where=suites.c.state != "retired")
 

@@ -8,14 +8,14 @@ import pytest
 from app.core.errors import IndexRebuilding, Unavailable
 from app.core.model import Book, Metadata, Submission
 from app.core.recipe import DEFAULT_SUITE
-from app.core.roll import Roll
 from app.services.lookup import Nearest, Question, Verified, Within
 from app.services.reindex import Reconciled, Reindex
 from app.services.verify import verify
+from app.stores.entries import Entries, Settled
 from app.stores.epoch import Life
-from app.stores.nodes import CallEach, Instruction
+from app.stores.nodes import CallEach, Instruction, SingleNode
 from app.stores.scripts import ADD_RECORDS
-from app.stores.shared_roll import SharedRoll
+from app.stores.shared_roll import Reading, SharedRoll
 from app.stores.signature_columns import SignatureColumns
 from app.wiring import House
 from tests.making import a_sketch, flipped
@@ -77,6 +77,31 @@ async def test_a_book_posted_while_redis_fails_is_pending_and_found(
     assert await is_clean(house)
 
 
+@on_cluster_too
+async def test_nothing_is_settled_where_nothing_was_found_in_an_index_that_was_vouched_for(
+    house: House, redis: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = await post(house)
+    settled, asked = Entries.settled, []
+
+    async def counted(entries: Entries, *arguments: Any) -> Settled:
+        asked.append(arguments)
+        return await settled(entries, *arguments)
+
+    monkeypatch.setattr(Entries, "settled", counted)
+    alone = isinstance(house.indexes.nodes, SingleNode)
+    for whole in range(1, 3):
+        for lookup in range(1, 4):
+            assert await neighbours(house, one) == set()
+            # A cluster has no order between the buckets and the stream.
+            assert len(asked) == (whole if alone else 3 * (whole - 1) + lookup)
+        # The roll is read anew, so nobody has vouched for it.
+        await redis.flushdb()
+        await house.reindex.reconcile()
+    two = await post(house, flipped(one.fingerprint.bits, 3))
+    assert await neighbours(house, one) == {two.id}
+
+
 @pytest.mark.parametrize("question", [Within(7), Nearest(1), Verified()])
 @pytest.mark.parametrize("stored", [True, False])
 async def test_a_pending_book_that_is_indexed_during_a_lookup_is_found(
@@ -89,7 +114,7 @@ async def test_a_pending_book_that_is_indexed_during_a_lookup_is_found(
         two = await post(house, flipped(one.fingerprint.bits, 3))
     read = SharedRoll.read
 
-    async def late(roll: SharedRoll, *instructions: Instruction) -> tuple[Roll, list[Any]]:
+    async def late(roll: SharedRoll, *instructions: Instruction) -> Reading:
         told = await read(roll, *instructions)
         await house.reindex.index_entry(two.entry_id)
         return told

@@ -1,14 +1,16 @@
 """From one fingerprint recipe to another while books come, go and are looked up."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from app.core.errors import BookprintError, RecipeMismatch, RecipeNotIndexed, Unavailable
 from app.core.model import Book, Content, Entry, Submission
-from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_SUITE
+from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_SUITE, Suite
 from app.core.sketch import fingerprint
 from app.core.text import content_from_text
 from app.services.lookup import Within
@@ -18,6 +20,9 @@ from app.services.verify import verify
 from app.settings import Settings
 from app.stores.band_index import BandIndex
 from app.stores.entries import RecipesLock
+from app.stores.node import Node, Words
+from app.stores.shared_roll import SharedRoll
+from app.stores.suites import SuitesTable
 from app.stores.unsigned import Unsigned
 from app.wiring import House, open_house
 from tests.making import a_sketch
@@ -301,6 +306,97 @@ async def test_what_was_tampered_with_is_mended_in_both_indexes(house: House, re
     assert not await is_clean(house)
     await house.reindex.reindex(lambda done, total: None)
     assert await is_clean(house)
+
+
+async def knows_the_retired_recipe(elsewhere: House) -> None:
+    """Let a process answer in it without asking the catalogue once more, where nothing is found."""
+    for _ in range(2):
+        assert await found(elsewhere, a_text(), DEFAULT_FINGERPRINT) == set()
+
+
+@on_cluster_too
+@pytest.mark.parametrize("asks_before", [True, False])
+async def test_no_book_is_missed_by_whoever_has_not_heard_of_a_drop(
+    house: House, elsewhere: House, monkeypatch: pytest.MonkeyPatch, asks_before: bool
+) -> None:
+    await change(house)
+    await knows_the_retired_recipe(elsewhere)
+    drop, late = SuitesTable.drop, a_text()
+
+    async def then_post(suites: SuitesTable, suite: Suite) -> None:
+        if asks_before:
+            with pytest.raises(Unavailable, match="have just ended"):
+                await found(elsewhere, a_text(), DEFAULT_FINGERPRINT)
+        await drop(suites, suite)
+        await post(house, late)
+        with pytest.raises((Unavailable, RecipeNotIndexed)):
+            await found(elsewhere, late, DEFAULT_FINGERPRINT)
+
+    monkeypatch.setattr(SuitesTable, "drop", then_post)
+    await house.recipes.drop(DEFAULT_FINGERPRINT)
+    assert len(await found(elsewhere, late, OTHER)) == 1
+
+
+@pytest.mark.parametrize("place", range(4))
+async def test_a_drop_in_the_midst_of_a_lookup_is_noticed(
+    house: House, elsewhere: House, monkeypatch: pytest.MonkeyPatch, place: int
+) -> None:
+    content = a_text()
+    await post(house, content)
+    await change(house)
+    await knows_the_retired_recipe(elsewhere)
+    # So few books would be scanned.
+    monkeypatch.setattr("app.core.planning.ROW_NANOSECONDS", 1e6)
+    execute, reading = Node.execute, list[Words]()
+
+    async def one_by_one(node: Node, commands: Sequence[Words], seconds: float) -> list[Any]:
+        reads_buckets = any(isinstance(command, bytes) for command in commands)
+        if reading or not reads_buckets:
+            return await execute(node, commands, seconds)
+        reading.extend(commands)
+        answers = []
+        for number, command in enumerate(commands):
+            if number == place:
+                await house.recipes.drop(DEFAULT_FINGERPRINT)
+            answers += await execute(node, [command], seconds)
+        return answers
+
+    monkeypatch.setattr(Node, "execute", one_by_one)
+    with pytest.raises(Unavailable, match="have just ended"):
+        await found(elsewhere, content, DEFAULT_FINGERPRINT)
+    assert len(reading) == 4
+
+
+@pytest.mark.parametrize("finished", [True, False])
+async def test_a_drop_that_was_broken_off_can_be_finished_or_taken_back(
+    house: House, elsewhere: House, redis: Operator, monkeypatch: pytest.MonkeyPatch, finished: bool
+) -> None:
+    content, meanwhile = a_text(), a_text()
+    await post(house, content)
+    await change(house)
+    await knows_the_retired_recipe(elsewhere)
+
+    async def fail(_: SharedRoll) -> None:
+        raise Unavailable("The process died here.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SharedRoll, "forget", fail)
+        with pytest.raises(Unavailable, match="died here"):
+            await house.recipes.drop(DEFAULT_FINGERPRINT)
+    await post(house, meanwhile)
+    with pytest.raises(RecipeNotIndexed):
+        await found(house, content, DEFAULT_FINGERPRINT)
+    await house.reindex.reconcile()
+    assert await is_clean(house)
+    if finished:
+        await house.recipes.drop(DEFAULT_FINGERPRINT)
+        assert (await house.suites.read()).kept == (replace(DEFAULT_SUITE, fingerprint=OTHER),)
+        assert [key async for key in redis.scan_iter(f"bp:{DEFAULT_FINGERPRINT}*")] == []
+    else:
+        assert (await change(house, DEFAULT_FINGERPRINT)).computed == 0
+        assert await is_clean(house)
+        for posted in (content, meanwhile):
+            assert len(await found(elsewhere, posted, DEFAULT_FINGERPRINT)) == 1
 
 
 @on_cluster_too

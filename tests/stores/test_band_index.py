@@ -76,7 +76,7 @@ async def test_every_distance_is_answered_like_brute_force(index: BandIndex, siz
         await index.add(entries[start : start + 100])
     for query in entries[:: size // 6]:
         for d in DISTANCES:
-            hits = await index.within(query.fingerprint, d)
+            hits = (await index.within(query.fingerprint, d)).hits
             assert told(hits) == brute_force(entries, query.fingerprint.bits, d)
 
 
@@ -86,7 +86,7 @@ async def test_the_nearest_are_the_first_of_all(index: BandIndex) -> None:
     for query in entries[::90]:
         everything = brute_force(entries, query.fingerprint.bits, 128)
         for k in (1, 7, 299, 300, 500):
-            assert told(await index.nearest(query.fingerprint, k)) == everything[:k]
+            assert told((await index.nearest(query.fingerprint, k)).hits) == everything[:k]
 
 
 @on_cluster_too
@@ -109,7 +109,7 @@ async def test_a_record_that_only_appears_across_two_others_is_still_added(index
     ]
     for entry in straddled:
         await index.add([entry])
-    hits = await index.within(straddled[0].fingerprint, 0)
+    hits = (await index.within(straddled[0].fingerprint, 0)).hits
     assert sorted(hits.entry_ids.tolist()) == sorted(entry.entry_id for entry in straddled)
     assert sum(map(len, (await held(index)).values())) == 3 * (8 * 24 + 30)
 
@@ -136,7 +136,7 @@ async def test_crowded_buckets_take_every_entry_once(index: BandIndex) -> None:
     for start in range(0, 1500, 250):
         await index.add(entries[start : start + 250])
         await index.add(entries[start + 240 : start + 250])
-    hits = await index.within(entries[0].fingerprint, 0)
+    hits = (await index.within(entries[0].fingerprint, 0)).hits
     assert hits.entry_ids.tolist() == list(range(1, 1501))
     assert {len(data) for key, data in (await held(index)).items() if ":roll:" not in key} == {1500 * 24}
 
@@ -152,7 +152,7 @@ async def test_a_full_posting_bucket_takes_no_more_and_the_fingerprint_still_fin
     await index.add([first, *copies])
     there = await held(index)
     assert all(there[key] == data for key, data in full.items())
-    assert (await index.near_duplicates(first)).size == 11
+    assert (await index.near_duplicates(first)).hits.size == 11
 
 
 @on_cluster_too
@@ -209,9 +209,9 @@ async def test_equal_minhash_values_are_counted_by_position(index: BandIndex) ->
     two.minhash.values[10:90] = one.minhash.values[10:90]
     three.minhash.values[40:120] = one.minhash.values[39:119]
     await index.add([one, two, three])
-    assert (await index.near_duplicates(one)).entry_ids.tolist() == [1, 2]
-    assert (await index.near_duplicates(Entry(0, None, one.minhash))).entry_ids.tolist() == [1, 2]
-    assert (await index.near_duplicates(Entry(0, None, None))).size == 0
+    assert (await index.near_duplicates(one)).hits.entry_ids.tolist() == [1, 2]
+    assert (await index.near_duplicates(Entry(0, None, one.minhash))).hits.entry_ids.tolist() == [1, 2]
+    assert (await index.near_duplicates(Entry(0, None, None))).hits.size == 0
 
 
 @on_cluster_too
@@ -267,7 +267,7 @@ async def test_samples_are_read_where_they_decide(
         return await run(*phases)
 
     monkeypatch.setattr(index.nodes, "run", spied)
-    assert (2 in (await index.near_duplicates(whole)).entry_ids) == near
+    assert (2 in (await index.near_duplicates(whole)).hits.entry_ids) == near
     assert (f"bp:{index.suite.sample}:" in read) == asked
     assert (await index.proposed(whole)).near.tolist()[1:] == [near]
 
@@ -293,14 +293,14 @@ async def test_another_process_sees_what_is_added_and_removed_at_once(
 ) -> None:
     entries = family(np.random.default_rng(5), 200)
     bits = entries[0].fingerprint
-    assert (await other.within(bits, 128)).size == 0
+    assert (await other.within(bits, 128)).hits.size == 0
     for entry in entries:
         await index.add([entry])
-        assert entry.entry_id in (await other.within(bits, 128)).entry_ids
+        assert entry.entry_id in (await other.within(bits, 128)).hits.entry_ids
     for entry in entries[:50]:
         await index.remove([entry])
-        assert entry.entry_id not in (await other.within(bits, 128)).entry_ids
-    assert told(await other.within(bits, 128)) == brute_force(entries[50:], bits.bits, 128)
+        assert entry.entry_id not in (await other.within(bits, 128)).hits.entry_ids
+    assert told((await other.within(bits, 128)).hits) == brute_force(entries[50:], bits.bits, 128)
 
 
 @on_cluster_too
@@ -309,13 +309,13 @@ async def test_a_process_that_slept_through_a_trimmed_stream_reads_the_roll_anew
 ) -> None:
     entries = family(np.random.default_rng(6), 60)
     await index.add(entries[:20])
-    assert (await other.within(entries[0].fingerprint, 128)).size == 20
+    assert (await other.within(entries[0].fingerprint, 128)).hits.size == 20
     await index.add(entries[20:40])
     await index.remove(entries[:10])
     [stream] = [key async for key in redis.scan_iter(match="*:changes")]
     await redis.xtrim(stream, maxlen=0)
     await index.add(entries[40:])
-    hits = await other.within(entries[0].fingerprint, 128)
+    hits = (await other.within(entries[0].fingerprint, 128)).hits
     assert told(hits) == brute_force(entries[10:], entries[0].fingerprint.bits, 128)
 
 
@@ -325,14 +325,14 @@ async def test_a_process_follows_the_index_through_a_rebuilding(
 ) -> None:
     entries = family(np.random.default_rng(7), 40)
     await index.add(entries)
-    assert (await other.within(entries[0].fingerprint, 128)).size == 40
+    assert (await other.within(entries[0].fingerprint, 128)).hits.size == 40
     await redis.flushdb()
     await index.epoch.begin("again")
     await index.restore(entries[:30])
     with pytest.raises(IndexRebuilding):
         await other.within(entries[0].fingerprint, 128)
     assert await index.epoch.finish("again")
-    assert (await other.within(entries[0].fingerprint, 128)).size == 30
+    assert (await other.within(entries[0].fingerprint, 128)).hits.size == 30
 
 
 @on_cluster_too
@@ -376,7 +376,7 @@ async def test_a_server_that_has_lost_the_scripts_is_taught_them_again(
     await redis.script_flush()
     entry = an_entry(np.random.default_rng(6), 1)
     await index.add([entry])
-    hits = await index.within(entry.fingerprint, 0)
+    hits = (await index.within(entry.fingerprint, 0)).hits
     assert hits.entry_ids.tolist() == [1]
 
 

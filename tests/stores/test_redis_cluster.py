@@ -73,7 +73,7 @@ def buckets(values: Sequence[bytes]) -> Filled:
 
 
 async def found(index: BandIndex, entry: Entry) -> list[int]:
-    return sorted((await index.within(entry.fingerprint, 128)).entry_ids.tolist())
+    return sorted((await index.within(entry.fingerprint, 128)).hits.entry_ids.tolist())
 
 
 async def test_answers_come_back_in_order(nodes: Nodes) -> None:
@@ -257,8 +257,8 @@ async def test_slots_that_another_node_took_over_without_their_keys_are_noticed(
         await found(other, entries[0])
     await build(index, entries)
     for entry in entries:
-        assert (await index.near_duplicates(entry)).entry_ids.tolist() == [entry.entry_id]
-        assert (await other.near_duplicates(entry)).entry_ids.tolist() == [entry.entry_id]
+        assert (await index.near_duplicates(entry)).hits.entry_ids.tolist() == [entry.entry_id]
+        assert (await other.near_duplicates(entry)).hits.entry_ids.tolist() == [entry.entry_id]
     assert await found(other, entries[0]) == list(range(1, 9))
 
 
