@@ -7,6 +7,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
+from app.stores.prepared import Prepared
 from app.stores.queries import Queries, Query
 
 ECHO = Query(
@@ -19,6 +20,12 @@ COUNT = Query(sa.text("SELECT count(*) AS n FROM unnest(CAST(:numbers AS bigint[
 SERIES = Query(sa.text("SELECT i AS n FROM generate_series(1, CAST(:most AS bigint)) AS i").columns())
 DIVIDE = Query(sa.text("SELECT 1 / CAST(:number AS bigint) AS n").columns())
 SLEEP = Query(sa.text("SELECT pg_sleep(CAST(:seconds AS float8))").columns())
+SLOW_SERIES = Query(
+    sa.text(
+        "SELECT i AS n, repeat('x', 9000) AS filler, pg_sleep(CAST(:seconds AS float8)) "
+        "FROM generate_series(1, CAST(:most AS bigint)) AS i"
+    ).columns()
+)
 SERVER = Query(sa.text("SELECT pg_backend_pid() AS pid").columns())
 
 
@@ -51,10 +58,50 @@ async def test_one_who_gives_up_does_not_leave_an_answer_to_the_next(queries: Qu
         assert await queries.rows(DIVIDE, number=1) == [{"n": 1}]
 
 
-async def test_a_lost_connection_is_made_anew(queries: Queries, database_url: str) -> None:
-    [server] = await queries.rows(SERVER)
+async def kill(server: object, database_url: str) -> None:
+    """End this server process of Postgres, and wait until it is gone."""
     address = sa.make_url(database_url).set(drivername="postgresql").render_as_string(hide_password=False)
     async with await psycopg.AsyncConnection.connect(address) as other:
-        await other.execute("SELECT pg_terminate_backend(%s, 5000)", [server["pid"]])
+        await other.execute("SELECT pg_terminate_backend(%s, 5000)", [server])
+
+
+async def test_a_lost_connection_is_made_anew(queries: Queries, database_url: str) -> None:
+    [server] = await queries.rows(SERVER)
+    await kill(server["pid"], database_url)
     [now] = await queries.rows(SERVER)
     assert now["pid"] != server["pid"]
+
+
+async def test_a_lost_connection_does_not_keep_the_event_loop_busy(
+    queries: Queries, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hear, heard = Prepared._hear, []
+
+    def counted(connection: Prepared) -> None:
+        heard.append(connection)
+        hear(connection)
+
+    monkeypatch.setattr(Prepared, "_hear", counted)
+    [server] = await queries.rows(SERVER)
+    await kill(server["pid"], database_url)
+    heard.clear()
+    await asyncio.sleep(0.1)
+    assert len(heard) <= 1
+    [now] = await queries.rows(SERVER)
+    assert now["pid"] != server["pid"]
+
+
+async def test_an_answer_that_comes_in_pieces_is_waited_for(queries: Queries) -> None:
+    for seconds in (0.0, 0.005):
+        rows = await queries.rows(SLOW_SERIES, most=40, seconds=seconds)
+        assert [row["n"] for row in rows] == list(range(1, 41))
+
+
+async def test_a_server_that_dies_during_a_query_is_noticed(queries: Queries, database_url: str) -> None:
+    [server] = await queries.rows(SERVER)
+    asking = asyncio.create_task(queries.rows(SLEEP, seconds=20.0))
+    await asyncio.sleep(0.1)
+    await kill(server["pid"], database_url)
+    with pytest.raises(psycopg.OperationalError):
+        await asking
+    assert await queries.rows(DIVIDE, number=1) == [{"n": 1}]
