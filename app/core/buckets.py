@@ -8,6 +8,7 @@ look-up. A bucket of a posting list holds entries by one value each of their Min
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,8 +40,8 @@ SAMPLE_BUCKET_BITS = 18
 POSTING_CAP = 8192
 """A posting bucket takes this many records. Values that so many books share tell no book from another."""
 
-_PLACES = 1024
-"""Of the table in which entries are counted; with thousands of copies it takes more, which shows soon."""
+_ROOM = 1 << 13
+"""For so many entries the values of a query are counted; where they are more, four times as many."""
 
 ENTRIES_PER_CHUNK = 1024
 """Entry ids per chunk of the roll."""
@@ -151,19 +152,19 @@ def hits_within(buckets: Iterable[bytes | None], bits: bytes, d: int) -> Hits:
 class Shared:
     """Entries that have values of MinHash, or hashes of the shingle sample, in common with a query."""
 
-    entry_ids: NDArray[np.uint64]  # (n,), ascending
+    entry_ids: NDArray[np.uint64]  # (n,), each once
     counts: NDArray[np.int64]  # (n,), how many of the values each of them has
+    table: NDArray[np.int32]  # the hash table by which the kernels find them
 
     def at_least(self, count: int) -> NDArray[np.uint64]:
-        """The entries that have so many values in common with the query."""
-        return self.entry_ids[self.counts >= count]
+        """The entries that have so many values in common with the query, ascending."""
+        return np.sort(self.entry_ids[self.counts >= count])
 
     def counts_of(self, entry_ids: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """How many values each of these entries has in common with the query."""
-        if not self.entry_ids.size:
-            return np.zeros(entry_ids.size, dtype=np.int64)
-        at = np.minimum(np.searchsorted(self.entry_ids, entry_ids), self.entry_ids.size - 1)
-        return np.where(self.entry_ids[at] == entry_ids, self.counts[at], 0)
+        """How many values each of these entries, which differ, has in common with the query."""
+        counts = np.empty(entry_ids.size, dtype=np.int64)
+        kernels().counts_of(self.table, self.entry_ids, self.counts, entry_ids, counts)
+        return counts
 
 
 def sharing(buckets: Sequence[bytes | None], tags: NDArray[np.uint64]) -> Shared:
@@ -173,15 +174,13 @@ def sharing(buckets: Sequence[bytes | None], tags: NDArray[np.uint64]) -> Shared
     is found once is not yet kin.
     """
     held = [bucket or b"" for bucket in buckets]
-    ends = np.cumsum(np.array(list(map(len, held)), dtype=np.int64)) // POSTING_BYTES
+    ends = np.array(list(accumulate(map(len, held))), dtype=np.int64) // POSTING_BYTES
     words = np.frombuffer(b"".join(held), dtype="<u2").reshape(-1, 3)
-    places = _PLACES
+    room = _ROOM
     while True:
-        entry_ids, seen = np.empty(places, dtype=np.uint64), np.empty(places, dtype=np.int64)
-        counts = np.zeros(places, dtype=np.int64)
-        if kernels().count_sharing(words, ends, tags, entry_ids, counts, seen):
-            break
-        places *= 4
-    taken = counts.nonzero()[0]
-    taken = taken[entry_ids[taken].argsort()]
-    return Shared(entry_ids[taken], counts[taken])
+        table = np.zeros(2 * room, dtype=np.int32)
+        entry_ids, counts = np.empty(room, dtype=np.uint64), np.empty(room, dtype=np.int64)
+        found = kernels().count_sharing(words, ends, tags, table, entry_ids, counts, np.empty_like(counts))
+        if found >= 0:
+            return Shared(entry_ids[:found], counts[:found], table)
+        room *= 4

@@ -183,11 +183,22 @@ class Kernels(Protocol):
         words: NDArray[np.uint16],
         ends: NDArray[np.int64],
         tags: NDArray[np.uint64],
+        table: NDArray[np.int32],
         entry_ids: NDArray[np.uint64],
         counts: NDArray[np.int64],
         seen: NDArray[np.int64],
         /,
-    ) -> bool: ...
+    ) -> int: ...
+
+    def counts_of(
+        self,
+        table: NDArray[np.int32],
+        entry_ids: NDArray[np.uint64],
+        counts: NDArray[np.int64],
+        wanted: NDArray[np.uint64],
+        out: NDArray[np.int64],
+        /,
+    ) -> None: ...
 
     def page_similarities(
         self, left: NDArray[np.uint8], right: NDArray[np.uint8], least: int, out: NDArray[np.uint8], /

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from app.core import constants as c
 from app.core.compiled import BLOCK, I64, U32, U64, Index, compiled, mix32, mix64
 from app.core.kernel_types import Lengths, Text
-from app.core.kernels_buckets import count_probed, count_sharing, group, write_keys, write_strings
+from app.core.kernels_buckets import count_probed, count_sharing, counts_of, group, write_keys, write_strings
 from app.core.kernels_pages import compare_neighbours, find_chains, page_similarities, trace_chain
 from app.core.kernels_scan import distances, records_within, rows_within, take_apart, tally
 from app.core.kernels_shingles import shingle_tokens, shingle_words
@@ -23,6 +23,7 @@ __all__ = [
     "count_ngrams",
     "count_probed",
     "count_sharing",
+    "counts_of",
     "distances",
     "find_chains",
     "group",

@@ -129,19 +129,21 @@ def count_sharing(
     words: NDArray[np.uint16],
     ends: NDArray[np.int64],
     tags: NDArray[np.uint64],
+    table: NDArray[np.int32],
     entry_ids: NDArray[np.uint64],
     counts: NDArray[np.int64],
     seen: NDArray[np.int64],
-) -> bool:
+) -> int:
     """Counts for each entry the buckets in which a posting of it bears the bucket's tag.
 
     `words` (n, 3) are the postings of all buckets one after the other, those of bucket i before `ends[i]`.
-    The other three are a hash table: some power of two of places for entries, their counts, which are 0 at
-    first, and the last bucket of each. Returns False once half of the places are taken.
+    The last three get the entries found, their counts, and the last bucket of each. `table` leads to them:
+    some power of two of places, 0 at first, more than there are entries. Returns how many were found, or -1
+    where they are more than there is room for.
     """
-    mask = U64(counts.size - 1)
-    free = counts.size // 2
+    mask = U64(table.size - 1)
     one = Index(1)
+    found = 0
     row = Index(0)
     for position in range(ends.size):
         tag = tags[position]
@@ -151,17 +153,36 @@ def count_sharing(
             if last >> U64(4) == tag:
                 entry_id = U64(words[row, 0]) | U64(words[row, 1]) << U64(16) | (last & U64(0xF)) << U64(32)
                 at = Index(entry_id * HASH_FACTOR >> U64(32) & mask)
-                while counts[at] and entry_ids[at] != entry_id:
+                while table[at] and entry_ids[table[at] - 1] != entry_id:
                     at = Index((at + one) & mask)
-                if not counts[at]:
-                    if not free:
-                        return False
-                    free -= 1
-                    entry_ids[at] = entry_id
-                    counts[at] = 1
-                    seen[at] = position
-                elif seen[at] != position:  # A retried write can leave a record twice in a bucket.
-                    counts[at] += 1
-                    seen[at] = position
+                if not table[at]:
+                    if found == entry_ids.size:
+                        return -1
+                    entry_ids[found] = entry_id
+                    counts[found] = 1
+                    seen[found] = position
+                    found += 1
+                    table[at] = found
+                elif seen[table[at] - 1] != position:  # A retried write can leave a record twice in a bucket.
+                    counts[table[at] - 1] += 1
+                    seen[table[at] - 1] = position
             row = Index(row + one)
-    return True
+    return found
+
+
+@compiled
+def counts_of(
+    table: NDArray[np.int32],
+    entry_ids: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+    wanted: NDArray[np.uint64],
+    out: NDArray[np.int64],
+) -> None:
+    """Writes the count of each wanted entry, 0 for one not found; the first three are of `count_sharing`."""
+    mask = U64(table.size - 1)
+    one = Index(1)
+    for number in range(wanted.size):
+        at = Index(wanted[number] * HASH_FACTOR >> U64(32) & mask)
+        while table[at] and entry_ids[table[at] - 1] != wanted[number]:
+            at = Index((at + one) & mask)
+        out[number] = counts[table[at] - 1] if table[at] else 0

@@ -268,21 +268,35 @@ def count_sharing(
     words: NDArray[np.uint16],
     ends: NDArray[np.int64],
     tags: NDArray[np.uint64],
+    table: NDArray[np.int32],
     entry_ids: NDArray[np.uint64],
     counts: NDArray[np.int64],
     seen: NDArray[np.int64],
-) -> bool:
-    """Counts for each entry the buckets in which a posting of it bears the bucket's tag."""
+) -> int:
+    """Counts for each entry the buckets in which a posting of it bears the bucket's tag; they ascend."""
     positions = np.repeat(np.arange(ends.size, dtype=np.uint64), np.diff(ends, prepend=0))
     bearing = np.flatnonzero((words[:, 2] >> np.uint16(4)) == tags[positions].astype(np.uint16))
     chosen = words[bearing].astype(np.uint64)
     found = chosen[:, 0] | chosen[:, 1] << np.uint64(16) | (chosen[:, 2] & np.uint64(0xF)) << np.uint64(32)
     in_each = np.unique(positions[bearing] << np.uint64(36) | found)
     distinct, times = np.unique(in_each & np.uint64((1 << 36) - 1), return_counts=True)
-    if 2 * distinct.size > counts.size:
-        return False
+    if distinct.size > entry_ids.size:
+        return -1
     entry_ids[: distinct.size], counts[: distinct.size] = distinct, times
-    return True
+    return int(distinct.size)
+
+
+def counts_of(
+    table: NDArray[np.int32],
+    entry_ids: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+    wanted: NDArray[np.uint64],
+    out: NDArray[np.int64],
+) -> None:
+    """Writes the count of each wanted entry, 0 for one not found; the first three are of `count_sharing`."""
+    out[:] = 0
+    _, places, at = np.intersect1d(wanted, entry_ids, assume_unique=True, return_indices=True)
+    out[places] = counts[at]
 
 
 def page_similarities(

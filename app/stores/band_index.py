@@ -86,7 +86,8 @@ class _Read(NamedTuple):
     ) -> tuple[NDArray[np.uint64], Candidates]:
         """What is near and the kin, as far as they have signatures: their ids, ascending, and signatures."""
         roll = self.reading.roll
-        rows = roll.rows(np.union1d(self.near.entry_ids, kin))
+        near = self.near.entry_ids
+        rows = roll.rows(np.union1d(near, kin) if near.size else kin)
         entry_ids = roll.entry_ids(rows)
         return entry_ids, Candidates(
             distances=roll.distances(self.bits, rows),

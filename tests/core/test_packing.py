@@ -7,6 +7,7 @@ from app.core.banding import band_keys
 from app.core.buckets import (
     ENTRIES_PER_CHUNK,
     ROLL_RECORD,
+    Shared,
     minhash_posting,
     pack_fingerprint,
     pack_postings,
@@ -65,15 +66,21 @@ def test_postings_made_in_bulk_are_counted_as_shared() -> None:
         lists.append(told(made))
     query = minhash_posting(values[3])
     found = sharing([lists[i].get(int(bucket)) for i, bucket in enumerate(query.places.buckets)], query.tags)
-    assert (found.entry_ids.tolist(), found.counts.tolist()) == ([103, 107], [128, 40])
+    assert counted(found) == {103: 128, 107: 40}
+    assert found.at_least(1).tolist() == [103, 107]
     assert found.at_least(41).tolist() == [103]
     assert found.counts_of(np.array([1, 103, 105, 107, 109], dtype=np.uint64)).tolist() == [0, 128, 0, 40, 0]
+
+
+def counted(found: Shared) -> dict[int, int]:
+    assert np.unique(found.entry_ids).size == found.entry_ids.size
+    return dict(zip(found.entry_ids.tolist(), found.counts.tolist(), strict=True))
 
 
 def test_a_record_twice_in_a_bucket_counts_once() -> None:
     record = bytes(pack_postings(np.array([5], dtype=np.uint64), np.array([9], dtype=np.uint64))[0])
     found = sharing([record * 3, record], np.array([5, 5], dtype=np.uint64))
-    assert (found.entry_ids.tolist(), found.counts.tolist()) == ([9], [2])
+    assert counted(found) == {9: 2}
     assert record_id(record) == 9
 
 
@@ -89,10 +96,15 @@ def test_entries_are_counted_however_many_they_are(name: str, span: int, size: i
         others + pack_postings(np.full(ids.size, tag), ids).tobytes()
         for ids, tag in zip(held, tags, strict=True)
     ]
+    expected, times = np.unique(np.concatenate([np.unique(ids) for ids in held]), return_counts=True)
+    strangers = expected[:100] + np.uint64(1 << 31)
     with using(name):
         found = sharing(buckets, tags)
-    expected = np.unique(np.concatenate([np.unique(ids) for ids in held]), return_counts=True)
-    assert (found.entry_ids.tolist(), found.counts.tolist()) == (expected[0].tolist(), expected[1].tolist())
+        asked = rng.permutation(np.concatenate([expected, strangers]))
+        counts = dict(zip(asked.tolist(), found.counts_of(asked).tolist(), strict=True))
+    assert counted(found) == dict(zip(expected.tolist(), times.tolist(), strict=True))
+    assert found.at_least(2).tolist() == expected[times > 1].tolist()
+    assert counts == counted(found) | dict.fromkeys(strangers.tolist(), 0)
 
 
 def test_no_bucket_shares_nothing() -> None:
