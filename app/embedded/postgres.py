@@ -19,6 +19,7 @@ import psycopg
 
 from app.embedded import identity as identities
 from app.embedded.identity import Identity
+from app.embedded.memory import memory
 from app.embedded.processes import Steps, end, end_orphans, plain_environment, spawn
 from app.embedded.server import Server, ServerFailed
 
@@ -33,14 +34,15 @@ SETTINGS = {
     "unix_socket_permissions": "0700",
     "port": str(PORT),
     "max_connections": "200",
-    # Taken as it is used. With less, the indexes of a million books are read from the kernel again and again.
-    "shared_buffers": "512MB",
     "timezone": "UTC",
     "log_timezone": "UTC",
     "logging_collector": "off",
     "log_line_prefix": "%m [%p] ",
     "jit": "off",  # compiling costs more than the short queries here take
 }
+
+_LEAST_BUFFERS = 128 * 1024 * 1024
+_MOST_BUFFERS = 2 * 1024 * 1024 * 1024
 
 
 class PostgresServer(Server):
@@ -63,7 +65,10 @@ class PostgresServer(Server):
 
     def command(self) -> list[str | Path]:
         """`postgres` with every setting that matters on the command line, where no file can override it."""
-        settings = SETTINGS | {"unix_socket_directories": f'"{self._sockets}"'}
+        settings = SETTINGS | {
+            "unix_socket_directories": f'"{self._sockets}"',
+            "shared_buffers": f"{_shared_buffers(memory())}kB",
+        }
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         return [self._bin() / "postgres", "-D", self.folder, *options]
 
@@ -168,6 +173,15 @@ class PostgresServer(Server):
             output=subprocess.DEVNULL,
         )
         return probe.wait() == 0
+
+
+def _shared_buffers(size: int) -> int:
+    """Kilobytes in which Postgres keeps parts of its files, of so many bytes of memory; taken as they are used.
+
+    What a lookup reads lies all over the catalogue, 2 GB of it with a million books. What is not kept here is
+    read from the kernel, or from the disk.
+    """
+    return min(max(size // 8, _LEAST_BUFFERS), _MOST_BUFFERS) // 1024
 
 
 def _find_binaries(folder: Path) -> Path:
