@@ -176,7 +176,7 @@ class PostgresServer(Server):
 
 
 def _shared_buffers(size: int) -> int:
-    """Kilobytes in which Postgres keeps parts of its files, of so many bytes of memory; taken as they are used.
+    """Kilobytes in which Postgres keeps parts of its files, of so many bytes of memory; taken as it is used.
 
     What a lookup reads lies all over the catalogue, 2 GB of it with a million books. What is not kept here is
     read from the kernel, or from the disk.

@@ -6,7 +6,7 @@ catalogue, so a book that leaves one state for the other in between is met at le
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
 
@@ -94,8 +94,7 @@ class Lookup:
         suite = suite or (await self._suites.current()).serving
         with self._precedence.lookup():
             book = await self._entries.of_book(book_id, suite, with_sample=isinstance(question, Verified))
-            answer = await self._look_up(suite, book.entry, book.pending, question, after, limit)
-        return replace(answer, related=book.related)
+            return await self._look_up(suite, book.entry, book.pending, question, after, limit, book_id)
 
     async def look_up(self, query: Entry, question: Question, after: Place | None, limit: int) -> Answer:
         """The books near these signatures; the entry with the query's own id is left out.
@@ -115,10 +114,11 @@ class Lookup:
         question: Question,
         after: Place | None,
         limit: int,
+        book_id: UUID | None = None,
     ) -> Answer:
         others = [brief for brief in pending if brief.entry.entry_id != query.entry_id]
         try:
-            lookup = _SuiteLookup(self._entries, self._indexes.of(suite), _matches(query, others))
+            lookup = _SuiteLookup(self._entries, self._indexes.of(suite), _matches(query, others), book_id)
             return await lookup.look_up(query, question, after, limit)
         except SuitesChanged as exc:
             await self._suites.read()
@@ -143,11 +143,17 @@ class Lookup:
 class _SuiteLookup:
     """Questions about nearness within one suite."""
 
-    def __init__(self, entries: Entries, index: BandIndex, pending: Mapping[int, Match]) -> None:
-        """`pending` are the entries that were not in the index yet before it was asked."""
+    def __init__(
+        self, entries: Entries, index: BandIndex, pending: Mapping[int, Match], book_id: UUID | None
+    ) -> None:
+        """`pending` are the entries that were not in the index yet before it was asked.
+
+        `book_id` is that of the query, if it is a stored book.
+        """
         self._entries = entries
         self._index = index
         self._pending = pending
+        self._book_id = book_id
 
     async def look_up(self, query: Entry, question: Question, after: Place | None, limit: int) -> Answer:
         """See `Lookup.look_up`."""
@@ -203,7 +209,7 @@ class _SuiteLookup:
         while True:
             page = _page(_cut(hits, most), after, limit)
             wanted = [entry_id for entry_id in page.entry_ids.tolist() if entry_id not in shown]
-            settled = await self._entries.settled(wanted, hits.entry_ids, self._index.suite)
+            settled = await self._entries.settled(wanted, hits.entry_ids, self._index.suite, self._book_id)
             self._index.roll.vouch(found.load)
             gone.update(set(wanted) - settled.briefs.keys(), settled.departed)
             shown |= _matches(query, list(settled.briefs.values()))
@@ -214,7 +220,7 @@ class _SuiteLookup:
         hits = _cut(hits, most)
         matches = [shown[entry_id] for entry_id in page.entry_ids.tolist()]
         last = _place(matches[-1]) if matches and _page(hits, after, limit + 1).size > limit else None
-        return Answer(exact=exact, total=hits.size, matches=matches, next=last)
+        return Answer(exact, hits.size, matches, last, settled.related)
 
 
 _NOTHING = Answer(exact=True, total=0, matches=[], next=None)

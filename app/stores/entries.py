@@ -3,7 +3,7 @@
 The band index may be late, early or stale; only what is read here counts.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -44,7 +44,6 @@ class Asked:
     """The book that a lookup is about."""
 
     entry: Entry
-    related: bool  # it was compared with other books, or people have decided on it and others
     pending: list[Brief]  # every entry that was not in the index yet
 
 
@@ -56,6 +55,7 @@ class _Question(NamedTuple):
 
     wanted: Sequence[int]
     suspects: NDArray[np.uint64]
+    asked: UUID | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,6 +64,7 @@ class Settled:
 
     briefs: dict[int, Brief]  # of those asked for, the current ones
     departed: list[int]  # of the suspects: entries that have left the catalogue
+    related: bool  # the book asked about was compared with others, or people have decided on it and others
 
 
 class Entries:
@@ -99,22 +100,27 @@ class Entries:
                 most=PENDING_LIMIT + 1,
                 **of_suite(suite),
             )
-        pending = _all_pending([to_brief(row, suite) for row in rows if row["related"] is None])
+        pending = await self._briefs_of_pending([row for row in rows if row["id"] is None], suite)
         found = {
-            row["id"]: Asked(to_brief(row, suite).entry, row["related"], pending)
-            for row in rows
-            if row["related"] is not None
+            row["id"]: Asked(to_brief(row, suite).entry, pending) for row in rows if row["id"] is not None
         }
         return [found.get(book_id) for book_id in book_ids]
 
-    async def settled(self, wanted: Sequence[int], suspects: NDArray[np.uint64], suite: Suite) -> Settled:
+    async def settled(
+        self,
+        wanted: Sequence[int],
+        suspects: NDArray[np.uint64],
+        suite: Suite,
+        asked: UUID | None = None,
+    ) -> Settled:
         """What the catalogue has to say to hits in a suite: what those wanted are, and which have left.
 
-        Raises `SuitesChanged` where new entries no longer enter the suite, or it is not whole.
+        `asked` is the book that the hits are near to, if it is stored. Raises `SuitesChanged` where lookups in
+        the suite are not answered.
         """
         if suite not in self._settling:
             self._settling[suite] = Together(partial(self._settle, suite), _SETTLED_TOGETHER)
-        return await self._settling[suite].ask(_Question(wanted, suspects))
+        return await self._settling[suite].ask(_Question(wanted, suspects, asked))
 
     async def _settle(self, suite: Suite, asked: Sequence[_Question]) -> Sequence[Settled]:
         suspects = np.concatenate([question.suspects for question in asked])
@@ -125,17 +131,27 @@ class Entries:
                 entry_ids=_array({entry_id for question in asked for entry_id in question.wanted}),
                 suspects=_array([] if all_suspected else suspects.tolist()),
                 all_suspected=all_suspected,
+                asked=_array(question.asked for question in asked if question.asked is not None),
                 **of_suite(suite),
             )
-        found = {row["entry_id"]: to_brief(row, suite) for row in rows if row["id"] is not None}
-        departed = [row["entry_id"] for row in rows if row["id"] is None]
-        if _ANSWERING not in departed:
+        answering, departed = False, list[int]()
+        found, related = dict[int, Brief](), set[UUID]()
+        for row in rows:
+            if row["entry_id"] == _ANSWERING:
+                answering = True
+            elif row["entry_id"] == _RELATED:
+                related.add(row["id"])
+            elif row["id"] is None:
+                departed.append(row["entry_id"])
+            else:
+                found[row["entry_id"]] = to_brief(row, suite)
+        if not answering:
             raise SuitesChanged
-        departed.remove(_ANSWERING)
         return [
             Settled(
                 briefs={entry_id: found[entry_id] for entry_id in question.wanted if entry_id in found},
                 departed=departed,
+                related=question.asked in related,
             )
             for question in asked
         ]
@@ -148,8 +164,18 @@ class Entries:
         to compare them all.
         """
         with postgres_outages():
-            rows = await self._queries.rows(_PENDING, most=PENDING_LIMIT + 1, **of_suite(suite))
-        return _all_pending([to_brief(row, suite) for row in rows])
+            rows = await self._queries.rows(_PENDING, most=PENDING_LIMIT + 1)
+        return await self._briefs_of_pending(rows, suite)
+
+    async def _briefs_of_pending(self, rows: Sequence[Mapping[str, Any]], suite: Suite) -> list[Brief]:
+        """Those of the pending entries in these rows that are still current, indexed meanwhile or not."""
+        if len(rows) > PENDING_LIMIT:
+            raise Unavailable(
+                f"More than {PENDING_LIMIT} books wait to be indexed, so an answer could be incomplete. "
+                "Check that workers run and that Redis can be reached.",
+                retry_after=10,
+            )
+        return await self.briefs([row["entry_id"] for row in rows], suite) if rows else []
 
     async def require_answers(self, suite: Suite) -> None:
         """Raises as `settled` does; asked after the index, which is cleared once its suite is dropped."""
@@ -190,16 +216,6 @@ class Entries:
             await self._queries.rows(_FORGET_DEPARTURES, seconds=older_than)
 
 
-def _all_pending(pending: list[Brief]) -> list[Brief]:
-    if len(pending) > PENDING_LIMIT:
-        raise Unavailable(
-            f"More than {PENDING_LIMIT} books wait to be indexed, so an answer could be incomplete. "
-            "Check that workers run and that Redis can be reached.",
-            retry_after=10,
-        )
-    return pending
-
-
 def _array(ids: Iterable[int | UUID]) -> str:
     """The ids as Postgres writes an array, which the driver would take ten times as long for."""
     return f"{{{','.join(map(str, ids))}}}"
@@ -209,49 +225,45 @@ _ANY_OF = books.c.entry_id == sa.any_(sa.bindparam("entry_ids", type_=ARRAY(sa.B
 _MOST: sa.BindParameter[int] = sa.bindparam("most", type_=sa.BigInteger)
 
 
-def _first(column: sa.ColumnElement[UUID]) -> sa.ScalarSelect[UUID]:
-    return sa.select(column).where(column == books.c.id).limit(1).scalar_subquery()
+_BRIEFS = select_briefs()
+
+
+def _lone(entry_id: sa.ColumnElement[int], book_id: sa.ColumnElement[Any] | None = None) -> sa.Select[Any]:
+    """Entry ids, and perhaps book ids, in rows like those of `select_briefs`."""
+    given = {"entry_id": entry_id, "id": sa.null() if book_id is None else book_id}
+    return sa.select(
+        *(given.get(column.name, sa.null()).label(column.name) for column in _BRIEFS.selected_columns)
+    )
 
 
 # In order, Postgres walks the index of pending books and marks those that no longer are; a bitmap would meet
 # them again until a vacuum.
 _ALL_PENDING = (
-    select_briefs(with_sample=True)
-    .where(books.c.indexed_at.is_(None))
-    .order_by(books.c.entry_id)
-    .limit(_MOST)
+    _lone(books.c.entry_id).where(books.c.indexed_at.is_(None)).order_by(books.c.entry_id).limit(_MOST)
 )
-
-
-def _of_books(*, with_sample: bool) -> Query:
-    first = (
-        _first(column) for pairs in (relations, decisions) for column in (pairs.c.left_id, pairs.c.right_id)
-    )
-    return Query(
+_PENDING = Query(_ALL_PENDING)
+_OF_BOOKS = {
+    with_sample: Query(
         sa.union_all(
-            select_briefs(with_sample)
-            .add_columns(sa.func.coalesce(*first).is_not(None).label("related"))
-            .where(books.c.id == sa.any_(sa.bindparam("book_ids", type_=ARRAY(sa.Uuid)))),
-            sa.select(_ALL_PENDING.subquery(), sa.null().label("related")),
+            select_briefs(with_sample).where(
+                books.c.id == sa.any_(sa.bindparam("book_ids", type_=ARRAY(sa.Uuid)))
+            ),
+            _ALL_PENDING,
         )
     )
-
-
-_PENDING = Query(_ALL_PENDING)
-_OF_BOOKS = {with_sample: _of_books(with_sample=with_sample) for with_sample in (False, True)}
+    for with_sample in (False, True)
+}
 _FOUND = Query(select_briefs(with_sample=True).where(_ANY_OF))
 _ANSWERING = 0
 """Stands for an entry id in the row that says that lookups in the suite are answered."""
-_BRIEFS = select_briefs()
+_RELATED = -1
+"""Stands for an entry id in rows that name those of the books asked about that have relations."""
+_ASKED = sa.func.unnest(sa.bindparam("asked", type_=ARRAY(sa.Uuid))).column_valued("asked")
 
 
-def _lone(entry_id: sa.ColumnElement[int]) -> sa.Select[*tuple[Any, ...]]:
-    """Entry ids in rows like those of `select_briefs`."""
-    return sa.select(
-        *(
-            entry_id.label("entry_id") if column.name == "entry_id" else sa.null().label(column.name)
-            for column in _BRIEFS.selected_columns
-        )
+def _related(column: sa.ColumnElement[UUID]) -> sa.ColumnElement[bool]:
+    return (
+        sa.select(column).where(column == _ASKED).limit(sa.literal_column("1")).scalar_subquery().is_not(None)
     )
 
 
@@ -265,6 +277,15 @@ _SETTLED = Query(
         _lone(sa.literal(_ANSWERING, sa.BigInteger)).where(
             suites.c.fingerprint == sa.bindparam("fingerprint", type_=sa.Text),
             sa.or_(suites.c.state == SERVING, suites.c.state == RETIRED),
+        ),
+        _lone(sa.literal(_RELATED, sa.BigInteger), _ASKED).where(
+            sa.or_(
+                *(
+                    _related(column)
+                    for pairs in (relations, decisions)
+                    for column in (pairs.c.left_id, pairs.c.right_id)
+                )
+            )
         ),
     )
 )
