@@ -115,8 +115,8 @@ class Entries:
     ) -> Settled:
         """What the catalogue has to say to hits in a suite: what those wanted are, and which have left.
 
-        `asked` is the book that the hits are near to, if it is stored. Raises `SuitesChanged` where lookups in
-        the suite are not answered.
+        `asked` is the book that the hits are near to, if it is stored. Raises `SuitesChanged` where lookups
+        in the suite are not answered.
         """
         if suite not in self._settling:
             self._settling[suite] = Together(partial(self._settle, suite), _SETTLED_TOGETHER)
