@@ -51,6 +51,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
+        # Numbers are at /metrics; whether OpenTelemetry is set up would be looked for with each request.
+        telemetry={"tracing": False, "metrics": False, "logs": False},
         # A redirect would name a host, and hide a misspelt path.
         redirect_slashes=False,
         generate_unique_id_function=lambda route: route.name,
