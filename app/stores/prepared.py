@@ -2,13 +2,12 @@
 
 psycopg's cursors take longer with a short query than Postgres does. What they do for any query is not needed
 here: each is prepared once for a connection, its parameters go as text (bytes as they are), and its rows come
-all at once. The event loop watches the socket all the while, because to begin and end that for each answer
-takes a dozen calls of the system.
+all at once.
 """
 
 import asyncio
 import select
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import psycopg
@@ -26,12 +25,8 @@ class Prepared:
         self._adapting = Transformer(connection)
         self._names: dict[bytes, bytes] = {}
         self._columns: dict[bytes, list[str]] = {}
-        self._unasked = select.poll()
-        self._unasked.register(self._libpq.socket, select.POLLIN)
-        self._loop = asyncio.get_running_loop()
-        self._loop.add_reader(self._libpq.socket, self._hear)
-        self._asked = False
-        self._heard: asyncio.Future[None] = self._loop.create_future()
+        self._heard = select.poll()
+        self._heard.register(self._libpq.socket, select.POLLIN)
 
     async def rows(self, query: bytes, values: Sequence[object]) -> list[dict[str, Any]]:
         """All rows of the answer, as dictionaries by column; `values` are those of $1, $2, …
@@ -57,57 +52,46 @@ class Prepared:
     @property
     def is_open(self) -> bool:
         """Whether a connection that runs no query can run one; a server that hung up would have said so."""
-        return not self._unasked.poll(0)
+        return not self._heard.poll(0)
 
     async def close(self) -> None:
         """Close the connection."""
-        self._loop.remove_reader(self._libpq.socket)
         await self._connection.close()
 
     async def _answer(self, *expected: pq.ExecStatus) -> "pq.abc.PGresult":
-        self._asked = True
+        loop = asyncio.get_running_loop()
         while self._libpq.flush():
-            await self._writable()
+            await self._ready(loop.add_writer, loop.remove_writer)
         answer = None
         while True:
-            if self._libpq.is_busy():
-                self._heard = self._loop.create_future()
-                await self._heard
+            while self._libpq.is_busy():
+                await self._ready(loop.add_reader, loop.remove_reader)
+                self._libpq.consume_input()
             found = self._libpq.get_result()
             if found is None:
                 break
             answer = answer or found
-        self._asked = False
         assert answer is not None
         if answer.status not in expected:
             raise error_from_result(answer)
         return answer
 
-    def _hear(self) -> None:
-        """Read what the server says, and wake who waits for it once it is whole."""
-        if not self._asked:
-            # It stays unread, for `is_open` to find.
-            self._loop.remove_reader(self._libpq.socket)
-            return
+    async def _ready(self, watch: Callable[..., object], unwatch: Callable[[int], object]) -> None:
+        """Wait until the socket can be written to, or read from."""
+        ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        watch(self._libpq.socket, _wake, ready)
         try:
-            self._libpq.consume_input()
-        except psycopg.Error as exc:
-            if not self._heard.done():
-                self._heard.set_exception(exc)
-        else:
-            if not self._heard.done() and not self._libpq.is_busy():
-                self._heard.set_result(None)
-
-    async def _writable(self) -> None:
-        ready = asyncio.Event()
-        self._loop.add_writer(self._libpq.socket, ready.set)
-        try:
-            await ready.wait()
+            await ready
         finally:
-            self._loop.remove_writer(self._libpq.socket)
+            unwatch(self._libpq.socket)
 
 
 def _format(value: object) -> PyFormat:
     """Bytes, one or a list of them, would double as text."""
     one = value[0] if isinstance(value, list) and value else value
     return PyFormat.BINARY if isinstance(one, bytes) else PyFormat.TEXT
+
+
+def _wake(waiting: "asyncio.Future[None]") -> None:
+    if not waiting.done():
+        waiting.set_result(None)
