@@ -117,7 +117,7 @@ class Recipes:
             async with self._unreconciled():
                 await self._suites.close(suite)
                 # Who finds nothing and need not ask the catalogue learns of it before an entry is missing.
-                await index.roll.forget()
+                await index.roll.forget_changes()
                 await self._suites.drop(suite)
                 # Even if it was dropped before: that may have been broken off here.
                 await index.clear(await self._own_postings(suite))

@@ -258,7 +258,7 @@ class BandIndex:
 
     async def clear(self, postings: Collection[str]) -> None:
         """Remove every bucket, with posting lists of these recipes; no lookup may be answered from them."""
-        await self.roll.forget()
+        await self.roll.forget_changes()
         for prefix, _ in self.prefixes(postings):
             async for names in self.nodes.names(prefix):
                 await self.nodes.run([Command("UNLINK", name) for name in names])

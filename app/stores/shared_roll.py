@@ -131,7 +131,7 @@ class SharedRoll:
         """Note that the catalogue, asked after this load, said that lookups in the index are answered."""
         self._vouched = max(self._vouched, load)
 
-    async def forget(self) -> None:
+    async def forget_changes(self) -> None:
         """Forget all changes; whoever follows the roll finds that it no longer can."""
         await self._nodes.run([Command("DEL", self._changes)])
 

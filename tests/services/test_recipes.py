@@ -380,7 +380,7 @@ async def test_a_drop_that_was_broken_off_can_be_finished_or_taken_back(
         raise Unavailable("The process died here.")
 
     with monkeypatch.context() as patch:
-        patch.setattr(SharedRoll, "forget", fail)
+        patch.setattr(SharedRoll, "forget_changes", fail)
         with pytest.raises(Unavailable, match="died here"):
             await house.recipes.drop(DEFAULT_FINGERPRINT)
     await post(house, meanwhile)
