@@ -11,7 +11,6 @@ from fastapi import FastAPI
 from app.api import books, clusters, health, jobs, lookups, relations
 from app.api.docs import add_docs
 from app.api.handlers import LastResort, install_handlers
-from app.api.limits import BodyLimit
 from app.api.metrics import Measured, Metrics
 from app.api.openapi import describe
 from app.logs import configure_logs
@@ -66,6 +65,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         ],
     )
     app.state.metrics, app.state.kernels = metrics, kernels
+    app.state.max_body_bytes = settings.max_body_bytes
     routers = (
         lookups.router,
         relations.router,
@@ -80,7 +80,6 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     install_handlers(app, app.routes)
     describe(app)
     # The last one added is the outermost.
-    app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)
     app.add_middleware(LastResort)
     app.add_middleware(Measured, metrics=metrics)
     return app

@@ -11,7 +11,7 @@ from fastapi import Request
 from pydantic import BaseModel
 from pydantic_core import from_json
 
-from app.api.errors import UnparsableJson, UnsupportedMediaType
+from app.api.errors import BodyTooLarge, UnparsableJson, UnsupportedMediaType
 from app.api.limits import refuse_swarms
 from app.api.schemas import LookupBody
 
@@ -34,10 +34,10 @@ Value = TypeVar("Value")
 async def parsed(request: Request, schema: type[Body], convert: Callable[[Body], Value]) -> Value:
     """The body of a request, checked and converted.
 
-    Raises UnsupportedMediaType, UnparsableJson, ValidationError, and whatever `convert` raises.
+    Raises UnsupportedMediaType, BodyTooLarge, UnparsableJson, ValidationError, and whatever `convert` raises.
     """
     _require_json(request)
-    body = await request.body()
+    body = await _read(request, request.app.state.max_body_bytes)
 
     def parse() -> Value:
         return convert(_validated(body, schema))
@@ -66,6 +66,20 @@ def _require_json(request: Request) -> None:
     charset = header.get_param("charset", "utf-8")
     if str(charset).lower() not in {"utf-8", "utf8"}:
         raise UnsupportedMediaType(f"The body is declared to be in {str(charset)[:40]}.")
+
+
+async def _read(request: Request, most: int) -> bytes:
+    """The body; refused by its Content-Length before it is read, else when so many bytes have arrived."""
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal() and int(declared) > most:
+        raise BodyTooLarge(most)
+    parts, size = list[bytes](), 0
+    async for part in request.stream():
+        size += len(part)
+        if size > most:
+            raise BodyTooLarge(most)
+        parts.append(part)
+    return b"".join(parts)
 
 
 def _validated(body: bytes, schema: type[Body]) -> Body:

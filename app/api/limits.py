@@ -1,4 +1,4 @@
-"""What a request may weigh: bytes before they are read, and JSON values before they are built.
+"""What a request may weigh, and how many JSON values a body may have before they are built.
 
 A parsed JSON value takes up to 100 times the bytes that it was sent in, so a body of empty lists within the
 byte limit could still take gigabytes. No honest body comes near the limits on values.
@@ -6,10 +6,6 @@ byte limit could still take gigabytes. No honest body comes near the limits on v
 
 import re
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-from app.api.errors import BodyTooLarge
-from app.api.problems import problem_response
 from app.core.errors import InvalidInput
 
 MAX_TITLE = 10_000
@@ -35,41 +31,6 @@ _MAX_VALUES = 1_200_000
 
 # An unterminated string runs to the end, so the scan is linear whatever the body.
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
-
-
-class BodyLimit:
-    """Refuses bodies over `max_bytes` bytes: by their Content-Length, else when so much has arrived."""
-
-    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
-        self._app = app
-        self._max_bytes = max_bytes
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        for name, value in scope["headers"]:
-            if name == b"content-length" and value.isdigit() and _exceeds(value, self._max_bytes):
-                await problem_response(BodyTooLarge(self._max_bytes))(scope, receive, send)
-                return
-        received = 0
-
-        async def counted() -> Message:
-            nonlocal received
-            message = await receive()
-            if message["type"] == "http.request":
-                received += len(message.get("body", b""))
-                if received > self._max_bytes:
-                    raise BodyTooLarge(self._max_bytes)
-            return message
-
-        await self._app(scope, counted, send)
-
-
-def _exceeds(digits: bytes, limit: int) -> bool:
-    digits = digits.lstrip(b"0")
-    return len(digits) > 18 or int(digits or b"0") > limit
 
 
 def refuse_swarms(body: bytes) -> None:
