@@ -27,6 +27,8 @@ SETTINGS = {
     "appendonly": "no",
     "stop-writes-on-bgsave-error": "no",
     "daemonize": "no",
+    # Keys that are fetched from memory side by side before they are read: as many as Valkey allows.
+    "prefetch-batch-max-size": "128",
 }
 _GAVE_UP = 1  # exit status when Valkey cannot read its snapshot (among other reasons)
 
