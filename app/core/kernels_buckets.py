@@ -125,6 +125,16 @@ def count_probed(sizes: NDArray[np.int32], keys: NDArray[np.uint32], masks: NDAr
 
 
 @compiled
+def _place_of(entry_id: np.uint64, table: NDArray[np.int32], entry_ids: NDArray[np.uint64]) -> int:
+    """Where the table leads to the entry, or is 0 as long as it does not."""
+    mask = U64(table.size - 1)
+    at = Index(entry_id * HASH_FACTOR >> U64(32) & mask)
+    while table[at] and entry_ids[table[at] - 1] != entry_id:
+        at = Index((at + Index(1)) & mask)
+    return at
+
+
+@compiled
 def count_sharing(
     words: NDArray[np.uint16],
     ends: NDArray[np.int64],
@@ -141,8 +151,6 @@ def count_sharing(
     some power of two of places, 0 at first, more than there are entries. Returns how many were found, or -1
     where they are more than there is room for.
     """
-    mask = U64(table.size - 1)
-    one = Index(1)
     found = 0
     row = Index(0)
     for position in range(ends.size):
@@ -152,9 +160,7 @@ def count_sharing(
             last = U64(words[row, 2])
             if last >> U64(4) == tag:
                 entry_id = U64(words[row, 0]) | U64(words[row, 1]) << U64(16) | (last & U64(0xF)) << U64(32)
-                at = Index(entry_id * HASH_FACTOR >> U64(32) & mask)
-                while table[at] and entry_ids[table[at] - 1] != entry_id:
-                    at = Index((at + one) & mask)
+                at = _place_of(entry_id, table, entry_ids)
                 if not table[at]:
                     if found == entry_ids.size:
                         return -1
@@ -166,7 +172,7 @@ def count_sharing(
                 elif seen[table[at] - 1] != position:  # A retried write can leave a record twice in a bucket.
                     counts[table[at] - 1] += 1
                     seen[table[at] - 1] = position
-            row = Index(row + one)
+            row = Index(row + Index(1))
     return found
 
 
@@ -179,10 +185,6 @@ def counts_of(
     out: NDArray[np.int64],
 ) -> None:
     """Writes the count of each wanted entry, 0 for one not found; the first three are of `count_sharing`."""
-    mask = U64(table.size - 1)
-    one = Index(1)
     for number in range(wanted.size):
-        at = Index(wanted[number] * HASH_FACTOR >> U64(32) & mask)
-        while table[at] and entry_ids[table[at] - 1] != wanted[number]:
-            at = Index((at + one) & mask)
+        at = _place_of(wanted[number], table, entry_ids)
         out[number] = counts[table[at] - 1] if table[at] else 0
