@@ -60,7 +60,7 @@ def test_closed_loop_asks_again_once_answered(
 ) -> None:
     monkeypatch.setattr(_Service, "pause", 0.05)
     [seen] = drive(address, [Stream("lookups", [get("/")], connections=4)], seconds=1, warm_up=0)
-    assert 40 <= len(seen.latencies) <= 84
+    assert 8 < len(seen.latencies) <= 84
 
 
 def test_a_stream_of_once_sends_every_request_and_ends(address: tuple[str, int]) -> None:

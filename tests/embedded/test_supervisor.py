@@ -61,9 +61,16 @@ def is_alive(pid: int) -> bool:
         return False
 
 
+def waits_to_be_reaped(process: psutil.Process) -> bool:
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
 def dead_below(process: psutil.Process) -> list[psutil.Process]:
     """Descendants that have ended and wait to be reaped."""
-    return [child for child in process.children(recursive=True) if child.status() == psutil.STATUS_ZOMBIE]
+    return list(filter(waits_to_be_reaped, process.children(recursive=True)))
 
 
 def answers(program: Program) -> bool:
