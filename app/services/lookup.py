@@ -205,15 +205,14 @@ class _SuiteLookup:
         if found.vouched and not hits.size:
             return Answer(exact=exact, total=0, matches=[], next=None)
         shown = dict(self._pending)
-        gone: set[int] = set()
         while True:
             page = _page(_cut(hits, most), after, limit)
             wanted = [entry_id for entry_id in page.entry_ids.tolist() if entry_id not in shown]
             settled = await self._entries.settled(wanted, hits.entry_ids, self._index.suite, self._book_id)
             self._index.roll.vouch(found.load)
-            gone.update(set(wanted) - settled.briefs.keys(), settled.departed)
             shown |= _matches(query, list(settled.briefs.values()))
-            hits = hits.without(gone)
+            gone = np.array([entry_id for entry_id in wanted if entry_id not in shown], dtype=np.uint64)
+            hits = hits.without(np.concatenate([gone, settled.departed]))
             page = _page(_cut(hits, most), after, limit)
             if shown.keys() >= set(page.entry_ids.tolist()):
                 break
@@ -248,9 +247,10 @@ def _merged(hits: Hits, places: Sequence[Place]) -> Hits:
     """The hits and these places, each entry once, nearest first."""
     if not places:
         return hits
-    others = hits.without(place.entry_id for place in places)
+    entry_ids = np.array([place.entry_id for place in places], dtype=np.uint64)
+    others = hits.without(entry_ids)
     return Hits(
-        np.concatenate([others.entry_ids, np.array([place.entry_id for place in places], dtype=np.uint64)]),
+        np.concatenate([others.entry_ids, entry_ids]),
         np.concatenate([others.distances, np.array([place.distance for place in places], dtype=np.uint8)]),
     ).sorted()
 

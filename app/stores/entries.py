@@ -63,7 +63,7 @@ class Settled:
     """What the catalogue has to say to hits of the band index."""
 
     briefs: dict[int, Brief]  # of those asked for, the current ones
-    departed: list[int]  # of the suspects: entries that have left the catalogue
+    departed: NDArray[np.uint64]  # (n,), what has left of the suspects, perhaps more
     related: bool  # the book asked about was compared with others, or people have decided on it and others
 
 
@@ -127,24 +127,23 @@ class Entries:
         all_suspected = suspects.size > _MOST_SUSPECTS
         with postgres_outages():
             rows = await self._queries.rows(
-                _SETTLED,
+                _SETTLED[all_suspected],
                 entry_ids=_array({entry_id for question in asked for entry_id in question.wanted}),
                 suspects=_array([] if all_suspected else suspects.tolist()),
-                all_suspected=all_suspected,
                 asked=_array(question.asked for question in asked if question.asked is not None),
                 **of_suite(suite),
             )
-        answering, departed = False, list[int]()
+        answering, departed = False, _NOBODY
         found, related = dict[int, Brief](), set[UUID]()
         for row in rows:
-            if row["entry_id"] == _ANSWERING:
-                answering = True
-            elif row["entry_id"] == _RELATED:
-                related.add(row["id"])
-            elif row["id"] is None:
-                departed.append(row["entry_id"])
-            else:
+            if row["entry_id"] is not None:
                 found[row["entry_id"]] = to_brief(row, suite)
+            elif row["title"] == _ANSWERING:
+                answering = True
+            elif row["title"] == _RELATED:
+                related.add(row["id"])
+            elif row["bits"] is not None:
+                departed = np.frombuffer(row["bits"], dtype=">i8").astype(np.uint64)
         if not answering:
             raise SuitesChanged
         return [
@@ -228,9 +227,8 @@ _MOST: sa.BindParameter[int] = sa.bindparam("most", type_=sa.BigInteger)
 _BRIEFS = select_briefs()
 
 
-def _lone(entry_id: sa.ColumnElement[int], book_id: sa.ColumnElement[Any] | None = None) -> sa.Select[Any]:
-    """Entry ids, and perhaps book ids, in rows like those of `select_briefs`."""
-    given = {"entry_id": entry_id, "id": sa.null() if book_id is None else book_id}
+def _lone(**given: sa.ColumnElement[Any]) -> sa.Select[Any]:
+    """Rows like those of `select_briefs`, empty but for the columns given."""
     return sa.select(
         *(given.get(column.name, sa.null()).label(column.name) for column in _BRIEFS.selected_columns)
     )
@@ -239,7 +237,10 @@ def _lone(entry_id: sa.ColumnElement[int], book_id: sa.ColumnElement[Any] | None
 # In order, Postgres walks the index of pending books and marks those that no longer are; a bitmap would meet
 # them again until a vacuum.
 _ALL_PENDING = (
-    _lone(books.c.entry_id).where(books.c.indexed_at.is_(None)).order_by(books.c.entry_id).limit(_MOST)
+    _lone(entry_id=books.c.entry_id)
+    .where(books.c.indexed_at.is_(None))
+    .order_by(books.c.entry_id)
+    .limit(_MOST)
 )
 _PENDING = Query(_ALL_PENDING)
 _OF_BOOKS = {
@@ -254,10 +255,9 @@ _OF_BOOKS = {
     for with_sample in (False, True)
 }
 _FOUND = Query(select_briefs(with_sample=True).where(_ANY_OF))
-_ANSWERING = 0
-"""Stands for an entry id in the row that says that lookups in the suite are answered."""
-_RELATED = -1
-"""Stands for an entry id in rows that name those of the books asked about that have relations."""
+_ANSWERING, _RELATED, _DEPARTED = "answering", "related", "departed"
+"""What a row without an entry id tells, in place of a title: that lookups in the suite are answered, that the
+book with this id has relations, or the entries that have left, packed."""
 _ASKED = sa.func.unnest(sa.bindparam("asked", type_=ARRAY(sa.Uuid))).column_valued("asked")
 
 
@@ -267,28 +267,34 @@ def _related(column: sa.ColumnElement[UUID]) -> sa.ColumnElement[bool]:
     )
 
 
-_SETTLED = Query(
-    sa.union_all(
-        _BRIEFS.where(_ANY_OF),
-        _lone(departures.c.entry_id).where(
-            departures.c.entry_id == sa.any_(sa.bindparam("suspects", type_=ARRAY(sa.BigInteger)))
-        ),
-        _lone(departures.c.entry_id).where(sa.bindparam("all_suspected", type_=sa.Boolean)),
-        _lone(sa.literal(_ANSWERING, sa.BigInteger)).where(
-            suites.c.fingerprint == sa.bindparam("fingerprint", type_=sa.Text),
-            sa.or_(suites.c.state == SERVING, suites.c.state == RETIRED),
-        ),
-        _lone(sa.literal(_RELATED, sa.BigInteger), _ASKED).where(
-            sa.or_(
-                *(
-                    _related(column)
-                    for pairs in (relations, decisions)
-                    for column in (pairs.c.left_id, pairs.c.right_id)
-                )
-            )
-        ),
-    )
+# Packed, because thousands of rows would take Python longer than the rest of the lookup.
+_DEPARTURES = _lone(
+    title=sa.literal(_DEPARTED, sa.Text),
+    bits=sa.func.string_agg(sa.func.int8send(departures.c.entry_id), sa.literal_column("''::bytea")),
 )
+_SUSPECTS = sa.bindparam("suspects", type_=ARRAY(sa.BigInteger))
+_SETTLED = {
+    all_suspected: Query(
+        sa.union_all(
+            _BRIEFS.where(_ANY_OF),
+            _DEPARTURES if all_suspected else _DEPARTURES.where(departures.c.entry_id == sa.any_(_SUSPECTS)),
+            _lone(title=sa.literal(_ANSWERING, sa.Text)).where(
+                suites.c.fingerprint == sa.bindparam("fingerprint", type_=sa.Text),
+                sa.or_(suites.c.state == SERVING, suites.c.state == RETIRED),
+            ),
+            _lone(title=sa.literal(_RELATED, sa.Text), id=_ASKED).where(
+                sa.or_(
+                    *(
+                        _related(column)
+                        for pairs in (relations, decisions)
+                        for column in (pairs.c.left_id, pairs.c.right_id)
+                    )
+                )
+            ),
+        )
+    )
+    for all_suspected in (False, True)
+}
 _CURRENT = Query(sa.select(books.c.entry_id).where(_ANY_OF).order_by(books.c.entry_id))
 _COUNT = Query(sa.select(sa.func.count().label("count")).select_from(books))
 _COUNT_PENDING = Query(

@@ -204,7 +204,7 @@ async def test_hits_are_settled_with_the_books_that_wait_and_those_that_left(
     assert {brief.entry.entry_id for brief in await entries.pending(DEFAULT_SUITE)} == waiting
     asked = await entries.of_book(indexed.id, DEFAULT_SUITE, with_sample=False)
     assert {brief.entry.entry_id for brief in asked.pending} == waiting
-    assert settled.departed == [gone.entry_id]
+    assert settled.departed.tolist() == [gone.entry_id]
     # Against all departures, and together with others.
     everyone, one = await asyncio.gather(
         entries.settled(wanted, many, DEFAULT_SUITE), entries.settled([other.entry_id], some, DEFAULT_SUITE)
@@ -220,9 +220,9 @@ async def test_departures_are_forgotten_in_time(catalogue: Catalogue, entries: E
     await catalogue.delete(gone.id, None)
     suspects = np.array([gone.entry_id], dtype=np.uint64)
     await entries.forget_departures(60.0)
-    assert (await entries.settled([], suspects, DEFAULT_SUITE)).departed == [gone.entry_id]
+    assert (await entries.settled([], suspects, DEFAULT_SUITE)).departed.tolist() == [gone.entry_id]
     await entries.forget_departures(0.0)
-    assert (await entries.settled([], suspects, DEFAULT_SUITE)).departed == []
+    assert (await entries.settled([], suspects, DEFAULT_SUITE)).departed.tolist() == []
 
 
 async def test_one_process_at_a_time_reconciles(engine: AsyncEngine) -> None:
