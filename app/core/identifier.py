@@ -52,6 +52,8 @@ def encode(fingerprint: Fingerprint, word_count: int) -> str:
 
 def encode_each(books: Sequence[tuple[Fingerprint, int]]) -> list[str]:
     """The identifiers of books, each told by its fingerprint and word count; raises as `encode` does."""
+    if not books:
+        return []
     codes = {recipe: _code(recipe) for recipe in {fingerprint.recipe for fingerprint, _ in books}}
     data = b"".join([_body(codes[one.recipe], one.bits, words) for one, words in books])
     fives = np.unpackbits(np.frombuffer(data, dtype=np.uint8)).reshape(-1, 5) @ _PLACES
