@@ -73,8 +73,9 @@ class Relations:
 
     async def findings(self, book_id: UUID, others: Sequence[UUID]) -> Mapping[UUID, Finding]:
         """The relations in force of a book with those of the others with whom it has one."""
-        found = await self._related.between(book_id, others) if others else []
-        return {one.book_id: finding for one in found if (finding := finding_of(one)) is not None}
+        found = await self._related.between(book_id, others) if others else {}
+        findings = {other: in_force(*judged) for other, judged in found.items()}
+        return {other: finding for other, finding in findings.items() if finding is not None}
 
     async def decide(
         self, book_id: UUID, other_id: UUID, verdict: Word, kind: Kind | None

@@ -3,7 +3,7 @@
 The band index may be late, early or stale; only what is read here counts.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -21,6 +21,7 @@ from app.core.recipe import Suite
 from app.stores.outages import postgres_outages
 from app.stores.queries import Queries, Query
 from app.stores.rows import of_suite, select_briefs, to_brief
+from app.stores.statements import as_array
 from app.stores.suites import RETIRED, SERVING, SuitesChanged
 from app.stores.tables import books, decisions, departures, relations, suites
 from app.stores.together import Together
@@ -96,7 +97,7 @@ class Entries:
         with postgres_outages():
             rows = await self._queries.rows(
                 _OF_BOOKS[with_sample],
-                book_ids=_array(book_ids),
+                book_ids=as_array(book_ids),
                 most=PENDING_LIMIT + 1,
                 **of_suite(suite),
             )
@@ -128,9 +129,9 @@ class Entries:
         with postgres_outages():
             rows = await self._queries.rows(
                 _SETTLED[all_suspected],
-                entry_ids=_array({entry_id for question in asked for entry_id in question.wanted}),
-                suspects=_array([] if all_suspected else suspects.tolist()),
-                asked=_array(question.asked for question in asked if question.asked is not None),
+                entry_ids=as_array({entry_id for question in asked for entry_id in question.wanted}),
+                suspects=as_array([] if all_suspected else suspects.tolist()),
+                asked=as_array(question.asked for question in asked if question.asked is not None),
                 **of_suite(suite),
             )
         answering, departed = False, _NOBODY
@@ -183,13 +184,13 @@ class Entries:
     async def briefs(self, entry_ids: Sequence[int], suite: Suite) -> list[Brief]:
         """Those of the entries that are current, under a suite, in no order."""
         with postgres_outages():
-            rows = await self._queries.rows(_FOUND, entry_ids=_array(entry_ids), **of_suite(suite))
+            rows = await self._queries.rows(_FOUND, entry_ids=as_array(entry_ids), **of_suite(suite))
         return [to_brief(row, suite) for row in rows]
 
     async def current(self, entry_ids: Sequence[int]) -> NDArray[np.uint64]:
         """The ids of those entries that are current, ascending."""
         with postgres_outages():
-            rows = await self._queries.rows(_CURRENT, entry_ids=_array(entry_ids))
+            rows = await self._queries.rows(_CURRENT, entry_ids=as_array(entry_ids))
         return np.array([row["entry_id"] for row in rows], dtype=np.uint64)
 
     async def count(self) -> int:
@@ -207,17 +208,12 @@ class Entries:
     async def mark_indexed(self, entry_ids: Sequence[int]) -> None:
         """Note that the band index holds these entries."""
         with postgres_outages():
-            await self._queries.rows(_MARK_INDEXED, entry_ids=_array(entry_ids))
+            await self._queries.rows(_MARK_INDEXED, entry_ids=as_array(entry_ids))
 
     async def forget_departures(self, older_than: float) -> None:
         """Forget entries that left the catalogue so many seconds ago; the index has lost them."""
         with postgres_outages():
             await self._queries.rows(_FORGET_DEPARTURES, seconds=older_than)
-
-
-def _array(ids: Iterable[int | UUID]) -> str:
-    """The ids as Postgres writes an array, which the driver would take ten times as long for."""
-    return f"{{{','.join(map(str, ids))}}}"
 
 
 _ANY_OF = books.c.entry_id == sa.any_(sa.bindparam("entry_ids", type_=ARRAY(sa.BigInteger)))

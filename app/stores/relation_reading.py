@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -17,6 +17,7 @@ from app.core.verdict import Kind, opposite
 from app.stores.outages import postgres_outages
 from app.stores.queries import Queries, Query
 from app.stores.relations import SIMILARITY_STEPS
+from app.stores.statements import as_array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,6 +48,13 @@ class Related:
     title: str | None
     evidence: Evidence | None  # None: not compared yet
     decided: Decided | None
+
+
+class Judged(NamedTuple):
+    """What was made of two books, told of one of them."""
+
+    finding: Finding | None  # None: not compared
+    decision: Decision | None  # None: nobody has decided
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,9 +121,10 @@ class RelatedBooks:
             return _related(row), _page_matches(row)
         return None
 
-    async def between(self, book_id: UUID, others: Sequence[UUID]) -> list[Related]:
-        """What is known about a book and these others, without signals."""
-        return [_related(row) for row in await self._rows(_BETWEEN, book_id=book_id, others=list(others))]
+    async def between(self, book_id: UUID, others: Sequence[UUID]) -> dict[UUID, Judged]:
+        """What is known about a book and these others, briefly; nothing of those of whom nothing is."""
+        rows = await self._rows(_BETWEEN, book_id=book_id, others=as_array(others))
+        return {row["book_id"]: Judged(_finding(row), _decision(row)) for row in rows}
 
     async def counts(self) -> list[KindCounts]:
         """What comparing books has come to, by kind."""
@@ -132,21 +141,31 @@ class RelatedBooks:
 
 def _related(row: Mapping[str, Any]) -> Related:
     evidence = decided = None
-    if row["kind"] is not None:
+    finding, decision = _finding(row), _decision(row)
+    if finding is not None:
         side = "left" if row["is_left"] else "right"
-        direction = row["direction"] if row["is_left"] else opposite(row["direction"])
         signals = None if row["signals"] is None else _signals(row["signals"])
         evidence = Evidence(
-            finding=Finding(row["kind"], direction, row["confidence"]),
+            finding=finding,
             classifier=row["classifier"],
             because=row[f"{side}_because"],
             confidences=row["confidences"],
             signals=signals if signals is None or row["is_left"] else signals.swapped(),
         )
-    if row["verdict"] is not None:
-        decision = Decision(row["verdict"], row["decided_kind"])
+    if decision is not None:
         decided = Decided(decision, row["decided_at"], row["stale"])
     return Related(row["book_id"], row["title"], evidence, decided)
+
+
+def _finding(row: Mapping[str, Any]) -> Finding | None:
+    if row["kind"] is None:
+        return None
+    direction = row["direction"] if row["is_left"] else opposite(row["direction"])
+    return Finding(row["kind"], direction, row["confidence"])
+
+
+def _decision(row: Mapping[str, Any]) -> Decision | None:
+    return None if row["verdict"] is None else Decision(row["verdict"], row["decided_kind"])
 
 
 def _signals(document: Mapping[str, Any]) -> Signals:
@@ -213,10 +232,26 @@ _PAIR = _told(
     "greatest(CAST(:book_id AS uuid), CAST(:other_id AS uuid)) AS right_id",
     "relations.signals, relations.unit, relations.runs, relations.page_map",
 )
-_BETWEEN = _told(
-    "SELECT least(CAST(:book_id AS uuid), id) AS left_id, greatest(CAST(:book_id AS uuid), id) AS right_id "
-    "FROM unnest(CAST(:others AS uuid[])) AS others (id)",
-    "NULL AS signals",
+# A page of a lookup asks for a hundred pairs, and shows no more of each.
+_BETWEEN = Query(
+    sa.text("""
+        SELECT
+            pairs.id AS book_id, pairs.left_id = CAST(:book_id AS uuid) AS is_left,
+            relations.kind, relations.direction, relations.confidence,
+            decisions.verdict, decisions.kind AS decided_kind
+        FROM (
+            SELECT
+                id,
+                least(CAST(:book_id AS uuid), id) AS left_id,
+                greatest(CAST(:book_id AS uuid), id) AS right_id
+            FROM unnest(CAST(:others AS uuid[])) AS others (id)
+        ) AS pairs
+        LEFT JOIN relations
+            ON relations.left_id = pairs.left_id AND relations.right_id = pairs.right_id
+        LEFT JOIN decisions
+            ON decisions.left_id = pairs.left_id AND decisions.right_id = pairs.right_id
+        WHERE relations.left_id IS NOT NULL OR decisions.left_id IS NOT NULL
+    """).columns()
 )
 
 _PROGRESS = Query(
