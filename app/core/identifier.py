@@ -52,6 +52,7 @@ def encode(fingerprint: Fingerprint, word_count: int) -> str:
 
 def encode_each(books: Sequence[tuple[Fingerprint, int]]) -> list[str]:
     """The identifiers of books, each told by its fingerprint and word count; raises as `encode` does."""
+    # Most lookups find none, and encoding nothing takes as long as encoding a few.
     if not books:
         return []
     codes = {recipe: _code(recipe) for recipe in {fingerprint.recipe for fingerprint, _ in books}}

@@ -73,9 +73,7 @@ class Relations:
 
     async def findings(self, book_id: UUID, others: Sequence[UUID]) -> Mapping[UUID, Finding]:
         """The relations in force of a book with those of the others with whom it has one."""
-        found = await self._related.between(book_id, others) if others else {}
-        findings = {other: in_force(*judged) for other, judged in found.items()}
-        return {other: finding for other, finding in findings.items() if finding is not None}
+        return await self._related.findings(book_id, others) if others else {}
 
     async def decide(
         self, book_id: UUID, other_id: UUID, verdict: Word, kind: Kind | None

@@ -19,9 +19,8 @@ from app.core.errors import Unavailable, UnknownBook
 from app.core.model import Brief, Entry
 from app.core.recipe import Suite
 from app.stores.outages import postgres_outages
-from app.stores.queries import Queries, Query
+from app.stores.queries import Queries, Query, as_array
 from app.stores.rows import of_suite, select_briefs, to_brief
-from app.stores.statements import as_array
 from app.stores.suites import RETIRED, SERVING, SuitesChanged
 from app.stores.tables import books, decisions, departures, relations, suites
 from app.stores.together import Together
@@ -143,8 +142,8 @@ class Entries:
                 answering = True
             elif row["title"] == _RELATED:
                 related.add(row["id"])
-            elif row["bits"] is not None:
-                departed = np.frombuffer(row["bits"], dtype=">i8").astype(np.uint64)
+            elif row["title"] == _DEPARTED:
+                departed = np.frombuffer(row["bits"] or b"", dtype=">i8").astype(np.uint64)
         if not answering:
             raise SuitesChanged
         return [

@@ -7,9 +7,10 @@ the driver.
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import sqlalchemy as sa
@@ -63,6 +64,11 @@ class Query:
 def value_of(column: sa.Column[Any]) -> str:
     """In SQL: the parameter that is called like a column, as a value of the column's type."""
     return f"CAST(:{column.name} AS {column.type.compile(_DIALECT)})"
+
+
+def as_array(ids: Iterable[int | UUID]) -> str:
+    """The ids as Postgres writes an array, which the driver would take ten times as long for."""
+    return f"{{{','.join(map(str, ids))}}}"
 
 
 class Queries:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -11,13 +11,12 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 
 from app.core.alignment import Unit
-from app.core.decision import Decision, Finding
+from app.core.decision import Decision, Finding, in_force
 from app.core.signals import LinearFit, Sides, Signals
 from app.core.verdict import Kind, opposite
 from app.stores.outages import postgres_outages
-from app.stores.queries import Queries, Query
+from app.stores.queries import Queries, Query, as_array
 from app.stores.relations import SIMILARITY_STEPS
-from app.stores.statements import as_array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,13 +47,6 @@ class Related:
     title: str | None
     evidence: Evidence | None  # None: not compared yet
     decided: Decided | None
-
-
-class Judged(NamedTuple):
-    """What was made of two books, told of one of them."""
-
-    finding: Finding | None  # None: not compared
-    decision: Decision | None  # None: nobody has decided
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,10 +113,11 @@ class RelatedBooks:
             return _related(row), _page_matches(row)
         return None
 
-    async def between(self, book_id: UUID, others: Sequence[UUID]) -> dict[UUID, Judged]:
-        """What is known about a book and these others, briefly; nothing of those of whom nothing is."""
-        rows = await self._rows(_BETWEEN, book_id=book_id, others=as_array(others))
-        return {row["book_id"]: Judged(_finding(row), _decision(row)) for row in rows}
+    async def findings(self, book_id: UUID, others: Sequence[UUID]) -> dict[UUID, Finding]:
+        """The relations in force of a book with those of the others with whom it has one."""
+        rows = await self._rows(_FINDINGS, book_id=book_id, others=as_array(others))
+        found = {row["book_id"]: in_force(_finding(row), _decision(row)) for row in rows}
+        return {other: finding for other, finding in found.items() if finding is not None}
 
     async def counts(self) -> list[KindCounts]:
         """What comparing books has come to, by kind."""
@@ -233,7 +226,7 @@ _PAIR = _told(
     "relations.signals, relations.unit, relations.runs, relations.page_map",
 )
 # A page of a lookup asks for a hundred pairs, and shows no more of each.
-_BETWEEN = Query(
+_FINDINGS = Query(
     sa.text("""
         SELECT
             pairs.id AS book_id, pairs.left_id = CAST(:book_id AS uuid) AS is_left,

@@ -1,8 +1,7 @@
 """Statements written in SQL, some of whose parameters are lists."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
-from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
@@ -20,8 +19,3 @@ def with_lists(sql: str) -> sa.TextClause:
     """The statement; parameters called books, founders, kinds, lefts and rights are lists."""
     lists = [sa.bindparam(name, type_=ARRAY(of)) for name, of in _LISTS.items() if f":{name}" in sql]
     return sa.text(sql).bindparams(*lists)
-
-
-def as_array(ids: Iterable[int | UUID]) -> str:
-    """The ids as Postgres writes an array, which the driver would take ten times as long for."""
-    return f"{{{','.join(map(str, ids))}}}"

@@ -60,6 +60,8 @@ def test_closed_loop_asks_again_once_answered(
 ) -> None:
     monkeypatch.setattr(_Service, "pause", 0.05)
     [seen] = drive(address, [Stream("lookups", [get("/")], connections=4)], seconds=1, warm_up=0)
+    # However long an answer takes, a connection is always waiting for one, and for no more than one.
+    assert 3 * seen.seconds < sum(seen.latencies) <= 4 * seen.seconds
     assert 8 < len(seen.latencies) <= 84
 
 
