@@ -8,11 +8,11 @@ from importlib.metadata import version
 
 from fastapi import FastAPI
 
-from app.api import books, clusters, health, jobs, lookups, relations
-from app.api.docs import add_docs
-from app.api.handlers import LastResort, install_handlers
-from app.api.metrics import Measured, Metrics
-from app.api.openapi import describe
+from app.api.http.docs import add_docs
+from app.api.http.handlers import LastResort, install_handlers
+from app.api.http.metrics import Measured, Metrics
+from app.api.http.openapi import describe
+from app.api.routes import books, clusters, health, jobs, lookups, relations
 from app.logs import configure_logs
 from app.settings import Settings
 from app.wiring import open_house

@@ -6,35 +6,35 @@ from dataclasses import dataclass
 
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from app.core.fanout import Limits
+from app.core.matching.candidates import Limits
 from app.core.recipe import DEFAULT_SUITE
 from app.services.books import Books
 from app.services.clusters import Clusters
 from app.services.health import Health
+from app.services.index.recipe_switch import Recipes
+from app.services.index.reconcile import Reindex
 from app.services.ingest import Ingest
 from app.services.jobs import Jobs
 from app.services.lookup import Lookup
 from app.services.precedence import Precedence
-from app.services.recipes import Recipes
-from app.services.reindex import Reindex
 from app.services.relate import Relate
 from app.services.relations import Relations
 from app.settings import Settings
-from app.stores.band_index import BandIndex
-from app.stores.candidates import CandidateRecords
-from app.stores.catalogue import Catalogue
-from app.stores.cluster_reading import ClusterRecords
-from app.stores.connecting import open_nodes
-from app.stores.decisions import DecisionRecords
-from app.stores.entries import Entries, RecipesLock, ReconcileLock
-from app.stores.indexes import Indexes
-from app.stores.job_records import JobRecords
-from app.stores.queries import open_queries
-from app.stores.relation_reading import RelatedBooks
-from app.stores.relations import RelationRecords
-from app.stores.signature_columns import SignatureColumns
-from app.stores.suites import SuitesTable
-from app.stores.unsigned import Unsigned
+from app.stores.postgres.books import Catalogue
+from app.stores.postgres.candidates import CandidateRecords
+from app.stores.postgres.cluster_queries import ClusterRecords
+from app.stores.postgres.decisions import DecisionRecords
+from app.stores.postgres.entries import Entries, RecipesLock, ReconcileLock
+from app.stores.postgres.job_records import JobRecords
+from app.stores.postgres.queries import open_queries
+from app.stores.postgres.relation_queries import RelatedBooks
+from app.stores.postgres.relations import RelationRecords
+from app.stores.postgres.signatures import SignatureColumns
+from app.stores.postgres.suites import SuitesTable
+from app.stores.postgres.unsigned import Unsigned
+from app.stores.redis.band_index import BandIndex
+from app.stores.redis.connecting import open_nodes
+from app.stores.redis.indexes import Indexes
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import bench
-from app.cli.caches import keep_kernels
-from bench.report import CannotMeasure, Section
+from app.kernel_cache import keep_kernels
+from bench.harness.report import CannotMeasure, Section
 
 HERE = Path(__file__).resolve().parent
 Benchmark = Callable[[Path], Section]
@@ -25,9 +25,9 @@ Benchmark = Callable[[Path], Section]
 def benchmarks() -> dict[str, Benchmark]:
     """Every benchmark of this package by its module's name, in alphabetical order."""
     modules = {
-        info.name: importlib.import_module(f"bench.{info.name}")
-        for info in pkgutil.iter_modules(bench.__path__)
-        if info.name != "__main__"
+        info.name.rpartition(".")[2]: importlib.import_module(info.name)
+        for info in pkgutil.walk_packages(bench.__path__, "bench.")
+        if info.name != "bench.__main__"
     }
     return {name: module.run for name, module in sorted(modules.items()) if hasattr(module, "run")}
 

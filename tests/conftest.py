@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.caches import keep_kernels, keep_modules
+from app.kernel_cache import keep_kernels, keep_modules
 
 ROOT = Path(__file__).parent.parent
 

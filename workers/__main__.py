@@ -13,12 +13,12 @@ from procrastinate import App
 
 from app.logs import configure_logs
 from app.settings import Settings
-from app.stores.jobs import INDEX_QUEUE, RELATE_QUEUE
+from app.stores.postgres.jobs import INDEX_QUEUE, RELATE_QUEUE
 from app.wiring import open_house
-from workers.loop import Loop, Pace, connect, work_off
+from workers.index_watch import watch_index
+from workers.queue_upkeep import keep_up
+from workers.queue_worker import Loop, Pace, connect, work_off
 from workers.tasks import create_queue
-from workers.upkeep import keep_up
-from workers.watch import watch_index
 
 _NICENESS = 19
 _PACE = Pace()

@@ -6,9 +6,9 @@ import structlog
 from procrastinate import App, PsycopgConnector
 
 from app.core.errors import Unavailable
-from app.stores.jobs import INDEX_QUEUE, RECONCILE, RELATE, RELATE_QUEUE
+from app.stores.postgres.jobs import INDEX_QUEUE, RECONCILE, RELATE, RELATE_QUEUE
 from app.wiring import House
-from workers.tries import Tries
+from workers.retry import Tries
 
 log = structlog.get_logger()
 

@@ -4,7 +4,7 @@
 def main() -> None:
     """Run the command that the arguments name, and exit with its status."""
     # Late, so that importing the package stays free of charge, and so that what follows is kept compiled.
-    from app.cli.caches import keep_modules
+    from app.kernel_cache import keep_modules
 
     keep_modules()
     from app.cli.commands import run

@@ -6,13 +6,13 @@ from typing import ParamSpec
 
 import typer
 
-from app.cli.demo import demo
+from app.cli.demo.command import demo
 from app.cli.ingest import ingest
 from app.cli.jobs import jobs
 from app.cli.lookup import lookup, sign
 from app.cli.maintenance import migrate, reindex, verify
 from app.cli.output import UserError, complain
-from app.cli.serving import serve, worker
+from app.cli.serve import serve, worker
 from app.core.errors import BookprintError
 from app.embedded import DataDirInUse, ServerFailed
 

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from app.cli.caches import keep_kernels
 from app.cli.environment import DEFAULT_URL
 from app.cli.output import Reporter, UserError, complain, notices, results
+from app.kernel_cache import keep_kernels
 
 _AGAIN = "Not every book was posted. Run the same command again: what is there already is skipped."
 
@@ -26,10 +26,10 @@ def ingest(
     posted are named with the reason, and the exit status is 1.
     """
     keep_kernels()
-    from app.cli.client import Service
     from app.cli.posting import KINDS, Outcome, Tally, post_all
+    from app.client import Service
     from app.readers import files
-    from app.readers.records import Record
+    from app.readers.record import Record
 
     try:
         found = files.find(paths)

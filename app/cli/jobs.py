@@ -9,7 +9,7 @@ from app.cli.maintenance import library, within
 from app.cli.output import UserError, drawn_table, print_lines, results
 
 if TYPE_CHECKING:
-    from app.stores.job_records import Job, JobCounts
+    from app.stores.postgres.job_records import Job, JobCounts
     from app.wiring import House
 
 _MOST_SHOWN = 1_000

@@ -9,11 +9,11 @@ import orjson
 import typer
 from rich.text import Text
 
-from app.cli.caches import keep_kernels
 from app.cli.environment import DEFAULT_URL
 from app.cli.output import UserError, drawn_table, notices, print_lines, results
 from app.core.errors import InvalidInput
 from app.core.recipe import DEFAULT_FINGERPRINT
+from app.kernel_cache import keep_kernels
 
 COLUMNS = ("distance", "jaccard", "in other", "in this")
 _PATIENCE = 10.0  # seconds
@@ -66,9 +66,9 @@ def sign(
 ) -> None:
     """Print the signatures of a text file as JSON, which POST /v1/books takes instead of the text."""
     keep_kernels()
-    from app.core.signatures import encode
-    from app.core.sketch import sketch
-    from app.readers.txt import submission
+    from app.core.signatures.json_codec import encode
+    from app.core.signatures.sketch import sketch
+    from app.readers.formats.text import submission
 
     try:
         content = submission(_bytes(file), file.name).content
@@ -95,7 +95,7 @@ def _ask(
     url: str, book: str, query: Mapping[str, str], limit: int
 ) -> tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]:
     """The last page of the answer and the items of all its pages, up to `limit`."""
-    from app.cli.client import Service
+    from app.client import Service
 
     path, body = _question(book)
     with Service(url, patience=_PATIENCE) as service:
@@ -123,7 +123,7 @@ def _question(book: str) -> tuple[str, Mapping[str, Any] | None]:
             return f"/v1/books/{UUID(book)}/near-duplicates", None
         except ValueError:
             raise UserError(f"{book} is no file, no book's id and no identifier (bp1:…).", 2) from None
-    from app.readers.txt import decode
+    from app.readers.formats.text import decode
 
     data = _bytes(file)
     try:

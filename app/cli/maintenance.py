@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from app.cli.caches import keep_kernels
 from app.cli.environment import DataDir, load_settings, running, started
 from app.cli.output import Reporter, UserError, drawn_table, notices, print_lines, results
+from app.kernel_cache import keep_kernels
 from app.settings import Settings
 
 if TYPE_CHECKING:
-    from app.services.verify import Verdict
+    from app.services.index.verify import Verdict
     from app.wiring import House
 
 T = TypeVar("T")
@@ -100,7 +100,7 @@ def verify(
     with library(load_settings(data_dir)) as settings, Reporter("Verifying", "books") as reporter:
 
         async def judge(house: "House") -> "Verdict":
-            from app.services.verify import verify as compare
+            from app.services.index.verify import verify as compare
 
             return await compare(house.signatures, house.indexes, house.suites, reporter.counted)
 
@@ -119,7 +119,7 @@ def upgrade_schema(database_url: str) -> None:
     import alembic.util
     import sqlalchemy.exc
 
-    from app.stores.migrate import upgrade
+    from app.stores.postgres.migrate import upgrade
 
     try:
         upgrade(database_url)
@@ -149,8 +149,8 @@ def library(settings: Settings) -> Iterator[Settings]:
 def within(settings: Settings, work: "Callable[[House], Awaitable[T]]") -> T:
     """Run `work` on the services."""
     from app.core.errors import BookprintError
-    from app.stores.migrate import is_current
-    from app.stores.outages import postgres_outages
+    from app.stores.postgres.errors import postgres_outages
+    from app.stores.postgres.migrate import is_current
     from app.wiring import open_house
 
     async def run() -> T:

@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from app.cli.client import Interrupted, NoService, Refused, Service
+from app.client import Interrupted, NoService, Refused, Service
 from app.core.errors import InvalidInput
 from app.core.model import PAGE_BREAK, Submission
-from app.readers.records import Record
+from app.readers.record import Record
 
 Kind = Literal["created", "already there", "pending", "failed"]
 

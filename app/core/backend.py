@@ -12,7 +12,7 @@ from app.core.kernel_types import Kernels
 def kernels() -> Kernels:
     """The kernels of this process."""
     try:
-        from app.core import kernels as compiled
+        from app.core.signatures import kernels as compiled
     except ImportError:
         from app.core import kernels_numpy
 

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core import chains, kernels_numpy_text
 from app.core import constants as c
+from app.core import kernels_numpy_text
 from app.core.kernel_types import Lengths, Text
 from app.core.kernels_numpy_text import next_at
+from app.core.relations import local_alignment as chains
 
 SPACE = 0x20
 FACTORS = np.array(c.FACTORS, dtype=np.uint32)

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core import unicode_table as u
 from app.core.kernel_types import DONE, NEEDS_WHOLE_NFKC, TOO_SMALL, Codes, Text
+from app.core.text import unicode_table as u
 
 SPACE, LINE_FEED, FORM_FEED, CARRIAGE_RETURN = 0x20, 0x0A, 0x0C, 0x0D
 

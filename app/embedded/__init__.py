@@ -1,6 +1,6 @@
 """Real PostgreSQL and real Valkey, started from their wheels under one data folder."""
 
-from app.embedded.claim import DataDirInUse
+from app.embedded.lock import DataDirInUse
 from app.embedded.server import ServerFailed
 from app.embedded.servers import EmbeddedServers, Servers, open_servers, running_servers
 

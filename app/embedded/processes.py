@@ -19,7 +19,7 @@ from app.embedded.identity import Identity
 
 Steps = Sequence[tuple[signal.Signals, float]]  # signals in turn, each with the seconds granted to it
 
-_LAUNCH = Path(__file__).with_name("launch.py")
+_LAUNCH = Path(__file__).with_name("exec_as.py")
 _MARK = "BOOKPRINT_SERVED_FROM"
 _SECONDS_TO_DIE = 3.0
 

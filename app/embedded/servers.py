@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 
 from app.embedded import sockets
-from app.embedded.claim import Claim, DataDirInUse, Note, current_note
+from app.embedded.lock import Claim, DataDirInUse, Note, current_note
 from app.embedded.postgres import PostgresServer
 from app.embedded.processes import kill, marked_processes, stop_all
 from app.embedded.server import Server

@@ -20,7 +20,7 @@ from typing import Protocol
 
 import psutil
 
-from app.embedded.launch import prctl
+from app.embedded.exec_as import prctl
 from app.embedded.processes import Steps, end, kill, mark, spawn, stop_all
 from app.embedded.servers import EmbeddedServers, Servers
 

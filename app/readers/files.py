@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.core.errors import InvalidInput
-from app.readers import jsonl, txt
-from app.readers.records import Record
+from app.readers.formats import jsonl
+from app.readers.formats import text as txt
+from app.readers.record import Record
 
 SUFFIXES = (".txt", ".jsonl", ".jsonl.gz")
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from uuid import UUID
 
 from app.core.model import Book
-from app.stores.catalogue import BookFilter, Catalogue
+from app.stores.postgres.books import BookFilter, Catalogue
 
 
 class Books:

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from app.core.best_copy import BestCopy, Copy, best_copy, complete
-from app.core.clusters import By
+from app.core.clusters.best_copy import BestCopy, Copy, best_copy, complete
+from app.core.clusters.clustering import By
 from app.core.errors import UnknownBook, UnknownCluster
-from app.stores.cluster_reading import ClusterRecords, Member, Snapshot
+from app.stores.postgres.cluster_queries import ClusterRecords, Member, Snapshot
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from app.core.errors import BookprintError
-from app.stores.epoch import Epoch, Life
-from app.stores.migrate import is_current
-from app.stores.outages import postgres_outages
+from app.stores.postgres.errors import postgres_outages
+from app.stores.postgres.migrate import is_current
+from app.stores.redis.epoch import Epoch, Life
 
 _SECONDS = 2.0
 

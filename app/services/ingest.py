@@ -14,15 +14,15 @@ import structlog
 from app.core.errors import InvalidInput, Unavailable
 from app.core.model import Content, Sketch, Submission, require_same_recipe
 from app.core.recipe import DEFAULT_PAGES, Suite
-from app.core.sketch import fingerprint, signature_key, sketch_under
-from app.core.text import content_key
+from app.core.signatures.sketch import fingerprint, signature_key, sketch_under
+from app.core.text.content import content_key
 from app.services.ids import new_book_id
 from app.services.precedence import Precedence
-from app.stores.catalogue import Catalogue, NewContent, Stored, Versions
-from app.stores.entries import Entries
-from app.stores.indexes import Indexes
-from app.stores.suites import Suites, SuitesChanged, SuitesTable
-from app.stores.texts import compress
+from app.stores.postgres.books import Catalogue, NewContent, Stored, Versions
+from app.stores.postgres.entries import Entries
+from app.stores.postgres.suites import Suites, SuitesChanged, SuitesTable
+from app.stores.postgres.texts import compress
+from app.stores.redis.indexes import Indexes
 
 log = structlog.get_logger()
 

@@ -7,7 +7,7 @@ import re
 from datetime import timedelta
 
 from app.core.errors import BookprintError, UnknownJob
-from app.stores.job_records import Job, JobCounts, JobRecords, Rescued
+from app.stores.postgres.job_records import Job, JobCounts, JobRecords, Rescued
 
 MOST_TRIES = 6
 """Tries after which a job has failed; with the waits between them some eight minutes."""

@@ -12,16 +12,16 @@ from uuid import UUID
 
 import numpy as np
 
-from app.core.buckets import Hits
 from app.core.errors import RecipeNotIndexed, Unavailable
+from app.core.index.records import Hits
+from app.core.matching.verification import Evidence, evidence_of_each, is_near_duplicate
 from app.core.model import Brief, Entry, Fingerprint
-from app.core.ranking import Evidence, evidence_of_each, is_near_duplicate
 from app.core.recipe import Suite
 from app.services.precedence import Precedence
-from app.stores.band_index import BandIndex, Found
-from app.stores.entries import Entries
-from app.stores.indexes import Indexes
-from app.stores.suites import SuitesChanged, SuitesTable
+from app.stores.postgres.entries import Entries
+from app.stores.postgres.suites import SuitesChanged, SuitesTable
+from app.stores.redis.band_index import BandIndex, Found
+from app.stores.redis.indexes import Indexes
 
 _SPARE = 50
 """Hits read beyond the k nearest, for those of them that turn out to be stale."""

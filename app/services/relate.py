@@ -12,19 +12,19 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from app.core.errors import BookprintError, Unavailable
-from app.core.fanout import Found, Limits, choose
+from app.core.matching.candidates import Found, Limits, choose
+from app.core.matching.verification import VERIFICATION, Evidence, evidence, is_near_duplicate
 from app.core.model import Entry
-from app.core.ranking import VERIFICATION, Evidence, evidence, is_near_duplicate
 from app.core.recipe import DEFAULT_PAGES, Suite
-from app.core.relation import DEFAULT_CLASSIFIER, Candidate, relate
-from app.core.sample import shared_hashes
-from app.core.sketch import page_signatures, warm
-from app.services.reindex import Reindex
-from app.stores.candidates import CandidateRecords, Comparable
-from app.stores.entries import Entries
-from app.stores.indexes import Indexes
-from app.stores.relations import Compared, Edition, RelationRecords
-from app.stores.suites import SuitesTable
+from app.core.relations.relation import DEFAULT_CLASSIFIER, Candidate, relate
+from app.core.signatures.fracminhash import shared_hashes
+from app.core.signatures.sketch import page_signatures, warm
+from app.services.index.reconcile import Reindex
+from app.stores.postgres.candidates import CandidateRecords, Comparable
+from app.stores.postgres.entries import Entries
+from app.stores.postgres.relations import Compared, Edition, RelationRecords
+from app.stores.postgres.suites import SuitesTable
+from app.stores.redis.indexes import Indexes
 
 _READ_AT_ONCE = 32
 """Candidates whose page signatures are held at a time: 40 KB each for a book of 330 pages."""

@@ -6,11 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from app.core.decision import Finding, Word, in_force
 from app.core.errors import NoDecision, NotCompared, UnknownBook
-from app.core.relation import Kind
-from app.stores.decisions import DecisionRecords
-from app.stores.relation_reading import Indirect, KindCounts, PageMatches, Progress, Related, RelatedBooks
+from app.core.relations.decision import Finding, Word, in_force
+from app.core.relations.relation import Kind
+from app.stores.postgres.decisions import DecisionRecords
+from app.stores.postgres.relation_queries import (
+    Indirect,
+    KindCounts,
+    PageMatches,
+    Progress,
+    Related,
+    RelatedBooks,
+)
 
 _FIRST_PAUSE = 0.02
 _LONGEST_PAUSE = 0.5

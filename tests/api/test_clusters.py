@@ -8,9 +8,9 @@ from httpx import AsyncClient
 
 from app.wiring import House
 from tests.api.library import prose, scanned
-from tests.api.questions import Json, post
+from tests.api.posting import Json, post
 from tests.api.test_bad_input import assert_problem
-from tests.relating import pages_of, run_jobs
+from tests.paged_books import pages_of, run_jobs
 
 TEXT = prose(1, 3000)
 OTHER = prose(2, 3000)

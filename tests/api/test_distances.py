@@ -5,8 +5,8 @@ import pytest
 import pytest_asyncio
 from httpx import AsyncClient
 
-from tests.api.questions import Json, distance, look_up, near, post, signatures
-from tests.making import flipped
+from tests.api.posting import Json, distance, look_up, near, post, signatures
+from tests.factories import flipped
 
 # The tests share one application and, but for the one that deletes books, one library.
 pytestmark = pytest.mark.asyncio(loop_scope="module")

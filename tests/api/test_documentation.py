@@ -12,7 +12,7 @@ from app.main import create_app
 from app.settings import Settings
 from app.wiring import House
 from tests.api.library import prose, scanned
-from tests.relating import run_jobs
+from tests.paged_books import run_jobs
 
 Json = dict[str, Any]
 

@@ -13,7 +13,7 @@ import pytest
 
 from app.settings import Settings
 from app.wiring import open_house
-from tests.api.serving import Server, serving
+from tests.api.service_process import Server, serving
 
 SECONDS = 5.0
 GROWTH = 1 << 30

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from httpx import AsyncClient
 from jsonschema import Draft202012Validator
 
-from app.stores.jobs import defer_relate
+from app.stores.postgres.jobs import defer_relate
 from app.wiring import House
 from tests.api.library import prose
 from tests.api.test_operation import labelled, samples

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from httpx import AsyncClient
 
-from app.api.answers import NearDuplicates
+from app.api.schemas.answers import NearDuplicates
 from tests.api.library import prose, scanned
-from tests.api.questions import Json, distance, look_up, near, post, signatures
+from tests.api.posting import Json, distance, look_up, near, post, signatures
 
 
 async def test_near_duplicates_answer_what_the_contract_names(client: AsyncClient) -> None:

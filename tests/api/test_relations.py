@@ -10,9 +10,9 @@ from httpx import AsyncClient
 
 from app.wiring import House
 from tests.api.library import prose, scanned
-from tests.api.questions import Json, near, post
+from tests.api.posting import Json, near, post
 from tests.api.test_bad_input import assert_problem
-from tests.relating import end, pages_of, run_jobs, waiting, with_limits
+from tests.paged_books import end, pages_of, run_jobs, waiting, with_limits
 
 TEXT = prose(1, 3000)
 PAGES = pages_of(TEXT)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.synthesis.library import SyntheticBook, synthetic_library
-from tests.cli.running import Service, serving
+from tests.cli.command_line import Service, serving
 
 
 @pytest.fixture(scope="package")

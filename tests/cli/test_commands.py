@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from app.synthesis.library import SyntheticBook
-from tests.cli.running import Service, bookprint
+from tests.cli.command_line import Service, bookprint
 
 
 @pytest.fixture(scope="module")

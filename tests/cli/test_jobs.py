@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from app.embedded import running_servers
-from tests.cli.running import Service, bookprint
+from tests.cli.command_line import Service, bookprint
 
 
 @pytest.fixture

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.client import NoService, Refused, Service
 from app.cli.posting import Outcome, Tally, post_all
+from app.client import NoService, Refused, Service
 from app.core.model import Metadata, Submission
-from app.core.text import content_from_pages, content_from_text
-from app.readers.records import Record
-from tests.cli.running import BOOKPRINT, environment
+from app.core.text.content import content_from_pages, content_from_text
+from app.readers.record import Record
+from tests.cli.command_line import BOOKPRINT, environment
 
 Answer = tuple[int, dict[str, str], object]  # status, headers, JSON
 CREATED: Answer = (201, {}, {"created": True, "status": "indexed"})

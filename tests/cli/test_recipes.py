@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from app.synthesis.library import SyntheticBook
-from tests.cli.running import BOOKPRINT, Service, bookprint, environment, serving
+from tests.cli.command_line import BOOKPRINT, Service, bookprint, environment, serving
 
 OLD, NEW = "gap-simhash128-v1", "tf-simhash128-v1"
 

@@ -11,7 +11,7 @@ import pytest
 
 from app.cli.commands import run
 from tests.api.library import prose
-from tests.cli.running import STOP_SECONDS, UNSET, Service, bookprint, serving
+from tests.cli.command_line import STOP_SECONDS, UNSET, Service, bookprint, serving
 from tests.redis_cluster import running_cluster, wait_for
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from app.core.sketch import warm
+from app.core.signatures.sketch import warm
 
 settings.register_profile("core", deadline=None)
 

@@ -23,8 +23,8 @@ from app.embedded import Servers, running_servers
 from app.settings import Settings
 from tests.api.conftest import asking, started
 from tests.api.library import prose, scanned
-from tests.faults.serving import Service, serving
-from tests.relating import pages_of, run_jobs
+from tests.faults.service_process import Service, serving
+from tests.paged_books import pages_of, run_jobs
 
 SEED = 2024
 WORKS = 3

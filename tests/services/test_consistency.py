@@ -8,17 +8,17 @@ import pytest
 from app.core.errors import IndexRebuilding, Unavailable
 from app.core.model import Book, Metadata, Submission
 from app.core.recipe import DEFAULT_SUITE
+from app.services.index.reconcile import Reconciled, Reindex
+from app.services.index.verify import verify
 from app.services.lookup import Nearest, Question, Verified, Within
-from app.services.reindex import Reconciled, Reindex
-from app.services.verify import verify
-from app.stores.entries import Entries, Settled
-from app.stores.epoch import Life
-from app.stores.nodes import CallEach, Instruction, SingleNode
-from app.stores.scripts import ADD_RECORDS
-from app.stores.shared_roll import Reading, SharedRoll
-from app.stores.signature_columns import SignatureColumns
+from app.stores.postgres.entries import Entries, Settled
+from app.stores.postgres.signatures import SignatureColumns
+from app.stores.redis.epoch import Life
+from app.stores.redis.flat_index_replica import Reading, SharedRoll
+from app.stores.redis.nodes import CallEach, Instruction, SingleNode
+from app.stores.redis.scripts import ADD_RECORDS
 from app.wiring import House
-from tests.making import a_sketch, flipped
+from tests.factories import a_sketch, flipped
 from tests.redis_cluster import Operator, on_cluster_too
 
 RNG = np.random.default_rng(23)
@@ -291,7 +291,7 @@ async def test_too_many_pending_books_make_lookups_refuse(
 ) -> None:
     one = await post(house)
     let_redis_fail(house, monkeypatch)
-    monkeypatch.setattr("app.stores.entries.PENDING_LIMIT", 2)
+    monkeypatch.setattr("app.stores.postgres.entries.PENDING_LIMIT", 2)
     for _ in range(3):
         await post(house)
     with pytest.raises(Unavailable, match="wait to be indexed"):

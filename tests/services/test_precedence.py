@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from app.core.model import Metadata, Submission
-from app.core.text import content_from_text
+from app.core.text.content import content_from_text
 from app.services import precedence as module
 from app.services.precedence import Precedence
 from app.wiring import House

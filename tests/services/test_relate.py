@@ -11,20 +11,20 @@ import pytest
 import sqlalchemy as sa
 
 from app.core.errors import Unavailable
-from app.core.fanout import Found
+from app.core.matching.candidates import Found
 from app.core.model import Book, Metadata, Submission
-from app.core.relation import DEFAULT_CLASSIFIER
-from app.core.sketch import sketch
-from app.core.text import content_from_pages, content_from_text
+from app.core.relations.relation import DEFAULT_CLASSIFIER
+from app.core.signatures.sketch import sketch
+from app.core.text.content import content_from_pages, content_from_text
 from app.services.relate import PairsFailed
 from app.settings import Settings
-from app.stores import candidates
-from app.stores.band_index import BandIndex
-from app.stores.relation_reading import Related
+from app.stores.postgres import candidates
+from app.stores.postgres.relation_queries import Related
+from app.stores.redis.band_index import BandIndex
 from app.wiring import House, open_house
 from tests.api.library import prose, scanned
-from tests.making import a_sketch
-from tests.relating import pages_of, run_jobs, waiting, with_limits
+from tests.factories import a_sketch
+from tests.paged_books import pages_of, run_jobs, waiting, with_limits
 
 TEXT = prose(1, 3000)
 PAGES = pages_of(TEXT)

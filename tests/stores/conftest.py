@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator
 import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from app.stores.band_index import BandIndex
-from app.stores.catalogue import Catalogue
-from app.stores.connecting import open_nodes
-from app.stores.entries import Entries
-from app.stores.nodes import Nodes
-from app.stores.queries import Queries, open_queries
+from app.stores.postgres.books import Catalogue
+from app.stores.postgres.entries import Entries
+from app.stores.postgres.queries import Queries, open_queries
+from app.stores.redis.band_index import BandIndex
+from app.stores.redis.connecting import open_nodes
+from app.stores.redis.nodes import Nodes
 from tests.redis_cluster import Operator, operator_of
 
 

@@ -13,16 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from app.core import identifier, signatures
-from app.core.banding import band_keys, probes
-from app.core.compiled import mix32, mix64
 from app.core.constants import SIGN_STEP
-from app.core.minhash import permutations
+from app.core.index.bands import band_keys, probes
+from app.core.jit import mix32, mix64
 from app.core.model import Content, Fingerprint
 from app.core.recipe import DEFAULT_MINHASH, DEFAULT_PAGES, FINGERPRINT_RECIPES, minhash_recipe, page_recipe
-from app.core.shingles import shingles
-from app.core.sketch import signature_key, sketch
-from app.core.text import content_from_pages, content_from_text, content_key, normalise
+from app.core.signatures import identifier
+from app.core.signatures import json_codec as signatures
+from app.core.signatures.minhash import permutations
+from app.core.signatures.shingles import shingles
+from app.core.signatures.sketch import signature_key, sketch
+from app.core.text.content import content_from_pages, content_from_text, content_key, normalise
 from tests.vectors import texts
 from tests.vectors.unicode_table import KIND_RANGES
 
@@ -102,7 +103,7 @@ def _sign(cell: int) -> int:
 
 
 def _minhash_values(found: Any) -> Any:
-    from app.core.minhash import minhash
+    from app.core.signatures.minhash import minhash
 
     signature = minhash(found, minhash_recipe(DEFAULT_MINHASH))
     assert signature is not None

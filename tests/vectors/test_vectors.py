@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.core import identifier, signatures
-from app.core.banding import band_keys, probes
 from app.core.errors import InvalidIdentifier
+from app.core.index.bands import band_keys, probes
 from app.core.model import Content
 from app.core.recipe import fingerprint_recipe
-from app.core.sketch import signature_key, sketch
-from app.core.text import content_key, normalise
-from app.core.unicode_table import UNICODE_VERSION
+from app.core.signatures import identifier
+from app.core.signatures import json_codec as signatures
+from app.core.signatures.sketch import signature_key, sketch
+from app.core.text.content import content_key, normalise
+from app.core.text.unicode_table import UNICODE_VERSION
 from tests.core import reference
-from tests.core.making import KERNELS, using
+from tests.core.kernel_sets import KERNELS, using
 from tests.vectors import generate
 
 HERE = Path(__file__).parent

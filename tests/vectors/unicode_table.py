@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core import unicode_table as layout
 from app.core.recipe import ALPHABETIC, DENSE, SYLLABIC, UNSPACED
+from app.core.text import unicode_table as layout
 
 SIZE = sys.maxunicode + 1
 MODULE = Path(layout.__file__).with_name("unicode_data.py")
@@ -139,7 +139,7 @@ def _is_kept(entry: int) -> bool:
 
 
 def build() -> tuple[NDArray[np.uint32], NDArray[np.uint8], NDArray[np.uint32]]:
-    """Table and traits by code point, and the expansions, as app.core.unicode_table has them."""
+    """Table and traits by code point, and the expansions, as app.core.text.unicode_table has them."""
     kinds, composing = _kinds(), _composing()
     expansions: list[int] = []
     table = np.empty(SIZE, dtype=np.uint32)

@@ -14,10 +14,10 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from app.core.errors import Unavailable
 from app.services.jobs import Jobs
-from app.stores.job_records import JobRecords
-from workers.loop import Loop, Pace, connect, work_off
-from workers.tries import Tries
-from workers.upkeep import keep_up
+from app.stores.postgres.job_records import JobRecords
+from workers.queue_upkeep import keep_up
+from workers.queue_worker import Loop, Pace, connect, work_off
+from workers.retry import Tries
 
 QUEUE = "relate"
 PACE = Pace(poll=0.05, heartbeat=0.2, dead_after=timedelta(seconds=0.8), grace=0.1)

@@ -15,11 +15,11 @@ from procrastinate.jobs import Job as QueuedJob
 from app.core.errors import BookprintError, UnknownJob
 from app.services.jobs import MOST_TRIES
 from app.settings import Settings
-from app.stores.job_records import Job, JobCounts
+from app.stores.postgres.job_records import Job, JobCounts
 from app.wiring import House, open_house
 from tests.workers.faulty import PACE, open_queue, run
-from workers.loop import Loop, work_off
-from workers.tries import Tries
+from workers.queue_worker import Loop, work_off
+from workers.retry import Tries
 
 
 @pytest.fixture

@@ -11,16 +11,16 @@ import pytest
 from redis.asyncio import Redis
 
 from app.core.model import Metadata, Submission
-from app.core.text import content_from_pages
+from app.core.text.content import content_from_pages
 from app.services.ids import new_book_id
+from app.services.index.verify import verify
 from app.services.relations import finding_of
-from app.services.verify import verify
 from app.settings import Settings
-from app.stores.epoch import Life
+from app.stores.redis.epoch import Life
 from app.wiring import House, open_house
 from tests.api.library import prose
-from tests.making import a_sketch, new_content
-from tests.relating import pages_of
+from tests.factories import a_sketch, new_content
+from tests.paged_books import pages_of
 
 PAGES = pages_of(prose(1, 3000))
 RNG = np.random.default_rng(31)

@@ -1,0 +1,80 @@
+"""What endpoints ask for: the services, the book in the path, the version in If-Match."""
+
+import re
+from typing import Annotated, cast
+from uuid import UUID
+
+from fastapi import Depends, Header, Path, Request
+
+from app.api.http.metrics import Metrics
+from app.api.schemas import examples
+from app.core.errors import UnknownBook
+from app.wiring import House
+
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_ETAG = re.compile(r'(W/)?"?([^",\s]*)"?')
+_MOST_DIGITS = 9
+
+_SHOWN = 100
+"""Characters of a wrong id that are repeated to the client."""
+
+NO_VERSION = 0
+"""A version that no book has."""
+
+
+# Dependencies are coroutines, because FastAPI would send plain functions through a thread.
+async def house(request: Request) -> House:
+    """The services of this process."""
+    return cast(House, request.app.state.house)
+
+
+async def metrics(request: Request) -> Metrics:
+    """The counters of this process."""
+    return cast(Metrics, request.app.state.metrics)
+
+
+async def book_id(
+    book_id: Annotated[str, Path(description="Id of the book.", examples=[examples.BOOK_ID])],
+) -> UUID:
+    """The id in the path; raises UnknownBook for what cannot be an id."""
+    if not _UUID.fullmatch(book_id):
+        raise UnknownBook(book_id if len(book_id) <= _SHOWN else f"{book_id[:_SHOWN]}…")
+    return UUID(book_id)
+
+
+async def if_match(
+    if_match: Annotated[
+        str | None,
+        Header(
+            description="The ETag that the book must still have; 412 if it has changed.", examples=['"1"']
+        ),
+    ] = None,
+) -> frozenset[int] | None:
+    """The versions that If-Match allows (RFC 9110, 13.1.1); None where any will do."""
+    if if_match is None or if_match.strip() == "*":
+        return None
+    tags = [_ETAG.fullmatch(tag.strip()) for tag in if_match.split(",")]
+    # Weak tags never match, by the same paragraph; a tag that we never made belongs to no version.
+    versions = {
+        int(tag[2])
+        for tag in tags
+        if tag and not tag[1] and tag[2].isascii() and tag[2].isdigit() and len(tag[2]) <= _MOST_DIGITS
+    }
+    return frozenset(versions or {NO_VERSION})
+
+
+HouseOf = Annotated[House, Depends(house)]
+MetricsOf = Annotated[Metrics, Depends(metrics)]
+BookId = Annotated[UUID, Depends(book_id)]
+IfMatch = Annotated[frozenset[int] | None, Depends(if_match)]
+
+
+async def expected_version(house: House, book_id: UUID, allowed: frozenset[int] | None) -> int | None:
+    """The one version to insist on; of several, the one that the book has now."""
+    if allowed is None:
+        return None
+    if len(allowed) == 1:
+        [version] = allowed
+        return version
+    current = (await house.books.get(book_id)).version
+    return current if current in allowed else NO_VERSION

@@ -1,0 +1,76 @@
+"""Handlers: whatever a request raises is answered with a problem document."""
+
+from collections.abc import Sequence
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic_core import ValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Match
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.api.http.errors import BodyTooLarge, UnparsableJson, UnsupportedMediaType
+from app.api.http.problems import problem_response
+from app.core.errors import BookprintError
+
+log = structlog.get_logger()
+
+
+def install_handlers(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
+    """Let the application answer every foreseen error, the router's own included, with a problem.
+
+    `routes` are all that the application has; they tell which methods a path takes.
+    """
+
+    async def answer(request: Request, error: Exception) -> Response:
+        if isinstance(error, HTTPException) and error.status_code == 405:
+            error = HTTPException(405, headers={"Allow": ", ".join(_allowed_methods(routes, request.scope))})
+        return problem_response(error)
+
+    for kind in (
+        BookprintError,
+        BodyTooLarge,
+        UnsupportedMediaType,
+        UnparsableJson,
+        ValidationError,
+        RequestValidationError,
+        HTTPException,
+    ):
+        app.add_exception_handler(kind, answer)
+
+
+class LastResort:
+    """Answers errors that nobody foresaw with a problem that tells nothing of the inside, and logs them."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begun = False
+
+        async def noting(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noting)
+        except ClientDisconnect:
+            log.info("client went away", method=scope["method"], path=scope["path"])
+        except Exception as error:
+            log.exception("request failed", method=scope["method"], path=scope["path"])
+            if begun:
+                raise
+            await problem_response(error)(scope, receive, send)
+
+
+def _allowed_methods(routes: Sequence[BaseRoute], scope: Scope) -> list[str]:
+    matching = (route for route in routes if route.matches(scope)[0] is not Match.NONE)
+    return sorted({method for route in matching for method in getattr(route, "methods", None) or ()})

@@ -1,0 +1,169 @@
+"""What Prometheus reads: requests and their durations, books posted and pending, lookups by
+kind, jobs, relations."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import suppress
+from time import perf_counter
+from typing import Final, assert_never
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.exposition import generate_latest
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.core.errors import Unavailable
+from app.services.jobs import Jobs
+from app.services.lookup import Nearest, Question, Verified, Within
+from app.services.relations import Relations
+from app.stores.postgres.entries import Entries
+
+_SECONDS = (0.001, 0.002, 0.003, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
+_SCRAPE_SECONDS = 2.0
+
+CLIENT_GONE: Final = 499
+"""Status counted for a request whose sender did not wait for the answer."""
+
+
+class Metrics:
+    """The counters of one process."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self._requests = Histogram(
+            "bookprint_request_seconds",
+            "Requests and how long they took, by method, route and status.",
+            ("method", "route", "status"),
+            buckets=_SECONDS,
+            registry=self._registry,
+        )
+        self._posted = Counter(
+            "bookprint_books_posted", "Posts of books, by outcome.", ("outcome",), registry=self._registry
+        )
+        self._lookups = Counter(
+            "bookprint_lookups", "Questions for near books, by kind.", ("kind",), registry=self._registry
+        )
+        self._pending = Gauge(
+            "bookprint_books_pending",
+            "Books that wait for the band index; NaN: not known.",
+            registry=self._registry,
+        )
+        self._jobs = _JobFamilies()
+        self._relations = _RelationFamilies()
+        for told in (self._jobs, self._relations):
+            self._registry.register(told)
+
+    def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Note an answered request; `route` is a template, so that there are few of them."""
+        known = method if method in _METHODS else "other"
+        self._requests.labels(known, route, status).observe(seconds)
+
+    def count_post(self, created: bool) -> None:
+        """Note a book that was taken in, or was there already."""
+        self._posted.labels("created" if created else "repeated").inc()
+
+    def count_lookup(self, question: Question) -> None:
+        """Note a question for near books."""
+        self._lookups.labels(_kind(question)).inc()
+
+    async def exposition(self, entries: Entries, jobs: Jobs, relations: Relations) -> bytes:
+        """Everything in the text format of Prometheus; without Postgres, what this process knows."""
+        self._pending.set(float("nan"))
+        for told in (self._jobs, self._relations):
+            told.forget()
+        with suppress(Unavailable, TimeoutError):
+            async with asyncio.timeout(_SCRAPE_SECONDS):
+                self._pending.set(await entries.count_pending())
+                await self._jobs.read(jobs)
+                await self._relations.read(relations)
+        return generate_latest(self._registry)
+
+
+class _Families(Collector):
+    """What all processes have done, as Postgres counts it."""
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Tell nothing until it is read again."""
+        self._families: list[Metric] = []
+
+    def collect(self) -> Iterator[Metric]:
+        """What was read last."""
+        return iter(self._families)
+
+
+class _RelationFamilies(_Families):
+    """Pairs of books that were compared."""
+
+    async def read(self, relations: Relations) -> None:
+        pairs = CounterMetricFamily(
+            "bookprint_relations", "Pairs of books that were compared, by kind of relation.", labels=("kind",)
+        )
+        seconds = CounterMetricFamily(
+            "bookprint_relation_seconds", "Seconds that it took to compare them.", labels=("kind",)
+        )
+        for counted in await relations.counts():
+            pairs.add_metric((counted.kind,), counted.pairs)
+            seconds.add_metric((counted.kind,), counted.seconds)
+        self._families = [pairs, seconds]
+
+
+class _JobFamilies(_Families):
+    """Background jobs."""
+
+    async def read(self, jobs: Jobs) -> None:
+        states = GaugeMetricFamily(
+            "bookprint_jobs", "Jobs that wait, run or have failed, by task.", labels=("task", "state")
+        )
+        for counted in await jobs.counts():
+            states.add_metric((counted.task, counted.state), counted.count)
+        failures = CounterMetricFamily(
+            "bookprint_job_failures", "Tries of jobs that failed, by task.", labels=("task",)
+        )
+        for task, tries in (await jobs.failure_counts()).items():
+            failures.add_metric((task,), tries)
+        self._families = [states, failures]
+
+
+class Measured:
+    """Counts every request and how long it took."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = perf_counter()
+        status = CLIENT_GONE
+
+        async def noting(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noting)
+        finally:
+            route = getattr(scope.get("route"), "path", "none")
+            self._metrics.count_request(scope["method"], route, status, perf_counter() - started)
+
+
+def _kind(question: Question) -> str:
+    match question:
+        case Within():
+            return "within"
+        case Nearest():
+            return "nearest"
+        case Verified():
+            return "verified"
+        case _:
+            assert_never(question)

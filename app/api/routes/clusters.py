@@ -1,0 +1,84 @@
+"""Which books belong together."""
+
+import re
+from typing import Annotated, cast
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Query, Request
+from starlette.responses import Response
+
+from app.api.http.cursors import Cursors
+from app.api.http.deps import BookId, HouseOf
+from app.api.http.openapi import answers, moved, problems
+from app.api.schemas import examples
+from app.api.schemas.answers import json_response
+from app.api.schemas.clusters import ClusterAnswer, cluster_path
+from app.api.schemas.requests import ClusterPageQuery, ClusterQuery
+from app.core.clusters.clustering import KINDS, By
+from app.core.errors import UnknownCluster
+from app.services.clusters import ClusterName, ClusterPage
+
+router = APIRouter(prefix="/v1", tags=["clusters"], default_response_class=Response)
+
+_NAME = re.compile(rf"({'|'.join(KINDS)})-([0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}})")
+_SHOWN = 100
+"""Characters of a wrong id that are repeated to the client."""
+
+
+@router.get(
+    "/books/{book_id}/cluster",
+    summary="Read the cluster of a book",
+    responses=answers({200: ClusterAnswer}) | problems(404, 422, 503),
+)
+async def read_cluster_of_book(
+    book_id: BookId, query: Annotated[ClusterQuery, Query()], house: HouseOf
+) -> Response:
+    """Answers the books that this one belongs together with, oldest first, itself included.
+
+    They are joined by verified relations, directly or over others, and kept apart where a person rejected a
+    relation.
+    """
+    cursors = Cursors("cluster of", book_id, query.by)
+    page = await house.clusters.of_book(book_id, query.by, cursors.book(query.cursor), query.limit)
+    return _answer(page, cursors)
+
+
+@router.get(
+    "/clusters/{cluster_id}",
+    summary="Read a cluster",
+    responses=answers({200: ClusterAnswer})
+    | moved("The books are in the cluster that Location names.")
+    | problems(404, 422, 503),
+)
+async def read_cluster(
+    cluster_id: Annotated[str, Path(description="Id of the cluster.", examples=[examples.CLUSTER_ID])],
+    query: Annotated[ClusterPageQuery, Query()],
+    request: Request,
+    house: HouseOf,
+) -> Response:
+    """Answers the books of a cluster, oldest first.
+
+    An id that the cluster had before it was joined to an older one, or before its oldest book was deleted,
+    is answered with 308 and the present one, and so is any of its books in place of the oldest.
+    """
+    name = _name(cluster_id)
+    cursors = Cursors("cluster", name.by, name.book_id)
+    page = await house.clusters.read(name, cursors.book(query.cursor), query.limit)
+    if page.name != name:
+        asked = f"?{request.url.query}" if request.url.query else ""
+        location = f"{cluster_path(page.name)}{asked}"
+        # Where the clusters part again, the id names the younger one as before.
+        return Response(status_code=308, headers={"Location": location, "Cache-Control": "no-cache"})
+    return _answer(page, cursors)
+
+
+def _answer(page: ClusterPage, cursors: Cursors) -> Response:
+    next_cursor = cursors.at_book(page.members[-1].book_id) if page.more else None
+    return json_response(ClusterAnswer.of(page, next_cursor))
+
+
+def _name(cluster_id: str) -> ClusterName:
+    found = _NAME.fullmatch(cluster_id)
+    if found is None:
+        raise UnknownCluster(cluster_id if len(cluster_id) <= _SHOWN else f"{cluster_id[:_SHOWN]}…")
+    return ClusterName(cast(By, found[1]), UUID(found[2]))

@@ -1,0 +1,215 @@
+"""`bookprint demo`: a library made up on the spot, posted to a real service, and searched for duplicates."""
+
+import os
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from subprocess import Popen
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from app.cli.output import Reporter, UserError, results
+from app.cli.readiness import free_port, missing, url_of
+from app.core.model import Metadata, Submission
+from app.embedded.processes import end, spawn
+from app.kernel_cache import keep_kernels
+
+if TYPE_CHECKING:
+    from app.cli.demo.showcase import Library
+    from app.client import Service
+    from app.synthesis.library import SyntheticBook
+
+_COPIES = (1, 4)
+_NAMESPACE = "bookprint-demo"
+_HOST = "127.0.0.1"
+_CONNECTIONS = 4
+_START_SECONDS = 180.0
+_STOP_SECONDS = 25.0
+_LOG_LINES = 15
+
+
+def demo(
+    url: Annotated[
+        str | None,
+        typer.Option(help="Use the service that runs there; what is posted is deleted in the end."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed makes another library.")] = 1,
+    works: Annotated[int, typer.Option(min=2, max=2000, help="Works; of each there are 1 to 4 copies.")] = 40,
+    keep: Annotated[bool, typer.Option("--keep", help="Let the service run on until Ctrl-C.")] = False,
+) -> None:
+    """Show the whole way in under a minute: make books, post them, find near-duplicates, and clean up.
+
+    The books are synthetic prose. The copies have OCR errors in up to 5 % of their characters, and up to 8 %
+    of their sentences are lost or come from another book.
+    """
+    keep_kernels()
+    from app.client import Service
+
+    console = results()
+    console.print(Text("Bookprint demo\n", style="bold"))
+    if url is None:
+        _on_own_service(console, seed, works, keep)
+    else:
+        with Service(url, connections=_CONNECTIONS) as service:
+            service.insist()
+            _on_running_service(service, console, seed, works)
+    console.print("Next, a library of your own:", style="bold")
+    console.print("  bookprint serve            # in this terminal; its data is kept in ./data")
+    console.print("  bookprint ingest FOLDER    # in another one; .txt, .jsonl and .jsonl.gz files\n")
+
+
+def _on_own_service(console: Console, seed: int, works: int, keep: bool) -> None:
+    from app.client import Service
+
+    with tempfile.TemporaryDirectory(prefix="bookprint-demo-", ignore_cleanup_errors=True) as folder:
+        port = free_port(_HOST, 0)
+        with _serving(Path(folder), port) as process:
+            books = _make(console, seed, works)
+            _await_ready(console, process, port, Path(folder))
+            with Service(url_of(_HOST, port), connections=_CONNECTIONS) as service:
+                _show(service, _post(service, console, seed, books), console, seed)
+            if keep:
+                console.print(
+                    f"The service runs on at {url_of(_HOST, port)} until Ctrl-C.", style="bold green"
+                )
+                _wait_for_interrupt(process)
+    console.print("Everything is stopped, and the temporary data is gone.\n")
+
+
+def _on_running_service(service: "Service", console: Console, seed: int, works: int) -> None:
+    posted: dict[str, Any] = {}
+    try:
+        library = _post(service, console, seed, _make(console, seed, works), posted)
+        _show(service, library, console, seed)
+    finally:
+        for answer in posted.values():
+            service.delete(answer["links"]["self"])
+        console.print(f"The {len(posted):,} books of the demo are deleted again.\n")
+
+
+def _show(service: "Service", library: "Library", console: Console, seed: int) -> None:
+    from app.cli.demo.showcase import (
+        show_contrast,
+        show_exact_lookup,
+        show_near_duplicates,
+        show_relations,
+        show_request,
+    )
+
+    show_near_duplicates(service, library, console)
+    show_relations(service, library, console)
+    show_exact_lookup(service, library, console)
+    show_contrast(library, seed, console)
+    show_request(service, library, console)
+
+
+@contextmanager
+def _serving(folder: Path, port: int) -> Iterator[Popen[bytes]]:
+    """A whole service of its own in `folder`, stopped at the end; its output goes to a file."""
+    environment = {
+        name: value for name, value in os.environ.items() if name not in {"DATABASE_URL", "REDIS_URL"}
+    }
+    command = [sys.executable, "-P", "-m", "app.cli", "serve", "--host", _HOST, "--port", str(port)]
+    with _log(folder).open("wb") as log:
+        process = spawn(
+            [*command, "--data-dir", str(folder / "data")],
+            folder=folder,
+            environment=environment,
+            death_signal=signal.SIGTERM,
+            output=log,
+        )
+    try:
+        yield process
+    finally:
+        end(process, ((signal.SIGTERM, _STOP_SECONDS),))
+
+
+def _log(folder: Path) -> Path:
+    return folder / "serve.log"
+
+
+def _await_ready(console: Console, process: Popen[bytes], port: int, folder: Path) -> None:
+    started = time.monotonic()
+    with console.status("Starting the service; the first time compiles its kernels …"):
+        while missing(_HOST, port):
+            if process.poll() is not None or time.monotonic() - started > _START_SECONDS:
+                lines = _log(folder).read_text(errors="replace").splitlines()[-_LOG_LINES:]
+                raise UserError("\n  ".join(["The service did not start. Its last lines:", *lines]))
+            time.sleep(0.1)
+    console.print("Started PostgreSQL, Valkey, the API and a worker.")
+
+
+def _make(console: Console, seed: int, works: int) -> "Sequence[SyntheticBook]":
+    from app.synthesis.library import synthetic_library
+
+    started = time.monotonic()
+    with console.status("Making books …"):
+        books = list(synthetic_library(seed, works, _COPIES))
+    characters = sum(len(book.text) for book in books)
+    console.print(
+        f"Made {len(books):,} books with {characters / 1e6:.1f} million characters in "
+        f"{time.monotonic() - started:.1f} s: {works} works and their copies."
+    )
+    return books
+
+
+def _post(
+    service: "Service",
+    console: Console,
+    seed: int,
+    books: "Sequence[SyntheticBook]",
+    posted: dict[str, Any] | None = None,
+) -> "Library":
+    """Post the books; `posted` gets what the service answers, book by book."""
+    from app.cli.demo.showcase import Library
+    from app.cli.posting import Outcome, Tally, post_all
+    from app.readers.record import Record
+
+    answers = {} if posted is None else posted
+    started = time.monotonic()
+    records = (Record(book.id, 0, _submission(book, seed)) for book in books)
+    with Reporter("Posting", "books") as reporter:
+
+        def report(outcome: Outcome, tally: Tally) -> None:
+            if outcome.kind == "failed":
+                raise UserError(f"{outcome.record.place} could not be posted: {outcome.reason}")
+            answers[outcome.record.place] = outcome.answer
+            reporter.counted(tally.total, len(books))
+
+        tally = post_all(service, records, _CONNECTIONS, report)
+    if tally.stopped is not None:
+        raise tally.stopped
+    if tally.interrupted:
+        raise KeyboardInterrupt
+    seconds = time.monotonic() - started
+    console.print(
+        f"Posted {len(books):,} books over HTTP in {seconds:.1f} s, {len(books) / seconds:,.0f} a second.\n"
+    )
+    return Library({book.id: book for book in books}, answers)
+
+
+def _submission(book: "SyntheticBook", seed: int) -> Submission:
+    from app.core.text.content import content_from_pages
+
+    metadata = Metadata(
+        title=book.title,
+        authors=(book.author,),
+        year=book.year,
+        external_id=f"{_NAMESPACE}:{seed}:{book.id}",
+    )
+    return Submission(metadata, content_from_pages(book.pages))
+
+
+def _wait_for_interrupt(process: Popen[bytes]) -> None:
+    try:
+        process.wait()
+    except KeyboardInterrupt:
+        return
+    raise UserError("The service has ended.")

@@ -1,0 +1,173 @@
+"""What the demo shows of its library: near-duplicates, an exact lookup, two recipes compared, a request."""
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from app.cli.demo.evaluation import best_threshold
+from app.cli.output import drawn_table
+from app.client import Service
+from app.core.model import Fingerprint
+
+if TYPE_CHECKING:
+    from app.synthesis.library import SyntheticBook
+
+_SHOWN_WORKS = 4
+_RADIUS = 20
+"""The d of the exact lookup: beyond what one or two bit flips a band could answer at d = 7 or 15."""
+
+_TF = "tf-simhash128-v1"
+
+
+class Library:
+    """The made-up books, and what the service answered when each was posted; both by the books' own names."""
+
+    def __init__(self, books: "Mapping[str, SyntheticBook]", posted: Mapping[str, Mapping[str, Any]]) -> None:
+        self.books = books
+        self.posted = posted
+        self._names = {answer["id"]: name for name, answer in posted.items()}
+
+    def kin(self, name: str) -> set[str]:
+        """The other books of the same work: what is to be found."""
+        work = self.books[name].work
+        return {other for other, book in self.books.items() if book.work == work and other != name}
+
+    def name(self, item: Mapping[str, Any]) -> str | None:
+        """The name of a book in an answer; None if it is not one of ours."""
+        return self._names.get(item["id"])
+
+    def fingerprint(self, name: str) -> Fingerprint:
+        """The fingerprint that the service computed."""
+        answer = self.posted[name]["fingerprint"]
+        return Fingerprint(answer["recipe"], bytes.fromhex(answer["hex"]))
+
+
+def show_near_duplicates(service: Service, library: Library, console: Console) -> None:
+    """Ask for the near-duplicates of every book, print some, and count all against the truth."""
+    found: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for name, answer in library.posted.items():
+        items = service.get(answer["links"]["near_duplicates"], {"limit": "1000"})["items"]
+        found[name] = {ours: item for item in items if (ours := library.name(item)) is not None}
+    table = drawn_table(
+        ("near-duplicates found", "distance", "jaccard", "OCR errors", "edited"),
+        (),
+        wide="near-duplicates found",
+        right=("distance", "jaccard", "OCR errors", "edited"),
+    )
+    for name in _first_editions(library)[:_SHOWN_WORKS]:
+        _add_work(table, library, name, found[name])
+    console.print(table, soft_wrap=False)
+    wanted = {(name, other) for name in library.books for other in library.kin(name)}
+    answered = {(name, other) for name, others in found.items() for other in others}
+    console.print(
+        f"Asked for the near-duplicates of all {len(library.books):,} books, the service found "
+        f"{len(wanted & answered):,} of {len(wanted):,}, and {len(answered - wanted):,} that are none.\n"
+    )
+
+
+def _first_editions(library: Library) -> list[str]:
+    return [name for name, book in library.books.items() if name.endswith("-c00") and library.kin(name)]
+
+
+def _add_work(table: Table, library: Library, name: str, found: Mapping[str, Mapping[str, Any]]) -> None:
+    table.add_row(Text(library.books[name].title, style="bold"))
+    for other, item in found.items():
+        book = library.books[other]
+        stranger = Text(" not a copy", style="red") if other not in library.kin(name) else Text()
+        table.add_row(
+            Text.assemble(f"  {_version(other)}", stranger),
+            str(item["distance"]),
+            f"{item['jaccard']:.2f}",
+            f"{book.error_rate:.1%}",
+            f"{book.edited:.1%}",
+        )
+    for other in sorted(library.kin(name) - set(found)):
+        table.add_row(Text(f"  {_version(other)} not found", style="red"))
+    table.add_section()
+
+
+def _version(name: str) -> str:
+    return f"copy {int(name[-2:])}" if not name.endswith("-c00") else "the original"
+
+
+def show_relations(service: Service, library: Library, console: Console) -> None:
+    """Print how the versions of one book are related to it, as the workers have found out."""
+    name = _first_editions(library)[0]
+    columns = ("relations", "kind", "confidence", "why")
+    with console.status("Waiting for the workers to compare pages …"):
+        answer = service.get(library.posted[name]["links"]["relations"], {"wait": "60"})
+    rows = []
+    for item in answer["items"]:
+        path = f"{library.posted[name]['links']['relations']}/{item['book_id']}"
+        other = library.name({"id": item["book_id"]})
+        label = "another book" if other is None else _version(other)
+        rows.append((label, item["kind"], f"{item['confidence']:.2f}", service.get(path)["because"]))
+    console.print(drawn_table(columns, rows, wide="why", right=("confidence",)), soft_wrap=False)
+    left = f"; {answer['pending']} comparisons are still to come" if answer["pending"] else ""
+    console.print(f"“{library.books[name].title}” page by page, from the background workers{left}.\n")
+
+
+def show_exact_lookup(service: Service, library: Library, console: Console) -> None:
+    """Ask for every book within `_RADIUS` bits, and hold the answer against brute force."""
+    name = max(_first_editions(library), key=lambda each: len(library.kin(each)))
+    path = library.posted[name]["links"]["near_duplicates"]
+    service.get(path, {"d": str(_RADIUS)})
+    started = time.perf_counter()
+    answer = service.get(path, {"d": str(_RADIUS), "limit": "1000"})
+    milliseconds = (time.perf_counter() - started) * 1e3
+    answered = {ours for item in answer["items"] if (ours := library.name(item)) is not None}
+    own = library.fingerprint(name)
+    brute = {
+        other
+        for other in library.books
+        if other != name and (_bits(own) ^ _bits(library.fingerprint(other))).bit_count() <= _RADIUS
+    }
+    verdict = "the same" if answered == brute else f"others: {', '.join(sorted(answered ^ brute))}"
+    console.print(
+        f"Exact lookup: {len(answered)} books within {_RADIUS} of 128 bits of “{library.books[name].title}”, "
+        f"in {milliseconds:.1f} ms; comparing all {len(library.books):,} one by one finds {verdict}.\n"
+    )
+
+
+def _bits(fingerprint: Fingerprint) -> int:
+    return int.from_bytes(fingerprint.bits, "big")
+
+
+def show_contrast(library: Library, seed: int, console: Console) -> None:
+    """Hold the default fingerprint against plain term frequency, each at its own best threshold."""
+    from app.core.recipe import fingerprint_recipe
+    from app.core.signatures.simhash import simhash
+    from app.core.text.content import content_from_pages, normalise
+
+    recipe = fingerprint_recipe(_TF)
+    plain = [simhash(normalise(content_from_pages(book.pages)), recipe) for book in library.books.values()]
+    served = [library.fingerprint(name) for name in library.books]
+    works = [book.work for book in library.books.values()]
+    rows: list[Sequence[str]] = []
+    for label, fingerprints in ((served[0].recipe, served), (_TF, plain)):
+        fit = best_threshold([each for each in fingerprints if each is not None], works)
+        figures = (f"{fit.f1:.3f}", f"{fit.precision:.3f}", f"{fit.recall:.3f}", str(fit.d))
+        rows.append((label, *figures, f"{fit.unrelated_median:g} bits"))
+    columns = ("fingerprint alone", "F1", "precision", "recall", "at d", "strangers")
+    console.print(drawn_table(columns, rows, wide=columns[0], right=columns[1:]), soft_wrap=False)
+    pairs = len(works) * (len(works) - 1) // 2
+    console.print(
+        f"{len(works):,} books of {len(set(works)):,} works, seed {seed}, {pairs:,} pairs; each recipe at "
+        "its best d; strangers: median distance of unrelated books.\n"
+    )
+
+
+def show_request(service: Service, library: Library, console: Console) -> None:
+    """Print a request as a client would make it, and the beginning of the answer."""
+    name = _first_editions(library)[0]
+    path = library.posted[name]["links"]["near_duplicates"]
+    answer = service.get(path, {"d": str(_RADIUS), "limit": "1"})
+    console.print("What a client sends and gets (with --keep the service stays up for you to try):")
+    console.print(Text(f"$ curl '{service.url}{path}?d={_RADIUS}&limit=1'", style="bold"), soft_wrap=True)
+    console.print(json.dumps(answer, indent=2, ensure_ascii=False), soft_wrap=True)
+    console.print()

@@ -1,0 +1,181 @@
+"""`bookprint serve` and `bookprint worker`: the processes of a running service."""
+
+import importlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from app.cli.environment import DEFAULT_URL, DataDir, load_settings, running
+from app.cli.maintenance import upgrade_schema
+from app.cli.output import UserError, notices, results
+from app.cli.readiness import free_port, missing, url_of
+from app.embedded import EmbeddedServers, Servers
+from app.embedded.processes import spawn
+from app.embedded.supervisor import ChildSpec, Supervisor
+from app.kernel_cache import keep_kernels, keep_modules
+
+_WARM = "from app.core.signatures.sketch import warm; warm()"
+_SECONDS_BETWEEN_NOTICES = 30.0
+
+
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 is every one.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen at; 0 takes a free one.")
+    ] = 8000,
+    data_dir: DataDir = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=64,
+            help="Worker processes; 0 if they run elsewhere [BOOKPRINT_WORKERS, else one per core].",
+        ),
+    ] = None,
+) -> None:
+    """Run the whole service until Ctrl-C or SIGTERM: servers, API and workers.
+
+    Where DATABASE_URL or REDIS_URL is set, that server is used; else a real PostgreSQL and a real Valkey are
+    started with their data in the data folder. Whatever dies is started again.
+    """
+    started = time.monotonic()
+    settings = load_settings(data_dir)
+    address = host, free_port(host, port)
+    try:
+        settings.data_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as exc:
+        raise UserError(
+            f"{settings.data_dir} cannot be made: {exc.strerror}. Choose another --data-dir."
+        ) from exc
+    keep_kernels(settings.data_dir)
+    keep_modules(settings.data_dir)
+    embedded = EmbeddedServers(
+        settings.data_dir, database_url=settings.database_url, redis_url=settings.redis_url
+    )
+    with _warming() as kernels_are_warm:
+
+        def prepare(servers: Servers) -> None:
+            importing.join()
+            upgrade_schema(servers.database_url)
+            kernels_are_warm()
+
+        # The migrations' libraries load while the servers start.
+        importing = threading.Thread(target=importlib.import_module, args=("app.stores.postgres.migrate",))
+        importing.start()
+        count = settings.workers if workers is None else workers
+        children = [_api(*address), *(_worker(number) for number in range(1, count + 1))]
+        supervisor = Supervisor(embedded, children, prepare=prepare, log=_log)
+        threading.Thread(target=_announce, args=(*address, started), daemon=True).start()
+        status = supervisor.run()
+    if status:
+        raise UserError("A process of the service does not stay up; what it wrote above says why.")
+
+
+def worker(
+    concurrency: Annotated[
+        int | None,
+        typer.Option(
+            "-c",
+            "--concurrency",
+            min=1,
+            max=256,
+            help="Books related at the same time [BOOKPRINT_JOBS_AT_ONCE, else 1].",
+        ),
+    ] = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Run one more worker for the service in the data folder, or on DATABASE_URL and REDIS_URL."""
+    settings = load_settings(data_dir)
+    servers = running(settings)
+    if servers is None:
+        raise UserError(
+            f"No service runs in {settings.data_dir}. Start one with bookprint serve, name its folder with "
+            "--data-dir, or set DATABASE_URL and REDIS_URL."
+        )
+    keep_kernels(settings.data_dir)
+    urls = {"DATABASE_URL": str(servers.database_url), "REDIS_URL": str(servers.redis_url)}
+    at_once = settings.jobs_at_once if concurrency is None else concurrency
+    os.execve(sys.executable, [*_python("workers"), "--concurrency", str(at_once)], os.environ | urls)
+
+
+def _api(host: str, port: int) -> ChildSpec:
+    root = str(Path(__file__).parents[2])  # else uvicorn would look for `app` in the current folder first
+    arguments = ["app.main:create_app", "--factory", "--app-dir", root, "--host", host, "--port", str(port)]
+    arguments += ["--loop", "uvloop", "--http", "httptools", "--log-level", "warning", "--no-access-log"]
+    arguments += ["--no-server-header", "--no-proxy-headers"]
+    arguments += ["--timeout-keep-alive", "75", "--timeout-graceful-shutdown", "5"]
+    return ChildSpec("api", [*_python("uvicorn"), *arguments])
+
+
+def _worker(number: int) -> ChildSpec:
+    return ChildSpec(f"worker {number}", _python("workers"))
+
+
+@contextmanager
+def _warming() -> Iterator[Callable[[], None]]:
+    """Compile the kernels into their cache in a process beside; yields what waits for it to be done.
+
+    Where an earlier start has done so already, there is nothing to do: the API then only has to load them.
+    """
+    done = Path(os.environ["NUMBA_CACHE_DIR"], "complete")
+    if done.exists():
+        yield lambda: None
+        return
+    process = spawn(
+        [sys.executable, "-P", "-c", _WARM],
+        folder=Path.cwd(),
+        environment=os.environ,
+        death_signal=signal.SIGKILL,
+    )
+
+    def wait() -> None:
+        try:
+            process.wait(2)
+        except subprocess.TimeoutExpired:
+            notices().print("Compiling the kernels; only the first start takes so long.")
+        if process.wait():
+            raise UserError("The kernels could not be compiled; what is written above says why.")
+        with suppress(OSError):
+            done.touch()
+
+    try:
+        yield wait
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _announce(host: str, port: int, started: float) -> None:
+    """Say when the service is ready, and now and then what it still lacks."""
+    last_notice = time.monotonic()
+    while lack := missing(host, port):
+        if time.monotonic() - last_notice > _SECONDS_BETWEEN_NOTICES:
+            last_notice = time.monotonic()
+            notices().print(f"Not ready yet: {lack}")
+        time.sleep(0.1)
+    url = url_of(host, port)
+    option = "" if url == DEFAULT_URL else f" --url {url}"
+    console = results()
+    console.print(f"Bookprint is ready at {url} ({time.monotonic() - started:.1f} s)", style="bold green")
+    console.print(f"  post books       bookprint ingest FOLDER{option}", soft_wrap=True)
+    console.print(f"  find duplicates  bookprint lookup FILE{option}", soft_wrap=True)
+    console.print(f"  interface        {url}/docs", soft_wrap=True)
+    console.print("  stop             Ctrl-C")
+
+
+def _log(line: str) -> None:
+    notices().print(line, style="dim")
+
+
+def _python(module: str) -> list[str]:
+    """Run a module of this installation, whatever modules the current folder has."""
+    return [sys.executable, "-P", "-m", module]

@@ -1,0 +1,138 @@
+"""The roll: all entries of an index as arrays in this process, for whatever reads every entry."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.index.bands import BAND_BITS, BANDS
+from app.core.index.records import ROLL_RECORD, Hits
+from app.core.signatures.simhash import Words, distances, rows_within, tally, words
+
+_SAMPLED = 4096
+
+_NO_RECORDS = np.zeros(0, dtype=ROLL_RECORD)
+
+
+class Roll:
+    """Fingerprint, shingle count and sample level of every entry, by ascending entry id.
+
+    One entry takes 31 bytes. An entry that has left keeps its row, unsigned and without shingles, until the
+    roll is read anew; so every change touches few rows. One writer, no reader at the same time.
+    """
+
+    def __init__(self, records: NDArray[np.void] = _NO_RECORDS) -> None:
+        entry_ids, first = np.unique(records["entry_id"], return_index=True)
+        records = records[first]
+        self._size = entry_ids.size
+        self._entry_ids = entry_ids
+        self._high, self._low = words(records["bits"])
+        self._shingle_counts = records["shingle_count"].copy()
+        self._levels = records["level"].copy()
+        self._signed = records["signed"].astype(np.bool_)
+        self.bucket_sizes: NDArray[np.int32] = np.zeros((BANDS, 1 << BAND_BITS), dtype=np.int32)
+        """How many entries each bucket of each band holds, (8, 65536)."""
+        self._count(self._signed.nonzero()[0], 1)
+
+    @property
+    def size(self) -> int:
+        """Rows that a scan reads."""
+        return self._size
+
+    def put(self, record: NDArray[np.void]) -> None:
+        """Enter one record, or replace that of the same entry."""
+        entry_id = record["entry_id"]
+        at = int(np.searchsorted(self._entry_ids[: self._size], entry_id))
+        if at == self._size or self._entry_ids[at] != entry_id:
+            self._open(at)
+            self._entry_ids[at] = entry_id
+        elif self._signed[at]:
+            self._count(np.array([at]), -1)
+        self._high[at], self._low[at] = np.frombuffer(record["bits"].tobytes(), dtype=np.uint64)
+        self._shingle_counts[at] = record["shingle_count"]
+        self._levels[at] = record["level"]
+        self._signed[at] = bool(record["signed"])
+        if self._signed[at]:
+            self._count(np.array([at]), 1)
+
+    def drop(self, entry_id: int) -> None:
+        """Forget an entry; one that is not here is passed over."""
+        gone = np.zeros(1, dtype=ROLL_RECORD)
+        gone["entry_id"] = entry_id
+        at = int(np.searchsorted(self._entry_ids[: self._size], gone["entry_id"][0]))
+        if at < self._size and self._entry_ids[at] == gone["entry_id"][0]:
+            self.put(gone[0])
+
+    def within(self, bits: bytes, d: int) -> Hits:
+        """Every entry at Hamming distance <= d."""
+        rows, near = rows_within(bits, self._words(), d)
+        signed = self._signed[rows]
+        rows, near = rows[signed], near[signed]
+        order = np.argsort(near, kind="stable")
+        return Hits(self._entry_ids[rows[order]], near[order])
+
+    def nearest(self, bits: bytes, k: int) -> Hits:
+        """The k entries nearest to these bits; of several at one distance those with the lowest ids."""
+        # A part of the roll tells about how far they lie; farther out is only looked if that was too near.
+        part = slice(max(_SAMPLED, self._size // 16))
+        high, low = self._words()
+        reached = np.cumsum(tally(bits, (high[part], low[part]))) * (self._size / max(1, high[part].size))
+        d = min(128, int(np.searchsorted(reached, 2 * k)))
+        hits = self.within(bits, d)
+        while hits.size < k and d < 128:
+            d = min(128, d + 4)
+            hits = self.within(bits, d)
+        return Hits(hits.entry_ids[:k], hits.distances[:k])
+
+    def rows(self, entry_ids: NDArray[np.uint64]) -> NDArray[np.intp]:
+        """The rows of those of the entries that are here and have signatures."""
+        at = np.searchsorted(self._entry_ids[: self._size], entry_ids)
+        inside = at < self._size
+        at = at[inside]
+        at = at[self._entry_ids[at] == entry_ids[inside]]
+        known = self._signed[at] | (self._shingle_counts[at] > 0)
+        return np.asarray(at[known], dtype=np.intp)
+
+    def entry_ids(self, rows: NDArray[np.intp]) -> NDArray[np.uint64]:
+        """The entries in these rows."""
+        return self._entry_ids[rows]
+
+    def distances(self, bits: bytes | None, rows: NDArray[np.intp]) -> NDArray[np.uint8]:
+        """The distances of these rows; 255 where either side has no fingerprint."""
+        if bits is None:
+            return np.full(rows.size, 255, dtype=np.uint8)
+        found = distances(bits, np.stack(self._words(rows), axis=1).view(np.uint8))
+        found[~self._signed[rows]] = 255
+        return found
+
+    def shingle_counts(self, rows: NDArray[np.intp]) -> NDArray[np.uint32]:
+        """How many distinct shingles the books of these rows have; 0 where they have no MinHash."""
+        return self._shingle_counts[rows]
+
+    def levels(self, rows: NDArray[np.intp]) -> NDArray[np.uint8]:
+        """The levels of these rows' shingle samples; 255 where there is none."""
+        return self._levels[rows]
+
+    def _words(self, rows: NDArray[np.intp] | slice | None = None) -> Words:
+        chosen = slice(self._size) if rows is None else rows
+        return self._high[chosen], self._low[chosen]
+
+    def _count(self, rows: NDArray[np.intp], step: int) -> None:
+        bands = np.stack(self._words(rows), axis=1).view(">u2").astype(np.intp)
+        for band, sizes in enumerate(self.bucket_sizes):
+            if len(rows) == 1:
+                sizes[bands[0, band]] += step
+            else:
+                sizes += (step * np.bincount(bands[:, band], minlength=sizes.size)).astype(np.int32)
+
+    def _open(self, at: int) -> None:
+        """Make room for one row; ids come almost in order, so few rows have to move."""
+        columns = ("_entry_ids", "_high", "_low", "_shingle_counts", "_levels", "_signed")
+        if self._size == self._entry_ids.size:
+            room = max(1024, self._size // 8)
+            for name in columns:
+                column = getattr(self, name)
+                added = np.zeros((room, *column.shape[1:]), dtype=column.dtype)
+                setattr(self, name, np.concatenate([column, added]))
+        for name in columns:
+            column = getattr(self, name)
+            column[at + 1 : self._size + 1] = column[at : self._size].copy()
+        self._size += 1

@@ -1,0 +1,185 @@
+"""Records of the band index: how entries are packed into buckets, and how buckets answer a query.
+
+Two fingerprints within Hamming distance d differ in at most d // 8 bits of at least one of their eight
+bands (pigeonhole), so reading every bucket within that many bit flips of each band finds all of them. A
+bucket of a band holds whole fingerprints: the distance is computed where it is read, without a second
+look-up. A bucket of a posting list holds entries by one value each of their MinHash or shingle sample.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.backend import kernels
+from app.core.index.places import Places
+from app.core.model import Entry
+
+FINGERPRINT_RECORD = np.dtype([("bits", "u1", 16), ("entry_id", "<u8")])
+"""One entry of a band's bucket: 24 bytes."""
+
+ROLL_RECORD = np.dtype(
+    [("entry_id", "<u8"), ("bits", "u1", 16), ("shingle_count", "<u4"), ("level", "u1"), ("signed", "u1")]
+)
+"""One entry of the roll: 30 bytes. Without a fingerprint `signed` and the bits are 0."""
+
+POSTING_BYTES = 6
+"""One entry of a posting bucket, little-endian: 12 bits of tag above 36 bits of entry id."""
+
+ID_BITS = 36
+TAG_BITS = 12
+
+NO_SAMPLE = 255
+"""The level in the roll of an entry without a shingle sample."""
+
+MINHASH_BUCKET_BITS = 12
+SAMPLE_BUCKET_BITS = 18
+
+POSTING_CAP = 8192
+"""A posting bucket takes this many records. Values that so many books share tell no book from another."""
+
+_ROOM = 1 << 13
+"""For so many entries the values of a query are counted; where they are more, four times as many."""
+
+ENTRIES_PER_CHUNK = 1024
+"""Entry ids per chunk of the roll."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hits:
+    """Entries and their Hamming distances from a query, nearest first, then by entry id."""
+
+    entry_ids: NDArray[np.uint64]  # (n,)
+    distances: NDArray[np.uint8]  # (n,), 0 to 128
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return self.entry_ids.size
+
+    def sorted(self) -> "Hits":
+        """The same, nearest first, then by entry id."""
+        order = np.lexsort((self.entry_ids, self.distances))
+        return Hits(self.entry_ids[order], self.distances[order])
+
+    def but(self, entry_id: int) -> "Hits":
+        """All hits but this entry."""
+        kept = self.entry_ids != np.uint64(entry_id)
+        return Hits(self.entry_ids[kept], self.distances[kept])
+
+    def without(self, entry_ids: NDArray[np.uint64]) -> "Hits":
+        """All hits but these entries."""
+        if not entry_ids.size:
+            return self
+        kept = ~np.isin(self.entry_ids, entry_ids)
+        return Hits(self.entry_ids[kept], self.distances[kept])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Posting:
+    """Where the values of one signature are posted: value i at place i."""
+
+    places: Places  # n of them
+    tags: NDArray[np.uint64]  # (n,), of 12 bits: tell apart the values that share a bucket
+
+
+def minhash_posting(values: NDArray[np.uint32]) -> Posting:
+    """One list for each of the 128 values: 4,096 buckets, chosen by the low bits: those are even."""
+    buckets = values & np.uint32((1 << MINHASH_BUCKET_BITS) - 1)
+    tags = _tags(values.astype(np.uint64), MINHASH_BUCKET_BITS)
+    return Posting(Places(np.arange(values.size, dtype=np.uint32), buckets), tags)
+
+
+def sample_posting(hashes: NDArray[np.uint64]) -> Posting:
+    """One list of 2^18 buckets for all hashes of a shingle sample."""
+    buckets = (hashes & np.uint64((1 << SAMPLE_BUCKET_BITS) - 1)).astype(np.uint32)
+    places = Places(np.zeros(hashes.size, dtype=np.uint32), buckets)
+    return Posting(places, _tags(hashes, SAMPLE_BUCKET_BITS))
+
+
+def _tags(values: NDArray[np.uint64], bucket_bits: int) -> NDArray[np.uint64]:
+    return (values >> np.uint64(bucket_bits)) & np.uint64((1 << TAG_BITS) - 1)
+
+
+def pack_fingerprint(bits: bytes, entry_id: int) -> bytes:
+    """The 24-byte record of one fingerprint."""
+    return bits + entry_id.to_bytes(8, "little")
+
+
+def pack_postings(tags: NDArray[np.uint64], entry_ids: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    """The records of postings, (n, 6); raises OverflowError for an entry id of more than 36 bits."""
+    if entry_ids.size and int(entry_ids.max()) >> ID_BITS:
+        raise OverflowError(f"Postings hold entry ids below 2^{ID_BITS}.")
+    words = (tags << np.uint64(ID_BITS) | entry_ids).astype("<u8")
+    return words.view(np.uint8).reshape(-1, 8)[:, :POSTING_BYTES]
+
+
+def pack_roll(entry: Entry) -> bytes:
+    """The 30-byte record of one entry in the roll."""
+    record = np.zeros(1, dtype=ROLL_RECORD)
+    record["entry_id"] = entry.entry_id
+    if entry.fingerprint is not None:
+        record["bits"] = np.frombuffer(entry.fingerprint.bits, dtype=np.uint8)
+        record["signed"] = 1
+    record["shingle_count"] = 0 if entry.minhash is None else entry.minhash.shingle_count
+    record["level"] = NO_SAMPLE if entry.sample is None else entry.sample.level
+    return record.tobytes()
+
+
+def record_id(record: bytes) -> int:
+    """The entry id in a record of any kind."""
+    if len(record) == POSTING_BYTES:
+        return int.from_bytes(record, "little") & ((1 << ID_BITS) - 1)
+    start = len(record) - 8 if len(record) == FINGERPRINT_RECORD.itemsize else 0
+    return int.from_bytes(record[start : start + 8], "little")
+
+
+def hits_within(buckets: Iterable[bytes | None], bits: bytes, d: int) -> Hits:
+    """The entries of these buckets at Hamming distance <= d from `bits`, each once."""
+    records = np.frombuffer(b"".join(filter(None, buckets)), dtype="<u8").reshape(-1, 3)
+    near = np.empty(len(records), dtype=np.uint64)
+    near = near[: kernels().records_within(np.frombuffer(bits, dtype=np.uint64), records, d, near)]
+    near.sort()
+    entry_ids, distances = np.empty(near.size, dtype=np.uint64), np.empty(near.size, dtype=np.uint8)
+    found = kernels().take_apart(near, entry_ids, distances)
+    return Hits(entry_ids[:found], distances[:found])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shared:
+    """Entries that have values of MinHash, or hashes of the shingle sample, in common with a query."""
+
+    entry_ids: NDArray[np.uint64]  # (n,), each once
+    counts: NDArray[np.int64]  # (n,), how many of the values each of them has
+    table: NDArray[np.int32]  # the hash table by which the kernels find them
+
+    def at_least(self, count: int) -> NDArray[np.uint64]:
+        """The entries that have so many values in common with the query, ascending."""
+        return np.sort(self.entry_ids[self.counts >= count])
+
+    def counts_of(self, entry_ids: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """How many values each of these entries, which differ, has in common with the query."""
+        counts = np.empty(entry_ids.size, dtype=np.int64)
+        kernels().counts_of(self.table, self.entry_ids, self.counts, entry_ids, counts)
+        return counts
+
+
+def sharing(buckets: Sequence[bytes | None], tags: NDArray[np.uint64]) -> Shared:
+    """Entries with one of these values.
+
+    `buckets[i]` is the bucket that value i falls into. Two strangers agree in one value by chance, so what
+    is found once is not yet kin.
+    """
+    held = [bucket or b"" for bucket in buckets]
+    ends = np.array(list(accumulate(map(len, held))), dtype=np.int64) // POSTING_BYTES
+    words = np.frombuffer(b"".join(held), dtype="<u2").reshape(-1, 3)
+    room = _ROOM
+    while True:
+        table = np.zeros(2 * room, dtype=np.int32)
+        entry_ids, counts = np.empty(room, dtype=np.uint64), np.empty(room, dtype=np.int64)
+        found = kernels().count_sharing(words, ends, tags, table, entry_ids, counts, np.empty_like(counts))
+        if found >= 0:
+            return Shared(entry_ids[:found], counts[:found], table)
+        room *= 4

@@ -1,0 +1,207 @@
+"""What an alignment says about two books, in figures.
+
+The signals of Spasojević and Poncin (2011), section IV-B, and the shares that the definitions of the
+relations ask for.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.relations.alignment import Alignment, Unit
+from app.core.relations.coverage import SAME_BREAKS
+
+FOUND = 0.6
+"""A page counts as found from this share of its text on."""
+
+STRETCH_GAP = 4
+"""Text pages, that is two leaves, that may be missing within one stretch."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinearFit:
+    """Pages of the right book as a line over those of the left: `slope` · page + `intercept`."""
+
+    slope: float
+    intercept: float
+    delta_page_count: float  # pages by which the right book's last page lies behind the line (formula 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """A figure told of each book."""
+
+    left: float
+    right: float
+
+    @property
+    def least(self) -> float:
+        """The smaller one."""
+        return min(self.left, self.right)
+
+    @property
+    def most(self) -> float:
+        """The larger one."""
+        return max(self.left, self.right)
+
+    def swapped(self) -> "Sides":
+        """The same, told of the books in the other order."""
+        return Sides(self.right, self.left)
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """Everything from which a relation is told; shares are 0 to 1."""
+
+    unit: Unit
+    text_pages: Sides  # pages with enough text, each counted once however often it was scanned
+    book_similarity: float  # Jaccard similarity of the books' shingles
+    page_similarity: float  # mean similarity of matching pages
+    text_shared: Sides  # share of the text that is found in the other book: containment
+    typical_share: float  # of a page's text that is found, before what noise hides is allowed for
+    pages_matched: Sides  # share of the text pages that match one to one with the same breaks
+    stretch_matched: Sides  # share of the text pages that so match within the longest stretch
+    stretch: Sides  # share of the text pages that lie between its ends
+    other_breaks: float  # share of the pages found that lie across the breaks of the other book
+    revised: float  # share of the pages within runs in whose place the other book has pages of other text
+    consecutive_correlation: float  # relative consecutive page correlation (section IV-B 3)
+    runs: int
+    fit: LinearFit | None  # None: nothing matches
+    reverse_fit: LinearFit | None  # pages of the left book over those of the right
+
+    def swapped(self) -> "Signals":
+        """The same, told of the books in the other order."""
+        sides = {name: getattr(self, name).swapped() for name in _SIDES}
+        return replace(self, **sides, fit=self.reverse_fit, reverse_fit=self.fit)
+
+
+_SIDES = ("text_pages", "text_shared", "pages_matched", "stretch_matched", "stretch")
+
+
+def measure(alignment: Alignment, book_similarity: float) -> Signals:
+    """The signals of two aligned books whose shingles have this Jaccard similarity."""
+    lengths = (alignment.left_lengths, alignment.right_lengths)
+    shares = (alignment.left_shares, alignment.right_shares)
+    counts = [max(int(np.count_nonzero(each)), 1) for each in lengths]
+    pairs, similarities, agreement = _joined(alignment)
+    found = (shares[0][pairs[:, 0]] >= FOUND) & (shares[1][pairs[:, 1]] >= FOUND)
+    found &= (lengths[0][pairs[:, 0]] > 0) & (lengths[1][pairs[:, 1]] > 0) & _mutual(pairs, similarities)
+    found &= (agreement >= SAME_BREAKS) | _between(pairs, agreement >= SAME_BREAKS)
+    same = pairs[found]
+    ordinals = [np.cumsum(each > 0) - 1 for each in lengths]
+    stretch = longest_stretch(np.column_stack([ordinals[side][same[:, side]] for side in (0, 1)]))
+    spans = stretch[-1] - stretch[0] + 1 if len(stretch) else np.zeros(2)
+    matched_pages = [np.unique(same[:, side]).size for side in (0, 1)]
+    sizes = [each.size for each in lengths]
+    return Signals(
+        unit=alignment.unit,
+        text_pages=Sides(*(float(np.count_nonzero(each)) for each in lengths)),
+        book_similarity=book_similarity,
+        page_similarity=float(similarities.mean()) if similarities.size else 0.0,
+        text_shared=Sides(
+            *(
+                float((share * each).sum() / max(int(each.sum()), 1))
+                for share, each in zip(shares, lengths, strict=True)
+            )
+        ),
+        typical_share=alignment.typical_share,
+        pages_matched=Sides(*(matched_pages[side] / counts[side] for side in (0, 1))),
+        stretch_matched=Sides(*(len(stretch) / counts[side] for side in (0, 1))),
+        stretch=Sides(*(float(spans[side]) / counts[side] for side in (0, 1))),
+        other_breaks=_other_breaks(shares, lengths, same),
+        revised=_revised(alignment, same, _run_numbers(alignment)[found]),
+        consecutive_correlation=_consecutive(pairs, similarities, counts),
+        runs=len(alignment.runs),
+        fit=_fit(pairs, sizes) if len(pairs) else None,
+        reverse_fit=_fit(pairs[:, ::-1], sizes[::-1]) if len(pairs) else None,
+    )
+
+
+def _joined(alignment: Alignment) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """Pairs, similarities and agreement of all runs."""
+    if not alignment.runs:
+        return np.zeros((0, 2), dtype=np.int64), np.zeros(0), np.zeros(0)
+    return (
+        np.concatenate([run.pairs for run in alignment.runs]),
+        np.concatenate([run.similarities for run in alignment.runs]),
+        np.concatenate([run.agreement for run in alignment.runs]),
+    )
+
+
+def _mutual(pairs: NDArray[np.int64], similarities: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which pairs are the most alike that either of their pages has."""
+    mutual = np.ones(len(pairs), dtype=np.bool_)
+    for side in (0, 1):
+        order = np.lexsort((-similarities, pairs[:, side]))
+        page = pairs[order, side]
+        mutual[order[1:]] &= page[1:] != page[:-1]
+    return mutual
+
+
+def _between(pairs: NDArray[np.int64], agree: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which pairs lie between two that agree, page for page: their breaks agree too, whatever noise says."""
+    known = {(i, j) for i, j in pairs[agree].tolist()}
+    return np.array(
+        [(i - 1, j - 1) in known and (i + 1, j + 1) in known for i, j in pairs.tolist()], dtype=np.bool_
+    )
+
+
+def longest_stretch(pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The most pairs (n, 2) in a row that advance in both books, over gaps of at most `STRETCH_GAP` pages."""
+    if not len(pairs):
+        return pairs
+    steps = np.diff(pairs, axis=0)
+    breaks = np.flatnonzero(((steps < 1) | (steps > STRETCH_GAP + 1)).any(axis=1)) + 1
+    return max(np.split(pairs, breaks), key=len)
+
+
+def _run_numbers(alignment: Alignment) -> NDArray[np.int64]:
+    """Which run each pair of `_joined` is in."""
+    return np.repeat(np.arange(len(alignment.runs)), [len(run.pairs) for run in alignment.runs])
+
+
+def _revised(alignment: Alignment, same: NDArray[np.int64], runs: NDArray[np.int64]) -> float:
+    """Pages between two that match, found in neither book, as many as both have: a lost leaf is in one."""
+    unknown, pages = [], 0
+    for side, (shares, lengths) in enumerate(
+        (
+            (alignment.left_shares, alignment.left_lengths),
+            (alignment.right_shares, alignment.right_lengths),
+        )
+    ):
+        counts = np.append(0, np.cumsum((shares < FOUND) & (lengths > 0)))
+        unknown.append(np.diff(counts[same[:, side]]))
+        for run in alignment.runs:
+            pages += int(np.count_nonzero(lengths[slice(*(run.left, run.right)[side])]))
+    replaced = np.minimum(*unknown)[np.diff(runs) == 0]
+    return 2 * float(np.maximum(replaced, 0).sum()) / max(pages, 1)
+
+
+def _other_breaks(
+    shares: tuple[NDArray[np.float64], ...], lengths: tuple[NDArray[np.int64], ...], same: NDArray[np.int64]
+) -> float:
+    found = across = 0
+    for side in (0, 1):
+        pages = (shares[side] >= FOUND) & (lengths[side] > 0)
+        found += int(pages.sum())
+        pages[same[:, side]] = False
+        across += int(pages.sum())
+    return across / max(found, 1)
+
+
+def _consecutive(pairs: NDArray[np.int64], similarities: NDArray[np.float64], counts: list[int]) -> float:
+    """Over pages of the denser book that match two that follow each other: both similarities, per page."""
+    dense = 0 if counts[0] <= counts[1] else 1
+    order = np.lexsort((pairs[:, 1 - dense], pairs[:, dense]))
+    page, other, similarity = pairs[order, dense], pairs[order, 1 - dense], similarities[order]
+    both = (page[1:] == page[:-1]) & (other[1:] == other[:-1] + 1)
+    return float((similarity[1:] + similarity[:-1])[both].sum() / counts[dense])
+
+
+def _fit(pairs: NDArray[np.int64], sizes: list[int]) -> LinearFit:
+    x, y = pairs[:, 0].astype(np.float64), pairs[:, 1].astype(np.float64)
+    spread = float(((x - x.mean()) ** 2).sum())
+    slope = float(((x - x.mean()) * (y - y.mean())).sum() / spread) if spread else 1.0
+    intercept = float(y.mean() - slope * x.mean())
+    return LinearFit(slope, intercept, sizes[1] - 1 - (slope * (sizes[0] - 1) + intercept))

@@ -1,0 +1,402 @@
+"""Compiled kernels that turn text and shingles into signatures; `kernels_numpy` computes the same bits.
+
+They write into arrays that the caller made. A text is padded with 8 zeros, so that an n-gram may be read past
+its end; `kinds` is empty for a text of alphabets alone, else it tells the kind of script of each code point.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core import constants as c
+from app.core.index.bucket_kernels import (
+    count_probed,
+    count_sharing,
+    counts_of,
+    group,
+    write_keys,
+    write_strings,
+)
+from app.core.index.hamming_kernels import distances, records_within, rows_within, take_apart, tally
+from app.core.jit import BLOCK, I64, U32, U64, Index, compiled, mix32, mix64
+from app.core.kernel_types import Lengths, Text
+from app.core.relations.kernels import compare_neighbours, find_chains, page_similarities, trace_chain
+from app.core.signatures.shingle_kernels import shingle_tokens, shingle_words
+from app.core.text.kernels import codes_of, inspect, kinds_of, normalise
+
+__all__ = [
+    "codes_of",
+    "compare_neighbours",
+    "count_distinct",
+    "count_ngrams",
+    "count_probed",
+    "count_sharing",
+    "counts_of",
+    "distances",
+    "find_chains",
+    "group",
+    "inspect",
+    "kinds_of",
+    "minhash",
+    "normalise",
+    "page_similarities",
+    "records_within",
+    "rows_within",
+    "shingle_tokens",
+    "shingle_words",
+    "sign_pages",
+    "take_apart",
+    "tally",
+    "trace_chain",
+    "vote",
+    "weigh",
+    "write_keys",
+    "write_strings",
+]
+
+F0, F1, F2, F3, F4, F5 = (U32(factor) for factor in c.FACTORS)
+CELL_SHIFT = U32(32 - c.CELL_BITS)
+POSITION_SHIFT = U64(64 - c.POSITION_BITS)
+COUNT_SHIFT = U64(20)
+COUNT_LIMIT = U64(c.COUNT_LIMIT)
+TALLY = U64((1 << 20) - 1)
+TALLIES = U64((1 << 40) - 1)
+ONE_MORE = 1 << 20
+NEXT_POSITION = U64(1 << 40)
+UNIT = float(c.WEIGHT_UNIT)
+HALF = U64(0xFFFFFFFF)
+
+
+@compiled
+def _hash_plain(text: Text, length: int, hashes: NDArray[np.uint32]) -> None:
+    """Hashes the n-grams of one length that start at the first code points of `text`."""
+    f1 = F1 if length > 1 else U32(0)
+    f2 = F2 if length > 2 else U32(0)
+    f3 = F3 if length > 3 else U32(0)
+    f5 = F5 if length > 5 else U32(0)
+    if length <= 4:
+        for k in range(hashes.size):
+            h = U32(U32(U32(text[k]) * F0) + U32(U32(text[k + 1]) * f1))
+            h = U32(h + U32(U32(U32(text[k + 2]) * f2) + U32(U32(text[k + 3]) * f3)))
+            hashes[k] = mix32(h)
+        return
+    for k in range(hashes.size):
+        h = U32(U32(U32(text[k]) * F0) + U32(U32(text[k + 1]) * F1))
+        h = U32(h + U32(U32(U32(text[k + 2]) * F2) + U32(U32(text[k + 3]) * F3)))
+        h = U32(h + U32(U32(U32(text[k + 4]) * F4) + U32(U32(text[k + 5]) * f5)))
+        hashes[k] = mix32(h)
+
+
+@compiled
+def _hash_mixed(text: Text, kinds: NDArray[np.uint8], lengths: Lengths, hashes: NDArray[np.uint32]) -> None:
+    for k in range(hashes.size):
+        length = lengths[kinds[k]]
+        h = U32(U32(text[k]) * F0)
+        if length > 1:
+            h = U32(h + U32(U32(text[k + 1]) * F1))
+        if length > 2:
+            h = U32(h + U32(U32(text[k + 2]) * F2))
+        if length > 3:
+            h = U32(h + U32(U32(text[k + 3]) * F3))
+        if length > 4:
+            h = U32(h + U32(U32(text[k + 4]) * F4))
+        if length > 5:
+            h = U32(h + U32(U32(text[k + 5]) * F5))
+        hashes[k] = mix32(h)
+
+
+@compiled
+def _hash_block(
+    text: Text,
+    kinds: NDArray[np.uint8],
+    lengths: Lengths,
+    start: int,
+    end: int,
+    hashes: NDArray[np.uint32],
+    positions: NDArray[np.int64],
+) -> int:
+    """Hashes the n-grams that start in `text[start : start + BLOCK]` and end by `end`; tells how many do."""
+    if kinds.size == 0:
+        count = min(BLOCK, end - lengths[0] + 1 - start)
+        if count <= 0:
+            return 0
+        _hash_plain(text[start : start + count + 8], lengths[0], hashes[:count])
+        return count
+    count = min(BLOCK, end - start)
+    _hash_mixed(text[start : start + count + 8], kinds[start : start + count], lengths, hashes[:count])
+    fitting = 0
+    for k in range(count):
+        if start + k + lengths[kinds[start + k]] <= end:
+            hashes[fitting] = hashes[k]
+            positions[fitting] = start + k
+            fitting += 1
+    return fitting
+
+
+@compiled
+def _enter(cells: NDArray[np.uint64], cell: np.uint32, position: np.uint64, reach: np.uint64) -> None:
+    value = cells[cell]
+    # the tallies of a cell that was met before borrow 1 from the distance, hence < for ≤
+    near = I64(U64(U64(position - value) >> POSITION_SHIFT) < reach)
+    cells[cell] = U64(U64(position | U64(value & TALLIES)) + U64(ONE_MORE + near))
+
+
+@compiled
+def _tally(
+    hashes: NDArray[np.uint32], positions: NDArray[np.int64], window: int, cells: NDArray[np.uint64]
+) -> None:
+    """Enters n-grams at their positions."""
+    for k in range(hashes.size):
+        position = U64(U64(positions[k] + window) << POSITION_SHIFT)
+        _enter(cells, hashes[k] >> CELL_SHIFT, position, U64(window))
+
+
+@compiled
+def _tally_in_row(hashes: NDArray[np.uint32], start: int, window: int, cells: NDArray[np.uint64]) -> None:
+    """Enters n-grams at `start`, `start` + 1, …"""
+    position = U64(U64(start + window) << POSITION_SHIFT)
+    for k in range(hashes.size):
+        _enter(cells, hashes[k] >> CELL_SHIFT, position, U64(window))
+        position = U64(position + NEXT_POSITION)
+
+
+@compiled
+def _clamp(cells: NDArray[np.uint64]) -> None:
+    for cell in range(cells.size):
+        value = cells[cell]
+        count = min(U64((value >> COUNT_SHIFT) & TALLY), COUNT_LIMIT)
+        near = min(U64(value & TALLY), COUNT_LIMIT)
+        cells[cell] = U64(U64(value & ~TALLIES) | U64(count << COUNT_SHIFT) | near)
+
+
+@compiled
+def count_ngrams(
+    text: Text,
+    size: int,
+    kinds: NDArray[np.uint8],
+    lengths: Lengths,
+    window: int,
+    cells: NDArray[np.uint64],
+) -> None:
+    """Tallies the n-grams of `text[:size]` in one pass.
+
+    A cell is 24 bits last position (plus `window`), 20 bits count, 20 bits near repeats; zero at first, as
+    if last met at −`window` − 1. Tallies have twice the room they may use in the end and are rarely clamped.
+    """
+    hashes = np.empty(BLOCK, dtype=np.uint32)
+    positions = np.empty(BLOCK, dtype=np.int64)
+    room = 2 * c.COUNT_LIMIT
+    for start in range(0, size, BLOCK):
+        if room < BLOCK:
+            _clamp(cells)
+            room = c.COUNT_LIMIT
+        room -= BLOCK
+        count = _hash_block(text, kinds, lengths, start, size, hashes, positions)
+        if kinds.size == 0:
+            _tally_in_row(hashes[:count], start, window, cells)
+        else:
+            _tally(hashes[:count], positions, window, cells)
+
+
+@compiled
+def _gap_weights(
+    tallies: NDArray[np.uint64], window: float, characters: float, weights: NDArray[np.int64]
+) -> None:
+    """The weights of the module `simhash`, with an exponential that every IEEE machine rounds alike."""
+    for f in range(tallies.size):
+        count = float(I64(min(U64((tallies[f] >> COUNT_SHIFT) & TALLY), COUNT_LIMIT)))
+        near = float(I64(min(U64(tallies[f] & TALLY), COUNT_LIMIT)))
+        x = min(count * window / characters, 64.0) / 256.0
+        series = 1.0
+        for k in range(12):
+            series = 1.0 - x / (12.0 - k) * series
+        for _ in range(8):
+            series = series * series
+        q = 1.0 - series
+        expected = (count - 1.0) * q
+        weight = (near - expected) / np.sqrt(expected * (1.0 - q) + 1.0)
+        weights[f] = I64(np.floor(weight * UNIT + 0.5))
+
+
+@compiled
+def weigh(
+    cells: NDArray[np.uint64],
+    gap: bool,
+    min_count: int,
+    window: int,
+    characters: int,
+    features: NDArray[np.uint32],
+    weights: NDArray[np.int64],
+) -> int:
+    """Writes the cells counted at least `min_count` times, and their weights in units of 1/1024.
+
+    `features` has room for one more than all cells. Returns how many they are.
+    """
+    one = Index(1)
+    found = Index(0)
+    least = U64(max(min_count, 1))
+    for cell in range(cells.size):
+        features[found] = cell
+        found = Index(found + (one if U64((cells[cell] >> COUNT_SHIFT) & TALLY) >= least else Index(0)))
+    count = I64(found)
+    tallies = np.empty(count, dtype=np.uint64)
+    for f in range(count):
+        tallies[f] = cells[features[f]]
+    if gap:
+        _gap_weights(tallies, float(window), float(characters), weights)
+    else:
+        for f in range(count):
+            weights[f] = I64(min(U64((tallies[f] >> COUNT_SHIFT) & TALLY), COUNT_LIMIT)) * c.WEIGHT_UNIT
+    return count
+
+
+@compiled
+def vote(features: NDArray[np.uint32], weights: NDArray[np.int64], votes: NDArray[np.int64]) -> None:
+    """Writes into `votes[j]` the weights of all cells whose sign has bit j, less those of all others.
+
+    Each byte of the sign votes as a whole into one of 256 ballots; they are counted bit by bit at the end.
+    """
+    words = (votes.size + 63) // 64
+    ballots = np.zeros((8 * words, 256), dtype=np.int64)
+    for w in range(words):
+        eight = ballots[8 * w : 8 * w + 8]
+        for f in range(features.size):
+            sign = mix64(U64(U64(U64(features[f]) + U64(1)) * U64(c.SIGN_STEP)) + U64(w))
+            for b in range(8):
+                eight[b, (sign >> U64(56 - 8 * b)) & U64(0xFF)] += weights[f]
+    for b in range(votes.size // 8):
+        for bit in range(8):
+            total = I64(0)
+            for value in range(256):
+                total += ballots[b, value] if (value >> (7 - bit)) & 1 else -ballots[b, value]
+            votes[8 * b + bit] = total
+
+
+@compiled
+def _set_bits(hashes: NDArray[np.uint64], shift: np.uint64, bits: NDArray[np.uint8]) -> None:
+    for k in range(hashes.size):
+        place = hashes[k] >> shift
+        bits[place >> U64(3)] |= np.uint8(1 << (place & U64(7)))
+
+
+@compiled
+def count_distinct(hashes: NDArray[np.uint64], bits: NDArray[np.uint8], some: NDArray[np.uint64]) -> int:
+    """How many different values there are, exactly.
+
+    `bits` has a power of two of bytes, `some` room for one more than all hashes. A value met again finds
+    its bit set. So only the few values whose bit was ever found set, by themselves or by chance, need be
+    told apart.
+    """
+    one = Index(1)
+    shift = U64(64)
+    size = bits.size * 8
+    while size > 1:
+        shift = U64(shift - U64(1))
+        size >>= 1
+    bits[:] = 0
+    suspects = Index(0)
+    for k in range(hashes.size):
+        place = hashes[k] >> shift
+        byte, bit = place >> U64(3), np.uint8(1 << (place & U64(7)))
+        held = bits[byte]
+        some[suspects] = hashes[k]
+        suspects = Index(suspects + (one if held & bit else Index(0)))
+        bits[byte] = held | bit
+    bits[:] = 0
+    _set_bits(some[:suspects], shift, bits)
+    chosen = Index(0)
+    for k in range(hashes.size):
+        place = hashes[k] >> shift
+        some[chosen] = hashes[k]
+        if bits[place >> U64(3)] & np.uint8(1 << (place & U64(7))):
+            chosen = Index(chosen + one)
+    return hashes.size - I64(chosen) + _count_by_table(some[:chosen])
+
+
+@compiled
+def _doubled(table: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    larger = np.zeros(2 * table.size, dtype=np.uint64)
+    mask = U64(larger.size - 1)
+    for value in table:
+        slot = U64(value & mask)
+        while larger[slot] != U64(0):
+            slot = U64(U64(slot + U64(1)) & mask)
+        larger[slot] = value
+    return larger
+
+
+@compiled
+def _count_by_table(values: NDArray[np.uint64]) -> int:
+    size = 1024
+    while size < min(2 * values.size, 1 << 16):
+        size *= 2
+    table = np.zeros(size, dtype=np.uint64)
+    distinct = 0
+    zero = 0
+    for k in range(values.size):
+        value = values[k]
+        mask = U64(table.size - 1)
+        slot = U64(value & mask)
+        while table[slot] != U64(0) and table[slot] != value:
+            slot = U64(U64(slot + U64(1)) & mask)
+        if value == U64(0):
+            zero = 1
+        elif table[slot] == U64(0):
+            table[slot] = value
+            distinct += 1
+            if 2 * distinct > table.size:
+                table = _doubled(table)
+    return distinct + zero
+
+
+@compiled
+def minhash(
+    hashes: NDArray[np.uint64], a: NDArray[np.uint32], b: NDArray[np.uint32], values: NDArray[np.uint32]
+) -> None:
+    """Lowers `values[p]` to the least a[p]·mix32(h) + b[p] mod 2^32 over the low 32 bits h of `hashes`.
+
+    Four permutations a turn; their number is a multiple of 4.
+    """
+    block = np.empty(BLOCK, dtype=np.uint32)
+    for start in range(0, hashes.size, BLOCK):
+        taken = hashes[start : min(start + BLOCK, hashes.size)]
+        mixed = block[: taken.size]
+        for k in range(taken.size):
+            mixed[k] = mix32(U32(taken[k] & HALF))
+        for p in range(0, values.size, 4):
+            a0, a1, a2, a3 = a[p], a[p + 1], a[p + 2], a[p + 3]
+            b0, b1, b2, b3 = b[p], b[p + 1], b[p + 2], b[p + 3]
+            v0, v1, v2, v3 = values[p], values[p + 1], values[p + 2], values[p + 3]
+            for k in range(mixed.size):
+                h = mixed[k]
+                v0 = min(v0, U32(U32(a0 * h) + b0))
+                v1 = min(v1, U32(U32(a1 * h) + b1))
+                v2 = min(v2, U32(U32(a2 * h) + b2))
+                v3 = min(v3, U32(U32(a3 * h) + b3))
+            values[p], values[p + 1], values[p + 2], values[p + 3] = v0, v1, v2, v3
+
+
+@compiled
+def sign_pages(
+    text: Text,
+    kinds: NDArray[np.uint8],
+    lengths: Lengths,
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    signatures: NDArray[np.uint8],
+) -> None:
+    """Writes the one-permutation MinHash of each slice `text[starts[p]:ends[p]]`."""
+    hashes = np.empty(BLOCK, dtype=np.uint32)
+    positions = np.empty(BLOCK, dtype=np.int64)
+    least = np.empty(128, dtype=np.uint64)
+    for page in range(starts.size):
+        least[:] = U64(1 << 32)
+        for start in range(starts[page], ends[page], BLOCK):
+            count = _hash_block(text, kinds, lengths, start, ends[page], hashes, positions)
+            for k in range(count):
+                h = hashes[k]
+                place = h >> U32(25)
+                least[place] = min(least[place], U64(h))
+        for place in range(128):
+            value = I64(least[place])
+            filled = value < (1 << 32)
+            signatures[page, place] = 1 + ((value & 0xFFFF) * 255 >> 16) if filled else 0

@@ -1,0 +1,104 @@
+"""MinHash of a book's shingles, and what two of them say about two books.
+
+Value p is the least a_p·mix32(h) + b_p mod 2^32 over the low 32 bits h of all shingle hashes: scheme
+`affine32` of datasketch 2, seed and permutations included, so a `datasketch.MinHash` fed the same 32-bit
+values is equal bit for bit. The share of equal values estimates the Jaccard similarity J (Broder 1997);
+with the counts of distinct shingles n₁, n₂ the shared ones number J·(n₁ + n₂) / (1 + J), which gives
+containment both ways.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.backend import kernels
+from app.core.errors import InvalidInput
+from app.core.model import MinHashSignature, require_same_recipe
+from app.core.recipe import MinHashRecipe, minhash_recipe
+from app.core.signatures.shingles import count_distinct
+
+if TYPE_CHECKING:
+    from datasketch import MinHash
+
+
+@cache
+def permutations(recipe: MinHashRecipe) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """The factors (odd) and summands of the recipe's permutations, drawn as datasketch draws them."""
+    generator = np.random.RandomState(recipe.seed)
+    a = generator.randint(0, 1 << 31, recipe.permutations, dtype=np.uint32) * np.uint32(2) + np.uint32(1)
+    b = generator.randint(0, 1 << 32, recipe.permutations, dtype=np.uint32)
+    a.flags.writeable = b.flags.writeable = False
+    return a, b
+
+
+def minhash(hashes: NDArray[np.uint64], recipe: MinHashRecipe) -> MinHashSignature | None:
+    """The MinHash signature of shingle hashes; None if there are none."""
+    if hashes.size == 0:
+        return None
+    a, b = permutations(recipe)
+    values = np.full(recipe.permutations, 0xFFFFFFFF, dtype=np.uint32)
+    kernels().minhash(hashes, a, b, values)
+    return MinHashSignature(recipe.name, values, count_distinct(hashes))
+
+
+def equal_values(a: MinHashSignature, b: MinHashSignature) -> int:
+    """How many values two signatures share, place by place."""
+    return int(equal_values_of_each(a, [b])[0])
+
+
+def equal_values_of_each(one: MinHashSignature, others: Sequence[MinHashSignature]) -> NDArray[np.intp]:
+    """How many values a signature shares with each of at least one others, (n,)."""
+    for recipe in {other.recipe for other in others}:
+        require_same_recipe(one.recipe, recipe)
+    values = np.concatenate([other.values for other in others]).reshape(len(others), -1)
+    return np.asarray(np.count_nonzero(values == one.values, axis=1), dtype=np.intp)
+
+
+def jaccard(a: MinHashSignature, b: MinHashSignature) -> float:
+    """The estimated Jaccard similarity of two books' shingles, 0 to 1, in steps of 1/128."""
+    return equal_values(a, b) / len(a.values)
+
+
+def containment(
+    equal: NDArray[np.integer], this_count: int, other_counts: NDArray[np.integer], permutations: int = 128
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """How much of a book is in each of several others, and of each of them in it, 0 to 1, estimated.
+
+    From the equal values (n,) and the counts of distinct shingles.
+
+    >>> containment(np.array([64]), 1000, np.array([2000]))
+    (array([1.]), array([0.5]))
+    """
+    similarity = equal / permutations
+    shared = similarity * (this_count + other_counts) / (1 + similarity)
+    return np.minimum(1, shared / this_count), np.minimum(1, shared / other_counts)
+
+
+def to_datasketch(signature: MinHashSignature) -> "MinHash":
+    """The signature as a `datasketch.MinHash`, ready for its indexes."""
+    from datasketch import MinHash
+
+    recipe = minhash_recipe(signature.recipe)
+    return MinHash(
+        seed=recipe.seed, hashvalues=signature.values, permutations=permutations(recipe), scheme=recipe.scheme
+    )
+
+
+def from_datasketch(minhash: "MinHash", shingle_count: int, recipe_name: str) -> MinHashSignature:
+    """The signature in a `datasketch.MinHash` that was fed the low 32 bits of this recipe's shingle hashes.
+
+    Raises InvalidInput if its scheme, seed or size is not the recipe's.
+    """
+    recipe = minhash_recipe(recipe_name)
+    if (minhash.scheme, minhash.seed, minhash.num_perm) != (recipe.scheme, recipe.seed, recipe.permutations):
+        raise InvalidInput(
+            f"The MinHash has scheme {minhash.scheme}, seed {minhash.seed}, {minhash.num_perm} permutations; "
+            f"{recipe.name} has {recipe.scheme}, {recipe.seed} and {recipe.permutations}.",
+            field="minhash",
+        )
+    if shingle_count < 1:
+        raise InvalidInput("A MinHash signature needs at least one shingle.", field="shingle_count")
+    return MinHashSignature(recipe.name, np.array(minhash.hashvalues, dtype=np.uint32), shingle_count)

@@ -1,0 +1,175 @@
+"""Compiled kernels that hash the shingles of a normalised text, into arrays that the caller made."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.constants import SHINGLE_BASE
+from app.core.jit import I64, U64, Index, compiled, mix64
+from app.core.kernel_types import Text
+
+SPACE = 0x20
+BASE = U64(SHINGLE_BASE)
+BASE_SQUARED = U64(SHINGLE_BASE * SHINGLE_BASE % (1 << 64))
+STRETCH = 1 << 15
+"""Characters whose words are hashed together, so that their ends stay in the second-level cache."""
+
+
+@compiled
+def _power(exponent: int) -> np.uint64:
+    power = U64(1)
+    square = BASE
+    while exponent > 0:
+        if exponent & 1:
+            power = U64(power * square)
+        square = U64(square * square)
+        exponent >>= 1
+    return power
+
+
+@compiled
+def _powers(count: int) -> NDArray[np.uint64]:
+    powers = np.empty(count, dtype=np.uint64)
+    power = U64(1)
+    for k in range(count):
+        powers[k] = power
+        power = U64(power * BASE)
+    return powers
+
+
+@compiled
+def _word_ends(
+    text: Text, start: int, stop: int, running: np.uint64, ends: NDArray[np.int64], sums: NDArray[np.uint64]
+) -> tuple[int, np.uint64]:
+    """Writes where each space of `text[start:stop]` stands and the running hash before it.
+
+    Returns their number and the running hash at `stop`. Two code points a turn halve the chain of products.
+    """
+    one, two = Index(1), Index(2)
+    i, n = Index(start), Index(stop)
+    even = Index(n - (Index(n - i) & one))
+    k = Index(0)
+    while i < even:
+        x, y = text[i], text[i + one]
+        ends[k] = i
+        sums[k] = running
+        k = Index(k + Index(x == SPACE))
+        ends[k] = i + one
+        sums[k] = U64(U64(running * BASE) + U64(x))
+        k = Index(k + Index(y == SPACE))
+        running = U64(U64(running * BASE_SQUARED) + U64(U64(U64(x) * BASE) + U64(y)))
+        i = Index(i + two)
+    if i < n:
+        ends[k] = i
+        sums[k] = running
+        k = Index(k + Index(text[i] == SPACE))
+        running = U64(U64(running * BASE) + U64(text[i]))
+    return I64(k), running
+
+
+@compiled
+def shingle_words(
+    text: Text,
+    size: int,
+    per_shingle: int,
+    hashes: NDArray[np.uint64],
+    per_window: int,
+    windows: NDArray[np.int64],
+) -> tuple[int, int, int]:
+    """Writes the hashes of all runs of `per_shingle` words of a text of alphabets, and where windows start.
+
+    Returns the numbers of words, shingles and windows.
+    """
+    powers = _powers(512)
+    # the ends of the last words of the stretch before stand in front of those of this one
+    ends = np.empty(STRETCH + per_shingle + 2, dtype=np.int64)
+    sums = np.empty(STRETCH + per_shingle + 2, dtype=np.uint64)
+    ends[0] = -1
+    sums[0] = 0
+    kept = 1
+    words = 0
+    shingles = 0
+    window_count = 0
+    running = U64(0)
+    for start in range(0, size, STRETCH):
+        stop = min(start + STRETCH, size)
+        found, running = _word_ends(text, start, stop, running, ends[kept:], sums[kept:])
+        if stop == size:
+            ends[kept + found] = size
+            sums[kept + found] = running
+            found += 1
+        known = kept + found
+        for k in range(kept + window_count * per_window - words, known, per_window):
+            windows[window_count] = ends[k - 1] + 1
+            window_count += 1
+        for k in range(known - per_shingle):
+            # `ends[k]` is the space before the shingle; before the first word of the text there is none
+            before = U64(U64(sums[k] * BASE) + U64(SPACE)) if ends[k] >= 0 else U64(0)
+            length = ends[k + per_shingle] - ends[k] - 1
+            power = powers[length] if length < 512 else _power(length)
+            hashes[shingles + k] = mix64(U64(sums[k + per_shingle] - U64(before * power)))
+        words += found
+        shingles += max(known - per_shingle, 0)
+        kept = min(known, per_shingle)
+        for k in range(kept):
+            ends[k] = ends[known - kept + k]
+            sums[k] = sums[known - kept + k]
+    return words, shingles, window_count
+
+
+@compiled
+def shingle_tokens(
+    text: Text,
+    size: int,
+    kinds: NDArray[np.uint8],
+    weights: tuple[int, int, int],
+    hashes: NDArray[np.uint64],
+    window_weight: int,
+    windows: NDArray[np.int64],
+) -> tuple[int, int, int]:
+    """The same for any text; `weights` are those of a shingle, a word and an unspaced character.
+
+    A shingle may not take more than 16 tokens. Returns the numbers of tokens, shingles and windows.
+    """
+    powers = _powers(512)
+    starts = np.empty(16, dtype=np.int64)  # of the tokens whose shingle is not complete yet
+    before = np.empty(16, dtype=np.uint64)  # the running hash before each of them
+    heavy = np.empty(16, dtype=np.int64)
+    running = U64(0)
+    tokens = 0
+    oldest = 0
+    weight = 0
+    shingles = 0
+    window_count = 0
+    window_left = 0
+    i = 0
+    while i < size:
+        if text[i] == SPACE:
+            running = U64(U64(running * BASE) + U64(SPACE))
+            i += 1
+            continue
+        slot = tokens & 15
+        starts[slot] = i
+        before[slot] = running
+        single = kinds[i] & 1  # the odd kinds put no spaces between words
+        running = U64(U64(running * BASE) + U64(text[i]))
+        i += 1
+        while single == 0 and i < size and text[i] != SPACE and kinds[i] & 1 == 0:
+            running = U64(U64(running * BASE) + U64(text[i]))
+            i += 1
+        heavy[slot] = weights[2] if single else weights[1]
+        weight += heavy[slot]
+        tokens += 1
+        if window_left <= 0:
+            windows[window_count] = starts[slot]
+            window_count += 1
+            window_left = window_weight
+        window_left -= heavy[slot]
+        while weight >= weights[0]:
+            slot = oldest & 15
+            length = i - starts[slot]
+            power = powers[length] if length < 512 else _power(length)
+            hashes[shingles] = mix64(U64(running - U64(before[slot] * power)))
+            shingles += 1
+            weight -= heavy[slot]
+            oldest += 1
+    return tokens, shingles, window_count

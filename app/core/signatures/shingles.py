@@ -1,0 +1,54 @@
+"""Word shingles: overlapping runs of tokens, hashed to 64 bits.
+
+A token is a word, that is a longest run of letters, digits and marks of scripts that put spaces between
+words, or a single code point of a script that does not. A word weighs 8, such a code point 5; the shingle
+at a token is the shortest run of tokens from there that weighs at least 40: five words, or eight
+characters, or a mixture. Its hash is mix64(Σ x_k·B^(m-k) mod 2^64) over the code points x_1 … x_m of its
+stretch of the normal form, spaces included, with B = SHINGLE_BASE and mix64 the 64-bit finaliser of
+MurmurHash3.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.backend import kernels
+from app.core.recipe import MinHashRecipe, PageRecipe
+from app.core.text.content import NormalText
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shingles:
+    """The shingles of a book in reading order, repeats included."""
+
+    hashes: NDArray[np.uint64]
+    token_count: int
+    window_starts: NDArray[np.int64]  # code points; a window is as many tokens as weigh the recipe's window
+
+
+def shingles(text: NormalText, recipe: MinHashRecipe, pages: PageRecipe) -> Shingles:
+    """All shingles of a book, and the windows that stand in for pages."""
+    if text.kinds.size == 0:
+        per_shingle = -(-recipe.shingle_weight // recipe.word_weight)
+        per_window = -(-pages.window_weight // pages.word_weight)
+        hashes = np.empty(text.size // 2 + 1, dtype=np.uint64)
+        windows = np.empty(hashes.size // per_window + 1, dtype=np.int64)
+        tokens, count, window_count = kernels().shingle_words(
+            text.codes, text.size, per_shingle, hashes, per_window, windows
+        )
+    else:
+        per_window = -(-pages.window_weight // max(pages.word_weight, pages.character_weight))
+        hashes = np.empty(text.size, dtype=np.uint64)
+        windows = np.empty(text.size // per_window + 1, dtype=np.int64)
+        weights = (recipe.shingle_weight, recipe.word_weight, recipe.character_weight)
+        tokens, count, window_count = kernels().shingle_tokens(
+            text.codes, text.size, text.kinds, weights, hashes, pages.window_weight, windows
+        )
+    return Shingles(hashes[:count], tokens, windows[:window_count])
+
+
+def count_distinct(hashes: NDArray[np.uint64]) -> int:
+    """How many different values there are, exactly."""
+    bits = np.empty(max(1 << 13, 1 << (2 * hashes.size).bit_length()), dtype=np.uint8)
+    return kernels().count_distinct(hashes, bits, np.empty(hashes.size + 1, dtype=np.uint64))

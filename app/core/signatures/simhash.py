@@ -1,0 +1,89 @@
+"""Simhash fingerprints: bit j is 1 exactly if Σ_g w(g)·s_j(g) > 0 over the n-grams g, with s_j(g) = ±1.
+
+`tf` weighs an n-gram by its count (Charikar 2002; Manku, Jain and Das Sarma 2007). `gap` weighs it by how
+much it bunches in this book: with count t, near repeats o (at most Δ code points after the previous one)
+and N code points in all,
+
+    q = 1 − exp(−t·Δ/N),   e = (t − 1)·q,   w = (o − e) / sqrt(e·(1 − q) + 1)
+
+A language's ordinary n-grams are spread evenly and weigh nothing; names and topics come in bursts and
+decide. n-grams are counted by cell, the top 18 bits of their hash; the signs s_j come from a hash of the
+cell, and weights are rounded to multiples of 1/1024, so that votes are whole numbers and every machine
+finds the same bits.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.backend import kernels
+from app.core.constants import CELL_BITS
+from app.core.errors import RecipeMismatch
+from app.core.model import Fingerprint
+from app.core.recipe import FingerprintRecipe
+from app.core.text.content import NormalText
+
+
+def simhash(text: NormalText, recipe: FingerprintRecipe) -> Fingerprint | None:
+    """The fingerprint of a book; None when fewer n-grams than the recipe asks for have a say."""
+    cells = np.zeros(1 << CELL_BITS, dtype=np.uint64)
+    kernels().count_ngrams(text.codes, text.size, text.kinds, recipe.lengths.as_tuple(), recipe.window, cells)
+    features = np.empty(cells.size + 1, dtype=np.uint32)
+    weights = np.empty(cells.size, dtype=np.int64)
+    found = kernels().weigh(
+        cells,
+        recipe.weighting == "gap",
+        recipe.min_count,
+        recipe.window,
+        max(text.size, 1),
+        features,
+        weights,
+    )
+    if np.count_nonzero(weights[:found]) < recipe.min_features:
+        return None
+    votes = np.zeros(recipe.bits, dtype=np.int64)
+    kernels().vote(features[:found], weights[:found], votes)
+    return Fingerprint(recipe.name, np.packbits(votes > 0).tobytes())
+
+
+def hamming(a: bytes, b: bytes) -> int:
+    """In how many bits two fingerprints of one length differ.
+
+    >>> hamming(bytes([0b1100]), bytes([0b1010]))
+    2
+    """
+    if len(a) != len(b):
+        raise RecipeMismatch(f"Fingerprints of {8 * len(a)} and {8 * len(b)} bits cannot be compared.")
+    return (int.from_bytes(a, "big") ^ int.from_bytes(b, "big")).bit_count()
+
+
+def distances(query: bytes, packed: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The Hamming distance, 0 to 128, of a 128-bit fingerprint to each row of `packed` (n, 16)."""
+    rows = np.ascontiguousarray(packed).view(np.uint64)
+    out = np.empty(rows.shape[0], dtype=np.uint8)
+    kernels().distances(np.frombuffer(query, dtype=np.uint64), rows, out)
+    return out
+
+
+Words = tuple[NDArray[np.uint64], NDArray[np.uint64]]
+"""Packed fingerprints as two columns: the first eight bytes of each, and the last eight; (n,) each."""
+
+
+def words(packed: NDArray[np.uint8]) -> Words:
+    """The two words of each row of `packed` (n, 16), column by column."""
+    both = np.ascontiguousarray(packed).view(np.uint64)
+    return both[:, 0].copy(), both[:, 1].copy()
+
+
+def rows_within(query: bytes, packed: Words, d: int) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
+    """The rows at Hamming distance <= d from a 128-bit fingerprint, ascending, and their distances."""
+    high, low = packed
+    rows, out = np.empty(high.size, dtype=np.uint32), np.empty(high.size, dtype=np.uint8)
+    found = kernels().rows_within(np.frombuffer(query, dtype=np.uint64), high, low, d, rows, out)
+    return rows[:found].copy(), out[:found].copy()
+
+
+def tally(query: bytes, packed: Words) -> NDArray[np.int64]:
+    """How many rows lie exactly 0, 1, … 128 bits from a 128-bit fingerprint; (129,)."""
+    counts = np.zeros(129, dtype=np.int64)
+    kernels().tally(np.frombuffer(query, dtype=np.uint64), *packed, counts)
+    return counts

@@ -1,0 +1,106 @@
+"""All signatures of a book, from its content, in one go."""
+
+import json
+from collections.abc import Callable
+from hashlib import sha256
+
+import numpy as np
+
+from app.core import recipe as recipes
+from app.core.index.bands import probes
+from app.core.index.packing import Columns, roll_chunks
+from app.core.index.records import sharing
+from app.core.model import Content, Fingerprint, PageSignatures, Sketch
+from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_PAGES, DEFAULT_SAMPLE, Suite
+from app.core.relations.alignment import align
+from app.core.signatures.fracminhash import sample
+from app.core.signatures.json_codec import encode
+from app.core.signatures.minhash import minhash
+from app.core.signatures.page_minhash import sign_pages
+from app.core.signatures.shingles import shingles
+from app.core.signatures.simhash import distances, rows_within, simhash, tally
+from app.core.signatures.simhash import words as columns_of
+from app.core.text.content import content_from_pages, content_from_text, normalise
+
+
+def sketch(
+    content: Content,
+    fingerprint_recipe: str = DEFAULT_FINGERPRINT,
+    minhash_recipe: str = DEFAULT_MINHASH,
+    page_recipe: str = DEFAULT_PAGES,
+    sample_recipe: str = DEFAULT_SAMPLE,
+    between: Callable[[], None] = lambda: None,
+) -> Sketch:
+    """The sketch of a book under the recipes of these names; raises UnknownRecipe.
+
+    The kernels release the GIL. A book of 600 KB takes some milliseconds and 10 MB; both grow with its
+    length. `between` is called between its steps, each of some two milliseconds, for others to have a turn.
+    """
+    for_fingerprint = recipes.fingerprint_recipe(fingerprint_recipe)
+    for_minhash, for_pages = recipes.minhash_recipe(minhash_recipe), recipes.page_recipe(page_recipe)
+    for_sample = recipes.sample_recipe(sample_recipe)
+    text = normalise(content)
+    between()
+    fingerprint = simhash(text, for_fingerprint)
+    between()
+    found = shingles(text, for_minhash, for_pages)
+    between()
+    values, sampled = minhash(found.hashes, for_minhash), sample(found.hashes, for_sample)
+    between()
+    return Sketch(
+        fingerprint=fingerprint,
+        minhash=values,
+        pages=sign_pages(text, found, for_pages),
+        word_count=found.token_count,
+        character_count=text.size,
+        page_count=content.page_count,
+        sample=sampled,
+    )
+
+
+def sketch_under(suite: Suite, content: Content, between: Callable[[], None] = lambda: None) -> Sketch:
+    """The sketch of a book under the recipes of a suite; `between` as for `sketch`."""
+    return sketch(content, suite.fingerprint, suite.minhash, sample_recipe=suite.sample, between=between)
+
+
+def fingerprint(content: Content, recipe: str) -> Fingerprint | None:
+    """A book's fingerprint under the recipe of this name; None where it has too little to say."""
+    return simhash(normalise(content), recipes.fingerprint_recipe(recipe))
+
+
+def page_signatures(content: Content, recipe: str = DEFAULT_PAGES) -> PageSignatures:
+    """A book's page signatures under the recipe of this name."""
+    text, for_pages = normalise(content), recipes.page_recipe(recipe)
+    found = shingles(text, recipes.minhash_recipe(DEFAULT_MINHASH), for_pages)
+    return sign_pages(text, found, for_pages)
+
+
+def signature_key(sketch: Sketch) -> bytes:
+    """SHA-256 of the sketch's signatures in canonical JSON (sorted keys, no blanks); 32 bytes.
+
+    It stands in for the content key of a book that came without its text.
+    """
+    return sha256(json.dumps(encode(sketch), sort_keys=True, separators=(",", ":")).encode()).digest()
+
+
+def warm() -> None:
+    """Compiles or loads every kernel for every width of text, so that the first book does not wait for it."""
+    words = " ".join(f"word{number} of many" for number in range(100)) * 3
+    for text in (
+        words,
+        words + "\u0153uvre",
+        words + "漢字かな交じり文",
+        words + "\U00020000\U00020001",
+        "𝒳" + words,
+    ):
+        sketch(content_from_text(text))
+    pages = sketch(content_from_pages([words, words])).pages
+    if pages is not None:
+        align(pages, pages)
+    rows = np.zeros((1, 16), dtype=np.uint8)
+    distances(bytes(16), rows)
+    tally(bytes(16), columns_of(rows))
+    rows_within(bytes(16), columns_of(rows), 0)
+    sharing([bytes(6)], np.zeros(1, dtype=np.uint64))
+    probes(bytes(16), 0).strings("")
+    roll_chunks(Columns.empty(np.zeros(1, dtype=np.uint64))).strings("", 0, 1, 1)

@@ -1,0 +1,234 @@
+"""Compiled kernels that read text: the normaliser and the kinds of script.
+
+They write into arrays that the caller made. A string is read where it lies, without a copy.
+"""
+
+import numpy as np
+from numba.np.numpy_support import carray
+from numpy.typing import NDArray
+
+from app.core.jit import I64, U8, U32, Index, compiled, pointer, string_parts
+from app.core.kernel_types import DONE, NEEDS_WHOLE_NFKC, TOO_SMALL, Codes, Text
+from app.core.text import unicode_table as u
+
+SPECIAL, CODE, KIND, ACTION = U32(u.SPECIAL), U32(u.CODE), U32(u.KIND), U32(u.ACTION)
+SEPARATOR, BREAK, BLANK = U32(u.SEPARATOR), U32(u.BREAK), U32(u.BLANK)
+LETTER, LOWER = U32(u.LETTER), U32(u.LOWER)
+COPY, MARK, EXPAND = U32(u.COPY), U32(u.MARK), U32(u.EXPAND)
+HYPHEN, SOFT_HYPHEN, PAGE, NEEDS_NFKC = U32(u.HYPHEN), U32(u.SOFT_HYPHEN), U32(u.PAGE), U32(u.NEEDS_NFKC)
+DENSE_KIND = U32(1 << u.KIND_SHIFT)
+NFC_SUSPECT, COMBINING, PILE = U8(u.NFC_SUSPECT), U8(u.COMBINING), U8(u.PILE)
+SPACE, LINE_FEED, FORM_FEED, CARRIAGE_RETURN = 0x20, 0x0A, 0x0C, 0x0D
+
+
+@compiled
+def _width(text: str) -> int:
+    return string_parts(text)[1]
+
+
+@compiled
+def _bytes(text: str) -> NDArray[np.uint8]:
+    address, _, length = string_parts(text)
+    return carray(pointer(address), (length,), np.uint8)
+
+
+@compiled
+def _pairs(text: str) -> NDArray[np.uint16]:
+    address, _, length = string_parts(text)
+    return carray(pointer(address), (length,), np.uint16)
+
+
+@compiled
+def _quads(text: str) -> NDArray[np.uint32]:
+    address, _, length = string_parts(text)
+    return carray(pointer(address), (length,), np.uint32)
+
+
+def codes_of(text: str) -> Codes:
+    """The code points of a string, read where they lie: the array must not outlive the string."""
+    width = _width(text)
+    return _bytes(text) if width == 1 else _pairs(text) if width == 2 else _quads(text)
+
+
+@compiled
+def inspect(codes: Codes, traits: NDArray[np.uint8]) -> tuple[int, int]:
+    """All traits that occur, or-ed, and the number of page breaks."""
+    unusual = 0
+    page_breaks = 0
+    for i in range(codes.size):
+        code = U32(codes[i])
+        # Latin without marks, Greek and Cyrillic, general punctuation: the table has nothing to say of these
+        usual = (
+            U32(code - U32(1)) < U32(0x2FF)
+            or U32(code - U32(0x388)) < U32(0x482 - 0x388)
+            or U32(code - U32(0x2010)) < U32(0x50)
+        )
+        unusual += 0 if usual else 1
+        page_breaks += 1 if code == U32(FORM_FEED) else 0
+    seen = U8(0)
+    run = 0
+    for i in range(codes.size):
+        trait = traits[codes[i]]
+        seen |= trait
+        run = run + 1 if trait & COMBINING else 0
+        if run > u.MAX_COMBINING:
+            seen |= PILE
+        if unusual == 0 and seen:
+            break
+    return I64(seen), page_breaks
+
+
+@compiled
+def _after_hyphen(codes: Codes, i: int, table: NDArray[np.uint32]) -> tuple[int, bool]:
+    """The first character after blanks and breaks at `i`, and whether a hyphen before them split a word."""
+    lines = 0
+    pages = 0
+    n = codes.size
+    while i < n:
+        entry = table[codes[i]]
+        if entry & BREAK:
+            if codes[i] == FORM_FEED:
+                pages += 1
+            elif not (codes[i] == LINE_FEED and codes[i - 1] == CARRIAGE_RETURN):
+                lines += 1
+        elif not entry & BLANK:
+            break
+        i += 1
+    if i < n and lines <= 1 and pages <= 1 and lines + pages > 0 and table[codes[i]] & LOWER:
+        return i, True
+    return i, False
+
+
+@compiled
+def _copy(
+    codes: Codes, table: NDArray[np.uint32], out: Text, i: int, j: int, after: int
+) -> tuple[int, int, int, np.uint32]:
+    """Maps code points one to one up to the next that needs more; `after` is 1 after a separator, else 0."""
+    one = Index(1)
+    n = Index(codes.size)
+    seen = U32(0)
+    while i < n:
+        entry = table[codes[i]]
+        if entry & SPECIAL and (after == one or (entry & ACTION) != COPY):
+            break
+        seen |= entry
+        out[j] = entry & CODE
+        separator = Index((entry >> U32(21)) & U32(1))
+        j = Index(j + one - Index(separator & after))
+        after = separator
+        i = Index(i + one)
+    return i, j, after, seen
+
+
+@compiled
+def _dense_before(out: Text, j: int, table: NDArray[np.uint32]) -> bool:
+    """Whether the text up to the separator at `j` - 1 ends in a dense script."""
+    k = j - 2
+    while k >= 0 and (table[out[k]] & SPECIAL) and (table[out[k]] & ACTION) == MARK:
+        k -= 1
+    return k >= 0 and (table[out[k]] & KIND) == DENSE_KIND
+
+
+@compiled
+def normalise(
+    codes: Codes,
+    table: NDArray[np.uint32],
+    traits: NDArray[np.uint8],
+    expansions: NDArray[np.uint32],
+    out: Text,
+    page_starts: NDArray[np.int64],
+) -> tuple[int, int, int]:
+    """Writes the normal form of `codes` into `out`, and where each page starts in it.
+
+    Returns the length, all table entries met, or-ed, and a status: 0 done, 1 `out` is too small, 2 the text
+    must be put into NFKC first, because a character that NFKC changes stands beside one that may combine
+    with it. Page breaks beyond the size of `page_starts` are plain separators.
+    """
+    n = codes.size
+    i = 0
+    j = 0
+    page = 0
+    seen = U32(0)
+    whole = 0  # no soft hyphen before here splits a word: looked up once for a run of them
+    after = 1  # 1: the last thing written is a separator, or nothing is written yet
+    page_starts[0] = 0
+    while True:
+        ui, uj, uafter, copied = _copy(codes, table, out, Index(i), Index(j), Index(after))
+        i, j, after = I64(ui), I64(uj), I64(uafter)
+        seen |= copied
+        if i >= n:
+            break
+        entry = table[codes[i]]
+        i += 1
+        action = entry & ACTION
+        first, last = -1, 0
+        if action == EXPAND:
+            first = I64(entry & CODE)
+            last = first + I64(expansions[first])
+            if i < n and traits[codes[i]] & NFC_SUSPECT:
+                return j, int(seen), NEEDS_WHOLE_NFKC
+            if j + (last - first) + (n - i) >= out.size:
+                return j, int(seen), TOO_SMALL
+        elif action in (HYPHEN, SOFT_HYPHEN):
+            if after == 0 and i >= whole and table[out[j - 1]] & LETTER:
+                resumed, split = _after_hyphen(codes, i, table)
+                while split and i < resumed:
+                    if codes[i] == FORM_FEED and page + 1 < page_starts.size:
+                        page += 1
+                        page_starts[page] = j
+                    i += 1
+                if split:
+                    continue
+                whole = resumed
+            if action == SOFT_HYPHEN:
+                continue
+            entry = SEPARATOR
+        elif action == PAGE:
+            entry = SEPARATOR
+        elif action == NEEDS_NFKC:
+            return j, int(seen), NEEDS_WHOLE_NFKC
+        elif action != COPY and action != MARK:
+            continue
+        while first < last:
+            first += 1
+            if first > 0:
+                entry = expansions[first]
+            if entry & SEPARATOR:
+                out[j] = SPACE
+                j += 1 - after
+                after = 1
+                continue
+            seen |= entry
+            if (entry & ACTION) == MARK:
+                out[j] = entry & CODE
+                j += 1 - after
+                continue
+            if after == 1 and (entry & KIND) == DENSE_KIND and _dense_before(out, j, table):
+                earlier = page
+                while earlier > 0 and page_starts[earlier] == j:
+                    page_starts[earlier] = j - 1
+                    earlier -= 1
+                j -= 1
+            out[j] = entry & CODE
+            j += 1
+            after = 0
+        if action == PAGE and page + 1 < page_starts.size:
+            page += 1
+            page_starts[page] = j
+    if j > 0 and after == 1:
+        j -= 1
+        while page > 0 and page_starts[page] > j:
+            page_starts[page] = j
+            page -= 1
+    return j, int(seen), DONE
+
+
+@compiled
+def kinds_of(text: Text, table: NDArray[np.uint32], kinds: NDArray[np.uint8]) -> None:
+    """Writes the kind of script of each code point of a normal form; a mark has that of what it follows."""
+    last = U8(0)
+    for i in range(text.size):
+        entry = table[text[i]]
+        if not ((entry & SPECIAL) and (entry & ACTION) == MARK):
+            last = U8((entry & KIND) >> U32(u.KIND_SHIFT))
+        kinds[i] = last

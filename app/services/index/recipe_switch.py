@@ -1,0 +1,215 @@
+"""From one fingerprint recipe to another while the service goes on: build beside, then switch.
+
+Once the table of suites says that a suite is being built, every entry that is committed enters it. What was
+there before gets its fingerprint from the stored text; then the bands are written as a whole, what came and
+went meanwhile is mended, and one transaction lets the new suite serve. Each step finds out by itself how far
+it had come, so a command that was broken off is simply run again.
+"""
+
+import asyncio
+import math
+import time
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+
+from app.core.errors import BookprintError, IndexRebuilding, InvalidInput
+from app.core.model import Fingerprint
+from app.core.recipe import Suite, fingerprint_recipe
+from app.core.signatures.sketch import fingerprint
+from app.services.index.comparison import Progress
+from app.services.index.reconcile import Reindex
+from app.stores.postgres.entries import SessionLock
+from app.stores.postgres.suites import Suites, SuitesTable, switch
+from app.stores.postgres.unsigned import StoredText, Unsigned, count_textless
+from app.stores.redis.epoch import EpochMark, Life
+from app.stores.redis.indexes import Indexes
+
+_COMPUTED_AT_ONCE = 32
+"""Texts that are held at a time."""
+
+_PATIENCE = 2.0
+"""Seconds for which a lock is asked for; the session of a process that was killed takes a moment to end."""
+
+_PAUSE = 0.2
+"""Seconds between two looks at a lock, or at an index that is being rebuilt."""
+
+
+class TextsMissing(BookprintError):
+    """Books without a stored text would be left without a fingerprint."""
+
+    def __init__(self, count: int, recipe: str) -> None:
+        super().__init__(
+            f"{count:,} books have no stored text to compute {recipe} from, so lookups by distance would no "
+            "longer find them. Give them their text (PUT /v1/books/{id}/content), or switch all the same "
+            "with --allow-missing."
+        )
+        self.count = count
+
+
+@dataclass(frozen=True, slots=True)
+class Switched:
+    """What a change of recipes did."""
+
+    entries: int  # in the index that now serves
+    computed: int  # fingerprints that were computed from stored texts
+    missing: int  # books that have neither a text nor a fingerprint of the recipe
+
+
+class Recipes:
+    """Which fingerprint recipes are indexed, and which one serves."""
+
+    def __init__(
+        self,
+        suites: SuitesTable,
+        indexes: Indexes,
+        reindex: Reindex,
+        unsigned: Unsigned,
+        lock: Callable[[], SessionLock],
+        reconcile_lock: Callable[[], SessionLock],
+    ) -> None:
+        self._suites = suites
+        self._indexes = indexes
+        self._reindex = reindex
+        self._unsigned = unsigned
+        self._lock = lock
+        self._reconcile_lock = reconcile_lock
+
+    async def change(
+        self, name: str, *, allow_missing: bool, progress: Progress, say: Callable[[str], None]
+    ) -> Switched:
+        """Index every book under this fingerprint recipe, too, and then let it serve; or go on with that.
+
+        Raises `TextsMissing`, unless such books are allowed, and `BookprintError` where another recipe is
+        being built or another process is about it.
+        """
+        async with self._alone():
+            suites = await self._suites.read()
+            suite = _suite_with(suites, name)
+            if suite == suites.serving:
+                raise BookprintError(f"{name} serves already; there is nothing to change.")
+            if suites.building is not None and suites.building != suite:
+                begun = suites.building.fingerprint
+                raise BookprintError(
+                    f"{begun} is being built. Finish that with `bookprint reindex --recipe {begun}`, or give "
+                    f"it up with `bookprint reindex --drop {begun}`."
+                )
+            missing = await self._unsigned.count_textless(name)
+            if missing and not allow_missing:
+                raise TextsMissing(missing, name)
+            if suites.building is None:
+                async with self._unreconciled():
+                    await self._suites.build(suite)
+            computed = await self._sign(name, progress)
+            say(f"Building the index of {name}")
+            return await self._build(suite, computed, allow_missing)
+
+    async def drop(self, name: str) -> None:
+        """End the lookups under this fingerprint recipe, and remove its index; signatures stay stored."""
+        async with self._alone():
+            suites = await self._suites.read()
+            suite = _suite_with(suites, name)
+            if suite == suites.serving:
+                raise BookprintError(
+                    f"{name} serves; let another recipe serve first: bookprint reindex --recipe NAME"
+                )
+            index = self._indexes.of(suite)
+            async with self._unreconciled():
+                await self._suites.close(suite)
+                # Who finds nothing and need not ask the catalogue learns of it before an entry is missing.
+                await index.roll.forget_changes()
+                await self._suites.drop(suite)
+                # Even if it was dropped before: that may have been broken off here.
+                await index.clear(await self._own_postings(suite))
+
+    async def _sign(self, recipe: str, progress: Progress) -> int:
+        """Compute what fingerprints are lacking; returns how many were found."""
+        total = await self._unsigned.count(recipe)
+        seen = computed = after = 0
+        while some := await self._unsigned.texts(recipe, after, _COMPUTED_AT_ONCE):
+            # The kernels let go of the interpreter's lock.
+            found = await asyncio.gather(*(asyncio.to_thread(_fingerprint, text, recipe) for text in some))
+            signed = [
+                (text.entry_id, bits) for text, bits in zip(some, found, strict=True) if bits is not None
+            ]
+            await self._unsigned.sign(recipe, signed)
+            seen, computed, after = seen + len(some), computed + len(signed), some[-1].entry_id
+            progress(seen, max(seen, total))
+        return computed
+
+    async def _build(self, suite: Suite, computed: int, allow_missing: bool) -> Switched:
+        """Write the index of a suite as a whole, and let it serve."""
+        postings = await self._own_postings(suite)
+        while True:
+            mark = await self._whole()
+            filled = await self._reindex.fill(suite, postings, lambda done, total: None)
+            try:
+                # A reconciliation must not pass over the suite as being built, and end after the switch.
+                async with self._unreconciled():
+                    entries = await self._reindex.catch_up(suite, filled, postings)
+                    await self._indexes.epoch.guarded(mark=mark)
+                    missing = await self._switch(suite, allow_missing)
+                return Switched(entries.size, computed, missing)
+            except IndexRebuilding:
+                continue  # flushed or restarted: what was written may be gone
+
+    async def _switch(self, suite: Suite, allow_missing: bool) -> int:
+        async with self._suites.changing() as connection:
+            missing = await count_textless(connection, suite.fingerprint)
+            if missing and not allow_missing:
+                raise TextsMissing(missing, suite.fingerprint)
+            await switch(connection)
+            return missing
+
+    async def _own_postings(self, suite: Suite) -> Collection[str]:
+        """The recipes of the suite's posting lists that no other suite has."""
+        others = [other for other in (await self._suites.read()).kept if other != suite]
+        shared = {recipe for other in others for recipe in (other.minhash, other.sample)}
+        return {suite.minhash, suite.sample} - shared
+
+    async def _whole(self) -> EpochMark:
+        """The epoch, when the index is whole."""
+        while await self._indexes.epoch.life() is not Life.WHOLE:
+            if await self._reindex.reconcile() is None:
+                await asyncio.sleep(_PAUSE)
+        mark, _ = await self._indexes.epoch.guarded()
+        return mark
+
+    @asynccontextmanager
+    async def _alone(self) -> AsyncIterator[None]:
+        """While no other process changes recipes."""
+        async with _held(self._lock, _PATIENCE) as held:
+            if not held:
+                raise BookprintError(
+                    "Another `bookprint reindex --recipe` or `--drop` is running. Wait until it has ended."
+                )
+            yield
+
+    @asynccontextmanager
+    async def _unreconciled(self) -> AsyncIterator[None]:
+        """While no process reconciles the index."""
+        async with _held(self._reconcile_lock, math.inf):
+            yield
+
+
+@asynccontextmanager
+async def _held(lock: Callable[[], SessionLock], patience: float) -> AsyncIterator[bool]:
+    """While the lock is held; False where it could not be had in so many seconds."""
+    deadline = time.monotonic() + patience
+    while True:
+        async with lock() as held:
+            if held or time.monotonic() > deadline:
+                yield held
+                return
+        await asyncio.sleep(_PAUSE)
+
+
+def _suite_with(suites: Suites, name: str) -> Suite:
+    """The suite that differs from the serving one by its fingerprints; raises UnknownRecipe, InvalidInput."""
+    if not fingerprint_recipe(name).indexable:
+        raise InvalidInput(f"Fingerprints of {name} cannot be indexed: they do not have 128 bits.", "recipe")
+    return replace(suites.serving, fingerprint=name)
+
+
+def _fingerprint(text: StoredText, recipe: str) -> Fingerprint | None:
+    return fingerprint(text.content(), recipe)

@@ -1,0 +1,277 @@
+"""Keeping the band index in step with the catalogue.
+
+`reconcile` compares the entries of the roll with those of the catalogue and mends the difference, or builds
+the index anew where nothing in it can be relied on; it runs by itself after a flush, a restart or a failover,
+and every minute in any case. `reindex` compares and mends every record while lookups go on.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import TypeVar, cast
+from uuid import uuid4
+
+import numpy as np
+import structlog
+from numpy.typing import NDArray
+
+from app.core.errors import Unavailable
+from app.core.index.records import record_id
+from app.core.model import Entry
+from app.core.recipe import Suite
+from app.services.index.comparison import Difference, Inspection, Progress, inspect, part_of
+from app.services.index.contents import Projection
+from app.stores.postgres.entries import Entries, ReconcileLock
+from app.stores.postgres.signatures import SignatureColumns
+from app.stores.postgres.suites import Suites, SuitesTable
+from app.stores.redis.band_index import BandIndex
+from app.stores.redis.epoch import Life
+from app.stores.redis.indexes import Indexes, own_postings
+
+log = structlog.get_logger()
+
+_WRITTEN_AT_ONCE = 50
+"""Entries written to the index in one round trip: some 12,000 records."""
+
+_MENDED_AT_ONCE = 1_000
+"""Differences held against the catalogue together."""
+
+_FORGOTTEN_AFTER = 60.0
+"""Seconds after which no lookup can still hold an entry that has left the index."""
+
+T = TypeVar("T")
+
+Write = Callable[[BandIndex, Sequence[Entry]], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciled:
+    """What a reconciliation found and mended."""
+
+    entries: int
+    missing: int  # in the catalogue, not wholly in the index: added
+    stale: int  # records in the index that the catalogue does not call for: swept out
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Census:
+    """All entries, and the suites that they have to be in."""
+
+    suites: Suites
+    held: dict[Suite, NDArray[np.uint64]]  # by the roll of each suite in which lookups are answered
+    entry_ids: NDArray[np.uint64]  # (n,), ascending
+    indexed: NDArray[np.bool_]  # (n,), False: pending
+
+
+class Reindex:
+    """Reconciling, rebuilding and mending the band indexes of all suites.
+
+    A suite that is being built is left to its builder, but for pending entries: when they are marked as
+    indexed, they are in every suite.
+    """
+
+    def __init__(
+        self,
+        entries: Entries,
+        signatures: SignatureColumns,
+        indexes: Indexes,
+        suites: SuitesTable,
+        lock: Callable[[], ReconcileLock],
+    ) -> None:
+        self._entries = entries
+        self._signatures = signatures
+        self._indexes = indexes
+        self._suites = suites
+        self._lock = lock
+
+    async def index_entry(self, entry_id: int) -> None:
+        """Finish the indexing of one entry; an entry that is no longer current needs nothing."""
+        # In this order: the suites that an entry was committed under are among those read after it.
+        if (await self._entries.current([entry_id])).size:
+            suites = await self._suites.read()
+            for brief in await self._entries.briefs([entry_id], suites.serving):
+                if not brief.indexed:
+                    await self._enter(np.array([entry_id], dtype=np.uint64), suites.kept, BandIndex.mend)
+                    await self._entries.mark_indexed([entry_id])
+
+    async def reconcile(self) -> Reconciled | None:
+        """Make the index agree with the catalogue; None if another process is about it already."""
+        async with self._lock() as locked:
+            if not locked:
+                return None
+            # Departures are committed before the index is read, so whatever this one met is gone at its end.
+            life = await self._indexes.epoch.life()
+            if life is Life.WHOLE:
+                report = await self._mend(BandIndex.mend)
+            else:
+                report = await self._revive(life)
+            await self._entries.forget_departures(_FORGOTTEN_AFTER)
+            return report
+
+    async def reindex(self, progress: Progress) -> Reconciled:
+        """Hold every record against the catalogue and mend what differs, while lookups and posts go on."""
+        if await self._indexes.epoch.life() is not Life.WHOLE:
+            await self.reconcile()
+        census, missing, stale = await self._census(), 0, 0
+        await self._enter_pending(census, census.suites.kept, BandIndex.mend)
+        answering = census.suites.answering
+        for number, (suite, postings) in enumerate(own_postings(answering)):
+            step = part_of(progress, number, len(answering))
+            found = await self.mend_records(suite, census.entry_ids, postings, step)
+            missing, stale = missing + found.missing, stale + found.stale
+        return Reconciled(entries=census.entry_ids.size, missing=missing, stale=stale)
+
+    async def fill(self, suite: Suite, postings: Collection[str], progress: Progress) -> NDArray[np.uint64]:
+        """Write the whole index of a suite, bucket by bucket, and the posting lists of these recipes.
+
+        Whatever other processes write to it meanwhile may be lost. Returns the entries that were written.
+        """
+        entry_ids, _ = await self._signatures.entry_ids()
+        await self._indexes.of(suite).clear(postings)
+        await self._fill(suite, entry_ids, postings, progress)
+        return entry_ids
+
+    async def catch_up(
+        self, suite: Suite, filled: NDArray[np.uint64], postings: Collection[str]
+    ) -> NDArray[np.uint64]:
+        """Mend what came and went since `fill` wrote these entries; returns those that there are now."""
+        entry_ids, _ = await self._signatures.entry_ids()
+        await self._enter(np.setdiff1d(entry_ids, filled), [suite], BandIndex.mend)
+        if np.setdiff1d(filled, entry_ids).size:
+            await self.mend_records(suite, entry_ids, postings, _silent)
+        return entry_ids
+
+    async def _revive(self, life: Life) -> Reconciled:
+        token = uuid4().hex
+        await self._indexes.epoch.begin(token)
+        # A flush may fall between the records of an entry, so its place in the roll proves nothing then.
+        report = await self._mend(BandIndex.restore) if life is Life.RESTARTED else await self._build()
+        if not await self._indexes.epoch.finish(token):
+            raise Unavailable("Redis was flushed or restarted while the band index was being rebuilt.")
+        return report
+
+    async def _build(self) -> Reconciled:
+        """Write the whole index of every suite."""
+        suites = await self._suites.read()
+        for suite, postings in own_postings(suites.kept):
+            await self._indexes.of(suite).clear(postings)
+        census = await self._census()
+        for suite, postings in own_postings(census.suites.answering):
+            await self._fill(suite, census.entry_ids, postings, _silent)
+        building = census.suites.building
+        await self._enter_pending(census, [] if building is None else [building], BandIndex.restore)
+        return Reconciled(entries=census.entry_ids.size, missing=census.entry_ids.size, stale=0)
+
+    async def _fill(
+        self, suite: Suite, entry_ids: NDArray[np.uint64], postings: Collection[str], progress: Progress
+    ) -> None:
+        index = self._indexes.of(suite)
+        projection = await Projection.of(self._signatures, index, entry_ids, postings)
+        done = 0
+        lists = projection.lists()
+        part = await anext(lists, None)
+        while part is not None:
+            # One list travels to Redis while the next one is made.
+            part = await _beside(anext(lists, None), index.write(part.prefix, part.filled, part.most))
+            done += 1
+            progress(projection.size * done // projection.list_count, projection.size)
+        await self._indexes.nodes.run(index.roll.listing(projection.roll().filled.buckets.tolist()))
+
+    async def _mend(self, write: Write) -> Reconciled:
+        """Add the entries that a roll lacks, and sweep the index whose roll has one too many."""
+        census = await self._census()
+        entry_ids, whole = census.entry_ids, census.indexed
+        for held in census.held.values():
+            whole = whole & np.isin(entry_ids, held)
+        lacking = entry_ids[~whole]
+        await self._enter(lacking, census.suites.kept, write)
+        await self._mark(entry_ids[~census.indexed])
+        stale = 0
+        for suite, postings in own_postings(census.suites.answering):
+            extra = np.setdiff1d(census.held[suite], entry_ids)
+            # To sweep is to read the whole index; books that were just being deleted have left by now.
+            if extra.size and np.isin(extra, await self._indexes.of(suite).roll.entry_ids()).any():
+                stale += (await self.mend_records(suite, entry_ids, postings, _silent)).stale
+        return Reconciled(entries=entry_ids.size, missing=lacking.size, stale=stale)
+
+    async def _census(self) -> _Census:
+        suites = await self._suites.read()
+        while True:
+            # Entries are committed before they are indexed, so what a roll holds and the catalogue, read
+            # later, lacks is stale for good.
+            held = {suite: await self._indexes.of(suite).roll.entry_ids() for suite in suites.answering}
+            entry_ids, indexed = await self._signatures.entry_ids()
+            # An entry may have been committed under suites that came since.
+            now = await self._suites.read()
+            if now == suites:
+                return _Census(suites, held, entry_ids, indexed)
+            suites = now
+
+    async def _enter_pending(self, census: _Census, suites: Sequence[Suite], write: Write) -> None:
+        pending = census.entry_ids[~census.indexed]
+        await self._enter(pending, suites, write)
+        await self._mark(pending)
+
+    async def _enter(self, entry_ids: NDArray[np.uint64], suites: Sequence[Suite], write: Write) -> None:
+        for start in range(0, entry_ids.size, _WRITTEN_AT_ONCE):
+            some = entry_ids[start : start + _WRITTEN_AT_ONCE].tolist()
+            for suite in suites:
+                briefs = await self._entries.briefs(some, suite)
+                await write(self._indexes.of(suite), [brief.entry for brief in briefs])
+
+    async def _mark(self, entry_ids: NDArray[np.uint64]) -> None:
+        if entry_ids.size:
+            await self._entries.mark_indexed(entry_ids.tolist())
+
+    async def mend_records(
+        self, suite: Suite, entry_ids: NDArray[np.uint64], postings: Collection[str], progress: Progress
+    ) -> Reconciled:
+        """Hold every record of a suite against these entries, all that there are, and mend what differs."""
+        index = self._indexes.of(suite)
+        projection = await Projection.of(self._signatures, index, entry_ids, postings)
+        known = set(entry_ids.tolist())
+        missing: set[int] = set()
+        stale, some = 0, []
+        async for difference in inspect(projection, index, Inspection(), progress):
+            some.append(difference)
+            if len(some) == _MENDED_AT_ONCE:
+                stale += await self._settle(index, some, known, missing)
+                some = []
+        stale += await self._settle(index, some, known, missing)
+        await self._enter(np.array(sorted(missing), dtype=np.uint64), [suite], BandIndex.restore)
+        return Reconciled(entries=entry_ids.size, missing=len(missing), stale=stale)
+
+    async def _settle(
+        self, index: BandIndex, differences: Sequence[Difference], known: set[int], missing: set[int]
+    ) -> int:
+        """Drop what does not belong, and note which entries lack a record; how many records were dropped."""
+        unknown = {
+            record_id(record) for difference in differences for record in difference.superfluous
+        } - known
+        # Posted since the catalogue was read: theirs are not too many.
+        fresh = set((await self._entries.current(sorted(unknown))).tolist())
+        dropped = 0
+        for difference in differences:
+            missing.update(map(record_id, difference.missing))
+            if difference.broken:
+                log.warning("a bucket holds no whole records and is made anew", key=difference.key)
+                await index.delete(difference.key)
+                continue
+            wrong = [record for record in difference.superfluous if record_id(record) not in fresh]
+            if wrong:
+                await index.drop(difference.key, wrong)
+                dropped += len(wrong)
+        return dropped
+
+
+async def _beside(answer: Awaitable[T], work: Awaitable[None]) -> T:
+    """What the first awaits, when both are done; none is still under way when this raises."""
+    outcomes = await asyncio.gather(answer, work, return_exceptions=True)
+    for outcome in outcomes:
+        if isinstance(outcome, BaseException):
+            raise outcome
+    return cast(T, outcomes[0])
+
+
+def _silent(done: int, total: int) -> None:
+    """Reports no progress."""

@@ -1,0 +1,302 @@
+"""What is known about the relations of a book, told of that book whichever side of a pair it is on."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import sqlalchemy as sa
+from numpy.typing import NDArray
+
+from app.core.relations.alignment import Unit
+from app.core.relations.classification import Kind, opposite
+from app.core.relations.decision import Decision, Finding, in_force
+from app.core.relations.signals import LinearFit, Sides, Signals
+from app.stores.postgres.errors import postgres_outages
+from app.stores.postgres.queries import Queries, Query, as_array
+from app.stores.postgres.relations import SIMILARITY_STEPS
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """What the machine found out about a book and another one, told of the first."""
+
+    finding: Finding
+    classifier: str
+    because: str
+    confidences: Mapping[Kind, float]
+    signals: Signals | None  # None: too little text
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decided:
+    """A decision as it is kept."""
+
+    decision: Decision
+    at: datetime
+    stale: bool  # the content of either book has changed since
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Related:
+    """A book that has been compared with the one asked about, or decided upon."""
+
+    book_id: UUID
+    title: str | None
+    evidence: Evidence | None  # None: not compared yet
+    decided: Decided | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PageMatches:
+    """Which pages of a book and another one match."""
+
+    unit: Unit | None  # None: no page was compared
+    runs: list[tuple[tuple[int, int], tuple[int, int]]]  # first page and the one after the last, in each book
+    pairs: NDArray[np.int32]  # (n, 2)
+    similarities: NDArray[np.float64]  # (n,) 0 to 1
+
+
+@dataclass(frozen=True, slots=True)
+class Indirect:
+    """A book that has the same text as a related one, and was not compared itself."""
+
+    book_id: UUID
+    title: str | None
+    via: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the search for a book's relations has come."""
+
+    pending: int  # jobs that wait or run
+    failed: list[int]  # jobs that failed for good
+    passed_over: int  # candidates that were too many to compare
+
+
+@dataclass(frozen=True, slots=True)
+class KindCounts:
+    """How many pairs of books were ever found to be of a kind, and what it took."""
+
+    kind: str
+    pairs: int
+    seconds: float
+
+
+class RelatedBooks:
+    """Reads relations and decisions."""
+
+    def __init__(self, queries: Queries) -> None:
+        self._queries = queries
+
+    async def progress(self, book_id: UUID) -> Progress | None:
+        """How far the search has come for the present content; None: there is no such book."""
+        for row in await self._rows(_PROGRESS, book_id=book_id):
+            return Progress(**row)
+        return None
+
+    async def direct(self, book_id: UUID) -> list[Related]:
+        """Every book that this one was compared with, or decided upon with, in no order."""
+        return [_related(row) for row in await self._rows(_DIRECT, book_id=book_id)]
+
+    async def indirect(self, book_id: UUID, after: UUID | None, limit: int) -> list[Indirect]:
+        """Up to `limit` books behind the id `after` that are the same text as a relative, in order of ids."""
+        rows = await self._rows(_INDIRECT, book_id=book_id, after=after or UUID(int=0), most=limit)
+        return [Indirect(**row) for row in rows]
+
+    async def pair(self, book_id: UUID, other_id: UUID) -> tuple[Related, PageMatches] | None:
+        """What is known about two books, told of the first; None: nothing."""
+        for row in await self._rows(_PAIR, book_id=book_id, other_id=other_id):
+            return _related(row), _page_matches(row)
+        return None
+
+    async def findings(self, book_id: UUID, others: Sequence[UUID]) -> dict[UUID, Finding]:
+        """The relations in force of a book with those of the others with whom it has one."""
+        rows = await self._rows(_FINDINGS, book_id=book_id, others=as_array(others))
+        found = {row["book_id"]: in_force(_finding(row), _decision(row)) for row in rows}
+        return {other: finding for other, finding in found.items() if finding is not None}
+
+    async def counts(self) -> list[KindCounts]:
+        """What comparing books has come to, by kind."""
+        return [KindCounts(**row) for row in await self._rows(_COUNTS)]
+
+    async def known(self, book_ids: Sequence[UUID]) -> set[UUID]:
+        """Those of the ids that books have."""
+        return {row["id"] for row in await self._rows(_KNOWN, book_ids=list(book_ids))}
+
+    async def _rows(self, query: Query, **parameters: object) -> list[dict[str, Any]]:
+        with postgres_outages():
+            return await self._queries.rows(query, **parameters)
+
+
+def _related(row: Mapping[str, Any]) -> Related:
+    evidence = decided = None
+    finding, decision = _finding(row), _decision(row)
+    if finding is not None:
+        side = "left" if row["is_left"] else "right"
+        signals = None if row["signals"] is None else _signals(row["signals"])
+        evidence = Evidence(
+            finding=finding,
+            classifier=row["classifier"],
+            because=row[f"{side}_because"],
+            confidences=row["confidences"],
+            signals=signals if signals is None or row["is_left"] else signals.swapped(),
+        )
+    if decision is not None:
+        decided = Decided(decision, row["decided_at"], row["stale"])
+    return Related(row["book_id"], row["title"], evidence, decided)
+
+
+def _finding(row: Mapping[str, Any]) -> Finding | None:
+    if row["kind"] is None:
+        return None
+    direction = row["direction"] if row["is_left"] else opposite(row["direction"])
+    return Finding(row["kind"], direction, row["confidence"])
+
+
+def _decision(row: Mapping[str, Any]) -> Decision | None:
+    return None if row["verdict"] is None else Decision(row["verdict"], row["decided_kind"])
+
+
+def _signals(document: Mapping[str, Any]) -> Signals:
+    values: dict[str, Any] = {
+        name: Sides(**value) if isinstance(value, dict) and "left" in value else value
+        for name, value in document.items()
+    }
+    for name in ("fit", "reverse_fit"):
+        values[name] = None if document[name] is None else LinearFit(**document[name])
+    return Signals(**values)
+
+
+def _page_matches(row: Mapping[str, Any]) -> PageMatches:
+    sides = ("left", "right") if row["is_left"] else ("right", "left")
+    matches = np.frombuffer(row["page_map"] or b"", dtype="<i4").reshape(-1, 3)
+    pairs = matches[:, [0, 1]] if row["is_left"] else matches[:, [1, 0]]
+    order = np.lexsort((pairs[:, 1], pairs[:, 0]))
+    one, other = sides
+    return PageMatches(
+        unit=row["unit"],
+        runs=sorted((tuple(run[one]), tuple(run[other])) for run in row["runs"] or ()),
+        pairs=pairs[order],
+        similarities=matches[order, 2] / SIMILARITY_STEPS,
+    )
+
+
+_OF_BOOK = """
+    SELECT left_id, right_id FROM relations WHERE left_id = CAST(:book_id AS uuid)
+    UNION SELECT left_id, right_id FROM relations WHERE right_id = CAST(:book_id AS uuid)
+    UNION SELECT left_id, right_id FROM decisions WHERE left_id = CAST(:book_id AS uuid)
+    UNION SELECT left_id, right_id FROM decisions WHERE right_id = CAST(:book_id AS uuid)
+"""
+
+
+def _told(pairs: str, more: str) -> Query:
+    """Rows for `_related` of these pairs of ids."""
+    return Query(
+        sa.text(f"""
+            WITH pairs AS ({pairs})
+            SELECT
+                one.id = CAST(:book_id AS uuid) AS is_left,
+                CASE WHEN one.id = CAST(:book_id AS uuid) THEN other.id ELSE one.id END AS book_id,
+                CASE WHEN one.id = CAST(:book_id AS uuid) THEN other.title ELSE one.title END AS title,
+                relations.kind, relations.direction, relations.confidence, relations.classifier,
+                relations.left_because, relations.right_because, relations.confidences,
+                decisions.verdict, decisions.kind AS decided_kind, decisions.decided_at,
+                (decisions.left_entry, decisions.right_entry) <> (one.entry_id, other.entry_id) AS stale,
+                {more}
+            FROM pairs
+            JOIN books AS one ON one.id = pairs.left_id
+            JOIN books AS other ON other.id = pairs.right_id
+            LEFT JOIN relations
+                ON relations.left_id = pairs.left_id AND relations.right_id = pairs.right_id
+            LEFT JOIN decisions
+                ON decisions.left_id = pairs.left_id AND decisions.right_id = pairs.right_id
+            WHERE relations.left_id IS NOT NULL OR decisions.left_id IS NOT NULL
+        """).columns()
+    )
+
+
+_DIRECT = _told(_OF_BOOK, "relations.signals")
+_PAIR = _told(
+    "SELECT least(CAST(:book_id AS uuid), CAST(:other_id AS uuid)) AS left_id, "
+    "greatest(CAST(:book_id AS uuid), CAST(:other_id AS uuid)) AS right_id",
+    "relations.signals, relations.unit, relations.runs, relations.page_map",
+)
+# A page of a lookup asks for a hundred pairs, and shows no more of each.
+_FINDINGS = Query(
+    sa.text("""
+        SELECT
+            pairs.id AS book_id, pairs.left_id = CAST(:book_id AS uuid) AS is_left,
+            relations.kind, relations.direction, relations.confidence,
+            decisions.verdict, decisions.kind AS decided_kind
+        FROM (
+            SELECT
+                id,
+                least(CAST(:book_id AS uuid), id) AS left_id,
+                greatest(CAST(:book_id AS uuid), id) AS right_id
+            FROM unnest(CAST(:others AS uuid[])) AS others (id)
+        ) AS pairs
+        LEFT JOIN relations
+            ON relations.left_id = pairs.left_id AND relations.right_id = pairs.right_id
+        LEFT JOIN decisions
+            ON decisions.left_id = pairs.left_id AND decisions.right_id = pairs.right_id
+        WHERE relations.left_id IS NOT NULL OR decisions.left_id IS NOT NULL
+    """).columns()
+)
+
+_PROGRESS = Query(
+    sa.text("""
+        WITH book AS (SELECT entry_id FROM books WHERE id = CAST(:book_id AS uuid)),
+        jobs AS (
+            SELECT id, status IN ('todo', 'doing') AS pending FROM procrastinate_jobs
+            WHERE task_name = 'relate' AND status <> 'succeeded'
+                AND CAST(args ->> 'entry_id' AS bigint) = (SELECT entry_id FROM book)
+        )
+        SELECT
+            (SELECT count(*) FROM jobs WHERE pending) AS pending,
+            ARRAY(SELECT id FROM jobs WHERE NOT pending ORDER BY id) AS failed,
+            coalesce(related_entries.passed_over, 0) AS passed_over
+        FROM book LEFT JOIN related_entries ON related_entries.entry_id = book.entry_id
+    """).columns()
+)
+
+# Each cluster that has a relative in it is reached through one of these.
+_INDIRECT = Query(
+    sa.text(f"""
+        WITH pairs AS ({_OF_BOOK}),
+        direct AS (
+            SELECT
+                CASE WHEN pairs.left_id = CAST(:book_id AS uuid) THEN pairs.right_id ELSE pairs.left_id END
+                    AS id,
+                CASE WHEN decisions.verdict = 'rejected' THEN 'UNRELATED'
+                    ELSE coalesce(decisions.kind, relations.kind) END AS kind
+            FROM pairs
+            LEFT JOIN relations
+                ON relations.left_id = pairs.left_id AND relations.right_id = pairs.right_id
+            LEFT JOIN decisions
+                ON decisions.left_id = pairs.left_id AND decisions.right_id = pairs.right_id
+        ),
+        bridges AS (
+            SELECT DISTINCT ON (founder_id) founder_id, direct.id AS via
+            FROM direct
+            JOIN LATERAL (
+                SELECT founder_id FROM cluster_members WHERE book_id = direct.id AND by = 'same_text' LIMIT 1
+            ) AS member ON true
+            WHERE kind NOT IN ('UNRELATED', 'INSUFFICIENT_TEXT')
+            ORDER BY founder_id, direct.id
+        )
+        SELECT books.id AS book_id, books.title, bridges.via
+        FROM bridges
+        JOIN cluster_members ON cluster_members.founder_id = bridges.founder_id AND by = 'same_text'
+        JOIN books ON books.id = cluster_members.book_id
+        WHERE books.id <> CAST(:book_id AS uuid) AND books.id > CAST(:after AS uuid)
+            AND NOT EXISTS (SELECT FROM direct WHERE direct.id = books.id)
+        ORDER BY books.id LIMIT CAST(:most AS bigint)
+    """).columns()
+)
+
+_KNOWN = Query(sa.text("SELECT id FROM books WHERE id = ANY(CAST(:book_ids AS uuid[]))").columns())
+_COUNTS = Query(sa.text("SELECT kind, pairs, seconds FROM relation_counts ORDER BY kind").columns())

@@ -1,0 +1,226 @@
+"""Labelled pairs of books as lists of pages: made from the corpus's paginated books, and real ones.
+
+A made pair is scanned twice, each side with OCR noise of its own; leaves are lost, scanned again, blank or
+plates, and running heads differ. Pairs are made one by one as they are asked for.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.model import Metadata
+from app.synthesis.noise import corrupt, corrupt_pages
+from bench.data.paginated_books import Shelf, Source, halves
+from bench.data.pair_layouts import RECIPES, Draft
+from bench.data.pair_truth import Kind, Leaf, Truth, truth
+from bench.harness.corpus import CorpusBook, Pair
+
+ERROR_RATES = (0.005, 0.01, 0.02, 0.03, 0.05, 0.10)
+"""OCR errors per character on each side."""
+SHARES: dict[Kind, float] = {
+    "SAME_PAGINATION": 0.403,
+    "DIFFERENT_PAGINATION": 0.163,
+    "CONTIGUOUS_SUBSET": 0.077,
+    "OVERLAPPING_TEXT": 0.360,
+}
+"""How common each class is among similar books (Spasojević and Poncin, Table I, G.T.%)."""
+
+Half = Literal["tuning", "report"]
+
+
+@dataclass(frozen=True, slots=True)
+class MadePair:
+    """Two books whose relation is known."""
+
+    left: list[str]  # the text of each page
+    right: list[str]
+    truth: Truth
+    recipe: str
+    works: tuple[str, str]  # whose text the books mainly are
+    error_rate: float  # OCR errors per character on each side, 0 to 1
+    metadata: tuple[Metadata, Metadata]
+
+
+@dataclass(frozen=True, slots=True)
+class RealPair:
+    """Two books of the corpus."""
+
+    left: CorpusBook
+    right: CorpusBook
+    expected: frozenset[str] | None  # the kinds that are right; None: nobody has told
+    source: str  # the collection: "cis", "oiti", "kr", "tcp", "eltec"
+    label: str  # the corpus's relation, or "same scans"
+    containment: float | None  # share of the smaller book's shingles found in the other, 0 to 1
+
+
+def made_pairs(
+    books: Sequence[CorpusBook],
+    half: Half,
+    per_kind: int,
+    seed: int,
+    error_rates: Sequence[float] = ERROR_RATES,
+) -> Iterator[MadePair]:
+    """At least `per_kind` pairs of each class from one half of the works, as many at each error rate.
+
+    The same arguments give the same pairs; the books of one work are all in one half.
+    """
+    side = ("tuning", "report").index(half)
+    shelf = halves(books, seed)[side]
+    for place, rate in enumerate(error_rates):
+        quota = -(-per_kind // len(error_rates))
+        scanner = _Scanner(shelf, rate, seed)
+        yield from _pairs_at(shelf, scanner, quota, (seed, side, place))
+
+
+def _pairs_at(shelf: Shelf, scanner: "_Scanner", quota: int, seed: tuple[int, ...]) -> Iterator[MadePair]:
+    """Exactly `quota` pairs of each class; a recipe is passed over once the class it aims at is full."""
+    found: Counter[str] = Counter()
+    number = 0
+    while any(found[kind] < quota for kind in RECIPES):
+        for kind, recipes in RECIPES.items():
+            if found[kind] >= quota:
+                continue
+            rng = np.random.default_rng([*seed, number])
+            recipe = recipes[int(rng.integers(len(recipes)))]
+            number += 1
+            draft = _worn(recipe(shelf, rng), rng)
+            fact = truth(draft.left, draft.right, shelf.letters)
+            if found[fact.kind] < quota:
+                found[fact.kind] += 1
+                yield scanner.scan(draft, fact, recipe.__name__, rng)
+
+
+def real_pairs(books: Sequence[CorpusBook], pairs: Sequence[Pair]) -> Iterator[RealPair]:
+    """The real pairs.
+
+    Several engines' readings of one scan have the same pagination; editions are not labelled; other works,
+    volumes of a series among them, are unrelated, or overlap where they quote each other. Editions count
+    where both have pages.
+    """
+    known = {book.id: book for book in books}
+    scans: dict[str, list[CorpusBook]] = {}
+    for book in books:
+        if book.pages and book.id.startswith("cis-"):
+            scans.setdefault(book.work, []).append(book)
+    for readings in scans.values():
+        for left, right in combinations(readings, 2):
+            yield RealPair(left, right, frozenset({"SAME_PAGINATION"}), "cis", "same scans", None)
+    for pair in pairs:
+        left, right = known[pair.a], known[pair.b]
+        expected = _EXPECTED.get(pair.relation)
+        if left.work not in scans and (expected or (left.pages and right.pages)):
+            yield RealPair(
+                left=left,
+                right=right,
+                expected=expected,
+                source=_collection(pair.a),
+                label=pair.relation,
+                containment=pair.containment,
+            )
+
+
+def _collection(book_id: str) -> str:
+    """The first part of the id; Project Gutenberg's ids have a number there."""
+    return "pg" if book_id.startswith("pg") else book_id.split("-")[0]
+
+
+_UNRELATED = frozenset({"UNRELATED", "OVERLAPPING_TEXT"})
+_EXPECTED = {"series": _UNRELATED, "different": _UNRELATED, "translation": _UNRELATED}
+
+
+class _Scanner:
+    """Prints and reads leaves at one error rate; each book is read once for each side and kept."""
+
+    def __init__(self, shelf: Shelf, rate: float, seed: int) -> None:
+        self._shelf = shelf
+        self._rate = rate
+        self._seed = seed
+        self._read: dict[tuple[int, int], tuple[str, NDArray[np.intp]]] = {}
+
+    def scan(self, draft: Draft, fact: Truth, recipe: str, rng: np.random.Generator) -> MadePair:
+        """The pair; which book is left and which is right is already settled in the truth."""
+        return MadePair(
+            left=self._pages(draft.left, draft.main[0], 0, rng),
+            right=self._pages(draft.right, draft.main[1], 1, rng),
+            truth=fact,
+            recipe=recipe,
+            works=(draft.main[0].work, draft.main[1].work),
+            error_rate=self._rate,
+            metadata=(_metadata(draft, 0), _metadata(draft, 1)),
+        )
+
+    def _pages(self, book: Sequence[Leaf], main: Source, side: int, rng: np.random.Generator) -> list[str]:
+        heads = self._heads(main, rng)
+        return [
+            self._page(leaf, f"{heads[number % len(heads)]} {number + 1}" if heads else "", side, rng)
+            for number, leaf in enumerate(book)
+        ]
+
+    def _page(self, leaf: Leaf, head: str, side: int, rng: np.random.Generator) -> str:
+        if not leaf.pieces:
+            return leaf.caption
+        if leaf.rescan:
+            sources = self._shelf.sources
+            printed = "".join(sources[of].text[start:end] for of, start, end in leaf.pieces)
+            text = corrupt(printed, self._rate, rng)
+        else:
+            text = "".join(self._text(side, *piece) for piece in leaf.pieces)
+        return f"{head}\n{text}" if head else text
+
+    def _text(self, side: int, of: int, start: int, end: int) -> str:
+        """A stretch of a source as read; page breaks are where they were, others within a few characters."""
+        source = self._shelf.sources[of]
+        if (of, side) not in self._read:
+            noise = np.random.default_rng([self._seed, of, round(self._rate * 1e6), side])
+            pages = corrupt_pages([source.page(p) for p in range(source.page_count)], self._rate, noise)
+            self._read[of, side] = "".join(pages), np.cumsum([0, *map(len, pages)])
+        text, starts = self._read[of, side]
+        first, last = (round(float(np.interp(place, source.starts, starts))) for place in (start, end))
+        return text[first:last]
+
+    def _heads(self, main: Source, rng: np.random.Generator) -> list[str]:
+        """Running heads for even and odd pages, each read in a few ways; none in one book of three."""
+        if rng.random() < 1 / 3:
+            return []
+        names = (main.title, main.author or main.title) if rng.random() < 0.5 else (main.title.upper(),)
+        return [corrupt(name[:60], self._rate, rng) for _ in range(4) for name in names]
+
+
+def _worn(draft: Draft, rng: np.random.Generator) -> Draft:
+    """The pair as libraries have it: damaged and bound differently, and in either order."""
+    left, right = (_bound(book, rng) for book in (draft.left, draft.right))
+    if rng.random() < 0.5:
+        return Draft(left, right, draft.main, draft.years, draft.volumes)
+    return Draft(right, left, draft.main[::-1], draft.years[::-1], draft.volumes[::-1])
+
+
+def _bound(book: list[Leaf], rng: np.random.Generator) -> list[Leaf]:
+    """Leaves lost, scanned again, blank at the ends, and plates within: up to some of each."""
+    pages = list(book)
+    for _ in range(int(rng.integers(0, 4))):
+        lost = int(rng.integers(0, len(pages) - 1))
+        del pages[lost : lost + 2]
+    for _ in range(int(rng.integers(0, 4))):
+        at = int(rng.integers(2, len(pages) + 1))
+        pages[at:at] = [leaf._replace(rescan=True) for leaf in pages[at - 2 : at]]
+    for _ in range(int(rng.integers(0, 6))):
+        at = int(rng.integers(0, len(pages) + 1))
+        pages[at:at] = [Leaf(caption=f"PLATE {rng.integers(1, 60)}"), Leaf()]
+    front, back = ([Leaf()] * int(count) for count in rng.integers(0, 9, 2))
+    return front + pages + back
+
+
+def _metadata(draft: Draft, side: int) -> Metadata:
+    source = draft.main[side]
+    return Metadata(
+        title=source.title,
+        authors=(source.author,) if source.author else (),
+        language=source.language,
+        year=draft.years[side],
+        volume=draft.volumes[side],
+    )

@@ -1,0 +1,291 @@
+"""Books by the million that nobody has to write: fingerprints, MinHash values and shingle samples.
+
+A work is a set of shingles, whose hashes are the points of a Poisson process; a book of it keeps each shingle
+with some probability and has others of its own. MinHash values and samples of the book are then what the
+recipes would find: minima of kept and own shingles, and the hashes below a power of two. So two books of
+one work share values as often as their Jaccard similarity says, and strangers as rarely as 32 bits allow. One
+book in ten carries the same notice of some three hundred shingles. Fingerprints come from
+`fingerprint_model`; those of a work's further books lie up to 14 bits from its first, those of parts and
+collections further away.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.model import Fingerprint, MinHashSignature, ShingleSample, Sketch
+from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE
+from app.core.signatures.sketch import sketch
+from bench.data.fingerprint_model import BITS, LibraryModel, Spread, fit, spread
+from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder
+from bench.harness.report import Cell, Section, Table
+from bench.quality.band_skew import CHUNK, CHUNKS_PER_WORK
+from bench.quality.f1_curves import sign, studied_recipes
+
+BATCH = 20_000
+SAMPLE_SIZE = 128
+VALUES = 128
+_SEED = 20261121
+_DRAWN = 4_000
+
+_MOST_BOOKS = 60  # of one work
+_TAIL = 3.0  # the number of a work's books follows Zipf's law with this exponent: 83 % have one
+_MOST_FLIPS = 14
+_FLIPS_PER_ERROR = 80.0  # bits lost per unit of character error rate: 4 at 5 %
+_MEAN_ERRORS, _MOST_ERRORS = 0.015, 0.06  # character error rate of a copy
+_SHINGLE_LENGTH = 28  # characters, spaces included
+_PARTS = 0.04  # of a work's further books: parts of it, and collections with it
+_NOTICE_SHARE, _NOTICE_SHINGLES = 0.1, 300
+_MINIMA = 6  # a work's least hashes that are followed for each MinHash value
+_DEEP = 192  # a work's least hashes that are followed for the sample
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Books:
+    """Some simulated books."""
+
+    works: NDArray[np.int64]  # (n,), equal for books of one work
+    fingerprints: NDArray[np.uint8]  # (n, 16)
+    shingle_counts: NDArray[np.int64]  # (n,)
+    word_counts: NDArray[np.int64]
+    character_counts: NDArray[np.int64]
+    minhash: NDArray[np.uint32] | None  # (n, 128); None: fingerprints only
+    samples: NDArray[np.uint64] | None  # (n, 128), ascending; the hashes below 2**level come first
+    sizes: NDArray[np.int64] | None  # (n,): how many of a row of `samples` belong to the sample
+    levels: NDArray[np.int64] | None  # (n,)
+
+    def __len__(self) -> int:
+        return len(self.works)
+
+    def sketch(self, row: int) -> Sketch:
+        """One of the books as the product knows it."""
+        minhash = None
+        if self.minhash is not None:
+            minhash = MinHashSignature(DEFAULT_MINHASH, self.minhash[row], int(self.shingle_counts[row]))
+        sample = None
+        if self.samples is not None and self.sizes is not None and self.levels is not None:
+            hashes = self.samples[row, : self.sizes[row]]
+            sample = ShingleSample(DEFAULT_SAMPLE, hashes, int(self.levels[row]))
+        return Sketch(
+            fingerprint=Fingerprint(DEFAULT_FINGERPRINT, self.fingerprints[row].tobytes()),
+            minhash=minhash,
+            pages=None,
+            word_count=int(self.word_counts[row]),
+            character_count=int(self.character_counts[row]),
+            page_count=None,
+            sample=sample,
+        )
+
+
+def simulate(
+    n: int, *, seed: int = _SEED, texts: bool = True, model: LibraryModel | None = None
+) -> Iterator[Books]:
+    """n books in batches; with `texts` false only fingerprints are drawn."""
+    model = model or LibraryModel.load()
+    notice = _Notice.draw(np.random.default_rng([seed, 0]))
+    for number, start in enumerate(range(0, n, BATCH)):
+        rng = np.random.Generator(np.random.SFC64([seed, 1, number]))
+        yield _batch(model, notice, rng, start, min(BATCH, n - start), texts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Notice:
+    """A text that many books carry: the least hash of its shingles for each value, and their full hashes."""
+
+    minima: Floats  # (128,), 0 to 2**32
+    hashes: Floats  # ascending, 0 to 2**64
+
+    @classmethod
+    def draw(cls, rng: np.random.Generator) -> "_Notice":
+        hashes = np.sort(rng.random(_NOTICE_SHINGLES)) * 2.0**64
+        return cls(rng.standard_exponential(VALUES) * 2.0**32 / _NOTICE_SHINGLES, hashes)
+
+
+def _batch(
+    model: LibraryModel, notice: _Notice, rng: np.random.Generator, start: int, n: int, texts: bool
+) -> Books:
+    books_of = np.minimum(rng.zipf(_TAIL, n), _MOST_BOOKS)
+    work = np.repeat(np.arange(n), books_of)[:n]
+    first = np.concatenate([[True], work[1:] != work[:-1]])
+    shuffled = rng.permutation(n)
+    work, first = work[shuffled], first[shuffled]
+
+    errors = np.minimum(rng.exponential(_MEAN_ERRORS, n), _MOST_ERRORS)
+    kept = np.where(first, 1.0, (1 - errors) ** _SHINGLE_LENGTH)
+    added = 1 - kept  # own shingles, as a multiple of the work's
+    flips = np.minimum(rng.poisson(_FLIPS_PER_ERROR * errors), _MOST_FLIPS)
+    odd = ~first & (rng.random(n) < _PARTS)
+    is_part = odd & (rng.random(n) < 0.5)
+    share = rng.uniform(0.05, 0.8, n)
+    kept[odd], added[odd] = np.where(is_part, share, 1.0)[odd], np.where(is_part, 0.02, 1 / share - 1)[odd]
+    flips[odd] = rng.integers(10, 50, odd.sum())
+    flips[first] = 0
+
+    whole = model.draw_shingle_counts(rng, int(work.max()) + 1)
+    counts = np.maximum(whole[work] * (kept + added), 1)
+    words = np.ceil(counts * model.words_per_shingle).astype(np.int64)
+    fingerprints = model.draw(rng, whole.size)[work] ^ _flips(rng, flips)
+    minhash = samples = sizes = levels = None
+    if texts:
+        has_notice = rng.random(n) < _NOTICE_SHARE
+        minhash = _minhash(
+            rng, work, whole, kept, added, np.where(has_notice[:, None], notice.minima, np.inf)
+        )
+        samples, sizes, levels = _samples(rng, work, whole, kept, added, has_notice, notice)
+    return Books(
+        works=start + work,
+        fingerprints=fingerprints,
+        shingle_counts=counts.astype(np.int64),
+        word_counts=words,
+        character_counts=np.ceil(words * model.characters_per_word).astype(np.int64),
+        minhash=minhash,
+        samples=samples,
+        sizes=sizes,
+        levels=levels,
+    )
+
+
+def _flips(rng: np.random.Generator, flips: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """Masks with so many bits set, (n, 16)."""
+    bits = np.zeros((len(flips), BITS), dtype=np.uint8)
+    some = np.flatnonzero(flips)
+    order = rng.random((some.size, BITS), dtype=np.float32).argsort(axis=1)
+    bits[some] = order < flips[some, None]
+    return np.packbits(bits, axis=1)
+
+
+def _minhash(
+    rng: np.random.Generator,
+    work: NDArray[np.int64],
+    whole: Floats,
+    kept: Floats,
+    added: Floats,
+    notice: Floats,
+) -> NDArray[np.uint32]:
+    """For each value the least hash among the kept shingles, the own ones and the notice's."""
+    least = rng.standard_exponential((whole.size, VALUES, _MINIMA)).cumsum(axis=2)
+    least *= (2.0**32 / whole)[:, None, None]
+    n = len(work)
+    values = least[work, :, 0]
+    changed = np.flatnonzero(kept < 1)
+    follows = rng.random((changed.size, VALUES, _MINIMA), dtype=np.float32) < kept[changed, None, None]
+    # Where none of those followed is kept, the next lies some way behind the last.
+    behind = least[work[changed], :, -1] + 2.0**32 / (whole[work[changed]] * kept[changed])[:, None]
+    there = np.where(follows, least[work[changed]], np.inf).min(axis=2)
+    values[changed] = np.where(np.isfinite(there), there, behind * (1 + rng.random(behind.shape)))
+    with np.errstate(divide="ignore"):
+        own = rng.standard_exponential((n, VALUES)) * (2.0**32 / (whole[work] * added))[:, None]
+    values = np.minimum(np.minimum(values, own), notice)
+    whole_numbers: NDArray[np.uint32] = np.minimum(values, 2.0**32 - 1).astype(np.uint32)
+    return whole_numbers
+
+
+def _samples(
+    rng: np.random.Generator,
+    work: NDArray[np.int64],
+    whole: Floats,
+    kept: Floats,
+    added: Floats,
+    has_notice: NDArray[np.bool_],
+    notice: _Notice,
+) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
+    """The least hashes of each book, how many of them its sample holds, and the sample's level."""
+    least = rng.standard_exponential((whole.size, _DEEP)).cumsum(axis=1) * (2.0**64 / whole)[:, None]
+    # A float has fewer bits than a hash; the lowest tell no order but choose buckets.
+    least = least.clip(max=2.0**64 - 2.0**12)
+    hashes = least.astype(np.uint64) ^ rng.integers(0, 1 << 12, least.shape, dtype=np.uint64)
+    held = hashes[work]
+    changed = np.flatnonzero(added > 0)
+    lost = np.uint64(2**64 - 1)
+    part = np.where(rng.random((changed.size, _DEEP)) < kept[changed, None], held[changed], lost)
+    own = rng.standard_exponential((changed.size, _DEEP)).cumsum(axis=1)
+    own = (own * (2.0**64 / (whole[work[changed]] * added[changed]))[:, None]).clip(max=2.0**64 - 2.0**12)
+    drawn = own.astype(np.uint64) ^ rng.integers(0, 1 << 12, own.shape, dtype=np.uint64)
+    held[changed] = np.sort(np.concatenate([part, drawn], axis=1), axis=1)[:, :_DEEP]
+    carried = np.flatnonzero(has_notice)
+    notices = np.broadcast_to(notice.hashes[:SAMPLE_SIZE].astype(np.uint64), (carried.size, SAMPLE_SIZE))
+    held[carried] = np.sort(np.concatenate([held[carried], notices], axis=1), axis=1)[:, :_DEEP]
+    held.sort(axis=1)
+    # The highest power of two that at most 128 hashes lie below.
+    levels = np.floor(np.log2(held[:, SAMPLE_SIZE].astype(np.float64))).astype(np.int64)
+    levels = np.minimum(levels, 63)
+    levels -= (np.uint64(1) << levels.astype(np.uint64)) > held[:, SAMPLE_SIZE]
+    sizes = (held < (np.uint64(1) << levels.astype(np.uint64))[:, None]).sum(axis=1)
+    return held[:, :SAMPLE_SIZE], np.minimum(sizes, SAMPLE_SIZE), levels
+
+
+def run(out_dir: Path) -> Section:
+    """Fit the model to the corpus, keep it, and show how well it fits."""
+    books = list(corpus_books(corpus_folder()))
+    sketches = [sketch(book.content) for book in books]
+    known = [i for i, each in enumerate(sketches) if each.fingerprint is not None]
+    model = fit(
+        [sketches[i] for i in known], [books[i].work for i in known], [books[i].language for i in known]
+    )
+    model.save()
+    rng = np.random.default_rng(_SEED)
+    first = {books[i].work: i for i in reversed(known)}.values()
+    bits = [each.fingerprint.bits for i in first if (each := sketches[i]).fingerprint is not None]
+    whole = np.frombuffer(b"".join(bits), dtype=np.uint8).reshape(-1, 16)
+    chunks, chunk_works = _chunks(books, rng)
+    strangers = np.arange(_DRAWN)
+    return Section(
+        title="Simulated libraries: do they spread like real ones?",
+        command="python -m bench simulation",
+        tables=[
+            Table(
+                headers=[
+                    "fingerprints of",
+                    "texts",
+                    "mean distance",
+                    "deviation",
+                    *(f"pairs within {d}" for d in (23, 31, 40)),
+                    "largest bucket, share of texts",
+                    *(f"strangers sharing a band, {flips} flips" for flips in range(3)),
+                ],
+                rows=[
+                    _row("corpus, one book of each work", whole, np.arange(len(whole))),
+                    _row("simulation", model.draw(rng, _DRAWN), strangers),
+                    _row(f"corpus, chunks of {CHUNK:,} characters", chunks, chunk_works),
+                    _row("uniform", rng.integers(0, 256, (_DRAWN, 16), dtype=np.uint8), strangers),
+                ],
+                caption=f"Unrelated texts of all languages, seed {_SEED}",
+            )
+        ],
+        notes=[
+            "Whole books of one language resemble each other more than chunks do: the longer a text, the "
+            "more of its fingerprint is its language. The simulation follows the whole books. Shares over "
+            f"few texts are coarse: the largest of {len(whole)} texts' buckets cannot fall below "
+            f"{1 / len(whole):.4f}."
+        ],
+    )
+
+
+def _chunks(books: list[CorpusBook], rng: np.random.Generator) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    recipe = studied_recipes()["gap"]
+    signed, works = [], []
+    numbers = {work: number for number, work in enumerate(sorted({book.work for book in books}))}
+    for book in books:
+        for chunk in rng.permutation(len(book.text) // CHUNK)[:CHUNKS_PER_WORK]:
+            words = sign(book.text[chunk * CHUNK : (chunk + 1) * CHUNK], recipe)
+            signed.append(words.view(np.uint8)[: BITS // 8])
+            works.append(numbers[book.work])
+    return np.stack(signed), np.array(works)
+
+
+def _row(name: str, fingerprints: NDArray[np.uint8], works: NDArray[np.int64]) -> list[Cell]:
+    found: Spread = spread(fingerprints, works)
+    return [
+        name,
+        len(fingerprints),
+        found.mean,
+        found.deviation,
+        *found.within.values(),
+        found.largest_bucket,
+        *found.sharing,
+    ]

@@ -1,0 +1,259 @@
+"""All pairs of a set of fingerprints within a Hamming distance: by brute force, and by bands.
+
+Both compare every text with every other once. The join by bands finds the same pairs wherever the pigeonhole
+bound holds: of B bands one differs in at most d // B bits. Where it does not, as with 24-bit bands at d = 7
+in the identifiers paper, it loses pairs.
+"""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.index.bands import flip_masks
+from app.core.jit import U32, U64, compiled, popcount
+
+Words = NDArray[np.uint64]
+Counts = NDArray[np.int32]
+BITS = 128
+R = TypeVar("R")
+_AT_ONCE = 1024
+_ROWS = 2048
+_FLIPS = 3
+MASKED_BITS = 16
+"""Bands of up to so many bits can be probed with flips."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """Pairs of rows, i < j, by i and then by j."""
+
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    distances: NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True)
+class Banding:
+    """How fingerprints are cut into bands, and how far a bucket may be from a query's."""
+
+    bands: int
+    bits: int  # of one band
+    flips: int
+
+    @property
+    def name(self) -> str:
+        """As in a table."""
+        flips = f", {self.flips} flip{'s' * (self.flips != 1)}"
+        return f"{self.bands} bands of {self.bits}{flips if self.bits <= MASKED_BITS else ''}"
+
+    def keys(self, words: Words) -> NDArray[np.uint32]:
+        """The bands of each fingerprint, (bands, n); bits left over belong to no band."""
+        bits = np.unpackbits(words.view(np.uint8), axis=1)[:, : self.bands * self.bits]
+        weights = (np.uint64(1) << np.arange(self.bits, dtype=np.uint64)[::-1]).astype(np.uint32)
+        keys = bits.reshape(len(words), self.bands, self.bits).astype(np.uint32) @ weights
+        return np.ascontiguousarray(keys.T, dtype=np.uint32)
+
+
+PAPER_24 = Banding(5, 24, 0)
+PAPER_32 = Banding(4, 32, 0)
+OURS = tuple(Banding(8, 16, flips) for flips in range(_FLIPS))
+
+
+def brute_pairs(words: Words, d: int) -> Pairs:
+    """Every pair at Hamming distance <= d, by comparing all; words (n, 2). Uses all cores."""
+    high, low = words[:, 0].copy(), words[:, 1].copy()
+    return _collect(len(words), lambda first, last, *out: _brute(high, low, first, last, d, *out))
+
+
+def banded_pairs(words: Words, d: int, banding: Banding) -> Pairs:
+    """Every pair at distance <= d that has a band in common within the banding's flips; words (n, 2)."""
+    high, low = words[:, 0].copy(), words[:, 1].copy()
+    keys = banding.keys(words)
+    masks = np.zeros(1, dtype=np.uint32)
+    if banding.bits <= MASKED_BITS:
+        width = 1 << banding.bits
+        masks = flip_masks(banding.flips)
+    else:  # too wide for a table of all values: the values that occur are numbered
+        ranks = [np.unique(band, return_inverse=True)[1] for band in keys]
+        keys = np.stack(ranks).astype(np.uint32)
+        width = int(keys.max()) + 1
+    order = np.argsort(keys, axis=1, kind="stable").astype(np.int32)
+    ends = np.stack([np.cumsum(np.bincount(band, minlength=width)) for band in keys])
+    starts = np.concatenate([np.zeros((banding.bands, 1), np.int64), ends], axis=1).astype(np.int32)
+    # Rows of each bucket lie together, and their words with them.
+    sorted_high, sorted_low = high[order], low[order]
+
+    def join(first: int, last: int, *out: Any) -> int:
+        tables = (keys, order, starts, sorted_high, sorted_low, masks)
+        return _banded(high, low, *tables, banding.flips, first, last, d, *out)
+
+    return _collect(len(words), join)
+
+
+def _collect(rows: int, join: Callable[..., int]) -> Pairs:
+    """The pairs of all blocks of rows, each of which `join` writes into arrays as long as they suffice."""
+
+    def block(first: int) -> Pairs:
+        room = 1 << 16
+        while True:
+            left, right = np.empty(room, np.int32), np.empty(room, np.int32)
+            distances = np.empty(room, np.uint8)
+            found = join(first, min(first + _ROWS, rows), left, right, distances)
+            if found <= room:
+                break
+            room = found
+        return _sorted(Pairs(left[:found], right[:found], distances[:found]))
+
+    blocks = _parallel(block, range(0, rows, _ROWS))
+    columns = ([getattr(each, name) for each in blocks] for name in Pairs.__slots__)
+    return Pairs(*(np.concatenate(column) for column in columns))
+
+
+def _sorted(pairs: Pairs) -> Pairs:
+    order = np.lexsort((pairs.right, pairs.left))
+    return Pairs(pairs.left[order], pairs.right[order], pairs.distances[order])
+
+
+def _parallel(work: Callable[[int], R], firsts: range) -> list[R]:
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(work, firsts))
+
+
+def same(a: Pairs, b: Pairs) -> bool:
+    """Whether both are the same pairs at the same distances."""
+    return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in Pairs.__slots__)
+
+
+def tallies(
+    words: Words, books: NDArray[np.int64], queries: NDArray[np.int64], banding: Banding | None = None
+) -> tuple[Counts, Counts]:
+    """Found and rightly found texts by flips, query (a row) and exact distance: (flips, queries, 129) each.
+
+    By brute force the first axis has one place; by bands place f holds the pairs whose most similar band
+    differs in f bits, of at most three places. Every pair is looked at, so this is slow but simple.
+    """
+    high, low = words[:, 0].copy(), words[:, 1].copy()
+    keys = np.zeros((0, len(words)), dtype=np.uint32) if banding is None else banding.keys(words)
+    places = 1 if banding is None or banding.bits > MASKED_BITS else _FLIPS
+    found = np.zeros((places, queries.size, BITS + 1), dtype=np.int32)
+    right = np.zeros_like(found)
+
+    def count(first: int) -> None:
+        part = slice(first, first + _ROWS)
+        _tally(high, low, keys, books, queries[part], found[:, part], right[:, part])
+
+    _parallel(count, range(0, queries.size, _ROWS))
+    return found, right
+
+
+@compiled
+def _brute(
+    high: Words,
+    low: Words,
+    first: int,
+    last: int,
+    d: int,
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    distances: NDArray[np.uint8],
+) -> int:
+    found = 0
+    limit = U64(d)
+    near = np.empty(_AT_ONCE, dtype=np.uint64)
+    for i in range(first, last):
+        h, w = high[i], low[i]
+        for start in range(i + 1, high.size, _AT_ONCE):
+            some_high, some_low = high[start : start + _AT_ONCE], low[start : start + _AT_ONCE]
+            least = U64(BITS)
+            for k in range(some_high.size):
+                near[k] = popcount(h ^ some_high[k]) + popcount(w ^ some_low[k])
+            for k in range(some_high.size):
+                least = min(least, near[k])
+            if least > limit:
+                continue
+            for k in range(some_high.size):
+                if near[k] <= limit:
+                    if found < left.size:
+                        left[found], right[found], distances[found] = i, start + k, near[k]
+                    found += 1
+    return found
+
+
+@compiled
+def _banded(
+    high: Words,
+    low: Words,
+    keys: NDArray[np.uint32],
+    order: NDArray[np.int32],
+    starts: NDArray[np.int32],
+    sorted_high: Words,
+    sorted_low: Words,
+    masks: NDArray[np.uint32],
+    flips: int,
+    first: int,
+    last: int,
+    d: int,
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    distances: NDArray[np.uint8],
+) -> int:
+    found = 0
+    for i in range(first, last):
+        for band in range(keys.shape[0]):
+            for mask in masks:
+                key = keys[band, i] ^ mask
+                for at in range(starts[band, key], starts[band, key + 1]):
+                    apart = popcount(high[i] ^ sorted_high[band, at])
+                    apart += popcount(low[i] ^ sorted_low[band, at])
+                    j = order[band, at]
+                    if apart > U64(d) or j <= i:
+                        continue
+                    # A pair is told by the first band that it shares.
+                    earlier = 0
+                    while popcount(U64(keys[earlier, i] ^ keys[earlier, j])) > U64(flips):
+                        earlier += 1
+                    if earlier < band:
+                        continue
+                    if found < left.size:
+                        left[found], right[found], distances[found] = i, j, apart
+                    found += 1
+    return found
+
+
+@compiled
+def _tally(
+    high: Words,
+    low: Words,
+    keys: NDArray[np.uint32],
+    books: NDArray[np.int64],
+    queries: NDArray[np.int64],
+    found: Counts,
+    right: Counts,
+) -> None:
+    near = np.empty(_AT_ONCE, dtype=np.uint64)
+    least = np.empty(_AT_ONCE, dtype=np.uint32)
+    for query in range(queries.size):
+        i = queries[query]
+        for start in range(0, high.size, _AT_ONCE):
+            some_high, some_low = high[start : start + _AT_ONCE], low[start : start + _AT_ONCE]
+            for k in range(some_high.size):
+                near[k] = popcount(high[i] ^ some_high[k]) + popcount(low[i] ^ some_low[k])
+            if keys.shape[0] == 0:
+                least[:] = 0
+            else:
+                least[:] = BITS
+            for band in range(keys.shape[0]):
+                key, others = keys[band, i], keys[band, start : start + _AT_ONCE]
+                for k in range(others.size):
+                    least[k] = min(least[k], U32(popcount(U64(key ^ others[k]))))
+            for k in range(some_high.size):
+                j = start + k
+                if least[k] < found.shape[0] and j != i:
+                    found[least[k], query, near[k]] += 1
+                    if books[i] == books[j]:
+                        right[least[k], query, near[k]] += 1

@@ -1,0 +1,127 @@
+"""F1 of k-means clusters against fingerprint length on the 1k set (the identifiers paper, figure 2)."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+
+from app.synthesis.noise import corrupt, edit_sentences
+from bench.data.hard_set import EDITED
+from bench.data.paper_sets import SEED, canonical_books
+from bench.harness.corpus import CorpusBook
+from bench.harness.plot import Line, Plot
+from bench.harness.report import Cell, Section, Table
+from bench.quality.f1_curves import WIDEST, sign, studied_recipes
+
+BOOKS = 100
+DERIVATIVES = 9
+RATES = (0.01, 0.03, 0.05, 0.10)
+LENGTHS = tuple(range(64, WIDEST + 1, 32))
+WEIGHTINGS = ("tf", "gap")
+STARTS = 10
+PAPER_LENGTH, PAPER_RATE, PAPER_F1 = 128, 0.05, 0.97
+DONATED = 40_000
+
+Bits = NDArray[np.uint8]
+"""Of each text, (texts, 256)."""
+
+
+def run(out_dir: Path) -> Section:
+    """A hundred books, each with nine derivatives at each of four rates; some minutes."""
+    return measure(out_dir, BOOKS, RATES)
+
+
+def measure(out_dir: Path, books: int, rates: Sequence[float]) -> Section:
+    """The table, and a plot in `out_dir`."""
+    chosen = canonical_books(books)
+    sets = {rate: signed(chosen, rate) for rate in rates}
+    classes = np.repeat(np.arange(len(chosen)), DERIVATIVES + 1)
+    scores = {
+        (weighting, rate): [clustered(bits[weighting][:, :length], classes) for length in LENGTHS]
+        for weighting in WEIGHTINGS
+        for rate, bits in sets.items()
+    }
+    title = _plot(out_dir, scores)
+    rows: list[list[Cell]] = [
+        [weighting, f"{rate:.0%}", *values] for (weighting, rate), values in scores.items()
+    ]
+    if PAPER_RATE in rates:
+        paper: list[Cell] = [PAPER_F1 if length == PAPER_LENGTH else None for length in LENGTHS]
+        rows.append(["tf, the paper", f"{PAPER_RATE:.0%}", *paper])
+    return Section(
+        title="The identifiers paper: F1 of clusters against fingerprint length",
+        command="python -m bench seed_length",
+        tables=[
+            Table(
+                ["weights", "error rate", *(f"{length} bits" for length in LENGTHS)],
+                rows,
+                f"F1 of k-means clusters: {len(chosen)} books, {DERIVATIVES} derivatives each",
+            )
+        ],
+        notes=[
+            f"k-means with k = {len(chosen)} on vectors of zeros and ones, the best of {STARTS} starts "
+            "(k-means++). F1 is of pairs: two texts of one cluster are found, two of one book are wanted. "
+            f"Each derivative has the error rate told and up to {EDITED:.0%} of its sentences lost or "
+            "foreign. The paper gives one value in figures, F1 0.97 for 128 bits at an average rate of 5 %. "
+            "At 1 % errors what is missing is k-means' own: a start that puts two centres into one book "
+            "leaves two others to share a cluster. Started at the canonical books, in a trial apart from "
+            "this command, it found all of them by 128 and by 256 bits of both weightings.",
+            f"![{title}](results/seed_length.svg)",
+        ],
+    )
+
+
+def signed(books: Sequence[CorpusBook], rate: float) -> Mapping[str, Bits]:
+    """The longest fingerprints of each book and its derivatives, by weighting."""
+    with ProcessPoolExecutor(mp_context=get_context("fork")) as pool:
+        donors = [books[work - 1].text[:DONATED] for work in range(len(books))]
+        work = partial(_sign_versions, rate)
+        words = np.concatenate(list(pool.map(work, range(len(books)), [b.text for b in books], donors)))
+    halves = np.split(words, len(WEIGHTINGS), axis=1)
+    bits = [np.unpackbits(np.ascontiguousarray(half).view(np.uint8), axis=1) for half in halves]
+    return dict(zip(studied_recipes(), bits, strict=True))
+
+
+def _sign_versions(rate: float, number: int, text: str, donor: str) -> NDArray[np.uint64]:
+    rng = np.random.default_rng([SEED, number, round(rate * 1000)])
+    recipes = studied_recipes().values()
+    found = [sign(text, *recipes)]
+    for _ in range(DERIVATIVES):
+        edited = edit_sentences(text, rng.uniform(0, EDITED), donor, rng)
+        found.append(sign(corrupt(edited, rate, rng), *recipes))
+    return np.stack(found)
+
+
+def clustered(bits: Bits, classes: NDArray[np.int64]) -> float:
+    """F1 of the pairs that k-means puts together, 0 to 1; as many clusters as classes."""
+    count = np.unique(classes).size
+    clusters = KMeans(count, n_init=STARTS, random_state=SEED % 2**31).fit_predict(bits.astype(np.float64))
+    table = np.zeros((count, count), dtype=np.int64)
+    np.add.at(table, (classes, clusters), 1)
+    right, wanted, found = (
+        int((sizes * (sizes - 1)).sum()) for sizes in (table, table.sum(axis=1), table.sum(axis=0))
+    )
+    return 2 * right / (wanted + found)
+
+
+def _plot(out_dir: Path, scores: Mapping[tuple[str, float], Sequence[float]]) -> str:
+    rates = sorted({rate for _, rate in scores})
+    lines = [
+        Line(
+            f"{weighting}, {rate:.0%} errors",
+            list(zip(LENGTHS, values, strict=True)),
+            weighting == "tf",
+            rates.index(rate),
+        )
+        for (weighting, rate), values in scores.items()
+    ]
+    lines.append(Line(f"paper, {PAPER_RATE:.0%} errors", [(PAPER_LENGTH, PAPER_F1)], kind=len(rates)))
+    title = "F1 of k-means clusters, 1k set"
+    plot = Plot(title, "fingerprint length, bits", "F1", lines, x_range=(56, 264), y_range=(0.8, 1.0))
+    plot.save(out_dir / "seed_length.svg")
+    return title

@@ -1,0 +1,291 @@
+"""Libraries of 75 thousand, a million and ten million books: memory, build rate, latency and throughput.
+
+    python -m bench.service.scale --books 1000000 --data DIR --only d7 closed
+
+measures parts of one library, loaded into DIR the first time and found there again; `python -m bench scale`
+measures all. Every part of every library ends up in results/scale-LIBRARY.json, and the report in what lies
+there. Everything shares the machine: API, worker, Postgres, Valkey and the driver of the load.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import orjson
+import psutil
+import redis
+
+from app.core.signatures.json_codec import encode
+from app.embedded import Servers
+from app.kernel_cache import keep_kernels
+from app.synthesis.library import synthetic_library
+from bench.data.simulated_books import simulate
+from bench.harness.report import CannotMeasure, Section
+from bench.service import scale_report
+from bench.service.loaded_service import (
+    Library,
+    Lookups,
+    Meter,
+    client_of,
+    lookups,
+    middle,
+    opened,
+    reconcile,
+    served,
+)
+from bench.service.open_loop_driver import Request, Stream, delete, drive, get, post
+from bench.speed.redis_memory import empty_redis, used, weighed
+
+LIBRARIES = (
+    Library(75_000, texts=True),
+    Library(1_000_000, texts=True),
+    Library(1_000_000, texts=False),
+    Library(10_000_000, texts=False),
+)
+QUERIES = {"d7": "?d=7", "d15": "?d=15", "d23": "?d=23", "d40": "?d=40", "verified": "", "k10": "?k=10"}
+PARTS = ("build", "memory", "nothing", *QUERIES, "closed", "signatures", "texts", "skew")
+ONLY_WITH_TEXTS = {"verified", "signatures", "texts", "skew"}
+
+_CONNECTIONS = 8
+_SIGNATURES_A_SECOND, _TEXTS_A_SECOND = 50.0, 5.0
+_TEXTS, _TEXT_CHARACTERS = 24, 475_000  # as long as the corpus's median book
+_COPIES = 5_000
+_COPIES_ASKED_A_SECOND = 20.0  # each answer counts all of them
+_SEED = 17
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How long and how often everything is measured."""
+
+    seconds: float = 12.0
+    warm_up: float = 2.0
+    rounds: int = 3
+
+
+def run(out_dir: Path) -> Section:
+    """Measure every library; those in the folder that BOOKPRINT_SCALE_DATA names are not loaded again."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(os.environ.get("BOOKPRINT_SCALE_DATA") or temporary)
+        for library in LIBRARIES:
+            measure(library, PARTS, folder, out_dir, Effort())
+    return scale_report.section(out_dir)
+
+
+def measure(library: Library, parts: Sequence[str], folder: Path, out_dir: Path, effort: Effort) -> None:
+    """Measure parts of one library and keep the figures beside those measured before."""
+    parts = [part for part in parts if library.texts or part not in ONLY_WITH_TEXTS]
+    kept = scale_report.figures_file(out_dir, library)
+    figures: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
+
+    def keep(part: str, found: dict[str, Any]) -> None:
+        figures[part] = found
+        shown = {name: value for name, value in found.items() if name not in ("rounds", "families")}
+        print(f"  {library.title}: {part} {shown}", flush=True)
+        kept.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+
+    with opened(library, folder) as servers, client_of(servers) as client:
+        if "build" in parts:
+            keep("build", _build(servers, client, library, effort))
+        else:
+            print(f"  index in step after {reconcile(servers):.0f} s", flush=True)
+        if "memory" in parts:
+            keep("memory", weighed(client, library.books))
+        asked = [part for part in parts if part not in ("build", "memory")]
+        if asked:
+            with served(servers, folder / library.name / "service") as (address, service):
+                roots = [service, *_children()]
+                meter = Meter(address, roots, effort.seconds, effort.warm_up)
+                meter.settle(lookups(library, QUERIES["d7"]))
+                for part in asked:
+                    keep(part, _PART[part](meter, library, effort))
+
+
+def _children() -> list[psutil.Process]:
+    """Postgres and Valkey, which run as children of this process."""
+    names = ("postgres", "valkey-server")
+    return [child for child in psutil.Process().children() if child.name() in names]
+
+
+def _build(servers: Servers, client: "redis.Redis", library: Library, effort: Effort) -> dict[str, Any]:
+    """Books a second of a rebuild from stored signatures, and what Redis holds afterwards."""
+    seconds = []
+    empty = 0
+    for _ in range(effort.rounds if library.books <= 1_000_000 else 1):
+        empty_redis(client)
+        empty = used(client)
+        seconds.append(reconcile(servers))
+    client.save()
+    return {
+        "books_a_second": round(library.books / statistics.median(seconds)),
+        "seconds": [round(each, 2) for each in seconds],
+        "bytes_per_book": round((used(client) - empty) / library.books, 1),
+    }
+
+
+def _asked(query: str) -> "Part":
+    def part(meter: Meter, library: Library, effort: Effort) -> dict[str, Any]:
+        """Open loop at 100 lookups a second."""
+        stream = lookups(library, query)
+        return middle([meter.measure(stream)[0] for _ in range(effort.rounds)])
+
+    return part
+
+
+def _nothing(meter: Meter, library: Library, effort: Effort) -> dict[str, Any]:
+    """Open loop at 100 requests a second that look nothing up: what the machine makes any answer take."""
+    stream = replace(lookups(library, ""), requests=[get("/health/live")])
+    return middle([meter.measure(stream)[0] for _ in range(effort.rounds)])
+
+
+def _closed(meter: Meter, library: Library, effort: Effort) -> dict[str, Any]:
+    """Closed loop over keep-alive connections."""
+    stream = lookups(library, QUERIES["d7"], rate=None, connections=_CONNECTIONS)
+    return middle([meter.measure(stream)[0] for _ in range(effort.rounds)])
+
+
+def _with_signatures(meter: Meter, library: Library, effort: Effort) -> dict[str, Any]:
+    """Lookups while signatures are posted; the books are deleted at the end."""
+    each = int(_SIGNATURES_A_SECOND * (meter.seconds + meter.warm_up)) + 2
+    bodies = [
+        orjson.dumps({"signatures": encode(batch.sketch(row))})
+        for batch in simulate(each * effort.rounds, seed=_SEED)
+        for row in range(len(batch))
+    ]
+    posts = [
+        [post("/v1/books", body) for body in bodies[number * each : (number + 1) * each]]
+        for number in range(effort.rounds)
+    ]
+    return _beside_posts(meter, library, posts, _SIGNATURES_A_SECOND)
+
+
+def _with_texts(meter: Meter, library: Library, effort: Effort) -> dict[str, Any]:
+    """Lookups while texts are posted; the books are deleted at the end."""
+    size = (_TEXT_CHARACTERS, _TEXT_CHARACTERS)
+    written = synthetic_library(_SEED, works=_TEXTS, copies=(0, 0), characters=size)
+    endings = [orjson.dumps(book.text)[1:] + b"}" for book in islice(written, _TEXTS)]
+    each = int(_TEXTS_A_SECOND * (meter.seconds + meter.warm_up)) + 2
+    posts = [
+        [
+            post("/v1/books", f'{{"text":"Printing {turn} of {number}. '.encode(), endings[number % _TEXTS])
+            for number in range(each)
+        ]
+        for turn in range(effort.rounds)
+    ]
+    return _beside_posts(meter, library, posts, _TEXTS_A_SECOND)
+
+
+def _beside_posts(
+    meter: Meter, library: Library, posts: Sequence[Sequence[Request]], rate: float
+) -> dict[str, Any]:
+    """Rounds with and without posts in turn: the ratio of their 99th percentiles is what matters."""
+    asked = lookups(library, QUERIES["d7"])
+    quiet, busy, ids = [], [], []
+    posting: list[float] = []
+    failed = 0
+    for requests in posts:
+        meter.settle(asked)  # what was posted or deleted before is still being worked off
+        quiet.append(meter.measure(asked)[0])
+        seen, [posted] = meter.measure(asked, Stream("posts", requests, rate=rate, once=True))
+        busy.append(seen)
+        ids += posted.ids
+        # Simulated books can be alike: the second one is found instead of stored.
+        failed += sum(count for status, count in posted.statuses.items() if status not in (200, 201))
+        failed += posted.unanswered
+        posting += posted.latencies
+    _delete(meter, ids)
+    return _compared(quiet, busy) | {
+        "posted": len(ids),
+        "posts_failed": failed,
+        "post_median": round(1000 * statistics.median(posting), 1) if posting else None,
+    }
+
+
+def _compared(before: Sequence[Lookups], under: Sequence[Lookups]) -> dict[str, Any]:
+    ratio = statistics.median(one.p99 for one in under) / statistics.median(one.p99 for one in before)
+    return middle(under) | {
+        "p99_without": round(statistics.median(one.p99 for one in before), 3),
+        "p99_ratio": round(ratio, 2),
+    }
+
+
+def _skewed(meter: Meter, library: Library, effort: Effort) -> dict[str, Any]:
+    """Lookups of random books, and of the copies, while thousands of identical books are there."""
+    [batch] = simulate(1, seed=_SEED + 1)
+    signatures = encode(batch.sketch(0))
+    asked = lookups(library, QUERIES["d7"])
+    before = [meter.measure(asked)[0] for _ in range(effort.rounds)]
+    before_verified = [meter.measure(lookups(library, ""))[0] for _ in range(effort.rounds)]
+    requests = [
+        post("/v1/books", orjson.dumps({"signatures": signatures, "external_id": f"copy-{number}"}))
+        for number in range(_COPIES)
+    ]
+    ids = _send(meter, requests)
+    found: dict[str, Any] = {"copies": len(ids)}
+    found |= _compared(before, [meter.measure(asked)[0] for _ in range(effort.rounds)])
+    for name, query, plain in (("d7", "?d=7", before), ("verified", "", before_verified)):
+        paths = [f"/v1/books/{identifier}/near-duplicates{query}" for identifier in ids[:200]]
+        stream = replace(asked, requests=[get(path) for path in paths], rate=_COPIES_ASKED_A_SECOND)
+        under = [meter.measure(stream)[0] for _ in range(effort.rounds)]
+        found[f"of_a_copy_{name}"] = _compared(plain, under)
+    _delete(meter, ids)
+    return found
+
+
+def _send(meter: Meter, requests: Sequence[Request]) -> list[str]:
+    """Send every request once, a few at a time; the ids of books that were created."""
+    stream = Stream("once", requests, connections=4, once=True)
+    [outcome] = drive(meter.address, [stream], seconds=600, warm_up=0)
+    if any(status >= 300 for status in outcome.statuses):
+        raise CannotMeasure(f"The service refused requests: {dict(outcome.statuses)}")
+    return outcome.ids
+
+
+def _delete(meter: Meter, ids: Sequence[str]) -> None:
+    if ids:
+        _send(meter, [delete(f"/v1/books/{identifier}") for identifier in ids])
+
+
+Part = Callable[[Meter, Library, Effort], dict[str, Any]]
+
+_PART: dict[str, Part] = {
+    "nothing": _nothing,
+    **{name: _asked(query) for name, query in QUERIES.items()},
+    "closed": _closed,
+    "signatures": _with_signatures,
+    "texts": _with_texts,
+    "skew": _skewed,
+}
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Measure parts of one library."""
+    keep_kernels()
+    usual = Effort()
+    parser = argparse.ArgumentParser(prog="python -m bench.service.scale", description="Measure one library.")
+    parser.add_argument("--books", type=int, default=75_000)
+    parser.add_argument("--fingerprints", action="store_true", help="books with fingerprints only")
+    parser.add_argument("--data", type=Path, required=True, help="folder that keeps the loaded library")
+    parser.add_argument(
+        "--only", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART", help=", ".join(PARTS)
+    )
+    parser.add_argument("--seconds", type=float, default=usual.seconds)
+    parser.add_argument("--rounds", type=int, default=usual.rounds)
+    parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "results")
+    options = parser.parse_args(arguments)
+    library = Library(options.books, texts=not options.fingerprints)
+    effort = Effort(seconds=options.seconds, rounds=options.rounds)
+    options.out.mkdir(parents=True, exist_ok=True)
+    measure(library, options.only, options.data, options.out, effort)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

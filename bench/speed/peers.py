@@ -1,0 +1,198 @@
+"""Bookprint's index against datasketch on the same Redis, and against faiss and gaoya in process.
+
+`peers_on_redis` tells what datasketch is given. faiss and gaoya keep fingerprints in one process's memory.
+"""
+
+import ctypes
+import gc
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import psutil
+from numpy.typing import NDArray
+
+from app.wiring import House
+from bench.data.simulated_books import Books, simulate
+from bench.harness.report import Cell, Section, Table
+from bench.service.loaded_service import Library, client_of, opened, reconcile
+from bench.speed import peers_on_redis
+from bench.speed.peers_on_redis import NEAR_TIMES, QUERIES, D, against_datasketch, in_house
+from bench.speed.redis_memory import empty_redis, used
+
+_ALONE = Library(1_000_000, texts=False)
+_SEED = 5
+_WORDS = 32  # of a document for gaoya
+
+
+def run(out_dir: Path) -> Section:
+    """Some minutes; libraries in the folder that BOOKPRINT_SCALE_DATA names are not loaded again."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(os.environ.get("BOOKPRINT_SCALE_DATA") or temporary)
+        together = against_datasketch(folder)
+        alone = _in_process(folder)
+    return Section(
+        title="Against datasketch, faiss and gaoya",
+        command="python -m bench peers",
+        tables=[together, alone],
+        notes=[
+            f"{peers_on_redis.LIBRARY.books:,} simulated books, the same on both sides; one client on a unix "
+            f"socket asks {QUERIES} questions, those for ranges {NEAR_TIMES} times over; the median of "
+            f"{peers_on_redis.ROUNDS} rounds. datasketch "
+            "answers candidates by MinHash, without scores, and takes no questions together; every rate is "
+            "held against its `insertion_session` and its one query. Bookprint answers books that its "
+            "signatures confirm: fingerprint, MinHash and shingle sample, or MinHash alone, which reads 128 "
+            "posting lists so that three equal values suffice. In bulk it builds the index from signatures "
+            "in Postgres; the memory of MinHash alone is that of its posting lists.",
+            f"In process: {_ALONE.books:,} simulated fingerprints, d ≤ {D}. gaoya takes only texts and "
+            f"makes fingerprints of its own; it got {_WORDS} words for each of a fifth as many books (its "
+            "build time is scaled up), hashing them is in its figures, and its neighbours are not ours. The "
+            "bytes of faiss and gaoya are resident memory; Bookprint's are those of Redis or of its arrays.",
+        ],
+    )
+
+
+def _in_process(folder: Path) -> Table:
+    rows: list[list[Cell]] = []
+    for name, measure, columns in (
+        ("faiss IndexBinaryFlat", _faiss, ["yes", "no", "adds; removal rewrites all", "no"]),
+        (f"gaoya SimHash, {D + 2} blocks", _gaoya, ["no", "no", "adds; cannot remove", "no"]),
+        ("Bookprint, scan of the roll", _roll, ["yes", "from Redis", "yes", "no"]),
+    ):
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+            figures = pool.submit(measure).result(1800)
+        rows.append([name, *figures, *columns])
+        print(f"  {name}: {figures}", flush=True)
+    rows.append(["Bookprint, index in Redis", *_over_redis(folder), "yes", "yes", "yes", "yes"])
+    headers = ["index", "build, s", "query, ms", "bytes per book", "hits a query"]
+    return Table(
+        [*headers, "exact", "durable", "live updates", "over the network"],
+        rows,
+        f"{_ALONE.books:,} fingerprints, d ≤ {D}, one query at a time",
+    )
+
+
+def _fingerprints() -> NDArray[np.uint8]:
+    return np.concatenate([batch.fingerprints for batch in simulate(_ALONE.books, texts=False)])
+
+
+def _chosen(n: int) -> list[int]:
+    chosen: list[int] = np.random.default_rng(_SEED).choice(n, QUERIES, replace=False).tolist()
+    return chosen
+
+
+def _resident() -> int:
+    """Bytes of this process that are in memory, once what was freed has been given back."""
+    gc.collect()
+    if sys.platform == "linux":
+        ctypes.CDLL(None).malloc_trim(0)
+    return int(psutil.Process().memory_info().rss)
+
+
+def _timed(ask: Callable[[int], int], rows: Sequence[int]) -> tuple[float, float]:
+    """Median milliseconds of a query, and hits of the average one."""
+    ask(rows[0])
+    seconds, hits = [], 0
+    for row in rows:
+        started = time.perf_counter()
+        hits += ask(row)
+        seconds.append(time.perf_counter() - started)
+    return 1000 * statistics.median(seconds), hits / len(rows)
+
+
+def _faiss() -> list[Cell]:
+    import faiss
+
+    faiss.omp_set_num_threads(1)
+    fingerprints = _fingerprints()
+    before = _resident()
+    started = time.perf_counter()
+    index = faiss.IndexBinaryFlat(128)
+    index.add(fingerprints)
+    seconds = time.perf_counter() - started
+    held = _resident() - before
+    rows = _chosen(len(fingerprints))
+    # Its radius is exclusive.
+    milliseconds, hits = _timed(
+        lambda row: int(index.range_search(fingerprints[row : row + 1], D + 1)[0][1]), rows
+    )
+    return [seconds, milliseconds, held / len(fingerprints), hits]
+
+
+def _gaoya() -> list[Cell]:
+    from gaoya.simhash import SimHashStringIndex
+
+    books = _ALONE.books // 5
+    chosen = set(_chosen(books))
+    asked: list[str] = []
+    index = SimHashStringIndex(hash_size=128, num_blocks=D + 2, hamming_distance=D + 1)
+    before, seconds, first = _resident(), 0.0, 0
+    for batch in simulate(books):
+        texts = _as_words(batch)
+        started = time.perf_counter()
+        for number, text in enumerate(texts, first):
+            index.insert_document(number, text)
+        seconds += time.perf_counter() - started
+        asked += [text for number, text in enumerate(texts, first) if number in chosen]
+        first += len(texts)
+        del batch, texts
+    held = _resident() - before
+    milliseconds, hits = _timed(lambda row: len(index.query(asked[row])), range(len(asked)))
+    return [seconds * _ALONE.books / books, milliseconds, held / books, hits]
+
+
+def _as_words(batch: Books) -> list[str]:
+    """A text for each book, of which books of one work share as many words as they share MinHash values."""
+    assert batch.minhash is not None
+    return [" ".join(format(value, "x") for value in row) for row in batch.minhash[:, :_WORDS].tolist()]
+
+
+def _roll() -> list[Cell]:
+    from app.core.index.flat_index import Roll
+    from app.core.index.records import ROLL_RECORD
+
+    fingerprints = _fingerprints()
+    records = np.zeros(len(fingerprints), dtype=ROLL_RECORD)
+    records["entry_id"] = np.arange(1, len(fingerprints) + 1)
+    records["bits"], records["signed"] = fingerprints, True
+    before = _resident()
+    started = time.perf_counter()
+    roll = Roll(records)
+    seconds = time.perf_counter() - started
+    held = _resident() - before
+    milliseconds, hits = _timed(
+        lambda row: roll.within(fingerprints[row].tobytes(), D).entry_ids.size, _chosen(len(fingerprints))
+    )
+    return [seconds, milliseconds, held / len(fingerprints), hits]
+
+
+def _over_redis(folder: Path) -> list[Cell]:
+    with opened(_ALONE, folder) as servers, client_of(servers) as client:
+        empty_redis(client)
+        empty = used(client)
+        seconds = reconcile(servers)
+        held = (used(client) - empty) / _ALONE.books
+        [*batches] = simulate(_ALONE.books, texts=False)
+        sizes = len(batches[0])
+        queries = [batches[row // sizes].sketch(row % sizes).fingerprint for row in _chosen(_ALONE.books)]
+
+        async def use(house: House) -> tuple[float, float]:
+            times, hits = [], 0
+            for number, query in enumerate([*queries[:5], *queries]):
+                assert query is not None
+                started = time.perf_counter()
+                found = (await house.index.within(query, D)).hits
+                if number >= 5:
+                    times.append(time.perf_counter() - started)
+                    hits += found.entry_ids.size
+            return 1000 * statistics.median(times), hits / len(times)
+
+        milliseconds, hits = in_house(servers, use)
+    return [seconds, milliseconds, held, hits]

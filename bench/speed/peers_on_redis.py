@@ -1,0 +1,291 @@
+"""Bookprint's index against datasketch's `MinHashLSH` on the same Redis.
+
+datasketch (threshold 0.5, 128 permutations) is what a team would otherwise put on Redis. It gets the same
+MinHash values, in an `insertion_session`, and has the same Valkey for itself; it answers candidates without
+scores. Bookprint is measured as it is, with fingerprints, MinHash and shingle samples, and once more with
+MinHash alone, which is what datasketch knows; both times it answers verified near-duplicates.
+"""
+
+import asyncio
+import statistics
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import uvloop
+
+from app.core.model import Entry, MinHashSignature
+from app.core.signatures.minhash import to_datasketch
+from app.embedded import Servers
+from app.services.index.contents import Projection
+from app.settings import Settings
+from app.wiring import House, open_house
+from bench.data.simulated_books import Books, simulate
+from bench.harness.report import Cell, Table
+from bench.service.loaded_service import Library, client_of, opened, reconcile
+from bench.speed.redis_memory import empty_redis, used
+
+T = TypeVar("T")
+
+LIBRARY = Library(100_000, texts=True)
+QUERIES = 300
+ROUNDS = 3
+ADDED_AT_ONCE = 50
+ASKED_AT_ONCE = 100
+D = 7
+NEAR_TIMES = 10
+"""How often range queries are asked in a round, which would be over in 50 ms."""
+_ADDED = 2_000
+_SEED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What one index did; a second, but for the bytes and the recall."""
+
+    built: float  # books written in bulk
+    asked: float  # queries one after the other
+    bytes_per_book: float
+    recall: tuple[float, float]  # of the same work's books with Jaccard similarity >= 0.5, and >= 0.1
+    spread: str  # lowest and highest `asked`
+    added: float | None = None  # books written some at a time
+    asked_together: float | None = None  # queries many at a time
+    near: float | None = None  # range queries one after the other
+    near_together: float | None = None
+
+
+def against_datasketch(folder: Path) -> Table:
+    """Both on one Valkey, one after the other; the library is loaded into the folder if it is not there."""
+    [*batches] = simulate(LIBRARY.books)
+    asked = _questions(batches)
+    with opened(LIBRARY, folder) as servers:
+        theirs = _datasketch(servers, batches, asked)
+        print(f"  datasketch: {theirs}", flush=True)
+        whole = _bookprint(servers, asked, minhash_alone=False)
+        print(f"  Bookprint: {whole}", flush=True)
+        alone = _bookprint(servers, asked, minhash_alone=True)
+        print(f"  MinHash alone: {alone}", flush=True)
+        with client_of(servers) as client:
+            empty_redis(client)
+
+    def row(
+        name: str, figure: Callable[[Measured], float | None], peer: Callable[[Measured], float]
+    ) -> list[Cell]:
+        ours, same, other = figure(whole), figure(alone), peer(theirs)
+        ratios = [None if each is None else each / other for each in (ours, same)]
+        return [name, ours, same, other, *ratios]
+
+    def built(one: Measured) -> float:
+        return one.built
+
+    def question(one: Measured) -> float:
+        return one.asked
+
+    rows = [
+        row("books written in bulk/s", built, built),
+        row(f"books written {ADDED_AT_ONCE} at a time/s", lambda one: one.added, built),
+        row("queries/s, one after the other", question, question),
+        ["their spread", whole.spread, alone.spread, theirs.spread, None, None],
+        row(f"queries/s, {ASKED_AT_ONCE} at a time", lambda one: one.asked_together, question),
+        row(f"exact range queries (d ≤ {D})/s, one after the other", lambda one: one.near, question),
+        row(f"the same, {ASKED_AT_ONCE} at a time", lambda one: one.near_together, question),
+        row("bytes in Redis per book", lambda one: one.bytes_per_book, lambda one: one.bytes_per_book),
+        *(
+            [f"recall, books of one work with J ≥ {least}", *(one.recall[at] for one in found), None, None]
+            for at, least in enumerate((0.5, 0.1))
+            for found in [(whole, alone, theirs)]
+        ),
+    ]
+    headers = ["", "Bookprint", "Bookprint, MinHash alone", "datasketch", "ratio", "ratio, MinHash alone"]
+    return Table(headers, rows, f"The same Valkey, the same {LIBRARY.books:,} books")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """A simulated book, its entry, and those of its work by how similar they are."""
+
+    batch: Books
+    row: int
+    entry_id: int
+    kin: dict[int, float]  # entry id to estimated Jaccard similarity
+
+    def recall(self, found: set[int], at_least: float) -> tuple[int, int]:
+        """How many of its kin were found, of how many."""
+        wanted = {entry for entry, similarity in self.kin.items() if similarity >= at_least}
+        return len(wanted & found), len(wanted)
+
+
+def _questions(batches: Sequence[Books]) -> list[Question]:
+    """Books that have others of their work, and as many that have none."""
+    rng = np.random.default_rng(_SEED)
+    asked: list[Question] = []
+    first = 1
+    for batch in batches:
+        for row in rng.permutation(len(batch))[: 2 * QUERIES // len(batches)].tolist():
+            kin = np.flatnonzero(batch.works == batch.works[row])
+            assert batch.minhash is not None
+            similar = (batch.minhash[kin] == batch.minhash[row]).mean(axis=1)
+            pairs = zip((first + kin).tolist(), similar.tolist(), strict=True)
+            known = {entry: each for entry, each in pairs if entry != first + row}
+            asked.append(Question(batch, row, first + row, known))
+        first += len(batch)
+    asked.sort(key=lambda question: not question.kin)
+    return [*asked[: QUERIES // 2], *asked[-QUERIES // 2 :]]
+
+
+def _recall(questions: Sequence[Question], answers: Sequence[set[int]]) -> tuple[float, float]:
+    shares = []
+    for at_least in (0.5, 0.1):
+        counted = [
+            question.recall(found, at_least) for question, found in zip(questions, answers, strict=True)
+        ]
+        shares.append(sum(found for found, _ in counted) / max(1, sum(wanted for _, wanted in counted)))
+    return shares[0], shares[1]
+
+
+def _datasketch(servers: Servers, batches: Sequence[Books], asked: Sequence[Question]) -> Measured:
+    from datasketch import MinHashLSH
+
+    signatures = [_to_datasketch(batch, row) for batch in batches for row in range(len(batch))]
+    questions = [_to_datasketch(question.batch, question.row) for question in asked]
+    with client_of(servers) as client:
+        empty_redis(client)
+        empty = used(client)
+        path = client.connection_pool.connection_kwargs["path"]
+        lsh = MinHashLSH(
+            threshold=0.5,
+            num_perm=128,
+            storage_config={"type": "redis", "basename": b"peer", "redis": {"unix_socket_path": path}},
+        )
+        started = time.perf_counter()
+        with lsh.insertion_session() as session:
+            for entry_id, signature in enumerate(signatures, 1):
+                session.insert(entry_id, signature)
+        seconds = time.perf_counter() - started
+        held = used(client) - empty
+        answers: list[set[int]] = []
+        rates = []
+        for _ in range(ROUNDS):
+            started = time.perf_counter()
+            answers = [set(lsh.query(question)) for question in questions]
+            rates.append(len(questions) / (time.perf_counter() - started))
+    return Measured(
+        built=len(signatures) / seconds,
+        asked=statistics.median(rates),
+        bytes_per_book=held / len(signatures),
+        recall=_recall(asked, answers),
+        spread=_spread(rates),
+    )
+
+
+def _to_datasketch(batch: Books, row: int) -> object:
+    signature = batch.sketch(row).minhash
+    assert isinstance(signature, MinHashSignature)
+    return to_datasketch(signature)
+
+
+def _bookprint(servers: Servers, asked: Sequence[Question], *, minhash_alone: bool) -> Measured:
+    with client_of(servers) as client:
+        seconds = []
+        empty = 0
+        for _ in range(ROUNDS):
+            empty_redis(client)
+            empty = used(client)
+            seconds.append(in_house(servers, _write_minhash) if minhash_alone else reconcile(servers))
+        held = used(client) - empty
+    if minhash_alone:
+        # Queries need the roll too, which a book with MinHash alone would be in all the same.
+        reconcile(servers)
+    entries = [question.batch.sketch(question.row).to_entry(question.entry_id) for question in asked]
+    if minhash_alone:
+        entries = [_minhash_alone(entry) for entry in entries]
+
+    async def use(house: House) -> Measured:
+        async def near(entry: Entry) -> None:
+            assert entry.fingerprint is not None
+            await house.index.within(entry.fingerprint, D)
+
+        found = [(await house.index.near_duplicates(entry)).hits for entry in entries]
+        rates = [await _rate(house.index.near_duplicates, entries, 1) for _ in range(ROUNDS)]
+        together = [await _rate(house.index.near_duplicates, entries, ASKED_AT_ONCE) for _ in range(ROUNDS)]
+        ranges = [
+            [await _rate(near, NEAR_TIMES * entries, at_once) for _ in range(0 if minhash_alone else ROUNDS)]
+            for at_once in (1, ASKED_AT_ONCE)
+        ]
+        return Measured(
+            built=LIBRARY.books / statistics.median(seconds),
+            asked=statistics.median(rates),
+            bytes_per_book=held / LIBRARY.books,
+            recall=_recall(asked, [set(hits.entry_ids.tolist()) for hits in found]),
+            spread=_spread(rates),
+            added=await _add(house, minhash_alone),
+            asked_together=statistics.median(together),
+            near=statistics.median(ranges[0]) if ranges[0] else None,
+            near_together=statistics.median(ranges[1]) if ranges[1] else None,
+        )
+
+    return in_house(servers, use)
+
+
+async def _write_minhash(house: House) -> float:
+    """Write the posting lists of MinHash alone, as the whole index is written; the seconds."""
+    started = time.perf_counter()
+    entry_ids, _ = await house.signatures.entry_ids()
+    index = house.index
+    projection = await Projection.of(house.signatures, index, entry_ids, [index.suite.minhash])
+    async for part in projection.minhash():
+        await index.write(part.prefix, part.filled, part.most)
+    return time.perf_counter() - started
+
+
+async def _rate(ask: Callable[[Entry], Awaitable[object]], entries: Sequence[Entry], at_once: int) -> float:
+    """Questions answered a second, so many under way at a time."""
+    started = time.perf_counter()
+    for start in range(0, len(entries), at_once):
+        if at_once == 1:  # without a task, which would take a fifth of the time of a range query
+            await ask(entries[start])
+        else:
+            await asyncio.gather(*map(ask, entries[start : start + at_once]))
+    return len(entries) / (time.perf_counter() - started)
+
+
+async def _add(house: House, minhash_alone: bool) -> float:
+    """Entries that the index takes a second; they are taken out again."""
+    first = 10 * LIBRARY.books
+    entries = [
+        batch.sketch(row).to_entry(first + row)
+        for batch in simulate(_ADDED, seed=_SEED)
+        for row in range(len(batch))
+    ]
+    if minhash_alone:
+        entries = [_minhash_alone(entry) for entry in entries]
+    parts = [entries[start : start + ADDED_AT_ONCE] for start in range(0, _ADDED, ADDED_AT_ONCE)]
+    started = time.perf_counter()
+    for part in parts:
+        await house.index.add(part)
+    rate = len(entries) / (time.perf_counter() - started)
+    for part in parts:
+        await house.index.remove(part)
+    return rate
+
+
+def _minhash_alone(entry: Entry) -> Entry:
+    return replace(entry, fingerprint=None, sample=None)
+
+
+def in_house(servers: Servers, use: Callable[[House], Awaitable[T]]) -> T:
+    """What this answers on the product's own parts, wired to these servers, in an event loop like theirs."""
+
+    async def run() -> T:
+        settings = Settings(DATABASE_URL=servers.database_url, REDIS_URL=servers.redis_url)
+        async with open_house(settings) as house:
+            return await use(house)
+
+    return uvloop.run(run())
+
+
+def _spread(rates: Sequence[float]) -> str:
+    return f"{min(rates):,.0f}–{max(rates):,.0f}"

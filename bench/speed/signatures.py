@@ -1,0 +1,190 @@
+"""Signatures per second, from `str` to the last bit, beside the libraries that a team would use instead.
+
+Each contender gets the same 600 KB of text (UTF-8) in the same process and on one core, turn by turn, so that
+a change of the machine's pace meets all of them. Bookprint computes all it stores: fingerprint, 128 MinHash
+values with the number of distinct shingles, signatures of 330 pages. The others compute MinHash alone.
+"""
+
+import re
+import statistics
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import xxhash
+from datasketch import MinHash
+from gaoya.minhash import MinHashStringIndex
+from rensa import RMinHash
+
+from app.core.model import PAGE_BREAK, Content
+from app.core.recipe import (
+    DEFAULT_FINGERPRINT,
+    DEFAULT_MINHASH,
+    DEFAULT_PAGES,
+    fingerprint_recipe,
+    minhash_recipe,
+    page_recipe,
+)
+from app.core.signatures.minhash import minhash
+from app.core.signatures.page_minhash import sign_pages
+from app.core.signatures.shingles import shingles
+from app.core.signatures.simhash import simhash
+from app.core.signatures.sketch import sketch, warm
+from app.core.text.content import content_from_text, normalise
+from bench.harness.corpus import corpus_books, corpus_folder
+from bench.harness.report import Cell, Section, Table
+
+_BYTES = 600_000
+_PAGES = 330
+_ROUNDS = 7
+_PEER_LANGUAGES = ("en", "fr", "de", "ru")
+
+
+def run(out_dir: Path) -> Section:
+    """Measure every contender on a book of each language of the corpus."""
+    warm()
+    texts = _texts()
+    speeds: list[list[Cell]] = []
+    for language, text in texts.items():
+        [times] = _turns([lambda text=text: sketch(content_from_text(text))])
+        speeds.append([language, *_spread(_BYTES / seconds / 1e6 for seconds in times)])
+    return Section(
+        title="Signatures: megabytes per second and core",
+        command="python -m bench signatures",
+        tables=[
+            Table(
+                ["language", "MB/s, median", "lowest", "highest"],
+                speeds,
+                f"All signatures of {_BYTES:,} bytes in {_PAGES} pages, median of {_ROUNDS} runs",
+            ),
+            *(_against_peers(name, texts[name]) for name in _PEER_LANGUAGES if name in texts),
+            _where_time_goes(texts),
+        ],
+        notes=[
+            "datasketch and rensa get five-word shingles that plain Python cuts from the same `str`, as "
+            "their users do; that is part of their time. gaoya takes the text and inserts into its index. "
+            "Values differ from ours because shingle hashes do; `tests/core` holds our MinHash to that of "
+            "datasketch bit for bit when both get the same hashes."
+        ],
+    )
+
+
+def _texts() -> dict[str, str]:
+    """For each language the first book that is long enough, else all of them joined; cut into pages."""
+    long: dict[str, str] = {}
+    joined: dict[str, str] = {}
+    for book in corpus_books(corpus_folder()):
+        if len(book.text.encode()) >= _BYTES:
+            long.setdefault(book.language, book.text)
+        joined[book.language] = joined.get(book.language, "") + "\n" + book.text
+    return {
+        language: _paginated(text.encode()[:_BYTES].decode(errors="ignore"))
+        for language, text in sorted((joined | long).items())
+        if len(text.encode()) >= _BYTES
+    }
+
+
+def _paginated(text: str) -> str:
+    size = -(-len(text) // _PAGES)
+    return PAGE_BREAK.join(text[start : start + size] for start in range(0, len(text), size))
+
+
+def _against_peers(language: str, text: str) -> Table:
+    contenders: dict[str, Callable[[], object]] = {
+        "Bookprint, all signatures": lambda: sketch(content_from_text(text)),
+        "datasketch, SHA-1 (default), k = 128": lambda: _datasketch(text, 128, None),
+        "datasketch, xxh3, k = 128": lambda: _datasketch(text, 128, xxhash.xxh3_64_intdigest),
+        "datasketch, SHA-1, k = 100": lambda: _datasketch(text, 100, None),
+        "rensa RMinHash, k = 128": lambda: _rensa(text),
+        "gaoya, insert, k = 128": lambda: _gaoya(text),
+    }
+    turns = _turns(list(contenders.values()))
+    ours = turns[0]
+    rows: list[list[Cell]] = []
+    for name, times in zip(contenders, turns, strict=True):
+        ratios = [theirs / own for theirs, own in zip(times, ours, strict=True)]
+        rows.append(
+            [
+                name,
+                round(1000 * statistics.median(times), 1),
+                round(_BYTES / statistics.median(times) / 1e6, 1),
+                *_spread(ratios),
+            ]
+        )
+    return Table(
+        ["contender", "ms", "MB/s", "times our time, median", "lowest", "highest"],
+        rows,
+        f"{language}: from the same `str`, CPU time, {_ROUNDS} turns",
+    )
+
+
+def _where_time_goes(texts: dict[str, str]) -> Table:
+    rows = []
+    for language in _PEER_LANGUAGES:
+        if language not in texts:
+            continue
+        content = content_from_text(texts[language])
+        steps = _turns(_steps(texts[language], content))
+        rows.append([language, *(round(1000 * statistics.median(times), 2) for times in steps)])
+    return Table(
+        ["language", "NFC and checks", "normalise", "shingles", "MinHash", "fingerprint", "pages"],
+        rows,
+        "Where the time goes, ms per book",
+    )
+
+
+def _steps(text: str, content: Content) -> list[Callable[[], object]]:
+    for_minhash, for_pages = minhash_recipe(DEFAULT_MINHASH), page_recipe(DEFAULT_PAGES)
+    normal = normalise(content)
+    found = shingles(normal, for_minhash, for_pages)
+    return [
+        lambda: content_from_text(text),
+        lambda: normalise(content),
+        lambda: shingles(normal, for_minhash, for_pages),
+        lambda: minhash(found.hashes, for_minhash),
+        lambda: simhash(normal, fingerprint_recipe(DEFAULT_FINGERPRINT)),
+        lambda: sign_pages(normal, found, for_pages),
+    ]
+
+
+def _turns(contenders: Sequence[Callable[[], object]]) -> list[list[float]]:
+    """CPU seconds of each contender in each round, after one round that does not count."""
+    times: list[list[float]] = [[] for _ in contenders]
+    for turn in range(_ROUNDS + 1):
+        for contender, own in zip(contenders, times, strict=True):
+            started = time.process_time()
+            contender()
+            if turn:
+                own.append(time.process_time() - started)
+    return times
+
+
+def _spread(values: Iterable[float]) -> list[Cell]:
+    known = sorted(values)
+    return [round(value, 1) for value in (statistics.median(known), known[0], known[-1])]
+
+
+def _shingles(text: str) -> list[str]:
+    words = re.findall(r"\w+", text.lower())
+    return [" ".join(words[i : i + 5]) for i in range(len(words) - 4)]
+
+
+def _datasketch(text: str, k: int, hashfunc: Callable[[bytes], int] | None) -> MinHash:
+    low32 = None if hashfunc is None else (lambda data: hashfunc(data) & 0xFFFFFFFF)
+    signature = MinHash(num_perm=k, hashfunc=low32)
+    signature.update_batch([shingle.encode() for shingle in _shingles(text)])
+    return signature
+
+
+def _rensa(text: str) -> RMinHash:
+    signature = RMinHash(num_perm=128, seed=1)
+    signature.update(_shingles(text))
+    return signature
+
+
+def _gaoya(text: str) -> MinHashStringIndex:
+    index = MinHashStringIndex(
+        hash_size=32, num_bands=32, band_size=4, analyzer="word", lowercase=True, ngram_range=(5, 5)
+    )
+    index.insert_document(1, text)
+    return index

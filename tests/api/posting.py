@@ -1,0 +1,50 @@
+"""Posting books and asking for those near them, where all is expected to go well."""
+
+from base64 import b64encode
+from typing import Any
+
+import numpy as np
+from httpx import AsyncClient
+
+from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH
+from app.core.signatures.simhash import hamming
+
+Json = dict[str, Any]
+
+
+def signatures(bits: bytes, rng: np.random.Generator) -> Json:
+    return {
+        "fingerprint": {"recipe": DEFAULT_FINGERPRINT, "hex": bits.hex()},
+        "minhash": {
+            "recipe": DEFAULT_MINHASH,
+            "values": b64encode(rng.bytes(512)).decode(),
+            "shingle_count": 900,
+        },
+        "word_count": 1000,
+        "character_count": 6000,
+    }
+
+
+async def post(client: AsyncClient, **body: Any) -> Json:
+    response = await client.post("/v1/books", json=body)
+    assert response.status_code == 201, response.text
+    book: Json = response.json()
+    return book
+
+
+async def near(client: AsyncClient, book: Json, **parameters: Any) -> Json:
+    response = await client.get(book["links"]["near_duplicates"], params=parameters)
+    assert response.status_code == 200, response.text
+    answer: Json = response.json()
+    return answer
+
+
+async def look_up(client: AsyncClient, body: Json, **parameters: Any) -> Json:
+    response = await client.post("/v1/lookups", json=body, params=parameters)
+    assert response.status_code == 200, response.text
+    answer: Json = response.json()
+    return answer
+
+
+def distance(a: Json, b: Json) -> int:
+    return hamming(bytes.fromhex(a["fingerprint"]["hex"]), bytes.fromhex(b["fingerprint"]["hex"]))

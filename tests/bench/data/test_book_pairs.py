@@ -1,0 +1,91 @@
+from collections import Counter
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from app.synthesis.library import SyntheticBook, synthetic_library
+from bench.data.book_pairs import MadePair, made_pairs, real_pairs
+from bench.data.paginated_books import halves
+from bench.data.pair_layouts import RECIPES
+from bench.harness.corpus import CorpusBook, corpus_books, corpus_pairs
+
+WORKS = 12
+RATES = (0.01, 0.10)
+
+
+@pytest.fixture(scope="module")
+def books() -> list[CorpusBook]:
+    return [
+        _corpus_book(book) for book in synthetic_library(3, WORKS, copies=(0, 0), characters=(160_000,) * 2)
+    ]
+
+
+@pytest.fixture(scope="module")
+def pairs(books: Sequence[CorpusBook]) -> list[MadePair]:
+    return list(made_pairs(books, "report", 6, 1, RATES))
+
+
+def _corpus_book(book: SyntheticBook) -> CorpusBook:
+    return CorpusBook(
+        id=book.id,
+        work=str(book.work),
+        title=book.title,
+        author=book.author,
+        year=book.year,
+        language="en",
+        text=book.text,
+        pages=book.pages,
+    )
+
+
+def test_every_class_has_as_many_pairs_at_every_error_rate(pairs: Sequence[MadePair]) -> None:
+    counts = Counter((pair.truth.kind, pair.error_rate) for pair in pairs)
+    assert counts == {(kind, rate): 3 for kind in RECIPES for rate in RATES}
+
+
+def test_the_same_arguments_make_the_same_pairs(
+    books: Sequence[CorpusBook], pairs: Sequence[MadePair]
+) -> None:
+    assert list(islice(made_pairs(books, "report", 6, 1, RATES), 4)) == pairs[:4]
+
+
+def test_a_work_is_in_one_half_only(books: Sequence[CorpusBook], pairs: Sequence[MadePair]) -> None:
+    tuning, report = (set(half.works) for half in halves(books, 1))
+    assert len(tuning) == len(report) == WORKS // 2
+    assert not tuning & report
+    assert {work for pair in pairs for work in pair.works} <= report
+
+
+def test_matching_pages_read_alike_and_differ_by_noise(pairs: Sequence[MadePair]) -> None:
+    checked = 0
+    for pair in pairs:
+        if pair.error_rate == min(RATES):
+            for i, j in pair.truth.page_map[:20]:
+                words = [set(page.split()) for page in (pair.left[i], pair.right[j])]
+                assert len(words[0] & words[1]) > 0.6 * min(map(len, words))
+                checked += pair.left[i] != pair.right[j]
+    assert checked > 100
+
+
+def test_volumes_and_years_are_told(pairs: Sequence[MadePair]) -> None:
+    for pair in pairs:
+        one, other = pair.metadata
+        if pair.recipe == "yearly":
+            assert one.year != other.year
+        if pair.recipe == "next_volume":
+            assert {one.volume, other.volume} == {"1", "2"}
+
+
+@pytest.mark.corpus
+def test_readings_of_one_scan_are_of_one_pagination_and_other_works_unrelated(corpus: Path) -> None:
+    found = list(real_pairs(list(corpus_books(corpus)), corpus_pairs(corpus)))
+    scans = [pair for pair in found if pair.label == "same scans"]
+    assert len(scans) == 19
+    assert all(pair.expected == {"SAME_PAGINATION"} for pair in scans)
+    assert all(pair.expected is None for pair in found if pair.label == "same_work")
+    others = [pair for pair in found if pair.label in ("series", "different", "translation")]
+    assert len(others) == 147
+    assert all(pair.expected == {"UNRELATED", "OVERLAPPING_TEXT"} for pair in others)
+    assert all(pair.left.pages and pair.right.pages for pair in found if pair not in others)

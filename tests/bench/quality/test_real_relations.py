@@ -1,0 +1,50 @@
+"""The relations of real pairs: readings of the same scans, and works that are not the same."""
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from app.core.model import Metadata
+from app.core.relations.relation import Candidate, Relation, relate
+from app.core.signatures.sketch import sketch
+from bench.data.book_pairs import RealPair, real_pairs
+from bench.harness.corpus import CorpusBook, corpus_books, corpus_pairs
+
+pytestmark = pytest.mark.corpus
+
+
+@cache
+def _pairs(folder: Path) -> list[RealPair]:
+    return list(real_pairs(list(corpus_books(folder)), corpus_pairs(folder)))
+
+
+def _related(pair: RealPair) -> Relation:
+    return relate(_candidate(pair.left), _candidate(pair.right))
+
+
+def _candidate(book: CorpusBook) -> Candidate:
+    made = sketch(book.content)
+    return Candidate(made.pages, made.minhash, Metadata(title=book.title, year=book.year))
+
+
+def test_readings_of_the_same_scans_are_of_one_pagination(corpus: Path) -> None:
+    scans = [pair for pair in _pairs(corpus) if pair.label == "same scans"]
+    told = {(pair.left.id, pair.right.id): _related(pair).verdict.kind for pair in scans}
+    assert len(told) == 19
+    assert set(told.values()) == {"SAME_PAGINATION"}, told
+
+
+@pytest.mark.parametrize("label", ["series", "different", "translation"])
+def test_other_works_are_unrelated_unless_they_quote_each_other(corpus: Path, label: str) -> None:
+    pairs = [pair for pair in _pairs(corpus) if pair.label == label]
+    relations = [(pair, _related(pair)) for pair in pairs]
+    wrong = [
+        (pair.left.id, pair.right.id, relation.verdict.kind)
+        for pair, relation in relations
+        if relation.verdict.kind not in ("UNRELATED", "OVERLAPPING_TEXT")
+    ]
+    assert pairs
+    assert not wrong
+    quoting = [pair for pair, relation in relations if relation.verdict.kind == "OVERLAPPING_TEXT"]
+    assert all((pair.containment or 0) > 0.03 for pair in quoting)

@@ -1,0 +1,125 @@
+"""Whole buckets hold exactly what adding entry by entry puts there."""
+
+import numpy as np
+import pytest
+
+from app.core.index.bands import band_keys
+from app.core.index.packing import Columns, Filled, band_buckets, differences, posting_buckets, roll_chunks
+from app.core.index.records import (
+    ENTRIES_PER_CHUNK,
+    ROLL_RECORD,
+    Shared,
+    minhash_posting,
+    pack_fingerprint,
+    pack_postings,
+    record_id,
+    sharing,
+)
+from tests.core.kernel_sets import KERNELS, using
+
+
+def columns(n: int) -> Columns:
+    rng = np.random.default_rng(n)
+    made = Columns.empty(np.sort(rng.permutation(5 * n)[:n]).astype(np.uint64))
+    made.bits[:] = rng.integers(0, 3, (n, 16))
+    made.signed[:] = rng.random(n) < 0.9
+    made.shingle_counts[:] = rng.integers(0, 99, n)
+    return made
+
+
+def told(filled: Filled) -> dict[int, bytes]:
+    return dict(zip(filled.buckets.tolist(), filled.data(), strict=True))
+
+
+def test_bands_are_grouped_as_entries_are_added() -> None:
+    made = columns(700)
+    for band in (0, 3, 7):
+        expected: dict[int, bytes] = {}
+        for entry_id, bits, signed in zip(made.entry_ids.tolist(), made.bits, made.signed, strict=True):
+            if signed:
+                bucket = band_keys(bits.tobytes())[band]
+                expected[bucket] = expected.get(bucket, b"") + pack_fingerprint(bits.tobytes(), entry_id)
+        found = band_buckets(made, band)
+        assert told(found) == expected
+
+
+def test_chunks_of_the_roll_hold_every_entry_once() -> None:
+    made = columns(700)
+    found = roll_chunks(made)
+    records = found.records.view(ROLL_RECORD)
+    assert records["entry_id"].tolist() == made.entry_ids.tolist()
+    assert (records["bits"] == made.bits).all()
+    for chunk, data in told(found).items():
+        ids = np.frombuffer(data, dtype=ROLL_RECORD)["entry_id"]
+        assert (ids // ENTRIES_PER_CHUNK == chunk).all()
+
+
+def test_postings_made_in_bulk_are_counted_as_shared() -> None:
+    rng = np.random.default_rng(1)
+    values = rng.integers(0, 1 << 32, (50, 128), dtype=np.uint32)
+    values[7, :40] = values[3, :40]
+    entry_ids = np.arange(100, 150, dtype=np.uint64)
+    lists = []
+    for i in range(128):
+        posting = minhash_posting(values[:, i])
+        made = posting_buckets(posting.places.buckets, pack_postings(posting.tags, entry_ids))
+        lists.append(told(made))
+    query = minhash_posting(values[3])
+    found = sharing([lists[i].get(int(bucket)) for i, bucket in enumerate(query.places.buckets)], query.tags)
+    assert counted(found) == {103: 128, 107: 40}
+    assert found.at_least(1).tolist() == [103, 107]
+    assert found.at_least(41).tolist() == [103]
+    assert found.counts_of(np.array([1, 103, 105, 107, 109], dtype=np.uint64)).tolist() == [0, 128, 0, 40, 0]
+
+
+def counted(found: Shared) -> dict[int, int]:
+    assert np.unique(found.entry_ids).size == found.entry_ids.size
+    return dict(zip(found.entry_ids.tolist(), found.counts.tolist(), strict=True))
+
+
+def test_a_record_twice_in_a_bucket_counts_once() -> None:
+    record = bytes(pack_postings(np.array([5], dtype=np.uint64), np.array([9], dtype=np.uint64))[0])
+    found = sharing([record * 3, record], np.array([5, 5], dtype=np.uint64))
+    assert counted(found) == {9: 2}
+    assert record_id(record) == 9
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize(("span", "size"), [(40, 30), (10**9, 30), (4_500, 4_000), (10**9, 4_000)])
+def test_entries_are_counted_however_many_they_are(name: str, span: int, size: int) -> None:
+    rng = np.random.default_rng(span)
+    held = [rng.choice(span, size, replace=False).astype(np.uint64) + np.uint64(1 << 30) for _ in range(20)]
+    held[0] = np.concatenate([held[0], held[0][:3]])
+    tags = np.arange(20, dtype=np.uint64)
+    others = pack_postings(np.full(50, 4_000, dtype=np.uint64), np.arange(50, dtype=np.uint64)).tobytes()
+    buckets = [
+        others + pack_postings(np.full(ids.size, tag), ids).tobytes()
+        for ids, tag in zip(held, tags, strict=True)
+    ]
+    expected, times = np.unique(np.concatenate([np.unique(ids) for ids in held]), return_counts=True)
+    strangers = expected[:100] + np.uint64(1 << 31)
+    with using(name):
+        found = sharing(buckets, tags)
+        asked = rng.permutation(np.concatenate([expected, strangers]))
+        counts = dict(zip(asked.tolist(), found.counts_of(asked).tolist(), strict=True))
+    assert counted(found) == dict(zip(expected.tolist(), times.tolist(), strict=True))
+    assert found.at_least(2).tolist() == expected[times > 1].tolist()
+    assert counts == counted(found) | dict.fromkeys(strangers.tolist(), 0)
+
+
+def test_no_bucket_shares_nothing() -> None:
+    found = sharing([None, None], np.array([1, 2], dtype=np.uint64))
+    assert found.entry_ids.size == found.counts.size == 0
+    assert found.counts_of(np.array([1], dtype=np.uint64)).tolist() == [0]
+
+
+def test_differences_count_repeats() -> None:
+    assert differences(b"aabbcc", b"ccbbaa", 2) == ([], [])
+    assert differences(b"aa", b"aaaa", 2) == ([], [b"aa"])
+    assert differences(b"", b"zzyy", 2) == ([], [b"yy", b"zz"])
+    assert differences(b"aabb", b"", 2) == ([b"aa", b"bb"], [])
+
+
+def test_nothing_fills_no_bucket() -> None:
+    made = columns(0)
+    assert told(band_buckets(made, 0)) == told(roll_chunks(made)) == {}

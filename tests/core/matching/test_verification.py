@@ -1,0 +1,197 @@
+"""Evidence, and when it makes a near-duplicate."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.errors import RecipeMismatch
+from app.core.matching.verification import (
+    NO_DISTANCE,
+    VERIFICATION,
+    Candidates,
+    Evidence,
+    confirmed,
+    evidence,
+    evidence_of_each,
+    is_near_duplicate,
+    undecided,
+)
+from app.core.model import Entry, Fingerprint, MinHashSignature, ShingleSample, Sketch
+from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE
+from app.core.signatures.fracminhash import shared_hashes
+from app.core.signatures.sketch import sketch
+from app.core.text.content import content_from_text
+from tests.factories import flipped
+from tests.vectors import texts
+
+WORDS = texts.text("latin", 12_000, 1).split()
+OTHER = texts.text("latin", 12_000, 2).split()
+
+
+def of(words: list[str]) -> Sketch:
+    return sketch(content_from_text(" ".join(words)))
+
+
+def test_book_is_a_near_duplicate_of_itself() -> None:
+    book = of(WORDS)
+    found = evidence(book, book)
+    assert found == Evidence(0, 128, 1.0, 1.0, 1.0, 1.0)
+    assert is_near_duplicate(found)
+
+
+def test_book_without_relation_is_none() -> None:
+    found = evidence(of(WORDS), of(OTHER))
+    assert found.distance is not None
+    assert found.distance > VERIFICATION.distance_alone
+    assert not is_near_duplicate(found)
+
+
+def test_part_of_a_book_is_a_near_duplicate_by_containment() -> None:
+    found = evidence(of(WORDS[:4000]), of(WORDS))
+    assert found.this_in_other is not None
+    assert found.other_in_this is not None
+    assert found.this_in_other > 0.7 > found.other_in_this
+    assert is_near_duplicate(found)
+
+
+def test_evidence_is_told_from_the_side_of_the_first_book() -> None:
+    part, whole = of(WORDS[:4000]), of(WORDS)
+    one, other = evidence(part, whole), evidence(whole, part)
+    assert (one.this_in_other, one.other_in_this) == (other.other_in_this, other.this_in_other)
+
+
+def test_missing_signatures_leave_their_evidence_open() -> None:
+    book, tiny = of(WORDS), of(["only", "four", "words", "here"])
+    assert evidence(book, tiny) == Evidence(None, None, None, None, None)
+    assert not is_near_duplicate(evidence(book, tiny))
+
+
+def test_evidence_of_each_of_several_is_that_of_each_alone() -> None:
+    book = of(WORDS)
+    others = [of(OTHER), of(["only", "four", "words", "here"]), of(WORDS[:4000]), book]
+    assert evidence_of_each(book, others) == [evidence(book, other) for other in others]
+    assert evidence_of_each(others[1], others) == [evidence(others[1], other) for other in others]
+    assert evidence_of_each(book, []) == []
+
+
+@pytest.mark.parametrize(
+    ("distance", "equal", "containment", "near"),
+    [
+        (23, 0, 0.0, True),
+        (23, None, None, True),
+        (24, 3, 0.0, False),
+        (24, None, None, False),
+        (36, 4, 0.0, True),
+        (37, 4, 0.0, False),
+        (40, 8, 0.0, True),
+        (41, 8, 0.0, False),
+        (44, 12, 0.0, True),
+        (45, 12, 0.0, False),
+        (90, 24, 0.0, True),
+        (90, 23, 0.0, False),
+        (90, 3, 0.3, True),
+        (90, 3, 0.29, False),
+        (90, 2, 1.0, False),
+        (None, 24, 0.0, True),
+        (None, 3, 0.3, True),
+        (None, 2, 1.0, False),
+        (None, None, None, False),
+    ],
+)
+def test_the_farther_apart_the_more_values_are_asked_for(
+    distance: int | None, equal: int | None, containment: float | None, near: bool
+) -> None:
+    shared = None if equal is None else equal / 128
+    assert is_near_duplicate(Evidence(distance, equal, shared, containment, containment)) is near
+    one_way = Evidence(distance, equal, shared, 0.0 if containment is not None else None, containment)
+    assert is_near_duplicate(one_way) is near
+
+
+def test_sample_has_half_a_say_in_containment() -> None:
+    assert is_near_duplicate(Evidence(60, 3, 3 / 128, 0.4, 0.4, sampled=0.2))
+    assert not is_near_duplicate(Evidence(60, 3, 3 / 128, 0.4, 0.4, sampled=0.1))
+
+
+@given(st.integers(0, 2**32))
+def test_rule_is_the_same_for_one_book_and_for_many(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    query = entry_near(rng, None)
+    others = [entry_near(rng, query) for _ in range(40)]
+    one_by_one = [evidence(query, other) for other in others]
+    candidates = held_against(query, others, one_by_one)
+    accepted = confirmed(query, candidates)
+    assert accepted.tolist() == [is_near_duplicate(found) for found in one_by_one]
+    for found, near in zip(one_by_one, accepted, strict=True):
+        close = found.distance is not None and found.distance <= VERIFICATION.distance_alone
+        assert not near or close or (found.equal_values or 0) >= VERIFICATION.kin
+
+
+@given(st.integers(0, 2**32))
+def test_samples_are_only_needed_for_the_undecided(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    query = entry_near(rng, None)
+    others = [entry_near(rng, query) for _ in range(40)]
+    candidates = held_against(query, others, [evidence(query, other) for other in others])
+    none, all_ = (
+        confirmed(query, replace(candidates, shared=np.full(len(others), shared))) for shared in (0, 1 << 40)
+    )
+    assert undecided(query, candidates).tolist() == (none != all_).tolist()
+
+
+def held_against(query: Entry, others: list[Entry], one_by_one: list[Evidence]) -> Candidates:
+    return Candidates(
+        distances=np.array(
+            [NO_DISTANCE if e.distance is None else e.distance for e in one_by_one], dtype=np.uint8
+        ),
+        equal_values=np.array([e.equal_values or 0 for e in one_by_one]),
+        shared=np.array(
+            [
+                shared_hashes(query.sample, other.sample) if query.sample and other.sample else 0
+                for other in others
+            ]
+        ),
+        shingle_counts=np.array(
+            [other.minhash.shingle_count if other.minhash else 0 for other in others], dtype=np.uint32
+        ),
+        levels=np.array([other.sample.level if other.sample else 255 for other in others], dtype=np.uint8),
+    )
+
+
+def entry_near(rng: np.random.Generator, query: Entry | None) -> Entry:
+    """An entry that shares some of the query's signatures; any of its own may be missing."""
+    bits = rng.bytes(16)
+    values = rng.integers(0, 2**32, 128, dtype=np.uint32)
+    hashes = np.unique(rng.integers(0, 2**57, 100, dtype=np.uint64))
+    if query is not None:
+        if query.fingerprint and rng.random() < 0.5:
+            flips = rng.choice(128, int(rng.integers(0, 60)), replace=False)
+            bits = flipped(query.fingerprint.bits, *flips.tolist())
+        if query.minhash:
+            same = rng.choice(128, int(rng.integers(0, 30)), replace=False)
+            values[same] = query.minhash.values[same]
+        if query.sample:
+            hashes = np.unique(np.concatenate([hashes[:70], query.sample.hashes[: int(rng.integers(0, 30))]]))
+    minhash = MinHashSignature(DEFAULT_MINHASH, values, int(rng.integers(100, 100_000)))
+    return Entry(
+        1,
+        Fingerprint(DEFAULT_FINGERPRINT, bits) if rng.random() < 0.9 else None,
+        minhash if query is None or rng.random() < 0.9 else None,
+        ShingleSample(DEFAULT_SAMPLE, hashes, 57) if query is None or rng.random() < 0.8 else None,
+    )
+
+
+@pytest.mark.parametrize("part", ["fingerprint", "minhash"])
+def test_signatures_of_two_recipes_are_not_compared(part: str) -> None:
+    book = of(WORDS)
+    assert book.fingerprint is not None
+    assert book.minhash is not None
+    fingerprint, minhash = book.fingerprint, book.minhash
+    if part == "fingerprint":
+        fingerprint = Fingerprint("tf-simhash128-v1", fingerprint.bits)
+    else:
+        minhash = MinHashSignature("word5-minhash128-v2", minhash.values, minhash.shingle_count)
+    with pytest.raises(RecipeMismatch):
+        evidence(book, Sketch(fingerprint, minhash, None, 1, 1, None))

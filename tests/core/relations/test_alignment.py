@@ -1,0 +1,154 @@
+"""Which pages match: found whatever was inserted, lost, doubled, moved or set anew, and alike both ways."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from app.core.errors import RecipeMismatch
+from app.core.model import PageSignatures
+from app.core.recipe import DEFAULT_PAGES
+from app.core.relations.alignment import Alignment, align
+from tests.core.printed_pages import BLANK, PLATE, Pages, book, matches, read, set_anew, signed
+
+WHOLE = book(60, 1)
+OTHER = book(60, 2)
+RATES = (0.0, 0.02, 0.10)
+
+
+def aligned(left: Pages, right: Pages, rate: float = 0.02) -> Alignment:
+    return align(signed(read(left, rate, 3)), signed(read(right, rate, 4)))
+
+
+def told(alignment: Alignment) -> tuple[object, ...]:
+    return (
+        [
+            (run.left, run.right, run.pairs.tolist(), run.similarities.tolist(), run.agreement.tolist())
+            for run in alignment.runs
+        ],
+        alignment.left_shares.tolist(),
+        alignment.right_shares.tolist(),
+        alignment.left_lengths.tolist(),
+        alignment.right_lengths.tolist(),
+        alignment.typical_share,
+    )
+
+
+def mirrored(alignment: Alignment) -> tuple[object, ...]:
+    runs, left, right, left_lengths, right_lengths, typical = told(alignment)
+    turned = sorted((b, a, [[j, i] for i, j in pairs], s, g) for a, b, pairs, s, g in runs)
+    return turned, right, left, right_lengths, left_lengths, typical
+
+
+@pytest.mark.parametrize("rate", RATES)
+def test_pages_of_two_readings_match_one_to_one(rate: float) -> None:
+    alignment = aligned(WHOLE, WHOLE, rate)
+    assert matches(alignment) == [(page, page) for page in range(60)]
+    assert [(run.left, run.right) for run in alignment.runs] == [((0, 60), (0, 60))]
+    assert alignment.left_shares.mean() > 0.98
+    assert (alignment.runs[0].agreement >= 0.75).all()
+
+
+def test_book_matches_itself_wholly() -> None:
+    pages = signed(WHOLE)
+    (run,) = align(pages, pages).runs
+    assert (run.similarities == 1).all()
+    assert (run.agreement == 1).all()
+
+
+@pytest.mark.parametrize("rate", RATES)
+def test_books_of_other_text_have_no_match(rate: float) -> None:
+    alignment = aligned(WHOLE, OTHER, rate)
+    assert alignment.runs == ()
+    assert alignment.left_shares.max() == 0
+
+
+def test_inserted_plates_and_blank_leaves_match_nothing() -> None:
+    plated = list(WHOLE)
+    for place in (50, 30, 10):
+        plated[place:place] = [PLATE, BLANK]
+    alignment = aligned(WHOLE, plated)
+    assert matches(alignment) == [
+        (page, page + 2 * sum(page >= at for at in (10, 30, 50))) for page in range(60)
+    ]
+    assert [page for page in range(66) if alignment.right_lengths[page] == 0] == [10, 11, 32, 33, 54, 55]
+
+
+@pytest.mark.parametrize("lost", [(0, 2), (28, 32), (20, 21), (58, 60), (2, 4), (56, 59)])
+def test_missing_leaves_leave_the_others_matched(lost: tuple[int, int]) -> None:
+    first, end = lost
+    copy = WHOLE[:first] + WHOLE[end:]
+    kept = [page for page in range(60) if not first <= page < end]
+    assert matches(aligned(WHOLE, copy)) == list(zip(kept, range(len(copy)), strict=True))
+
+
+def test_page_scanned_twice_counts_once() -> None:
+    again = read(WHOLE[20:22], 0.02, 9)
+    alignment = aligned(WHOLE, WHOLE[:22] + again + WHOLE[22:])
+    assert matches(alignment) == [(page, page + 2 * (page >= 22)) for page in range(60)]
+    assert alignment.right_lengths[22:24].tolist() == [0, 0]
+    assert np.count_nonzero(alignment.right_lengths) == 60
+
+
+def test_sections_bound_in_another_order_make_runs_of_their_own() -> None:
+    alignment = aligned(WHOLE, WHOLE[40:] + WHOLE[20:40] + WHOLE[:20])
+    spans = [(run.left, run.right) for run in alignment.runs]
+    assert spans == [((0, 20), (40, 60)), ((20, 40), (20, 40)), ((40, 60), (0, 20))]
+
+
+def test_part_is_found_where_it_stands() -> None:
+    (run,) = aligned(WHOLE, OTHER[:5] + WHOLE[30:45] + OTHER[5:9]).runs
+    assert (run.left, run.right) == ((30, 45), (5, 20))
+
+
+@pytest.mark.parametrize("words", [100, 140, 260, 500])
+@pytest.mark.parametrize("rate", [0.0, 0.05])
+def test_text_set_anew_is_found_whole_across_other_breaks(words: int, rate: float) -> None:
+    alignment = aligned(WHOLE, set_anew(WHOLE, words), rate)
+    shares = [alignment.left_shares, alignment.right_shares]
+    assert min(share.mean() for share in shares) > 0.95
+    agreement = np.concatenate([run.agreement for run in alignment.runs])
+    assert np.mean(agreement >= 0.75) < 0.4
+
+
+@pytest.mark.parametrize(
+    "right", [WHOLE, OTHER, WHOLE[20:50], set_anew(WHOLE, 140), WHOLE[40:] + WHOLE[:30], [PLATE, BLANK]]
+)
+def test_books_in_the_other_order_align_alike(right: Pages) -> None:
+    one, other = signed(read(WHOLE, 0.03, 3)), signed(read(right, 0.03, 4))
+    assert told(align(other, one)) == mirrored(align(one, other))
+
+
+@pytest.mark.parametrize("pages", [[PLATE], [PLATE, *[BLANK] * 20], WHOLE[:1], [PLATE, *WHOLE[1:3]]])
+def test_books_of_few_or_blank_pages_align(pages: Pages) -> None:
+    alignment = align(signed(pages), signed(WHOLE))
+    filled = [page for page in range(len(pages)) if len(pages[page]) > 100]
+    assert matches(alignment) == [(page, page) for page in filled]
+
+
+def test_pages_of_another_recipe_are_refused() -> None:
+    pages = signed(WHOLE[:2])
+    with pytest.raises(RecipeMismatch):
+        align(pages, PageSignatures("another", "page", pages.values, pages.lengths))
+
+
+def test_very_long_books_align_in_bounded_memory_and_to_the_page() -> None:
+    rng = np.random.default_rng(1)
+    size = 12_000
+    values = rng.integers(1, 256, (size, 128)).astype(np.uint8)
+    again = np.where(rng.random(values.shape) < 0.6, values, rng.integers(1, 256, values.shape)).astype(
+        np.uint8
+    )
+    lengths = np.full(size, 1_800, dtype=np.uint16)
+    left = PageSignatures(DEFAULT_PAGES, "page", values, lengths)
+    right = PageSignatures(DEFAULT_PAGES, "page", np.concatenate([again[7_000:], again[:7_000]]), lengths)
+    tracemalloc.start()
+    alignment = align(left, right)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 90_000_000
+    assert [(run.left, run.right) for run in alignment.runs] == [
+        ((0, 7_000), (5_000, 12_000)),
+        ((7_000, 12_000), (0, 5_000)),
+    ]
+    assert sorted(matches(alignment)) == [(page, (page + 5_000) % size) for page in range(size)]

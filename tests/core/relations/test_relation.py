@@ -1,0 +1,147 @@
+"""The relation of two books: one of the classes by its definition, told alike of either book."""
+
+from dataclasses import replace
+
+import pytest
+
+from app.core.errors import RecipeMismatch
+from app.core.model import Metadata
+from app.core.relations.classification import opposite
+from app.core.relations.relation import CLASSIFIERS, Kind, Relation, relate
+from tests.core.printed_pages import BLANK, PLATE, Pages, book, candidate, read, related, set_anew, unpaged
+
+WHOLE = book(100, 21)
+OTHER = book(100, 22)
+REVISED = [OTHER[page] if page % 7 == 1 else WHOLE[page] for page in range(100)]
+
+
+def told(left: Pages, right: Pages, rate: float = 0.02) -> Relation:
+    """The relation, after a look whether the other order tells the same."""
+    one, other = read(left, rate, 7), read(right, rate, 8)
+    relation, turned = related(one, other), related(other, one)
+    assert relation.verdict.kind == relation.mirrored.kind == turned.verdict.kind
+    assert relation.verdict.direction == opposite(relation.mirrored.direction)
+    assert turned.verdict.direction == relation.mirrored.direction
+    assert sum(relation.verdict.confidences.values()) == pytest.approx(1)
+    assert relation.verdict.confidence == max(relation.verdict.confidences.values())
+    return relation
+
+
+def kind(left: Pages, right: Pages, rate: float = 0.02) -> Kind:
+    return told(left, right, rate).verdict.kind
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.02, 0.05, 0.10])
+def test_classes_are_told_at_every_rate_of_errors(rate: float) -> None:
+    assert kind(WHOLE, WHOLE, rate) == "SAME_PAGINATION"
+    assert kind(WHOLE, set_anew(WHOLE, 130), rate) == "DIFFERENT_PAGINATION"
+    assert kind(WHOLE, WHOLE[30:80], rate) == "CONTIGUOUS_SUBSET"
+    assert kind(WHOLE[:60] + OTHER[:40], WHOLE[20:60] + OTHER[60:], rate) == "OVERLAPPING_TEXT"
+    assert kind(WHOLE, OTHER, rate) == "UNRELATED"
+
+
+@pytest.mark.parametrize(
+    ("right", "expected"),
+    [
+        (OTHER[:8] + WHOLE, "SAME_PAGINATION"),
+        ([PLATE, BLANK, *WHOLE[:50], PLATE, BLANK, *WHOLE[50:]], "SAME_PAGINATION"),
+        (WHOLE[6:], "SAME_PAGINATION"),
+        (WHOLE[:40] + WHOLE[44:], "SAME_PAGINATION"),
+        (WHOLE[:40] + WHOLE[38:], "SAME_PAGINATION"),
+        (WHOLE[:82], "SAME_PAGINATION"),
+        (WHOLE[:78], "CONTIGUOUS_SUBSET"),
+        (OTHER[:22] + WHOLE, "SAME_PAGINATION"),
+        (OTHER[:30] + WHOLE, "CONTIGUOUS_SUBSET"),
+        (WHOLE[:70] + OTHER[:6], "CONTIGUOUS_SUBSET"),
+        (WHOLE[:70] + OTHER[:9], "OVERLAPPING_TEXT"),
+        (WHOLE[:30] + WHOLE[50:90], "OVERLAPPING_TEXT"),
+        (WHOLE[50:] + WHOLE[:50], "SAME_PAGINATION"),
+        (set_anew(WHOLE[:90], 120), "DIFFERENT_PAGINATION"),
+        (set_anew(WHOLE[:60], 120), "OVERLAPPING_TEXT"),
+        (set_anew(WHOLE, 170), "DIFFERENT_PAGINATION"),
+        (WHOLE[:70] + set_anew(WHOLE[70:], 120), "DIFFERENT_PAGINATION"),
+        (WHOLE[:90] + set_anew(WHOLE[90:], 120), "SAME_PAGINATION"),
+    ],
+)
+def test_each_class_ends_where_its_definition_says(right: Pages, expected: Kind) -> None:
+    assert kind(WHOLE, right) == expected
+
+
+def test_part_is_contained_in_the_whole_which_contains_it() -> None:
+    assert told(WHOLE[30:60], WHOLE).verdict.direction == "contained_in"
+    assert told(WHOLE, WHOLE[30:60]).verdict.direction == "contains"
+    assert told(WHOLE, WHOLE).verdict.direction is None
+    assert told(set_anew(WHOLE[30:60], 130), WHOLE).verdict.direction == "contained_in"
+
+
+def test_sentence_names_the_figures_of_the_book_it_is_told_of() -> None:
+    relation = told(WHOLE[30:60], WHOLE)
+    assert relation.verdict.because == (
+        "100% of the text pages of this book are one stretch of the other book, with the same page breaks, "
+        "and make up 30% of it."
+    )
+    assert "pages of the other book are one stretch of this book" in relation.mirrored.because
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "expected"),
+    [
+        (Metadata(), Metadata(), "SAME_PAGINATION"),
+        (Metadata(year=1890), Metadata(year=1890), "SAME_PAGINATION"),
+        (Metadata(year=1890), Metadata(year=1891), "OVERLAPPING_TEXT"),
+        (Metadata(year=1890), Metadata(), "SAME_PAGINATION"),
+        (Metadata(volume="1"), Metadata(volume="2"), "OVERLAPPING_TEXT"),
+        (Metadata(volume="1"), Metadata(volume="1"), "SAME_PAGINATION"),
+        (Metadata(title="Almanac for 1890"), Metadata(title="Almanac for 1891"), "OVERLAPPING_TEXT"),
+        (Metadata(title="Almanac for 1890"), Metadata(title="An almanac, 1891"), "SAME_PAGINATION"),
+    ],
+)
+def test_volumes_and_issues_with_revised_pages_are_not_of_one_pagination(
+    left: Metadata, right: Metadata, expected: Kind
+) -> None:
+    one, other = candidate(read(WHOLE, 0.02, 1), left), candidate(read(REVISED, 0.02, 2), right)
+    assert relate(one, other).verdict.kind == relate(other, one).verdict.kind == expected
+
+
+def test_reprints_of_other_years_with_lost_leaves_stay_of_one_pagination() -> None:
+    lost = [page for number, page in enumerate(WHOLE) if number % 14 not in (4, 5)]
+    one, other = candidate(WHOLE, Metadata(year=1890)), candidate(read(lost, 0.02, 2), Metadata(year=1899))
+    assert relate(one, other).verdict.kind == "SAME_PAGINATION"
+
+
+def test_pagination_stays_unknown_without_pages() -> None:
+    text = " ".join(WHOLE)
+    plain = unpaged(text)
+    for left, right in ((plain, candidate(read(WHOLE, 0.02, 2))), (plain, unpaged(text))):
+        for relation in (relate(left, right), relate(right, left)):
+            assert relation.verdict.kind == "SAME_TEXT"
+            assert relation.alignment is not None
+            assert relation.alignment.unit == "window"
+    part = relate(unpaged(" ".join(WHOLE[20:50])), candidate(WHOLE))
+    assert (part.verdict.kind, part.verdict.direction) == ("OVERLAPPING_TEXT", "contained_in")
+    assert relate(plain, candidate(OTHER)).verdict.kind == "UNRELATED"
+
+
+@pytest.mark.parametrize("classifier", CLASSIFIERS)
+def test_too_little_text_says_nothing(classifier: str) -> None:
+    whole = candidate(WHOLE)
+    for scarce in (candidate([PLATE]), candidate(["few words only"] * 40), replace(whole, pages=None)):
+        for relation in (relate(scarce, whole, classifier), relate(whole, scarce, classifier)):
+            assert relation.verdict.kind == relation.mirrored.kind == "INSUFFICIENT_TEXT"
+            assert relation.verdict.confidences == {"INSUFFICIENT_TEXT": 1}
+    assert relate(scarce, scarce, classifier).verdict.kind == "INSUFFICIENT_TEXT"
+
+
+def test_missing_minhash_leaves_the_relation_as_it_is() -> None:
+    one, other = candidate(WHOLE), candidate(read(WHOLE, 0.02, 2))
+    relation = relate(replace(one, minhash=None), other)
+    assert relation.signals is not None
+    assert relation.signals.book_similarity == 0
+    assert relation.verdict.kind == "SAME_PAGINATION"
+
+
+def test_pages_of_different_recipes_are_not_compared() -> None:
+    whole = candidate(WHOLE)
+    assert whole.pages is not None
+    with pytest.raises(RecipeMismatch):
+        relate(whole, replace(whole, pages=replace(whole.pages, recipe="another")))

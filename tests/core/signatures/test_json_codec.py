@@ -1,0 +1,131 @@
+"""Signatures as JSON."""
+
+import copy
+import json
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.errors import InvalidInput, UnknownRecipe
+from app.core.signatures.json_codec import decode, encode
+from app.core.signatures.sketch import signature_key, sketch
+from app.core.text.content import content_from_pages, content_from_text
+from tests.vectors import texts
+
+PAGED = sketch(content_from_pages(texts.pages("latin", 4, 300, 1)))
+UNPAGED = sketch(content_from_text(texts.text("latin", 700, 2)))
+TINY = sketch(content_from_text("word"))
+
+
+def document() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(json.dumps(encode(PAGED)))
+    return found
+
+
+@pytest.mark.parametrize("made", [PAGED, UNPAGED, TINY], ids=["pages", "windows", "one word"])
+def test_sketch_survives_the_way_through_json(made: Any) -> None:
+    back = decode(json.loads(json.dumps(encode(made))))
+    assert encode(back) == encode(made)
+    assert signature_key(back) == signature_key(made)
+
+
+def test_page_signatures_may_be_left_out() -> None:
+    back = decode(encode(PAGED, pages=False))
+    assert back.pages is None
+    assert back.page_count == 4
+    assert back.fingerprint == PAGED.fingerprint
+
+
+def test_sketch_may_have_a_fingerprint_alone() -> None:
+    back = decode({"fingerprint": document()["fingerprint"], "word_count": 9, "character_count": 90})
+    assert back.fingerprint == PAGED.fingerprint
+    assert back.minhash is None
+
+
+def _with(path: str, value: Any) -> dict[str, Any]:
+    changed = copy.deepcopy(document())
+    *parents, last = path.split(".")
+    place = changed
+    for name in parents:
+        place = place[name]
+    place[last] = value
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("fingerprint", "ff"),
+        ("fingerprint.recipe", 5),
+        ("fingerprint.recipe", None),
+        ("fingerprint.hex", "ff"),
+        ("fingerprint.hex", "g" * 32),
+        ("fingerprint.hex", "é" * 32),
+        ("fingerprint.hex", 12),
+        ("fingerprint.extra", 1),
+        ("minhash", []),
+        ("minhash.values", "AAAA"),
+        ("minhash.values", "not base64!"),
+        ("minhash.values", "é"),
+        ("minhash.values", None),
+        ("minhash.shingle_count", 0),
+        ("minhash.shingle_count", 1.5),
+        ("minhash.shingle_count", True),
+        ("minhash.shingle_count", 10**30),
+        ("minhash.shingle_count", 10**6),
+        ("pages.unit", "leaf"),
+        ("pages.unit", "window"),
+        ("pages.values", "AAAA"),
+        ("pages.values", ""),
+        ("page_count", 3),
+        ("page_count", -1),
+        ("word_count", None),
+        ("word_count", "many"),
+        ("word_count", 10**6),
+        ("character_count", 0),
+        ("text", "and the text too"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_name(path: str, value: Any) -> None:
+    with pytest.raises(InvalidInput) as refusal:
+        decode(_with(path, value))
+    assert refusal.value.field is not None
+    assert refusal.value.field.startswith("signatures")
+    if path != "character_count" and (path, value) != ("pages.unit", "window"):
+        assert refusal.value.field in (f"signatures.{path}", "signatures.word_count")
+
+
+@pytest.mark.parametrize("part", ["fingerprint", "minhash", "pages"])
+def test_unknown_recipe_is_refused_by_name(part: str) -> None:
+    with pytest.raises(UnknownRecipe) as refusal:
+        decode(_with(f"{part}.recipe", "no-such-recipe-v9"))
+    assert refusal.value.field == f"signatures.{part}.recipe"
+
+
+def test_no_signature_at_all_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="No signature at all"):
+        decode({"word_count": 9, "character_count": 90})
+
+
+def test_field_is_named_below_the_name_given() -> None:
+    with pytest.raises(InvalidInput) as refusal:
+        decode(_with("fingerprint.hex", ""), field="body")
+    assert refusal.value.field == "body.fingerprint.hex"
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(st.sampled_from(["fingerprint", "minhash", "pages", "word_count", "page_count"]), JSON)
+def test_any_json_is_taken_or_refused(name: str, value: Any) -> None:
+    changed = document()
+    changed[name] = value
+    with suppress(InvalidInput):
+        decode(changed)

@@ -1,0 +1,213 @@
+"""Compiled and numpy kernels give the same bits, and neither depends on how the text came."""
+
+import sys
+
+import numpy as np
+import pytest
+from hiredis import pack_command
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.core import kernels_numpy, recipe
+from app.core.index.places import Places
+from app.core.jit import BLOCK
+from app.core.model import Content
+from app.core.recipe import FINGERPRINT_RECIPES
+from app.core.signatures import json_codec as signatures
+from app.core.signatures import kernels
+from app.core.signatures.shingles import count_distinct, shingles
+from app.core.signatures.simhash import simhash
+from app.core.signatures.sketch import fingerprint, sketch
+from app.core.text.content import NormalText, content_from_text, normalise
+from tests.core.kernel_sets import KERNELS, repeated_texts, tricky_texts, using
+from tests.vectors import texts
+
+WORD5 = recipe.minhash_recipe(recipe.DEFAULT_MINHASH)
+CHAR6 = recipe.page_recipe(recipe.DEFAULT_PAGES)
+
+
+def _everything(content: Content, name: str) -> tuple[object, ...]:
+    with using(name):
+        normal = normalise(content)
+        return (
+            str(normal),
+            normal.page_starts.tolist(),
+            normal.page_ends.tolist(),
+            signatures.encode(sketch(content)),
+            fingerprint(content, "tf-simhash96-v1"),
+        )
+
+
+@settings(max_examples=200)
+@given(st.one_of(tricky_texts(), repeated_texts()))
+def test_numpy_kernels_give_the_bits_of_the_compiled_ones(text: str) -> None:
+    content = content_from_text(text)
+    assert _everything(content, "compiled") == _everything(content, "numpy")
+
+
+@pytest.mark.parametrize("script", texts.SYLLABLES)
+@pytest.mark.parametrize("recipe_name", FINGERPRINT_RECIPES)
+def test_numpy_fingerprint_is_the_compiled_one(script: str, recipe_name: str) -> None:
+    content = content_from_text(texts.text(script, 3000, 7))
+    found = []
+    for name in KERNELS:
+        with using(name):
+            found.append(simhash(normalise(content), FINGERPRINT_RECIPES[recipe_name]))
+    assert found[0] is not None
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    "size", [BLOCK - 1, BLOCK, BLOCK + 1, BLOCK + 3, 2 * BLOCK, (1 << 15) - 1, 1 << 15, (1 << 15) + 1]
+)
+def test_block_edges_lose_nothing(size: int) -> None:
+    content = content_from_text(texts.text("latin", 8000, 3)[: size + 40].replace("-", " ").strip()[:size])
+    assert _everything(content, "compiled") == _everything(content, "numpy")
+
+
+def test_long_words_hash_like_short_ones() -> None:
+    content = content_from_text(
+        " ".join("ab" * length for length in (1, 100, 300, 5000, 40_000, 2, 7, 20_000))
+    )
+    assert _everything(content, "compiled") == _everything(content, "numpy")
+
+
+def test_text_of_alphabets_is_signed_alike_on_the_path_for_mixed_scripts() -> None:
+    plain = normalise(content_from_text(texts.text("russian", 3000, 5)))
+    mixed = NormalText(
+        plain.codes, plain.size, np.zeros(plain.size, dtype=np.uint8), plain.page_starts, plain.page_ends
+    )
+    gap = FINGERPRINT_RECIPES[recipe.DEFAULT_FINGERPRINT]
+    assert simhash(plain, gap) == simhash(mixed, gap)
+    one, other = shingles(plain, WORD5, CHAR6), shingles(mixed, WORD5, CHAR6)
+    assert (one.hashes == other.hashes).all()
+    assert one.window_starts.tolist() == other.window_starts.tolist()
+
+
+@pytest.mark.parametrize("text", ["ab", "漢", "한", "ก", "ab 漢 "])
+def test_counts_end_at_their_limit(text: str) -> None:
+    """Repeating passes 2^20 n-grams, where the compiled kernel has to make room in its cells."""
+    normal = normalise(content_from_text(text * ((1 << 21) // len(text)) + texts.text("latin", 500, 1)))
+    for name in ("gap-simhash128-v1", "tf-simhash128-v1"):
+        found = []
+        for each in KERNELS:
+            with using(each):
+                found.append(simhash(normal, FINGERPRINT_RECIPES[name]))
+        assert found[0] == found[1]
+
+
+def test_distance_between_occurrences_wraps_around_alike() -> None:
+    rare = " ".join(f"zq{letter}x" for letter in "abcdefghijklmnopqrstuvwxyz" * 3)
+    normal = normalise(content_from_text(f"{rare} {'ab ' * ((1 << 24) // 3)} {rare} {rare}"))
+    found = []
+    for each in KERNELS:
+        with using(each):
+            found.append(simhash(normal, FINGERPRINT_RECIPES["gap-simhash128-v1"]))
+    assert found[0] == found[1]
+
+
+@given(
+    st.lists(st.integers(0, (1 << 64) - 1), max_size=60),
+    st.integers(1, 50),
+    st.randoms(use_true_random=False),
+)
+def test_distinct_values_are_counted_exactly(values: list[int], times: int, random: object) -> None:
+    hashes = np.array(values * times, dtype=np.uint64)
+    random.shuffle(hashes)  # type: ignore[attr-defined]
+    assert count_distinct(hashes) == len(set(values))
+
+
+@pytest.mark.parametrize(("count", "limit"), [(300_000, 1 << 63), (300_000, 200_000), (100_000, 1)])
+def test_many_distinct_values_are_counted_exactly(count: int, limit: int) -> None:
+    values = np.random.default_rng(count).integers(0, limit, count).astype(np.uint64)
+    for hashes in (values, values * np.uint64(0x9E3779B97F4A7C15)):
+        assert count_distinct(hashes) == np.unique(hashes).size
+
+
+@given(st.lists(st.tuples(st.integers(0, 70), st.binary(min_size=6, max_size=6)), max_size=40))
+@settings(deadline=None)  # the first one compiles
+def test_records_are_grouped_by_bucket_as_they_come(records: list[tuple[int, bytes]]) -> None:
+    expected = b"".join(record for _, record in sorted(records, key=lambda pair: pair[0]))
+    buckets = np.array([bucket for bucket, _ in records], dtype=np.uint32)
+    packed = np.frombuffer(b"".join(record for _, record in records), dtype=np.uint8).reshape(-1, 6)
+    counts = np.bincount(buckets, minlength=71)
+    for each in (kernels, kernels_numpy):
+        out = np.empty(packed.size, dtype=np.uint8)
+        places = 6 * (np.cumsum(counts) - counts)
+        each.group(buckets, packed, places, out)
+        assert out.tobytes() == expected
+        assert (places == 6 * np.cumsum(counts)).all()
+
+
+@given(
+    st.dictionaries(st.integers(0, 1 << 40), st.binary(max_size=200)),
+    st.integers(0, 250) | st.just(sys.maxsize),
+)
+@settings(deadline=None)  # the first one compiles
+def test_strings_of_the_redis_protocol_are_those_of_hiredis(buckets: dict[int, bytes], most: int) -> None:
+    words = [word for number, data in buckets.items() for word in (b"list:%d" % number, data[:most])]
+    data = np.frombuffer(b"".join(buckets.values()), dtype=np.uint8)
+    bounds = np.cumsum([0, *map(len, buckets.values())])
+    numbers = np.array(list(buckets), dtype=np.int64)
+    prefix = np.frombuffer(b"list:", dtype=np.uint8)
+    for each in (kernels, kernels_numpy):
+        out = np.empty(data.size + 69 * numbers.size, dtype=np.uint8)
+        size = each.write_strings(prefix, numbers, bounds, most, data, out)
+        assert b"*%d\r\n" % len(words) + out[:size].tobytes() == pack_command(tuple(words))
+
+
+@given(st.text(max_size=30), st.lists(st.tuples(*[st.integers(0, (1 << 32) - 1)] * 2), max_size=20))
+@settings(deadline=None)  # the first one compiles
+def test_keys_of_buckets_are_written_as_hiredis_writes_them(
+    prefix: str, chosen: list[tuple[int, int]]
+) -> None:
+    places = Places(*np.array(chosen, dtype=np.uint32).reshape(-1, 2).T.copy())
+    keys = places.keys(prefix)
+    assert keys == [f"{prefix}{of}:{bucket}" for of, bucket in chosen]
+    for name in KERNELS:
+        with using(name):
+            assert b"*%d\r\n" % len(keys) + places.strings(prefix) == pack_command(tuple(keys))
+
+
+@given(st.binary(min_size=16, max_size=16), st.lists(st.binary(min_size=16, max_size=16), max_size=20))
+def test_distances_are_those_of_the_bits(query: bytes, rows: list[bytes]) -> None:
+    packed = np.frombuffer(b"".join(rows), dtype=np.uint64).reshape(-1, 2)
+    words = np.frombuffer(query, dtype=np.uint64)
+    expected = [(int.from_bytes(query) ^ int.from_bytes(row)).bit_count() for row in rows]
+    for each in (kernels, kernels_numpy):
+        out = np.empty(len(rows), dtype=np.uint8)
+        each.distances(words, packed, out)
+        assert out.tolist() == expected
+
+
+@given(st.binary(min_size=16, max_size=16), st.lists(st.binary(min_size=23, max_size=23)), st.data())
+@settings(deadline=None)  # the first one compiles
+def test_records_within_a_distance_are_those_of_the_bits(
+    query: bytes, rows: list[bytes], data: st.DataObject
+) -> None:
+    distances = [(int.from_bytes(query) ^ int.from_bytes(row[:16])).bit_count() for row in rows]
+    d = data.draw(st.sampled_from([*distances, 0, 64, 128]))
+    near = {
+        (distance, int.from_bytes(row[16:], "little"))
+        for row, distance in zip(rows, distances, strict=True)
+        if distance <= d
+    }
+    often = data.draw(st.permutations(rows * 2))
+    records = np.frombuffer(b"".join(row + b"\0" for row in often), dtype="<u8").reshape(-1, 3)
+    for each in (kernels, kernels_numpy):
+        found = np.empty(len(often), dtype=np.uint64)
+        found = found[: each.records_within(np.frombuffer(query, dtype=np.uint64), records, d, found)]
+        found.sort()
+        entry_ids, out = np.empty(found.size, dtype=np.uint64), np.empty(found.size, dtype=np.uint8)
+        size = each.take_apart(found, entry_ids, out)
+        assert list(zip(out[:size].tolist(), entry_ids[:size].tolist(), strict=True)) == sorted(near)
+
+
+@given(st.lists(st.integers(0, 15), min_size=3, max_size=3), st.sets(st.integers(0, 15), min_size=1))
+@settings(deadline=None)  # the first one compiles
+def test_probed_buckets_are_counted(keys: list[int], masks: set[int]) -> None:
+    sizes = np.random.default_rng(3).integers(0, 100, (3, 16)).astype(np.int32)
+    expected = sum(int(sizes[band, key ^ mask]) for band, key in enumerate(keys) for mask in masks)
+    numbers = np.array(keys, dtype=np.intp), np.array(sorted(masks), dtype=np.intp)
+    for each in (kernels, kernels_numpy):
+        assert each.count_probed(sizes, *numbers) == expected

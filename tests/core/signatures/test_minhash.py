@@ -1,0 +1,120 @@
+"""MinHash: equal to datasketch, and right about sets of known likeness."""
+
+import numpy as np
+import pytest
+from datasketch import MinHash
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core import recipe
+from app.core.errors import InvalidInput, RecipeMismatch
+from app.core.model import MinHashSignature
+from app.core.signatures.minhash import (
+    containment,
+    equal_values,
+    equal_values_of_each,
+    from_datasketch,
+    jaccard,
+    minhash,
+    permutations,
+    to_datasketch,
+)
+from tests.core.kernel_sets import KERNELS, using
+
+WORD5 = recipe.minhash_recipe(recipe.DEFAULT_MINHASH)
+
+
+def signed(values: np.ndarray) -> MinHashSignature:
+    signature = minhash(values.astype(np.uint64), WORD5)
+    assert signature is not None
+    return signature
+
+
+def by_datasketch(hashes: list[int]) -> MinHash:
+    other = MinHash(num_perm=128, scheme="affine32", hashfunc=lambda h: h)
+    other.update_batch([h & 0xFFFFFFFF for h in hashes])
+    return other
+
+
+def test_permutations_are_those_of_datasketch() -> None:
+    a, b = MinHash(num_perm=128, seed=1, scheme="affine32").permutations
+    assert (permutations(WORD5)[0] == a).all()
+    assert (permutations(WORD5)[1] == b).all()
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@given(hashes=st.lists(st.integers(0, (1 << 64) - 1), min_size=1, max_size=700))
+def test_values_are_those_of_datasketch_fed_the_low_32_bits(name: str, hashes: list[int]) -> None:
+    with using(name):
+        found = signed(np.array(hashes, dtype=np.uint64))
+    assert found.values.tolist() == by_datasketch(hashes).hashvalues.tolist()
+
+
+def test_nothing_has_no_signature() -> None:
+    assert minhash(np.empty(0, dtype=np.uint64), WORD5) is None
+
+
+def test_order_and_repetition_do_not_matter() -> None:
+    hashes = np.random.default_rng(1).integers(0, 1 << 63, 5000).astype(np.uint64)
+    one, other = signed(hashes), signed(np.concatenate((hashes[::-1], hashes[:99])))
+    assert one.values.tolist() == other.values.tolist()
+    assert one.shingle_count == other.shingle_count
+
+
+@pytest.mark.parametrize("likeness", [0.0, 0.1, 0.3, 0.5, 0.8, 0.95, 1.0])
+def test_estimate_is_near_the_true_likeness(likeness: float) -> None:
+    estimates = []
+    for seed in range(20):
+        all_hashes = np.random.default_rng(seed).integers(0, 1 << 63, 20_000).astype(np.uint64)
+        shared = round(len(all_hashes) * likeness)
+        apart = (len(all_hashes) - shared) // 2
+        one, other = (
+            all_hashes[: shared + apart],
+            np.concatenate((all_hashes[:shared], all_hashes[shared + apart :])),
+        )
+        estimates.append(jaccard(signed(one), signed(other)))
+    assert np.mean(estimates) == pytest.approx(
+        likeness, abs=4 * np.sqrt(likeness * (1 - likeness) / 128 / 20) + 1e-9
+    )
+
+
+def test_containment_of_a_part_is_estimated_both_ways() -> None:
+    whole = np.random.default_rng(7).integers(0, 1 << 63, 40_000).astype(np.uint64)
+    one, other = signed(whole[:20_000]), signed(whole)
+    equal = equal_values_of_each(one, [other])
+    [this_in_other], [other_in_this] = containment(equal, one.shingle_count, np.array([other.shingle_count]))
+    assert this_in_other == pytest.approx(1.0, abs=0.2)
+    assert other_in_this == pytest.approx(0.5, abs=0.1)
+
+
+@given(st.integers(0, 128), st.integers(1, 10**7), st.integers(1, 10**7))
+def test_containment_is_a_share(equal: int, one: int, other: int) -> None:
+    [this_in_other], [other_in_this] = containment(np.array([equal]), one, np.array([other]))
+    back = containment(np.array([equal]), other, np.array([one]))
+    assert 0 <= this_in_other <= 1
+    assert back == ([other_in_this], [this_in_other])
+
+
+def test_signature_goes_to_datasketch_and_back() -> None:
+    hashes = list(range(1, 5000, 7))
+    here = signed(np.array(hashes))
+    there = to_datasketch(here)
+    assert there.jaccard(by_datasketch(hashes)) == 1.0
+    back = from_datasketch(there, here.shingle_count, here.recipe)
+    assert back.values.tolist() == here.values.tolist()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [MinHash(num_perm=64), MinHash(num_perm=128, seed=2), MinHash(num_perm=128, scheme="legacy")],
+    ids=["size", "seed", "scheme"],
+)
+def test_foreign_datasketch_signature_is_refused(other: MinHash) -> None:
+    with pytest.raises(InvalidInput, match="permutations"):
+        from_datasketch(other, 10, recipe.DEFAULT_MINHASH)
+
+
+def test_signatures_of_two_recipes_are_not_compared() -> None:
+    one = signed(np.arange(10))
+    with pytest.raises(RecipeMismatch):
+        equal_values(one, MinHashSignature("word5-minhash128-v2", one.values, 10))

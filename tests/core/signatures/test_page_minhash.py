@@ -1,0 +1,71 @@
+"""Page signatures: small, the same wherever a page stands, and telling how much two pages share."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from app.core.backend import kernels
+from app.core.recipe import DEFAULT_PAGES, page_recipe
+from app.core.signatures.page_minhash import from_records, record_bytes, to_records
+from tests.core.printed_pages import BLANK, PLATE, book, read, signed, unpaged
+
+RECIPE = page_recipe(DEFAULT_PAGES)
+WHOLE = book(40, 41)
+
+
+def alike(left: NDArray[np.uint8], right: NDArray[np.uint8]) -> NDArray[np.float64]:
+    found = np.zeros((len(left), len(right)), dtype=np.uint8)
+    kernels().page_similarities(left, right, 24, found)
+    similarities: NDArray[np.float64] = found / 255
+    return similarities
+
+
+def test_record_of_a_page_is_small() -> None:
+    assert record_bytes(RECIPE) <= 144
+    assert len(to_records(signed(WHOLE))) == 40 * record_bytes(RECIPE)
+
+
+@given(st.lists(st.sampled_from([BLANK, PLATE, WHOLE[0], WHOLE[1], "漢字かな", "x"]), min_size=1, max_size=6))
+def test_records_are_read_as_they_were_written(leaves: list[str]) -> None:
+    pages = signed([*leaves, WHOLE[2]])
+    again = from_records(RECIPE, pages.unit, to_records(pages))
+    assert (again.values == pages.values).all()
+    assert (again.lengths == pages.lengths).all()
+    assert (again.recipe, again.unit) == (pages.recipe, pages.unit)
+
+
+def test_page_is_signed_alike_wherever_it_stands() -> None:
+    pages, reversed_pages = signed(WHOLE), signed([PLATE, *WHOLE[::-1]])
+    assert (pages.values == reversed_pages.values[:0:-1]).all()
+    assert (pages.lengths == reversed_pages.lengths[:0:-1]).all()
+
+
+def test_blank_page_has_empty_bins_and_no_length() -> None:
+    pages = signed([WHOLE[0], BLANK])
+    assert pages.values[1].tolist() == [0] * 128
+    assert pages.lengths.tolist() == [len(WHOLE[0]), 0]
+
+
+@pytest.mark.parametrize(("rate", "least"), [(0.01, 0.7), (0.05, 0.3), (0.10, 0.12)])
+def test_equal_pages_stand_out_from_unrelated_ones_under_noise(rate: float, least: float) -> None:
+    similarities = alike(signed(read(WHOLE, rate, 1)).values, signed(read(WHOLE, rate, 2)).values)
+    assert np.median(np.diag(similarities)) > least
+    others = similarities[~np.eye(40, dtype=np.bool_)]
+    assert (np.diag(similarities) > np.quantile(others, 0.999)).mean() > 0.95
+
+
+def test_half_a_page_is_found_too() -> None:
+    text = " ".join(WHOLE)
+    step = len(text) // 40
+    one = signed([text[place : place + step] for place in range(0, len(text) - step, step)])
+    other = signed([text[place : place + step] for place in range(step // 2, len(text) - step, step)])
+    assert np.median(np.diag(alike(one.values, other.values))) == pytest.approx(1 / 3, abs=0.08)
+
+
+def test_book_without_pages_has_windows() -> None:
+    candidate = unpaged(" ".join(WHOLE))
+    assert candidate.pages is not None
+    assert candidate.pages.unit == "window"
+    assert len(candidate.pages.values) == pytest.approx(40 * 180 / 300, abs=2)

@@ -1,0 +1,62 @@
+"""The default recipe and the verification rule on real books; `python -m bench quality` has the figures."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.core.matching.verification import evidence, is_near_duplicate
+from app.core.recipe import DEFAULT_FINGERPRINT, FINGERPRINT_RECIPES
+from app.core.signatures.sketch import sketch
+from app.synthesis.noise import corrupt
+from bench.data.hard_set import hard_set, one_per_work
+from bench.harness.corpus import CorpusBook, corpus_books, corpus_pairs
+from bench.quality.f1_curves import fit, sign, sign_all
+
+SEED = 2
+WORKS = 50
+CHUNKS_PER_WORK = 6  # many chunks of few novels: as hard as the whole corpus, in a third of the time
+
+pytestmark = [pytest.mark.corpus, pytest.mark.timeout(240)]
+
+
+@pytest.fixture(scope="module")
+def books(corpus: Path) -> list[CorpusBook]:
+    return list(corpus_books(corpus))
+
+
+def test_gap_tells_noisy_chunks_of_one_novel_apart_where_term_frequency_does_not(
+    books: list[CorpusBook],
+) -> None:
+    works = one_per_work(books)
+    chosen = [works[i] for i in np.random.default_rng(SEED).permutation(len(works))[:WORKS]]
+    signed = sign_all(hard_set(chosen, CHUNKS_PER_WORK, SEED), bits=128)
+    f1 = {
+        weighting: np.mean([half.f1 for half in fit(words, signed.books, signed.works, SEED)])
+        for weighting, words in signed.words.items()
+    }
+    assert f1["gap"] >= 0.96
+    assert f1["gap"] >= f1["tf"] + 0.10
+
+
+def test_the_rule_finds_copies_and_refuses_sequels_quotations_and_translations(
+    corpus: Path, books: list[CorpusBook]
+) -> None:
+    sketches = {book.id: sketch(book.content) for book in books}
+    verdicts: dict[str, list[bool]] = {}
+    for pair in corpus_pairs(corpus):
+        verdict = is_near_duplicate(evidence(sketches[pair.a], sketches[pair.b]))
+        verdicts.setdefault(pair.relation, []).append(verdict)
+    related = verdicts["same_work"] + verdicts["contains"] + verdicts["overlaps"]
+    others = verdicts["series"] + verdicts["different"] + verdicts["translation"]
+    assert np.mean(related) >= 0.97
+    assert sum(related) >= 0.98 * (sum(related) + sum(others))
+
+
+def test_a_few_pages_read_badly_have_a_fingerprint_in_every_language(books: list[CorpusBook]) -> None:
+    recipe = FINGERPRINT_RECIPES[DEFAULT_FINGERPRINT]
+    rng = np.random.default_rng(SEED)
+    for book in books:
+        start = int(rng.integers(0, max(1, len(book.text) - 4000)))
+        text = corrupt(book.text[start : start + 4000], 0.15, rng)
+        assert sign(text, recipe).any(), f"{book.id} at {start}"

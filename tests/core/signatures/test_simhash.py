@@ -1,0 +1,95 @@
+"""Fingerprints: weights, votes and distances."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.backend import kernels
+from app.core.errors import RecipeMismatch
+from app.core.signatures.simhash import distances, hamming
+from tests.core import reference
+from tests.core.kernel_sets import KERNELS
+
+
+def packed(count: int, near: int) -> np.ndarray:
+    return np.array([0, (count << 20) | near], dtype=np.uint64)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@given(count=st.integers(3, 500_000), share=st.floats(0, 1), length=st.integers(10, 10**8))
+def test_weight_is_that_of_the_formula(name: str, count: int, share: float, length: int) -> None:
+    near = round(share * (count - 1))
+    features, weights = np.empty(3, dtype=np.uint32), np.empty(2, dtype=np.int64)
+    assert KERNELS[name].weigh(packed(count, near), True, 3, 1000, length, features, weights) == 1
+    assert features[0] == 1
+    assert weights[0] == reference.gap_weight(count, near, 1000, length)
+    q = -math.expm1(-count * 1000 / length)
+    expected = (count - 1) * q
+    exact = (near - expected) / math.sqrt(expected * (1 - q) + 1)
+    assert weights[0] / 1024 == pytest.approx(exact, abs=0.01 + 1e-9 * count)
+
+
+def test_evenly_spread_ngram_weighs_nothing_and_a_burst_much() -> None:
+    features, weights = np.empty(3, dtype=np.uint32), np.empty(2, dtype=np.int64)
+    length = 1_000_000
+    q = 1 - math.exp(-0.1)
+    kernels().weigh(packed(100, round(99 * q)), True, 3, 1000, length, features, weights)
+    assert abs(weights[0]) < 0.2 * 1024
+    kernels().weigh(packed(100, 90), True, 3, 1000, length, features, weights)
+    assert weights[0] > 20 * 1024
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_rare_ngrams_have_no_say(name: str) -> None:
+    features, weights = np.empty(3, dtype=np.uint32), np.empty(2, dtype=np.int64)
+    assert KERNELS[name].weigh(packed(2, 1), True, 3, 1000, 10_000, features, weights) == 0
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@given(
+    st.lists(st.tuples(st.integers(0, (1 << 18) - 1), st.integers(-(1 << 30), 1 << 30)), max_size=40),
+    st.sampled_from([64, 96, 128, 256]),
+)
+def test_votes_are_sums_of_signed_weights(name: str, chosen: list[tuple[int, int]], bits: int) -> None:
+    features = np.array([cell for cell, _ in chosen], dtype=np.uint32)
+    weights = np.array([weight for _, weight in chosen], dtype=np.int64)
+    votes = np.empty(bits, dtype=np.int64)
+    KERNELS[name].vote(features, weights, votes)
+    expected = [0] * bits
+    for cell, weight in chosen:
+        words = [reference.mix64(((cell + 1) * reference.SIGN_STEP + w) % (1 << 64)) for w in range(4)]
+        sign = "".join(f"{word:064b}" for word in words)
+        expected = [
+            vote + (weight if bit == "1" else -weight) for vote, bit in zip(expected, sign, strict=False)
+        ]
+    assert votes.tolist() == expected[:bits]
+
+
+def test_signs_of_all_cells_are_balanced() -> None:
+    cells = np.arange(1 << 18, dtype=np.uint32)
+    votes = np.empty(256, dtype=np.int64)
+    kernels().vote(cells, np.ones(cells.size, dtype=np.int64), votes)
+    assert abs(votes).max() < 5 * math.sqrt(cells.size)
+
+
+def test_distance_to_each_row_is_found() -> None:
+    rows = np.random.default_rng(1).integers(0, 256, (1000, 16)).astype(np.uint8)
+    found = distances(rows[17].tobytes(), rows)
+    assert found.dtype == np.uint8
+    assert found.tolist() == [hamming(rows[17].tobytes(), row.tobytes()) for row in rows]
+    assert distances(bytes(16), np.empty((0, 16), dtype=np.uint8)).size == 0
+    assert distances(bytes(16), np.full((1, 16), 255, dtype=np.uint8)).tolist() == [128]
+
+
+def test_rows_taken_from_a_wider_array_are_read_rightly() -> None:
+    records = np.random.default_rng(2).integers(0, 256, (50, 24)).astype(np.uint8)
+    found = distances(bytes(16), records[:, :16])
+    assert found.tolist() == [hamming(bytes(16), row[:16].tobytes()) for row in records]
+
+
+def test_fingerprints_of_two_lengths_are_not_compared() -> None:
+    with pytest.raises(RecipeMismatch):
+        hamming(bytes(16), bytes(8))

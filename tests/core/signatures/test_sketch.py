@@ -1,0 +1,230 @@
+"""Whole sketches: what they tell apart, what they ignore, and how much work hostile texts make."""
+
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from app.core import recipe
+from app.core.errors import UnknownRecipe
+from app.core.model import Sketch
+from app.core.signatures import json_codec as signatures
+from app.core.signatures.minhash import jaccard
+from app.core.signatures.simhash import hamming
+from app.core.signatures.sketch import signature_key, sketch
+from app.core.text.content import content_from_pages, content_from_text
+from tests.vectors import texts
+
+SCRIPTS = sorted(texts.SYLLABLES)
+
+
+def of(text: str) -> Sketch:
+    return sketch(content_from_text(text))
+
+
+def same(one: Sketch, other: Sketch) -> bool:
+    return signatures.encode(one) == signatures.encode(other)
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_running_text_of_4000_characters_has_a_fingerprint_even_at_15_percent_errors(script: str) -> None:
+    text = texts.text(script, 4000, 1).replace("-\n", "").replace("\u00ad\n", "").replace("- \r\n", "")[:4000]
+    dice = texts.Dice(9)
+    noisy = "".join(text[dice.below(len(text))] if dice.below(100) < 15 else char for char in text)
+    assert of(text).fingerprint is not None
+    assert of(noisy).fingerprint is not None
+
+
+def test_layout_case_and_punctuation_do_not_matter() -> None:
+    words = (
+        texts.text("latin", 2000, 2).replace("-\n", "").replace("\u00ad\n", "").replace("- \r\n", "").split()
+    )
+    plain = " ".join(words)
+    shouted = "\n".join(f"«{word.upper()}»," for word in words)
+    assert same(of(plain), of(shouted))
+
+
+def test_page_breaks_change_only_what_is_told_of_pages() -> None:
+    pages = texts.pages("german", 4, 300, 5)
+    with_pages = sketch(content_from_pages(pages))
+    without = of("\n".join(pages))
+    assert with_pages.fingerprint == without.fingerprint
+    assert with_pages.minhash is not None
+    assert without.minhash is not None
+    assert with_pages.minhash.values.tolist() == without.minhash.values.tolist()
+    assert with_pages.pages is not None
+    assert without.pages is not None
+    assert (with_pages.pages.unit, without.pages.unit) == ("page", "window")
+    assert with_pages.pages.values.shape == (4, 128)
+
+
+def test_blank_page_has_an_empty_signature() -> None:
+    pages = sketch(content_from_pages(["one page of text", " \n ", "another page of text"])).pages
+    assert pages is not None
+    assert pages.values.any(axis=1).tolist() == [True, False, True]
+
+
+def test_page_signature_depends_on_its_page_alone() -> None:
+    page = "Here is one page, whole in itself, with some forty words or fewer."
+    books = [["first page", page, "last"], ["quite another", "and more", page]]
+    one, other = (sketch(content_from_pages(pages)).pages for pages in books)
+    assert one is not None
+    assert other is not None
+    assert one.values[1].tolist() == other.values[2].tolist()
+
+
+def test_window_of_a_book_without_pages_has_300_words() -> None:
+    pages = of(" ".join(f"word{number}" for number in range(901))).pages
+    assert pages is not None
+    assert pages.values.shape == (4, 128)
+
+
+def test_books_of_one_vocabulary_are_told_apart() -> None:
+    one, other = of(texts.text("latin", 20_000, 1)), of(texts.text("latin", 20_000, 2))
+    assert one.fingerprint is not None
+    assert other.fingerprint is not None
+    assert hamming(one.fingerprint.bits, other.fingerprint.bits) > 28
+    assert one.minhash is not None
+    assert other.minhash is not None
+    assert jaccard(one.minhash, other.minhash) < 0.05
+
+
+def test_copy_with_errors_stays_near() -> None:
+    text = texts.text("latin", 20_000, 1)
+    dice = texts.Dice(3)
+    noisy = "".join("e" if dice.below(50) == 0 else char for char in text)
+    one, other = of(text), of(noisy)
+    assert one.fingerprint is not None
+    assert other.fingerprint is not None
+    assert hamming(one.fingerprint.bits, other.fingerprint.bits) <= 23
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a",
+        "7",
+        "漢",
+        "only four words here",
+        "a" * 5000,
+        "The cat sat on the mat. " * 500,
+        "漢" * 5000,
+        "a " * 5000,
+    ],
+)
+def test_little_or_even_text_has_no_fingerprint(text: str) -> None:
+    assert of(text).fingerprint is None
+
+
+def test_text_shorter_than_a_shingle_has_no_minhash() -> None:
+    assert of("only four words here").minhash is None
+    five = of("there are five words here").minhash
+    assert five is not None
+    assert five.shingle_count == 1
+
+
+def test_fewer_bits_of_term_frequency_are_the_first_of_more() -> None:
+    content = content_from_text(texts.text("latin", 1000, 3))
+    all_bits = sketch(content, fingerprint_recipe="tf-simhash256-v1").fingerprint
+    assert all_bits is not None
+    for bits in range(64, 257, 32):
+        fewer = sketch(content, fingerprint_recipe=f"tf-simhash{bits}-v1").fingerprint
+        assert fewer is not None
+        assert fewer.bits == all_bits.bits[: bits // 8]
+
+
+@pytest.mark.parametrize("part", ["fingerprint_recipe", "minhash_recipe", "page_recipe"])
+def test_unknown_recipe_is_refused(part: str) -> None:
+    with pytest.raises(UnknownRecipe, match="Known: "):
+        sketch(content_from_text("text"), **{part: "no-such-recipe-v9"})
+
+
+def test_only_recipes_of_128_bits_can_be_indexed() -> None:
+    indexable = {name for name, each in recipe.FINGERPRINT_RECIPES.items() if each.indexable}
+    assert indexable == {"gap-simhash128-v1", "tf-simhash128-v1"}
+
+
+def test_signature_key_tells_sketches_apart() -> None:
+    one, other = of(texts.text("latin", 300, 1)), of(texts.text("latin", 300, 2))
+    assert len(signature_key(one)) == 32
+    assert signature_key(one) == signature_key(of(texts.text("latin", 300, 1)))
+    assert signature_key(one) != signature_key(other)
+
+
+def test_threads_do_not_disturb_each_other() -> None:
+    books = [texts.text(script, 1500, 4) for script in SCRIPTS]
+    alone = [signatures.encode(of(book)) for book in books]
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(lambda book: signatures.encode(of(book)), books * 4))
+    assert together == alone * 4
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" * 3_000_000,
+        "The cat sat on the mat and looked at the moon. " * 60_000,
+        "漢" * 3_000_000,
+        "a" + "\u00ad" * 3_000_000 + "b",
+        "a\u00ad\n" * 1_000_000,
+        ("a-" + " " * 50) * 50_000,
+        "a-\n" * 1_000_000,
+        ("a" + "\u0301\u0323" * 32) * 30_000,
+        ("漢" + "\u3099" * 60 + " 漢") * 30_000,
+        "漢" + "\f" * 1_000_000 + "字",
+        "\ufdfa" * 300_000,
+        "a " * 1_000_000,
+    ],
+    ids=lambda text: ascii(text[:12]),
+)
+def test_hostile_text_is_signed_in_time_in_proportion_to_its_length(text: str) -> None:
+    start = time.thread_time()
+    of(text)
+    assert time.thread_time() - start < 4
+
+
+def test_million_pages_of_one_character_are_signed() -> None:
+    start = time.thread_time()
+    pages = sketch(content_from_pages(["a"] * 1_000_000)).pages
+    assert pages is not None
+    assert pages.values.shape == (1_000_000, 128)
+    assert time.thread_time() - start < 5
+
+
+def test_text_of_64_megabytes_takes_bounded_memory() -> None:
+    resource = pytest.importorskip("resource")
+    unit = 1 if sys.platform == "darwin" else 1024
+    numbers = (np.arange(9_200_000) * 2654435761 % (1 << 32)).astype(">u4").view(np.uint8).reshape(-1, 4)
+    text = numbers[:, :3].tobytes().hex(" ", 3)
+    assert len(text) > 64_000_000
+    before = unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    made = of(text)
+    assert made.minhash is not None
+    assert made.minhash.shingle_count > 9_000_000
+    assert unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 800_000_000
+
+
+def test_importing_names_and_rules_does_not_import_the_compiler() -> None:
+    names = "model, errors, banding, recipe, ranking, identifier, signatures, sketch, text"
+    code = f"import sys; from app.core import {names}; sys.exit('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_machine_without_numba_takes_the_numpy_kernels() -> None:
+    code = (
+        "import sys; sys.modules['numba'] = None\n"
+        "from app.core.signatures.sketch import sketch, warm\n"
+        "from app.core.text.content import content_from_text\n"
+        "warm(); from app.core.backend import kernels\n"
+        "assert kernels().__name__ == 'app.core.kernels_numpy'\n"
+        "print(sketch(content_from_text(sys.stdin.read())).fingerprint.hex)"
+    )
+    text = texts.text("latin", 1000, 3)
+    run = subprocess.run([sys.executable, "-c", code], input=text, capture_output=True, text=True, check=True)
+    found = of(text).fingerprint
+    assert found is not None
+    assert run.stdout.strip() == found.hex
+    assert np.frombuffer(found.bits, dtype=np.uint8).size == 16

@@ -1,0 +1,49 @@
+"""Made-up signatures, for tests that need many books and no text."""
+
+from hashlib import sha256
+
+import numpy as np
+
+from app.core.model import Entry, Fingerprint, MinHashSignature, PageSignatures, Sketch
+from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_PAGES
+from app.stores.postgres.books import NewContent
+
+
+def flipped(bits: bytes, *positions: int) -> bytes:
+    """The bits with those at these positions (0 is the most significant) turned over."""
+    value = int.from_bytes(bits, "big")
+    for position in positions:
+        value ^= 1 << (127 - position)
+    return value.to_bytes(16, "big")
+
+
+def an_entry(rng: np.random.Generator, entry_id: int, bits: bytes | None = None) -> Entry:
+    """An entry with random signatures, or with the given fingerprint."""
+    return Entry(
+        entry_id,
+        Fingerprint(DEFAULT_FINGERPRINT, rng.bytes(16) if bits is None else bits),
+        MinHashSignature(
+            DEFAULT_MINHASH, rng.integers(0, 2**32, 128, dtype=np.uint32), int(rng.integers(1, 100_000))
+        ),
+    )
+
+
+def a_sketch(rng: np.random.Generator, bits: bytes | None = None) -> Sketch:
+    """A sketch with random signatures, or with the given fingerprint."""
+    entry = an_entry(rng, 0, bits)
+    return Sketch(
+        fingerprint=entry.fingerprint,
+        minhash=entry.minhash,
+        pages=PageSignatures(
+            DEFAULT_PAGES, "page", rng.integers(0, 256, (3, 128), dtype=np.uint8), np.full(3, 1800, np.uint16)
+        ),
+        word_count=1000,
+        character_count=6000,
+        page_count=3,
+    )
+
+
+def new_content(sketch: Sketch, text: str | None = None) -> NewContent:
+    """Content with this sketch; its key is made from the fingerprint or the text."""
+    bits = sketch.fingerprint.bits if sketch.fingerprint else b""
+    return NewContent(sha256(bits + (text or "").encode()).digest(), sketch, text and text.encode())

@@ -1,0 +1,439 @@
+"""From one fingerprint recipe to another while books come, go and are looked up."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.core.errors import BookprintError, RecipeMismatch, RecipeNotIndexed, Unavailable
+from app.core.model import Book, Content, Entry, Submission
+from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_SUITE, Suite
+from app.core.signatures.sketch import fingerprint
+from app.core.text.content import content_from_text
+from app.services.index.recipe_switch import Switched, TextsMissing
+from app.services.index.reconcile import Reindex
+from app.services.index.verify import verify
+from app.services.lookup import Within
+from app.settings import Settings
+from app.stores.postgres.entries import RecipesLock
+from app.stores.postgres.suites import SuitesTable
+from app.stores.postgres.unsigned import Unsigned
+from app.stores.redis.band_index import BandIndex
+from app.stores.redis.flat_index_replica import SharedRoll
+from app.stores.redis.node import Node, Words
+from app.wiring import House, open_house
+from tests.factories import a_sketch
+from tests.redis_cluster import Operator, on_cluster_too
+
+OTHER = "tf-simhash128-v1"
+RNG = np.random.default_rng(41)
+
+
+@pytest.fixture
+async def elsewhere(house: House, database_url: str, index_url: str) -> AsyncIterator[House]:
+    """The services as another process has them, which has looked at the suites already."""
+    async with open_house(Settings(database_url=database_url, redis_url=index_url)) as house:
+        await house.suites.read()
+        yield house
+
+
+def a_text() -> Content:
+    """A text in which each chapter has words of its own, so that it has a fingerprint under both recipes."""
+    chapters = (RNG.choice(RNG.integers(10**6, 10**9, 6), 60) for _ in range(12))
+    return content_from_text(" ".join(f"{word:x}" for chapter in chapters for word in chapter.tolist()))
+
+
+async def post(house: House, content: Content | None = None) -> Book:
+    return (await house.ingest.post(Submission(content=content or a_text()))).book
+
+
+async def post_signatures(house: House) -> Book:
+    return (await house.ingest.post(Submission(sketch=a_sketch(RNG)))).book
+
+
+async def change(house: House, name: str = OTHER, allow_missing: bool = False) -> Switched:
+    return await house.recipes.change(
+        name, allow_missing=allow_missing, progress=lambda done, total: None, say=lambda line: None
+    )
+
+
+async def is_clean(house: House) -> bool:
+    return (await verify(house.signatures, house.indexes, house.suites, lambda done, total: None)).clean
+
+
+async def found(house: House, content: Content, recipe: str) -> set[object]:
+    """The books with exactly this content's fingerprint under a recipe."""
+    wanted = fingerprint(content, recipe)
+    assert wanted is not None
+    query = Entry(0, wanted, None)
+    return {match.book.book_id for match in (await house.lookup.look_up(query, Within(0), None, 10)).matches}
+
+
+@on_cluster_too
+async def test_a_switch_loses_nothing_while_books_come_and_go_and_are_looked_up(
+    house: House, elsewhere: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.services.index.recipe_switch._COMPUTED_AT_ONCE", 4)
+    contents = {(await post(house, content)).id: content for content in (a_text() for _ in range(20))}
+    doomed = [await post(house) for _ in range(10)]
+    switching = asyncio.create_task(change(house))
+    recipes = set()
+    while not switching.done():
+        content = a_text()
+        contents[(await post(elsewhere, content)).id] = content
+        if doomed:
+            await elsewhere.ingest.delete(doomed.pop().id, None)
+        asked = next(iter(contents))
+        answer = await elsewhere.lookup.near_duplicates(asked, Within(128), None, 100)
+        assert answer.total >= len(contents) - 1
+        assert {match.book.book_id for match in answer.matches} >= contents.keys() - {asked}
+        recipes.add((await elsewhere.books.get(asked)).fingerprint.recipe)
+    switched = await switching
+    assert DEFAULT_FINGERPRINT in recipes
+    assert switched.missing == 0
+    assert await is_clean(house)
+    for book_id, content in contents.items():
+        assert (await elsewhere.books.get(book_id)).fingerprint == fingerprint(content, OTHER)
+        for recipe in (OTHER, DEFAULT_FINGERPRINT):
+            assert await found(elsewhere, content, recipe) == {book_id}
+
+
+async def test_what_comes_and_goes_while_whole_buckets_are_written_is_mended(
+    house: House, elsewhere: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, gone, fresh = a_text(), a_text(), a_text()
+    await post(house, kept)
+    doomed = await post(house, gone)
+    clear = BandIndex.clear
+
+    async def meanwhile(index: BandIndex, postings: object) -> None:
+        await clear(index, postings)
+        await post(elsewhere, fresh)
+        await elsewhere.ingest.delete(doomed.id, None)
+
+    monkeypatch.setattr(BandIndex, "clear", meanwhile)
+    await change(house)
+    assert await is_clean(house)
+    assert len(await found(house, fresh, OTHER)) == 1
+    assert await found(house, gone, OTHER) == set()
+
+
+async def test_a_process_that_does_not_know_of_the_build_computes_both(
+    house: House, elsewhere: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await elsewhere.suites.read()
+    monkeypatch.setattr("app.stores.postgres.suites._KNOWN_FOR", 1000.0)
+    begun = await broken_off(house, monkeypatch, Reindex, "catch_up")
+    assert isinstance(begun, Unavailable)
+    assert (await elsewhere.suites.current()).building is None
+    content = a_text()
+    book = await post(elsewhere, content)
+    assert book.fingerprint.recipe == DEFAULT_FINGERPRINT
+    assert (await elsewhere.suites.current()).building is not None
+    assert (await change(house)).computed == 0
+    assert await found(house, content, OTHER) == {book.id}
+    # It still relies on what it knew before the switch, and answers exactly within that.
+    assert (await elsewhere.suites.current()).serving == DEFAULT_SUITE
+    assert await found(elsewhere, content, DEFAULT_FINGERPRINT) == {book.id}
+    assert await found(elsewhere, content, OTHER) == {book.id}
+
+
+async def test_books_without_a_text_block_the_switch_unless_they_are_allowed(house: House) -> None:
+    content = a_text()
+    with_text, without = await post(house, content), await post_signatures(house)
+    with pytest.raises(TextsMissing, match="1 books have no stored text"):
+        await change(house)
+    assert (await house.suites.read()).kept == (DEFAULT_SUITE,)
+    switched = await change(house, allow_missing=True)
+    assert (switched.entries, switched.computed, switched.missing) == (2, 1, 1)
+    assert await is_clean(house)
+    assert (await house.books.get(without.id)).fingerprint is None
+    assert await found(house, content, OTHER) == {with_text.id}
+    [same] = (await house.lookup.look_up(Entry(0, without.fingerprint, None), Within(0), None, 10)).matches
+    assert same.book.book_id == without.id
+
+
+async def test_signatures_posted_during_the_build_count_as_missing(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await post(house)
+    fill = Reindex.fill
+
+    async def meanwhile(*arguments: object) -> object:
+        await post_signatures(house)
+        return await fill(*arguments)
+
+    monkeypatch.setattr(Reindex, "fill", meanwhile)
+    with pytest.raises(TextsMissing):
+        await change(house)
+    assert (await house.suites.read()).serving == DEFAULT_SUITE
+    monkeypatch.undo()
+    assert (await change(house, allow_missing=True)).missing == 1
+    assert await is_clean(house)
+
+
+async def test_recipes_are_never_mixed(house: House) -> None:
+    content = a_text()
+    old = await post(house, content)
+    with pytest.raises(RecipeNotIndexed, match=f"reindex --recipe {OTHER}"):
+        await found(house, content, OTHER)
+    await change(house)
+    other = fingerprint(content, OTHER)
+    with pytest.raises(RecipeMismatch):
+        await house.indexes.of(DEFAULT_SUITE).within(other, 7)
+    with pytest.raises(RecipeMismatch):
+        await post_signatures(house)
+    now = await house.books.get(old.id)
+    assert (now.fingerprint, now.version) == (other, old.version)
+
+
+async def broken_off(house: House, monkeypatch: pytest.MonkeyPatch, where: type, name: str) -> BaseException:
+    """What came of a change that failed where it first called this method."""
+
+    async def fail(*_: object) -> None:
+        raise Unavailable("The process died here.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(where, name, fail)
+        with pytest.raises(Unavailable) as caught:
+            await change(house)
+    return caught.value
+
+
+async def test_a_build_that_was_broken_off_goes_on_where_it_stopped(
+    house: House, elsewhere: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contents = [a_text() for _ in range(7)]
+    for content in contents:
+        await post(house, content)
+    monkeypatch.setattr("app.services.index.recipe_switch._COMPUTED_AT_ONCE", 2)
+    sign, batches = Unsigned.sign, []
+
+    async def twice(*arguments: object) -> None:
+        if len(batches) == 2:
+            raise Unavailable("The process died here.")
+        batches.append(arguments)
+        await sign(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Unsigned, "sign", twice)
+        with pytest.raises(Unavailable):
+            await change(house)
+    contents.append(a_text())
+    await post(elsewhere, contents[-1])
+    await house.reindex.reconcile()
+    with pytest.raises(RecipeNotIndexed):
+        await found(house, contents[0], OTHER)
+    with pytest.raises(BookprintError, match="serves already"):
+        await change(house, DEFAULT_FINGERPRINT)
+    await broken_off(house, monkeypatch, BandIndex, "write")
+    await broken_off(house, monkeypatch, Reindex, "catch_up")
+    assert (await change(elsewhere)).entries == 8
+    assert await is_clean(elsewhere)
+    for content in contents:
+        assert len(await found(elsewhere, content, OTHER)) == 1
+
+
+async def test_a_resumed_build_computes_only_what_is_lacking(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(3):
+        await post(house)
+    await broken_off(house, monkeypatch, Reindex, "fill")
+    switched = await change(house)
+    assert (switched.entries, switched.computed) == (3, 0)
+
+
+@on_cluster_too
+async def test_a_flush_during_the_build_and_after_it_loses_neither_index(
+    house: House, elsewhere: House, redis: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = a_text()
+    book = await post(house, content)
+    catch_up, flushes = Reindex.catch_up, []
+
+    async def flushed(reindex: Reindex, *arguments: object) -> object:
+        if not flushes:
+            await redis.flushdb()
+            flushes.append(True)
+        return await catch_up(reindex, *arguments)
+
+    monkeypatch.setattr(Reindex, "catch_up", flushed)
+    await change(house)
+    assert await is_clean(house)
+    await redis.flushdb()
+    report = await elsewhere.reindex.reconcile()
+    assert report is not None
+    assert await is_clean(house)
+    for recipe in (OTHER, DEFAULT_FINGERPRINT):
+        assert await found(elsewhere, content, recipe) == {book.id}
+
+
+async def test_a_pending_book_is_found_under_both_recipes_and_indexed_under_both(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await change(house)
+    content = a_text()
+
+    async def fail(*_: object) -> None:
+        raise Unavailable("Redis is gone.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(BandIndex, "add", fail)
+        book = await post(house, content)
+    assert not book.indexed
+    for _ in range(2):
+        for recipe in (OTHER, DEFAULT_FINGERPRINT):
+            assert await found(house, content, recipe) == {book.id}
+        await house.reindex.index_entry(book.entry_id)
+    assert (await house.books.get(book.id)).indexed
+    assert await is_clean(house)
+    await house.ingest.replace_content(book.id, a_text(), None, None)
+    assert await is_clean(house)
+
+
+@on_cluster_too
+async def test_what_was_tampered_with_is_mended_in_both_indexes(house: House, redis: Operator) -> None:
+    for _ in range(3):
+        await post(house)
+    await change(house)
+    for suite in (await house.suites.read()).answering:
+        [key, *_] = [key async for key in redis.scan_iter(f"bp:{suite.fingerprint}:*")]
+        await redis.delete(key)
+    assert not await is_clean(house)
+    await house.reindex.reindex(lambda done, total: None)
+    assert await is_clean(house)
+
+
+async def knows_the_retired_recipe(elsewhere: House) -> None:
+    """Let a process answer in it without asking the catalogue once more, where nothing is found."""
+    for _ in range(2):
+        assert await found(elsewhere, a_text(), DEFAULT_FINGERPRINT) == set()
+
+
+@on_cluster_too
+@pytest.mark.parametrize("asks_before", [True, False])
+async def test_no_book_is_missed_by_whoever_has_not_heard_of_a_drop(
+    house: House, elsewhere: House, monkeypatch: pytest.MonkeyPatch, asks_before: bool
+) -> None:
+    await change(house)
+    await knows_the_retired_recipe(elsewhere)
+    drop, late = SuitesTable.drop, a_text()
+
+    async def then_post(suites: SuitesTable, suite: Suite) -> None:
+        if asks_before:
+            with pytest.raises(Unavailable, match="have just ended"):
+                await found(elsewhere, a_text(), DEFAULT_FINGERPRINT)
+        await drop(suites, suite)
+        await post(house, late)
+        with pytest.raises((Unavailable, RecipeNotIndexed)):
+            await found(elsewhere, late, DEFAULT_FINGERPRINT)
+
+    monkeypatch.setattr(SuitesTable, "drop", then_post)
+    await house.recipes.drop(DEFAULT_FINGERPRINT)
+    assert len(await found(elsewhere, late, OTHER)) == 1
+
+
+@pytest.mark.parametrize("place", range(4))
+async def test_a_drop_in_the_midst_of_a_lookup_is_noticed(
+    house: House, elsewhere: House, monkeypatch: pytest.MonkeyPatch, place: int
+) -> None:
+    content = a_text()
+    await post(house, content)
+    await change(house)
+    await knows_the_retired_recipe(elsewhere)
+    # So few books would be scanned.
+    monkeypatch.setattr("app.core.index.probing.ROW_NANOSECONDS", 1e6)
+    execute, reading = Node.execute, list[Words]()
+
+    async def one_by_one(node: Node, commands: Sequence[Words], seconds: float) -> list[Any]:
+        reads_buckets = any(isinstance(command, bytes) for command in commands)
+        if reading or not reads_buckets:
+            return await execute(node, commands, seconds)
+        reading.extend(commands)
+        answers = []
+        for number, command in enumerate(commands):
+            if number == place:
+                await house.recipes.drop(DEFAULT_FINGERPRINT)
+            answers += await execute(node, [command], seconds)
+        return answers
+
+    monkeypatch.setattr(Node, "execute", one_by_one)
+    with pytest.raises(Unavailable, match="have just ended"):
+        await found(elsewhere, content, DEFAULT_FINGERPRINT)
+    assert len(reading) == 4
+
+
+@pytest.mark.parametrize("finished", [True, False])
+async def test_a_drop_that_was_broken_off_can_be_finished_or_taken_back(
+    house: House, elsewhere: House, redis: Operator, monkeypatch: pytest.MonkeyPatch, finished: bool
+) -> None:
+    content, meanwhile = a_text(), a_text()
+    await post(house, content)
+    await change(house)
+    await knows_the_retired_recipe(elsewhere)
+
+    async def fail(_: SharedRoll) -> None:
+        raise Unavailable("The process died here.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SharedRoll, "forget_changes", fail)
+        with pytest.raises(Unavailable, match="died here"):
+            await house.recipes.drop(DEFAULT_FINGERPRINT)
+    await post(house, meanwhile)
+    with pytest.raises(RecipeNotIndexed):
+        await found(house, content, DEFAULT_FINGERPRINT)
+    await house.reindex.reconcile()
+    assert await is_clean(house)
+    if finished:
+        await house.recipes.drop(DEFAULT_FINGERPRINT)
+        assert (await house.suites.read()).kept == (replace(DEFAULT_SUITE, fingerprint=OTHER),)
+        assert [key async for key in redis.scan_iter(f"bp:{DEFAULT_FINGERPRINT}*")] == []
+    else:
+        assert (await change(house, DEFAULT_FINGERPRINT)).computed == 0
+        assert await is_clean(house)
+        for posted in (content, meanwhile):
+            assert len(await found(elsewhere, posted, DEFAULT_FINGERPRINT)) == 1
+
+
+@on_cluster_too
+async def test_a_dropped_recipe_leaves_no_key_and_can_come_back(
+    house: House, elsewhere: House, redis: Operator
+) -> None:
+    content = a_text()
+    book = await post(house, content)
+    await change(house)
+    with pytest.raises(BookprintError, match="serves"):
+        await house.recipes.drop(OTHER)
+    assert await found(elsewhere, content, DEFAULT_FINGERPRINT) == {book.id}
+    await house.recipes.drop(DEFAULT_FINGERPRINT)
+    assert [key async for key in redis.scan_iter(f"bp:{DEFAULT_FINGERPRINT}*")] == []
+    # A process that has not heard of it finds out before it answers.
+    with pytest.raises(Unavailable, match="have just ended"):
+        await found(elsewhere, content, DEFAULT_FINGERPRINT)
+    with pytest.raises(RecipeNotIndexed):
+        await found(elsewhere, content, DEFAULT_FINGERPRINT)
+    assert await is_clean(house)
+    late = await post(elsewhere)
+    assert (await change(house, DEFAULT_FINGERPRINT)).computed == 1
+    assert await is_clean(house)
+    assert (await elsewhere.books.get(late.id)).fingerprint.recipe == DEFAULT_FINGERPRINT
+    assert await found(elsewhere, content, DEFAULT_FINGERPRINT) == {book.id}
+
+
+async def test_one_command_at_a_time_and_one_recipe_at_a_time(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.services.index.recipe_switch._PATIENCE", 0.3)
+    async with RecipesLock(house.engine) as locked:
+        assert locked
+        for doing in (change(house), house.recipes.drop(OTHER)):
+            with pytest.raises(BookprintError, match="Another"):
+                await doing
+    with pytest.raises(BookprintError, match="serves already"):
+        await change(house, DEFAULT_FINGERPRINT)
+    with pytest.raises(BookprintError, match="128 bits"):
+        await change(house, "tf-simhash256-v1")

@@ -1,0 +1,267 @@
+"""The catalogue on real Postgres: identity, conflicts, versions, entries that are never reused."""
+
+import asyncio
+from uuid import uuid4
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from app.core.errors import Conflict, InvalidInput, StaleVersion, Unavailable, UnknownBook
+from app.core.model import Metadata
+from app.core.recipe import DEFAULT_SUITE
+from app.services.ids import new_book_id
+from app.stores.postgres.books import BookFilter, Catalogue
+from app.stores.postgres.entries import Entries, ReconcileLock
+from app.stores.postgres.queries import open_queries
+from app.stores.postgres.texts import compress, decompress
+from tests.factories import a_sketch, new_content
+
+RNG = np.random.default_rng(11)
+
+
+def content(text: str | None = None):
+    return new_content(a_sketch(RNG), text)
+
+
+async def waiting_jobs(engine: AsyncEngine) -> list[dict[str, object]]:
+    async with engine.connect() as connection:
+        rows = await connection.execute(sa.text("SELECT task_name, args FROM procrastinate_jobs ORDER BY id"))
+        return [dict(row) for row in rows.mappings()]
+
+
+async def test_a_new_book_is_pending_and_its_job_waits(catalogue: Catalogue, engine: AsyncEngine) -> None:
+    metadata = Metadata(
+        title="Emma", authors=("Jane Austen",), year=1815, identifiers=("isbn:9780141439587",)
+    )
+    stored = await catalogue.add(new_book_id(), metadata, content())
+    assert stored.created
+    assert not stored.book.indexed
+    assert await catalogue.get(stored.book.id) == stored.book
+    assert await waiting_jobs(engine) == [{"task_name": "relate", "args": {"entry_id": stored.book.entry_id}}]
+
+
+async def test_a_book_is_marked_as_indexed(catalogue: Catalogue, entries: Entries) -> None:
+    stored = await catalogue.add(new_book_id(), Metadata(), content())
+    await entries.mark_indexed([stored.book.entry_id])
+    assert (await catalogue.get(stored.book.id)).indexed
+
+
+async def test_the_same_content_is_found_and_keeps_its_metadata(catalogue: Catalogue) -> None:
+    same = content()
+    first = await catalogue.add(new_book_id(), Metadata(title="One"), same)
+    again = await catalogue.add(new_book_id(), Metadata(title="Two"), same)
+    assert not again.created
+    assert again.book == first.book
+
+
+async def test_one_content_under_two_external_ids_is_two_books(catalogue: Catalogue) -> None:
+    same = content()
+    ids = {
+        (await catalogue.add(new_book_id(), Metadata(external_id=external_id), same)).book.id
+        for external_id in ("a", "b", None)
+    }
+    assert len(ids) == 3
+
+
+async def test_an_external_id_with_other_content_names_the_put(catalogue: Catalogue) -> None:
+    first = await catalogue.add(new_book_id(), Metadata(external_id="x"), content())
+    with pytest.raises(Conflict, match=f"PUT /v1/books/{first.book.id}/content") as caught:
+        await catalogue.add(new_book_id(), Metadata(external_id="x"), content())
+    assert caught.value.book_id == first.book.id
+
+
+async def test_many_posts_of_one_book_at_once_make_one_book(catalogue: Catalogue) -> None:
+    same = content()
+    outcomes = await asyncio.gather(*(catalogue.add(new_book_id(), Metadata(), same) for _ in range(12)))
+    assert sum(outcome.created for outcome in outcomes) == 1
+    assert len({outcome.book.id for outcome in outcomes}) == 1
+
+
+async def test_new_content_gets_a_new_entry_and_reports_the_old_one(
+    catalogue: Catalogue, entries: Entries
+) -> None:
+    first = await catalogue.add(new_book_id(), Metadata(title="Kept"), content("old"))
+    second = await catalogue.replace_content(first.book.id, content("new"), if_version=1)
+    assert second.book.entry_id > first.book.entry_id
+    assert second.book.version == 2
+    assert second.book.metadata.title == "Kept"
+    assert second.replaced is not None
+    assert second.replaced[DEFAULT_SUITE].entry_id == first.book.entry_id
+    assert (await entries.current([first.book.entry_id, second.book.entry_id])).tolist() == [
+        second.book.entry_id
+    ]
+
+
+async def test_replacing_with_the_same_content_changes_nothing(catalogue: Catalogue) -> None:
+    same = content()
+    first = await catalogue.add(new_book_id(), Metadata(), same)
+    again = await catalogue.replace_content(first.book.id, same, None)
+    assert again.book == first.book
+    assert not again.created
+
+
+async def test_a_stale_version_is_refused(catalogue: Catalogue) -> None:
+    book = (await catalogue.add(new_book_id(), Metadata(), content())).book
+    await catalogue.change_metadata(book.id, {"title": "Seen by someone else"}, if_version=1)
+    with pytest.raises(StaleVersion):
+        await catalogue.replace_content(book.id, content(), if_version=1)
+    with pytest.raises(StaleVersion):
+        await catalogue.change_metadata(book.id, {"title": "Lost update"}, if_version=1)
+    with pytest.raises(StaleVersion):
+        await catalogue.delete(book.id, if_version=1)
+
+
+async def test_metadata_changes_leave_the_other_fields(catalogue: Catalogue) -> None:
+    metadata = Metadata(title="Emma", language="en", identifiers=("oclc:1",))
+    book = (await catalogue.add(new_book_id(), metadata, content())).book
+    changed = await catalogue.change_metadata(book.id, {"language": None, "year": 1816}, None)
+    assert changed.metadata == Metadata(title="Emma", year=1816, identifiers=("oclc:1",))
+    assert changed.version == 2
+
+
+async def test_taking_anothers_external_id_is_a_conflict(catalogue: Catalogue) -> None:
+    one = (await catalogue.add(new_book_id(), Metadata(external_id="one"), content())).book
+    two = (await catalogue.add(new_book_id(), Metadata(external_id="two"), content())).book
+    with pytest.raises(Conflict) as caught:
+        await catalogue.change_metadata(two.id, {"external_id": "one"}, None)
+    assert caught.value.book_id == one.id
+
+
+async def test_giving_up_the_external_id_of_a_second_copy_is_a_conflict(catalogue: Catalogue) -> None:
+    same = content()
+    plain = (await catalogue.add(new_book_id(), Metadata(), same)).book
+    named = (await catalogue.add(new_book_id(), Metadata(external_id="x"), same)).book
+    with pytest.raises(Conflict) as caught:
+        await catalogue.change_metadata(named.id, {"external_id": None}, None)
+    assert caught.value.book_id == plain.id
+
+
+async def test_a_deleted_book_frees_its_external_id_and_content(
+    catalogue: Catalogue, engine: AsyncEngine
+) -> None:
+    same = content("text")
+    first = (await catalogue.add(new_book_id(), Metadata(external_id="x"), same)).book
+    gone = await catalogue.delete(first.id, None)
+    assert gone[DEFAULT_SUITE].entry_id == first.entry_id
+    with pytest.raises(UnknownBook):
+        await catalogue.get(first.id)
+    with pytest.raises(UnknownBook):
+        await catalogue.delete(first.id, None)
+    again = await catalogue.add(new_book_id(), Metadata(external_id="x"), same)
+    assert again.created
+    assert again.book.entry_id > first.entry_id
+    async with engine.connect() as connection:
+        for table in ("signatures", "texts"):
+            left = await connection.scalars(sa.text(f"SELECT DISTINCT entry_id FROM {table}"))
+            assert left.all() == [again.book.entry_id]
+
+
+async def test_books_are_found_by_identifier_title_words_and_external_id(catalogue: Catalogue) -> None:
+    emma = (
+        await catalogue.add(
+            new_book_id(),
+            Metadata(title="Ümlaut: Emma; a Novel", identifiers=("isbn:1", "oclc:2")),
+            content(),
+        )
+    ).book
+    other = (
+        await catalogue.add(new_book_id(), Metadata(title="Persuasion", external_id="p"), content())
+    ).book
+
+    async def found(**wanted: str) -> list[object]:
+        return [book.id for book in await catalogue.search(BookFilter(**wanted), None, 10)]
+
+    assert await found(identifier="oclc:2") == [emma.id]
+    assert await found(identifier="oclc") == []
+    assert await found(title="novel EMMA") == [emma.id]
+    assert await found(title="ümLAUT") == [emma.id]
+    assert await found(title="emma persuasion") == []
+    assert await found(external_id="p") == [other.id]
+    with pytest.raises(InvalidInput, match="no word"):
+        await found(title="?!")
+    assert await found() == [emma.id, other.id]
+    assert [book.id for book in await catalogue.search(BookFilter(), emma.id, 10)] == [other.id]
+
+
+async def test_hits_are_settled_with_the_books_that_wait_and_those_that_left(
+    catalogue: Catalogue, entries: Entries
+) -> None:
+    indexed, pending, other, gone, replaced = [
+        (await catalogue.add(new_book_id(), Metadata(), content())).book for _ in range(5)
+    ]
+    await entries.mark_indexed([book.entry_id for book in (indexed, other, gone, replaced)])
+    await catalogue.delete(gone.id, None)
+    new = (await catalogue.replace_content(replaced.id, content(), None)).book
+    wanted = [indexed.entry_id, gone.entry_id, 10**12]
+    some = np.array(wanted, dtype=np.uint64)
+    many = np.arange(10**9, 10**9 + 5_000, dtype=np.uint64)
+
+    settled = await entries.settled(wanted, some, DEFAULT_SUITE)
+    assert {brief.book_id for brief in settled.briefs.values()} == {indexed.id}
+    waiting = {pending.entry_id, new.entry_id}
+    assert {brief.entry.entry_id for brief in await entries.pending(DEFAULT_SUITE)} == waiting
+    asked = await entries.of_book(indexed.id, DEFAULT_SUITE, with_sample=False)
+    assert {brief.entry.entry_id for brief in asked.pending} == waiting
+    assert settled.departed.tolist() == [gone.entry_id]
+    # Against all departures, and together with others.
+    everyone, one = await asyncio.gather(
+        entries.settled(wanted, many, DEFAULT_SUITE), entries.settled([other.entry_id], some, DEFAULT_SUITE)
+    )
+    assert set(everyone.departed) == {gone.entry_id, replaced.entry_id}
+    assert gone.entry_id in one.departed
+    assert (set(everyone.briefs), set(one.briefs)) == ({indexed.entry_id}, {other.entry_id})
+    assert await entries.count_pending() == 2
+
+
+async def test_departures_are_forgotten_in_time(catalogue: Catalogue, entries: Entries) -> None:
+    gone = (await catalogue.add(new_book_id(), Metadata(), content())).book
+    await catalogue.delete(gone.id, None)
+    suspects = np.array([gone.entry_id], dtype=np.uint64)
+    await entries.forget_departures(60.0)
+    assert (await entries.settled([], suspects, DEFAULT_SUITE)).departed.tolist() == [gone.entry_id]
+    await entries.forget_departures(0.0)
+    assert (await entries.settled([], suspects, DEFAULT_SUITE)).departed.tolist() == []
+
+
+async def test_one_process_at_a_time_reconciles(engine: AsyncEngine) -> None:
+    async with ReconcileLock(engine) as first, ReconcileLock(engine) as second:
+        assert (first, second) == (True, False)
+    async with ReconcileLock(engine) as third:
+        assert third
+
+
+async def test_an_unknown_book_is_named(catalogue: Catalogue) -> None:
+    book_id = uuid4()
+    with pytest.raises(UnknownBook, match=str(book_id)):
+        await catalogue.get(book_id)
+
+
+async def test_a_catalogue_that_does_not_answer_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.stores.postgres.queries._WAIT_SECONDS", 0.5)
+    engine = create_async_engine("postgresql+psycopg://nobody@/nothing?host=/nonexistent")
+    async with open_queries(engine.url, 1) as queries:
+        catalogue = Catalogue(engine, queries)
+        with pytest.raises(Unavailable):
+            await catalogue.get(uuid4())
+        with pytest.raises(Unavailable):
+            await catalogue.delete(uuid4(), None)
+    await engine.dispose()
+
+
+async def test_reads_survive_the_loss_of_every_connection(catalogue: Catalogue, engine: AsyncEngine) -> None:
+    book = (await catalogue.add(new_book_id(), Metadata(), content())).book
+    await asyncio.gather(*(catalogue.get(book.id) for _ in range(4)))
+    async with engine.connect() as connection:
+        end = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+        others = "datname = current_database() AND pid <> pg_backend_pid()"
+        await connection.execute(sa.text(f"{end} WHERE {others}"))
+    assert await catalogue.get(book.id) == book
+
+
+def test_texts_come_back_as_they_were() -> None:
+    text = "Ein Käfig ging einen Vogel suchen.\f" * 100
+    assert decompress(compress(text), "zstd") == text
+    with pytest.raises(ValueError, match="unknown codec"):
+        decompress(b"", "lz4")

@@ -1,0 +1,401 @@
+"""The band index against brute force, and its behaviour when Redis loses its memory."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.core.errors import IndexRebuilding, RecipeMismatch, Unavailable
+from app.core.index import probing as planning
+from app.core.index.records import POSTING_BYTES, POSTING_CAP, Hits
+from app.core.model import Entry, Fingerprint
+from app.core.recipe import DEFAULT_SAMPLE, sample_recipe
+from app.core.signatures.fracminhash import sample, shared_hashes
+from app.stores.redis.band_index import BandIndex
+from app.stores.redis.connecting import single_of
+from app.stores.redis.epoch import Life
+from app.stores.redis.nodes import Command, Instruction, ReadAll, ReadBuckets
+from tests.factories import an_entry, flipped
+from tests.redis_cluster import Operator, on_cluster_too
+
+DISTANCES = (0, 1, 3, 7, 8, 10, 15, 16, 20, 23, 24, 28, 40, 64, 128)
+
+
+def family(rng: np.random.Generator, size: int) -> list[Entry]:
+    """Entries of which every tenth is random and the others lie up to 60 bits from the one before."""
+    entries = []
+    for entry_id in range(1, size + 1):
+        bits = None
+        if entries and entry_id % 10:
+            flips = rng.choice(128, int(rng.integers(0, 60)), replace=False)
+            bits = flipped(entries[-1].fingerprint.bits, *flips.tolist())
+        entries.append(an_entry(rng, entry_id, bits))
+    return entries
+
+
+def brute_force(entries: list[Entry], bits: bytes, d: int) -> list[tuple[int, int]]:
+    query = int.from_bytes(bits, "big")
+    distances = {
+        entry.entry_id: (int.from_bytes(entry.fingerprint.bits, "big") ^ query).bit_count()
+        for entry in entries
+    }
+    return sorted((distance, entry_id) for entry_id, distance in distances.items() if distance <= d)
+
+
+async def held(index: BandIndex) -> dict[str, bytes]:
+    """Every bucket of the index."""
+    found = {}
+    for prefix, _ in index.prefixes([index.suite.minhash, index.suite.sample]):
+        async for names in index.nodes.names(prefix):
+            [data] = await index.nodes.run([ReadAll(names)])
+            found |= dict(zip(names, data, strict=True))
+    return found
+
+
+def told(hits: Hits) -> list[tuple[int, int]]:
+    return list(zip(hits.distances.tolist(), hits.entry_ids.tolist(), strict=True))
+
+
+@pytest.fixture(params=["probed", "scanned", "planned"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """How exact questions are answered: always by the bands, always from the roll, or as the planner says."""
+    cost = {"probed": 10**9, "scanned": 0.0, "planned": planning.ROW_NANOSECONDS}
+    monkeypatch.setattr(planning, "ROW_NANOSECONDS", cost[request.param])
+    return str(request.param)
+
+
+@pytest.mark.parametrize(
+    ("index_url", "size"), [("server", 30), ("server", 1500), ("cluster", 30)], indirect=["index_url"]
+)
+async def test_every_distance_is_answered_like_brute_force(index: BandIndex, size: int, way: str) -> None:
+    rng = np.random.default_rng(size)
+    entries = family(rng, size)
+    for start in range(0, size, 100):
+        await index.add(entries[start : start + 100])
+    for query in entries[:: size // 6]:
+        for d in DISTANCES:
+            hits = (await index.within(query.fingerprint, d)).hits
+            assert told(hits) == brute_force(entries, query.fingerprint.bits, d)
+
+
+async def test_the_nearest_are_the_first_of_all(index: BandIndex) -> None:
+    entries = family(np.random.default_rng(9), 300)
+    await index.add(entries)
+    for query in entries[::90]:
+        everything = brute_force(entries, query.fingerprint.bits, 128)
+        for k in (1, 7, 299, 300, 500):
+            assert told((await index.nearest(query.fingerprint, k)).hits) == everything[:k]
+
+
+@on_cluster_too
+async def test_adding_twice_is_adding_once(index: BandIndex) -> None:
+    entry = an_entry(np.random.default_rng(1), 7)
+    await index.add([entry])
+    before = await held(index)
+    await index.add([entry, entry])
+    assert await held(index) == before
+    bands, postings = index.records([entry])
+    assert all(data in before[key] for key, data in zip(*bands, strict=True))
+    assert all(data in before[key] for key, data in zip(*postings, strict=True))
+    assert len(before) == len(bands.keys) + len(set(postings.keys)) + 1
+
+
+async def test_a_record_that_only_appears_across_two_others_is_still_added(index: BandIndex) -> None:
+    bits = bytes(16)
+    straddled = [
+        Entry(entry_id, Fingerprint("gap-simhash128-v1", bits), None) for entry_id in (0, 1 << 56, 256)
+    ]
+    for entry in straddled:
+        await index.add([entry])
+    hits = (await index.within(straddled[0].fingerprint, 0)).hits
+    assert sorted(hits.entry_ids.tolist()) == sorted(entry.entry_id for entry in straddled)
+    assert sum(map(len, (await held(index)).values())) == 3 * (8 * 24 + 30)
+
+
+@on_cluster_too
+async def test_removing_leaves_nothing_of_an_entry_and_everything_of_the_others(index: BandIndex) -> None:
+    rng = np.random.default_rng(2)
+    gone = an_entry(rng, 1)
+    stays = an_entry(rng, 2, gone.fingerprint.bits)
+    await index.add([stays])
+    alone = await held(index)
+    await index.add([gone])
+    await index.remove([gone])
+    await index.remove([gone])
+    assert await held(index) == alone
+    await index.remove([stays])
+    assert await held(index) == {}
+
+
+async def test_crowded_buckets_take_every_entry_once(index: BandIndex) -> None:
+    rng = np.random.default_rng(12)
+    bits = rng.bytes(16)
+    entries = [Entry(i, Fingerprint("gap-simhash128-v1", bits), None) for i in range(1, 1501)]
+    for start in range(0, 1500, 250):
+        await index.add(entries[start : start + 250])
+        await index.add(entries[start + 240 : start + 250])
+    hits = (await index.within(entries[0].fingerprint, 0)).hits
+    assert hits.entry_ids.tolist() == list(range(1, 1501))
+    assert {len(data) for key, data in (await held(index)).items() if ":roll:" not in key} == {1500 * 24}
+
+
+async def test_a_full_posting_bucket_takes_no_more_and_the_fingerprint_still_finds(
+    index: BandIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = an_entry(np.random.default_rng(13), 1)
+    copies = [Entry(i, first.fingerprint, first.minhash, first.sample) for i in range(2, 12)]
+    [_, postings] = index.records([first])
+    full = dict.fromkeys(postings.keys, b"\x00" * POSTING_CAP * POSTING_BYTES)
+    await index.nodes.run([Command("SET", key, (data,)) for key, data in full.items()])
+    await index.add([first, *copies])
+    there = await held(index)
+    assert all(there[key] == data for key, data in full.items())
+    assert (await index.near_duplicates(first)).hits.size == 11
+
+
+@on_cluster_too
+async def test_beside_full_posting_buckets_an_entry_is_added_once(index: BandIndex) -> None:
+    entries = [an_entry(np.random.default_rng(15), i) for i in range(1, 4)]
+    [_, postings] = index.records([entries[0]])
+    full = dict.fromkeys(postings.keys[:40:3], bytes(POSTING_CAP * POSTING_BYTES))
+    lists = {"first": postings.keys[0], "one short": postings.keys[1]}
+    full[lists["one short"]] = bytes((POSTING_CAP - 1) * POSTING_BYTES)
+    await index.nodes.run([Command("SET", key, (data,)) for key, data in full.items()])
+    for _ in range(2):
+        await index.add(entries)
+        await index.restore(entries)
+    there = await held(index)
+    assert there[lists["first"]] == full[lists["first"]]
+    assert there[lists["one short"]] == full[lists["one short"]] + postings.data[1]
+    for key, data in zip(postings.keys, postings.data, strict=True):
+        records = [there[key][at : at + POSTING_BYTES] for at in range(0, len(there[key]), POSTING_BYTES)]
+        assert records.count(data) == (0 if len(full.get(key, b"")) == POSTING_CAP * POSTING_BYTES else 1)
+
+
+async def test_what_is_lost_of_an_entry_is_restored_and_the_rest_left(index: BandIndex) -> None:
+    entries = [an_entry(np.random.default_rng(16), i) for i in range(1, 4)]
+    await index.add(entries)
+    before = await held(index)
+    await index.delete(index.records(entries[:1])[1].keys[0])
+    await index.restore(entries)
+    assert await held(index) == before
+
+
+async def test_what_there_is_of_an_entry_is_not_added_again(index: BandIndex) -> None:
+    entry = an_entry(np.random.default_rng(18), 1)
+    await index.add([entry])
+    before = await held(index)
+    _, postings = index.records([entry])
+    for key in postings.keys[20:]:
+        await index.delete(key)
+    await index.add([entry])
+    assert await held(index) == before
+
+
+async def test_posting_buckets_have_no_spare_room(index: BandIndex, redis: Operator) -> None:
+    entry = an_entry(np.random.default_rng(17), 1)
+    for number in range(1, 301):
+        await index.add([Entry(number, None, entry.minhash, None)])
+    [key, *_] = index.records([entry])[1].keys
+    assert await redis.memory_usage(key) <= 300 * POSTING_BYTES * 1.15 + 100
+
+
+@on_cluster_too
+async def test_equal_minhash_values_are_counted_by_position(index: BandIndex) -> None:
+    rng = np.random.default_rng(3)
+    one, two, three = (an_entry(rng, entry_id) for entry_id in (1, 2, 3))
+    two.minhash.values[10:90] = one.minhash.values[10:90]
+    three.minhash.values[40:120] = one.minhash.values[39:119]
+    await index.add([one, two, three])
+    assert (await index.near_duplicates(one)).hits.entry_ids.tolist() == [1, 2]
+    assert (await index.near_duplicates(Entry(0, None, one.minhash))).hits.entry_ids.tolist() == [1, 2]
+    assert (await index.near_duplicates(Entry(0, None, None))).hits.size == 0
+
+
+@on_cluster_too
+async def test_a_small_part_that_two_books_share_is_proposed_by_their_samples(index: BandIndex) -> None:
+    rng = np.random.default_rng(14)
+    recipe = sample_recipe(DEFAULT_SAMPLE)
+    story = rng.integers(0, 2**64, 10_000, dtype=np.uint64)
+
+    def entry(entry_id: int, *parts: np.ndarray) -> Entry:
+        hashes = np.concatenate([rng.integers(0, 2**64, 90_000, dtype=np.uint64), *parts])
+        made = an_entry(rng, entry_id)
+        return Entry(entry_id, made.fingerprint, made.minhash, sample(hashes, recipe))
+
+    collection, other, stranger = entry(1, story), entry(2, story), entry(3)
+    await index.add([collection, other, stranger])
+    found = await index.proposed(other)
+    assert found.entry_ids.tolist() == [1, 2]
+    assert found.shared.tolist()[0] == shared_hashes(other.sample, collection.sample) >= 3
+    assert found.near.tolist() == [False, True]
+    assert (await index.proposed(Entry(0, None, None))).entry_ids.size == 0
+
+
+@pytest.mark.parametrize(
+    ("equal", "part", "near", "asked"),
+    [
+        (6, 0.1, False, True),
+        (6, 0.9, True, True),
+        (24, 0.1, True, False),
+        (2, 0.9, False, False),
+    ],
+)
+async def test_samples_are_read_where_they_decide(
+    index: BandIndex, monkeypatch: pytest.MonkeyPatch, equal: int, part: float, near: bool, asked: bool
+) -> None:
+    rng = np.random.default_rng(15)
+    recipe = sample_recipe(DEFAULT_SAMPLE)
+    hashes = rng.integers(0, 2**64, 100_000, dtype=np.uint64)
+    own = rng.integers(0, 2**64, 20_000, dtype=np.uint64)
+    own[: int(part * own.size)] = hashes[: int(part * own.size)]
+    one, two = an_entry(rng, 1), an_entry(rng, 2)
+    values = two.minhash.values.copy()
+    values[:equal] = one.minhash.values[:equal]
+    whole = replace(one, minhash=replace(one.minhash, shingle_count=100_000), sample=sample(hashes, recipe))
+    piece = replace(
+        two, minhash=replace(two.minhash, values=values, shingle_count=20_000), sample=sample(own, recipe)
+    )
+    await index.add([whole, piece])
+    read: list[str] = []
+    run = index.nodes.run
+
+    async def spied(*phases: Sequence[Instruction]) -> list[Any]:
+        read.extend(each.prefix for phase in phases for each in phase if isinstance(each, ReadBuckets))
+        return await run(*phases)
+
+    monkeypatch.setattr(index.nodes, "run", spied)
+    assert (2 in (await index.near_duplicates(whole)).hits.entry_ids) == near
+    assert (f"bp:{index.suite.sample}:" in read) == asked
+    assert (await index.proposed(whole)).near.tolist()[1:] == [near]
+
+
+@on_cluster_too
+@pytest.mark.parametrize(("equal", "proposed"), [(2, [1]), (3, [1, 2])])
+async def test_three_equal_minhash_values_propose_what_lies_far_apart(
+    index: BandIndex, equal: int, proposed: list[int]
+) -> None:
+    rng = np.random.default_rng(4)
+    one, two = an_entry(rng, 1), an_entry(rng, 2)
+    two.minhash.values[10 : 10 + equal] = one.minhash.values[10 : 10 + equal]
+    await index.add([one, two])
+    found = await index.proposed(one)
+    assert found.entry_ids.tolist() == proposed
+    assert found.shared.tolist()[1:] == [3] * (equal - 2)
+    assert found.near.tolist()[1:] == [False] * (equal - 2)
+
+
+@on_cluster_too
+async def test_another_process_sees_what_is_added_and_removed_at_once(
+    index: BandIndex, other: BandIndex
+) -> None:
+    entries = family(np.random.default_rng(5), 200)
+    bits = entries[0].fingerprint
+    assert (await other.within(bits, 128)).hits.size == 0
+    for entry in entries:
+        await index.add([entry])
+        assert entry.entry_id in (await other.within(bits, 128)).hits.entry_ids
+    for entry in entries[:50]:
+        await index.remove([entry])
+        assert entry.entry_id not in (await other.within(bits, 128)).hits.entry_ids
+    assert told((await other.within(bits, 128)).hits) == brute_force(entries[50:], bits.bits, 128)
+
+
+@on_cluster_too
+async def test_a_process_that_slept_through_a_trimmed_stream_reads_the_roll_anew(
+    index: BandIndex, other: BandIndex, redis: Operator
+) -> None:
+    entries = family(np.random.default_rng(6), 60)
+    await index.add(entries[:20])
+    assert (await other.within(entries[0].fingerprint, 128)).hits.size == 20
+    await index.add(entries[20:40])
+    await index.remove(entries[:10])
+    [stream] = [key async for key in redis.scan_iter(match="*:changes")]
+    await redis.xtrim(stream, maxlen=0)
+    await index.add(entries[40:])
+    hits = (await other.within(entries[0].fingerprint, 128)).hits
+    assert told(hits) == brute_force(entries[10:], entries[0].fingerprint.bits, 128)
+
+
+@on_cluster_too
+async def test_a_process_follows_the_index_through_a_rebuilding(
+    index: BandIndex, other: BandIndex, redis: Operator
+) -> None:
+    entries = family(np.random.default_rng(7), 40)
+    await index.add(entries)
+    assert (await other.within(entries[0].fingerprint, 128)).hits.size == 40
+    await redis.flushdb()
+    await index.epoch.begin("again")
+    await index.restore(entries[:30])
+    with pytest.raises(IndexRebuilding):
+        await other.within(entries[0].fingerprint, 128)
+    assert await index.epoch.finish("again")
+    assert (await other.within(entries[0].fingerprint, 128)).hits.size == 30
+
+
+@on_cluster_too
+async def test_a_flush_is_noticed_and_nothing_is_answered_from_it(index: BandIndex, redis: Operator) -> None:
+    entry = an_entry(np.random.default_rng(4), 1)
+    await index.add([entry])
+    await redis.flushdb()
+    assert await index.epoch.life() is Life.LOST
+    for d in (7, 15, 64):
+        with pytest.raises(IndexRebuilding):
+            await index.within(entry.fingerprint, d)
+    with pytest.raises(IndexRebuilding):
+        await index.add([entry])
+
+
+@on_cluster_too
+async def test_an_epoch_of_another_server_life_does_not_count(index: BandIndex, redis: Operator) -> None:
+    keys = await index.nodes.epoch_keys()
+    for key, serves in keys:
+        await redis.set(key, f"{'0' * 40}:{serves}:older")
+    # Of several nodes one that comes back with older data would make the roll, on another, promise too much.
+    assert await index.epoch.life() is (Life.RESTARTED if len(keys) == 1 else Life.LOST)
+    with pytest.raises(IndexRebuilding):
+        await index.near_duplicates(an_entry(np.random.default_rng(0), 1))
+
+
+async def test_a_flush_during_reconciliation_keeps_the_index_out_of_service(
+    index: BandIndex, redis: Operator
+) -> None:
+    await index.epoch.begin("a")
+    assert await index.epoch.life() is Life.LOST
+    await redis.flushdb()
+    assert not await index.epoch.finish("a")
+    assert await index.epoch.life() is Life.LOST
+
+
+@on_cluster_too
+async def test_a_server_that_has_lost_the_scripts_is_taught_them_again(
+    index: BandIndex, redis: Operator
+) -> None:
+    await redis.script_flush()
+    entry = an_entry(np.random.default_rng(6), 1)
+    await index.add([entry])
+    hits = (await index.within(entry.fingerprint, 0)).hits
+    assert hits.entry_ids.tolist() == [1]
+
+
+async def test_fingerprints_of_another_recipe_are_refused(index: BandIndex) -> None:
+    with pytest.raises(RecipeMismatch):
+        await index.within(Fingerprint("tf-simhash128-v1", bytes(16)), 3)
+
+
+@on_cluster_too
+async def test_a_server_that_is_out_of_memory_is_unavailable(index: BandIndex, redis: Operator) -> None:
+    await redis.config_set("maxmemory", "1")
+    try:
+        with pytest.raises(Unavailable, match="refuses"):
+            await index.add([an_entry(np.random.default_rng(8), 1)])
+    finally:
+        await redis.config_set("maxmemory", "0")
+
+
+async def test_a_server_that_does_not_answer_is_unavailable() -> None:
+    index = BandIndex(single_of("unix:///nonexistent/valkey.sock"))
+    with pytest.raises(Unavailable):
+        await index.epoch.life()
