@@ -9,13 +9,13 @@ from importlib.metadata import version
 from fastapi import FastAPI
 
 from app.api.http.docs import add_docs
-from app.api.http.handlers import LastResort, install_handlers
-from app.api.http.metrics import Measured, Metrics
+from app.api.http.handlers import UnhandledErrors, install_handlers
+from app.api.http.metrics import Metrics, RequestMetrics
 from app.api.http.openapi import describe
 from app.api.routes import books, clusters, health, jobs, lookups, relations
 from app.logs import configure_logs
 from app.settings import Settings
-from app.wiring import open_house
+from app.wiring import open_services
 
 _DESCRIPTION = """
 Post a book and get an identifier that survives OCR noise, reprints and missing metadata; ask for the books
@@ -30,13 +30,13 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     Without settings they come from the environment.
     """
     settings = settings or Settings()
-    metrics, kernels = Metrics(), health.Kernels()
+    metrics, kernels = Metrics(), health.KernelState()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         configure_logs(settings.log_format)
-        async with open_house(settings) as house:
-            app.state.house = house
+        async with open_services(settings) as services:
+            app.state.services = services
             warming = asyncio.create_task(_warm(kernels))
             yield
             warming.cancel()
@@ -80,13 +80,13 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     install_handlers(app, app.routes)
     describe(app)
     # The last one added is the outermost.
-    app.add_middleware(LastResort)
-    app.add_middleware(Measured, metrics=metrics)
+    app.add_middleware(UnhandledErrors)
+    app.add_middleware(RequestMetrics, metrics=metrics)
     return app
 
 
-async def _warm(kernels: health.Kernels) -> None:
-    await kernels.warm()
+async def _warm(kernels: health.KernelState) -> None:
+    await kernels.warm_up()
     # What is loaded by now stays: a collection that went through it all would hold up lookups.
     gc.collect()
     gc.freeze()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from app.core.matching.candidates import Limits
+from app.core.matching.candidates import SelectionLimits
 from app.core.recipe import DEFAULT_SUITE
 from app.services.books import Books
 from app.services.clusters import Clusters
@@ -20,31 +20,31 @@ from app.services.precedence import Precedence
 from app.services.relate import Relate
 from app.services.relations import Relations
 from app.settings import Settings
-from app.stores.postgres.books import Catalogue
-from app.stores.postgres.candidates import CandidateRecords
-from app.stores.postgres.cluster_queries import ClusterRecords
-from app.stores.postgres.decisions import DecisionRecords
-from app.stores.postgres.entries import Entries, RecipesLock, ReconcileLock
-from app.stores.postgres.job_records import JobRecords
+from app.stores.postgres.books import BookStore
+from app.stores.postgres.candidates import CandidateQueries
+from app.stores.postgres.cluster_queries import ClusterQueries
+from app.stores.postgres.decisions import DecisionStore
+from app.stores.postgres.entries import EntryStore, RecipesLock, ReconcileLock
+from app.stores.postgres.job_records import JobStore
 from app.stores.postgres.queries import open_queries
-from app.stores.postgres.relation_queries import RelatedBooks
-from app.stores.postgres.relations import RelationRecords
-from app.stores.postgres.signatures import SignatureColumns
-from app.stores.postgres.suites import SuitesTable
-from app.stores.postgres.unsigned import Unsigned
+from app.stores.postgres.relation_queries import RelationQueries
+from app.stores.postgres.relations import RelationStore
+from app.stores.postgres.signatures import SignatureReader
+from app.stores.postgres.suites import SuiteStore
+from app.stores.postgres.unsigned import MissingFingerprints
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.connecting import open_nodes
 from app.stores.redis.indexes import Indexes
 
 
 @dataclass(frozen=True, slots=True)
-class House:
+class Services:
     """Every service of one process, and the stores that maintenance commands need."""
 
     engine: AsyncEngine
-    signatures: SignatureColumns
-    entries: Entries
-    suites: SuitesTable
+    signatures: SignatureReader
+    entries: EntryStore
+    suites: SuiteStore
     indexes: Indexes
     books: Books
     precedence: Precedence
@@ -65,7 +65,7 @@ class House:
 
 
 @asynccontextmanager
-async def open_house(settings: Settings) -> AsyncIterator[House]:
+async def open_services(settings: Settings) -> AsyncIterator[Services]:
     """Connect lazily to Postgres and Redis, and disconnect at the end."""
     if settings.database_url is None or settings.redis_url is None:
         raise ValueError("DATABASE_URL and REDIS_URL must be set; `bookprint serve` sets them by itself.")
@@ -83,15 +83,15 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
             open_queries(engine.url, settings.database_connections) as queries,
             open_queries(engine.url, settings.database_connections, whole_tables=True) as whole,
         ):
-            indexes, suites = Indexes(nodes), SuitesTable(engine, queries)
-            catalogue, entries = Catalogue(engine, queries), Entries(engine, queries)
-            signatures = SignatureColumns(whole)
+            indexes, suites = Indexes(nodes), SuiteStore(engine, queries)
+            catalogue, entries = BookStore(engine, queries), EntryStore(engine, queries)
+            signatures = SignatureReader(whole)
 
             def reconcile_lock() -> ReconcileLock:
                 return ReconcileLock(engine)
 
             reindex = Reindex(entries, signatures, indexes, suites, reconcile_lock)
-            yield House(
+            yield Services(
                 engine=engine,
                 signatures=signatures,
                 entries=entries,
@@ -108,7 +108,7 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
                     suites,
                     indexes,
                     reindex,
-                    Unsigned(engine, whole),
+                    MissingFingerprints(engine, whole),
                     lambda: RecipesLock(engine),
                     reconcile_lock,
                 ),
@@ -117,13 +117,13 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
                     indexes,
                     suites,
                     reindex,
-                    CandidateRecords(engine, queries),
-                    RelationRecords(engine),
-                    Limits(),
+                    CandidateQueries(engine, queries),
+                    RelationStore(engine),
+                    SelectionLimits(),
                 ),
-                relations=Relations(RelatedBooks(queries), DecisionRecords(engine)),
-                clusters=Clusters(ClusterRecords(engine)),
-                jobs=Jobs(JobRecords(engine)),
+                relations=Relations(RelationQueries(queries), DecisionStore(engine)),
+                clusters=Clusters(ClusterQueries(engine)),
+                jobs=Jobs(JobStore(engine)),
                 health=Health(engine, indexes.epoch),
             )
     finally:

@@ -2,9 +2,9 @@
 
 import sqlalchemy as sa
 
-from app.core.matching.candidates import Limits
+from app.core.matching.candidates import SelectionLimits
 from app.services.relate import Relate
-from app.wiring import House
+from app.wiring import Services
 
 WORDS = 300
 """Words of a page."""
@@ -16,18 +16,24 @@ def pages_of(text: str, words: int = WORDS) -> list[str]:
     return [" ".join(told[start : start + words]) for start in range(0, len(told), words)]
 
 
-def with_limits(house: House, nearest: int, representatives: int) -> Relate:
+def with_limits(services: Services, nearest: int, representatives: int) -> Relate:
     """The service of this house with other limits."""
-    own = house.relate
-    limits = Limits(nearest, representatives)
+    own = services.relate
+    limits = SelectionLimits(nearest, representatives)
     return Relate(
-        house.entries, house.indexes, house.suites, house.reindex, own._candidates, own._relations, limits
+        services.entries,
+        services.indexes,
+        services.suites,
+        services.reindex,
+        own._candidates,
+        own._relations,
+        limits,
     )
 
 
-async def waiting(house: House) -> list[tuple[int, int]]:
+async def waiting(services: Services) -> list[tuple[int, int]]:
     """The relate jobs that wait, and their entries, in the order in which a worker takes them."""
-    async with house.engine.connect() as connection:
+    async with services.engine.connect() as connection:
         rows = await connection.execute(
             sa.text(
                 "SELECT id, CAST(args ->> 'entry_id' AS bigint) FROM procrastinate_jobs "
@@ -37,18 +43,18 @@ async def waiting(house: House) -> list[tuple[int, int]]:
         return [(row[0], row[1]) for row in rows]
 
 
-async def run_jobs(house: House, relate: Relate | None = None) -> int:
+async def run_jobs(services: Services, relate: Relate | None = None) -> int:
     """Run the relate jobs that wait as a worker would; returns how many."""
-    jobs = await waiting(house)
+    jobs = await waiting(services)
     for job_id, entry_id in jobs:
-        await (relate or house.relate).relate_entry(entry_id)
-        await end(house, job_id, "succeeded")
+        await (relate or services.relate).relate_entry(entry_id)
+        await end(services, job_id, "succeeded")
     return len(jobs)
 
 
-async def end(house: House, job_id: int, status: str) -> None:
+async def end(services: Services, job_id: int, status: str) -> None:
     """Let a job end so."""
-    async with house.engine.begin() as connection:
+    async with services.engine.begin() as connection:
         await connection.execute(
             sa.text(
                 "UPDATE procrastinate_jobs SET status = CAST(:status AS procrastinate_job_status) "

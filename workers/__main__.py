@@ -14,10 +14,10 @@ from procrastinate import App
 from app.logs import configure_logs
 from app.settings import Settings
 from app.stores.postgres.jobs import INDEX_QUEUE, RELATE_QUEUE
-from app.wiring import open_house
+from app.wiring import open_services
 from workers.index_watch import watch_index
 from workers.queue_upkeep import keep_up
-from workers.queue_worker import Loop, Pace, connect, work_off
+from workers.queue_worker import Pace, QueueWorker, connect, work_off
 from workers.tasks import create_queue
 
 _NICENESS = 19
@@ -31,19 +31,19 @@ async def run(settings: Settings, concurrency: int, pace: Pace = _PACE) -> None:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     whole = asyncio.Event()
     # One group: should one ever fail, the process ends and is started anew, rather than going on blind.
-    async with open_house(settings) as house, asyncio.TaskGroup() as group:
+    async with open_services(settings) as services, asyncio.TaskGroup() as group:
 
         def open_queue() -> App:
-            return create_queue(connect(str(settings.database_url)), house)
+            return create_queue(connect(str(settings.database_url)), services)
 
         # Its fetch passes over all jobs that wait in the other queue, and none of its own is urgent.
-        indexing = Loop(INDEX_QUEUE, 1, None, longest=None, pace=replace(pace, poll=4 * pace.poll))
-        relating = Loop(RELATE_QUEUE, concurrency, whole, pace=pace)
+        indexing = QueueWorker(INDEX_QUEUE, 1, None, longest=None, pace=replace(pace, poll=4 * pace.poll))
+        relating = QueueWorker(RELATE_QUEUE, concurrency, whole, pace=pace)
         tasks = [
-            group.create_task(watch_index(house, whole)),
-            group.create_task(keep_up(house.jobs, pace.dead_after)),
-            group.create_task(work_off(open_queue, indexing, house.jobs)),
-            group.create_task(work_off(open_queue, relating, house.jobs)),
+            group.create_task(watch_index(services, whole)),
+            group.create_task(keep_up(services.jobs, pace.dead_after)),
+            group.create_task(work_off(open_queue, indexing, services.jobs)),
+            group.create_task(work_off(open_queue, relating, services.jobs)),
         ]
         await stop.wait()
         for task in tasks:

@@ -5,27 +5,27 @@ import asyncio
 import structlog
 
 from app.core.errors import Unavailable
-from app.stores.redis.epoch import Life
-from app.wiring import House
+from app.stores.redis.epoch import IndexState
+from app.wiring import Services
 
 log = structlog.get_logger()
 
 _SECONDS = 0.5
 
 
-async def watch_index(house: House, whole: asyncio.Event) -> None:
+async def watch_index(services: Services, whole: asyncio.Event) -> None:
     """Look at the index's epoch again and again; reconcile whenever it is not whole. `whole` follows it."""
     while True:
         try:
-            life = await house.indexes.epoch.life()
-            if life is Life.WHOLE:
+            state = await services.indexes.epoch.state()
+            if state is IndexState.COMPLETE:
                 if not whole.is_set():
-                    await house.relate.rehearse()
+                    await services.relate.warm_up()
                     whole.set()
             else:
                 whole.clear()
-                log.info("band index is not whole", life=life.value)
-                report = await house.reindex.reconcile()
+                log.info("band index is not whole", state=state.value)
+                report = await services.reindex.reconcile()
                 if report is not None:
                     log.info(
                         "band index is whole again",

@@ -46,7 +46,7 @@ class Pace:
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class QueueWorker:
     """One queue to be worked off."""
 
     queue: str
@@ -70,7 +70,7 @@ def connect(database_url: str) -> PsycopgConnector:
     )
 
 
-async def work_off(open_queue: Callable[[], App], loop: Loop, jobs: Jobs) -> None:
+async def work_off(open_queue: Callable[[], App], loop: QueueWorker, jobs: Jobs) -> None:
     """Run the jobs of a queue until cancelled; an outage of Postgres only makes it start over."""
 
     async def run(call_next: AsyncCallNext, context: JobContext, worker: Worker) -> Any:

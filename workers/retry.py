@@ -13,7 +13,7 @@ _FACTOR = 4.0
 
 
 @dataclass(frozen=True, slots=True)
-class Tries(BaseRetryStrategy):
+class JobRetry(BaseRetryStrategy):
     """After waits of 2, 8, 32, 128 and 300 seconds; then it has failed."""
 
     most: int = MOST_TRIES

@@ -7,8 +7,8 @@ from procrastinate import App, PsycopgConnector
 
 from app.core.errors import Unavailable
 from app.stores.postgres.jobs import INDEX_QUEUE, RECONCILE, RELATE, RELATE_QUEUE
-from app.wiring import House
-from workers.retry import Tries
+from app.wiring import Services
+from workers.retry import JobRetry
 
 log = structlog.get_logger()
 
@@ -18,25 +18,25 @@ _SHARE_OF_TIME = 0.05
 """A large library is reconciled less often, so that it takes no more of a worker's time than this."""
 
 
-def create_queue(connector: PsycopgConnector, house: House) -> App:
+def create_queue(connector: PsycopgConnector, services: Services) -> App:
     """The queues with their tasks, bound to the services of this process."""
     queue = App(connector=connector)
     due = 0.0
 
-    @queue.task(name=RELATE, queue=RELATE_QUEUE, retry=Tries())
+    @queue.task(name=RELATE, queue=RELATE_QUEUE, retry=JobRetry())
     async def relate(entry_id: int) -> None:
         """Find the relations of a book, which is indexed first where its post could not do that."""
-        await house.relate.relate_entry(entry_id)
+        await services.relate.relate_entry(entry_id)
 
     @queue.periodic(cron=_EVERY_MINUTE)
-    @queue.task(name=RECONCILE, queue=INDEX_QUEUE, retry=Tries())
+    @queue.task(name=RECONCILE, queue=INDEX_QUEUE, retry=JobRetry())
     async def reconcile(timestamp: int) -> None:
         """Hold the band index against the catalogue."""
         nonlocal due
         if time.monotonic() >= due:
             started = time.monotonic()
             try:
-                await house.reindex.reconcile()
+                await services.reindex.reconcile()
             except Unavailable as exc:
                 log.warning("band index cannot be reconciled yet", reason=str(exc))
             due = started + (time.monotonic() - started) / _SHARE_OF_TIME

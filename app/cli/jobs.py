@@ -10,7 +10,7 @@ from app.cli.output import UserError, drawn_table, print_lines, results
 
 if TYPE_CHECKING:
     from app.stores.postgres.job_records import Job, JobCounts
-    from app.wiring import House
+    from app.wiring import Services
 
 _MOST_SHOWN = 1_000
 
@@ -25,8 +25,8 @@ def jobs(
     settings = load_settings(data_dir)
     if retry is None:
 
-        async def read(house: "House") -> "tuple[list[JobCounts], list[Job]]":
-            return await house.jobs.counts(), await house.jobs.failed(_MOST_SHOWN)
+        async def read(services: "Services") -> "tuple[list[JobCounts], list[Job]]":
+            return await services.jobs.counts(), await services.jobs.failed(_MOST_SHOWN)
 
         with library(settings) as complete:
             counts, failed = within(complete, read)
@@ -34,10 +34,10 @@ def jobs(
         return
     job_id = _number(retry)
 
-    async def put_back(house: "House") -> int:
+    async def put_back(services: "Services") -> int:
         if job_id is None:
-            return await house.jobs.retry_all()
-        await house.jobs.retry(job_id)
+            return await services.jobs.retry_all()
+        await services.jobs.retry(job_id)
         return 1
 
     with library(settings) as complete:

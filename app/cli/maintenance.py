@@ -13,8 +13,8 @@ from app.kernel_cache import keep_kernels
 from app.settings import Settings
 
 if TYPE_CHECKING:
-    from app.services.index.verify import Verdict
-    from app.wiring import House
+    from app.services.index.verify import IndexReport
+    from app.wiring import Services
 
 T = TypeVar("T")
 
@@ -57,7 +57,7 @@ def reindex(
     elif drop is not None:
         with library(load_settings(data_dir)) as settings:
             name = drop
-            within(settings, lambda house: house.recipes.drop(name))
+            within(settings, lambda services: services.recipes.drop(name))
         results().print(f"{drop} is no longer indexed")
     else:
         _mend(load_settings(data_dir))
@@ -67,7 +67,7 @@ def _change_recipe(settings: Settings, recipe: str, allow_missing: bool) -> None
     with library(settings) as complete, Reporter(f"Computing {recipe}", "books") as reporter:
         switched = within(
             complete,
-            lambda house: house.recipes.change(
+            lambda services: services.recipes.change(
                 recipe, allow_missing=allow_missing, progress=reporter.counted, say=reporter.say
             ),
         )
@@ -80,8 +80,8 @@ def _change_recipe(settings: Settings, recipe: str, allow_missing: bool) -> None
 def _mend(settings: Settings) -> None:
     with library(settings) as complete, Reporter("Reindexing", "books") as reporter:
 
-        async def rebuild(house: "House") -> tuple[int, int]:
-            report = await house.reindex.reindex(reporter.counted)
+        async def rebuild(services: "Services") -> tuple[int, int]:
+            report = await services.reindex.reindex(reporter.counted)
             return report.entries, report.stale
 
         entries, stale = within(complete, rebuild)
@@ -99,10 +99,10 @@ def verify(
     keep_kernels()
     with library(load_settings(data_dir)) as settings, Reporter("Verifying", "books") as reporter:
 
-        async def judge(house: "House") -> "Verdict":
+        async def judge(services: "Services") -> "IndexReport":
             from app.services.index.verify import verify as compare
 
-            return await compare(house.signatures, house.indexes, house.suites, reporter.counted)
+            return await compare(services.signatures, services.indexes, services.suites, reporter.counted)
 
         verdict = within(settings, judge)
     if json:
@@ -139,32 +139,32 @@ def library(settings: Settings) -> Iterator[Settings]:
     with started(settings) as own:
         upgrade_schema(str(own.database_url))
 
-        async def catch_up(house: "House") -> None:
-            await house.reindex.reconcile()
+        async def catch_up(services: "Services") -> None:
+            await services.reindex.reconcile()
 
         within(own, catch_up)
         yield own
 
 
-def within(settings: Settings, work: "Callable[[House], Awaitable[T]]") -> T:
+def within(settings: Settings, work: "Callable[[Services], Awaitable[T]]") -> T:
     """Run `work` on the services."""
     from app.core.errors import BookprintError
     from app.stores.postgres.errors import postgres_outages
     from app.stores.postgres.migrate import is_current
-    from app.wiring import open_house
+    from app.wiring import open_services
 
     async def run() -> T:
-        async with open_house(settings) as house:
+        async with open_services(settings) as services:
             with postgres_outages():
-                async with house.engine.connect() as connection:
+                async with services.engine.connect() as connection:
                     if not await connection.run_sync(is_current):
                         raise BookprintError("The schema is not up to date. Run `bookprint migrate`.")
-            return await work(house)
+            return await work(services)
 
     return asyncio.run(run())
 
 
-def _print_as_table(verdict: "Verdict") -> None:
+def _print_as_table(verdict: "IndexReport") -> None:
     rows = [
         ("books", verdict.books, "in the catalogue"),
         ("pending", verdict.pending, "durable and found, but not in the index yet"),
@@ -184,14 +184,14 @@ def _print_as_table(verdict: "Verdict") -> None:
     )
 
 
-def _print_as_json(verdict: "Verdict") -> None:
+def _print_as_json(verdict: "IndexReport") -> None:
     import orjson
 
     fields = ("clean", "whole", "books", "pending", "records", "missing", "superfluous", "broken")
     results().print(orjson.dumps({name: getattr(verdict, name) for name in fields}).decode(), soft_wrap=True)
 
 
-def _remedy(verdict: "Verdict") -> str:
+def _remedy(verdict: "IndexReport") -> str:
     if not verdict.whole:
         return "The index is being rebuilt by a worker (bookprint serve or worker). Verify again in a moment."
     if verdict.missing or verdict.superfluous or verdict.broken:

@@ -204,7 +204,7 @@ class Kernels(Protocol):
         self, left: NDArray[np.uint8], right: NDArray[np.uint8], least: int, out: NDArray[np.uint8], /
     ) -> None: ...
 
-    def find_chains(
+    def smith_waterman(
         self,
         similarities: NDArray[np.uint8],
         weights: NDArray[np.float32],

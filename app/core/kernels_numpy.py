@@ -23,7 +23,7 @@ codes_of = kernels_numpy_text.codes_of
 inspect = kernels_numpy_text.inspect
 kinds_of = kernels_numpy_text.kinds_of
 normalise = kernels_numpy_text.normalise
-find_chains = chains.find_chains
+smith_waterman = chains.smith_waterman
 trace_chain = chains.trace_chain
 
 

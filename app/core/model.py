@@ -57,7 +57,7 @@ class MinHashSignature:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ShingleSample:
+class FracMinHash:
     """All shingle hashes of a book below 2^level: samples are compared below the lower of two levels."""
 
     recipe: str
@@ -85,7 +85,7 @@ class Sketch:
     word_count: int
     character_count: int  # of the normalised text
     page_count: int | None
-    sample: ShingleSample | None = None  # None: the sender's signatures have none
+    sample: FracMinHash | None = None  # None: the sender's signatures have none
 
     def to_entry(self, entry_id: int) -> "Entry":
         """The part that lookups compare, under this id."""
@@ -122,11 +122,11 @@ class Entry:
     entry_id: int
     fingerprint: Fingerprint | None
     minhash: MinHashSignature | None
-    sample: ShingleSample | None = None
+    sample: FracMinHash | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Brief:
+class BookSummary:
     """What a lookup tells of a book it found."""
 
     book_id: UUID

@@ -125,7 +125,7 @@ _CHAR6 = PageRecipe(
 
 
 @dataclass(frozen=True, slots=True)
-class SampleRecipe:
+class FracMinHashRecipe:
     """A sample of a book's shingle hashes: those below a power of two, so that few enough remain."""
 
     name: str
@@ -133,7 +133,7 @@ class SampleRecipe:
     shingles: str  # the MinHash recipe whose shingles are sampled
 
 
-_SAMPLE128 = SampleRecipe(name="word5-sample128-v1", most=128, shingles=_WORD5.name)
+_SAMPLE128 = FracMinHashRecipe(name="word5-sample128-v1", most=128, shingles=_WORD5.name)
 
 DEFAULT_FINGERPRINT = _GAP.name
 DEFAULT_MINHASH = _WORD5.name
@@ -144,7 +144,7 @@ FINGERPRINT_RECIPES: Mapping[str, FingerprintRecipe] = MappingProxyType(
     {recipe.name: recipe for recipe in (_GAP, *(_tf(bits) for bits in range(64, 257, 32)))}
 )
 MINHASH_RECIPES: Mapping[str, MinHashRecipe] = MappingProxyType({_WORD5.name: _WORD5})
-SAMPLE_RECIPES: Mapping[str, SampleRecipe] = MappingProxyType({_SAMPLE128.name: _SAMPLE128})
+SAMPLE_RECIPES: Mapping[str, FracMinHashRecipe] = MappingProxyType({_SAMPLE128.name: _SAMPLE128})
 PAGE_RECIPES: Mapping[str, PageRecipe] = MappingProxyType({_CHAR6.name: _CHAR6})
 
 
@@ -169,7 +169,7 @@ def minhash_recipe(name: str) -> MinHashRecipe:
     return _named(MINHASH_RECIPES, name, "MinHash")
 
 
-def sample_recipe(name: str) -> SampleRecipe:
+def sample_recipe(name: str) -> FracMinHashRecipe:
     """The sample recipe of that name; raises UnknownRecipe."""
     return _named(SAMPLE_RECIPES, name, "sample")
 

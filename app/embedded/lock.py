@@ -25,7 +25,7 @@ class DataDirInUse(RuntimeError):
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class LockInfo:
     """What the holder of a claim writes down for others."""
 
     pid: int
@@ -34,14 +34,14 @@ class Note:
     redis_url: str | None = None
 
 
-class Claim:
+class DataDirLock:
     """The exclusive right to run servers in `data_dir`, from `take` to `release`."""
 
     def __init__(self, data_dir: Path) -> None:
         self._data_dir = data_dir
         self._descriptor: int | None = None
 
-    def take(self) -> Note | None:
+    def take(self) -> LockInfo | None:
         """Claim the folder; return the note that the previous holder left behind.
 
         Raises DataDirInUse when a living process holds the claim.
@@ -56,10 +56,10 @@ class Claim:
             time.sleep(0.05)
         previous = _read(descriptor)
         self._descriptor = descriptor
-        self.write(Note(os.getpid(), previous.sockets if previous else None))
+        self.write(LockInfo(os.getpid(), previous.sockets if previous else None))
         return previous
 
-    def write(self, note: Note) -> None:
+    def write(self, note: LockInfo) -> None:
         """Replace the note."""
         assert self._descriptor is not None
         os.ftruncate(self._descriptor, 0)
@@ -73,7 +73,7 @@ class Claim:
             self._descriptor = None
 
 
-def current_note(data_dir: Path) -> Note | None:
+def current_note(data_dir: Path) -> LockInfo | None:
     """The note of the process that holds the claim on `data_dir` now; None if nobody does."""
     try:
         descriptor = os.open(_path(data_dir), os.O_RDONLY)
@@ -97,8 +97,8 @@ def _lock(descriptor: int, kind: int) -> bool:
     return True
 
 
-def _read(descriptor: int) -> Note | None:
+def _read(descriptor: int) -> LockInfo | None:
     try:
-        return Note(**json.loads(os.pread(descriptor, 65536, 0)))
+        return LockInfo(**json.loads(os.pread(descriptor, 65536, 0)))
     except (ValueError, TypeError):
         return None

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 
 from app.embedded import sockets
-from app.embedded.lock import Claim, DataDirInUse, Note, current_note
+from app.embedded.lock import DataDirInUse, DataDirLock, LockInfo, current_note
 from app.embedded.postgres import PostgresServer
 from app.embedded.processes import kill, marked_processes, stop_all
 from app.embedded.server import Server
@@ -42,7 +42,7 @@ class EmbeddedServers:
         self.data_dir = data_dir.resolve()
         self._database_url = database_url
         self._redis_url = redis_url
-        self._claim = Claim(self.data_dir)
+        self._claim = DataDirLock(self.data_dir)
         self._sockets: Path | None = None
         self._running: tuple[Server, ...] = ()
 
@@ -64,11 +64,13 @@ class EmbeddedServers:
             if previous is not None and previous.sockets is not None:
                 sockets.remove_folder(Path(previous.sockets))
             self._sockets = sockets.make_folder()
-            self._claim.write(Note(os.getpid(), str(self._sockets)))
+            self._claim.write(LockInfo(os.getpid(), str(self._sockets)))
             servers = self._launch(self._sockets)
             for server in self._running:
                 server.wait_ready(_READY_TIMEOUT)
-            self._claim.write(Note(os.getpid(), str(self._sockets), servers.database_url, servers.redis_url))
+            self._claim.write(
+                LockInfo(os.getpid(), str(self._sockets), servers.database_url, servers.redis_url)
+            )
         except BaseException:
             self.stop()
             raise

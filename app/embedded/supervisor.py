@@ -99,8 +99,8 @@ class Supervisor:
             self._log(f"{child.name} is started")
 
     def _watch(self, wake: socket.socket) -> int:
-        wards = [_Ward(server, proven=True) for server in self._servers.running]
-        wards += [_Ward(child) for child in self._children]
+        wards = [_Supervised(server, proven=True) for server in self._servers.running]
+        wards += [_Supervised(child) for child in self._children]
         while not self._asked:
             for ward in wards:
                 ward.look(self._log)
@@ -163,7 +163,7 @@ class _Part(Protocol):
     def exit_status(self) -> int | None: ...
 
 
-class _Ward:
+class _Supervised:
     """One process under supervision, with the history that decides when it is started again."""
 
     def __init__(self, part: _Part, proven: bool = False) -> None:

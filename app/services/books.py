@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from uuid import UUID
 
 from app.core.model import Book
-from app.stores.postgres.books import BookFilter, Catalogue
+from app.stores.postgres.books import BookFilter, BookStore
 
 
 class Books:
     """The catalogue as clients see it."""
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    def __init__(self, catalogue: BookStore) -> None:
         self._catalogue = catalogue
 
     async def get(self, book_id: UUID) -> Book:

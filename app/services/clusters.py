@@ -7,7 +7,7 @@ from uuid import UUID
 from app.core.clusters.best_copy import BestCopy, Copy, best_copy, complete
 from app.core.clusters.clustering import By
 from app.core.errors import UnknownBook, UnknownCluster
-from app.stores.postgres.cluster_queries import ClusterRecords, Member, Snapshot
+from app.stores.postgres.cluster_queries import ClusterQueries, Member, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class ClusterPage:
 class Clusters:
     """The clusters as clients see them."""
 
-    def __init__(self, records: ClusterRecords) -> None:
+    def __init__(self, records: ClusterQueries) -> None:
         self._records = records
 
     async def read(self, name: ClusterName, after: UUID | None, limit: int) -> ClusterPage:

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from app.core.errors import BookprintError
 from app.stores.postgres.errors import postgres_outages
 from app.stores.postgres.migrate import is_current
-from app.stores.redis.epoch import Epoch, Life
+from app.stores.redis.epoch import Epoch, IndexState
 
 _SECONDS = 2.0
 
@@ -48,8 +48,8 @@ class Health:
         return "up"
 
     async def _redis(self) -> str:
-        life = await self._epoch.life()
-        if life is not Life.WHOLE:
+        state = await self._epoch.state()
+        if state is not IndexState.COMPLETE:
             raise BookprintError("The band index is being rebuilt from the catalogue; lookups wait for it.")
         return "up"
 

@@ -18,9 +18,9 @@ from app.core.signatures.sketch import fingerprint, signature_key, sketch_under
 from app.core.text.content import content_key
 from app.services.ids import new_book_id
 from app.services.precedence import Precedence
-from app.stores.postgres.books import Catalogue, NewContent, Stored, Versions
-from app.stores.postgres.entries import Entries
-from app.stores.postgres.suites import Suites, SuitesChanged, SuitesTable
+from app.stores.postgres.books import BookStore, NewContent, Stored, Versions
+from app.stores.postgres.entries import EntryStore
+from app.stores.postgres.suites import Suites, SuitesChanged, SuiteStore
 from app.stores.postgres.texts import compress
 from app.stores.redis.indexes import Indexes
 
@@ -35,10 +35,10 @@ class Ingest:
 
     def __init__(
         self,
-        catalogue: Catalogue,
-        entries: Entries,
+        catalogue: BookStore,
+        entries: EntryStore,
         indexes: Indexes,
-        suites: SuitesTable,
+        suites: SuiteStore,
         precedence: Precedence,
         keep_texts: bool,
     ) -> None:

@@ -7,7 +7,7 @@ import re
 from datetime import timedelta
 
 from app.core.errors import BookprintError, UnknownJob
-from app.stores.postgres.job_records import Job, JobCounts, JobRecords, Rescued
+from app.stores.postgres.job_records import Job, JobCounts, JobStore, Rescued
 
 MOST_TRIES = 6
 """Tries after which a job has failed; with the waits between them some eight minutes."""
@@ -24,7 +24,7 @@ _PASSWORDS = re.compile(r"(?<=://)[^\s/@]*@|(?<=password=)('[^']*'|\S+)", re.IGN
 class Jobs:
     """The state of jobs, and what is done about those that failed."""
 
-    def __init__(self, records: JobRecords) -> None:
+    def __init__(self, records: JobStore) -> None:
         self._records = records
 
     async def get(self, job_id: int) -> Job:

@@ -15,11 +15,11 @@ import numpy as np
 from app.core.errors import RecipeNotIndexed, Unavailable
 from app.core.index.records import Hits
 from app.core.matching.verification import Evidence, evidence_of_each, is_near_duplicate
-from app.core.model import Brief, Entry, Fingerprint
+from app.core.model import BookSummary, Entry, Fingerprint
 from app.core.recipe import Suite
 from app.services.precedence import Precedence
-from app.stores.postgres.entries import Entries
-from app.stores.postgres.suites import SuitesChanged, SuitesTable
+from app.stores.postgres.entries import EntryStore
+from app.stores.postgres.suites import SuitesChanged, SuiteStore
 from app.stores.redis.band_index import BandIndex, Found
 from app.stores.redis.indexes import Indexes
 
@@ -50,7 +50,7 @@ Question = Within | Nearest | Verified
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Position:
     """A place in an answer, to go on from."""
 
     distance: int  # 129 where there is none
@@ -61,7 +61,7 @@ class Place:
 class Match:
     """A book found, and what speaks for it."""
 
-    book: Brief
+    book: BookSummary
     evidence: Evidence
 
 
@@ -72,7 +72,7 @@ class Answer:
     exact: bool  # True: provably every book that the question asks for
     total: int  # on all pages
     matches: list[Match]
-    next: Place | None  # the last place of this page, where another one follows
+    next: Position | None  # the last place of this page, where another one follows
     related: bool = False  # the book asked about has relations, with these books perhaps
 
 
@@ -80,7 +80,7 @@ class Lookup:
     """Questions about nearness, each answered within the suite of its recipe."""
 
     def __init__(
-        self, entries: Entries, indexes: Indexes, suites: SuitesTable, precedence: Precedence
+        self, entries: EntryStore, indexes: Indexes, suites: SuiteStore, precedence: Precedence
     ) -> None:
         self._entries = entries
         self._indexes = indexes
@@ -88,7 +88,12 @@ class Lookup:
         self._precedence = precedence
 
     async def near_duplicates(
-        self, book_id: UUID, question: Question, after: Place | None, limit: int, suite: Suite | None = None
+        self,
+        book_id: UUID,
+        question: Question,
+        after: Position | None,
+        limit: int,
+        suite: Suite | None = None,
     ) -> Answer:
         """The books near one that is in the catalogue, itself left out; None: in the suite that serves."""
         suite = suite or (await self._suites.current()).serving
@@ -96,7 +101,7 @@ class Lookup:
             book = await self._entries.of_book(book_id, suite, with_sample=isinstance(question, Verified))
             return await self._look_up(suite, book.entry, book.pending, question, after, limit, book_id)
 
-    async def look_up(self, query: Entry, question: Question, after: Place | None, limit: int) -> Answer:
+    async def look_up(self, query: Entry, question: Question, after: Position | None, limit: int) -> Answer:
         """The books near these signatures; the entry with the query's own id is left out.
 
         Raises `RecipeNotIndexed` for a fingerprint of a recipe in which lookups are not answered.
@@ -110,9 +115,9 @@ class Lookup:
         self,
         suite: Suite,
         query: Entry,
-        pending: Sequence[Brief],
+        pending: Sequence[BookSummary],
         question: Question,
-        after: Place | None,
+        after: Position | None,
         limit: int,
         book_id: UUID | None = None,
     ) -> Answer:
@@ -144,7 +149,7 @@ class _SuiteLookup:
     """Questions about nearness within one suite."""
 
     def __init__(
-        self, entries: Entries, index: BandIndex, pending: Mapping[int, Match], book_id: UUID | None
+        self, entries: EntryStore, index: BandIndex, pending: Mapping[int, Match], book_id: UUID | None
     ) -> None:
         """`pending` are the entries that were not in the index yet before it was asked.
 
@@ -155,7 +160,7 @@ class _SuiteLookup:
         self._pending = pending
         self._book_id = book_id
 
-    async def look_up(self, query: Entry, question: Question, after: Place | None, limit: int) -> Answer:
+    async def look_up(self, query: Entry, question: Question, after: Position | None, limit: int) -> Answer:
         """See `Lookup.look_up`."""
         fingerprint = query.fingerprint
         match question:
@@ -171,7 +176,7 @@ class _SuiteLookup:
                 return await self._nearest(query, fingerprint, k, after, limit)
 
     async def _nearest(
-        self, query: Entry, fingerprint: Fingerprint, k: int, after: Place | None, limit: int
+        self, query: Entry, fingerprint: Fingerprint, k: int, after: Position | None, limit: int
     ) -> Answer:
         spare = _SPARE
         while True:
@@ -189,7 +194,7 @@ class _SuiteLookup:
         query: Entry,
         found: Found,
         accepts: Callable[[Evidence], bool],
-        after: Place | None,
+        after: Position | None,
         limit: int,
         most: int | None = None,
         *,
@@ -209,8 +214,8 @@ class _SuiteLookup:
             page = _page(_cut(hits, most), after, limit)
             wanted = [entry_id for entry_id in page.entry_ids.tolist() if entry_id not in shown]
             settled = await self._entries.settled(wanted, hits.entry_ids, self._index.suite, self._book_id)
-            self._index.roll.vouch(found.load)
-            shown |= _matches(query, list(settled.briefs.values()))
+            self._index.flat_index.vouch(found.load)
+            shown |= _matches(query, list(settled.summaries.values()))
             gone = np.array([entry_id for entry_id in wanted if entry_id not in shown], dtype=np.uint64)
             hits = hits.without(np.concatenate([gone, settled.departed]))
             page = _page(_cut(hits, most), after, limit)
@@ -230,12 +235,12 @@ def _is_within(evidence: Evidence, d: int) -> bool:
     return evidence.distance is not None and evidence.distance <= d
 
 
-def _place(match: Match) -> Place:
+def _place(match: Match) -> Position:
     distance = match.evidence.distance
-    return Place(129 if distance is None else distance, match.book.entry.entry_id)
+    return Position(129 if distance is None else distance, match.book.entry.entry_id)
 
 
-def _matches(query: Entry, found: Sequence[Brief]) -> dict[int, Match]:
+def _matches(query: Entry, found: Sequence[BookSummary]) -> dict[int, Match]:
     """The books with what speaks for each, by entry."""
     if not found:
         return {}
@@ -243,7 +248,7 @@ def _matches(query: Entry, found: Sequence[Brief]) -> dict[int, Match]:
     return {brief.entry.entry_id: Match(brief, evidence) for brief, evidence in zip(found, told, strict=True)}
 
 
-def _merged(hits: Hits, places: Sequence[Place]) -> Hits:
+def _merged(hits: Hits, places: Sequence[Position]) -> Hits:
     """The hits and these places, each entry once, nearest first."""
     if not places:
         return hits
@@ -259,7 +264,7 @@ def _cut(hits: Hits, most: int | None) -> Hits:
     return Hits(hits.entry_ids[:most], hits.distances[:most])
 
 
-def _page(hits: Hits, after: Place | None, limit: int) -> Hits:
+def _page(hits: Hits, after: Position | None, limit: int) -> Hits:
     """Up to `limit` hits behind `after`."""
     start = 0
     if after is not None:

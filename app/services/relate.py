@@ -12,18 +12,18 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from app.core.errors import BookprintError, Unavailable
-from app.core.matching.candidates import Found, Limits, choose
+from app.core.matching.candidates import CandidateBook, SelectionLimits, select_candidates
 from app.core.matching.verification import VERIFICATION, Evidence, evidence, is_near_duplicate
 from app.core.model import Entry
 from app.core.recipe import DEFAULT_PAGES, Suite
-from app.core.relations.relation import DEFAULT_CLASSIFIER, Candidate, relate
+from app.core.relations.relation import DEFAULT_CLASSIFIER, ComparedBook, relate
 from app.core.signatures.fracminhash import shared_hashes
-from app.core.signatures.sketch import page_signatures, warm
+from app.core.signatures.sketch import page_signatures, warm_up
 from app.services.index.reconcile import Reindex
-from app.stores.postgres.candidates import CandidateRecords, Comparable
-from app.stores.postgres.entries import Entries
-from app.stores.postgres.relations import Compared, Edition, RelationRecords
-from app.stores.postgres.suites import SuitesTable
+from app.stores.postgres.candidates import CandidateQueries, StoredSignatures
+from app.stores.postgres.entries import EntryStore
+from app.stores.postgres.relations import BookVersion, ComparedPair, RelationStore
+from app.stores.postgres.suites import SuiteStore
 from app.stores.redis.indexes import Indexes
 
 _READ_AT_ONCE = 32
@@ -51,7 +51,7 @@ class PairsFailed(BookprintError):
 class _Outcome:
     """What came of comparing one book with others."""
 
-    compared: list[Compared] = field(default_factory=list)  # the last pairs, which are not stored yet
+    compared: list[ComparedPair] = field(default_factory=list)  # the last pairs, which are not stored yet
     seconds: dict[str, list[float]] = field(
         default_factory=lambda: defaultdict(list)
     )  # of each pair, by kind
@@ -63,13 +63,13 @@ class Relate:
 
     def __init__(
         self,
-        entries: Entries,
+        entries: EntryStore,
         indexes: Indexes,
-        suites: SuitesTable,
+        suites: SuiteStore,
         reindex: Reindex,
-        candidates: CandidateRecords,
-        relations: RelationRecords,
-        limits: Limits,
+        candidates: CandidateQueries,
+        relations: RelationStore,
+        limits: SelectionLimits,
     ) -> None:
         self._entries = entries
         self._indexes = indexes
@@ -79,14 +79,14 @@ class Relate:
         self._relations = relations
         self._limits = limits
 
-    async def rehearse(self) -> None:
+    async def warm_up(self) -> None:
         """Load kernels and the roll, which the first job would otherwise do while lookups wait.
 
         Raises `Unavailable` while the index is not whole.
         """
-        await asyncio.to_thread(warm)
+        await asyncio.to_thread(warm_up)
         suite = (await self._suites.current()).serving
-        await self._indexes.of(suite).roll.read()
+        await self._indexes.of(suite).flat_index.read()
 
     async def relate_entry(self, entry_id: int) -> None:
         """Find and store the relations of an entry; one that is no longer current needs nothing.
@@ -94,12 +94,12 @@ class Relate:
         Raises `PairsFailed` at the end where pairs could not be compared.
         """
         suite = (await self._suites.current()).serving
-        for book in await self._entries.briefs([entry_id], suite):
+        for book in await self._entries.summaries([entry_id], suite):
             if not book.indexed:
                 await self._reindex.index_entry(entry_id)
             near = await self._search(book.entry, suite)
             found = await self._candidates.found(book.book_id, entry_id, near, DEFAULT_CLASSIFIER)
-            choice = choose(found, entry_id, self._limits)
+            choice = select_candidates(found, entry_id, self._limits)
             outcome = await self._compare(entry_id, choice.compared, suite)
             await self._relations.conclude(entry_id, outcome.compared, choice.passed_over, outcome.seconds)
             if outcome.failures:
@@ -125,7 +125,7 @@ class Relate:
         ordered += sorted(far, key=lambda other: (-shared[other], other))
         return [other for other in ordered if other != entry.entry_id]
 
-    async def _compare(self, entry_id: int, others: Sequence[Found], suite: Suite) -> _Outcome:
+    async def _compare(self, entry_id: int, others: Sequence[CandidateBook], suite: Suite) -> _Outcome:
         outcome = _Outcome()
         for start in range(0, len(others), _READ_AT_ONCE):
             await self._relations.record(outcome.compared)
@@ -148,14 +148,16 @@ class Relate:
                     outcome.failures[other.book_id] = error
         return outcome
 
-    async def _related(self, book: Comparable, query: Candidate, other: Comparable, suite: Suite) -> Compared:
+    async def _related(
+        self, book: StoredSignatures, query: ComparedBook, other: StoredSignatures, suite: Suite
+    ) -> ComparedPair:
         candidate = await self._candidate(other, suite)
-        this, that = Edition(book.book_id, book.entry_id), Edition(other.book_id, other.entry_id)
+        this, that = BookVersion(book.book_id, book.entry_id), BookVersion(other.book_id, other.entry_id)
         if book.book_id < other.book_id:
-            return Compared(this, that, await asyncio.to_thread(relate, query, candidate))
-        return Compared(that, this, await asyncio.to_thread(relate, candidate, query))
+            return ComparedPair(this, that, await asyncio.to_thread(relate, query, candidate))
+        return ComparedPair(that, this, await asyncio.to_thread(relate, candidate, query))
 
-    async def _candidate(self, stored: Comparable, suite: Suite) -> Candidate:
+    async def _candidate(self, stored: StoredSignatures, suite: Suite) -> ComparedBook:
         """The book as it is compared; page signatures that it lacks are computed from its text and kept."""
         candidate = stored.candidate(suite.minhash, DEFAULT_PAGES)
         if candidate.pages is not None or not stored.has_text:
@@ -165,9 +167,9 @@ class Relate:
             return candidate
         pages = await asyncio.to_thread(page_signatures, content)
         await self._candidates.keep_pages(stored.entry_id, pages)
-        return Candidate(pages, candidate.minhash, candidate.metadata)
+        return ComparedBook(pages, candidate.minhash, candidate.metadata)
 
-    async def _read(self, entry_ids: Sequence[int], suite: Suite) -> list[Comparable]:
+    async def _read(self, entry_ids: Sequence[int], suite: Suite) -> list[StoredSignatures]:
         return await self._candidates.comparable(entry_ids, suite.minhash, DEFAULT_PAGES)
 
 

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from app.core.errors import NoDecision, NotCompared, UnknownBook
-from app.core.relations.decision import Finding, Word, in_force
+from app.core.relations.decision import DecisionVerdict, RelationSummary, effective_relation
 from app.core.relations.relation import Kind
-from app.stores.postgres.decisions import DecisionRecords
+from app.stores.postgres.decisions import DecisionStore
 from app.stores.postgres.relation_queries import (
     Indirect,
     KindCounts,
     PageMatches,
     Progress,
     Related,
-    RelatedBooks,
+    RelationQueries,
 )
 
 _FIRST_PAUSE = 0.02
@@ -51,7 +51,7 @@ class RelationList:
 class Relations:
     """What is known about pairs of books."""
 
-    def __init__(self, related: RelatedBooks, decisions: DecisionRecords) -> None:
+    def __init__(self, related: RelationQueries, decisions: DecisionStore) -> None:
         self._related = related
         self._decisions = decisions
         self._waiting = 0
@@ -78,12 +78,12 @@ class Relations:
             raise NotCompared(book_id, other_id)
         return found
 
-    async def findings(self, book_id: UUID, others: Sequence[UUID]) -> Mapping[UUID, Finding]:
+    async def findings(self, book_id: UUID, others: Sequence[UUID]) -> Mapping[UUID, RelationSummary]:
         """The relations in force of a book with those of the others with whom it has one."""
         return await self._related.findings(book_id, others) if others else {}
 
     async def decide(
-        self, book_id: UUID, other_id: UUID, verdict: Word, kind: Kind | None
+        self, book_id: UUID, other_id: UUID, verdict: DecisionVerdict, kind: Kind | None
     ) -> tuple[Related, PageMatches]:
         """Record a person's decision on two books; raises `UnknownBook` and `NothingToConfirm`."""
         if book_id == other_id:
@@ -129,10 +129,10 @@ class Relations:
                 raise UnknownBook(book_id)
 
 
-def finding_of(related: Related) -> Finding | None:
+def finding_of(related: Related) -> RelationSummary | None:
     """The relation in force; None: not compared, and nobody has decided."""
     machine = None if related.evidence is None else related.evidence.finding
-    return in_force(machine, None if related.decided is None else related.decided.decision)
+    return effective_relation(machine, None if related.decided is None else related.decided.decision)
 
 
 def _order(related: Related) -> tuple[int, float, UUID]:

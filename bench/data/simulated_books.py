@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.model import Fingerprint, MinHashSignature, ShingleSample, Sketch
+from app.core.model import Fingerprint, FracMinHash, MinHashSignature, Sketch
 from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE
 from app.core.signatures.sketch import sketch
 from bench.data.fingerprint_model import BITS, LibraryModel, Spread, fit, spread
@@ -70,7 +70,7 @@ class Books:
         sample = None
         if self.samples is not None and self.sizes is not None and self.levels is not None:
             hashes = self.samples[row, : self.sizes[row]]
-            sample = ShingleSample(DEFAULT_SAMPLE, hashes, int(self.levels[row]))
+            sample = FracMinHash(DEFAULT_SAMPLE, hashes, int(self.levels[row]))
         return Sketch(
             fingerprint=Fingerprint(DEFAULT_FINGERPRINT, self.fingerprints[row].tobytes()),
             minhash=minhash,

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.matching.verification import VERIFICATION, Candidates, confirmed
-from app.core.model import Entry, Fingerprint, MinHashSignature, ShingleSample
+from app.core.matching.verification import VERIFICATION, Candidates, verified
+from app.core.model import Entry, Fingerprint, FracMinHash, MinHashSignature
 from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE
 from bench.data.paper_sets import FULL, HARD, LONGER, NO_SAMPLE, SHORT, SetPlan, SignedSet, signed_set
 from bench.harness.report import Cell, Section, Table
@@ -87,7 +87,7 @@ def accepted(texts: SignedSet, proposed: Kin) -> NDArray[np.bool_]:
                 shingle_counts=texts.shingle_counts[others],
                 levels=texts.levels[others],
             )
-            verdicts[part] = confirmed(entry(texts, row), evidence)
+            verdicts[part] = verified(entry(texts, row), evidence)
     return verdicts
 
 
@@ -98,7 +98,7 @@ def entry(texts: SignedSet, row: int) -> Entry:
     minhash = MinHashSignature(DEFAULT_MINHASH, texts.minhash[row], count) if count else None
     start = int(texts.sample_ends[row - 1]) if row else 0
     hashes = texts.sample[start : texts.sample_ends[row]]
-    sample = None if level == NO_SAMPLE else ShingleSample(DEFAULT_SAMPLE, hashes, level)
+    sample = None if level == NO_SAMPLE else FracMinHash(DEFAULT_SAMPLE, hashes, level)
     return Entry(row, fingerprint, minhash, sample)
 
 

@@ -23,7 +23,7 @@ Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Signed:
+class HasSignatures:
     """A set of texts, signed; a shorter fingerprint is the beginning of the longest."""
 
     words: Mapping[str, Words]  # by weighting; (texts, bits / 64)
@@ -54,7 +54,7 @@ def sign(text: str, *recipes: FingerprintRecipe) -> Words:
     return np.frombuffer(b"".join(bits), dtype=np.uint64)
 
 
-def sign_all(versions: Iterable[Version], bits: int = WIDEST) -> Signed:
+def sign_all(versions: Iterable[Version], bits: int = WIDEST) -> HasSignatures:
     """Every text under every studied recipe."""
     recipes = studied_recipes(bits)
     signed: list[Words] = []
@@ -64,7 +64,7 @@ def sign_all(versions: Iterable[Version], bits: int = WIDEST) -> Signed:
         signed.append(sign(version.text, *recipes.values()))
     works, books = np.array(numbers, dtype=np.int64).T
     words = map(np.ascontiguousarray, np.split(np.stack(signed), len(recipes), axis=1))
-    return Signed(dict(zip(recipes, words, strict=True)), works, books)
+    return HasSignatures(dict(zip(recipes, words, strict=True)), works, books)
 
 
 def distances_from(words: Words, row: int) -> Numbers:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from app.core.model import Metadata
 from app.core.relations.alignment import Alignment, align
-from app.core.relations.relation import CLASSIFIERS, DEFAULT_CLASSIFIER, Candidate, relate
-from app.core.signatures.sketch import sketch, warm
+from app.core.relations.relation import CLASSIFIERS, DEFAULT_CLASSIFIER, ComparedBook, relate
+from app.core.signatures.sketch import sketch, warm_up
 from app.core.text.content import content_from_pages
 from bench.data.book_pairs import ERROR_RATES, SHARES, MadePair, made_pairs, real_pairs
 from bench.data.paginated_books import halves
@@ -58,7 +58,7 @@ class Outcome:
 
 def run(out_dir: Path) -> Section:
     """Everything; about two minutes on one core."""
-    warm()
+    warm_up()
     folder = corpus_folder()
     books, pairs = list(corpus_books(folder)), corpus_pairs(folder)
     candidates = _Candidates()
@@ -106,7 +106,7 @@ def run(out_dir: Path) -> Section:
 def _outcome(number: int, pair: MadePair) -> Outcome:
     left, right = (sketch(content_from_pages(pages)) for pages in (pair.left, pair.right))
     sides = [
-        Candidate(each.pages, each.minhash, metadata)
+        ComparedBook(each.pages, each.minhash, metadata)
         for each, metadata in zip((left, right), pair.metadata, strict=True)
     ]
     started = time.process_time()
@@ -216,13 +216,13 @@ class _Candidates:
     """Books of the corpus as relations are told of them; each is read once."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, Candidate] = {}
+        self._kept: dict[str, ComparedBook] = {}
 
-    def __call__(self, book: CorpusBook) -> Candidate:
+    def __call__(self, book: CorpusBook) -> ComparedBook:
         if book.id not in self._kept:
             made = sketch(book.content)
             metadata = Metadata(title=book.title, year=book.year)
-            self._kept[book.id] = Candidate(made.pages, made.minhash, metadata)
+            self._kept[book.id] = ComparedBook(made.pages, made.minhash, metadata)
         return self._kept[book.id]
 
 

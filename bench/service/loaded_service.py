@@ -20,7 +20,7 @@ import redis
 
 from app.embedded import EmbeddedServers, Servers
 from app.settings import Settings
-from app.wiring import open_house
+from app.wiring import open_services
 from bench.data.bulk_load import book_id, load
 from bench.harness.report import CannotMeasure
 from bench.service.open_loop_driver import Outcome, Stream, drive, get
@@ -96,9 +96,9 @@ def reconcile(servers: Servers) -> float:
 
     async def run() -> float:
         settings = Settings(DATABASE_URL=servers.database_url, REDIS_URL=servers.redis_url)
-        async with open_house(settings) as house:
+        async with open_services(settings) as services:
             started = time.perf_counter()
-            if await house.reindex.reconcile() is None:
+            if await services.reindex.reconcile() is None:
                 raise CannotMeasure("Another process is reconciling the index of this library.")
             return time.perf_counter() - started
 

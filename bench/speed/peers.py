@@ -19,7 +19,7 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 
-from app.wiring import House
+from app.wiring import Services
 from bench.data.simulated_books import Books, simulate
 from bench.harness.report import Cell, Section, Table
 from bench.service.loaded_service import Library, client_of, opened, reconcile
@@ -155,20 +155,21 @@ def _as_words(batch: Books) -> list[str]:
 
 
 def _roll() -> list[Cell]:
-    from app.core.index.flat_index import Roll
-    from app.core.index.records import ROLL_RECORD
+    from app.core.index.flat_index import FlatIndex
+    from app.core.index.records import FLAT_RECORD
 
     fingerprints = _fingerprints()
-    records = np.zeros(len(fingerprints), dtype=ROLL_RECORD)
+    records = np.zeros(len(fingerprints), dtype=FLAT_RECORD)
     records["entry_id"] = np.arange(1, len(fingerprints) + 1)
     records["bits"], records["signed"] = fingerprints, True
     before = _resident()
     started = time.perf_counter()
-    roll = Roll(records)
+    flat_index = FlatIndex(records)
     seconds = time.perf_counter() - started
     held = _resident() - before
     milliseconds, hits = _timed(
-        lambda row: roll.within(fingerprints[row].tobytes(), D).entry_ids.size, _chosen(len(fingerprints))
+        lambda row: flat_index.within(fingerprints[row].tobytes(), D).entry_ids.size,
+        _chosen(len(fingerprints)),
     )
     return [seconds, milliseconds, held / len(fingerprints), hits]
 
@@ -183,12 +184,12 @@ def _over_redis(folder: Path) -> list[Cell]:
         sizes = len(batches[0])
         queries = [batches[row // sizes].sketch(row % sizes).fingerprint for row in _chosen(_ALONE.books)]
 
-        async def use(house: House) -> tuple[float, float]:
+        async def use(services: Services) -> tuple[float, float]:
             times, hits = [], 0
             for number, query in enumerate([*queries[:5], *queries]):
                 assert query is not None
                 started = time.perf_counter()
-                found = (await house.index.within(query, D)).hits
+                found = (await services.index.within(query, D)).hits
                 if number >= 5:
                     times.append(time.perf_counter() - started)
                     hits += found.entry_ids.size

@@ -20,9 +20,9 @@ import uvloop
 from app.core.model import Entry, MinHashSignature
 from app.core.signatures.minhash import to_datasketch
 from app.embedded import Servers
-from app.services.index.contents import Projection
+from app.services.index.contents import ExpectedIndex
 from app.settings import Settings
-from app.wiring import House, open_house
+from app.wiring import Services, open_services
 from bench.data.simulated_books import Books, simulate
 from bench.harness.report import Cell, Table
 from bench.service.loaded_service import Library, client_of, opened, reconcile
@@ -43,7 +43,7 @@ _SEED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class RequestMetrics:
     """What one index did; a second, but for the bytes and the recall."""
 
     built: float  # books written in bulk
@@ -72,16 +72,16 @@ def against_datasketch(folder: Path) -> Table:
             empty_redis(client)
 
     def row(
-        name: str, figure: Callable[[Measured], float | None], peer: Callable[[Measured], float]
+        name: str, figure: Callable[[RequestMetrics], float | None], peer: Callable[[RequestMetrics], float]
     ) -> list[Cell]:
         ours, same, other = figure(whole), figure(alone), peer(theirs)
         ratios = [None if each is None else each / other for each in (ours, same)]
         return [name, ours, same, other, *ratios]
 
-    def built(one: Measured) -> float:
+    def built(one: RequestMetrics) -> float:
         return one.built
 
-    def question(one: Measured) -> float:
+    def question(one: RequestMetrics) -> float:
         return one.asked
 
     rows = [
@@ -146,7 +146,7 @@ def _recall(questions: Sequence[Question], answers: Sequence[set[int]]) -> tuple
     return shares[0], shares[1]
 
 
-def _datasketch(servers: Servers, batches: Sequence[Books], asked: Sequence[Question]) -> Measured:
+def _datasketch(servers: Servers, batches: Sequence[Books], asked: Sequence[Question]) -> RequestMetrics:
     from datasketch import MinHashLSH
 
     signatures = [_to_datasketch(batch, row) for batch in batches for row in range(len(batch))]
@@ -172,7 +172,7 @@ def _datasketch(servers: Servers, batches: Sequence[Books], asked: Sequence[Ques
             started = time.perf_counter()
             answers = [set(lsh.query(question)) for question in questions]
             rates.append(len(questions) / (time.perf_counter() - started))
-    return Measured(
+    return RequestMetrics(
         built=len(signatures) / seconds,
         asked=statistics.median(rates),
         bytes_per_book=held / len(signatures),
@@ -187,7 +187,7 @@ def _to_datasketch(batch: Books, row: int) -> object:
     return to_datasketch(signature)
 
 
-def _bookprint(servers: Servers, asked: Sequence[Question], *, minhash_alone: bool) -> Measured:
+def _bookprint(servers: Servers, asked: Sequence[Question], *, minhash_alone: bool) -> RequestMetrics:
     with client_of(servers) as client:
         seconds = []
         empty = 0
@@ -203,25 +203,27 @@ def _bookprint(servers: Servers, asked: Sequence[Question], *, minhash_alone: bo
     if minhash_alone:
         entries = [_minhash_alone(entry) for entry in entries]
 
-    async def use(house: House) -> Measured:
+    async def use(services: Services) -> RequestMetrics:
         async def near(entry: Entry) -> None:
             assert entry.fingerprint is not None
-            await house.index.within(entry.fingerprint, D)
+            await services.index.within(entry.fingerprint, D)
 
-        found = [(await house.index.near_duplicates(entry)).hits for entry in entries]
-        rates = [await _rate(house.index.near_duplicates, entries, 1) for _ in range(ROUNDS)]
-        together = [await _rate(house.index.near_duplicates, entries, ASKED_AT_ONCE) for _ in range(ROUNDS)]
+        found = [(await services.index.near_duplicates(entry)).hits for entry in entries]
+        rates = [await _rate(services.index.near_duplicates, entries, 1) for _ in range(ROUNDS)]
+        together = [
+            await _rate(services.index.near_duplicates, entries, ASKED_AT_ONCE) for _ in range(ROUNDS)
+        ]
         ranges = [
             [await _rate(near, NEAR_TIMES * entries, at_once) for _ in range(0 if minhash_alone else ROUNDS)]
             for at_once in (1, ASKED_AT_ONCE)
         ]
-        return Measured(
+        return RequestMetrics(
             built=LIBRARY.books / statistics.median(seconds),
             asked=statistics.median(rates),
             bytes_per_book=held / LIBRARY.books,
             recall=_recall(asked, [set(hits.entry_ids.tolist()) for hits in found]),
             spread=_spread(rates),
-            added=await _add(house, minhash_alone),
+            added=await _add(services, minhash_alone),
             asked_together=statistics.median(together),
             near=statistics.median(ranges[0]) if ranges[0] else None,
             near_together=statistics.median(ranges[1]) if ranges[1] else None,
@@ -230,12 +232,12 @@ def _bookprint(servers: Servers, asked: Sequence[Question], *, minhash_alone: bo
     return in_house(servers, use)
 
 
-async def _write_minhash(house: House) -> float:
+async def _write_minhash(services: Services) -> float:
     """Write the posting lists of MinHash alone, as the whole index is written; the seconds."""
     started = time.perf_counter()
-    entry_ids, _ = await house.signatures.entry_ids()
-    index = house.index
-    projection = await Projection.of(house.signatures, index, entry_ids, [index.suite.minhash])
+    entry_ids, _ = await services.signatures.entry_ids()
+    index = services.index
+    projection = await ExpectedIndex.of(services.signatures, index, entry_ids, [index.suite.minhash])
     async for part in projection.minhash():
         await index.write(part.prefix, part.filled, part.most)
     return time.perf_counter() - started
@@ -252,7 +254,7 @@ async def _rate(ask: Callable[[Entry], Awaitable[object]], entries: Sequence[Ent
     return len(entries) / (time.perf_counter() - started)
 
 
-async def _add(house: House, minhash_alone: bool) -> float:
+async def _add(services: Services, minhash_alone: bool) -> float:
     """Entries that the index takes a second; they are taken out again."""
     first = 10 * LIBRARY.books
     entries = [
@@ -265,10 +267,10 @@ async def _add(house: House, minhash_alone: bool) -> float:
     parts = [entries[start : start + ADDED_AT_ONCE] for start in range(0, _ADDED, ADDED_AT_ONCE)]
     started = time.perf_counter()
     for part in parts:
-        await house.index.add(part)
+        await services.index.add(part)
     rate = len(entries) / (time.perf_counter() - started)
     for part in parts:
-        await house.index.remove(part)
+        await services.index.remove(part)
     return rate
 
 
@@ -276,13 +278,13 @@ def _minhash_alone(entry: Entry) -> Entry:
     return replace(entry, fingerprint=None, sample=None)
 
 
-def in_house(servers: Servers, use: Callable[[House], Awaitable[T]]) -> T:
+def in_house(servers: Servers, use: Callable[[Services], Awaitable[T]]) -> T:
     """What this answers on the product's own parts, wired to these servers, in an event loop like theirs."""
 
     async def run() -> T:
         settings = Settings(DATABASE_URL=servers.database_url, REDIS_URL=servers.redis_url)
-        async with open_house(settings) as house:
-            return await use(house)
+        async with open_services(settings) as services:
+            return await use(services)
 
     return uvloop.run(run())
 

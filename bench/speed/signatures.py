@@ -29,7 +29,7 @@ from app.core.signatures.minhash import minhash
 from app.core.signatures.page_minhash import sign_pages
 from app.core.signatures.shingles import shingles
 from app.core.signatures.simhash import simhash
-from app.core.signatures.sketch import sketch, warm
+from app.core.signatures.sketch import sketch, warm_up
 from app.core.text.content import content_from_text, normalise
 from bench.harness.corpus import corpus_books, corpus_folder
 from bench.harness.report import Cell, Section, Table
@@ -42,7 +42,7 @@ _PEER_LANGUAGES = ("en", "fr", "de", "ru")
 
 def run(out_dir: Path) -> Section:
     """Measure every contender on a book of each language of the corpus."""
-    warm()
+    warm_up()
     texts = _texts()
     speeds: list[list[Cell]] = []
     for language, text in texts.items():

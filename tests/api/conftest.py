@@ -10,7 +10,7 @@ from httpx import ASGITransport, AsyncClient
 
 from app.main import create_app
 from app.settings import Settings
-from app.wiring import House
+from app.wiring import Services
 
 
 @asynccontextmanager
@@ -18,7 +18,7 @@ async def started(settings: Settings) -> AsyncIterator[FastAPI]:
     """The application with an empty catalogue and a whole, empty index."""
     app = create_app(settings)
     async with app.router.lifespan_context(app):
-        await app.state.house.reindex.reconcile()
+        await app.state.services.reindex.reconcile()
         yield app
 
 
@@ -40,9 +40,9 @@ async def application(settings: Settings) -> AsyncIterator[FastAPI]:
 
 
 @pytest.fixture
-def house(application: FastAPI) -> House:
-    house: House = application.state.house
-    return house
+def services(application: FastAPI) -> Services:
+    services: Services = application.state.services
+    return services
 
 
 @pytest.fixture

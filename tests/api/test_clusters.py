@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from httpx import AsyncClient
 
-from app.wiring import House
+from app.wiring import Services
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, post
 from tests.api.test_bad_input import assert_problem
@@ -48,26 +48,26 @@ def ids(*books: Json) -> list[str]:
     return [book["id"] for book in books]
 
 
-async def copies(client: AsyncClient, house: House, errors: Sequence[float]) -> list[Json]:
+async def copies(client: AsyncClient, services: Services, errors: Sequence[float]) -> list[Json]:
     """Copies of one book, scanned with these shares of wrong letters, and related."""
     posted = [
         await post(client, pages=pages_of(scanned(TEXT, seed, rate)), title=f"Copy {seed}")
         for seed, rate in enumerate(errors)
     ]
-    await run_jobs(house)
+    await run_jobs(services)
     return posted
 
 
 @pytest.fixture
-async def chain(client: AsyncClient, house: House) -> list[Json]:
+async def chain(client: AsyncClient, services: Services) -> list[Json]:
     """Two books and one that has both their texts: the first and the last share nothing."""
     volumes = [await post(client, pages=PAGES), await post(client, pages=pages_of(OTHER))]
     both = await post(client, pages=[*PAGES, *pages_of(OTHER)])
-    await run_jobs(house)
+    await run_jobs(services)
     return [*volumes, both]
 
 
-async def test_a_book_alone_is_a_cluster_of_one(client: AsyncClient, house: House) -> None:
+async def test_a_book_alone_is_a_cluster_of_one(client: AsyncClient, services: Services) -> None:
     book = await post(client, pages=PAGES, title="A book", year=1813, volume="2")
     await post(client, pages=pages_of(OTHER))
     for _ in range(2):
@@ -92,13 +92,15 @@ async def test_a_book_alone_is_a_cluster_of_one(client: AsyncClient, house: Hous
                 "links": {"self": f"/v1/clusters/{by}-{book['id']}"},
             }
             assert (await client.get(answer["links"]["self"])).json() == answer
-        await run_jobs(house)
+        await run_jobs(services)
 
 
-async def test_copies_are_one_cluster_whichever_of_them_is_asked(client: AsyncClient, house: House) -> None:
-    books = await copies(client, house, [0.02] * 3)
+async def test_copies_are_one_cluster_whichever_of_them_is_asked(
+    client: AsyncClient, services: Services
+) -> None:
+    books = await copies(client, services, [0.02] * 3)
     stranger = await post(client, pages=pages_of(OTHER))
-    await run_jobs(house)
+    await run_jobs(services)
 
     answers = [await cluster(client, book) for book in books]
     assert members(answers[0]) == ids(*books)
@@ -134,9 +136,9 @@ async def test_a_rejected_relation_cuts_and_its_withdrawal_joins(
 
 
 async def test_books_that_never_match_stay_apart_though_others_join_them(
-    client: AsyncClient, house: House
+    client: AsyncClient, services: Services
 ) -> None:
-    books = await copies(client, house, [0.02] * 4)
+    books = await copies(client, services, [0.02] * 4)
     await decide(client, books[0], books[3], "rejected")
 
     found = [members(await cluster(client, book)) for book in books]
@@ -148,9 +150,9 @@ async def test_books_that_never_match_stay_apart_though_others_join_them(
     assert members(await cluster(client, books[3])) == ids(*books)
 
 
-async def test_a_person_may_join_what_the_machine_did_not(client: AsyncClient, house: House) -> None:
+async def test_a_person_may_join_what_the_machine_did_not(client: AsyncClient, services: Services) -> None:
     one, other = await post(client, pages=PAGES), await post(client, pages=pages_of(OTHER))
-    await run_jobs(house)
+    await run_jobs(services)
     await decide(client, one, other, {"kind": "SAME_TEXT"})
     assert members(await cluster(client, other)) == ids(one, other)
 
@@ -160,11 +162,11 @@ async def test_a_person_may_join_what_the_machine_did_not(client: AsyncClient, h
 
 
 async def test_clusters_that_become_one_keep_the_older_id_and_the_other_leads_there(
-    client: AsyncClient, house: House
+    client: AsyncClient, services: Services
 ) -> None:
     older = [await post(client, pages=pages_of(scanned(TEXT, seed))) for seed in (1, 2)]
     younger = [await post(client, pages=pages_of(scanned(OTHER, seed))) for seed in (1, 2)]
-    await run_jobs(house)
+    await run_jobs(services)
     oldest, left = (f"same_text-{books[0]['id']}" for books in (older, younger))
     assert members(await by_id(client, left)) == ids(*younger)
     await decide(client, older[1], younger[1], {"kind": "SAME_TEXT"})
@@ -181,9 +183,9 @@ async def test_clusters_that_become_one_keep_the_older_id_and_the_other_leads_th
 
 
 async def test_a_deleted_member_leaves_and_a_deleted_founder_leaves_the_id_leading_on(
-    client: AsyncClient, house: House
+    client: AsyncClient, services: Services
 ) -> None:
-    books = await copies(client, house, [0.02] * 4)
+    books = await copies(client, services, [0.02] * 4)
     former = f"same_text-{books[0]['id']}"
     await client.delete(books[2]["links"]["self"])
     assert members(await by_id(client, former)) == ids(books[0], books[1], books[3])
@@ -215,10 +217,10 @@ async def test_a_joint_that_is_deleted_lets_its_cluster_fall_apart(
     assert members(await by_id(client, f"related-{both['id']}")) == ids(first)
 
 
-async def test_clusters_follow_a_content_that_changes(client: AsyncClient, house: House) -> None:
-    books = await copies(client, house, [0.02] * 3)
+async def test_clusters_follow_a_content_that_changes(client: AsyncClient, services: Services) -> None:
+    books = await copies(client, services, [0.02] * 3)
     others = [await post(client, pages=pages_of(scanned(OTHER, seed))) for seed in (1, 2)]
-    await run_jobs(house)
+    await run_jobs(services)
     changed = {"pages": pages_of(scanned(OTHER, 9))}
     response = await client.put(f"{books[0]['links']['self']}/content", json=changed)
     assert response.status_code == 200
@@ -226,13 +228,13 @@ async def test_clusters_follow_a_content_that_changes(client: AsyncClient, house
     # Until its job has run, nothing is known of what it says now.
     assert members(await cluster(client, books[0])) == ids(books[0])
     assert members(await cluster(client, books[1])) == ids(books[1], books[2])
-    await run_jobs(house)
+    await run_jobs(services)
     assert members(await cluster(client, others[1])) == ids(books[0], *others)
     assert members(await cluster(client, books[2])) == ids(books[1], books[2])
 
 
-async def test_members_come_in_pages(client: AsyncClient, house: House) -> None:
-    books = await copies(client, house, [0.02] * 5)
+async def test_members_come_in_pages(client: AsyncClient, services: Services) -> None:
+    books = await copies(client, services, [0.02] * 5)
     for path in (f"{books[3]['links']['self']}/cluster", f"/v1/clusters/same_text-{books[0]['id']}"):
         found, cursor = [], None
         for size in (2, 2, 1):
@@ -246,8 +248,8 @@ async def test_members_come_in_pages(client: AsyncClient, house: House) -> None:
         assert found == ids(*books)
 
 
-async def test_a_cursor_of_another_query_is_refused(client: AsyncClient, house: House) -> None:
-    books = await copies(client, house, [0.02] * 3)
+async def test_a_cursor_of_another_query_is_refused(client: AsyncClient, services: Services) -> None:
+    books = await copies(client, services, [0.02] * 3)
     path = f"{books[0]['links']['self']}/cluster"
     cursor = (await cluster(client, books[0], limit=1))["next_cursor"]
 
@@ -289,10 +291,12 @@ async def test_bad_query_is_refused(client: AsyncClient, query: str, field: str)
     assert_problem(await client.get(f"{book['links']['self']}/cluster?{query}"), 422, field)
 
 
-async def test_a_complete_copy_is_kept_rather_than_a_clean_one(client: AsyncClient, house: House) -> None:
+async def test_a_complete_copy_is_kept_rather_than_a_clean_one(
+    client: AsyncClient, services: Services
+) -> None:
     short = await post(client, pages=PAGES[:9])
     full = await post(client, pages=pages_of(scanned(TEXT, 1, 0.05)))
-    await run_jobs(house)
+    await run_jobs(services)
 
     answer = await cluster(client, short)
     assert members(answer) == ids(short, full)
@@ -303,9 +307,9 @@ async def test_a_complete_copy_is_kept_rather_than_a_clean_one(client: AsyncClie
 
 
 async def test_of_complete_copies_the_one_whose_pages_agree_best_is_kept(
-    client: AsyncClient, house: House
+    client: AsyncClient, services: Services
 ) -> None:
-    books = await copies(client, house, [0.06, 0.04, 0.002, 0.05])
+    books = await copies(client, services, [0.06, 0.04, 0.002, 0.05])
 
     answer = await cluster(client, books[0])
     assert answer["best_copy"]["book_id"] == books[2]["id"]
@@ -316,7 +320,7 @@ async def test_of_complete_copies_the_one_whose_pages_agree_best_is_kept(
     # Of related books the fullest, and of its copies the best.
     more = await post(client, pages=[*PAGES, *pages_of(OTHER)])
     worse = await post(client, pages=pages_of(scanned(f"{TEXT} {OTHER}", 5, 0.06)))
-    await run_jobs(house)
+    await run_jobs(services)
     answer = await cluster(client, books[0], by="related")
     assert (answer["size"], answer["best_copy"]["book_id"]) == (6, more["id"])
     assert answer["best_copy"]["because"].startswith("The fullest of 6 related books has this text. Of 2 ")

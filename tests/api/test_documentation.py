@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from app.main import create_app
 from app.settings import Settings
-from app.wiring import House
+from app.wiring import Services
 from tests.api.library import prose, scanned
 from tests.paged_books import run_jobs
 
@@ -86,13 +86,13 @@ async def test_examples_of_a_request_work_one_after_the_other(client: AsyncClien
             assert response.status_code in {200, 201}, response.text
 
 
-async def test_answers_are_what_the_document_says(house: House, client: AsyncClient) -> None:
+async def test_answers_are_what_the_document_says(services: Services, client: AsyncClient) -> None:
     text = prose(1)
     posted = await client.post("/v1/books", json={"text": text})
     book = posted.json()
     scan = {"text": scanned(text, 1), "year": 1813, "authors": ["A", "B"]}
     other = (await client.post("/v1/books", json=scan)).json()
-    await run_jobs(house)
+    await run_jobs(services)
     related = f"{book['links']['relations']}/{other['id']}"
     path = "/v1/books/{book_id}"
     relation = f"{path}/relations/{{other_id}}"

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from app.settings import Settings
-from app.wiring import open_house
+from app.wiring import open_services
 from tests.api.service_process import Server, serving
 
 SECONDS = 5.0
@@ -26,8 +26,8 @@ JSON = {"Content-Type": "application/json"}
 def server(module_database_url: str, module_redis_url: str) -> Iterator[Server]:
     async def reconcile() -> None:
         settings = Settings(database_url=module_database_url, redis_url=module_redis_url)
-        async with open_house(settings) as house:
-            await house.reindex.reconcile()
+        async with open_services(settings) as services:
+            await services.reindex.reconcile()
 
     asyncio.run(reconcile())
     with serving(module_database_url, module_redis_url) as server:

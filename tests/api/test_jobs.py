@@ -8,15 +8,15 @@ from httpx import AsyncClient
 from jsonschema import Draft202012Validator
 
 from app.stores.postgres.jobs import defer_relate
-from app.wiring import House
+from app.wiring import Services
 from tests.api.library import prose
 from tests.api.test_operation import labelled, samples
 
 
-async def posted(client: AsyncClient, house: House) -> tuple[dict[str, Any], int]:
+async def posted(client: AsyncClient, services: Services) -> tuple[dict[str, Any], int]:
     """A book and its entry."""
     book = (await client.post("/v1/books", json={"text": prose(1)})).json()
-    async with house.engine.connect() as connection:
+    async with services.engine.connect() as connection:
         entry_id = await connection.scalar(
             sa.text("SELECT entry_id FROM books WHERE id = :id"), {"id": book["id"]}
         )
@@ -24,9 +24,9 @@ async def posted(client: AsyncClient, house: House) -> tuple[dict[str, Any], int
     return book, entry_id
 
 
-async def test_a_waiting_job_names_its_book_and_its_next_try(client: AsyncClient, house: House) -> None:
-    book, entry_id = await posted(client, house)
-    async with house.engine.begin() as connection:
+async def test_a_waiting_job_names_its_book_and_its_next_try(client: AsyncClient, services: Services) -> None:
+    book, entry_id = await posted(client, services)
+    async with services.engine.begin() as connection:
         later, soon = [await defer_relate(connection, entry_id) for _ in range(2)]
         await connection.execute(
             sa.text("UPDATE procrastinate_jobs SET scheduled_at = now() + interval '1 hour' WHERE id = :id"),
@@ -47,9 +47,9 @@ async def test_a_waiting_job_names_its_book_and_its_next_try(client: AsyncClient
     assert (await client.get(f"/v1/jobs/{soon}")).json()["next_try_at"] is None
 
 
-async def test_a_job_outlives_its_book(client: AsyncClient, house: House) -> None:
-    book, entry_id = await posted(client, house)
-    async with house.engine.begin() as connection:
+async def test_a_job_outlives_its_book(client: AsyncClient, services: Services) -> None:
+    book, entry_id = await posted(client, services)
+    async with services.engine.begin() as connection:
         job_id = await defer_relate(connection, entry_id)
     await client.delete(book["links"]["self"])
 
@@ -66,20 +66,20 @@ async def test_a_job_that_is_not_there_is_a_problem(client: AsyncClient, job_id:
 
 
 async def test_metrics_tell_jobs_by_state_and_the_tries_that_failed(
-    client: AsyncClient, house: House
+    client: AsyncClient, services: Services
 ) -> None:
-    async with house.engine.begin() as connection:
+    async with services.engine.begin() as connection:
         ids = [await defer_relate(connection, entry_id) for entry_id in range(3)]
         await connection.execute(
             sa.text("UPDATE procrastinate_jobs SET status = 'failed' WHERE id = :id"), {"id": ids[0]}
         )
-    await house.jobs.note_failure(ids[0], "relate", ValueError("no"))
+    await services.jobs.note_failure(ids[0], "relate", ValueError("no"))
 
     counted = await samples(client)
     assert counted[labelled("bookprint_jobs", task="relate", state="waiting")] == 2
     assert counted[labelled("bookprint_jobs", task="relate", state="failed")] == 1
     assert counted[labelled("bookprint_job_failures_total", task="relate")] == 1
-    await house.jobs.retry_all()
+    await services.jobs.retry_all()
     counted = await samples(client)
     assert counted[labelled("bookprint_jobs", task="relate", state="waiting")] == 3
     assert labelled("bookprint_jobs", task="relate", state="failed") not in counted

@@ -2,7 +2,7 @@
 
 from httpx import AsyncClient
 
-from app.wiring import House
+from app.wiring import Services
 from tests.api.library import prose, scanned
 
 OLD, NEW = "gap-simhash128-v1", "tf-simhash128-v1"
@@ -15,19 +15,19 @@ async def post(client: AsyncClient, text: str) -> dict[str, object]:
     return body
 
 
-async def change(house: House) -> None:
-    await house.recipes.change(
+async def change(services: Services) -> None:
+    await services.recipes.change(
         NEW, allow_missing=False, progress=lambda done, total: None, say=lambda line: None
     )
 
 
 async def test_documents_and_lookups_follow_the_switch_and_both_recipes_can_be_asked(
-    client: AsyncClient, house: House
+    client: AsyncClient, services: Services
 ) -> None:
     before = await post(client, prose(1))
     copy = await post(client, scanned(prose(1), 2))
     near = f"/v1/books/{before['id']}/near-duplicates"
-    await change(house)
+    await change(services)
     after = (await client.get(f"/v1/books/{before['id']}")).json()
     assert after["fingerprint"]["recipe"] == NEW
     assert after["identifier"] != before["identifier"]
@@ -42,7 +42,7 @@ async def test_documents_and_lookups_follow_the_switch_and_both_recipes_can_be_a
 
 
 async def test_a_recipe_that_is_not_indexed_is_refused_with_what_to_do(
-    client: AsyncClient, house: House
+    client: AsyncClient, services: Services
 ) -> None:
     book = await post(client, prose(3))
     body = {"fingerprint": {"recipe": NEW, "hex": "0" * 32}}
@@ -50,7 +50,7 @@ async def test_a_recipe_that_is_not_indexed_is_refused_with_what_to_do(
     assert refused.status_code == 422
     assert refused.json()["type"].endswith(":recipe-not-indexed")
     assert f"bookprint reindex --recipe {NEW}" in refused.json()["detail"]
-    await change(house)
+    await change(services)
     assert (await client.post("/v1/lookups?d=7", json=body)).status_code == 200
     old = {
         "fingerprint": book["fingerprint"],
@@ -66,11 +66,11 @@ async def test_a_recipe_that_is_not_indexed_is_refused_with_what_to_do(
 
 
 async def test_a_cursor_does_not_lead_from_one_recipe_into_the_other(
-    client: AsyncClient, house: House
+    client: AsyncClient, services: Services
 ) -> None:
     ids = [(await post(client, scanned(prose(4), seed)))["id"] for seed in range(3)]
     near = f"/v1/books/{ids[0]}/near-duplicates?d=128&limit=1"
     cursor = (await client.get(near)).json()["next_cursor"]
     assert (await client.get(f"{near}&cursor={cursor}")).status_code == 200
-    await change(house)
+    await change(services)
     assert (await client.get(f"{near}&cursor={cursor}")).status_code == 422

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 from httpx import AsyncClient
 
-from app.wiring import House
+from app.wiring import Services
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, near, post
 from tests.api.test_bad_input import assert_problem
@@ -31,12 +31,12 @@ def of(book: Json, other: Json) -> str:
 
 
 @pytest.fixture
-async def pair(client: AsyncClient, house: House) -> tuple[Json, Json]:
+async def pair(client: AsyncClient, services: Services) -> tuple[Json, Json]:
     """A book and a reprint with two leaves more in front, and three fewer at the end."""
     book = await post(client, pages=PAGES, title="A book")
     front = pages_of(prose(3, 600))
     reprint = await post(client, pages=front + pages_of(scanned(TEXT, 1))[:-1], title="A reprint")
-    await run_jobs(house)
+    await run_jobs(services)
     return book, reprint
 
 
@@ -80,7 +80,9 @@ async def test_a_relation_is_told_of_the_book_in_the_path(
     assert other["because"].startswith("82% of the text pages of this book and 90% of the other's")
 
 
-async def test_wait_holds_the_answer_until_nothing_is_pending(client: AsyncClient, house: House) -> None:
+async def test_wait_holds_the_answer_until_nothing_is_pending(
+    client: AsyncClient, services: Services
+) -> None:
     book = await post(client, pages=PAGES)
     begun = time.monotonic()
     assert (await relations(client, book, wait=0.3))["pending"] == 1
@@ -88,14 +90,16 @@ async def test_wait_holds_the_answer_until_nothing_is_pending(client: AsyncClien
 
     async def later() -> None:
         await asyncio.sleep(0.2)
-        await run_jobs(house)
+        await run_jobs(services)
 
     answer, _ = await asyncio.gather(relations(client, book, wait=60), later())
     assert answer["pending"] == 0
     assert time.monotonic() - begun < 20
 
 
-async def test_many_may_wait_at_once_and_others_are_still_answered(client: AsyncClient, house: House) -> None:
+async def test_many_may_wait_at_once_and_others_are_still_answered(
+    client: AsyncClient, services: Services
+) -> None:
     book = await post(client, pages=PAGES)
     held = [asyncio.create_task(relations(client, book, wait=5)) for _ in range(80)]
     begun = time.monotonic()
@@ -115,10 +119,10 @@ async def test_metrics_tell_how_many_pairs_were_compared_and_how_long_it_took(
     assert 0 < float(told['bookprint_relation_seconds_total{kind="SAME_PAGINATION"}']) < 30
 
 
-async def test_failed_jobs_are_named(client: AsyncClient, house: House) -> None:
+async def test_failed_jobs_are_named(client: AsyncClient, services: Services) -> None:
     book = await post(client, pages=PAGES)
-    [(job_id, _)] = await waiting(house)
-    await end(house, job_id, "failed")
+    [(job_id, _)] = await waiting(services)
+    await end(services, job_id, "failed")
 
     answer = await relations(client, book)
     assert (answer["pending"], answer["failed"]) == (0, [f"/v1/jobs/{job_id}"])
@@ -141,7 +145,12 @@ async def test_near_duplicates_show_the_relation(client: AsyncClient, pair: tupl
     ("verdict", "kind"), [("confirmed", "SAME_PAGINATION"), ("rejected", "UNRELATED"), (None, "SAME_TEXT")]
 )
 async def test_a_decision_outranks_the_machine_until_it_is_withdrawn(
-    client: AsyncClient, house: House, pair: tuple[Json, Json], verdict: str | None, kind: str, form: str
+    client: AsyncClient,
+    services: Services,
+    pair: tuple[Json, Json],
+    verdict: str | None,
+    kind: str,
+    form: str,
 ) -> None:
     book, reprint = pair
     body: Any = {"verdict": verdict} if verdict else {"kind": kind}
@@ -157,12 +166,12 @@ async def test_a_decision_outranks_the_machine_until_it_is_withdrawn(
     expected_kind = None if verdict == "rejected" else kind
     assert decision == {"verdict": verdict or "kind", "kind": expected_kind, "stale": False}
     # It survives that the machine looks once more.
-    async with house.engine.begin() as connection:
+    async with services.engine.begin() as connection:
         await connection.execute(sa.text("DELETE FROM relations"))
         await connection.execute(
             sa.text("UPDATE procrastinate_jobs SET status = 'todo' WHERE task_name = 'relate'")
         )
-    await run_jobs(house)
+    await run_jobs(services)
     for asked in pair:
         [item] = (await relations(client, asked))["items"]
         assert (item["kind"], item["confidence"], item["direction"]) == (kind, 1.0, None)
@@ -178,7 +187,7 @@ async def test_a_decision_outranks_the_machine_until_it_is_withdrawn(
 
 
 async def test_a_decision_on_a_content_that_changed_is_stale_and_stays_in_force(
-    client: AsyncClient, house: House, pair: tuple[Json, Json]
+    client: AsyncClient, services: Services, pair: tuple[Json, Json]
 ) -> None:
     book, reprint = pair
     path = f"{of(book, reprint)}/decision"
@@ -188,7 +197,7 @@ async def test_a_decision_on_a_content_that_changed_is_stale_and_stays_in_force(
     told = (await client.get(of(book, reprint))).json()
     assert (told["kind"], told["decision"]["stale"], told["machine"]) == ("OVERLAPPING_TEXT", True, None)
     assert (told["unit"], told["page_map"], told["classifier"]) == (None, [], None)
-    await run_jobs(house)
+    await run_jobs(services)
     told = (await client.get(of(book, reprint))).json()
     assert (told["kind"], told["decision"]["stale"]) == ("OVERLAPPING_TEXT", True)
     assert told["machine"]["kind"] == "SAME_PAGINATION"
@@ -197,11 +206,11 @@ async def test_a_decision_on_a_content_that_changed_is_stale_and_stays_in_force(
 
 
 async def test_books_that_were_never_compared_may_be_decided_on_and_then_are(
-    client: AsyncClient, house: House
+    client: AsyncClient, services: Services
 ) -> None:
     book, other = await post(client, pages=PAGES), await post(client, pages=pages_of(prose(9, 600), 60))
-    await run_jobs(house)
-    async with house.engine.begin() as connection:
+    await run_jobs(services)
+    async with services.engine.begin() as connection:
         await connection.execute(sa.text("DELETE FROM relations"))
     path = f"{of(book, other)}/decision"
 
@@ -210,7 +219,7 @@ async def test_books_that_were_never_compared_may_be_decided_on_and_then_are(
     assert (await client.put(path, json={"kind": "OVERLAPPING_TEXT"})).status_code == 200
     told = (await client.get(of(other, book))).json()
     assert (told["kind"], told["machine"], told["signals"]) == ("OVERLAPPING_TEXT", None, None)
-    assert await run_jobs(house) == 1
+    assert await run_jobs(services) == 1
     told = (await client.get(of(other, book))).json()
     assert (told["kind"], told["machine"]["kind"]) == ("OVERLAPPING_TEXT", "UNRELATED")
 
@@ -268,10 +277,10 @@ async def test_bad_decision_is_refused(client: AsyncClient, body: Any, field: st
     assert_problem(await client.put(f"{of(book, other)}/decision", json=body), 422, field)
 
 
-async def test_those_known_via_a_relative_come_in_pages(client: AsyncClient, house: House) -> None:
+async def test_those_known_via_a_relative_come_in_pages(client: AsyncClient, services: Services) -> None:
     copies = [await post(client, pages=pages_of(scanned(TEXT, seed))) for seed in range(8)]
     # One representative of each further cluster links all copies into one.
-    await run_jobs(house, with_limits(house, nearest=1, representatives=len(copies)))
+    await run_jobs(services, with_limits(services, nearest=1, representatives=len(copies)))
 
     first = await relations(client, copies[-1], limit=2)
     assert first["complete"] is False

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from app.core.signatures.sketch import warm
+from app.core.signatures.sketch import warm_up
 
 settings.register_profile("core", deadline=None)
 
@@ -13,7 +13,7 @@ settings.register_profile("core", deadline=None)
 @pytest.fixture(scope="package", autouse=True)
 def _prepared() -> Iterator[None]:
     """Compiles the kernels first, so that no test's time holds that; examples have no deadline."""
-    warm()
+    warm_up()
     settings.load_profile("core")
     yield
     settings.load_profile("default")

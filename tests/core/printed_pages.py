@@ -7,7 +7,7 @@ import numpy as np
 
 from app.core.model import Metadata, PageSignatures
 from app.core.relations.alignment import Alignment
-from app.core.relations.relation import Candidate, Relation, relate
+from app.core.relations.relation import ComparedBook, Relation, relate
 from app.core.signatures.sketch import page_signatures, sketch
 from app.core.text.content import content_from_pages, content_from_text
 from app.synthesis.noise import corrupt_pages
@@ -52,16 +52,16 @@ def signed(pages: Pages) -> PageSignatures:
     return page_signatures(content_from_pages(pages))
 
 
-def candidate(pages: Pages, metadata: Metadata = UNKNOWN) -> Candidate:
+def candidate(pages: Pages, metadata: Metadata = UNKNOWN) -> ComparedBook:
     """The book as relations are told of it."""
     made = sketch(content_from_pages(pages))
-    return Candidate(made.pages, made.minhash, metadata)
+    return ComparedBook(made.pages, made.minhash, metadata)
 
 
-def unpaged(text: str, metadata: Metadata = UNKNOWN) -> Candidate:
+def unpaged(text: str, metadata: Metadata = UNKNOWN) -> ComparedBook:
     """A book whose pages are not known."""
     made = sketch(content_from_text(text))
-    return Candidate(made.pages, made.minhash, metadata)
+    return ComparedBook(made.pages, made.minhash, metadata)
 
 
 def related(left: Pages, right: Pages) -> Relation:

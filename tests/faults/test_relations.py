@@ -120,7 +120,7 @@ def expected(module_database_url: str, module_redis_url: str) -> Outcome:
         settings = Settings(database_url=module_database_url, redis_url=module_redis_url)
         async with started(settings) as app, asking(app) as client:
             await post_all(client, BOOKS)
-            await run_jobs(app.state.house)
+            await run_jobs(app.state.services)
             return await outcome(client)
 
     return asyncio.run(undisturbed())

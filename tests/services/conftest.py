@@ -5,16 +5,16 @@ from collections.abc import AsyncIterator
 import pytest
 
 from app.settings import Settings
-from app.wiring import House, open_house
+from app.wiring import Services, open_services
 from tests.redis_cluster import Operator, operator_of
 
 
 @pytest.fixture
-async def house(database_url: str, index_url: str) -> AsyncIterator[House]:
+async def services(database_url: str, index_url: str) -> AsyncIterator[Services]:
     """Services over an empty catalogue and a whole, empty index."""
-    async with open_house(Settings(database_url=database_url, redis_url=index_url)) as house:
-        await house.reindex.reconcile()
-        yield house
+    async with open_services(Settings(database_url=database_url, redis_url=index_url)) as services:
+        await services.reindex.reconcile()
+        yield services
 
 
 @pytest.fixture

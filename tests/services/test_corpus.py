@@ -10,7 +10,7 @@ import pytest
 from app.core.model import Submission
 from app.readers.formats.jsonl import read
 from app.services.lookup import Verified
-from app.wiring import House
+from app.wiring import Services
 
 RELATED = ("same_work", "contains", "overlaps")
 NEGATIVES = ("series", "different", "translation")
@@ -18,11 +18,13 @@ NEGATIVES = ("series", "different", "translation")
 
 @pytest.mark.corpus
 @pytest.mark.timeout(300)
-async def test_copies_of_a_work_find_each_other_and_other_works_do_not(house: House, corpus: Path) -> None:
+async def test_copies_of_a_work_find_each_other_and_other_works_do_not(
+    services: Services, corpus: Path
+) -> None:
     ids: dict[str, UUID] = {}
     for record in read(corpus / "books.jsonl.gz"):
         assert isinstance(record.book, Submission)
-        stored = await house.ingest.post(record.book)
+        stored = await services.ingest.post(record.book)
         assert stored.created
         assert stored.book.indexed
         ids[str(record.book.metadata.external_id)] = stored.book.id
@@ -30,7 +32,7 @@ async def test_copies_of_a_work_find_each_other_and_other_works_do_not(house: Ho
 
     found: dict[UUID, set[UUID]] = {}
     for book_id in ids.values():
-        answer = await house.lookup.near_duplicates(book_id, Verified(), None, 1000)
+        answer = await services.lookup.near_duplicates(book_id, Verified(), None, 1000)
         found[book_id] = {match.book.book_id for match in answer.matches}
 
     with (corpus / "real_pairs.csv").open(encoding="utf-8", newline="") as rows:

@@ -9,7 +9,7 @@ from app.core.model import Metadata, Submission
 from app.core.text.content import content_from_text
 from app.services import precedence as module
 from app.services.precedence import Precedence
-from app.wiring import House
+from app.wiring import Services
 
 GiveWay = Callable[[Precedence], Awaitable[None]]
 
@@ -75,19 +75,19 @@ async def test_who_waits_can_be_given_up() -> None:
             await waiting
 
 
-async def test_books_are_posted_under_lookups_without_end(house: House) -> None:
+async def test_books_are_posted_under_lookups_without_end(services: Services) -> None:
     text = "It was the best of times, it was the worst of times, it was the age of wisdom. " * 40
-    with house.precedence.lookup():
-        stored = await house.ingest.post(Submission(metadata=Metadata(), content=content_from_text(text)))
+    with services.precedence.lookup():
+        stored = await services.ingest.post(Submission(metadata=Metadata(), content=content_from_text(text)))
     assert stored.book.indexed
 
 
 @pytest.mark.usefixtures("patient")
-async def test_a_post_lets_a_lookup_pass(house: House) -> None:
+async def test_a_post_lets_a_lookup_pass(services: Services) -> None:
     text = "It was the age of foolishness, it was the epoch of belief, it was the epoch of doubt. " * 40
     submission = Submission(metadata=Metadata(), content=content_from_text(text))
-    with house.precedence.lookup():
-        posting = asyncio.create_task(house.ingest.post(submission))
+    with services.precedence.lookup():
+        posting = asyncio.create_task(services.ingest.post(submission))
         await asyncio.sleep(0.05)
         assert not posting.done()
     assert (await posting).book.indexed

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from app.stores.postgres.books import Catalogue
-from app.stores.postgres.entries import Entries
+from app.stores.postgres.books import BookStore
+from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.queries import Queries, open_queries
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.connecting import open_nodes
@@ -48,13 +48,13 @@ async def queries(engine: AsyncEngine) -> AsyncIterator[Queries]:
 
 
 @pytest.fixture
-def catalogue(engine: AsyncEngine, queries: Queries) -> Catalogue:
-    return Catalogue(engine, queries)
+def catalogue(engine: AsyncEngine, queries: Queries) -> BookStore:
+    return BookStore(engine, queries)
 
 
 @pytest.fixture
-def entries(engine: AsyncEngine, queries: Queries) -> Entries:
-    return Entries(engine, queries)
+def entries(engine: AsyncEngine, queries: Queries) -> EntryStore:
+    return EntryStore(engine, queries)
 
 
 @pytest.fixture

@@ -14,14 +14,14 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from app.core.errors import Unavailable
 from app.services.jobs import Jobs
-from app.stores.postgres.job_records import JobRecords
+from app.stores.postgres.job_records import JobStore
 from workers.queue_upkeep import keep_up
-from workers.queue_worker import Loop, Pace, connect, work_off
-from workers.retry import Tries
+from workers.queue_worker import Pace, QueueWorker, connect, work_off
+from workers.retry import JobRetry
 
 QUEUE = "relate"
 PACE = Pace(poll=0.05, heartbeat=0.2, dead_after=timedelta(seconds=0.8), grace=0.1)
-QUICK = Tries(first_wait=0.02, longest_wait=0.1)
+QUICK = JobRetry(first_wait=0.02, longest_wait=0.1)
 
 
 def open_queue(database_url: str) -> App:
@@ -36,7 +36,7 @@ def open_queue(database_url: str) -> App:
     async def raising(entry_id: int) -> None:
         raise OSError("no way to postgresql://me:secret@db/books\nand a second line")
 
-    @queue.task(name="slow", queue=QUEUE, retry=Tries(first_wait=60.0))
+    @queue.task(name="slow", queue=QUEUE, retry=JobRetry(first_wait=60.0))
     async def slow(entry_id: int) -> None:
         raise Unavailable("Redis is away.")
 
@@ -57,13 +57,13 @@ async def run(database_url: str, jobs: Jobs, concurrency: int = 4) -> None:
     whole.set()
     async with asyncio.TaskGroup() as group:
         group.create_task(keep_up(jobs, PACE.dead_after))
-        loop = Loop(QUEUE, concurrency, whole, pace=PACE)
+        loop = QueueWorker(QUEUE, concurrency, whole, pace=PACE)
         group.create_task(work_off(lambda: open_queue(database_url), loop, jobs))
 
 
 async def live(database_url: str) -> None:
     """Run until killed."""
-    await run(database_url, Jobs(JobRecords(create_async_engine(database_url))))
+    await run(database_url, Jobs(JobStore(create_async_engine(database_url))))
 
 
 def supervise(database_url: str) -> None:

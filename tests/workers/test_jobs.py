@@ -16,16 +16,18 @@ from app.core.errors import BookprintError, UnknownJob
 from app.services.jobs import MOST_TRIES
 from app.settings import Settings
 from app.stores.postgres.job_records import Job, JobCounts
-from app.wiring import House, open_house
+from app.wiring import Services, open_services
 from tests.workers.faulty import PACE, open_queue, run
-from workers.queue_worker import Loop, work_off
-from workers.retry import Tries
+from workers.queue_worker import QueueWorker, work_off
+from workers.retry import JobRetry
 
 
 @pytest.fixture
-async def house(database_url: str) -> AsyncIterator[House]:
-    async with open_house(Settings(database_url=database_url, redis_url="redis://127.0.0.1:9")) as house:
-        yield house
+async def services(database_url: str) -> AsyncIterator[Services]:
+    async with open_services(
+        Settings(database_url=database_url, redis_url="redis://127.0.0.1:9")
+    ) as services:
+        yield services
 
 
 async def defer(database_url: str, *tasks: str) -> list[int]:
@@ -46,9 +48,9 @@ async def cancelled_at_end(work: Coroutine[None, None, None]) -> AsyncIterator[N
 
 
 @asynccontextmanager
-async def working(database_url: str, house: House) -> AsyncIterator[None]:
+async def working(database_url: str, services: Services) -> AsyncIterator[None]:
     """A worker in this process."""
-    async with cancelled_at_end(run(database_url, house.jobs)):
+    async with cancelled_at_end(run(database_url, services.jobs)):
         yield
 
 
@@ -84,11 +86,11 @@ async def until(condition: Callable[[], Awaitable[bool]], seconds: float = 60) -
             await asyncio.sleep(0.02)
 
 
-async def ended(house: House, ids: list[int]) -> list[Job]:
+async def ended(services: Services, ids: list[int]) -> list[Job]:
     """The jobs, once each of them has succeeded or failed."""
 
     async def all_ended() -> bool:
-        async with house.engine.connect() as connection:
+        async with services.engine.connect() as connection:
             return not await connection.scalar(
                 sa.text(
                     "SELECT count(*) FROM procrastinate_jobs "
@@ -98,39 +100,39 @@ async def ended(house: House, ids: list[int]) -> list[Job]:
             )
 
     await until(all_ended)
-    return [await house.jobs.get(job_id) for job_id in ids]
+    return [await services.jobs.get(job_id) for job_id in ids]
 
 
-async def execute(house: House, statement: str) -> None:
-    async with house.engine.begin() as connection:
+async def execute(services: Services, statement: str) -> None:
+    async with services.engine.begin() as connection:
         await connection.execute(sa.text(statement))
 
 
 async def test_a_failing_job_is_tried_again_and_then_kept_as_failed_with_its_reason(
-    house: House, database_url: str
+    services: Services, database_url: str
 ) -> None:
     ids = await defer(database_url, "raising", "good")
-    async with working(database_url, house):
-        failed, good = await ended(house, ids)
+    async with working(database_url, services):
+        failed, good = await ended(services, ids)
 
     assert (failed.state, failed.attempts) == ("failed", MOST_TRIES)
     assert failed.reason == "OSError: no way to postgresql://…@db/books"
     assert (good.state, good.attempts, good.reason, good.next_try_at) == ("succeeded", 1, None, None)
-    assert await house.jobs.counts() == [JobCounts("raising", "failed", 1)]
-    assert await house.jobs.failed(10) == [failed]
-    assert await house.jobs.failure_counts() == {"raising": MOST_TRIES}
+    assert await services.jobs.counts() == [JobCounts("raising", "failed", 1)]
+    assert await services.jobs.failed(10) == [failed]
+    assert await services.jobs.failure_counts() == {"raising": MOST_TRIES}
 
 
-async def test_the_next_try_comes_later_each_time(house: House, database_url: str) -> None:
+async def test_the_next_try_comes_later_each_time(services: Services, database_url: str) -> None:
     [job_id] = await defer(database_url, "slow")
-    assert (await house.jobs.get(job_id)).state == "waiting"
+    assert (await services.jobs.get(job_id)).state == "waiting"
 
     async def tried() -> bool:
-        return (await house.jobs.get(job_id)).next_try_at is not None
+        return (await services.jobs.get(job_id)).next_try_at is not None
 
-    async with working(database_url, house):
+    async with working(database_url, services):
         await until(tried)
-    job = await house.jobs.get(job_id)
+    job = await services.jobs.get(job_id)
 
     assert (job.state, job.attempts, job.reason) == ("waiting", 1, "Unavailable: Redis is away.")
     assert job.next_try_at is not None
@@ -142,18 +144,18 @@ def test_waits_grow_up_to_a_limit_and_end() -> None:
     for attempts in range(MOST_TRIES):
         job = QueuedJob(id=1, queue="q", lock=None, queueing_lock=None, task_name="t", attempts=attempts)
         begun = datetime.now(UTC)
-        decision = Tries().get_retry_decision(exception=ValueError(), job=job)
+        decision = JobRetry().get_retry_decision(exception=ValueError(), job=job)
         waits.append(decision and round((decision.retry_at - begun).total_seconds()))
 
     assert waits == [2, 8, 32, 128, 300, None]
 
 
 async def test_a_poison_job_that_kills_its_worker_fails_at_the_cap_and_all_others_succeed(
-    house: House, database_url: str
+    services: Services, database_url: str
 ) -> None:
     ids = await defer(database_url, *["good"] * 20, "poison", *["good"] * 80)
     async with supervised(database_url) as deaths:
-        jobs = await ended(house, ids)
+        jobs = await ended(services, ids)
 
     poison = jobs.pop(20)
     assert (poison.task, poison.state, poison.attempts) == ("poison", "failed", MOST_TRIES)
@@ -164,35 +166,37 @@ async def test_a_poison_job_that_kills_its_worker_fails_at_the_cap_and_all_other
     assert max(job.attempts for job in jobs) <= 3
 
 
-async def test_a_job_of_a_killed_worker_is_taken_up_by_another(house: House, database_url: str) -> None:
+async def test_a_job_of_a_killed_worker_is_taken_up_by_another(services: Services, database_url: str) -> None:
     [job_id] = await defer(database_url, "endless")
 
     async def in_state(state: str, attempts: int) -> bool:
-        job = await house.jobs.get(job_id)
+        job = await services.jobs.get(job_id)
         return (job.state, job.attempts) == (state, attempts)
 
     async with supervised(database_url):
         await until(lambda: in_state("running", 1))
-    async with working(database_url, house):
+    async with working(database_url, services):
         await until(lambda: in_state("running", 2))
-        assert (await house.jobs.get(job_id)).reason == "The worker died 1 time"
+        assert (await services.jobs.get(job_id)).reason == "The worker died 1 time"
 
 
-async def test_a_worker_that_is_told_to_end_gives_its_jobs_back(house: House, database_url: str) -> None:
+async def test_a_worker_that_is_told_to_end_gives_its_jobs_back(
+    services: Services, database_url: str
+) -> None:
     [job_id] = await defer(database_url, "endless")
 
     async def running() -> bool:
-        return (await house.jobs.get(job_id)).state == "running"
+        return (await services.jobs.get(job_id)).state == "running"
 
-    async with working(database_url, house):
+    async with working(database_url, services):
         await until(running)
-    job = await house.jobs.get(job_id)
+    job = await services.jobs.get(job_id)
     assert (job.state, job.reason) == ("waiting", None)
 
 
-def looping(database_url: str, house: House, loop: Loop) -> AbstractAsyncContextManager[None]:
+def looping(database_url: str, services: Services, loop: QueueWorker) -> AbstractAsyncContextManager[None]:
     """One queue being worked off in this process."""
-    return cancelled_at_end(work_off(lambda: open_queue(database_url), loop, house.jobs))
+    return cancelled_at_end(work_off(lambda: open_queue(database_url), loop, services.jobs))
 
 
 def always() -> asyncio.Event:
@@ -201,86 +205,92 @@ def always() -> asyncio.Event:
     return event
 
 
-async def test_jobs_wait_for_the_index_without_losing_a_try(house: House, database_url: str) -> None:
+async def test_jobs_wait_for_the_index_without_losing_a_try(services: Services, database_url: str) -> None:
     whole = asyncio.Event()
     [job_id] = await defer(database_url, "good")
 
     async def in_state(state: str) -> bool:
-        return (await house.jobs.get(job_id)).state == state
+        return (await services.jobs.get(job_id)).state == state
 
-    async with looping(database_url, house, Loop("relate", 2, whole, pace=PACE)):
+    async with looping(database_url, services, QueueWorker("relate", 2, whole, pace=PACE)):
         await until(lambda: in_state("running"))
         await asyncio.sleep(0.3)
         assert await in_state("running")
         whole.set()
         await until(lambda: in_state("succeeded"))
-    assert (await house.jobs.get(job_id)).attempts == 1
+    assert (await services.jobs.get(job_id)).attempts == 1
 
 
-async def test_a_job_that_never_ends_fails_and_frees_its_place(house: House, database_url: str) -> None:
+async def test_a_job_that_never_ends_fails_and_frees_its_place(services: Services, database_url: str) -> None:
     ids = await defer(database_url, "endless", "good")
-    async with looping(database_url, house, Loop("relate", 1, always(), longest=0.1, pace=PACE)):
-        endless, good = await ended(house, ids)
+    async with looping(database_url, services, QueueWorker("relate", 1, always(), longest=0.1, pace=PACE)):
+        endless, good = await ended(services, ids)
     assert (endless.state, endless.attempts, endless.reason) == ("failed", MOST_TRIES, "TimeoutError")
     assert good.state == "succeeded"
 
 
 async def test_the_jobs_of_one_queue_do_not_wait_for_those_of_another(
-    house: House, database_url: str
+    services: Services, database_url: str
 ) -> None:
     await defer(database_url, *["endless"] * 10)
     async with open_queue(database_url).open_async() as queue:
         good = await queue.configure_task("good", queue="index").defer_async(entry_id=1)
     async with (
-        working(database_url, house),
-        looping(database_url, house, Loop("index", 1, always(), pace=PACE)),
+        working(database_url, services),
+        looping(database_url, services, QueueWorker("index", 1, always(), pace=PACE)),
     ):
-        assert [job.state for job in await ended(house, [good])] == ["succeeded"]
+        assert [job.state for job in await ended(services, [good])] == ["succeeded"]
 
 
-async def test_a_lost_connection_does_not_lose_the_end_of_a_job(house: House, database_url: str) -> None:
+async def test_a_lost_connection_does_not_lose_the_end_of_a_job(
+    services: Services, database_url: str
+) -> None:
     ids = await defer(database_url, *["good"] * 200)
-    async with working(database_url, house):
+    async with working(database_url, services):
         for _ in range(5):
             await asyncio.sleep(0.1)
             await execute(
-                house,
+                services,
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                 "WHERE datname = current_database() AND query ILIKE '%procrastinate%' "
                 "AND pid <> pg_backend_pid()",
             )
-        assert {job.state for job in await ended(house, ids)} == {"succeeded"}
+        assert {job.state for job in await ended(services, ids)} == {"succeeded"}
 
 
-async def test_failed_jobs_can_be_put_back_one_or_all(house: House, database_url: str) -> None:
+async def test_failed_jobs_can_be_put_back_one_or_all(services: Services, database_url: str) -> None:
     ids = await defer(database_url, "raising", "raising", "good")
-    async with working(database_url, house):
-        await ended(house, ids)
+    async with working(database_url, services):
+        await ended(services, ids)
     one, other, good = ids
 
-    await house.jobs.retry(one)
-    put_back = await house.jobs.get(one)
+    await services.jobs.retry(one)
+    put_back = await services.jobs.get(one)
     assert (put_back.state, put_back.attempts, put_back.reason) == ("waiting", 0, None)
-    assert await house.jobs.retry_all() == 1
-    assert (await house.jobs.get(other)).state == "waiting"
+    assert await services.jobs.retry_all() == 1
+    assert (await services.jobs.get(other)).state == "waiting"
     with pytest.raises(BookprintError, match="is succeeded"):
-        await house.jobs.retry(good)
+        await services.jobs.retry(good)
     with pytest.raises(UnknownJob):
-        await house.jobs.retry(good + 1)
+        await services.jobs.retry(good + 1)
 
 
-async def test_what_ended_long_ago_is_swept(house: House, database_url: str) -> None:
+async def test_what_ended_long_ago_is_swept(services: Services, database_url: str) -> None:
     ids = await defer(database_url, "raising", "good", "raising", "good", "slow")
-    async with working(database_url, house):
-        await ended(house, ids[:4])
+    async with working(database_url, services):
+        await ended(services, ids[:4])
     old = f"job_id IN ({ids[0]}, {ids[1]}, {ids[4]})"
-    assert await house.jobs.sweep() == 0
-    await execute(house, f"UPDATE procrastinate_events SET at = at - interval '29 days' WHERE {old}")
-    assert await house.jobs.sweep() == 1
-    await execute(house, f"UPDATE procrastinate_events SET at = at - interval '2 days' WHERE {old}")
-    assert await house.jobs.sweep() == 1
+    assert await services.jobs.sweep() == 0
+    await execute(services, f"UPDATE procrastinate_events SET at = at - interval '29 days' WHERE {old}")
+    assert await services.jobs.sweep() == 1
+    await execute(services, f"UPDATE procrastinate_events SET at = at - interval '2 days' WHERE {old}")
+    assert await services.jobs.sweep() == 1
 
-    assert [(await house.jobs.get(job_id)).state for job_id in ids[2:]] == ["failed", "succeeded", "waiting"]
+    assert [(await services.jobs.get(job_id)).state for job_id in ids[2:]] == [
+        "failed",
+        "succeeded",
+        "waiting",
+    ]
     for job_id in ids[:2]:
         with pytest.raises(UnknownJob):
-            await house.jobs.get(job_id)
+            await services.jobs.get(job_id)

@@ -16,8 +16,8 @@ from app.services.ids import new_book_id
 from app.services.index.verify import verify
 from app.services.relations import finding_of
 from app.settings import Settings
-from app.stores.redis.epoch import Life
-from app.wiring import House, open_house
+from app.stores.redis.epoch import IndexState
+from app.wiring import Services, open_services
 from tests.api.library import prose
 from tests.factories import a_sketch, new_content
 from tests.paged_books import pages_of
@@ -27,9 +27,9 @@ RNG = np.random.default_rng(31)
 
 
 @pytest.fixture
-async def house(database_url: str, redis_url: str) -> AsyncIterator[House]:
-    async with open_house(Settings(database_url=database_url, redis_url=redis_url)) as house:
-        yield house
+async def services(database_url: str, redis_url: str) -> AsyncIterator[Services]:
+    async with open_services(Settings(database_url=database_url, redis_url=redis_url)) as services:
+        yield services
 
 
 @pytest.fixture
@@ -52,37 +52,39 @@ async def until(condition: Callable[[], Awaitable[bool]], seconds: float = 30) -
 
 
 async def test_a_worker_builds_and_rebuilds_the_index_relates_books_and_ends_on_sigterm(
-    house: House, worker: asyncio.subprocess.Process, redis_url: str
+    services: Services, worker: asyncio.subprocess.Process, redis_url: str
 ) -> None:
     async def whole() -> bool:
-        return await house.index.epoch.life() is Life.WHOLE
+        return await services.index.epoch.state() is IndexState.COMPLETE
 
     async def clean() -> bool:
-        return (await verify(house.signatures, house.indexes, house.suites, lambda done, total: None)).clean
+        return (
+            await verify(services.signatures, services.indexes, services.suites, lambda done, total: None)
+        ).clean
 
     await until(whole)
 
     # As if the process that took the book in had died right after the commit.
     content = new_content(a_sketch(RNG))
-    left_behind = (await house.ingest._catalogue.add(new_book_id(), Metadata(), content)).book
+    left_behind = (await services.ingest._catalogue.add(new_book_id(), Metadata(), content)).book
     assert not left_behind.indexed
 
     async def indexed() -> bool:
-        return (await house.books.get(left_behind.id)).indexed
+        return (await services.books.get(left_behind.id)).indexed
 
     await until(indexed)
     assert await clean()
 
-    book = (await house.ingest.post(Submission(sketch=a_sketch(RNG)))).book
+    book = (await services.ingest.post(Submission(sketch=a_sketch(RNG)))).book
     async with Redis.from_url(redis_url) as redis:
         await redis.flushdb()
     await until(whole)
     assert await clean()
-    assert (await house.books.get(book.id)).indexed
+    assert (await services.books.get(book.id)).indexed
 
-    one = (await house.ingest.post(Submission(content=content_from_pages(PAGES)))).book
-    other = (await house.ingest.post(Submission(content=content_from_pages(PAGES[1:])))).book
-    found = await house.relations.of_book(other.id, None, 1, wait=60)
+    one = (await services.ingest.post(Submission(content=content_from_pages(PAGES)))).book
+    other = (await services.ingest.post(Submission(content=content_from_pages(PAGES[1:])))).book
+    found = await services.relations.of_book(other.id, None, 1, wait=60)
     assert [(related.book_id, finding_of(related).kind) for related in found.direct] == [
         (one.id, "SAME_PAGINATION")
     ]

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from pydantic_core import from_json
 
 from app.api.http.errors import BodyTooLarge, UnparsableJson, UnsupportedMediaType
-from app.api.http.limits import refuse_swarms
+from app.api.http.limits import limit_json_values
 from app.api.schemas.requests import LookupBody
 
 _INLINE_BYTES = 64 * 1024
@@ -85,7 +85,7 @@ async def _read(request: Request, most: int) -> bytes:
 
 def _validated(body: bytes, schema: type[Body]) -> Body:
     body = body.removeprefix(_BYTE_ORDER_MARK)
-    refuse_swarms(body)
+    limit_json_values(body)
     return schema.model_validate(_loaded(body))
 
 

@@ -9,7 +9,7 @@ from struct import Struct
 from uuid import UUID
 
 from app.core.errors import InvalidInput
-from app.services.lookup import Place
+from app.services.lookup import Position
 
 _DIGEST_BYTES = 8
 _PLACE = Struct(">BQ")
@@ -21,16 +21,16 @@ class Cursors:
     def __init__(self, *query: object) -> None:
         self._query = query
 
-    def at_place(self, place: Place | None) -> str | None:
+    def at_place(self, place: Position | None) -> str | None:
         """The cursor that goes on behind a place; None where nothing follows."""
         return None if place is None else self._write(_PLACE.pack(place.distance, place.entry_id))
 
-    def place(self, cursor: str | None) -> Place | None:
+    def place(self, cursor: str | None) -> Position | None:
         """The place to go on from; raises InvalidInput for a cursor of another query."""
         if cursor is None:
             return None
         distance, entry_id = _PLACE.unpack(self._read(cursor, _PLACE.size))
-        return Place(distance, entry_id)
+        return Position(distance, entry_id)
 
     def at_book(self, book_id: UUID) -> str:
         """The cursor that goes on behind a book."""

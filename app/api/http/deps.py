@@ -9,7 +9,7 @@ from fastapi import Depends, Header, Path, Request
 from app.api.http.metrics import Metrics
 from app.api.schemas import examples
 from app.core.errors import UnknownBook
-from app.wiring import House
+from app.wiring import Services
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _ETAG = re.compile(r'(W/)?"?([^",\s]*)"?')
@@ -23,9 +23,9 @@ NO_VERSION = 0
 
 
 # Dependencies are coroutines, because FastAPI would send plain functions through a thread.
-async def house(request: Request) -> House:
+async def services(request: Request) -> Services:
     """The services of this process."""
-    return cast(House, request.app.state.house)
+    return cast(Services, request.app.state.services)
 
 
 async def metrics(request: Request) -> Metrics:
@@ -63,18 +63,18 @@ async def if_match(
     return frozenset(versions or {NO_VERSION})
 
 
-HouseOf = Annotated[House, Depends(house)]
+ServicesDep = Annotated[Services, Depends(services)]
 MetricsOf = Annotated[Metrics, Depends(metrics)]
 BookId = Annotated[UUID, Depends(book_id)]
 IfMatch = Annotated[frozenset[int] | None, Depends(if_match)]
 
 
-async def expected_version(house: House, book_id: UUID, allowed: frozenset[int] | None) -> int | None:
+async def expected_version(services: Services, book_id: UUID, allowed: frozenset[int] | None) -> int | None:
     """The one version to insist on; of several, the one that the book has now."""
     if allowed is None:
         return None
     if len(allowed) == 1:
         [version] = allowed
         return version
-    current = (await house.books.get(book_id)).version
+    current = (await services.books.get(book_id)).version
     return current if current in allowed else NO_VERSION

@@ -42,7 +42,7 @@ def install_handlers(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
         app.add_exception_handler(kind, answer)
 
 
-class LastResort:
+class UnhandledErrors:
     """Answers errors that nobody foresaw with a problem that tells nothing of the inside, and logs them."""
 
     def __init__(self, app: ASGIApp) -> None:

@@ -33,7 +33,7 @@ _MAX_VALUES = 1_200_000
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 
 
-def refuse_swarms(body: bytes) -> None:
+def limit_json_values(body: bytes) -> None:
     """Raise InvalidInput where the JSON text has more lists, objects, names or values than any book needs."""
     if not _swarms(body):
         return

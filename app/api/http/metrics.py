@@ -17,7 +17,7 @@ from app.core.errors import Unavailable
 from app.services.jobs import Jobs
 from app.services.lookup import Nearest, Question, Verified, Within
 from app.services.relations import Relations
-from app.stores.postgres.entries import Entries
+from app.stores.postgres.entries import EntryStore
 
 _SECONDS = (0.001, 0.002, 0.003, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
@@ -68,7 +68,7 @@ class Metrics:
         """Note a question for near books."""
         self._lookups.labels(_kind(question)).inc()
 
-    async def exposition(self, entries: Entries, jobs: Jobs, relations: Relations) -> bytes:
+    async def exposition(self, entries: EntryStore, jobs: Jobs, relations: Relations) -> bytes:
         """Everything in the text format of Prometheus; without Postgres, what this process knows."""
         self._pending.set(float("nan"))
         for told in (self._jobs, self._relations):
@@ -129,7 +129,7 @@ class _JobFamilies(_Families):
         self._families = [states, failures]
 
 
-class Measured:
+class RequestMetrics:
     """Counts every request and how long it took."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:

@@ -13,7 +13,7 @@ from app.api.http.problems import MEDIA_TYPE, Problem
 from app.api.schemas.answers import Alive, BookAnswer, BookList, NearDuplicates, PostedBook, Ready
 from app.api.schemas.clusters import ClusterAnswer
 from app.api.schemas.jobs import JobAnswer
-from app.api.schemas.relations import PageRelation, Relations
+from app.api.schemas.relations import PageRelation, RelationsAnswer
 from app.api.schemas.requests import BookBody, ContentBody, DecisionBody, LookupBody, MetadataBody
 
 _REFERENCE = "#/components/schemas/{model}"
@@ -34,7 +34,7 @@ _MODELS: tuple[type[BaseModel], ...] = (
     PostedBook,
     Problem,
     Ready,
-    Relations,
+    RelationsAnswer,
 )
 
 _DESCRIPTIONS = {

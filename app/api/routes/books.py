@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from app.api.http.bodies import parsed
 from app.api.http.cursors import Cursors
-from app.api.http.deps import BookId, HouseOf, IfMatch, MetricsOf, expected_version
+from app.api.http.deps import BookId, IfMatch, MetricsOf, ServicesDep, expected_version
 from app.api.http.openapi import answers, body, problems
 from app.api.schemas import examples
 from app.api.schemas.answers import BookAnswer, BookList, PostedBook, book_path, json_response
@@ -33,27 +33,27 @@ _CONTENTS: dict[str, dict[str, Any]] = {
     | problems(400, 409, 413, 415, 422, 503),
     openapi_extra=body(BookBody, _CONTENTS | {"A text": {"text": examples.TEXT} | examples.METADATA}),
 )
-async def post_book(request: Request, house: HouseOf, metrics: MetricsOf) -> Response:
+async def post_book(request: Request, services: ServicesDep, metrics: MetricsOf) -> Response:
     """Takes a book in and answers its identifier. After the answer the book is durable and is found.
 
     The same content (with the same `external_id`, where one is given) posted again is answered with 200 and
     `created: false`, and its metadata stays as it is. The same `external_id` with other content is a
     conflict.
     """
-    await house.precedence.give_way()
+    await services.precedence.give_way()
     submission = await parsed(request, BookBody, BookBody.to_submission)
-    stored = await house.ingest.post(submission)
+    stored = await services.ingest.post(submission)
     metrics.count_post(stored.created)
     headers = _etag(stored.book) | {"Location": book_path(stored.book.id)}
     return json_response(PostedBook.of_stored(stored), 201 if stored.created else 200, headers)
 
 
 @router.get("", summary="List books", responses=answers({200: BookList}) | problems(422, 503))
-async def list_books(query: Annotated[BookQuery, Query()], house: HouseOf) -> Response:
+async def list_books(query: Annotated[BookQuery, Query()], services: ServicesDep) -> Response:
     """Lists the books that have the identifier, the external id and all words of the title, oldest first."""
     wanted = query.to_filter()
     cursors = Cursors("books", wanted.identifier, wanted.title, wanted.external_id)
-    books = await house.books.search(wanted, cursors.book(query.cursor), query.limit + 1)
+    books = await services.books.search(wanted, cursors.book(query.cursor), query.limit + 1)
     page = books[: query.limit]
     next_cursor = cursors.at_book(page[-1].id) if len(books) > query.limit else None
     return json_response(BookList.of(page, next_cursor))
@@ -62,9 +62,9 @@ async def list_books(query: Annotated[BookQuery, Query()], house: HouseOf) -> Re
 @router.get(
     "/{book_id}", summary="Read a book", responses=answers({200: BookAnswer}, _ETAG) | problems(404, 422, 503)
 )
-async def read_book(book_id: BookId, house: HouseOf) -> Response:
+async def read_book(book_id: BookId, services: ServicesDep) -> Response:
     """Answers the book as it is now."""
-    return _answer(await house.books.get(book_id))
+    return _answer(await services.books.get(book_id))
 
 
 @router.patch(
@@ -73,11 +73,13 @@ async def read_book(book_id: BookId, house: HouseOf) -> Response:
     responses=answers({200: BookAnswer}, _ETAG) | problems(400, 404, 409, 412, 413, 415, 422, 503),
     openapi_extra=body(MetadataBody, {"A title and no year": {"title": examples.TITLE, "year": None}}),
 )
-async def change_metadata(request: Request, book_id: BookId, house: HouseOf, if_match: IfMatch) -> Response:
+async def change_metadata(
+    request: Request, book_id: BookId, services: ServicesDep, if_match: IfMatch
+) -> Response:
     """Sets the fields that are sent, empties those sent as null, and leaves the others."""
     changes = await parsed(request, MetadataBody, MetadataBody.to_changes)
-    version = await expected_version(house, book_id, if_match)
-    return _answer(await house.books.change_metadata(book_id, changes, version))
+    version = await expected_version(services, book_id, if_match)
+    return _answer(await services.books.change_metadata(book_id, changes, version))
 
 
 @router.put(
@@ -86,11 +88,13 @@ async def change_metadata(request: Request, book_id: BookId, house: HouseOf, if_
     responses=answers({200: BookAnswer}, _ETAG) | problems(400, 404, 409, 412, 413, 415, 422, 503),
     openapi_extra=body(ContentBody, _CONTENTS),
 )
-async def replace_content(request: Request, book_id: BookId, house: HouseOf, if_match: IfMatch) -> Response:
+async def replace_content(
+    request: Request, book_id: BookId, services: ServicesDep, if_match: IfMatch
+) -> Response:
     """Gives the book a new content and with it a new identifier and version; id and metadata stay."""
     content, sketch = await parsed(request, ContentBody, lambda body: (body.to_content(), body.to_sketch()))
-    version = await expected_version(house, book_id, if_match)
-    return _answer((await house.ingest.replace_content(book_id, content, sketch, version)).book)
+    version = await expected_version(services, book_id, if_match)
+    return _answer((await services.ingest.replace_content(book_id, content, sketch, version)).book)
 
 
 @router.delete(
@@ -99,9 +103,9 @@ async def replace_content(request: Request, book_id: BookId, house: HouseOf, if_
     summary="Delete a book",
     responses=problems(404, 412, 422, 503),
 )
-async def delete_book(book_id: BookId, house: HouseOf, if_match: IfMatch) -> Response:
+async def delete_book(book_id: BookId, services: ServicesDep, if_match: IfMatch) -> Response:
     """Forgets the book: no lookup finds it any more, and its external id and content are free again."""
-    await house.ingest.delete(book_id, await expected_version(house, book_id, if_match))
+    await services.ingest.delete(book_id, await expected_version(services, book_id, if_match))
     return Response(status_code=204)
 
 

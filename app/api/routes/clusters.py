@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
 from app.api.http.cursors import Cursors
-from app.api.http.deps import BookId, HouseOf
+from app.api.http.deps import BookId, ServicesDep
 from app.api.http.openapi import answers, moved, problems
 from app.api.schemas import examples
 from app.api.schemas.answers import json_response
@@ -31,7 +31,7 @@ _SHOWN = 100
     responses=answers({200: ClusterAnswer}) | problems(404, 422, 503),
 )
 async def read_cluster_of_book(
-    book_id: BookId, query: Annotated[ClusterQuery, Query()], house: HouseOf
+    book_id: BookId, query: Annotated[ClusterQuery, Query()], services: ServicesDep
 ) -> Response:
     """Answers the books that this one belongs together with, oldest first, itself included.
 
@@ -39,7 +39,7 @@ async def read_cluster_of_book(
     relation.
     """
     cursors = Cursors("cluster of", book_id, query.by)
-    page = await house.clusters.of_book(book_id, query.by, cursors.book(query.cursor), query.limit)
+    page = await services.clusters.of_book(book_id, query.by, cursors.book(query.cursor), query.limit)
     return _answer(page, cursors)
 
 
@@ -54,7 +54,7 @@ async def read_cluster(
     cluster_id: Annotated[str, Path(description="Id of the cluster.", examples=[examples.CLUSTER_ID])],
     query: Annotated[ClusterPageQuery, Query()],
     request: Request,
-    house: HouseOf,
+    services: ServicesDep,
 ) -> Response:
     """Answers the books of a cluster, oldest first.
 
@@ -63,7 +63,7 @@ async def read_cluster(
     """
     name = _name(cluster_id)
     cursors = Cursors("cluster", name.by, name.book_id)
-    page = await house.clusters.read(name, cursors.book(query.cursor), query.limit)
+    page = await services.clusters.read(name, cursors.book(query.cursor), query.limit)
     if page.name != name:
         asked = f"?{request.url.query}" if request.url.query else ""
         location = f"{cluster_path(page.name)}{asked}"

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 from starlette.responses import Response
 
-from app.api.http.deps import HouseOf
+from app.api.http.deps import ServicesDep
 from app.api.http.openapi import answers, problems
 from app.api.schemas import examples
 from app.api.schemas.answers import json_response
@@ -20,7 +20,8 @@ _NUMBER = re.compile(r"[0-9]{1,19}")
 
 @router.get("/{job_id}", summary="Read a job", responses=answers({200: JobAnswer}) | problems(404, 422, 503))
 async def read_job(
-    job_id: Annotated[str, Path(description="Id of the job.", examples=[examples.JOB["id"]])], house: HouseOf
+    job_id: Annotated[str, Path(description="Id of the job.", examples=[examples.JOB["id"]])],
+    services: ServicesDep,
 ) -> Response:
     """Answers how far the job has come.
 
@@ -28,4 +29,4 @@ async def read_job(
     """
     if not _NUMBER.fullmatch(job_id):
         raise UnknownJob(job_id[:100])
-    return json_response(JobAnswer.of(await house.jobs.get(int(job_id))))
+    return json_response(JobAnswer.of(await services.jobs.get(int(job_id))))

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from app.api.http.bodies import parsed
 from app.api.http.cursors import Cursors
-from app.api.http.deps import BookId, house, metrics
+from app.api.http.deps import BookId, metrics, services
 from app.api.http.direct import DirectRoute
 from app.api.http.openapi import answers, body, problems
 from app.api.schemas import examples
@@ -40,15 +40,15 @@ async def near_duplicates(
     neither, the books that fingerprint or MinHash propose and their signatures confirm as near-duplicates.
     """
     question = query.to_question()
-    services = await house(request)
-    suite = (await services.suites.current()).serving
+    opened = await services(request)
+    suite = (await opened.suites.current()).serving
     cursors = Cursors("near", book_id.bytes, query.d, query.k, suite.fingerprint)
     (await metrics(request)).count_lookup(question)
     place = cursors.place(query.cursor)
-    answer = await services.lookup.near_duplicates(book_id, question, place, query.limit, suite)
+    answer = await opened.lookup.near_duplicates(book_id, question, place, query.limit, suite)
     cursor = cursors.at_place(answer.next)
     found = [match.book.book_id for match in answer.matches] if answer.related else []
-    relations = await services.relations.findings(book_id, found)
+    relations = await opened.relations.findings(book_id, found)
     return near_duplicates_response(
         answer, cursor, book_id=book_id, d=query.d, k=query.k, relations=relations
     )
@@ -63,8 +63,8 @@ async def near_duplicates(
 async def look_up(query: Annotated[NearnessQuery, Query()], request: Request) -> Response:
     """Answers the books near what is sent, as for a stored book. Nothing is stored."""
     question = query.to_question()
-    services = await house(request)
-    suite = (await services.suites.current()).serving
+    opened = await services(request)
+    suite = (await opened.suites.current()).serving
     wanted = await parsed(request, LookupBody, lambda body: body.to_query(suite))
     fingerprint, minhash, sample = wanted.fingerprint, wanted.minhash, wanted.sample
     cursors = Cursors(
@@ -77,6 +77,6 @@ async def look_up(query: Annotated[NearnessQuery, Query()], request: Request) ->
     )
     (await metrics(request)).count_lookup(question)
     place = cursors.place(query.cursor)
-    answer = await services.lookup.look_up(wanted, question, place, query.limit)
+    answer = await opened.lookup.look_up(wanted, question, place, query.limit)
     cursor = cursors.at_place(answer.next)
     return near_duplicates_response(answer, cursor, book_id=None, d=query.d, k=query.k, relations={})

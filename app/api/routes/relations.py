@@ -9,11 +9,11 @@ from starlette.responses import Response
 from app.api.http import deps
 from app.api.http.bodies import parsed
 from app.api.http.cursors import Cursors
-from app.api.http.deps import BookId, HouseOf
+from app.api.http.deps import BookId, ServicesDep
 from app.api.http.openapi import answers, body, problems
 from app.api.schemas import examples
 from app.api.schemas.answers import json_response
-from app.api.schemas.relations import PageRelation, Relations
+from app.api.schemas.relations import PageRelation, RelationsAnswer
 from app.api.schemas.requests import DecisionBody, RelationsQuery
 
 router = APIRouter(
@@ -31,10 +31,10 @@ OtherId = Annotated[UUID, Depends(_other_id)]
 
 
 @router.get(
-    "", summary="Read a book's relations", responses=answers({200: Relations}) | problems(404, 422, 503)
+    "", summary="Read a book's relations", responses=answers({200: RelationsAnswer}) | problems(404, 422, 503)
 )
 async def list_relations(
-    book_id: BookId, query: Annotated[RelationsQuery, Query()], house: HouseOf
+    book_id: BookId, query: Annotated[RelationsQuery, Query()], services: ServicesDep
 ) -> Response:
     """Answers how this book is related to every other one that it was compared with, closest first.
 
@@ -42,9 +42,9 @@ async def list_relations(
     until it is done. All direct relations come in one answer; only those known `via` a relative page.
     """
     cursors = Cursors("relations", book_id.bytes)
-    found = await house.relations.of_book(book_id, cursors.book(query.cursor), query.limit, query.wait)
+    found = await services.relations.of_book(book_id, cursors.book(query.cursor), query.limit, query.wait)
     next_cursor = None if found.next is None else cursors.at_book(found.next)
-    return json_response(Relations.of(found, next_cursor))
+    return json_response(RelationsAnswer.of(found, next_cursor))
 
 
 @router.get(
@@ -52,9 +52,9 @@ async def list_relations(
     summary="Read one relation",
     responses=answers({200: PageRelation}) | problems(404, 422, 503),
 )
-async def read_relation(book_id: BookId, other_id: OtherId, house: HouseOf) -> Response:
+async def read_relation(book_id: BookId, other_id: OtherId, services: ServicesDep) -> Response:
     """Answers how two books are related, with the pages that match; all of it told of the first one."""
-    return json_response(PageRelation.of_pair(*await house.relations.pair(book_id, other_id)))
+    return json_response(PageRelation.of_pair(*await services.relations.pair(book_id, other_id)))
 
 
 @router.put(
@@ -66,7 +66,7 @@ async def read_relation(book_id: BookId, other_id: OtherId, house: HouseOf) -> R
         {"Another kind": {"kind": "SAME_TEXT"}, "Not related": {"verdict": "rejected"}},
     ),
 )
-async def decide(request: Request, book_id: BookId, other_id: OtherId, house: HouseOf) -> Response:
+async def decide(request: Request, book_id: BookId, other_id: OtherId, services: ServicesDep) -> Response:
     """Records a person's verdict, in place of an earlier one; it outranks the machine until it is withdrawn.
 
     `confirmed` keeps what the machine has found, whatever it may say later; `rejected` keeps the two books
@@ -74,7 +74,7 @@ async def decide(request: Request, book_id: BookId, other_id: OtherId, house: Ho
     """
     verdict, kind = await parsed(request, DecisionBody, DecisionBody.to_verdict)
     return json_response(
-        PageRelation.of_pair(*await house.relations.decide(book_id, other_id, verdict, kind))
+        PageRelation.of_pair(*await services.relations.decide(book_id, other_id, verdict, kind))
     )
 
 
@@ -84,7 +84,7 @@ async def decide(request: Request, book_id: BookId, other_id: OtherId, house: Ho
     summary="Withdraw a decision",
     responses=problems(404, 422, 503),
 )
-async def withdraw(book_id: BookId, other_id: OtherId, house: HouseOf) -> Response:
+async def withdraw(book_id: BookId, other_id: OtherId, services: ServicesDep) -> Response:
     """Forgets what a person decided: what the machine found counts again."""
-    await house.relations.withdraw(book_id, other_id)
+    await services.relations.withdraw(book_id, other_id)
     return Response(status_code=204)

@@ -11,7 +11,7 @@ import orjson
 from starlette.responses import Response
 
 from app.core.matching.verification import Evidence
-from app.core.relations.decision import Finding
+from app.core.relations.decision import RelationSummary
 from app.core.signatures import identifier
 from app.services.lookup import Answer, Match
 
@@ -26,7 +26,7 @@ def near_duplicates_response(
     book_id: UUID | None,
     d: int | None,
     k: int | None,
-    relations: Mapping[UUID, Finding],
+    relations: Mapping[UUID, RelationSummary],
 ) -> Response:
     """A `NearDuplicates` document as the answer to the question for books near one, or near what was sent.
 
@@ -43,7 +43,7 @@ def near_duplicates_response(
     return Response(orjson.dumps(document), media_type="application/json")
 
 
-def _items(matches: Sequence[Match], relations: Mapping[UUID, Finding]) -> list[dict[str, Any]]:
+def _items(matches: Sequence[Match], relations: Mapping[UUID, RelationSummary]) -> list[dict[str, Any]]:
     return [
         {
             "id": match.book.book_id,
@@ -57,7 +57,7 @@ def _items(matches: Sequence[Match], relations: Mapping[UUID, Finding]) -> list[
     ]
 
 
-def _relation(finding: Finding | None) -> dict[str, Any] | None:
+def _relation(finding: RelationSummary | None) -> dict[str, Any] | None:
     if finding is None:
         return None
     return {"kind": finding.kind, "confidence": round(finding.confidence, _SHARE_DIGITS)}

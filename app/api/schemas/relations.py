@@ -8,11 +8,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.api.schemas import examples
 from app.core.relations.alignment import Unit
-from app.core.relations.decision import Finding, Word
+from app.core.relations.decision import DecisionVerdict, RelationSummary
 from app.core.relations.relation import Direction, Kind
 from app.core.relations.signals import LinearFit, Sides, Signals
 from app.services.relations import RelationList, finding_of
-from app.stores.postgres.relation_queries import Decided, Evidence, Indirect, PageMatches, Related
+from app.stores.postgres.relation_queries import Decided, Indirect, PageMatches, Related, StoredRelation
 
 _DIGITS = 4
 """Decimals of shares and confidences."""
@@ -119,7 +119,7 @@ class DecisionAnswer(BaseModel):
 
     model_config = ConfigDict(json_schema_extra={"example": examples.DECISION})
 
-    verdict: Word = Field(description="`kind`: a person has named the kind.")
+    verdict: DecisionVerdict = Field(description="`kind`: a person has named the kind.")
     kind: Kind | None = Field(description="That was confirmed or named; null: rejected.")
     decided_at: datetime
     stale: bool = Field(
@@ -148,7 +148,7 @@ class FindingAnswer(BaseModel):
     confidence: float = Field(description="0 to 1.")
 
     @classmethod
-    def of(cls, finding: Finding) -> Self:
+    def of(cls, finding: RelationSummary) -> Self:
         """The document of a finding."""
         return cls(
             kind=finding.kind, direction=finding.direction, confidence=round(finding.confidence, _DIGITS)
@@ -201,7 +201,7 @@ class RelationAnswer(BaseModel):
         )
 
 
-class Relations(BaseModel):
+class RelationsAnswer(BaseModel):
     """The relations of a book: all direct ones, closest first, and a page of those known `via` them."""
 
     model_config = ConfigDict(json_schema_extra={"example": examples.RELATIONS})
@@ -293,6 +293,6 @@ def _fields(related: Related) -> dict[str, object]:
     }
 
 
-def _rounded(evidence: Evidence | None) -> dict[Kind, float]:
+def _rounded(evidence: StoredRelation | None) -> dict[Kind, float]:
     known = evidence.confidences.items() if evidence else ()
     return {kind: round(confidence, _DIGITS) for kind, confidence in known}

@@ -10,7 +10,7 @@ from app.api.schemas import examples
 from app.core.clusters.clustering import By
 from app.core.model import Content, Entry, Fingerprint, Metadata, Sketch, Submission
 from app.core.recipe import Suite
-from app.core.relations.decision import Word
+from app.core.relations.decision import DecisionVerdict
 from app.core.relations.relation import Kind
 from app.core.signatures import identifier
 from app.core.signatures import json_codec as signatures
@@ -255,7 +255,7 @@ class DecisionBody(_Body):
             raise PydanticCustomError("one_of", what, {"field": "verdict", "names": "verdict and kind"})
         return self
 
-    def to_verdict(self) -> tuple[Word, Kind | None]:
+    def to_verdict(self) -> tuple[DecisionVerdict, Kind | None]:
         """The decision as the services know it."""
         return self.verdict or "kind", self.kind
 

@@ -54,12 +54,12 @@ class Complete:
 def complete(copies: Collection[Copy]) -> Complete:
     """Those of one or more copies that are complete."""
     by_length = sorted(copies, key=lambda copy: (-copy.word_count, copy.book_id))
-    confirmed = (
+    verified = (
         place
         for place, (copy, shorter) in enumerate(pairwise(by_length))
         if shorter.word_count >= NEARLY * copy.word_count
     )
-    first = next(confirmed, 0)
+    first = next(verified, 0)
     fullest = by_length[first].word_count
     found = [copy for copy in by_length[first:] if copy.word_count >= NEARLY * fullest]
     return Complete(found[:MOST_COMPARED], len(found), len(by_length))

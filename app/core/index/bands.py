@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.errors import InvalidInput
-from app.core.index.places import Places
+from app.core.index.places import BucketRefs
 
 BANDS = 8
 BAND_BITS = 16
@@ -55,14 +55,14 @@ def flip_masks(flips: int) -> NDArray[np.uint32]:
     )
 
 
-def probes(bits: bytes, flips: int) -> Places:
+def probes(bits: bytes, flips: int) -> BucketRefs:
     """Every bucket within `flips` bits of the fingerprint's bands, each once; the lists are the bands.
 
     >>> [probes(bytes(16), flips).size for flips in (0, 1, 2)]
     [8, 136, 1096]
     """
     keys, masks = np.array(band_keys(bits), dtype=np.uint32), flip_masks(flips)
-    return Places(_each_band(masks.size), (keys[:, None] ^ masks).ravel())
+    return BucketRefs(_each_band(masks.size), (keys[:, None] ^ masks).ravel())
 
 
 @cache

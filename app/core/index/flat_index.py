@@ -4,15 +4,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.index.bands import BAND_BITS, BANDS
-from app.core.index.records import ROLL_RECORD, Hits
+from app.core.index.records import FLAT_RECORD, Hits
 from app.core.signatures.simhash import Words, distances, rows_within, tally, words
 
 _SAMPLED = 4096
 
-_NO_RECORDS = np.zeros(0, dtype=ROLL_RECORD)
+_NO_RECORDS = np.zeros(0, dtype=FLAT_RECORD)
 
 
-class Roll:
+class FlatIndex:
     """Fingerprint, shingle count and sample level of every entry, by ascending entry id.
 
     One entry takes 31 bytes. An entry that has left keeps its row, unsigned and without shingles, until the
@@ -55,7 +55,7 @@ class Roll:
 
     def drop(self, entry_id: int) -> None:
         """Forget an entry; one that is not here is passed over."""
-        gone = np.zeros(1, dtype=ROLL_RECORD)
+        gone = np.zeros(1, dtype=FLAT_RECORD)
         gone["entry_id"] = entry_id
         at = int(np.searchsorted(self._entry_ids[: self._size], gone["entry_id"][0]))
         if at < self._size and self._entry_ids[at] == gone["entry_id"][0]:

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.backend import kernels
-from app.core.index.records import ENTRIES_PER_CHUNK, FINGERPRINT_RECORD, NO_SAMPLE, ROLL_RECORD
+from app.core.index.records import ENTRIES_PER_SEGMENT, FINGERPRINT_RECORD, FLAT_RECORD, NO_SAMPLE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Columns:
+class EntryColumns:
     """What the roll tells of all entries, by ascending entry id."""
 
     entry_ids: NDArray[np.uint64]  # (n,)
@@ -22,7 +22,7 @@ class Columns:
     levels: NDArray[np.uint8]  # (n,), 255 where there is no shingle sample
 
     @classmethod
-    def empty(cls, entry_ids: NDArray[np.uint64]) -> "Columns":
+    def empty(cls, entry_ids: NDArray[np.uint64]) -> "EntryColumns":
         """Entries of which nothing is known yet."""
         n = entry_ids.size
         return cls(
@@ -35,7 +35,7 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Filled:
+class PackedBuckets:
     """The buckets of one list that hold anything, ascending, and their records by ascending entry."""
 
     buckets: NDArray[np.int64]  # (n,)
@@ -55,7 +55,7 @@ class Filled:
         return room[: kernels().write_strings(lead, buckets, bounds, most, self.records, room)].tobytes()
 
 
-def band_buckets(columns: Columns, band: int) -> Filled:
+def band_buckets(columns: EntryColumns, band: int) -> PackedBuckets:
     """The buckets of one band."""
     bits, entry_ids = columns.bits[columns.signed], columns.entry_ids[columns.signed]
     records = np.empty(entry_ids.size, dtype=FINGERPRINT_RECORD)
@@ -64,22 +64,22 @@ def band_buckets(columns: Columns, band: int) -> Filled:
     return _filled(keys, records.view(np.uint8).reshape(-1, FINGERPRINT_RECORD.itemsize))
 
 
-def posting_buckets(buckets: NDArray[np.uint32], records: NDArray[np.uint8]) -> Filled:
+def posting_buckets(buckets: NDArray[np.uint32], records: NDArray[np.uint8]) -> PackedBuckets:
     """The buckets of one posting list, from the bucket of each of its records (n, 6)."""
     return _filled(buckets, records)
 
 
-def roll_chunks(columns: Columns) -> Filled:
+def flat_segments(columns: EntryColumns) -> PackedBuckets:
     """The chunks of the roll."""
-    records = np.zeros(columns.entry_ids.size, dtype=ROLL_RECORD)
+    records = np.zeros(columns.entry_ids.size, dtype=FLAT_RECORD)
     records["entry_id"] = columns.entry_ids
     records["bits"], records["signed"] = columns.bits, columns.signed
     records["shingle_count"], records["level"] = columns.shingle_counts, columns.levels
-    chunks = columns.entry_ids // np.uint64(ENTRIES_PER_CHUNK)
-    return _filled(chunks, records.view(np.uint8).reshape(-1, ROLL_RECORD.itemsize))
+    chunks = columns.entry_ids // np.uint64(ENTRIES_PER_SEGMENT)
+    return _filled(chunks, records.view(np.uint8).reshape(-1, FLAT_RECORD.itemsize))
 
 
-def _filled(keys: NDArray[np.unsignedinteger], records: NDArray[np.uint8]) -> Filled:
+def _filled(keys: NDArray[np.unsignedinteger], records: NDArray[np.uint8]) -> PackedBuckets:
     """Records grouped by key; each group in the order given."""
     counts = np.bincount(keys.astype(np.intp))
     ends = records.shape[1] * np.cumsum(counts)
@@ -88,7 +88,7 @@ def _filled(keys: NDArray[np.unsignedinteger], records: NDArray[np.uint8]) -> Fi
         keys.astype(np.uint32), np.ascontiguousarray(records), ends - records.shape[1] * counts, out
     )
     buckets = np.flatnonzero(counts)
-    return Filled(buckets, np.append(0, ends[buckets]), out)
+    return PackedBuckets(buckets, np.append(0, ends[buckets]), out)
 
 
 def differences(expected: bytes, held: bytes, width: int) -> tuple[list[bytes], list[bytes]]:

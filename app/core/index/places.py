@@ -12,7 +12,7 @@ _LONGEST = 40
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Places:
+class BucketRefs:
     """Some buckets: `buckets[i]` of the list `lists[i]`, for each i."""
 
     lists: NDArray[np.uint32]  # (n,)
@@ -26,7 +26,7 @@ class Places:
     def keys(self, prefix: str) -> list[str]:
         """The keys of the buckets, which begin with the prefix.
 
-        >>> Places(np.array([3]), np.array([17])).keys("bp:a:")
+        >>> BucketRefs(np.array([3]), np.array([17])).keys("bp:a:")
         ['bp:a:3:17']
         """
         return [

@@ -28,7 +28,7 @@ MOST_FLIPS = 3
 """Beyond three flips a probe reads 20,000 of all 524,288 buckets."""
 
 
-def flips_to_probe(
+def probe_radius(
     bits: bytes,
     d: int,
     bucket_sizes: NDArray[np.int32],

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.backend import kernels
-from app.core.index.places import Places
+from app.core.index.places import BucketRefs
 from app.core.model import Entry
 
 FINGERPRINT_RECORD = np.dtype([("bits", "u1", 16), ("entry_id", "<u8")])
 """One entry of a band's bucket: 24 bytes."""
 
-ROLL_RECORD = np.dtype(
+FLAT_RECORD = np.dtype(
     [("entry_id", "<u8"), ("bits", "u1", 16), ("shingle_count", "<u4"), ("level", "u1"), ("signed", "u1")]
 )
 """One entry of the roll: 30 bytes. Without a fingerprint `signed` and the bits are 0."""
@@ -43,7 +43,7 @@ POSTING_CAP = 8192
 _ROOM = 1 << 13
 """For so many entries the values of a query are counted; where they are more, four times as many."""
 
-ENTRIES_PER_CHUNK = 1024
+ENTRIES_PER_SEGMENT = 1024
 """Entry ids per chunk of the roll."""
 
 
@@ -81,7 +81,7 @@ class Hits:
 class Posting:
     """Where the values of one signature are posted: value i at place i."""
 
-    places: Places  # n of them
+    places: BucketRefs  # n of them
     tags: NDArray[np.uint64]  # (n,), of 12 bits: tell apart the values that share a bucket
 
 
@@ -89,13 +89,13 @@ def minhash_posting(values: NDArray[np.uint32]) -> Posting:
     """One list for each of the 128 values: 4,096 buckets, chosen by the low bits: those are even."""
     buckets = values & np.uint32((1 << MINHASH_BUCKET_BITS) - 1)
     tags = _tags(values.astype(np.uint64), MINHASH_BUCKET_BITS)
-    return Posting(Places(np.arange(values.size, dtype=np.uint32), buckets), tags)
+    return Posting(BucketRefs(np.arange(values.size, dtype=np.uint32), buckets), tags)
 
 
 def sample_posting(hashes: NDArray[np.uint64]) -> Posting:
     """One list of 2^18 buckets for all hashes of a shingle sample."""
     buckets = (hashes & np.uint64((1 << SAMPLE_BUCKET_BITS) - 1)).astype(np.uint32)
-    places = Places(np.zeros(hashes.size, dtype=np.uint32), buckets)
+    places = BucketRefs(np.zeros(hashes.size, dtype=np.uint32), buckets)
     return Posting(places, _tags(hashes, SAMPLE_BUCKET_BITS))
 
 
@@ -116,9 +116,9 @@ def pack_postings(tags: NDArray[np.uint64], entry_ids: NDArray[np.uint64]) -> ND
     return words.view(np.uint8).reshape(-1, 8)[:, :POSTING_BYTES]
 
 
-def pack_roll(entry: Entry) -> bytes:
+def pack_flat(entry: Entry) -> bytes:
     """The 30-byte record of one entry in the roll."""
-    record = np.zeros(1, dtype=ROLL_RECORD)
+    record = np.zeros(1, dtype=FLAT_RECORD)
     record["entry_id"] = entry.entry_id
     if entry.fingerprint is not None:
         record["bits"] = np.frombuffer(entry.fingerprint.bits, dtype=np.uint8)

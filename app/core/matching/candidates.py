@@ -10,7 +10,7 @@ from uuid import UUID
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SelectionLimits:
     """How many candidates of one book are compared."""
 
     nearest: int = 200
@@ -18,7 +18,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CandidateBook:
     """A candidate of a book."""
 
     book_id: UUID
@@ -30,14 +30,14 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Selection:
     """Which candidates are to be compared."""
 
-    compared: list[Found]  # in the order in which they were found
+    compared: list[CandidateBook]  # in the order in which they were found
     passed_over: int  # that another one stands for, or that are too many
 
 
-def choose(found: Sequence[Found], entry_id: int, limits: Limits) -> Choice:
+def select_candidates(found: Sequence[CandidateBook], entry_id: int, limits: SelectionLimits) -> Selection:
     """Choose from the candidates of an entry, which come nearest first; those decided on always count.
 
     Beyond the nearest, a later entry whose own job has not begun is left to that job: it will meet this one.
@@ -57,4 +57,4 @@ def choose(found: Sequence[Found], entry_id: int, limits: Limits) -> Choice:
         chosen.append(one)
         if one.cluster is not None:
             covered.add(one.cluster)
-    return Choice([one for one in chosen if not one.related], passed_over)
+    return Selection([one for one in chosen if not one.related], passed_over)

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.model import Fingerprint, MinHashSignature, ShingleSample, require_same_recipe
+from app.core.model import Fingerprint, FracMinHash, MinHashSignature, require_same_recipe
 from app.core.signatures.fracminhash import shared_hashes, shared_shingles
 from app.core.signatures.minhash import containment, equal_values_of_each
 from app.core.signatures.simhash import distances
@@ -23,7 +23,7 @@ NO_DISTANCE = 255
 """Stands among distances for two books of which one has no fingerprint."""
 
 
-class Signed(Protocol):
+class HasSignatures(Protocol):
     """Anything that carries a book's signatures: a Sketch, or an Entry of the catalogue."""
 
     @property
@@ -37,7 +37,7 @@ class Signed(Protocol):
         ...
 
     @property
-    def sample(self) -> ShingleSample | None:
+    def sample(self) -> FracMinHash | None:
         """The sample of its shingles, if it has one."""
         ...
 
@@ -70,13 +70,13 @@ VERIFICATION = Verification(
 """What it accepts lies within `distance_alone` bits or has `kin` equal values: those two find it."""
 
 
-def evidence(this: Signed, other: Signed) -> Evidence:
+def evidence(this: HasSignatures, other: HasSignatures) -> Evidence:
     """The evidence of two books; raises RecipeMismatch if a pair of signatures is of two recipes."""
     [found] = evidence_of_each(this, [other])
     return found
 
 
-def evidence_of_each(this: Signed, others: Sequence[Signed]) -> list[Evidence]:
+def evidence_of_each(this: HasSignatures, others: Sequence[HasSignatures]) -> list[Evidence]:
     """The evidence of one book and each of the others; raises as `evidence` does."""
     return [
         Evidence(distance, *kinship)
@@ -84,7 +84,7 @@ def evidence_of_each(this: Signed, others: Sequence[Signed]) -> list[Evidence]:
     ]
 
 
-def _distances(this: Signed, others: Sequence[Signed]) -> Sequence[int | None]:
+def _distances(this: HasSignatures, others: Sequence[HasSignatures]) -> Sequence[int | None]:
     fingerprints = [other.fingerprint for other in others]
     signed = [fingerprint for fingerprint in fingerprints if fingerprint is not None]
     if this.fingerprint is None or not signed:
@@ -102,7 +102,7 @@ _Kinship = tuple[int | None, float | None, float | None, float | None, float | N
 _NO_KINSHIP: _Kinship = (None, None, None, None, None)
 
 
-def _kinships(this: Signed, others: Sequence[Signed]) -> Sequence[_Kinship]:
+def _kinships(this: HasSignatures, others: Sequence[HasSignatures]) -> Sequence[_Kinship]:
     minhashes = [other.minhash for other in others]
     signed = [minhash for minhash in minhashes if minhash is not None]
     if this.minhash is None or not signed:
@@ -117,7 +117,7 @@ def _kinships(this: Signed, others: Sequence[Signed]) -> Sequence[_Kinship]:
     ]
 
 
-def _sampled(this: Signed, other: Signed) -> float | None:
+def _sampled(this: HasSignatures, other: HasSignatures) -> float | None:
     if this.sample is None or other.sample is None or this.minhash is None or other.minhash is None:
         return None
     smaller = min(this.minhash.shingle_count, other.minhash.shingle_count)
@@ -155,7 +155,9 @@ class Candidates:
     levels: NDArray[np.uint8]  # of the shingle samples; above 64 where there is none
 
 
-def confirmed(query: Signed, candidates: Candidates, rule: Verification = VERIFICATION) -> NDArray[np.bool_]:
+def verified(
+    query: HasSignatures, candidates: Candidates, rule: Verification = VERIFICATION
+) -> NDArray[np.bool_]:
     """Which candidates are near-duplicates of the query: `is_near_duplicate` of all of them at once."""
     if query.minhash is None:
         return candidates.distances <= rule.distance_alone
@@ -167,7 +169,9 @@ def confirmed(query: Signed, candidates: Candidates, rule: Verification = VERIFI
     return _suffices(candidates.distances, candidates.equal_values, share, rule)
 
 
-def undecided(query: Signed, candidates: Candidates, rule: Verification = VERIFICATION) -> NDArray[np.bool_]:
+def needs_sample(
+    query: HasSignatures, candidates: Candidates, rule: Verification = VERIFICATION
+) -> NDArray[np.bool_]:
     """Which candidates the shared hashes of the samples confirm or dismiss, whatever `shared` says now."""
     doubtful = (
         (candidates.equal_values >= rule.kin)

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from app.core.backend import kernels
 from app.core.model import PageSignatures, require_same_recipe
-from app.core.relations.background import Chance, judge_chance
-from app.core.relations.coarse import Block, blocks_of, folded, group_size
-from app.core.relations.coverage import find_shares
-from app.core.relations.runs import find_parts, split
+from app.core.relations.background import Background, estimate_background
+from app.core.relations.coarse import Block, blocks_of, group_size, grouped_pages
+from app.core.relations.coverage import page_coverage
+from app.core.relations.runs import find_runs, split
 
 Unit = Literal["page", "window"]
 
@@ -90,16 +90,16 @@ def _align_pages(left: PageSignatures, right: PageSignatures) -> Alignment:
     alike = np.empty((len(left.values), len(right.values)), dtype=np.uint8)
     kernels().page_similarities(left.values, right.values, LEAST_BINS, alike)
     lengths = _text_lengths(left), _text_lengths(right)
-    chance = judge_chance(alike, *lengths)
+    chance = estimate_background(alike, *lengths)
     kinship = []
     for side, pages in enumerate((left, right)):
         again = _scanned_again(pages, lengths[side], chance)
         lengths[side][again] = 0
         alike[(again, slice(None))[:: 1 if side == 0 else -1]] = 0
         kinship.append(_neighbours(pages.values, 1)[0, 1:])
-    parts = find_parts(alike, chance)
+    parts = find_runs(alike, chance)
     pairs = np.concatenate([np.zeros((0, 2), dtype=np.int64), *parts])
-    shares, agreement, typical = find_shares(pairs, alike, chance, lengths, (kinship[0], kinship[1]))
+    shares, agreement, typical = page_coverage(pairs, alike, chance, lengths, (kinship[0], kinship[1]))
     ends = np.cumsum([len(part) for part in parts])[:-1]
     return Alignment(
         unit=_unit(left, right),
@@ -117,7 +117,7 @@ def _align_pages(left: PageSignatures, right: PageSignatures) -> Alignment:
 
 def _align_groups(left: PageSignatures, right: PageSignatures, size: int) -> Alignment:
     """Compares groups of so many pages, and then the pages of those groups that match."""
-    coarse = _align_pages(folded(left, size), folded(right, size))
+    coarse = _align_pages(grouped_pages(left, size), grouped_pages(right, size))
     sides = left, right
     lengths = _text_lengths(left), _text_lengths(right)
     shares = np.zeros(len(left.values)), np.zeros(len(right.values))
@@ -198,7 +198,9 @@ def _neighbours(values: NDArray[np.uint8], farthest: int) -> NDArray[np.float64]
     return np.where(common >= LEAST_BINS, equal / np.maximum(common, 1), 0)
 
 
-def _scanned_again(pages: PageSignatures, lengths: NDArray[np.int64], chance: Chance) -> NDArray[np.int64]:
+def _scanned_again(
+    pages: PageSignatures, lengths: NDArray[np.int64], chance: Background
+) -> NDArray[np.int64]:
     """Which pages repeat one of the few text pages before them, more closely than formulas do."""
     text = np.flatnonzero(lengths)
     alike = _neighbours(np.ascontiguousarray(pages.values[text]), _FARTHEST_AGAIN)

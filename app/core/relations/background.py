@@ -35,7 +35,7 @@ _SIGMA = 1.4826
 
 
 @dataclass(frozen=True, slots=True)
-class Chance:
+class Background:
     """What similarity unrelated pages of two books have, and what equal ones."""
 
     median: float
@@ -55,9 +55,9 @@ class Chance:
         return bool(excess >= _CERTAIN)
 
 
-def judge_chance(
+def estimate_background(
     alike: NDArray[np.uint8], left_lengths: NDArray[np.int64], right_lengths: NDArray[np.int64]
-) -> Chance:
+) -> Background:
     """From the similarities of all pages, 0 to 255, and the pages' lengths; blank ones have none."""
     rows, columns = np.flatnonzero(left_lengths), np.flatnonzero(right_lengths)
     if min(rows.size, columns.size) < ENOUGH:
@@ -81,7 +81,7 @@ def judge_chance(
     tops = np.concatenate([alike.max(axis=side, initial=0) for side in (0, 1)]) / 255
     tops = tops[tops > threshold + 0.02]
     typical = float(np.median(tops)) if tops.size else threshold
-    return Chance(median, best, around, threshold, max(typical, threshold + 0.05))
+    return Background(median, best, around, threshold, max(typical, threshold + 0.05))
 
 
 def _quantile(counts: NDArray[np.generic], share: float) -> int:

@@ -25,7 +25,7 @@ PART = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Classification:
     """A class, why, and how sure; told of the left book."""
 
     kind: Kind

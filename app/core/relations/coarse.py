@@ -38,7 +38,7 @@ def group_size(left: int, right: int, cells: int) -> int:
     return size
 
 
-def folded(pages: PageSignatures, size: int) -> PageSignatures:
+def grouped_pages(pages: PageSignatures, size: int) -> PageSignatures:
     """The signatures of groups of `size` pages."""
     starts = np.arange(0, len(pages.values), size)
     # Empty bins are 0 and must not be the least: one less than 0 wraps around to 255.

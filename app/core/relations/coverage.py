@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.relations.background import ENOUGH, Chance
+from app.core.relations.background import ENOUGH, Background
 
 SAME_BREAKS = 0.75
 """Two pages have the same breaks where so much of what is found of either is found on the other."""
@@ -24,10 +24,10 @@ _WHOLE = 0.75
 """A page found to this extent is found: the rest is noise."""
 
 
-def find_shares(
+def page_coverage(
     pairs: NDArray[np.int64],
     alike: NDArray[np.uint8],
-    chance: Chance,
+    chance: Background,
     lengths: tuple[NDArray[np.int64], NDArray[np.int64]],
     kinship: tuple[NDArray[np.float64], NDArray[np.float64]],
 ) -> tuple[list[NDArray[np.float64]], NDArray[np.float64], float]:
@@ -120,7 +120,7 @@ def _repeated(
     return repeated
 
 
-def _usual(alike: NDArray[np.uint8], side: int, chance: Chance) -> NDArray[np.float64]:
+def _usual(alike: NDArray[np.uint8], side: int, chance: Background) -> NDArray[np.float64]:
     """The similarity of each page to any page of the other book, which a running head raises."""
     others = alike.shape[1 - side]
     if others < ENOUGH:
@@ -133,7 +133,7 @@ def _usual(alike: NDArray[np.uint8], side: int, chance: Chance) -> NDArray[np.fl
     return usual
 
 
-def _window(chance: Chance) -> int:
+def _window(chance: Background) -> int:
     """Over how many pages agreement is averaged: the noisier the text, the more."""
     return 1 if chance.typical >= 0.5 else 3 if chance.typical >= 0.3 else 5
 

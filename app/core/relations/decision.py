@@ -5,7 +5,7 @@ from typing import Literal
 
 from app.core.relations.relation import Direction, Kind
 
-Word = Literal["confirmed", "rejected", "kind"]
+DecisionVerdict = Literal["confirmed", "rejected", "kind"]
 
 _DIRECTED: frozenset[Kind] = frozenset({"CONTIGUOUS_SUBSET", "OVERLAPPING_TEXT"})
 """Kinds in which one book may contain the other."""
@@ -15,12 +15,12 @@ _DIRECTED: frozenset[Kind] = frozenset({"CONTIGUOUS_SUBSET", "OVERLAPPING_TEXT"}
 class Decision:
     """What a person decided about two books."""
 
-    verdict: Word
+    verdict: DecisionVerdict
     kind: Kind | None  # that was confirmed, or named instead of the machine's; None: rejected
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class RelationSummary:
     """A kind of relation and how sure it is; told of one of the books."""
 
     kind: Kind
@@ -28,7 +28,7 @@ class Finding:
     confidence: float  # 0 to 1
 
 
-def in_force(machine: Finding | None, decision: Decision | None) -> Finding | None:
+def effective_relation(machine: RelationSummary | None, decision: Decision | None) -> RelationSummary | None:
     """What counts: the decision where there is one, stale or not, else what the machine found.
 
     A person is certain, so the confidence of a decision is 1. What was rejected counts as unrelated. A kind
@@ -38,4 +38,4 @@ def in_force(machine: Finding | None, decision: Decision | None) -> Finding | No
         return machine
     kind: Kind = decision.kind or "UNRELATED"
     direction = None if machine is None or kind not in _DIRECTED else machine.direction
-    return Finding(kind, direction, 1.0)
+    return RelationSummary(kind, direction, 1.0)

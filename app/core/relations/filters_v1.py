@@ -6,7 +6,7 @@ The thresholds are set by hand on the tuning half of the made pairs (`bench.data
 """
 
 from app.core.model import Metadata
-from app.core.relations.classification import Kind, Verdict, direction_of, most_confident
+from app.core.relations.classification import Classification, Kind, direction_of, most_confident
 from app.core.relations.signals import LinearFit, Sides, Signals
 
 LEAST_CONFIDENCE = 0.7
@@ -34,7 +34,7 @@ def band(signal: float, none: tuple[float, float], full: tuple[float, float]) ->
     return high_pass(signal, none[0], full[0]) * low_pass(signal, full[1], none[1])
 
 
-def by_filters(signals: Signals, left: Metadata, right: Metadata) -> Verdict:
+def filters_v1(signals: Signals, left: Metadata, right: Metadata) -> Classification:
     """The verdict of `filters-v1`; what a catalogue says of the books is no signal of the paper's."""
     if signals.fit is None:
         return _verdict({"UNRELATED": 1.0}, signals, Sides(1.0, 1.0))
@@ -90,10 +90,10 @@ def _contained(shared: float, pages: Sides) -> float:
     return shared * (pages.left + pages.right) / ((1 + shared) * max(pages.least, 1))
 
 
-def _verdict(raw: dict[Kind, float], signals: Signals, extra: Sides) -> Verdict:
+def _verdict(raw: dict[Kind, float], signals: Signals, extra: Sides) -> Classification:
     kind, confidences = most_confident(raw)
     part = Sides(extra.right, extra.left)
-    return Verdict(
+    return Classification(
         kind=kind,
         direction=direction_of(part) if kind == "CONTIGUOUS_SUBSET" else None,
         confidence=confidences[kind],

@@ -6,9 +6,9 @@ from numpy.typing import NDArray
 from app.core.jit import U32, compiled
 from app.core.relations import local_alignment as chains
 
-__all__ = ["compare_neighbours", "find_chains", "page_similarities", "trace_chain"]
+__all__ = ["compare_neighbours", "page_similarities", "smith_waterman", "trace_chain"]
 
-find_chains = compiled(chains.find_chains)
+smith_waterman = compiled(chains.smith_waterman)
 trace_chain = compiled(chains.trace_chain)
 
 

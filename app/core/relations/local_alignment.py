@@ -13,7 +13,7 @@ STOP, BOTH, LEFT, RIGHT, USED = range(5)
 the last one marks pairs that `trace_chain` has been to."""
 
 
-def find_chains(
+def smith_waterman(
     similarities: NDArray[np.uint8],
     weights: NDArray[np.float32],
     limits: NDArray[np.float32],

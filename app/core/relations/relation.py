@@ -5,35 +5,35 @@ from dataclasses import dataclass
 
 from app.core.model import Metadata, MinHashSignature, PageSignatures
 from app.core.relations.alignment import Alignment, align
-from app.core.relations.classification import Direction, Kind, Verdict
-from app.core.relations.filters_v1 import by_filters
-from app.core.relations.shares_v1 import by_shares
+from app.core.relations.classification import Classification, Direction, Kind
+from app.core.relations.filters_v1 import filters_v1
+from app.core.relations.shares_v1 import shares_v1
 from app.core.relations.signals import Signals, measure
 from app.core.signatures.minhash import jaccard
 
 __all__ = [
     "CLASSIFIERS",
     "DEFAULT_CLASSIFIER",
-    "Candidate",
+    "Classification",
+    "ComparedBook",
     "Direction",
     "Kind",
     "Relation",
-    "Verdict",
     "relate",
 ]
 
-Classifier = Callable[[Signals, Metadata, Metadata], Verdict]
+Classifier = Callable[[Signals, Metadata, Metadata], Classification]
 
 DEFAULT_CLASSIFIER = "shares-v1"
 
-CLASSIFIERS: Mapping[str, Classifier] = {DEFAULT_CLASSIFIER: by_shares, "filters-v1": by_filters}
+CLASSIFIERS: Mapping[str, Classifier] = {DEFAULT_CLASSIFIER: shares_v1, "filters-v1": filters_v1}
 
 LEAST_TEXT = 300
 """Code points that a book must have to say anything about it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Candidate:
+class ComparedBook:
     """A book as far as its relations depend on it."""
 
     pages: PageSignatures | None
@@ -45,14 +45,14 @@ class Candidate:
 class Relation:
     """What one book has to do with another, told of the left one."""
 
-    verdict: Verdict
-    mirrored: Verdict  # the same, told of the right book
+    verdict: Classification
+    mirrored: Classification  # the same, told of the right book
     classifier: str
     signals: Signals | None  # None: too little text to align
     alignment: Alignment | None
 
 
-def relate(left: Candidate, right: Candidate, classifier: str = DEFAULT_CLASSIFIER) -> Relation:
+def relate(left: ComparedBook, right: ComparedBook, classifier: str = DEFAULT_CLASSIFIER) -> Relation:
     """The relation of two books, by one of `CLASSIFIERS`; raises `RecipeMismatch`."""
     if left.pages is None or right.pages is None:
         missing = _insufficient("The page signatures of at least one book are missing.")
@@ -71,5 +71,5 @@ def relate(left: Candidate, right: Candidate, classifier: str = DEFAULT_CLASSIFI
     return Relation(verdict, mirrored, classifier, signals, alignment)
 
 
-def _insufficient(because: str) -> Verdict:
-    return Verdict("INSUFFICIENT_TEXT", None, 1.0, {"INSUFFICIENT_TEXT": 1.0}, because)
+def _insufficient(because: str) -> Classification:
+    return Classification("INSUFFICIENT_TEXT", None, 1.0, {"INSUFFICIENT_TEXT": 1.0}, because)

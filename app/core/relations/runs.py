@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.backend import kernels
-from app.core.relations.background import Chance
+from app.core.relations.background import Background
 
 _STEP_COST = 0.15
 """Of a step in one book alone, in units of a typical pair of equal pages."""
@@ -19,7 +19,7 @@ _LEAST = 0.5
 """Lighter stretches are none, in the same unit."""
 
 
-def find_parts(alike: NDArray[np.uint8], chance: Chance) -> list[NDArray[np.int64]]:
+def find_runs(alike: NDArray[np.uint8], chance: Background) -> list[NDArray[np.int64]]:
     """The pairs (n, 2) of each run, ascending in both books, in the order of the left one."""
     found = _untangled(_stretches(alike, chance), alike.shape)
     rest = _without(found, alike)
@@ -56,7 +56,7 @@ def split(pairs: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     return np.split(pairs, np.flatnonzero(np.diff(pairs, axis=0).max(axis=1) > LONGEST_GAP) + 1)
 
 
-def _stretches(alike: NDArray[np.uint8], chance: Chance) -> list[NDArray[np.int64]]:
+def _stretches(alike: NDArray[np.uint8], chance: Background) -> list[NDArray[np.int64]]:
     """Paths through pages that are alike, heaviest first, each as (pairs, 2); no two share a pair."""
     steps = np.empty_like(alike)
     limits = np.array([_STEP_COST, _DROP, _LEAST], dtype=np.float32)
@@ -64,7 +64,7 @@ def _stretches(alike: NDArray[np.uint8], chance: Chance) -> list[NDArray[np.int6
     room = sum(alike.shape)
     while True:
         best, ends = np.empty(room, dtype=np.float32), np.empty((room, 2), dtype=np.int64)
-        count = kernels().find_chains(alike, weights, limits, steps, best, ends)
+        count = kernels().smith_waterman(alike, weights, limits, steps, best, ends)
         if count >= 0:
             break
         room *= 4

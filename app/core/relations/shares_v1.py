@@ -12,9 +12,9 @@ from app.core.model import Metadata
 from app.core.relations.classification import (
     MOST,
     PART,
+    Classification,
     Direction,
     Kind,
-    Verdict,
     direction_of,
     most_confident,
 )
@@ -38,7 +38,7 @@ _ACCURACY = 0.005
 """How far measured shares lie from the true ones."""
 
 
-def by_shares(signals: Signals, left: Metadata, right: Metadata) -> Verdict:
+def shares_v1(signals: Signals, left: Metadata, right: Metadata) -> Classification:
     """The verdict of `shares-v1`: each class as its definition says, in filters on measured shares."""
     text, matched, stretch = signals.text_shared, signals.pages_matched, signals.stretch_matched
     related = _from(text.most, RELATED)
@@ -61,11 +61,11 @@ def by_shares(signals: Signals, left: Metadata, right: Metadata) -> Verdict:
     return _verdict(raw | {"UNRELATED": 1 - related}, signals)
 
 
-def _verdict(raw: dict[Kind, float], signals: Signals) -> Verdict:
+def _verdict(raw: dict[Kind, float], signals: Signals) -> Classification:
     """The most confident class, with its direction and the reason."""
     kind, confidences = most_confident(raw)
     direction = _direction(kind, signals)
-    return Verdict(kind, direction, confidences[kind], confidences, _because(kind, signals, direction))
+    return Classification(kind, direction, confidences[kind], confidences, _because(kind, signals, direction))
 
 
 def _from(figure: float, line: float) -> float:

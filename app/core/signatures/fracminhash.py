@@ -9,13 +9,13 @@ limits, where each sample is complete. One hash in common there stands for 2^(64
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.model import ShingleSample, require_same_recipe
-from app.core.recipe import SampleRecipe
+from app.core.model import FracMinHash, require_same_recipe
+from app.core.recipe import FracMinHashRecipe
 
 _TOP_LEVEL = 64
 
 
-def sample(hashes: NDArray[np.uint64], recipe: SampleRecipe) -> ShingleSample | None:
+def sample(hashes: NDArray[np.uint64], recipe: FracMinHashRecipe) -> FracMinHash | None:
     """The sample of shingle hashes, repeats included; None if there are none."""
     if hashes.size == 0:
         return None
@@ -28,10 +28,10 @@ def sample(hashes: NDArray[np.uint64], recipe: SampleRecipe) -> ShingleSample | 
     while kept.size > recipe.most:
         level -= 1
         kept = _below(kept, level)
-    return ShingleSample(recipe.name, kept, level)
+    return FracMinHash(recipe.name, kept, level)
 
 
-def shared_hashes(a: ShingleSample, b: ShingleSample) -> int:
+def shared_hashes(a: FracMinHash, b: FracMinHash) -> int:
     """How many hashes below the lower of their limits two samples share."""
     require_same_recipe(a.recipe, b.recipe)
     return int(np.intersect1d(a.hashes, b.hashes, assume_unique=True).size)

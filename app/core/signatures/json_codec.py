@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from app.core.errors import InvalidInput, UnknownRecipe
-from app.core.model import Fingerprint, MinHashSignature, PageSignatures, ShingleSample, Sketch
+from app.core.model import Fingerprint, FracMinHash, MinHashSignature, PageSignatures, Sketch
 from app.core.recipe import fingerprint_recipe, minhash_recipe, page_recipe, sample_recipe
 from app.core.signatures.page_minhash import from_records, record_bytes, to_records
 
@@ -195,7 +195,7 @@ def _minhash(value: Any, field: str) -> MinHashSignature | None:
     return MinHashSignature(recipe.name, np.frombuffer(data, dtype="<u4").astype(np.uint32), count)
 
 
-def _sample(value: Any, field: str) -> ShingleSample | None:
+def _sample(value: Any, field: str) -> FracMinHash | None:
     if value is None:
         return None
     document = _mapping(value, field, "recipe", "level", "hashes")
@@ -212,7 +212,7 @@ def _sample(value: Any, field: str) -> ShingleSample | None:
         raise InvalidInput("Hashes must ascend, each one once.", field=f"{field}.hashes")
     if hashes.size and int(hashes[-1]) >> level:
         raise InvalidInput(f"Hashes must be below 2^{level}.", field=f"{field}.hashes")
-    return ShingleSample(recipe.name, hashes, level)
+    return FracMinHash(recipe.name, hashes, level)
 
 
 def _pages(value: Any, field: str) -> PageSignatures | None:

@@ -19,7 +19,7 @@ from app.core.index.bucket_kernels import (
 from app.core.index.hamming_kernels import distances, records_within, rows_within, take_apart, tally
 from app.core.jit import BLOCK, I64, U32, U64, Index, compiled, mix32, mix64
 from app.core.kernel_types import Lengths, Text
-from app.core.relations.kernels import compare_neighbours, find_chains, page_similarities, trace_chain
+from app.core.relations.kernels import compare_neighbours, page_similarities, smith_waterman, trace_chain
 from app.core.signatures.shingle_kernels import shingle_tokens, shingle_words
 from app.core.text.kernels import codes_of, inspect, kinds_of, normalise
 
@@ -32,7 +32,6 @@ __all__ = [
     "count_sharing",
     "counts_of",
     "distances",
-    "find_chains",
     "group",
     "inspect",
     "kinds_of",
@@ -44,6 +43,7 @@ __all__ = [
     "shingle_tokens",
     "shingle_words",
     "sign_pages",
+    "smith_waterman",
     "take_apart",
     "tally",
     "trace_chain",

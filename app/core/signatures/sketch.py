@@ -8,7 +8,7 @@ import numpy as np
 
 from app.core import recipe as recipes
 from app.core.index.bands import probes
-from app.core.index.packing import Columns, roll_chunks
+from app.core.index.packing import EntryColumns, flat_segments
 from app.core.index.records import sharing
 from app.core.model import Content, Fingerprint, PageSignatures, Sketch
 from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_PAGES, DEFAULT_SAMPLE, Suite
@@ -83,7 +83,7 @@ def signature_key(sketch: Sketch) -> bytes:
     return sha256(json.dumps(encode(sketch), sort_keys=True, separators=(",", ":")).encode()).digest()
 
 
-def warm() -> None:
+def warm_up() -> None:
     """Compiles or loads every kernel for every width of text, so that the first book does not wait for it."""
     words = " ".join(f"word{number} of many" for number in range(100)) * 3
     for text in (
@@ -103,4 +103,4 @@ def warm() -> None:
     rows_within(bytes(16), columns_of(rows), 0)
     sharing([bytes(6)], np.zeros(1, dtype=np.uint64))
     probes(bytes(16), 0).strings("")
-    roll_chunks(Columns.empty(np.zeros(1, dtype=np.uint64))).strings("", 0, 1, 1)
+    flat_segments(EntryColumns.empty(np.zeros(1, dtype=np.uint64))).strings("", 0, 1, 1)

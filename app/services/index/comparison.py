@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 
 from app.core.index.packing import differences
-from app.services.index.contents import BucketList, Projection
+from app.services.index.contents import BucketList, ExpectedIndex
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.nodes import ReadAll
 
@@ -30,7 +30,7 @@ class Difference:
 
 
 @dataclass(slots=True)
-class Inspection:
+class IndexComparison:
     """What was inspected so far."""
 
     records: int = 0  # that the index should hold
@@ -38,7 +38,7 @@ class Inspection:
 
 
 async def inspect(
-    projection: Projection, index: BandIndex, seen: Inspection, progress: Progress
+    projection: ExpectedIndex, index: BandIndex, seen: IndexComparison, progress: Progress
 ) -> AsyncIterator[Difference]:
     """Every bucket of an index that differs from the projection."""
     known: set[str] = set()

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.index.bands import BANDS
-from app.core.index.packing import Columns, Filled, band_buckets, posting_buckets, roll_chunks
+from app.core.index.packing import EntryColumns, PackedBuckets, band_buckets, flat_segments, posting_buckets
 from app.core.index.records import (
     FINGERPRINT_RECORD,
+    FLAT_RECORD,
     POSTING_BYTES,
     POSTING_CAP,
-    ROLL_RECORD,
     SAMPLE_BUCKET_BITS,
     Posting,
     minhash_posting,
@@ -26,7 +26,7 @@ from app.core.index.records import (
     sample_posting,
 )
 from app.core.recipe import minhash_recipe
-from app.stores.postgres.signatures import SignatureColumns
+from app.stores.postgres.signatures import SignatureReader
 from app.stores.redis.band_index import BandIndex
 
 _ROOM = 1024 * 1024 * 1024
@@ -42,7 +42,7 @@ class BucketList:
 
     prefix: str  # of all keys of the list; the bucket's number follows
     width: int  # bytes of a record
-    filled: Filled
+    filled: PackedBuckets
     cap: int | None = None  # a bucket takes no more records
 
     @property
@@ -56,11 +56,11 @@ class BucketList:
         return sys.maxsize if self.cap is None else self.cap * self.width
 
 
-class Projection:
+class ExpectedIndex:
     """What the index of one suite must hold of some entries."""
 
     def __init__(
-        self, signatures: SignatureColumns, index: BandIndex, columns: Columns, postings: Collection[str]
+        self, signatures: SignatureReader, index: BandIndex, columns: EntryColumns, postings: Collection[str]
     ) -> None:
         self.postings = postings
         self._signatures = signatures
@@ -70,11 +70,11 @@ class Projection:
     @classmethod
     async def of(
         cls,
-        signatures: SignatureColumns,
+        signatures: SignatureReader,
         index: BandIndex,
         entry_ids: NDArray[np.uint64],
         postings: Collection[str],
-    ) -> "Projection":
+    ) -> "ExpectedIndex":
         """The projection of these entries, which ascend, with posting lists of these recipes alone."""
         return cls(signatures, index, await signatures.columns(entry_ids, index.suite), postings)
 
@@ -107,7 +107,7 @@ class Projection:
         if self._index.suite.sample in self.postings:
             async for part in self.samples():
                 yield part
-        yield self.roll()
+        yield self.flat_index()
 
     def bands(self) -> Sequence[BucketList]:
         """The eight bands."""
@@ -118,9 +118,11 @@ class Projection:
             for band in range(BANDS)
         ]
 
-    def roll(self) -> BucketList:
+    def flat_index(self) -> BucketList:
         """The chunks of the roll."""
-        return BucketList(self._index.roll.chunk_prefix, ROLL_RECORD.itemsize, roll_chunks(self._columns))
+        return BucketList(
+            self._index.flat_index.segment_prefix, FLAT_RECORD.itemsize, flat_segments(self._columns)
+        )
 
     async def minhash(self) -> AsyncIterator[BucketList]:
         """The posting lists of the MinHash values."""
@@ -154,9 +156,9 @@ class Projection:
             )
             yield self._postings(recipe, 0, filled)
 
-    def _postings(self, recipe: str, of: int, filled: Filled) -> BucketList:
+    def _postings(self, recipe: str, of: int, filled: PackedBuckets) -> BucketList:
         return BucketList(self._index.posting_prefix(recipe, of), POSTING_BYTES, filled, POSTING_CAP)
 
 
-def _posted(posting: Posting, entry_ids: NDArray[np.uint64]) -> Filled:
+def _posted(posting: Posting, entry_ids: NDArray[np.uint64]) -> PackedBuckets:
     return posting_buckets(posting.places.buckets, pack_postings(posting.tags, entry_ids))

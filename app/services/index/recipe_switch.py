@@ -20,9 +20,9 @@ from app.core.signatures.sketch import fingerprint
 from app.services.index.comparison import Progress
 from app.services.index.reconcile import Reindex
 from app.stores.postgres.entries import SessionLock
-from app.stores.postgres.suites import Suites, SuitesTable, switch
-from app.stores.postgres.unsigned import StoredText, Unsigned, count_textless
-from app.stores.redis.epoch import EpochMark, Life
+from app.stores.postgres.suites import Suites, SuiteStore, switch
+from app.stores.postgres.unsigned import MissingFingerprints, StoredText, count_textless
+from app.stores.redis.epoch import EpochMark, IndexState
 from app.stores.redis.indexes import Indexes
 
 _COMPUTED_AT_ONCE = 32
@@ -61,10 +61,10 @@ class Recipes:
 
     def __init__(
         self,
-        suites: SuitesTable,
+        suites: SuiteStore,
         indexes: Indexes,
         reindex: Reindex,
-        unsigned: Unsigned,
+        unsigned: MissingFingerprints,
         lock: Callable[[], SessionLock],
         reconcile_lock: Callable[[], SessionLock],
     ) -> None:
@@ -117,7 +117,7 @@ class Recipes:
             async with self._unreconciled():
                 await self._suites.close(suite)
                 # Who finds nothing and need not ask the catalogue learns of it before an entry is missing.
-                await index.roll.forget_changes()
+                await index.flat_index.forget_changes()
                 await self._suites.drop(suite)
                 # Even if it was dropped before: that may have been broken off here.
                 await index.clear(await self._own_postings(suite))
@@ -169,7 +169,7 @@ class Recipes:
 
     async def _whole(self) -> EpochMark:
         """The epoch, when the index is whole."""
-        while await self._indexes.epoch.life() is not Life.WHOLE:
+        while await self._indexes.epoch.state() is not IndexState.COMPLETE:
             if await self._reindex.reconcile() is None:
                 await asyncio.sleep(_PAUSE)
         mark, _ = await self._indexes.epoch.guarded()

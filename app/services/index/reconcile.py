@@ -19,13 +19,13 @@ from app.core.errors import Unavailable
 from app.core.index.records import record_id
 from app.core.model import Entry
 from app.core.recipe import Suite
-from app.services.index.comparison import Difference, Inspection, Progress, inspect, part_of
-from app.services.index.contents import Projection
-from app.stores.postgres.entries import Entries, ReconcileLock
-from app.stores.postgres.signatures import SignatureColumns
-from app.stores.postgres.suites import Suites, SuitesTable
+from app.services.index.comparison import Difference, IndexComparison, Progress, inspect, part_of
+from app.services.index.contents import ExpectedIndex
+from app.stores.postgres.entries import EntryStore, ReconcileLock
+from app.stores.postgres.signatures import SignatureReader
+from app.stores.postgres.suites import Suites, SuiteStore
 from app.stores.redis.band_index import BandIndex
-from app.stores.redis.epoch import Life
+from app.stores.redis.epoch import IndexState
 from app.stores.redis.indexes import Indexes, own_postings
 
 log = structlog.get_logger()
@@ -72,10 +72,10 @@ class Reindex:
 
     def __init__(
         self,
-        entries: Entries,
-        signatures: SignatureColumns,
+        entries: EntryStore,
+        signatures: SignatureReader,
         indexes: Indexes,
-        suites: SuitesTable,
+        suites: SuiteStore,
         lock: Callable[[], ReconcileLock],
     ) -> None:
         self._entries = entries
@@ -89,7 +89,7 @@ class Reindex:
         # In this order: the suites that an entry was committed under are among those read after it.
         if (await self._entries.current([entry_id])).size:
             suites = await self._suites.read()
-            for brief in await self._entries.briefs([entry_id], suites.serving):
+            for brief in await self._entries.summaries([entry_id], suites.serving):
                 if not brief.indexed:
                     await self._enter(np.array([entry_id], dtype=np.uint64), suites.kept, BandIndex.mend)
                     await self._entries.mark_indexed([entry_id])
@@ -100,17 +100,17 @@ class Reindex:
             if not locked:
                 return None
             # Departures are committed before the index is read, so whatever this one met is gone at its end.
-            life = await self._indexes.epoch.life()
-            if life is Life.WHOLE:
+            state = await self._indexes.epoch.state()
+            if state is IndexState.COMPLETE:
                 report = await self._mend(BandIndex.mend)
             else:
-                report = await self._revive(life)
+                report = await self._revive(state)
             await self._entries.forget_departures(_FORGOTTEN_AFTER)
             return report
 
     async def reindex(self, progress: Progress) -> Reconciled:
         """Hold every record against the catalogue and mend what differs, while lookups and posts go on."""
-        if await self._indexes.epoch.life() is not Life.WHOLE:
+        if await self._indexes.epoch.state() is not IndexState.COMPLETE:
             await self.reconcile()
         census, missing, stale = await self._census(), 0, 0
         await self._enter_pending(census, census.suites.kept, BandIndex.mend)
@@ -141,11 +141,11 @@ class Reindex:
             await self.mend_records(suite, entry_ids, postings, _silent)
         return entry_ids
 
-    async def _revive(self, life: Life) -> Reconciled:
+    async def _revive(self, state: IndexState) -> Reconciled:
         token = uuid4().hex
         await self._indexes.epoch.begin(token)
         # A flush may fall between the records of an entry, so its place in the roll proves nothing then.
-        report = await self._mend(BandIndex.restore) if life is Life.RESTARTED else await self._build()
+        report = await self._mend(BandIndex.restore) if state is IndexState.RESTARTED else await self._build()
         if not await self._indexes.epoch.finish(token):
             raise Unavailable("Redis was flushed or restarted while the band index was being rebuilt.")
         return report
@@ -166,7 +166,7 @@ class Reindex:
         self, suite: Suite, entry_ids: NDArray[np.uint64], postings: Collection[str], progress: Progress
     ) -> None:
         index = self._indexes.of(suite)
-        projection = await Projection.of(self._signatures, index, entry_ids, postings)
+        projection = await ExpectedIndex.of(self._signatures, index, entry_ids, postings)
         done = 0
         lists = projection.lists()
         part = await anext(lists, None)
@@ -175,7 +175,9 @@ class Reindex:
             part = await _beside(anext(lists, None), index.write(part.prefix, part.filled, part.most))
             done += 1
             progress(projection.size * done // projection.list_count, projection.size)
-        await self._indexes.nodes.run(index.roll.listing(projection.roll().filled.buckets.tolist()))
+        await self._indexes.nodes.run(
+            index.flat_index.listing(projection.flat_index().filled.buckets.tolist())
+        )
 
     async def _mend(self, write: Write) -> Reconciled:
         """Add the entries that a roll lacks, and sweep the index whose roll has one too many."""
@@ -190,7 +192,7 @@ class Reindex:
         for suite, postings in own_postings(census.suites.answering):
             extra = np.setdiff1d(census.held[suite], entry_ids)
             # To sweep is to read the whole index; books that were just being deleted have left by now.
-            if extra.size and np.isin(extra, await self._indexes.of(suite).roll.entry_ids()).any():
+            if extra.size and np.isin(extra, await self._indexes.of(suite).flat_index.entry_ids()).any():
                 stale += (await self.mend_records(suite, entry_ids, postings, _silent)).stale
         return Reconciled(entries=entry_ids.size, missing=lacking.size, stale=stale)
 
@@ -199,7 +201,7 @@ class Reindex:
         while True:
             # Entries are committed before they are indexed, so what a roll holds and the catalogue, read
             # later, lacks is stale for good.
-            held = {suite: await self._indexes.of(suite).roll.entry_ids() for suite in suites.answering}
+            held = {suite: await self._indexes.of(suite).flat_index.entry_ids() for suite in suites.answering}
             entry_ids, indexed = await self._signatures.entry_ids()
             # An entry may have been committed under suites that came since.
             now = await self._suites.read()
@@ -216,8 +218,8 @@ class Reindex:
         for start in range(0, entry_ids.size, _WRITTEN_AT_ONCE):
             some = entry_ids[start : start + _WRITTEN_AT_ONCE].tolist()
             for suite in suites:
-                briefs = await self._entries.briefs(some, suite)
-                await write(self._indexes.of(suite), [brief.entry for brief in briefs])
+                summaries = await self._entries.summaries(some, suite)
+                await write(self._indexes.of(suite), [brief.entry for brief in summaries])
 
     async def _mark(self, entry_ids: NDArray[np.uint64]) -> None:
         if entry_ids.size:
@@ -228,11 +230,11 @@ class Reindex:
     ) -> Reconciled:
         """Hold every record of a suite against these entries, all that there are, and mend what differs."""
         index = self._indexes.of(suite)
-        projection = await Projection.of(self._signatures, index, entry_ids, postings)
+        projection = await ExpectedIndex.of(self._signatures, index, entry_ids, postings)
         known = set(entry_ids.tolist())
         missing: set[int] = set()
         stale, some = 0, []
-        async for difference in inspect(projection, index, Inspection(), progress):
+        async for difference in inspect(projection, index, IndexComparison(), progress):
             some.append(difference)
             if len(some) == _MENDED_AT_ONCE:
                 stale += await self._settle(index, some, known, missing)

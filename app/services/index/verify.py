@@ -3,16 +3,16 @@
 from dataclasses import dataclass
 
 from app.core.index.records import record_id
-from app.services.index.comparison import Inspection, Progress, inspect, part_of
-from app.services.index.contents import Projection
-from app.stores.postgres.signatures import SignatureColumns
-from app.stores.postgres.suites import SuitesTable
-from app.stores.redis.epoch import Life
+from app.services.index.comparison import IndexComparison, Progress, inspect, part_of
+from app.services.index.contents import ExpectedIndex
+from app.stores.postgres.signatures import SignatureReader
+from app.stores.postgres.suites import SuiteStore
+from app.stores.redis.epoch import IndexState
 from app.stores.redis.indexes import Indexes, own_postings
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class IndexReport:
     """The result of comparing every record of the index with the catalogue."""
 
     books: int
@@ -31,26 +31,26 @@ class Verdict:
 
 
 async def verify(
-    signatures: SignatureColumns, indexes: Indexes, suites: SuitesTable, progress: Progress
-) -> Verdict:
+    signatures: SignatureReader, indexes: Indexes, suites: SuiteStore, progress: Progress
+) -> IndexReport:
     """Compare every record of every suite in which lookups are answered.
 
     Books posted, changed or deleted meanwhile can show as differences.
     """
-    life = await indexes.epoch.life()
+    state = await indexes.epoch.state()
     answering = (await suites.read()).answering
     entry_ids, indexed = await signatures.entry_ids()
     pending = set(entry_ids[~indexed].tolist())
-    seen = Inspection()
+    seen = IndexComparison()
     missing = superfluous = broken = 0
     for number, (suite, postings) in enumerate(own_postings(answering)):
         index = indexes.of(suite)
-        projection = await Projection.of(signatures, index, entry_ids[indexed], postings)
+        projection = await ExpectedIndex.of(signatures, index, entry_ids[indexed], postings)
         async for difference in inspect(projection, index, seen, part_of(progress, number, len(answering))):
             missing += len(difference.missing)
             superfluous += sum(record_id(record) not in pending for record in difference.superfluous)
             broken += difference.broken
-    return Verdict(
+    return IndexReport(
         books=entry_ids.size,
         pending=len(pending),
         records=seen.records,
@@ -58,5 +58,5 @@ async def verify(
         superfluous=superfluous,
         broken=broken,
         full=seen.full,
-        whole=life is Life.WHOLE,
+        whole=state is IndexState.COMPLETE,
     )

@@ -33,7 +33,7 @@ from app.stores.postgres.rows import (
     to_columns,
 )
 from app.stores.postgres.suites import HELD, Suites, SuitesChanged, hold, told
-from app.stores.postgres.tables import books, departures, entry_ids, related_entries, signatures, texts
+from app.stores.postgres.tables import books, entry_ids, related_entries, signatures, texts, tombstones
 from app.stores.postgres.texts import CODEC
 
 
@@ -85,7 +85,7 @@ class BookFilter:
     title: str | None = None  # every word of it occurs in the title
 
 
-class Catalogue:
+class BookStore:
     """Books in Postgres."""
 
     def __init__(self, engine: AsyncEngine, queries: Queries) -> None:
@@ -273,7 +273,7 @@ _ADD = Query(
 )
 _INSERT_SIGNATURES = sa.insert(signatures)
 _INSERT_TEXT = sa.insert(texts)
-_INSERT_DEPARTURE = sa.insert(departures)
+_INSERT_DEPARTURE = sa.insert(tombstones)
 _BOOK_BY_ID = select_books().where(books.c.id == sa.bindparam("book_id"))
 _BRIEF_BY_ID = select_briefs(with_sample=True).where(books.c.id == sa.bindparam("book_id"))
 _READ_BOOK = Query(_BOOK_BY_ID)

@@ -9,10 +9,10 @@ import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from app.core.matching.candidates import Found
+from app.core.matching.candidates import CandidateBook
 from app.core.model import Content, Metadata, MinHashSignature, PageSignatures
 from app.core.recipe import page_recipe
-from app.core.relations.relation import Candidate
+from app.core.relations.relation import ComparedBook
 from app.core.signatures.page_minhash import from_records, to_records
 from app.stores.postgres.errors import postgres_outages
 from app.stores.postgres.queries import Queries, Query
@@ -23,7 +23,7 @@ _FOUND_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Comparable:
+class StoredSignatures:
     """A book with what its relations depend on, as it is stored."""
 
     book_id: UUID
@@ -37,7 +37,7 @@ class Comparable:
     unit: Literal["page", "window"] | None  # of the pages
     has_text: bool  # from which page signatures can be computed
 
-    def candidate(self, minhash_recipe: str, pages_recipe: str) -> Candidate:
+    def candidate(self, minhash_recipe: str, pages_recipe: str) -> ComparedBook:
         """The book as the core compares it; the recipes are those that it was read under."""
         minhash = pages = None
         if self.minhash is not None and self.shingle_count is not None:
@@ -45,10 +45,10 @@ class Comparable:
             minhash = MinHashSignature(minhash_recipe, values, self.shingle_count)
         if self.pages is not None and self.unit is not None:
             pages = from_records(page_recipe(pages_recipe), self.unit, self.pages)
-        return Candidate(pages, minhash, Metadata(title=self.title, year=self.year, volume=self.volume))
+        return ComparedBook(pages, minhash, Metadata(title=self.title, year=self.year, volume=self.volume))
 
 
-class CandidateRecords:
+class CandidateQueries:
     """Reads candidates."""
 
     def __init__(self, engine: AsyncEngine, queries: Queries) -> None:
@@ -57,12 +57,12 @@ class CandidateRecords:
 
     async def found(
         self, book_id: UUID, entry_id: int, candidates: Sequence[int], classifier: str
-    ) -> list[Found]:
+    ) -> list[CandidateBook]:
         """The books that people have decided about together with this one, then the candidates, in order.
 
         Those that are not current are left out, and so is the book itself.
         """
-        known: dict[int, Found] = {}
+        known: dict[int, CandidateBook] = {}
         with postgres_outages():
             for start in range(0, len(candidates) or 1, _FOUND_AT_ONCE):
                 rows = await self._queries.rows(
@@ -72,14 +72,14 @@ class CandidateRecords:
                     entry_ids=candidates[start : start + _FOUND_AT_ONCE],
                     classifier=classifier,
                 )
-                known |= {row["entry_id"]: Found(**row) for row in rows if row["book_id"] != book_id}
+                known |= {row["entry_id"]: CandidateBook(**row) for row in rows if row["book_id"] != book_id}
         named = set(candidates)
         wanted = [*(entry for entry in sorted(known) if entry not in named), *candidates]
         return [known[entry] for entry in wanted if entry in known]
 
     async def comparable(
         self, entry_ids: Sequence[int], minhash_recipe: str, pages_recipe: str
-    ) -> list[Comparable]:
+    ) -> list[StoredSignatures]:
         """Those of the entries that are current, under these recipes, in no order."""
         with postgres_outages():
             rows = await self._queries.rows(
@@ -88,7 +88,7 @@ class CandidateRecords:
                 minhash_recipe=minhash_recipe,
                 pages_recipe=pages_recipe,
             )
-        return [Comparable(**row) for row in rows]
+        return [StoredSignatures(**row) for row in rows]
 
     async def content(self, entry_id: int) -> Content | None:
         """The text of an entry, if it is kept."""

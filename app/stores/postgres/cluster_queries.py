@@ -60,7 +60,7 @@ class Snapshot:
         return {row[0]: row[1] for row in rows}
 
 
-class ClusterRecords:
+class ClusterQueries:
     """Clusters in Postgres."""
 
     def __init__(self, engine: AsyncEngine) -> None:

@@ -6,20 +6,22 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from app.core.errors import NothingToConfirm, UnknownBook
-from app.core.relations.decision import Word
+from app.core.relations.decision import DecisionVerdict
 from app.core.relations.relation import Kind
 from app.stores.postgres.clusters import edges_changed
 from app.stores.postgres.errors import postgres_outages
 from app.stores.postgres.jobs import defer_relates
 
 
-class DecisionRecords:
+class DecisionStore:
     """Writes decisions. Each method is one transaction."""
 
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
 
-    async def decide(self, book_id: UUID, other_id: UUID, verdict: Word, kind: Kind | None) -> None:
+    async def decide(
+        self, book_id: UUID, other_id: UUID, verdict: DecisionVerdict, kind: Kind | None
+    ) -> None:
         """Store a decision on two books as they are now, in place of an earlier one.
 
         What is confirmed is the kind that the machine has found. Books that were never compared are compared

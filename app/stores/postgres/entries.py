@@ -16,13 +16,13 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from app.core.errors import Unavailable, UnknownBook
-from app.core.model import Brief, Entry
+from app.core.model import BookSummary, Entry
 from app.core.recipe import Suite
 from app.stores.postgres.errors import postgres_outages
 from app.stores.postgres.queries import Queries, Query, as_array
 from app.stores.postgres.rows import of_suite, select_briefs, to_brief
 from app.stores.postgres.suites import RETIRED, SERVING, SuitesChanged
-from app.stores.postgres.tables import books, decisions, departures, relations, suites
+from app.stores.postgres.tables import books, decisions, relations, suites, tombstones
 from app.stores.together import Together
 
 PENDING_LIMIT = 10_000
@@ -40,11 +40,11 @@ _MOST_SUSPECTS = 1_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Asked:
+class QueryBook:
     """The book that a lookup is about."""
 
     entry: Entry
-    pending: list[Brief]  # every entry that was not in the index yet
+    pending: list[BookSummary]  # every entry that was not in the index yet
 
 
 _NOBODY = np.zeros(0, dtype=np.uint64)
@@ -62,21 +62,21 @@ class _Question(NamedTuple):
 class Settled:
     """What the catalogue has to say to hits of the band index."""
 
-    briefs: dict[int, Brief]  # of those asked for, the current ones
+    summaries: dict[int, BookSummary]  # of those asked for, the current ones
     departed: NDArray[np.uint64]  # (n,), what has left of the suspects, perhaps more
     related: bool  # the book asked about was compared with others, or people have decided on it and others
 
 
-class Entries:
+class EntryStore:
     """The current entries of all books."""
 
     def __init__(self, engine: AsyncEngine, queries: Queries) -> None:
         self._engine = engine
         self._queries = queries
-        self._asking: dict[tuple[Suite, bool], Together[UUID, Asked | None]] = {}
+        self._asking: dict[tuple[Suite, bool], Together[UUID, QueryBook | None]] = {}
         self._settling: dict[Suite, Together[_Question, Settled]] = {}
 
-    async def of_book(self, book_id: UUID, suite: Suite, *, with_sample: bool) -> Asked:
+    async def of_book(self, book_id: UUID, suite: Suite, *, with_sample: bool) -> QueryBook:
         """What lookups in a suite need to know of the book with this id, before they ask the index.
 
         The shingle sample is the largest part by far, and only needed to verify. Raises `UnknownBook`, and
@@ -92,7 +92,7 @@ class Entries:
 
     async def _of_books(
         self, suite: Suite, with_sample: bool, book_ids: Sequence[UUID]
-    ) -> Sequence[Asked | None]:
+    ) -> Sequence[QueryBook | None]:
         with postgres_outages():
             rows = await self._queries.rows(
                 _OF_BOOKS[with_sample],
@@ -102,7 +102,7 @@ class Entries:
             )
         pending = await self._briefs_of_pending([row for row in rows if row["id"] is None], suite)
         found = {
-            row["id"]: Asked(to_brief(row, suite).entry, pending) for row in rows if row["id"] is not None
+            row["id"]: QueryBook(to_brief(row, suite).entry, pending) for row in rows if row["id"] is not None
         }
         return [found.get(book_id) for book_id in book_ids]
 
@@ -134,7 +134,7 @@ class Entries:
                 **of_suite(suite),
             )
         answering, departed = False, _NOBODY
-        found, related = dict[int, Brief](), set[UUID]()
+        found, related = dict[int, BookSummary](), set[UUID]()
         for row in rows:
             if row["entry_id"] is not None:
                 found[row["entry_id"]] = to_brief(row, suite)
@@ -142,20 +142,20 @@ class Entries:
                 answering = True
             elif row["title"] == _RELATED:
                 related.add(row["id"])
-            elif row["title"] == _DEPARTED:
+            elif row["title"] == _TOMBSTONES:
                 departed = np.frombuffer(row["bits"] or b"", dtype=">i8").astype(np.uint64)
         if not answering:
             raise SuitesChanged
         return [
             Settled(
-                briefs={entry_id: found[entry_id] for entry_id in question.wanted if entry_id in found},
+                summaries={entry_id: found[entry_id] for entry_id in question.wanted if entry_id in found},
                 departed=departed,
                 related=question.asked in related,
             )
             for question in asked
         ]
 
-    async def pending(self, suite: Suite) -> list[Brief]:
+    async def pending(self, suite: Suite) -> list[BookSummary]:
         """Every entry that is not in the index yet.
 
         Who looks for books asks this first, and the index afterwards: an entry that is indexed meanwhile is
@@ -166,7 +166,7 @@ class Entries:
             rows = await self._queries.rows(_PENDING, most=PENDING_LIMIT + 1)
         return await self._briefs_of_pending(rows, suite)
 
-    async def _briefs_of_pending(self, rows: Sequence[Mapping[str, Any]], suite: Suite) -> list[Brief]:
+    async def _briefs_of_pending(self, rows: Sequence[Mapping[str, Any]], suite: Suite) -> list[BookSummary]:
         """Those of the pending entries in these rows that are still current, indexed meanwhile or not."""
         if len(rows) > PENDING_LIMIT:
             raise Unavailable(
@@ -174,13 +174,13 @@ class Entries:
                 "Check that workers run and that Redis can be reached.",
                 retry_after=10,
             )
-        return await self.briefs([row["entry_id"] for row in rows], suite) if rows else []
+        return await self.summaries([row["entry_id"] for row in rows], suite) if rows else []
 
     async def require_answers(self, suite: Suite) -> None:
         """Raises as `settled` does; asked after the index, which is cleared once its suite is dropped."""
         await self.settled([], _NOBODY, suite)
 
-    async def briefs(self, entry_ids: Sequence[int], suite: Suite) -> list[Brief]:
+    async def summaries(self, entry_ids: Sequence[int], suite: Suite) -> list[BookSummary]:
         """Those of the entries that are current, under a suite, in no order."""
         with postgres_outages():
             rows = await self._queries.rows(_FOUND, entry_ids=as_array(entry_ids), **of_suite(suite))
@@ -250,7 +250,7 @@ _OF_BOOKS = {
     for with_sample in (False, True)
 }
 _FOUND = Query(select_briefs(with_sample=True).where(_ANY_OF))
-_ANSWERING, _RELATED, _DEPARTED = "answering", "related", "departed"
+_ANSWERING, _RELATED, _TOMBSTONES = "answering", "related", "departed"
 """What a row without an entry id tells, in place of a title: that lookups in the suite are answered, that the
 book with this id has relations, or the entries that have left, packed."""
 _ASKED = sa.func.unnest(sa.bindparam("asked", type_=ARRAY(sa.Uuid))).column_valued("asked")
@@ -264,15 +264,15 @@ def _related(column: sa.ColumnElement[UUID]) -> sa.ColumnElement[bool]:
 
 # Packed, because thousands of rows would take Python longer than the rest of the lookup.
 _DEPARTURES = _lone(
-    title=sa.literal(_DEPARTED, sa.Text),
-    bits=sa.func.string_agg(sa.func.int8send(departures.c.entry_id), sa.literal_column("''::bytea")),
+    title=sa.literal(_TOMBSTONES, sa.Text),
+    bits=sa.func.string_agg(sa.func.int8send(tombstones.c.entry_id), sa.literal_column("''::bytea")),
 )
 _SUSPECTS = sa.bindparam("suspects", type_=ARRAY(sa.BigInteger))
 _SETTLED = {
     all_suspected: Query(
         sa.union_all(
             _BRIEFS.where(_ANY_OF),
-            _DEPARTURES if all_suspected else _DEPARTURES.where(departures.c.entry_id == sa.any_(_SUSPECTS)),
+            _DEPARTURES if all_suspected else _DEPARTURES.where(tombstones.c.entry_id == sa.any_(_SUSPECTS)),
             _lone(title=sa.literal(_ANSWERING, sa.Text)).where(
                 suites.c.fingerprint == sa.bindparam("fingerprint", type_=sa.Text),
                 sa.or_(suites.c.state == SERVING, suites.c.state == RETIRED),
@@ -296,8 +296,8 @@ _COUNT_PENDING = Query(
     sa.select(sa.func.count().label("count")).select_from(books).where(books.c.indexed_at.is_(None))
 )
 _FORGET_DEPARTURES = Query(
-    sa.delete(departures).where(
-        departures.c.left_at
+    sa.delete(tombstones).where(
+        tombstones.c.left_at
         < sa.func.now() - sa.func.make_interval(0, 0, 0, 0, 0, 0, sa.bindparam("seconds", type_=sa.Double))
     )
 )

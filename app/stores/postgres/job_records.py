@@ -50,7 +50,7 @@ class Rescued:
     state: State  # waiting for its next try, or failed
 
 
-class JobRecords:
+class JobStore:
     """The states of jobs in Postgres."""
 
     def __init__(self, engine: AsyncEngine) -> None:

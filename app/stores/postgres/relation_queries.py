@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from app.core.relations.alignment import Unit
 from app.core.relations.classification import Kind, opposite
-from app.core.relations.decision import Decision, Finding, in_force
+from app.core.relations.decision import Decision, RelationSummary, effective_relation
 from app.core.relations.signals import LinearFit, Sides, Signals
 from app.stores.postgres.errors import postgres_outages
 from app.stores.postgres.queries import Queries, Query, as_array
@@ -20,10 +20,10 @@ from app.stores.postgres.relations import SIMILARITY_STEPS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Evidence:
+class StoredRelation:
     """What the machine found out about a book and another one, told of the first."""
 
-    finding: Finding
+    finding: RelationSummary
     classifier: str
     because: str
     confidences: Mapping[Kind, float]
@@ -45,7 +45,7 @@ class Related:
 
     book_id: UUID
     title: str | None
-    evidence: Evidence | None  # None: not compared yet
+    evidence: StoredRelation | None  # None: not compared yet
     decided: Decided | None
 
 
@@ -86,7 +86,7 @@ class KindCounts:
     seconds: float
 
 
-class RelatedBooks:
+class RelationQueries:
     """Reads relations and decisions."""
 
     def __init__(self, queries: Queries) -> None:
@@ -113,10 +113,10 @@ class RelatedBooks:
             return _related(row), _page_matches(row)
         return None
 
-    async def findings(self, book_id: UUID, others: Sequence[UUID]) -> dict[UUID, Finding]:
+    async def findings(self, book_id: UUID, others: Sequence[UUID]) -> dict[UUID, RelationSummary]:
         """The relations in force of a book with those of the others with whom it has one."""
         rows = await self._rows(_FINDINGS, book_id=book_id, others=as_array(others))
-        found = {row["book_id"]: in_force(_finding(row), _decision(row)) for row in rows}
+        found = {row["book_id"]: effective_relation(_finding(row), _decision(row)) for row in rows}
         return {other: finding for other, finding in found.items() if finding is not None}
 
     async def counts(self) -> list[KindCounts]:
@@ -138,7 +138,7 @@ def _related(row: Mapping[str, Any]) -> Related:
     if finding is not None:
         side = "left" if row["is_left"] else "right"
         signals = None if row["signals"] is None else _signals(row["signals"])
-        evidence = Evidence(
+        evidence = StoredRelation(
             finding=finding,
             classifier=row["classifier"],
             because=row[f"{side}_because"],
@@ -150,11 +150,11 @@ def _related(row: Mapping[str, Any]) -> Related:
     return Related(row["book_id"], row["title"], evidence, decided)
 
 
-def _finding(row: Mapping[str, Any]) -> Finding | None:
+def _finding(row: Mapping[str, Any]) -> RelationSummary | None:
     if row["kind"] is None:
         return None
     direction = row["direction"] if row["is_left"] else opposite(row["direction"])
-    return Finding(row["kind"], direction, row["confidence"])
+    return RelationSummary(row["kind"], direction, row["confidence"])
 
 
 def _decision(row: Mapping[str, Any]) -> Decision | None:

@@ -28,7 +28,7 @@ SIMILARITY_STEPS = 255
 
 
 @dataclass(frozen=True, slots=True)
-class Edition:
+class BookVersion:
     """A book with one of its contents."""
 
     book_id: UUID
@@ -36,21 +36,21 @@ class Edition:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Compared:
+class ComparedPair:
     """Two books that were compared, and what came out, told of the left one."""
 
-    left: Edition  # with the smaller book id
-    right: Edition
+    left: BookVersion  # with the smaller book id
+    right: BookVersion
     relation: Relation
 
 
-class RelationRecords:
+class RelationStore:
     """Writes relations."""
 
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
 
-    async def record(self, compared: Sequence[Compared]) -> None:
+    async def record(self, compared: Sequence[ComparedPair]) -> None:
         """Store relations; those of a content that is no longer current are passed over.
 
         The same relations again change nothing.
@@ -63,7 +63,7 @@ class RelationRecords:
     async def conclude(
         self,
         entry_id: int,
-        compared: Sequence[Compared],
+        compared: Sequence[ComparedPair],
         passed_over: int,
         seconds: Mapping[str, Sequence[float]],
     ) -> None:
@@ -88,7 +88,7 @@ class RelationRecords:
                 await edges_changed(connection, written)
 
 
-async def _write(connection: AsyncConnection, compared: Sequence[Compared]) -> list[Pair]:
+async def _write(connection: AsyncConnection, compared: Sequence[ComparedPair]) -> list[Pair]:
     """Those pairs that are edges now or may have been before.
 
     A new relation of another kind makes no edge and takes none away: people's decisions are as they were.
@@ -116,7 +116,7 @@ async def look_again(connection: AsyncConnection, book_id: UUID) -> None:
     await defer_relates(connection, entry_ids)
 
 
-def _row(compared: Compared) -> dict[str, Any]:
+def _row(compared: ComparedPair) -> dict[str, Any]:
     relation, left, right = compared.relation, compared.left, compared.right
     verdict, signals, alignment = relation.verdict, relation.signals, relation.alignment
     return {

@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
-from app.core.model import Book, Brief, Entry, Fingerprint, Metadata, MinHashSignature, ShingleSample, Sketch
+from app.core.model import (
+    Book,
+    BookSummary,
+    Entry,
+    Fingerprint,
+    FracMinHash,
+    Metadata,
+    MinHashSignature,
+    Sketch,
+)
 from app.core.recipe import Suite
 from app.core.signatures.page_minhash import to_records
 from app.stores.postgres.suites import SERVING
@@ -100,10 +109,10 @@ def to_book(row: Mapping[str, Any] | sa.RowMapping) -> Book:
     )
 
 
-def to_brief(row: Mapping[str, Any] | sa.RowMapping, suite: Suite) -> Brief:
+def to_brief(row: Mapping[str, Any] | sa.RowMapping, suite: Suite) -> BookSummary:
     """A row of `select_briefs` with the parameters of this suite."""
     bits, minhash, sample = row["bits"], row["minhash"], row["sample"]
-    return Brief(
+    return BookSummary(
         book_id=row["id"],
         title=row["title"],
         word_count=row["word_count"],
@@ -134,8 +143,8 @@ def to_columns(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def title_words(title: str) -> list[str]:
     """The words to find a title by: folded here, because how Postgres folds case depends on its locale."""
-    folded = unicodedata.normalize("NFKC", title).casefold()
-    return sorted({word[:_LONGEST_WORD] for word in re.findall(r"\w+", folded)})
+    grouped_pages = unicodedata.normalize("NFKC", title).casefold()
+    return sorted({word[:_LONGEST_WORD] for word in re.findall(r"\w+", grouped_pages)})
 
 
 def fingerprint_values(fingerprint: Fingerprint) -> dict[str, Any]:
@@ -170,7 +179,7 @@ def signature_values(sketch: Sketch) -> list[dict[str, Any]]:
     return [_NO_SIGNATURE | row for row in rows]
 
 
-def _sample(data: bytes, recipe: str) -> ShingleSample:
+def _sample(data: bytes, recipe: str) -> FracMinHash:
     """The shingle sample in a signature's row: a byte for the level, then the hashes."""
     hashes = np.frombuffer(data, dtype="<u8", offset=1).astype(np.uint64)
-    return ShingleSample(recipe, hashes, data[0])
+    return FracMinHash(recipe, hashes, data[0])

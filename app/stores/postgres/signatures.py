@@ -12,7 +12,7 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from app.core.index.packing import Columns
+from app.core.index.packing import EntryColumns
 from app.core.recipe import Suite
 from app.stores.postgres.errors import postgres_outages
 from app.stores.postgres.queries import Queries, Query
@@ -33,7 +33,7 @@ class _Some:
     shingle_counts: NDArray[np.int64]  # (n,)
 
 
-class SignatureColumns:
+class SignatureReader:
     """Reads one kind of signature of all entries, in ascending order of entry id."""
 
     def __init__(self, queries: Queries) -> None:
@@ -46,9 +46,9 @@ class SignatureColumns:
         found = np.sort(_numbers(row["entries"]))
         return (found >> 1).astype(np.uint64), (found & 1).astype(np.bool_)
 
-    async def columns(self, entry_ids: NDArray[np.uint64], suite: Suite) -> Columns:
+    async def columns(self, entry_ids: NDArray[np.uint64], suite: Suite) -> EntryColumns:
         """What the roll tells of these entries, which ascend; others are passed over."""
-        columns = Columns.empty(entry_ids)
+        columns = EntryColumns.empty(entry_ids)
         async for some in self._data(entry_ids, suite.fingerprint, 1, 16):
             columns.bits[some.rows] = some.data.reshape(-1, 16)
             columns.signed[some.rows] = True

@@ -56,7 +56,7 @@ class SuitesChanged(Exception):
     """The suites are others than those that the caller went by. Read them again, and begin again."""
 
 
-class SuitesTable:
+class SuiteStore:
     """The suites as this process knows them, and the way to change them."""
 
     def __init__(self, engine: AsyncEngine, queries: Queries) -> None:

@@ -81,7 +81,7 @@ texts = Table(
     Column("data", LargeBinary, nullable=False),
 )
 
-departures = Table(
+tombstones = Table(
     "departures",
     metadata,
     Column("entry_id", BigInteger, primary_key=True, autoincrement=False),

@@ -27,7 +27,7 @@ class StoredText:
         return Content(decompress(self.data, self.codec), self.page_count)
 
 
-class Unsigned:
+class MissingFingerprints:
     """Entries that lack the fingerprint of a recipe."""
 
     def __init__(self, engine: AsyncEngine, queries: Queries) -> None:

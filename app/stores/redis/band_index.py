@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.index.bands import BANDS, probes
-from app.core.index.packing import Filled
-from app.core.index.probing import flips_to_probe
+from app.core.index.packing import PackedBuckets
+from app.core.index.probing import probe_radius
 from app.core.index.records import (
     FINGERPRINT_RECORD,
+    FLAT_RECORD,
     POSTING_BYTES,
-    ROLL_RECORD,
     Hits,
     Posting,
     Shared,
@@ -29,11 +29,11 @@ from app.core.index.records import (
     sample_posting,
     sharing,
 )
-from app.core.matching.verification import VERIFICATION, Candidates, confirmed, undecided
+from app.core.matching.verification import VERIFICATION, Candidates, needs_sample, verified
 from app.core.model import Entry, Fingerprint, require_same_recipe
 from app.core.recipe import DEFAULT_SUITE, Suite
 from app.stores.redis.epoch import Epoch
-from app.stores.redis.flat_index_replica import Reading, SharedRoll
+from app.stores.redis.flat_index_replica import FlatIndexReplica, Reading
 from app.stores.redis.nodes import CallEach, Command, Instruction, Nodes, ReadBuckets, WriteBuckets
 from app.stores.redis.scripts import ADD_POSTINGS, ADD_RECORDS, MEND_POSTINGS, REMOVE_RECORDS, Script
 
@@ -85,16 +85,16 @@ class _Read(NamedTuple):
         self, kin: NDArray[np.uint64], equal: Shared, shared: Shared | None
     ) -> tuple[NDArray[np.uint64], Candidates]:
         """What is near and the kin, as far as they have signatures: their ids, ascending, and signatures."""
-        roll = self.reading.roll
+        flat_index = self.reading.flat_index
         near = self.near.entry_ids
-        rows = roll.rows(np.union1d(near, kin) if near.size else kin)
-        entry_ids = roll.entry_ids(rows)
+        rows = flat_index.rows(np.union1d(near, kin) if near.size else kin)
+        entry_ids = flat_index.entry_ids(rows)
         return entry_ids, Candidates(
-            distances=roll.distances(self.bits, rows),
+            distances=flat_index.distances(self.bits, rows),
             equal_values=equal.counts_of(entry_ids),
             shared=np.zeros(rows.size, dtype=np.int64) if shared is None else shared.counts_of(entry_ids),
-            shingle_counts=roll.shingle_counts(rows),
-            levels=roll.levels(rows),
+            shingle_counts=flat_index.shingle_counts(rows),
+            levels=flat_index.levels(rows),
         )
 
 
@@ -105,7 +105,9 @@ class BandIndex:
         self.suite = suite
         self.nodes = nodes
         self.epoch = Epoch(nodes)
-        self.roll = SharedRoll(nodes, self.epoch, f"bp:{suite.fingerprint}+{suite.minhash}+{suite.sample}")
+        self.flat_index = FlatIndexReplica(
+            nodes, self.epoch, f"bp:{suite.fingerprint}+{suite.minhash}+{suite.sample}"
+        )
 
     async def add(self, entries: Sequence[Entry]) -> None:
         """Write new entries; repeating it changes nothing.
@@ -130,7 +132,7 @@ class BandIndex:
         if entries:
             records = self.records(entries)
             await self.nodes.run(
-                [CallEach(REMOVE_RECORDS, *part) for part in records], *self.roll.removing(entries)
+                [CallEach(REMOVE_RECORDS, *part) for part in records], *self.flat_index.removing(entries)
             )
 
     async def within(self, fingerprint: Fingerprint, d: int) -> Found:
@@ -141,8 +143,8 @@ class BandIndex:
     async def nearest(self, fingerprint: Fingerprint, k: int) -> Found:
         """The k entries at the smallest distances, exactly."""
         bits = self._bits(fingerprint)
-        reading = await self.roll.read()
-        return Found(reading.roll.nearest(bits, k), reading.load, reading.vouched)
+        reading = await self.flat_index.read()
+        return Found(reading.flat_index.nearest(bits, k), reading.load, reading.vouched)
 
     async def near_duplicates(self, query: Entry) -> Found:
         """Every entry that the verification rule confirms; the distance is 129 where one has no fingerprint.
@@ -158,11 +160,11 @@ class BandIndex:
         reading, vouched = read.reading, read.reading.vouched
         equal = sharing(read.buckets[0], minhash.tags)
         entry_ids, candidates = read.candidates(equal.at_least(VERIFICATION.kin), equal, None)
-        if undecided(query, candidates).any():
-            reading = await self.roll.read(_postings(self.suite.sample, sample))
+        if needs_sample(query, candidates).any():
+            reading = await self.flat_index.read(_postings(self.suite.sample, sample))
             [held], vouched = reading.answers, vouched and reading.vouched
             candidates = replace(candidates, shared=sharing(held, sample.tags).counts_of(entry_ids))
-        near = confirmed(query, candidates)
+        near = verified(query, candidates)
         hits = Hits(entry_ids[near], np.minimum(candidates.distances[near], 129)).sorted()
         return Found(hits, reading.load, vouched)
 
@@ -186,28 +188,28 @@ class BandIndex:
             entry_ids,
             np.minimum(candidates.distances, 129),
             np.maximum(candidates.equal_values, candidates.shared),
-            confirmed(query, candidates),
+            verified(query, candidates),
         )
 
     async def _read(self, bits: bytes | None, d: int, *postings: Instruction) -> _Read:
         """What lies within distance d of the bits, by bands or scan, and buckets of posting lists."""
         probing, flips = ([], None) if bits is None else self._probing(bits, d)
-        reading = await self.roll.read(*probing, *postings)
+        reading = await self.flat_index.read(*probing, *postings)
         buckets = reading.answers
         if bits is None:
             near = _NOTHING
         elif flips is None:
-            near = reading.roll.within(bits, d)
+            near = reading.flat_index.within(bits, d)
         else:
             near, buckets = hits_within(buckets[0], bits, d), buckets[1:]
         return _Read(reading, bits, near, buckets)
 
     def _probing(self, bits: bytes, d: int) -> tuple[list[Instruction], int | None]:
         """What to read for distance d, and with how many flips; nothing and None: scan the roll."""
-        latest = self.roll.latest
+        latest = self.flat_index.latest
         if latest is None:
             return [], None
-        flips = flips_to_probe(bits, d, latest.bucket_sizes, latest.size, self.nodes.key_nanoseconds)
+        flips = probe_radius(bits, d, latest.bucket_sizes, latest.size, self.nodes.key_nanoseconds)
         if flips is None:
             return [], None
         return [ReadBuckets(_prefix(self.suite.fingerprint), probes(bits, flips))], flips
@@ -217,7 +219,7 @@ class BandIndex:
         return [
             [CallEach(ADD_RECORDS, *bands) for bands, _ in records]
             + [CallEach(script, *postings) for _, postings in records],
-            *self.roll.adding(entries),
+            *self.flat_index.adding(entries),
         ]
 
     def records(self, entries: Sequence[Entry]) -> tuple[Records, Records]:
@@ -253,18 +255,18 @@ class BandIndex:
         return [
             (_prefix(self.suite.fingerprint), FINGERPRINT_RECORD.itemsize),
             *((_prefix(recipe), POSTING_BYTES) for recipe in self._posted if recipe in postings),
-            (self.roll.chunk_prefix, ROLL_RECORD.itemsize),
+            (self.flat_index.segment_prefix, FLAT_RECORD.itemsize),
         ]
 
     async def clear(self, postings: Collection[str]) -> None:
         """Remove every bucket, with posting lists of these recipes; no lookup may be answered from them."""
-        await self.roll.forget_changes()
+        await self.flat_index.forget_changes()
         for prefix, _ in self.prefixes(postings):
             async for names in self.nodes.names(prefix):
                 await self.nodes.run([Command("UNLINK", name) for name in names])
-        await self.nodes.run(self.roll.forgetting())
+        await self.nodes.run(self.flat_index.forgetting())
 
-    async def write(self, prefix: str, filled: Filled, most: int) -> None:
+    async def write(self, prefix: str, filled: PackedBuckets, most: int) -> None:
         """Write whole buckets of a list, at most so many bytes of each, while the index is out of service."""
         count, waiting = filled.buckets.size, 0
         some: list[Instruction] = []
@@ -280,7 +282,8 @@ class BandIndex:
     async def drop(self, key: str, records: Sequence[bytes]) -> None:
         """Take these records out of one bucket."""
         await self.nodes.run(
-            [CallEach(REMOVE_RECORDS, [key] * len(records), list(records))], self.roll.noting(key, records)
+            [CallEach(REMOVE_RECORDS, [key] * len(records), list(records))],
+            self.flat_index.noting(key, records),
         )
 
     async def delete(self, key: str) -> None:

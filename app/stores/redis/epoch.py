@@ -19,10 +19,10 @@ EpochMark = tuple[bytes, ...]
 """The epochs of all nodes."""
 
 
-class Life(Enum):
+class IndexState(Enum):
     """What is known of the index."""
 
-    WHOLE = "whole"  # it agrees with the catalogue
+    COMPLETE = "whole"  # it agrees with the catalogue
     RESTARTED = "restarted"  # it was whole in an earlier life of the server: sound, but some may be missing
     LOST = "lost"  # flushed, never built, or its rebuilding was broken off: nothing in it can be relied on
 
@@ -33,17 +33,17 @@ class Epoch:
     def __init__(self, nodes: Nodes) -> None:
         self._nodes = nodes
 
-    async def life(self) -> Life:
+    async def state(self) -> IndexState:
         """What is known of the index in this life of Redis."""
         keys = await self._nodes.epoch_keys(anew=True)
         answers = await self._nodes.run([Command("GET", key) for key, _ in keys], _reads(keys))
         marks, epochs = answers[: len(keys)], answers[len(keys) :]
         if all(epoch is not None for epoch in epochs):
-            return Life.WHOLE
+            return IndexState.COMPLETE
         # One node of several that comes back with older data makes the roll, on another, promise too much.
         if len(keys) > 1 or any(mark is None or mark.startswith(b"building:") for mark in marks):
-            return Life.LOST
-        return Life.RESTARTED
+            return IndexState.LOST
+        return IndexState.RESTARTED
 
     async def begin(self, token: str) -> None:
         """Take the index out of service; a flush or a restart from now on is noticed by `finish`."""

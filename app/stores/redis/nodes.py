@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, Protocol, cast
 from redis.asyncio import Redis
 from redis.exceptions import NoScriptError, ResponseError
 
-from app.core.index.packing import Filled
-from app.core.index.places import Places
+from app.core.index.packing import PackedBuckets
+from app.core.index.places import BucketRefs
 from app.core.index.probing import KEY_NANOSECONDS
 from app.stores.redis.errors import redis_outages
 from app.stores.redis.node import GetEpoch, Node, Words
@@ -51,7 +51,7 @@ class ReadBuckets:
     """Read the buckets at these places; answers them in order, None for one that is not there."""
 
     prefix: str
-    places: Places
+    places: BucketRefs
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class WriteBuckets:
     """Set the strings `prefix` + number of some whole buckets of a list; answers nothing."""
 
     prefix: str
-    filled: Filled
+    filled: PackedBuckets
     start: int  # the first bucket's place in the list
     end: int  # the place behind the last one's
     most: int  # bytes of a bucket that are written

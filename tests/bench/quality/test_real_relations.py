@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.core.model import Metadata
-from app.core.relations.relation import Candidate, Relation, relate
+from app.core.relations.relation import ComparedBook, Relation, relate
 from app.core.signatures.sketch import sketch
 from bench.data.book_pairs import RealPair, real_pairs
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_pairs
@@ -23,9 +23,9 @@ def _related(pair: RealPair) -> Relation:
     return relate(_candidate(pair.left), _candidate(pair.right))
 
 
-def _candidate(book: CorpusBook) -> Candidate:
+def _candidate(book: CorpusBook) -> ComparedBook:
     made = sketch(book.content)
-    return Candidate(made.pages, made.minhash, Metadata(title=book.title, year=book.year))
+    return ComparedBook(made.pages, made.minhash, Metadata(title=book.title, year=book.year))
 
 
 def test_readings_of_the_same_scans_are_of_one_pagination(corpus: Path) -> None:

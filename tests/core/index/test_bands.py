@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 
 from app.core.errors import InvalidInput
 from app.core.index.bands import BAND_BITS, band_keys, flips_needed, probes
-from app.core.index.places import Places
+from app.core.index.places import BucketRefs
 
 BITS = st.binary(min_size=16, max_size=16)
 
 
-def told(places: Places) -> list[tuple[int, int]]:
+def told(places: BucketRefs) -> list[tuple[int, int]]:
     return list(zip(places.lists.tolist(), places.buckets.tolist(), strict=True))
 
 

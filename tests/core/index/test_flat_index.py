@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from app.core.index.flat_index import Roll
-from app.core.index.records import NO_SAMPLE, ROLL_RECORD
+from app.core.index.flat_index import FlatIndex
+from app.core.index.records import FLAT_RECORD, NO_SAMPLE
 
 
 def records(rng: np.random.Generator, entry_ids: list[int]) -> np.ndarray:
-    made = np.zeros(len(entry_ids), dtype=ROLL_RECORD)
+    made = np.zeros(len(entry_ids), dtype=FLAT_RECORD)
     made["entry_id"] = entry_ids
     made["bits"] = rng.integers(0, 256, (len(entry_ids), 16))
     made["bits"][:, 2:] = made["bits"][0, 2:]
@@ -42,24 +42,24 @@ def made() -> np.ndarray:
 
 
 def test_a_scan_finds_what_brute_force_finds(made: np.ndarray) -> None:
-    roll = Roll(made)
+    flat_index = FlatIndex(made)
     for query in made[[1, 7, 1999]]:
         for d in (0, 2, 5, 8, 16, 128):
-            assert told(roll.within(query["bits"].tobytes(), d)) == brute_force(
+            assert told(flat_index.within(query["bits"].tobytes(), d)) == brute_force(
                 made, query["bits"].tobytes(), d
             )
 
 
 def test_the_nearest_are_the_first_of_all(made: np.ndarray) -> None:
-    roll = Roll(made)
+    flat_index = FlatIndex(made)
     bits = made[7]["bits"].tobytes()
     everything = brute_force(made, bits, 128)
     for k in (1, 2, 17, 500, 1960, 5000):
-        assert told(roll.nearest(bits, k)) == everything[:k]
+        assert told(flat_index.nearest(bits, k)) == everything[:k]
 
 
 def test_entries_put_one_by_one_in_any_order_make_the_same_roll(made: np.ndarray) -> None:
-    whole, grown = Roll(made), Roll()
+    whole, grown = FlatIndex(made), FlatIndex()
     for record in made:
         grown.put(record)
         grown.put(record)
@@ -70,47 +70,47 @@ def test_entries_put_one_by_one_in_any_order_make_the_same_roll(made: np.ndarray
 
 
 def test_bucket_sizes_count_the_entries_of_each_band(made: np.ndarray) -> None:
-    roll = Roll(made)
+    flat_index = FlatIndex(made)
     signed = made[made["signed"] == 1]
     bands = np.ascontiguousarray(signed["bits"]).view(">u2")
     for band in range(8):
-        assert (roll.bucket_sizes[band] == np.bincount(bands[:, band], minlength=65536)).all()
+        assert (flat_index.bucket_sizes[band] == np.bincount(bands[:, band], minlength=65536)).all()
     for record in made[:500]:
-        roll.drop(int(record["entry_id"]))
-    assert roll.bucket_sizes.sum() == 8 * made[500:]["signed"].sum()
+        flat_index.drop(int(record["entry_id"]))
+    assert flat_index.bucket_sizes.sum() == 8 * made[500:]["signed"].sum()
 
 
 def test_what_is_dropped_is_found_no_more_and_can_come_back(made: np.ndarray) -> None:
-    roll = Roll(made)
+    flat_index = FlatIndex(made)
     gone = made[7]
     bits, entry_id = gone["bits"].tobytes(), int(gone["entry_id"])
-    roll.drop(entry_id)
-    roll.drop(entry_id)
-    roll.drop(999_999)
-    assert entry_id not in roll.within(bits, 128).entry_ids
-    assert roll.rows(np.array([entry_id], dtype=np.uint64)).size == 0
-    roll.put(gone)
-    assert entry_id in roll.within(bits, 0).entry_ids
+    flat_index.drop(entry_id)
+    flat_index.drop(entry_id)
+    flat_index.drop(999_999)
+    assert entry_id not in flat_index.within(bits, 128).entry_ids
+    assert flat_index.rows(np.array([entry_id], dtype=np.uint64)).size == 0
+    flat_index.put(gone)
+    assert entry_id in flat_index.within(bits, 0).entry_ids
 
 
 def test_rows_are_found_by_entry_id(made: np.ndarray) -> None:
-    roll = Roll(made)
+    flat_index = FlatIndex(made)
     asked = np.array([int(made[3]["entry_id"]), 10**9, int(made[50]["entry_id"])], dtype=np.uint64)
-    rows = roll.rows(np.sort(asked))
-    assert set(roll.entry_ids(rows).tolist()) == {int(made[3]["entry_id"]), int(made[50]["entry_id"])}
+    rows = flat_index.rows(np.sort(asked))
+    assert set(flat_index.entry_ids(rows).tolist()) == {int(made[3]["entry_id"]), int(made[50]["entry_id"])}
     by_id = {int(record["entry_id"]): record for record in made}
-    for row, entry_id in zip(rows, roll.entry_ids(rows).tolist(), strict=True):
+    for row, entry_id in zip(rows, flat_index.entry_ids(rows).tolist(), strict=True):
         record = by_id[entry_id]
-        assert roll.shingle_counts(rows)[rows == row] == record["shingle_count"]
-        assert roll.levels(rows)[rows == row] == record["level"]
+        assert flat_index.shingle_counts(rows)[rows == row] == record["shingle_count"]
+        assert flat_index.levels(rows)[rows == row] == record["level"]
         expected = 255 if not record["signed"] else 0
-        assert roll.distances(record["bits"].tobytes(), rows)[rows == row] == expected
-    assert (roll.distances(None, rows) == 255).all()
+        assert flat_index.distances(record["bits"].tobytes(), rows)[rows == row] == expected
+    assert (flat_index.distances(None, rows) == 255).all()
 
 
 def test_an_empty_roll_answers_nothing() -> None:
-    roll = Roll()
-    assert roll.within(bytes(16), 128).size == 0
-    assert roll.nearest(bytes(16), 3).size == 0
-    assert roll.rows(np.array([1], dtype=np.uint64)).size == 0
+    flat_index = FlatIndex()
+    assert flat_index.within(bytes(16), 128).size == 0
+    assert flat_index.nearest(bytes(16), 3).size == 0
+    assert flat_index.rows(np.array([1], dtype=np.uint64)).size == 0
     assert NO_SAMPLE == 255

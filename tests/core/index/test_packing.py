@@ -4,10 +4,17 @@ import numpy as np
 import pytest
 
 from app.core.index.bands import band_keys
-from app.core.index.packing import Columns, Filled, band_buckets, differences, posting_buckets, roll_chunks
+from app.core.index.packing import (
+    EntryColumns,
+    PackedBuckets,
+    band_buckets,
+    differences,
+    flat_segments,
+    posting_buckets,
+)
 from app.core.index.records import (
-    ENTRIES_PER_CHUNK,
-    ROLL_RECORD,
+    ENTRIES_PER_SEGMENT,
+    FLAT_RECORD,
     Shared,
     minhash_posting,
     pack_fingerprint,
@@ -18,16 +25,16 @@ from app.core.index.records import (
 from tests.core.kernel_sets import KERNELS, using
 
 
-def columns(n: int) -> Columns:
+def columns(n: int) -> EntryColumns:
     rng = np.random.default_rng(n)
-    made = Columns.empty(np.sort(rng.permutation(5 * n)[:n]).astype(np.uint64))
+    made = EntryColumns.empty(np.sort(rng.permutation(5 * n)[:n]).astype(np.uint64))
     made.bits[:] = rng.integers(0, 3, (n, 16))
     made.signed[:] = rng.random(n) < 0.9
     made.shingle_counts[:] = rng.integers(0, 99, n)
     return made
 
 
-def told(filled: Filled) -> dict[int, bytes]:
+def told(filled: PackedBuckets) -> dict[int, bytes]:
     return dict(zip(filled.buckets.tolist(), filled.data(), strict=True))
 
 
@@ -45,13 +52,13 @@ def test_bands_are_grouped_as_entries_are_added() -> None:
 
 def test_chunks_of_the_roll_hold_every_entry_once() -> None:
     made = columns(700)
-    found = roll_chunks(made)
-    records = found.records.view(ROLL_RECORD)
+    found = flat_segments(made)
+    records = found.records.view(FLAT_RECORD)
     assert records["entry_id"].tolist() == made.entry_ids.tolist()
     assert (records["bits"] == made.bits).all()
     for chunk, data in told(found).items():
-        ids = np.frombuffer(data, dtype=ROLL_RECORD)["entry_id"]
-        assert (ids // ENTRIES_PER_CHUNK == chunk).all()
+        ids = np.frombuffer(data, dtype=FLAT_RECORD)["entry_id"]
+        assert (ids // ENTRIES_PER_SEGMENT == chunk).all()
 
 
 def test_postings_made_in_bulk_are_counted_as_shared() -> None:
@@ -122,4 +129,4 @@ def test_differences_count_repeats() -> None:
 
 def test_nothing_fills_no_bucket() -> None:
     made = columns(0)
-    assert told(band_buckets(made, 0)) == told(roll_chunks(made)) == {}
+    assert told(band_buckets(made, 0)) == told(flat_segments(made)) == {}

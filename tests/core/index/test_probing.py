@@ -3,7 +3,7 @@
 import numpy as np
 
 from app.core.index.bands import band_keys
-from app.core.index.probing import CLUSTER_KEY_NANOSECONDS, flips_to_probe
+from app.core.index.probing import CLUSTER_KEY_NANOSECONDS, probe_radius
 
 BITS = bytes(range(16))
 
@@ -13,35 +13,35 @@ def even(rows: int) -> np.ndarray:
 
 
 def test_small_libraries_are_scanned_and_large_ones_probed() -> None:
-    assert flips_to_probe(BITS, 7, even(1000), 1000) is None
-    assert flips_to_probe(BITS, 7, even(1_000_000), 1_000_000) == 0
-    assert flips_to_probe(BITS, 15, even(1_000_000), 1_000_000) == 1
-    assert flips_to_probe(BITS, 23, even(200_000), 200_000) is None
-    assert flips_to_probe(BITS, 23, even(10_000_000), 10_000_000) == 2
+    assert probe_radius(BITS, 7, even(1000), 1000) is None
+    assert probe_radius(BITS, 7, even(1_000_000), 1_000_000) == 0
+    assert probe_radius(BITS, 15, even(1_000_000), 1_000_000) == 1
+    assert probe_radius(BITS, 23, even(200_000), 200_000) is None
+    assert probe_radius(BITS, 23, even(10_000_000), 10_000_000) == 2
 
 
 def test_distances_that_no_probe_covers_are_scanned() -> None:
     for d in (32, 40, 64, 128):
-        assert flips_to_probe(BITS, d, even(10_000_000), 10_000_000) is None
+        assert probe_radius(BITS, d, even(10_000_000), 10_000_000) is None
 
 
 def test_a_crowded_bucket_is_not_read() -> None:
     sizes = even(1_000_000)
-    assert flips_to_probe(BITS, 7, sizes, 1_000_000) == 0
+    assert probe_radius(BITS, 7, sizes, 1_000_000) == 0
     sizes[3, band_keys(BITS)[3]] = 500_000
-    assert flips_to_probe(BITS, 7, sizes, 1_000_000) is None
-    assert flips_to_probe(bytes(16), 7, sizes, 1_000_000) == 0
+    assert probe_radius(BITS, 7, sizes, 1_000_000) is None
+    assert probe_radius(bytes(16), 7, sizes, 1_000_000) == 0
 
 
 def test_a_neighbouring_crowded_bucket_matters_only_where_it_would_be_read() -> None:
     sizes = even(1_000_000)
     sizes[0, band_keys(BITS)[0] ^ 1] = 500_000
-    assert flips_to_probe(BITS, 7, sizes, 1_000_000) == 0
-    assert flips_to_probe(BITS, 15, sizes, 1_000_000) is None
+    assert probe_radius(BITS, 7, sizes, 1_000_000) == 0
+    assert probe_radius(BITS, 15, sizes, 1_000_000) is None
 
 
 def test_where_keys_are_dearer_a_scan_is_the_better_choice_sooner() -> None:
     sizes, rows = even(5_000_000), 5_000_000
-    assert flips_to_probe(BITS, 23, sizes, rows) == 2
-    assert flips_to_probe(BITS, 23, sizes, rows, CLUSTER_KEY_NANOSECONDS) is None
-    assert flips_to_probe(BITS, 15, sizes, rows, CLUSTER_KEY_NANOSECONDS) == 1
+    assert probe_radius(BITS, 23, sizes, rows) == 2
+    assert probe_radius(BITS, 23, sizes, rows, CLUSTER_KEY_NANOSECONDS) is None
+    assert probe_radius(BITS, 15, sizes, rows, CLUSTER_KEY_NANOSECONDS) == 1

@@ -2,19 +2,21 @@
 
 from uuid import UUID
 
-from app.core.matching.candidates import Found, Limits, choose
+from app.core.matching.candidates import CandidateBook, SelectionLimits, select_candidates
 
-LIMITS = Limits(nearest=2, representatives=2)
+LIMITS = SelectionLimits(nearest=2, representatives=2)
 ENTRY = 100
 
 
-def found(entry_id: int, cluster: int | None = None, **flags: bool) -> Found:
+def found(entry_id: int, cluster: int | None = None, **flags: bool) -> CandidateBook:
     given = {"related": False, "waiting": False, "decided": False} | flags
-    return Found(UUID(int=entry_id), entry_id, None if cluster is None else UUID(int=cluster), **given)
+    return CandidateBook(
+        UUID(int=entry_id), entry_id, None if cluster is None else UUID(int=cluster), **given
+    )
 
 
-def compared(*candidates: Found) -> tuple[list[int], int]:
-    choice = choose(candidates, ENTRY, LIMITS)
+def compared(*candidates: CandidateBook) -> tuple[list[int], int]:
+    choice = select_candidates(candidates, ENTRY, LIMITS)
     return [one.entry_id for one in choice.compared], choice.passed_over
 
 

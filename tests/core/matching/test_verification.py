@@ -13,13 +13,13 @@ from app.core.matching.verification import (
     VERIFICATION,
     Candidates,
     Evidence,
-    confirmed,
     evidence,
     evidence_of_each,
     is_near_duplicate,
-    undecided,
+    needs_sample,
+    verified,
 )
-from app.core.model import Entry, Fingerprint, MinHashSignature, ShingleSample, Sketch
+from app.core.model import Entry, Fingerprint, FracMinHash, MinHashSignature, Sketch
 from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE
 from app.core.signatures.fracminhash import shared_hashes
 from app.core.signatures.sketch import sketch
@@ -122,7 +122,7 @@ def test_rule_is_the_same_for_one_book_and_for_many(seed: int) -> None:
     others = [entry_near(rng, query) for _ in range(40)]
     one_by_one = [evidence(query, other) for other in others]
     candidates = held_against(query, others, one_by_one)
-    accepted = confirmed(query, candidates)
+    accepted = verified(query, candidates)
     assert accepted.tolist() == [is_near_duplicate(found) for found in one_by_one]
     for found, near in zip(one_by_one, accepted, strict=True):
         close = found.distance is not None and found.distance <= VERIFICATION.distance_alone
@@ -136,9 +136,9 @@ def test_samples_are_only_needed_for_the_undecided(seed: int) -> None:
     others = [entry_near(rng, query) for _ in range(40)]
     candidates = held_against(query, others, [evidence(query, other) for other in others])
     none, all_ = (
-        confirmed(query, replace(candidates, shared=np.full(len(others), shared))) for shared in (0, 1 << 40)
+        verified(query, replace(candidates, shared=np.full(len(others), shared))) for shared in (0, 1 << 40)
     )
-    assert undecided(query, candidates).tolist() == (none != all_).tolist()
+    assert needs_sample(query, candidates).tolist() == (none != all_).tolist()
 
 
 def held_against(query: Entry, others: list[Entry], one_by_one: list[Evidence]) -> Candidates:
@@ -179,7 +179,7 @@ def entry_near(rng: np.random.Generator, query: Entry | None) -> Entry:
         1,
         Fingerprint(DEFAULT_FINGERPRINT, bits) if rng.random() < 0.9 else None,
         minhash if query is None or rng.random() < 0.9 else None,
-        ShingleSample(DEFAULT_SAMPLE, hashes, 57) if query is None or rng.random() < 0.8 else None,
+        FracMinHash(DEFAULT_SAMPLE, hashes, 57) if query is None or rng.random() < 0.8 else None,
     )
 
 

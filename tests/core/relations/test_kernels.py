@@ -62,7 +62,7 @@ def _chains(each: object, similarities: NDArray[np.uint8], room: int = 100) -> t
     limits = np.array([0.15, 3, 0.5], dtype=np.float32)
     steps = np.empty_like(similarities)
     best, places = np.zeros(room, dtype=np.float32), np.zeros((room, 2), dtype=np.int64)
-    count = each.find_chains(similarities, weights, limits, steps, best, places)  # type: ignore[attr-defined]
+    count = each.smith_waterman(similarities, weights, limits, steps, best, places)  # type: ignore[attr-defined]
     if count < 0:
         return (count,)
     traced, path = [], np.zeros((sum(similarities.shape), 2), dtype=np.int64)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.errors import RecipeMismatch
-from app.core.model import ShingleSample
+from app.core.model import FracMinHash
 from app.core.recipe import DEFAULT_SAMPLE, sample_recipe
 from app.core.signatures.fracminhash import sample, shared_hashes, shared_shingles
 
@@ -49,6 +49,6 @@ def test_shared_part_is_estimated_whatever_the_sizes() -> None:
 
 
 def test_samples_of_two_recipes_are_never_compared() -> None:
-    one = ShingleSample(RECIPE.name, np.zeros(1, dtype=np.uint64), 64)
+    one = FracMinHash(RECIPE.name, np.zeros(1, dtype=np.uint64), 64)
     with pytest.raises(RecipeMismatch):
-        shared_hashes(one, ShingleSample("another", one.hashes, 64))
+        shared_hashes(one, FracMinHash("another", one.hashes, 64))

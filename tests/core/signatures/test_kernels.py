@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.core import kernels_numpy, recipe
-from app.core.index.places import Places
+from app.core.index.places import BucketRefs
 from app.core.jit import BLOCK
 from app.core.model import Content
 from app.core.recipe import FINGERPRINT_RECIPES
@@ -161,7 +161,7 @@ def test_strings_of_the_redis_protocol_are_those_of_hiredis(buckets: dict[int, b
 def test_keys_of_buckets_are_written_as_hiredis_writes_them(
     prefix: str, chosen: list[tuple[int, int]]
 ) -> None:
-    places = Places(*np.array(chosen, dtype=np.uint32).reshape(-1, 2).T.copy())
+    places = BucketRefs(*np.array(chosen, dtype=np.uint32).reshape(-1, 2).T.copy())
     keys = places.keys(prefix)
     assert keys == [f"{prefix}{of}:{bucket}" for of, bucket in chosen]
     for name in KERNELS:

@@ -208,17 +208,21 @@ def test_text_of_64_megabytes_takes_bounded_memory() -> None:
 
 
 def test_importing_names_and_rules_does_not_import_the_compiler() -> None:
-    names = "model, errors, banding, recipe, ranking, identifier, signatures, sketch, text"
-    code = f"import sys; from app.core import {names}; sys.exit('numba' in sys.modules)"
+    names = (
+        "app.core.model, app.core.errors, app.core.recipe, app.core.index.bands, "
+        "app.core.matching.verification, app.core.signatures.identifier, app.core.signatures.json_codec, app.core.signatures.sketch, "
+        "app.core.text.content"
+    )
+    code = f"import sys, {names}; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_machine_without_numba_takes_the_numpy_kernels() -> None:
     code = (
         "import sys; sys.modules['numba'] = None\n"
-        "from app.core.signatures.sketch import sketch, warm\n"
+        "from app.core.signatures.sketch import sketch, warm_up\n"
         "from app.core.text.content import content_from_text\n"
-        "warm(); from app.core.backend import kernels\n"
+        "warm_up(); from app.core.backend import kernels\n"
         "assert kernels().__name__ == 'app.core.kernels_numpy'\n"
         "print(sketch(content_from_text(sys.stdin.read())).fingerprint.hex)"
     )

@@ -19,12 +19,12 @@ from app.services.index.verify import verify
 from app.services.lookup import Within
 from app.settings import Settings
 from app.stores.postgres.entries import RecipesLock
-from app.stores.postgres.suites import SuitesTable
-from app.stores.postgres.unsigned import Unsigned
+from app.stores.postgres.suites import SuiteStore
+from app.stores.postgres.unsigned import MissingFingerprints
 from app.stores.redis.band_index import BandIndex
-from app.stores.redis.flat_index_replica import SharedRoll
+from app.stores.redis.flat_index_replica import FlatIndexReplica
 from app.stores.redis.node import Node, Words
-from app.wiring import House, open_house
+from app.wiring import Services, open_services
 from tests.factories import a_sketch
 from tests.redis_cluster import Operator, on_cluster_too
 
@@ -33,11 +33,11 @@ RNG = np.random.default_rng(41)
 
 
 @pytest.fixture
-async def elsewhere(house: House, database_url: str, index_url: str) -> AsyncIterator[House]:
+async def elsewhere(services: Services, database_url: str, index_url: str) -> AsyncIterator[Services]:
     """The services as another process has them, which has looked at the suites already."""
-    async with open_house(Settings(database_url=database_url, redis_url=index_url)) as house:
-        await house.suites.read()
-        yield house
+    async with open_services(Settings(database_url=database_url, redis_url=index_url)) as services:
+        await services.suites.read()
+        yield services
 
 
 def a_text() -> Content:
@@ -46,40 +46,44 @@ def a_text() -> Content:
     return content_from_text(" ".join(f"{word:x}" for chapter in chapters for word in chapter.tolist()))
 
 
-async def post(house: House, content: Content | None = None) -> Book:
-    return (await house.ingest.post(Submission(content=content or a_text()))).book
+async def post(services: Services, content: Content | None = None) -> Book:
+    return (await services.ingest.post(Submission(content=content or a_text()))).book
 
 
-async def post_signatures(house: House) -> Book:
-    return (await house.ingest.post(Submission(sketch=a_sketch(RNG)))).book
+async def post_signatures(services: Services) -> Book:
+    return (await services.ingest.post(Submission(sketch=a_sketch(RNG)))).book
 
 
-async def change(house: House, name: str = OTHER, allow_missing: bool = False) -> Switched:
-    return await house.recipes.change(
+async def change(services: Services, name: str = OTHER, allow_missing: bool = False) -> Switched:
+    return await services.recipes.change(
         name, allow_missing=allow_missing, progress=lambda done, total: None, say=lambda line: None
     )
 
 
-async def is_clean(house: House) -> bool:
-    return (await verify(house.signatures, house.indexes, house.suites, lambda done, total: None)).clean
+async def is_clean(services: Services) -> bool:
+    return (
+        await verify(services.signatures, services.indexes, services.suites, lambda done, total: None)
+    ).clean
 
 
-async def found(house: House, content: Content, recipe: str) -> set[object]:
+async def found(services: Services, content: Content, recipe: str) -> set[object]:
     """The books with exactly this content's fingerprint under a recipe."""
     wanted = fingerprint(content, recipe)
     assert wanted is not None
     query = Entry(0, wanted, None)
-    return {match.book.book_id for match in (await house.lookup.look_up(query, Within(0), None, 10)).matches}
+    return {
+        match.book.book_id for match in (await services.lookup.look_up(query, Within(0), None, 10)).matches
+    }
 
 
 @on_cluster_too
 async def test_a_switch_loses_nothing_while_books_come_and_go_and_are_looked_up(
-    house: House, elsewhere: House, monkeypatch: pytest.MonkeyPatch
+    services: Services, elsewhere: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.services.index.recipe_switch._COMPUTED_AT_ONCE", 4)
-    contents = {(await post(house, content)).id: content for content in (a_text() for _ in range(20))}
-    doomed = [await post(house) for _ in range(10)]
-    switching = asyncio.create_task(change(house))
+    contents = {(await post(services, content)).id: content for content in (a_text() for _ in range(20))}
+    doomed = [await post(services) for _ in range(10)]
+    switching = asyncio.create_task(change(services))
     recipes = set()
     while not switching.done():
         content = a_text()
@@ -94,7 +98,7 @@ async def test_a_switch_loses_nothing_while_books_come_and_go_and_are_looked_up(
     switched = await switching
     assert DEFAULT_FINGERPRINT in recipes
     assert switched.missing == 0
-    assert await is_clean(house)
+    assert await is_clean(services)
     for book_id, content in contents.items():
         assert (await elsewhere.books.get(book_id)).fingerprint == fingerprint(content, OTHER)
         for recipe in (OTHER, DEFAULT_FINGERPRINT):
@@ -102,11 +106,11 @@ async def test_a_switch_loses_nothing_while_books_come_and_go_and_are_looked_up(
 
 
 async def test_what_comes_and_goes_while_whole_buckets_are_written_is_mended(
-    house: House, elsewhere: House, monkeypatch: pytest.MonkeyPatch
+    services: Services, elsewhere: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept, gone, fresh = a_text(), a_text(), a_text()
-    await post(house, kept)
-    doomed = await post(house, gone)
+    await post(services, kept)
+    doomed = await post(services, gone)
     clear = BandIndex.clear
 
     async def meanwhile(index: BandIndex, postings: object) -> None:
@@ -115,82 +119,84 @@ async def test_what_comes_and_goes_while_whole_buckets_are_written_is_mended(
         await elsewhere.ingest.delete(doomed.id, None)
 
     monkeypatch.setattr(BandIndex, "clear", meanwhile)
-    await change(house)
-    assert await is_clean(house)
-    assert len(await found(house, fresh, OTHER)) == 1
-    assert await found(house, gone, OTHER) == set()
+    await change(services)
+    assert await is_clean(services)
+    assert len(await found(services, fresh, OTHER)) == 1
+    assert await found(services, gone, OTHER) == set()
 
 
 async def test_a_process_that_does_not_know_of_the_build_computes_both(
-    house: House, elsewhere: House, monkeypatch: pytest.MonkeyPatch
+    services: Services, elsewhere: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await elsewhere.suites.read()
     monkeypatch.setattr("app.stores.postgres.suites._KNOWN_FOR", 1000.0)
-    begun = await broken_off(house, monkeypatch, Reindex, "catch_up")
+    begun = await broken_off(services, monkeypatch, Reindex, "catch_up")
     assert isinstance(begun, Unavailable)
     assert (await elsewhere.suites.current()).building is None
     content = a_text()
     book = await post(elsewhere, content)
     assert book.fingerprint.recipe == DEFAULT_FINGERPRINT
     assert (await elsewhere.suites.current()).building is not None
-    assert (await change(house)).computed == 0
-    assert await found(house, content, OTHER) == {book.id}
+    assert (await change(services)).computed == 0
+    assert await found(services, content, OTHER) == {book.id}
     # It still relies on what it knew before the switch, and answers exactly within that.
     assert (await elsewhere.suites.current()).serving == DEFAULT_SUITE
     assert await found(elsewhere, content, DEFAULT_FINGERPRINT) == {book.id}
     assert await found(elsewhere, content, OTHER) == {book.id}
 
 
-async def test_books_without_a_text_block_the_switch_unless_they_are_allowed(house: House) -> None:
+async def test_books_without_a_text_block_the_switch_unless_they_are_allowed(services: Services) -> None:
     content = a_text()
-    with_text, without = await post(house, content), await post_signatures(house)
+    with_text, without = await post(services, content), await post_signatures(services)
     with pytest.raises(TextsMissing, match="1 books have no stored text"):
-        await change(house)
-    assert (await house.suites.read()).kept == (DEFAULT_SUITE,)
-    switched = await change(house, allow_missing=True)
+        await change(services)
+    assert (await services.suites.read()).kept == (DEFAULT_SUITE,)
+    switched = await change(services, allow_missing=True)
     assert (switched.entries, switched.computed, switched.missing) == (2, 1, 1)
-    assert await is_clean(house)
-    assert (await house.books.get(without.id)).fingerprint is None
-    assert await found(house, content, OTHER) == {with_text.id}
-    [same] = (await house.lookup.look_up(Entry(0, without.fingerprint, None), Within(0), None, 10)).matches
+    assert await is_clean(services)
+    assert (await services.books.get(without.id)).fingerprint is None
+    assert await found(services, content, OTHER) == {with_text.id}
+    [same] = (await services.lookup.look_up(Entry(0, without.fingerprint, None), Within(0), None, 10)).matches
     assert same.book.book_id == without.id
 
 
 async def test_signatures_posted_during_the_build_count_as_missing(
-    house: House, monkeypatch: pytest.MonkeyPatch
+    services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await post(house)
+    await post(services)
     fill = Reindex.fill
 
     async def meanwhile(*arguments: object) -> object:
-        await post_signatures(house)
+        await post_signatures(services)
         return await fill(*arguments)
 
     monkeypatch.setattr(Reindex, "fill", meanwhile)
     with pytest.raises(TextsMissing):
-        await change(house)
-    assert (await house.suites.read()).serving == DEFAULT_SUITE
+        await change(services)
+    assert (await services.suites.read()).serving == DEFAULT_SUITE
     monkeypatch.undo()
-    assert (await change(house, allow_missing=True)).missing == 1
-    assert await is_clean(house)
+    assert (await change(services, allow_missing=True)).missing == 1
+    assert await is_clean(services)
 
 
-async def test_recipes_are_never_mixed(house: House) -> None:
+async def test_recipes_are_never_mixed(services: Services) -> None:
     content = a_text()
-    old = await post(house, content)
+    old = await post(services, content)
     with pytest.raises(RecipeNotIndexed, match=f"reindex --recipe {OTHER}"):
-        await found(house, content, OTHER)
-    await change(house)
+        await found(services, content, OTHER)
+    await change(services)
     other = fingerprint(content, OTHER)
     with pytest.raises(RecipeMismatch):
-        await house.indexes.of(DEFAULT_SUITE).within(other, 7)
+        await services.indexes.of(DEFAULT_SUITE).within(other, 7)
     with pytest.raises(RecipeMismatch):
-        await post_signatures(house)
-    now = await house.books.get(old.id)
+        await post_signatures(services)
+    now = await services.books.get(old.id)
     assert (now.fingerprint, now.version) == (other, old.version)
 
 
-async def broken_off(house: House, monkeypatch: pytest.MonkeyPatch, where: type, name: str) -> BaseException:
+async def broken_off(
+    services: Services, monkeypatch: pytest.MonkeyPatch, where: type, name: str
+) -> BaseException:
     """What came of a change that failed where it first called this method."""
 
     async def fail(*_: object) -> None:
@@ -199,18 +205,18 @@ async def broken_off(house: House, monkeypatch: pytest.MonkeyPatch, where: type,
     with monkeypatch.context() as patch:
         patch.setattr(where, name, fail)
         with pytest.raises(Unavailable) as caught:
-            await change(house)
+            await change(services)
     return caught.value
 
 
 async def test_a_build_that_was_broken_off_goes_on_where_it_stopped(
-    house: House, elsewhere: House, monkeypatch: pytest.MonkeyPatch
+    services: Services, elsewhere: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     contents = [a_text() for _ in range(7)]
     for content in contents:
-        await post(house, content)
+        await post(services, content)
     monkeypatch.setattr("app.services.index.recipe_switch._COMPUTED_AT_ONCE", 2)
-    sign, batches = Unsigned.sign, []
+    sign, batches = MissingFingerprints.sign, []
 
     async def twice(*arguments: object) -> None:
         if len(batches) == 2:
@@ -219,18 +225,18 @@ async def test_a_build_that_was_broken_off_goes_on_where_it_stopped(
         await sign(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Unsigned, "sign", twice)
+        patch.setattr(MissingFingerprints, "sign", twice)
         with pytest.raises(Unavailable):
-            await change(house)
+            await change(services)
     contents.append(a_text())
     await post(elsewhere, contents[-1])
-    await house.reindex.reconcile()
+    await services.reindex.reconcile()
     with pytest.raises(RecipeNotIndexed):
-        await found(house, contents[0], OTHER)
+        await found(services, contents[0], OTHER)
     with pytest.raises(BookprintError, match="serves already"):
-        await change(house, DEFAULT_FINGERPRINT)
-    await broken_off(house, monkeypatch, BandIndex, "write")
-    await broken_off(house, monkeypatch, Reindex, "catch_up")
+        await change(services, DEFAULT_FINGERPRINT)
+    await broken_off(services, monkeypatch, BandIndex, "write")
+    await broken_off(services, monkeypatch, Reindex, "catch_up")
     assert (await change(elsewhere)).entries == 8
     assert await is_clean(elsewhere)
     for content in contents:
@@ -238,21 +244,21 @@ async def test_a_build_that_was_broken_off_goes_on_where_it_stopped(
 
 
 async def test_a_resumed_build_computes_only_what_is_lacking(
-    house: House, monkeypatch: pytest.MonkeyPatch
+    services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for _ in range(3):
-        await post(house)
-    await broken_off(house, monkeypatch, Reindex, "fill")
-    switched = await change(house)
+        await post(services)
+    await broken_off(services, monkeypatch, Reindex, "fill")
+    switched = await change(services)
     assert (switched.entries, switched.computed) == (3, 0)
 
 
 @on_cluster_too
 async def test_a_flush_during_the_build_and_after_it_loses_neither_index(
-    house: House, elsewhere: House, redis: Operator, monkeypatch: pytest.MonkeyPatch
+    services: Services, elsewhere: Services, redis: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     content = a_text()
-    book = await post(house, content)
+    book = await post(services, content)
     catch_up, flushes = Reindex.catch_up, []
 
     async def flushed(reindex: Reindex, *arguments: object) -> object:
@@ -262,20 +268,20 @@ async def test_a_flush_during_the_build_and_after_it_loses_neither_index(
         return await catch_up(reindex, *arguments)
 
     monkeypatch.setattr(Reindex, "catch_up", flushed)
-    await change(house)
-    assert await is_clean(house)
+    await change(services)
+    assert await is_clean(services)
     await redis.flushdb()
     report = await elsewhere.reindex.reconcile()
     assert report is not None
-    assert await is_clean(house)
+    assert await is_clean(services)
     for recipe in (OTHER, DEFAULT_FINGERPRINT):
         assert await found(elsewhere, content, recipe) == {book.id}
 
 
 async def test_a_pending_book_is_found_under_both_recipes_and_indexed_under_both(
-    house: House, monkeypatch: pytest.MonkeyPatch
+    services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await change(house)
+    await change(services)
     content = a_text()
 
     async def fail(*_: object) -> None:
@@ -283,32 +289,32 @@ async def test_a_pending_book_is_found_under_both_recipes_and_indexed_under_both
 
     with monkeypatch.context() as patch:
         patch.setattr(BandIndex, "add", fail)
-        book = await post(house, content)
+        book = await post(services, content)
     assert not book.indexed
     for _ in range(2):
         for recipe in (OTHER, DEFAULT_FINGERPRINT):
-            assert await found(house, content, recipe) == {book.id}
-        await house.reindex.index_entry(book.entry_id)
-    assert (await house.books.get(book.id)).indexed
-    assert await is_clean(house)
-    await house.ingest.replace_content(book.id, a_text(), None, None)
-    assert await is_clean(house)
+            assert await found(services, content, recipe) == {book.id}
+        await services.reindex.index_entry(book.entry_id)
+    assert (await services.books.get(book.id)).indexed
+    assert await is_clean(services)
+    await services.ingest.replace_content(book.id, a_text(), None, None)
+    assert await is_clean(services)
 
 
 @on_cluster_too
-async def test_what_was_tampered_with_is_mended_in_both_indexes(house: House, redis: Operator) -> None:
+async def test_what_was_tampered_with_is_mended_in_both_indexes(services: Services, redis: Operator) -> None:
     for _ in range(3):
-        await post(house)
-    await change(house)
-    for suite in (await house.suites.read()).answering:
+        await post(services)
+    await change(services)
+    for suite in (await services.suites.read()).answering:
         [key, *_] = [key async for key in redis.scan_iter(f"bp:{suite.fingerprint}:*")]
         await redis.delete(key)
-    assert not await is_clean(house)
-    await house.reindex.reindex(lambda done, total: None)
-    assert await is_clean(house)
+    assert not await is_clean(services)
+    await services.reindex.reindex(lambda done, total: None)
+    assert await is_clean(services)
 
 
-async def knows_the_retired_recipe(elsewhere: House) -> None:
+async def knows_the_retired_recipe(elsewhere: Services) -> None:
     """Let a process answer in it without asking the catalogue once more, where nothing is found."""
     for _ in range(2):
         assert await found(elsewhere, a_text(), DEFAULT_FINGERPRINT) == set()
@@ -317,33 +323,33 @@ async def knows_the_retired_recipe(elsewhere: House) -> None:
 @on_cluster_too
 @pytest.mark.parametrize("asks_before", [True, False])
 async def test_no_book_is_missed_by_whoever_has_not_heard_of_a_drop(
-    house: House, elsewhere: House, monkeypatch: pytest.MonkeyPatch, asks_before: bool
+    services: Services, elsewhere: Services, monkeypatch: pytest.MonkeyPatch, asks_before: bool
 ) -> None:
-    await change(house)
+    await change(services)
     await knows_the_retired_recipe(elsewhere)
-    drop, late = SuitesTable.drop, a_text()
+    drop, late = SuiteStore.drop, a_text()
 
-    async def then_post(suites: SuitesTable, suite: Suite) -> None:
+    async def then_post(suites: SuiteStore, suite: Suite) -> None:
         if asks_before:
             with pytest.raises(Unavailable, match="have just ended"):
                 await found(elsewhere, a_text(), DEFAULT_FINGERPRINT)
         await drop(suites, suite)
-        await post(house, late)
+        await post(services, late)
         with pytest.raises((Unavailable, RecipeNotIndexed)):
             await found(elsewhere, late, DEFAULT_FINGERPRINT)
 
-    monkeypatch.setattr(SuitesTable, "drop", then_post)
-    await house.recipes.drop(DEFAULT_FINGERPRINT)
+    monkeypatch.setattr(SuiteStore, "drop", then_post)
+    await services.recipes.drop(DEFAULT_FINGERPRINT)
     assert len(await found(elsewhere, late, OTHER)) == 1
 
 
 @pytest.mark.parametrize("place", range(4))
 async def test_a_drop_in_the_midst_of_a_lookup_is_noticed(
-    house: House, elsewhere: House, monkeypatch: pytest.MonkeyPatch, place: int
+    services: Services, elsewhere: Services, monkeypatch: pytest.MonkeyPatch, place: int
 ) -> None:
     content = a_text()
-    await post(house, content)
-    await change(house)
+    await post(services, content)
+    await change(services)
     await knows_the_retired_recipe(elsewhere)
     # So few books would be scanned.
     monkeypatch.setattr("app.core.index.probing.ROW_NANOSECONDS", 1e6)
@@ -357,7 +363,7 @@ async def test_a_drop_in_the_midst_of_a_lookup_is_noticed(
         answers = []
         for number, command in enumerate(commands):
             if number == place:
-                await house.recipes.drop(DEFAULT_FINGERPRINT)
+                await services.recipes.drop(DEFAULT_FINGERPRINT)
             answers += await execute(node, [command], seconds)
         return answers
 
@@ -369,71 +375,71 @@ async def test_a_drop_in_the_midst_of_a_lookup_is_noticed(
 
 @pytest.mark.parametrize("finished", [True, False])
 async def test_a_drop_that_was_broken_off_can_be_finished_or_taken_back(
-    house: House, elsewhere: House, redis: Operator, monkeypatch: pytest.MonkeyPatch, finished: bool
+    services: Services, elsewhere: Services, redis: Operator, monkeypatch: pytest.MonkeyPatch, finished: bool
 ) -> None:
     content, meanwhile = a_text(), a_text()
-    await post(house, content)
-    await change(house)
+    await post(services, content)
+    await change(services)
     await knows_the_retired_recipe(elsewhere)
 
-    async def fail(_: SharedRoll) -> None:
+    async def fail(_: FlatIndexReplica) -> None:
         raise Unavailable("The process died here.")
 
     with monkeypatch.context() as patch:
-        patch.setattr(SharedRoll, "forget_changes", fail)
+        patch.setattr(FlatIndexReplica, "forget_changes", fail)
         with pytest.raises(Unavailable, match="died here"):
-            await house.recipes.drop(DEFAULT_FINGERPRINT)
-    await post(house, meanwhile)
+            await services.recipes.drop(DEFAULT_FINGERPRINT)
+    await post(services, meanwhile)
     with pytest.raises(RecipeNotIndexed):
-        await found(house, content, DEFAULT_FINGERPRINT)
-    await house.reindex.reconcile()
-    assert await is_clean(house)
+        await found(services, content, DEFAULT_FINGERPRINT)
+    await services.reindex.reconcile()
+    assert await is_clean(services)
     if finished:
-        await house.recipes.drop(DEFAULT_FINGERPRINT)
-        assert (await house.suites.read()).kept == (replace(DEFAULT_SUITE, fingerprint=OTHER),)
+        await services.recipes.drop(DEFAULT_FINGERPRINT)
+        assert (await services.suites.read()).kept == (replace(DEFAULT_SUITE, fingerprint=OTHER),)
         assert [key async for key in redis.scan_iter(f"bp:{DEFAULT_FINGERPRINT}*")] == []
     else:
-        assert (await change(house, DEFAULT_FINGERPRINT)).computed == 0
-        assert await is_clean(house)
+        assert (await change(services, DEFAULT_FINGERPRINT)).computed == 0
+        assert await is_clean(services)
         for posted in (content, meanwhile):
             assert len(await found(elsewhere, posted, DEFAULT_FINGERPRINT)) == 1
 
 
 @on_cluster_too
 async def test_a_dropped_recipe_leaves_no_key_and_can_come_back(
-    house: House, elsewhere: House, redis: Operator
+    services: Services, elsewhere: Services, redis: Operator
 ) -> None:
     content = a_text()
-    book = await post(house, content)
-    await change(house)
+    book = await post(services, content)
+    await change(services)
     with pytest.raises(BookprintError, match="serves"):
-        await house.recipes.drop(OTHER)
+        await services.recipes.drop(OTHER)
     assert await found(elsewhere, content, DEFAULT_FINGERPRINT) == {book.id}
-    await house.recipes.drop(DEFAULT_FINGERPRINT)
+    await services.recipes.drop(DEFAULT_FINGERPRINT)
     assert [key async for key in redis.scan_iter(f"bp:{DEFAULT_FINGERPRINT}*")] == []
     # A process that has not heard of it finds out before it answers.
     with pytest.raises(Unavailable, match="have just ended"):
         await found(elsewhere, content, DEFAULT_FINGERPRINT)
     with pytest.raises(RecipeNotIndexed):
         await found(elsewhere, content, DEFAULT_FINGERPRINT)
-    assert await is_clean(house)
+    assert await is_clean(services)
     late = await post(elsewhere)
-    assert (await change(house, DEFAULT_FINGERPRINT)).computed == 1
-    assert await is_clean(house)
+    assert (await change(services, DEFAULT_FINGERPRINT)).computed == 1
+    assert await is_clean(services)
     assert (await elsewhere.books.get(late.id)).fingerprint.recipe == DEFAULT_FINGERPRINT
     assert await found(elsewhere, content, DEFAULT_FINGERPRINT) == {book.id}
 
 
 async def test_one_command_at_a_time_and_one_recipe_at_a_time(
-    house: House, monkeypatch: pytest.MonkeyPatch
+    services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.services.index.recipe_switch._PATIENCE", 0.3)
-    async with RecipesLock(house.engine) as locked:
+    async with RecipesLock(services.engine) as locked:
         assert locked
-        for doing in (change(house), house.recipes.drop(OTHER)):
+        for doing in (change(services), services.recipes.drop(OTHER)):
             with pytest.raises(BookprintError, match="Another"):
                 await doing
     with pytest.raises(BookprintError, match="serves already"):
-        await change(house, DEFAULT_FINGERPRINT)
+        await change(services, DEFAULT_FINGERPRINT)
     with pytest.raises(BookprintError, match="128 bits"):
-        await change(house, "tf-simhash256-v1")
+        await change(services, "tf-simhash256-v1")

@@ -12,8 +12,8 @@ from app.core.errors import Conflict, InvalidInput, StaleVersion, Unavailable, U
 from app.core.model import Metadata
 from app.core.recipe import DEFAULT_SUITE
 from app.services.ids import new_book_id
-from app.stores.postgres.books import BookFilter, Catalogue
-from app.stores.postgres.entries import Entries, ReconcileLock
+from app.stores.postgres.books import BookFilter, BookStore
+from app.stores.postgres.entries import EntryStore, ReconcileLock
 from app.stores.postgres.queries import open_queries
 from app.stores.postgres.texts import compress, decompress
 from tests.factories import a_sketch, new_content
@@ -31,7 +31,7 @@ async def waiting_jobs(engine: AsyncEngine) -> list[dict[str, object]]:
         return [dict(row) for row in rows.mappings()]
 
 
-async def test_a_new_book_is_pending_and_its_job_waits(catalogue: Catalogue, engine: AsyncEngine) -> None:
+async def test_a_new_book_is_pending_and_its_job_waits(catalogue: BookStore, engine: AsyncEngine) -> None:
     metadata = Metadata(
         title="Emma", authors=("Jane Austen",), year=1815, identifiers=("isbn:9780141439587",)
     )
@@ -42,13 +42,13 @@ async def test_a_new_book_is_pending_and_its_job_waits(catalogue: Catalogue, eng
     assert await waiting_jobs(engine) == [{"task_name": "relate", "args": {"entry_id": stored.book.entry_id}}]
 
 
-async def test_a_book_is_marked_as_indexed(catalogue: Catalogue, entries: Entries) -> None:
+async def test_a_book_is_marked_as_indexed(catalogue: BookStore, entries: EntryStore) -> None:
     stored = await catalogue.add(new_book_id(), Metadata(), content())
     await entries.mark_indexed([stored.book.entry_id])
     assert (await catalogue.get(stored.book.id)).indexed
 
 
-async def test_the_same_content_is_found_and_keeps_its_metadata(catalogue: Catalogue) -> None:
+async def test_the_same_content_is_found_and_keeps_its_metadata(catalogue: BookStore) -> None:
     same = content()
     first = await catalogue.add(new_book_id(), Metadata(title="One"), same)
     again = await catalogue.add(new_book_id(), Metadata(title="Two"), same)
@@ -56,7 +56,7 @@ async def test_the_same_content_is_found_and_keeps_its_metadata(catalogue: Catal
     assert again.book == first.book
 
 
-async def test_one_content_under_two_external_ids_is_two_books(catalogue: Catalogue) -> None:
+async def test_one_content_under_two_external_ids_is_two_books(catalogue: BookStore) -> None:
     same = content()
     ids = {
         (await catalogue.add(new_book_id(), Metadata(external_id=external_id), same)).book.id
@@ -65,14 +65,14 @@ async def test_one_content_under_two_external_ids_is_two_books(catalogue: Catalo
     assert len(ids) == 3
 
 
-async def test_an_external_id_with_other_content_names_the_put(catalogue: Catalogue) -> None:
+async def test_an_external_id_with_other_content_names_the_put(catalogue: BookStore) -> None:
     first = await catalogue.add(new_book_id(), Metadata(external_id="x"), content())
     with pytest.raises(Conflict, match=f"PUT /v1/books/{first.book.id}/content") as caught:
         await catalogue.add(new_book_id(), Metadata(external_id="x"), content())
     assert caught.value.book_id == first.book.id
 
 
-async def test_many_posts_of_one_book_at_once_make_one_book(catalogue: Catalogue) -> None:
+async def test_many_posts_of_one_book_at_once_make_one_book(catalogue: BookStore) -> None:
     same = content()
     outcomes = await asyncio.gather(*(catalogue.add(new_book_id(), Metadata(), same) for _ in range(12)))
     assert sum(outcome.created for outcome in outcomes) == 1
@@ -80,7 +80,7 @@ async def test_many_posts_of_one_book_at_once_make_one_book(catalogue: Catalogue
 
 
 async def test_new_content_gets_a_new_entry_and_reports_the_old_one(
-    catalogue: Catalogue, entries: Entries
+    catalogue: BookStore, entries: EntryStore
 ) -> None:
     first = await catalogue.add(new_book_id(), Metadata(title="Kept"), content("old"))
     second = await catalogue.replace_content(first.book.id, content("new"), if_version=1)
@@ -94,7 +94,7 @@ async def test_new_content_gets_a_new_entry_and_reports_the_old_one(
     ]
 
 
-async def test_replacing_with_the_same_content_changes_nothing(catalogue: Catalogue) -> None:
+async def test_replacing_with_the_same_content_changes_nothing(catalogue: BookStore) -> None:
     same = content()
     first = await catalogue.add(new_book_id(), Metadata(), same)
     again = await catalogue.replace_content(first.book.id, same, None)
@@ -102,7 +102,7 @@ async def test_replacing_with_the_same_content_changes_nothing(catalogue: Catalo
     assert not again.created
 
 
-async def test_a_stale_version_is_refused(catalogue: Catalogue) -> None:
+async def test_a_stale_version_is_refused(catalogue: BookStore) -> None:
     book = (await catalogue.add(new_book_id(), Metadata(), content())).book
     await catalogue.change_metadata(book.id, {"title": "Seen by someone else"}, if_version=1)
     with pytest.raises(StaleVersion):
@@ -113,7 +113,7 @@ async def test_a_stale_version_is_refused(catalogue: Catalogue) -> None:
         await catalogue.delete(book.id, if_version=1)
 
 
-async def test_metadata_changes_leave_the_other_fields(catalogue: Catalogue) -> None:
+async def test_metadata_changes_leave_the_other_fields(catalogue: BookStore) -> None:
     metadata = Metadata(title="Emma", language="en", identifiers=("oclc:1",))
     book = (await catalogue.add(new_book_id(), metadata, content())).book
     changed = await catalogue.change_metadata(book.id, {"language": None, "year": 1816}, None)
@@ -121,7 +121,7 @@ async def test_metadata_changes_leave_the_other_fields(catalogue: Catalogue) -> 
     assert changed.version == 2
 
 
-async def test_taking_anothers_external_id_is_a_conflict(catalogue: Catalogue) -> None:
+async def test_taking_anothers_external_id_is_a_conflict(catalogue: BookStore) -> None:
     one = (await catalogue.add(new_book_id(), Metadata(external_id="one"), content())).book
     two = (await catalogue.add(new_book_id(), Metadata(external_id="two"), content())).book
     with pytest.raises(Conflict) as caught:
@@ -129,7 +129,7 @@ async def test_taking_anothers_external_id_is_a_conflict(catalogue: Catalogue) -
     assert caught.value.book_id == one.id
 
 
-async def test_giving_up_the_external_id_of_a_second_copy_is_a_conflict(catalogue: Catalogue) -> None:
+async def test_giving_up_the_external_id_of_a_second_copy_is_a_conflict(catalogue: BookStore) -> None:
     same = content()
     plain = (await catalogue.add(new_book_id(), Metadata(), same)).book
     named = (await catalogue.add(new_book_id(), Metadata(external_id="x"), same)).book
@@ -139,7 +139,7 @@ async def test_giving_up_the_external_id_of_a_second_copy_is_a_conflict(catalogu
 
 
 async def test_a_deleted_book_frees_its_external_id_and_content(
-    catalogue: Catalogue, engine: AsyncEngine
+    catalogue: BookStore, engine: AsyncEngine
 ) -> None:
     same = content("text")
     first = (await catalogue.add(new_book_id(), Metadata(external_id="x"), same)).book
@@ -158,7 +158,7 @@ async def test_a_deleted_book_frees_its_external_id_and_content(
             assert left.all() == [again.book.entry_id]
 
 
-async def test_books_are_found_by_identifier_title_words_and_external_id(catalogue: Catalogue) -> None:
+async def test_books_are_found_by_identifier_title_words_and_external_id(catalogue: BookStore) -> None:
     emma = (
         await catalogue.add(
             new_book_id(),
@@ -186,7 +186,7 @@ async def test_books_are_found_by_identifier_title_words_and_external_id(catalog
 
 
 async def test_hits_are_settled_with_the_books_that_wait_and_those_that_left(
-    catalogue: Catalogue, entries: Entries
+    catalogue: BookStore, entries: EntryStore
 ) -> None:
     indexed, pending, other, gone, replaced = [
         (await catalogue.add(new_book_id(), Metadata(), content())).book for _ in range(5)
@@ -199,7 +199,7 @@ async def test_hits_are_settled_with_the_books_that_wait_and_those_that_left(
     many = np.arange(10**9, 10**9 + 5_000, dtype=np.uint64)
 
     settled = await entries.settled(wanted, some, DEFAULT_SUITE)
-    assert {brief.book_id for brief in settled.briefs.values()} == {indexed.id}
+    assert {brief.book_id for brief in settled.summaries.values()} == {indexed.id}
     waiting = {pending.entry_id, new.entry_id}
     assert {brief.entry.entry_id for brief in await entries.pending(DEFAULT_SUITE)} == waiting
     asked = await entries.of_book(indexed.id, DEFAULT_SUITE, with_sample=False)
@@ -211,11 +211,11 @@ async def test_hits_are_settled_with_the_books_that_wait_and_those_that_left(
     )
     assert set(everyone.departed) == {gone.entry_id, replaced.entry_id}
     assert gone.entry_id in one.departed
-    assert (set(everyone.briefs), set(one.briefs)) == ({indexed.entry_id}, {other.entry_id})
+    assert (set(everyone.summaries), set(one.summaries)) == ({indexed.entry_id}, {other.entry_id})
     assert await entries.count_pending() == 2
 
 
-async def test_departures_are_forgotten_in_time(catalogue: Catalogue, entries: Entries) -> None:
+async def test_departures_are_forgotten_in_time(catalogue: BookStore, entries: EntryStore) -> None:
     gone = (await catalogue.add(new_book_id(), Metadata(), content())).book
     await catalogue.delete(gone.id, None)
     suspects = np.array([gone.entry_id], dtype=np.uint64)
@@ -232,7 +232,7 @@ async def test_one_process_at_a_time_reconciles(engine: AsyncEngine) -> None:
         assert third
 
 
-async def test_an_unknown_book_is_named(catalogue: Catalogue) -> None:
+async def test_an_unknown_book_is_named(catalogue: BookStore) -> None:
     book_id = uuid4()
     with pytest.raises(UnknownBook, match=str(book_id)):
         await catalogue.get(book_id)
@@ -242,7 +242,7 @@ async def test_a_catalogue_that_does_not_answer_is_unavailable(monkeypatch: pyte
     monkeypatch.setattr("app.stores.postgres.queries._WAIT_SECONDS", 0.5)
     engine = create_async_engine("postgresql+psycopg://nobody@/nothing?host=/nonexistent")
     async with open_queries(engine.url, 1) as queries:
-        catalogue = Catalogue(engine, queries)
+        catalogue = BookStore(engine, queries)
         with pytest.raises(Unavailable):
             await catalogue.get(uuid4())
         with pytest.raises(Unavailable):
@@ -250,7 +250,7 @@ async def test_a_catalogue_that_does_not_answer_is_unavailable(monkeypatch: pyte
     await engine.dispose()
 
 
-async def test_reads_survive_the_loss_of_every_connection(catalogue: Catalogue, engine: AsyncEngine) -> None:
+async def test_reads_survive_the_loss_of_every_connection(catalogue: BookStore, engine: AsyncEngine) -> None:
     book = (await catalogue.add(new_book_id(), Metadata(), content())).book
     await asyncio.gather(*(catalogue.get(book.id) for _ in range(4)))
     async with engine.connect() as connection:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from app.core.clusters.clustering import KINDS, Clustering, Pair
-from app.stores.postgres.cluster_queries import ClusterRecords
+from app.stores.postgres.cluster_queries import ClusterQueries
 from app.stores.postgres.tables import cluster_heirs
 from tests.stores.postgres.cluster_rows import (
     Library,
@@ -178,7 +178,7 @@ async def test_many_transactions_at_once_end_in_the_same_clusters_and_none_is_gi
 async def test_names_lead_to_the_present_cluster_over_merges_splits_and_deletions(
     engine: AsyncEngine,
 ) -> None:
-    records = ClusterRecords(engine)
+    records = ClusterQueries(engine)
 
     async def present(*names: UUID) -> list[UUID | None]:
         async with records.snapshot() as snapshot:

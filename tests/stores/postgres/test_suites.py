@@ -11,10 +11,10 @@ from app.core.model import Metadata
 from app.core.recipe import DEFAULT_SUITE
 from app.services.ids import new_book_id
 from app.stores.postgres import tables
-from app.stores.postgres.books import Catalogue
-from app.stores.postgres.entries import Entries
+from app.stores.postgres.books import BookStore
+from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.queries import Queries
-from app.stores.postgres.suites import BUILDING, Suites, SuitesChanged, SuitesTable, hold, switch
+from app.stores.postgres.suites import BUILDING, Suites, SuitesChanged, SuiteStore, hold, switch
 from tests.factories import a_sketch, new_content
 from tests.stores.postgres.test_books import RNG
 
@@ -22,11 +22,11 @@ OTHER = replace(DEFAULT_SUITE, fingerprint="tf-simhash128-v1")
 
 
 @pytest.fixture
-def suites(engine: AsyncEngine, queries: Queries) -> SuitesTable:
-    return SuitesTable(engine, queries)
+def suites(engine: AsyncEngine, queries: Queries) -> SuiteStore:
+    return SuiteStore(engine, queries)
 
 
-async def test_suites_are_built_serve_retire_and_are_dropped(suites: SuitesTable) -> None:
+async def test_suites_are_built_serve_retire_and_are_dropped(suites: SuiteStore) -> None:
     assert await suites.read() == Suites(DEFAULT_SUITE)
     await suites.build(OTHER)
     assert await suites.current() == Suites(DEFAULT_SUITE, building=OTHER)
@@ -38,7 +38,7 @@ async def test_suites_are_built_serve_retire_and_are_dropped(suites: SuitesTable
 
 
 async def test_a_change_waits_for_writers_and_the_next_writers_see_it(
-    suites: SuitesTable, engine: AsyncEngine
+    suites: SuiteStore, engine: AsyncEngine
 ) -> None:
     async def held() -> Suites:
         async with engine.begin() as connection:
@@ -59,7 +59,7 @@ async def test_a_change_waits_for_writers_and_the_next_writers_see_it(
     assert await asyncio.gather(*waiting) == [Suites(DEFAULT_SUITE, building=OTHER)] * 3
 
 
-async def test_a_change_that_writers_overtook_is_not_missed(suites: SuitesTable, engine: AsyncEngine) -> None:
+async def test_a_change_that_writers_overtook_is_not_missed(suites: SuiteStore, engine: AsyncEngine) -> None:
     async with engine.connect() as connection:
         for _ in range(10):
             async with connection.begin():
@@ -75,7 +75,7 @@ async def test_a_change_that_writers_overtook_is_not_missed(suites: SuitesTable,
 
 
 async def test_content_for_other_suites_is_not_stored(
-    suites: SuitesTable, catalogue: Catalogue, entries: Entries
+    suites: SuiteStore, catalogue: BookStore, entries: EntryStore
 ) -> None:
     content = new_content(a_sketch(RNG))
     book = (await catalogue.add(new_book_id(), Metadata(), content)).book
@@ -91,7 +91,7 @@ async def test_content_for_other_suites_is_not_stored(
 
 
 async def test_hits_in_a_suite_that_does_not_answer_are_not_settled(
-    suites: SuitesTable, entries: Entries
+    suites: SuiteStore, entries: EntryStore
 ) -> None:
     await entries.require_answers(DEFAULT_SUITE)
     with pytest.raises(SuitesChanged):

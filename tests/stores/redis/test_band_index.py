@@ -15,7 +15,7 @@ from app.core.recipe import DEFAULT_SAMPLE, sample_recipe
 from app.core.signatures.fracminhash import sample, shared_hashes
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.connecting import single_of
-from app.stores.redis.epoch import Life
+from app.stores.redis.epoch import IndexState
 from app.stores.redis.nodes import Command, Instruction, ReadAll, ReadBuckets
 from tests.factories import an_entry, flipped
 from tests.redis_cluster import Operator, on_cluster_too
@@ -340,7 +340,7 @@ async def test_a_flush_is_noticed_and_nothing_is_answered_from_it(index: BandInd
     entry = an_entry(np.random.default_rng(4), 1)
     await index.add([entry])
     await redis.flushdb()
-    assert await index.epoch.life() is Life.LOST
+    assert await index.epoch.state() is IndexState.LOST
     for d in (7, 15, 64):
         with pytest.raises(IndexRebuilding):
             await index.within(entry.fingerprint, d)
@@ -354,7 +354,7 @@ async def test_an_epoch_of_another_server_life_does_not_count(index: BandIndex, 
     for key, serves in keys:
         await redis.set(key, f"{'0' * 40}:{serves}:older")
     # Of several nodes one that comes back with older data would make the roll, on another, promise too much.
-    assert await index.epoch.life() is (Life.RESTARTED if len(keys) == 1 else Life.LOST)
+    assert await index.epoch.state() is (IndexState.RESTARTED if len(keys) == 1 else IndexState.LOST)
     with pytest.raises(IndexRebuilding):
         await index.near_duplicates(an_entry(np.random.default_rng(0), 1))
 
@@ -363,10 +363,10 @@ async def test_a_flush_during_reconciliation_keeps_the_index_out_of_service(
     index: BandIndex, redis: Operator
 ) -> None:
     await index.epoch.begin("a")
-    assert await index.epoch.life() is Life.LOST
+    assert await index.epoch.state() is IndexState.LOST
     await redis.flushdb()
     assert not await index.epoch.finish("a")
-    assert await index.epoch.life() is Life.LOST
+    assert await index.epoch.state() is IndexState.LOST
 
 
 @on_cluster_too
@@ -398,4 +398,4 @@ async def test_a_server_that_is_out_of_memory_is_unavailable(index: BandIndex, r
 async def test_a_server_that_does_not_answer_is_unavailable() -> None:
     index = BandIndex(single_of("unix:///nonexistent/valkey.sock"))
     with pytest.raises(Unavailable):
-        await index.epoch.life()
+        await index.epoch.state()

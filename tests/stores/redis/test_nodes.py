@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from app.core.errors import Unavailable
-from app.core.index.places import Places
+from app.core.index.places import BucketRefs
 from app.stores.redis.connecting import open_nodes
 from app.stores.redis.node import GetEpoch, Node
 from app.stores.redis.nodes import WRITTEN_AT_ONCE, CallEach, Command, Nodes, ReadAll, ReadBuckets
@@ -35,7 +35,9 @@ def pipelines(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[Any]]:
 
 async def test_whatever_is_read_travels_together(redis_url: str, pipelines: list[Sequence[Any]]) -> None:
     async with open_nodes(redis_url) as nodes:
-        some, none = (Places(np.arange(n, dtype=np.uint32), np.arange(n, dtype=np.uint32)) for n in (3, 0))
+        some, none = (
+            BucketRefs(np.arange(n, dtype=np.uint32), np.arange(n, dtype=np.uint32)) for n in (3, 0)
+        )
         await nodes.run([Command("SET", "b:1:1", ("there",))])
         pipelines.clear()
         answers = await nodes.run(
@@ -69,12 +71,12 @@ async def test_many_writes_leave_room_for_others_and_are_all_made(
 
 
 async def test_an_epoch_counts_in_its_own_life_and_for_the_same_keys(redis: Operator, nodes: Nodes) -> None:
-    life = (await redis.info("server"))["run_id"]
+    state = (await redis.info("server"))["run_id"]
     keys = {
-        "ours": f"{life}:all:a",
+        "ours": f"{state}:all:a",
         "another life": f"{'0' * 40}:all:a",
-        "other keys": f"{life}:some:a",
-        "building": f"building:{life}:all:a",
+        "other keys": f"{state}:some:a",
+        "building": f"building:{state}:all:a",
     }
     for key, epoch in keys.items():
         await redis.set(key, epoch)

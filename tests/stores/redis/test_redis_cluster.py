@@ -10,11 +10,11 @@ from redis.asyncio import SSLConnection, UnixDomainSocketConnection
 from redis.crc import key_slot
 
 from app.core.errors import IndexRebuilding, Unavailable
-from app.core.index.packing import Filled
+from app.core.index.packing import PackedBuckets
 from app.core.model import Entry
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.connecting import cluster_of, open_nodes
-from app.stores.redis.epoch import Life
+from app.stores.redis.epoch import IndexState
 from app.stores.redis.node import Node
 from app.stores.redis.nodes import CallEach, Command, Nodes, ReadAll, WriteBuckets
 from app.stores.redis.redis_cluster import ClusterNodes
@@ -66,10 +66,10 @@ def some_entries(count: int) -> list[Entry]:
     return [an_entry(rng, entry_id) for entry_id in range(1, count + 1)]
 
 
-def buckets(values: Sequence[bytes]) -> Filled:
+def buckets(values: Sequence[bytes]) -> PackedBuckets:
     """Buckets 0, 1, … that hold these."""
     bounds = np.cumsum([0, *map(len, values)])
-    return Filled(np.arange(len(values)), bounds, np.frombuffer(b"".join(values), dtype=np.uint8))
+    return PackedBuckets(np.arange(len(values)), bounds, np.frombuffer(b"".join(values), dtype=np.uint8))
 
 
 async def found(index: BandIndex, entry: Entry) -> list[int]:
@@ -184,7 +184,7 @@ async def test_one_flushed_node_takes_the_whole_index_out_of_service(
     for master in cluster.masters:
         assert await found(index, entries[0]) == list(range(1, 9))
         master.client.flushall()
-        assert await index.epoch.life() is Life.LOST
+        assert await index.epoch.state() is IndexState.LOST
         for attempt in (found(index, entries[0]), index.near_duplicates(entries[0]), index.add(entries)):
             with pytest.raises(IndexRebuilding):
                 await attempt
@@ -195,7 +195,7 @@ async def test_a_flush_of_one_node_while_rebuilding_is_noticed(index: BandIndex,
     await index.epoch.begin("a token")
     cluster.masters[2].client.flushall()
     assert not await index.epoch.finish("a token")
-    assert await index.epoch.life() is Life.LOST
+    assert await index.epoch.state() is IndexState.LOST
 
 
 async def test_a_killed_node_is_named_and_the_index_rebuilt_when_it_is_back(
@@ -207,7 +207,7 @@ async def test_a_killed_node_is_named_and_the_index_rebuilt_when_it_is_back(
     assert await found(other, entries[0]) == list(range(1, 9))
     victim = frail.masters[1]
     victim.kill()
-    for attempt in (found(index, entries[0]), index.add(entries), other.epoch.life(), other.nodes.ping()):
+    for attempt in (found(index, entries[0]), index.add(entries), other.epoch.state(), other.nodes.ping()):
         with pytest.raises(Unavailable, match=f"127.0.0.1:{victim.port} does not answer"):
             await attempt
     victim.start()
@@ -251,7 +251,7 @@ async def test_slots_that_another_node_took_over_without_their_keys_are_noticed(
     for entry in entries:
         with pytest.raises(IndexRebuilding):
             await index.near_duplicates(entry)
-    assert await index.epoch.life() is Life.LOST
+    assert await index.epoch.state() is IndexState.LOST
     await index.epoch.begin("another token")
     with pytest.raises(IndexRebuilding):
         await found(other, entries[0])
