@@ -1,6 +1,8 @@
 """The nouns of Bookprint: what a book says, what is known about it, and what is computed from it."""
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
@@ -8,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.errors import RecipeMismatch
+from app.core.recipe import Suite
 
 PAGE_BREAK = "\f"
 """U+000C separates the pages of a text."""
@@ -134,6 +137,79 @@ class BookSummary:
     word_count: int
     indexed: bool
     entry: Entry
+
+
+Versions = Mapping[Suite, "Entry"]
+"""One entry as the index of each suite holds it."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredBook:
+    """The outcome of storing content."""
+
+    book: Book
+    created: bool  # False: exactly this book was there already
+    replaced: Versions | None = None  # what the band index has to forget
+
+    def as_indexed(self) -> "StoredBook":
+        """The same outcome, now that the band index holds the book."""
+        return replace(self, book=replace(self.book, indexed=True))
+
+
+@dataclass(frozen=True, slots=True)
+class BookFilter:
+    """Which books to list; None of a field means any."""
+
+    identifier: str | None = None  # "scheme:value", exactly
+    external_id: str | None = None
+    title: str | None = None  # every word of it occurs in the title
+
+
+JobState = Literal["waiting", "running", "succeeded", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job as it is now."""
+
+    id: int
+    task: str
+    state: JobState
+    attempts: int  # tries so far, the running one included
+    book_id: UUID | None  # None: it is not about one book, or that book has changed or gone
+    created_at: datetime
+    next_try_at: datetime | None  # None: as soon as a worker is free; or it is not waiting
+    reason: str | None  # why its last try failed; None of those that succeeded
+
+
+@dataclass(frozen=True, slots=True)
+class JobCounts:
+    """How many jobs of a task are in a state."""
+
+    task: str
+    state: JobState
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rescued:
+    """A job whose worker died."""
+
+    id: int
+    task: str
+    state: JobState  # waiting for its next try, or failed
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A book in a cluster."""
+
+    book_id: UUID
+    title: str | None
+    volume: str | None
+    year: int | None
+    page_count: int | None
+    word_count: int
 
 
 def require_same_recipe(one: str, other: str) -> None:

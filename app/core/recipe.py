@@ -189,3 +189,28 @@ class Suite:
 
 
 DEFAULT_SUITE = Suite(DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Suites:
+    """The suites that are indexed."""
+
+    serving: Suite = DEFAULT_SUITE
+    building: Suite | None = None  # not whole yet: no lookup is answered in it
+    retired: tuple[Suite, ...] = ()  # by name of the fingerprint's recipe
+    closing: Suite | None = None  # about to be dropped: no lookup is answered in it any more
+
+    @property
+    def answering(self) -> tuple[Suite, ...]:
+        """Those in which lookups are answered, the serving one first."""
+        return (self.serving, *self.retired)
+
+    @property
+    def kept(self) -> tuple[Suite, ...]:
+        """Those that every new entry enters, the serving one first."""
+        silent = (suite for suite in (self.building, self.closing) if suite is not None)
+        return (*self.answering, *silent)
+
+    def answering_in(self, fingerprint: str) -> Suite | None:
+        """The suite with fingerprints of this recipe, if lookups are answered in it."""
+        return next((suite for suite in self.answering if suite.fingerprint == fingerprint), None)

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from uuid import UUID
 
-from app.core.model import Book
-from app.stores.postgres.books import BookFilter, BookStore
+from app.core.model import Book, BookFilter
+from app.stores.postgres.books import BookStore
 
 
 class Books:

@@ -7,7 +7,8 @@ from uuid import UUID
 from app.core.clusters.best_copy import BestCopy, Copy, best_copy, complete
 from app.core.clusters.clustering import By
 from app.core.errors import UnknownBook, UnknownCluster
-from app.stores.postgres.cluster_queries import ClusterQueries, Member, Snapshot
+from app.core.model import Member
+from app.stores.postgres.cluster_queries import ClusterQueries, Snapshot
 
 
 @dataclass(frozen=True, slots=True)

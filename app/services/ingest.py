@@ -12,15 +12,15 @@ from uuid import UUID
 import structlog
 
 from app.core.errors import InvalidInput, Unavailable
-from app.core.model import Content, Sketch, Submission, require_same_recipe
-from app.core.recipe import DEFAULT_PAGES, Suite
+from app.core.model import Content, Sketch, StoredBook, Submission, Versions, require_same_recipe
+from app.core.recipe import DEFAULT_PAGES, Suite, Suites
 from app.core.signatures.sketch import fingerprint, signature_key, sketch_under
 from app.core.text.content import content_key
 from app.services.ids import new_book_id
 from app.services.precedence import Precedence
-from app.stores.postgres.books import BookStore, NewContent, Stored, Versions
+from app.stores.postgres.books import BookStore, NewContent
 from app.stores.postgres.entries import EntryStore
-from app.stores.postgres.suites import Suites, SuitesChanged, SuiteStore
+from app.stores.postgres.suites import SuitesChanged, SuiteStore
 from app.stores.postgres.texts import compress
 from app.stores.redis.indexes import Indexes
 
@@ -49,7 +49,7 @@ class Ingest:
         self._precedence = precedence
         self._keep_texts = keep_texts
 
-    async def post(self, submission: Submission) -> Stored:
+    async def post(self, submission: Submission) -> StoredBook:
         """Store a book; the same book again is found instead of stored twice."""
         return await self._store(
             submission.content,
@@ -59,7 +59,7 @@ class Ingest:
 
     async def replace_content(
         self, book_id: UUID, content: Content | None, signatures: Sketch | None, if_version: int | None
-    ) -> Stored:
+    ) -> StoredBook:
         """Give a book new content; its old entry leaves the index."""
         return await self._store(
             content,
@@ -75,8 +75,8 @@ class Ingest:
         self,
         content: Content | None,
         signatures: Sketch | None,
-        write: Callable[[NewContent], Awaitable[Stored]],
-    ) -> Stored:
+        write: Callable[[NewContent], Awaitable[StoredBook]],
+    ) -> StoredBook:
         """Compute what the indexed suites ask for, write it to the catalogue and then to the index."""
         suites = await self._suites.current()
         while True:
@@ -122,7 +122,7 @@ class Ingest:
         known = tuple(one for one in fingerprints if one is not None)
         return NewContent(key, computed, text, known, suites)
 
-    async def _indexed(self, stored: Stored, content: NewContent) -> Stored:
+    async def _indexed(self, stored: StoredBook, content: NewContent) -> StoredBook:
         if not stored.created:
             return stored
         entry_id = stored.book.entry_id

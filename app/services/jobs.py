@@ -7,7 +7,8 @@ import re
 from datetime import timedelta
 
 from app.core.errors import BookprintError, UnknownJob
-from app.stores.postgres.job_records import Job, JobCounts, JobStore, Rescued
+from app.core.model import Job, JobCounts, Rescued
+from app.stores.postgres.job_records import JobStore
 
 MOST_TRIES = 6
 """Tries after which a job has failed; with the waits between them some eight minutes."""

@@ -8,16 +8,16 @@ from uuid import UUID
 
 from app.core.errors import NoDecision, NotCompared, UnknownBook
 from app.core.relations.decision import DecisionVerdict, RelationSummary, effective_relation
-from app.core.relations.relation import Kind
-from app.stores.postgres.decisions import DecisionStore
-from app.stores.postgres.relation_queries import (
-    Indirect,
+from app.core.relations.related import (
+    IndirectRelation,
     KindCounts,
     PageMatches,
-    Progress,
-    Related,
-    RelationQueries,
+    RelatedBook,
+    RelationProgress,
 )
+from app.core.relations.relation import Kind
+from app.stores.postgres.decisions import DecisionStore
+from app.stores.postgres.relation_queries import RelationQueries
 
 _FIRST_PAUSE = 0.02
 _LONGEST_PAUSE = 0.5
@@ -41,10 +41,10 @@ _CLOSENESS: tuple[Kind, ...] = (
 class RelationList:
     """One page of the relations of a book."""
 
-    progress: Progress
+    progress: RelationProgress
     complete: bool  # every candidate was compared
-    direct: list[Related]  # closest first; all on the first page
-    indirect: list[Indirect]  # in order of ids
+    direct: list[RelatedBook]  # closest first; all on the first page
+    indirect: list[IndirectRelation]  # in order of ids
     next: UUID | None  # the last of these, where more follow
 
 
@@ -70,7 +70,7 @@ class Relations:
         more = page[-1].book_id if len(indirect) > limit else None
         return RelationList(progress, complete, direct, page, more)
 
-    async def pair(self, book_id: UUID, other_id: UUID) -> tuple[Related, PageMatches]:
+    async def pair(self, book_id: UUID, other_id: UUID) -> tuple[RelatedBook, PageMatches]:
         """What is known about two books, told of the first; raises `UnknownBook` and `NotCompared`."""
         found = await self._related.pair(book_id, other_id)
         if found is None:
@@ -84,7 +84,7 @@ class Relations:
 
     async def decide(
         self, book_id: UUID, other_id: UUID, verdict: DecisionVerdict, kind: Kind | None
-    ) -> tuple[Related, PageMatches]:
+    ) -> tuple[RelatedBook, PageMatches]:
         """Record a person's decision on two books; raises `UnknownBook` and `NothingToConfirm`."""
         if book_id == other_id:
             raise NotCompared(book_id, other_id)
@@ -101,7 +101,7 @@ class Relations:
         """What comparing books has come to, by kind of relation."""
         return await self._related.counts()
 
-    async def _settled(self, book_id: UUID, wait: float) -> Progress:
+    async def _settled(self, book_id: UUID, wait: float) -> RelationProgress:
         deadline, pause = time.monotonic() + wait, _FIRST_PAUSE
         progress = await self._progress(book_id)
         if not progress.pending or self._waiting >= _MOST_WAITING:
@@ -116,7 +116,7 @@ class Relations:
             self._waiting -= 1
         return progress
 
-    async def _progress(self, book_id: UUID) -> Progress:
+    async def _progress(self, book_id: UUID) -> RelationProgress:
         progress = await self._related.progress(book_id)
         if progress is None:
             raise UnknownBook(book_id)
@@ -129,13 +129,13 @@ class Relations:
                 raise UnknownBook(book_id)
 
 
-def finding_of(related: Related) -> RelationSummary | None:
+def finding_of(related: RelatedBook) -> RelationSummary | None:
     """The relation in force; None: not compared, and nobody has decided."""
     machine = None if related.evidence is None else related.evidence.finding
     return effective_relation(machine, None if related.decided is None else related.decided.decision)
 
 
-def _order(related: Related) -> tuple[int, float, UUID]:
+def _order(related: RelatedBook) -> tuple[int, float, UUID]:
     finding = finding_of(related)
     assert finding is not None
     return _CLOSENESS.index(finding.kind), -finding.confidence, related.book_id

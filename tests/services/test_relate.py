@@ -13,13 +13,13 @@ import sqlalchemy as sa
 from app.core.errors import Unavailable
 from app.core.matching.candidates import CandidateBook
 from app.core.model import Book, Metadata, Submission
+from app.core.relations.related import Related
 from app.core.relations.relation import DEFAULT_CLASSIFIER
 from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_pages, content_from_text
 from app.services.relate import PairsFailed
 from app.settings import Settings
 from app.stores.postgres import candidates
-from app.stores.postgres.relation_queries import Related
 from app.stores.redis.band_index import BandIndex
 from app.wiring import Services, open_services
 from tests.api.library import prose, scanned

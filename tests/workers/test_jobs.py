@@ -13,9 +13,9 @@ import sqlalchemy as sa
 from procrastinate.jobs import Job as QueuedJob
 
 from app.core.errors import BookprintError, UnknownJob
+from app.core.model import Job, JobCounts
 from app.services.jobs import MOST_TRIES
 from app.settings import Settings
-from app.stores.postgres.job_records import Job, JobCounts
 from app.wiring import Services, open_services
 from tests.workers.faulty import PACE, open_queue, run
 from workers.queue_worker import QueueWorker, work_off

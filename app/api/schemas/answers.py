@@ -8,10 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from app.api.schemas import examples
-from app.core.model import Book, Fingerprint
+from app.core.model import Book, Fingerprint, StoredBook
 from app.core.signatures import identifier
 from app.services.health import PartHealth
-from app.stores.postgres.books import Stored
 
 
 class FingerprintAnswer(BaseModel):
@@ -74,7 +73,7 @@ class PostedBook(BookAnswer):
     )
 
     @classmethod
-    def of_stored(cls, stored: Stored) -> Self:
+    def of_stored(cls, stored: StoredBook) -> Self:
         """The document of a book that was just posted."""
         return cls(**_fields(stored.book), created=stored.created)
 

@@ -7,8 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.api.schemas import examples
 from app.core.clusters.clustering import By
+from app.core.model import Member
 from app.services.clusters import ClusterName, ClusterPage
-from app.stores.postgres.cluster_queries import Member
 
 
 class BestCopyAnswer(BaseModel):

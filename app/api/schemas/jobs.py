@@ -7,8 +7,8 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.api.schemas import examples
+from app.core.model import Job
 from app.services.jobs import MOST_TRIES
-from app.stores.postgres.job_records import Job
 
 
 class JobAnswer(BaseModel):

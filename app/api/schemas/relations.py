@@ -9,10 +9,16 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.api.schemas import examples
 from app.core.relations.alignment import Unit
 from app.core.relations.decision import DecisionVerdict, RelationSummary
+from app.core.relations.related import (
+    IndirectRelation,
+    PageMatches,
+    RelatedBook,
+    StoredDecision,
+    StoredRelation,
+)
 from app.core.relations.relation import Direction, Kind
 from app.core.relations.signals import LinearFit, Sides, Signals
 from app.services.relations import RelationList, finding_of
-from app.stores.postgres.relation_queries import Decided, Indirect, PageMatches, Related, StoredRelation
 
 _DIGITS = 4
 """Decimals of shares and confidences."""
@@ -128,7 +134,7 @@ class DecisionAnswer(BaseModel):
     )
 
     @classmethod
-    def of(cls, decided: Decided) -> Self:
+    def of(cls, decided: StoredDecision) -> Self:
         """The document of a decision."""
         return cls(
             verdict=decided.decision.verdict,
@@ -180,12 +186,12 @@ class RelationAnswer(BaseModel):
     )
 
     @classmethod
-    def of(cls, related: Related) -> Self:
+    def of(cls, related: RelatedBook) -> Self:
         """The document of a book that was compared or decided upon."""
         return cls(**_fields(related))
 
     @classmethod
-    def indirect(cls, related: Indirect) -> Self:
+    def indirect(cls, related: IndirectRelation) -> Self:
         """The document of a book for which another one stands."""
         return cls(
             book_id=related.book_id,
@@ -257,7 +263,7 @@ class PageRelation(RelationAnswer):
     linear_fit: LinearFitAnswer | None
 
     @classmethod
-    def of_pair(cls, related: Related, matches: PageMatches) -> Self:
+    def of_pair(cls, related: RelatedBook, matches: PageMatches) -> Self:
         """The document of two books."""
         evidence = related.evidence
         fit = None if evidence is None or evidence.signals is None else evidence.signals.fit
@@ -277,7 +283,7 @@ class PageRelation(RelationAnswer):
         )
 
 
-def _fields(related: Related) -> dict[str, object]:
+def _fields(related: RelatedBook) -> dict[str, object]:
     evidence, decided, finding = related.evidence, related.decided, finding_of(related)
     return {
         "book_id": related.book_id,

@@ -8,7 +8,7 @@ from pydantic_core import PydanticCustomError
 from app.api.http import limits
 from app.api.schemas import examples
 from app.core.clusters.clustering import By
-from app.core.model import Content, Entry, Fingerprint, Metadata, Sketch, Submission
+from app.core.model import BookFilter, Content, Entry, Fingerprint, Metadata, Sketch, Submission
 from app.core.recipe import Suite
 from app.core.relations.decision import DecisionVerdict
 from app.core.relations.relation import Kind
@@ -18,7 +18,6 @@ from app.core.signatures.json_codec import MAX_COUNT
 from app.core.signatures.sketch import sketch_under
 from app.core.text.content import content_from_pages, content_from_text
 from app.services.lookup import Nearest, Question, Verified, Within
-from app.stores.postgres.books import BookFilter
 
 
 def _without_nul(text: str) -> str:

@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 
 from app.core.errors import BookprintError, IndexRebuilding, InvalidInput
 from app.core.model import Fingerprint
-from app.core.recipe import Suite, fingerprint_recipe
+from app.core.recipe import Suite, Suites, fingerprint_recipe
 from app.core.signatures.sketch import fingerprint
 from app.services.index.comparison import Progress
 from app.services.index.reconcile import Reindex
 from app.stores.postgres.entries import SessionLock
-from app.stores.postgres.suites import Suites, SuiteStore, switch
+from app.stores.postgres.suites import SuiteStore, switch
 from app.stores.postgres.unsigned import MissingFingerprints, StoredText, count_textless
 from app.stores.redis.epoch import EpochMark, IndexState
 from app.stores.redis.indexes import Indexes

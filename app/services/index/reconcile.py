@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from app.core.errors import Unavailable
 from app.core.index.records import record_id
 from app.core.model import Entry
-from app.core.recipe import Suite
+from app.core.recipe import Suite, Suites
 from app.services.index.comparison import Difference, IndexComparison, Progress, inspect, part_of
 from app.services.index.contents import ExpectedIndex
 from app.stores.postgres.entries import EntryStore, ReconcileLock
 from app.stores.postgres.signatures import SignatureReader
-from app.stores.postgres.suites import Suites, SuiteStore
+from app.stores.postgres.suites import SuiteStore
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.epoch import IndexState
 from app.stores.redis.indexes import Indexes, own_postings

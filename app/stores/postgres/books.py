@@ -13,8 +13,8 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from app.core.errors import Conflict, InvalidInput, StaleVersion, UnknownBook
-from app.core.model import Book, Entry, Fingerprint, Metadata, Sketch
-from app.core.recipe import Suite
+from app.core.model import Book, BookFilter, Entry, Fingerprint, Metadata, Sketch, StoredBook, Versions
+from app.core.recipe import Suite, Suites
 from app.stores.postgres.clusters import book_leaves
 from app.stores.postgres.errors import postgres_outages
 from app.stores.postgres.jobs import defer_relate, deferring
@@ -32,7 +32,7 @@ from app.stores.postgres.rows import (
     to_brief,
     to_columns,
 )
-from app.stores.postgres.suites import HELD, Suites, SuitesChanged, hold, told
+from app.stores.postgres.suites import HELD, SuitesChanged, hold, told
 from app.stores.postgres.tables import books, entry_ids, related_entries, signatures, texts, tombstones
 from app.stores.postgres.texts import CODEC
 
@@ -59,31 +59,6 @@ class NewContent:
 _TOLD_BY = frozenset({"title", "year", "volume"})
 """Metadata on which relations depend."""
 
-Versions = Mapping[Suite, Entry]
-"""One entry as the index of each suite holds it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """The outcome of storing content."""
-
-    book: Book
-    created: bool  # False: exactly this book was there already
-    replaced: Versions | None = None  # what the band index has to forget
-
-    def as_indexed(self) -> "Stored":
-        """The same outcome, now that the band index holds the book."""
-        return replace(self, book=replace(self.book, indexed=True))
-
-
-@dataclass(frozen=True, slots=True)
-class BookFilter:
-    """Which books to list; None of a field means any."""
-
-    identifier: str | None = None  # "scheme:value", exactly
-    external_id: str | None = None
-    title: str | None = None  # every word of it occurs in the title
-
 
 class BookStore:
     """Books in Postgres."""
@@ -92,7 +67,7 @@ class BookStore:
         self._engine = engine
         self._queries = queries
 
-    async def add(self, book_id: UUID, metadata: Metadata, content: NewContent) -> Stored:
+    async def add(self, book_id: UUID, metadata: Metadata, content: NewContent) -> StoredBook:
         """Store a new book, or find the one that it repeats.
 
         Raises `Conflict` where the external id belongs to a book with other content, and `SuitesChanged`
@@ -105,7 +80,7 @@ class BookStore:
                 if stored is not None:
                     return stored
 
-    async def _insert(self, book_id: UUID, metadata: Metadata, content: NewContent) -> Stored | None:
+    async def _insert(self, book_id: UUID, metadata: Metadata, content: NewContent) -> StoredBook | None:
         """The new book; None where another one stands in its way."""
         [row] = await self._queries.rows(
             _ADD,
@@ -131,9 +106,9 @@ class BookStore:
             fingerprint=content.sketch.fingerprint,
             indexed=False,
         )
-        return Stored(book, created=True)
+        return StoredBook(book, created=True)
 
-    async def _existing(self, metadata: Metadata, content: NewContent) -> Stored | None:
+    async def _existing(self, metadata: Metadata, content: NewContent) -> StoredBook | None:
         """The book that stood in the way of an insert; None if it has vanished since."""
         query = _BY_CONTENT if metadata.external_id is None else _BY_EXTERNAL_ID
         for row in await self._queries.rows(query, content_key=content.key, external_id=metadata.external_id):
@@ -144,10 +119,10 @@ class BookStore:
                     "external_id.",
                     row["id"],
                 )
-            return Stored(to_book(row), created=False)
+            return StoredBook(to_book(row), created=False)
         return None
 
-    async def replace_content(self, book_id: UUID, content: NewContent, if_version: int | None) -> Stored:
+    async def replace_content(self, book_id: UUID, content: NewContent, if_version: int | None) -> StoredBook:
         """Give a book new content, and with it a new entry. The same content again changes nothing.
 
         Raises `SuitesChanged` where the content was computed for other suites than are indexed.
@@ -159,7 +134,7 @@ class BookStore:
                 replaced = await _versions(connection, book_id, content.suites)
                 held = await connection.scalar(sa.select(books.c.content_key).where(books.c.id == book_id))
                 if held == content.key:
-                    return Stored(book, created=False)
+                    return StoredBook(book, created=False)
                 entry_id = await connection.scalar(sa.select(entry_ids.next_value()))
                 assert entry_id is not None
                 await connection.execute(sa.delete(signatures).where(signatures.c.entry_id == book.entry_id))
@@ -176,7 +151,7 @@ class BookStore:
                 await drop_relations(connection, book_id)
                 await defer_relate(connection, entry_id)
                 new = await _get(connection, book_id)
-                return Stored(new, created=True, replaced=replaced)
+                return StoredBook(new, created=True, replaced=replaced)
 
     async def change_metadata(
         self, book_id: UUID, changes: Mapping[str, object], if_version: int | None

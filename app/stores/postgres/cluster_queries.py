@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -10,20 +9,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from app.core.clusters.best_copy import Copy
 from app.core.clusters.clustering import By
+from app.core.model import Member
 from app.stores.postgres.errors import postgres_outages
 from app.stores.postgres.statements import with_lists
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A book in a cluster."""
-
-    book_id: UUID
-    title: str | None
-    volume: str | None
-    year: int | None
-    page_count: int | None
-    word_count: int
 
 
 class Snapshot:

@@ -5,49 +5,13 @@ transaction.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Literal
-from uuid import UUID
+from datetime import timedelta
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from app.core.model import Job, JobCounts, Rescued
 from app.stores.postgres.errors import postgres_outages
-
-State = Literal["waiting", "running", "succeeded", "failed"]
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A job as it is now."""
-
-    id: int
-    task: str
-    state: State
-    attempts: int  # tries so far, the running one included
-    book_id: UUID | None  # None: it is not about one book, or that book has changed or gone
-    created_at: datetime
-    next_try_at: datetime | None  # None: as soon as a worker is free; or it is not waiting
-    reason: str | None  # why its last try failed; None of those that succeeded
-
-
-@dataclass(frozen=True, slots=True)
-class JobCounts:
-    """How many jobs of a task are in a state."""
-
-    task: str
-    state: State
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class Rescued:
-    """A job whose worker died."""
-
-    id: int
-    task: str
-    state: State  # waiting for its next try, or failed
 
 
 class JobStore:

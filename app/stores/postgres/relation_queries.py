@@ -1,89 +1,27 @@
 """What is known about the relations of a book, told of that book whichever side of a pair it is on."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 import numpy as np
 import sqlalchemy as sa
-from numpy.typing import NDArray
 
-from app.core.relations.alignment import Unit
-from app.core.relations.classification import Kind, opposite
+from app.core.relations.classification import opposite
 from app.core.relations.decision import Decision, RelationSummary, effective_relation
+from app.core.relations.related import (
+    IndirectRelation,
+    KindCounts,
+    PageMatches,
+    RelatedBook,
+    RelationProgress,
+    StoredDecision,
+    StoredRelation,
+)
 from app.core.relations.signals import LinearFit, Sides, Signals
 from app.stores.postgres.errors import postgres_outages
 from app.stores.postgres.queries import Queries, Query, as_array
 from app.stores.postgres.relations import SIMILARITY_STEPS
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StoredRelation:
-    """What the machine found out about a book and another one, told of the first."""
-
-    finding: RelationSummary
-    classifier: str
-    because: str
-    confidences: Mapping[Kind, float]
-    signals: Signals | None  # None: too little text
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Decided:
-    """A decision as it is kept."""
-
-    decision: Decision
-    at: datetime
-    stale: bool  # the content of either book has changed since
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Related:
-    """A book that has been compared with the one asked about, or decided upon."""
-
-    book_id: UUID
-    title: str | None
-    evidence: StoredRelation | None  # None: not compared yet
-    decided: Decided | None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PageMatches:
-    """Which pages of a book and another one match."""
-
-    unit: Unit | None  # None: no page was compared
-    runs: list[tuple[tuple[int, int], tuple[int, int]]]  # first page and the one after the last, in each book
-    pairs: NDArray[np.int32]  # (n, 2)
-    similarities: NDArray[np.float64]  # (n,) 0 to 1
-
-
-@dataclass(frozen=True, slots=True)
-class Indirect:
-    """A book that has the same text as a related one, and was not compared itself."""
-
-    book_id: UUID
-    title: str | None
-    via: UUID
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far the search for a book's relations has come."""
-
-    pending: int  # jobs that wait or run
-    failed: list[int]  # jobs that failed for good
-    passed_over: int  # candidates that were too many to compare
-
-
-@dataclass(frozen=True, slots=True)
-class KindCounts:
-    """How many pairs of books were ever found to be of a kind, and what it took."""
-
-    kind: str
-    pairs: int
-    seconds: float
 
 
 class RelationQueries:
@@ -92,22 +30,22 @@ class RelationQueries:
     def __init__(self, queries: Queries) -> None:
         self._queries = queries
 
-    async def progress(self, book_id: UUID) -> Progress | None:
+    async def progress(self, book_id: UUID) -> RelationProgress | None:
         """How far the search has come for the present content; None: there is no such book."""
         for row in await self._rows(_PROGRESS, book_id=book_id):
-            return Progress(**row)
+            return RelationProgress(**row)
         return None
 
-    async def direct(self, book_id: UUID) -> list[Related]:
+    async def direct(self, book_id: UUID) -> list[RelatedBook]:
         """Every book that this one was compared with, or decided upon with, in no order."""
         return [_related(row) for row in await self._rows(_DIRECT, book_id=book_id)]
 
-    async def indirect(self, book_id: UUID, after: UUID | None, limit: int) -> list[Indirect]:
+    async def indirect(self, book_id: UUID, after: UUID | None, limit: int) -> list[IndirectRelation]:
         """Up to `limit` books behind the id `after` that are the same text as a relative, in order of ids."""
         rows = await self._rows(_INDIRECT, book_id=book_id, after=after or UUID(int=0), most=limit)
-        return [Indirect(**row) for row in rows]
+        return [IndirectRelation(**row) for row in rows]
 
-    async def pair(self, book_id: UUID, other_id: UUID) -> tuple[Related, PageMatches] | None:
+    async def pair(self, book_id: UUID, other_id: UUID) -> tuple[RelatedBook, PageMatches] | None:
         """What is known about two books, told of the first; None: nothing."""
         for row in await self._rows(_PAIR, book_id=book_id, other_id=other_id):
             return _related(row), _page_matches(row)
@@ -132,7 +70,7 @@ class RelationQueries:
             return await self._queries.rows(query, **parameters)
 
 
-def _related(row: Mapping[str, Any]) -> Related:
+def _related(row: Mapping[str, Any]) -> RelatedBook:
     evidence = decided = None
     finding, decision = _finding(row), _decision(row)
     if finding is not None:
@@ -146,8 +84,8 @@ def _related(row: Mapping[str, Any]) -> Related:
             signals=signals if signals is None or row["is_left"] else signals.swapped(),
         )
     if decision is not None:
-        decided = Decided(decision, row["decided_at"], row["stale"])
-    return Related(row["book_id"], row["title"], evidence, decided)
+        decided = StoredDecision(decision, row["decided_at"], row["stale"])
+    return RelatedBook(row["book_id"], row["title"], evidence, decided)
 
 
 def _finding(row: Mapping[str, Any]) -> RelationSummary | None:

@@ -9,13 +9,13 @@ so each entry was committed either before the change or under it. Who only looks
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, astuple
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from app.core.recipe import DEFAULT_SUITE, Suite
+from app.core.recipe import Suite, Suites
 from app.stores.postgres.errors import postgres_outages
 from app.stores.postgres.queries import Queries, Query
 from app.stores.postgres.tables import suites
@@ -25,31 +25,6 @@ SERVING, BUILDING, RETIRED, CLOSING = "serving", "building", "retired", "closing
 
 _KNOWN_FOR = 1.0
 """Seconds for which a process relies on what it has read."""
-
-
-@dataclass(frozen=True, slots=True)
-class Suites:
-    """The suites that are indexed."""
-
-    serving: Suite = DEFAULT_SUITE
-    building: Suite | None = None  # not whole yet: no lookup is answered in it
-    retired: tuple[Suite, ...] = ()  # by name of the fingerprint's recipe
-    closing: Suite | None = None  # about to be dropped: no lookup is answered in it any more
-
-    @property
-    def answering(self) -> tuple[Suite, ...]:
-        """Those in which lookups are answered, the serving one first."""
-        return (self.serving, *self.retired)
-
-    @property
-    def kept(self) -> tuple[Suite, ...]:
-        """Those that every new entry enters, the serving one first."""
-        silent = (suite for suite in (self.building, self.closing) if suite is not None)
-        return (*self.answering, *silent)
-
-    def answering_in(self, fingerprint: str) -> Suite | None:
-        """The suite with fingerprints of this recipe, if lookups are answered in it."""
-        return next((suite for suite in self.answering if suite.fingerprint == fingerprint), None)
 
 
 class SuitesChanged(Exception):

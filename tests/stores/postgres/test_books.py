@@ -9,10 +9,10 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from app.core.errors import Conflict, InvalidInput, StaleVersion, Unavailable, UnknownBook
-from app.core.model import Metadata
+from app.core.model import BookFilter, Metadata
 from app.core.recipe import DEFAULT_SUITE
 from app.services.ids import new_book_id
-from app.stores.postgres.books import BookFilter, BookStore
+from app.stores.postgres.books import BookStore
 from app.stores.postgres.entries import EntryStore, ReconcileLock
 from app.stores.postgres.queries import open_queries
 from app.stores.postgres.texts import compress, decompress

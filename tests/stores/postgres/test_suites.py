@@ -8,13 +8,13 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from app.core.model import Metadata
-from app.core.recipe import DEFAULT_SUITE
+from app.core.recipe import DEFAULT_SUITE, Suites
 from app.services.ids import new_book_id
 from app.stores.postgres import tables
 from app.stores.postgres.books import BookStore
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.queries import Queries
-from app.stores.postgres.suites import BUILDING, Suites, SuitesChanged, SuiteStore, hold, switch
+from app.stores.postgres.suites import BUILDING, SuitesChanged, SuiteStore, hold, switch
 from tests.factories import a_sketch, new_content
 from tests.stores.postgres.test_books import RNG
 
