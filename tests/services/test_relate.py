@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from app.core.errors import Unavailable
 from app.core.matching.candidates import CandidateBook
 from app.core.model import Book, Metadata, Submission
-from app.core.relations.related import Related
+from app.core.relations.related import RelatedBook
 from app.core.relations.relation import DEFAULT_CLASSIFIER
 from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_pages, content_from_text
@@ -43,7 +43,7 @@ async def post(services: Services, pages: Sequence[str], **metadata: Any) -> Boo
     return (await services.ingest.post(submission)).book
 
 
-async def relations(services: Services, book: Book) -> dict[UUID, Related]:
+async def relations(services: Services, book: Book) -> dict[UUID, RelatedBook]:
     return {one.book_id: one for one in (await services.relations.of_book(book.id, None, 100)).direct}
 
 
