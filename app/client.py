@@ -9,15 +9,21 @@ from typing import Any
 import httpx
 import orjson
 
-from app.cli.output import UserError
-
 _TIMEOUT = httpx.Timeout(120.0, connect=5.0)  # a very large book takes its time
 _PASSING = frozenset({429, 502, 503, 504})
 _FIRST_DELAY = 0.25  # seconds; doubles with each try
 _LONGEST_DELAY = 5.0
 
 
-class Refused(UserError):
+class ClientError(Exception):
+    """A request that cannot succeed; the message says what to do."""
+
+
+class InvalidUrl(ClientError):
+    """The URL cannot be that of a service."""
+
+
+class Refused(ClientError):
     """The service answered with an error; the message is its own."""
 
     def __init__(self, http_status: int, detail: str) -> None:
@@ -25,8 +31,8 @@ class Refused(UserError):
         self.http_status = http_status
 
 
-class NoService(UserError):
-    """Nothing answers at the URL, or for so long only that it cannot serve now."""
+class NoService(ClientError):
+    """Nothing answers at the URL, or the answer stays that it cannot serve now."""
 
 
 class Interrupted(Exception):
@@ -44,14 +50,14 @@ class Service:
         self.stop = threading.Event()
         self._patience = patience
         if not self.url.startswith(("http://", "https://")):
-            raise UserError(f"--url must start with http:// or https://, which {url} does not.", 2)
+            raise InvalidUrl(f"The URL must start with http:// or https://, which {url} does not.")
         limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
         try:
             # A proxy that the environment names has no way back to this machine.
             outside = httpx.URL(self.url).host not in {"localhost", "127.0.0.1", "::1"}
             self._client = httpx.Client(base_url=self.url, timeout=_TIMEOUT, limits=limits, trust_env=outside)
         except (httpx.InvalidURL, ValueError) as exc:
-            raise UserError(f"--url is not a URL: {exc}", 2) from exc
+            raise InvalidUrl(f"{url} is not a URL: {exc}") from exc
 
     def __enter__(self) -> "Service":
         return self
@@ -113,7 +119,7 @@ class Service:
             try:
                 return orjson.loads(response.content)
             except orjson.JSONDecodeError as exc:
-                raise UserError(f"What answers at {self.url} is not Bookprint. Check --url.") from exc
+                raise ClientError(f"What answers at {self.url} is not Bookprint. Check the URL.") from exc
         raise Refused(response.status_code, _detail(response))
 
     def _missing(self) -> NoService:

@@ -13,6 +13,7 @@ from app.cli.lookup import lookup, sign
 from app.cli.maintenance import migrate, reindex, verify
 from app.cli.output import UserError, complain
 from app.cli.serve import serve, worker
+from app.client import ClientError, InvalidUrl
 from app.core.errors import BookprintError
 from app.embedded import DataDirInUse, ServerFailed
 
@@ -47,7 +48,10 @@ def _telling(command: Callable[P, None]) -> Callable[P, None]:
         except UserError as exc:
             complain(str(exc))
             raise typer.Exit(exc.status) from exc
-        except (BookprintError, DataDirInUse, ServerFailed) as exc:
+        except InvalidUrl as exc:
+            complain(str(exc))
+            raise typer.Exit(2) from exc
+        except (BookprintError, ClientError, DataDirInUse, ServerFailed) as exc:
             complain(str(exc))
             raise typer.Exit(1) from exc
         except KeyboardInterrupt:
