@@ -27,7 +27,7 @@ WORKDIR /opt/bookprint/data
 USER bookprint
 # Kernels are compiled for the processor at hand; on another one they are compiled once more before the service is
 # ready. No volume may stand in for this folder: numba would take an older image's kernels for current ones.
-RUN python -c "from app.core.signatures.sketch import warm_up; warm_up()"
+RUN python -c "from app.core.warm_up import warm_up; warm_up()"
 VOLUME /opt/bookprint/data
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \

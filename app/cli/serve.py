@@ -23,7 +23,7 @@ from app.embedded.processes import spawn
 from app.embedded.supervisor import ChildSpec, Supervisor
 from app.kernel_cache import keep_kernels, keep_modules
 
-_WARM = "from app.core.signatures.sketch import warm_up; warm_up()"
+_WARM = "from app.core.warm_up import warm_up; warm_up()"
 _SECONDS_BETWEEN_NOTICES = 30.0
 
 

@@ -1,7 +1,8 @@
-"""What the compiled kernels share: the decorator, the two mixing functions, the bit count.
+"""What the compiled kernels share: the decorator, two mixing functions, the bit count and the types.
 
-Integer arithmetic wraps around on purpose. Each 32-bit step is cast, because numba widens; positions are
-unsigned in the hottest loops, because numba guards signed ones against negative values.
+Modules import kernels inside the functions that call them, because importing numba takes half a second that
+commands without signatures should not wait for. Integer arithmetic wraps around on purpose: numba widens, so
+each 32-bit step is cast. Positions are unsigned in the hottest loops: numba guards signed ones.
 """
 
 from collections.abc import Callable
@@ -9,11 +10,12 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
 import numpy as np
-from numba.core import cgutils, types
+from numba.core import types
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
 # numba's own annotations are partial
-codegen, nbtypes = cast(Any, cgutils), cast(Any, types)
+nbtypes = cast(Any, types)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -21,6 +23,12 @@ R = TypeVar("R")
 U8, U32, U64 = np.uint8, np.uint32, np.uint64
 I64 = cast(Callable[[Any], int], np.int64)
 Index = cast(Callable[[Any], int], np.uintp)
+
+Codes = NDArray[np.uint32]
+"""The code points of a text, one each."""
+
+Lengths = tuple[int, int, int, int]
+"""Code points of an n-gram by kind of script, in the order of `app.core.recipe.Lengths`."""
 
 BLOCK = 512
 """n-gram hashes are made in blocks of this many, which stay in the first-level cache."""
@@ -43,36 +51,9 @@ popcount = cast(Callable[[np.uint64], np.uint64], intrinsic(_type_popcount))
 """How many bits of a word are set."""
 
 
-def _generate_string_parts(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    string = codegen.create_struct_proxy(nbtypes.unicode_type)(context, builder, value=arguments[0])
-    integer = context.get_value_type(nbtypes.intp)
-    parts = [builder.ptrtoint(string.data, integer), builder.zext(string.kind, integer), string.length]
-    return context.make_tuple(builder, signature.return_type, parts)
-
-
-def _type_string_parts(typing_context: Any, text: Any) -> Any:
-    return nbtypes.UniTuple(nbtypes.intp, 3)(nbtypes.unicode_type), _generate_string_parts
-
-
-string_parts = cast(Callable[[str], tuple[int, int, int]], intrinsic(_type_string_parts))
-"""Address, bytes per code point (1, 2 or 4) and length of a string, which is read where it lies."""
-
-
-def _generate_pointer(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    return builder.inttoptr(arguments[0], codegen.voidptr_t)
-
-
-def _type_pointer(typing_context: Any, address: Any) -> Any:
-    return nbtypes.voidptr(nbtypes.intp), _generate_pointer
-
-
-pointer = cast(Callable[[int], Any], intrinsic(_type_pointer))
-"""An address as a pointer for `numba.carray`."""
-
-
 @compiled
 def mix32(h: np.uint32) -> np.uint32:
-    """The 32-bit finaliser of MurmurHash3."""
+    """The 32-bit finaliser of MurmurHash3 (Appleby 2011)."""
     h = U32(h ^ U32(h >> U32(16)))
     h = U32(h * U32(0x85EBCA6B))
     h = U32(h ^ U32(h >> U32(13)))
@@ -82,7 +63,7 @@ def mix32(h: np.uint32) -> np.uint32:
 
 @compiled
 def mix64(h: np.uint64) -> np.uint64:
-    """The 64-bit finaliser of MurmurHash3."""
+    """The 64-bit finaliser of MurmurHash3 (Appleby 2011)."""
     h = U64(h ^ (h >> U64(33)))
     h = U64(h * U64(0xFF51AFD7ED558CCD))
     h = U64(h ^ (h >> U64(33)))

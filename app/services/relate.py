@@ -18,7 +18,8 @@ from app.core.model import Entry
 from app.core.recipe import DEFAULT_PAGES, Suite
 from app.core.relations.relation import DEFAULT_CLASSIFIER, ComparedBook, relate
 from app.core.signatures.fracminhash import shared_hashes
-from app.core.signatures.sketch import page_signatures, warm_up
+from app.core.signatures.sketch import page_signatures
+from app.core.warm_up import warm_up
 from app.services.index.reconcile import Reindex
 from app.stores.postgres.candidates import CandidateQueries, StoredSignatures
 from app.stores.postgres.entries import EntryStore

@@ -11,8 +11,9 @@ from pathlib import Path
 from app.core.model import Metadata
 from app.core.relations.alignment import Alignment, align
 from app.core.relations.relation import CLASSIFIERS, DEFAULT_CLASSIFIER, ComparedBook, relate
-from app.core.signatures.sketch import sketch, warm_up
+from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_pages
+from app.core.warm_up import warm_up
 from bench.data.book_pairs import ERROR_RATES, SHARES, MadePair, made_pairs, real_pairs
 from bench.data.paginated_books import halves
 from bench.data.pair_truth import Truth

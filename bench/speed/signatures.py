@@ -29,8 +29,9 @@ from app.core.signatures.minhash import minhash
 from app.core.signatures.page_minhash import sign_pages
 from app.core.signatures.shingles import shingles
 from app.core.signatures.simhash import simhash
-from app.core.signatures.sketch import sketch, warm_up
+from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_text, normalise
+from app.core.warm_up import warm_up
 from bench.harness.corpus import corpus_books, corpus_folder
 from bench.harness.report import Cell, Section, Table
 

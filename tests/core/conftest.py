@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from app.core.signatures.sketch import warm_up
+from app.core.warm_up import warm_up
 
 settings.register_profile("core", deadline=None)
 

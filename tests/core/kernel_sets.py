@@ -1,27 +1,35 @@
-"""Texts for the core's tests, and a way to run them on either set of kernels."""
+"""Texts for the core's tests, and a way to run them on the compiled kernels or on their numpy oracle."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from types import ModuleType
+from contextlib import ExitStack, contextmanager
+from types import ModuleType, SimpleNamespace
 from unittest.mock import patch
 
 from hypothesis import strategies as st
 
-from app.core import kernels_numpy
-from app.core.signatures import kernels as compiled
+from app.core.index import bucket_kernels, hamming_kernels
+from app.core.relations import kernels as page_kernels
+from app.core.relations import local_alignment
+from app.core.signatures import kernels as signature_kernels
+from app.core.signatures import shingle_kernels
+from app.core.text import kernels as text_kernels
+from tests.core import numpy_kernels
 
-KERNELS: dict[str, ModuleType] = {"compiled": compiled, "numpy": kernels_numpy}
-USERS = (
-    "index.records",
-    "index.places",
-    "text.content",
-    "signatures.shingles",
-    "signatures.simhash",
-    "signatures.minhash",
-    "signatures.page_minhash",
-    "relations.alignment",
-    "relations.runs",
-)
+COMPILED: dict[ModuleType, tuple[str, ...]] = {
+    text_kernels: ("inspect", "normalise", "kinds_of"),
+    signature_kernels: ("count_ngrams", "weigh", "vote", "count_distinct", "minhash", "sign_pages"),
+    shingle_kernels: ("shingle_words", "shingle_tokens"),
+    hamming_kernels: ("distances", "records_within", "rows_within", "tally"),
+    bucket_kernels: ("count_probed", "count_sharing"),
+    page_kernels: ("page_similarities", "compare_neighbours"),
+    local_alignment: ("smith_waterman", "trace_chain"),
+}
+KERNELS: dict[str, object] = {
+    "compiled": SimpleNamespace(
+        **{name: getattr(module, name) for module, names in COMPILED.items() for name in names}
+    ),
+    "numpy": numpy_kernels,
+}
 
 TRICKY = (
     "abcxyzAÉÑœŒßẞﬁﬅ½²…-\u00ad\u2010\u2011 \t\n\r\f\v\u2028\u00a0\u3000漢字々〇かなカﾞｶガー\u3099กขั\u0e33ລ"
@@ -33,14 +41,11 @@ TRICKY = (
 @contextmanager
 def using(name: str) -> Iterator[None]:
     """Runs the core on the compiled or on the numpy kernels."""
-    patches = [patch(f"app.core.{user}.kernels", lambda: KERNELS[name]) for user in USERS]
-    for each in patches:
-        each.start()
-    try:
+    with ExitStack() as patches:
+        for module, names in COMPILED.items():
+            for kernel in names:
+                patches.enter_context(patch.object(module, kernel, getattr(KERNELS[name], kernel)))
         yield
-    finally:
-        for each in patches:
-            each.stop()
 
 
 def tricky_texts(max_size: int = 80) -> st.SearchStrategy[str]:

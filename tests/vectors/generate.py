@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from app.core.constants import SIGN_STEP
 from app.core.index.bands import band_keys, probes
 from app.core.jit import mix32, mix64
 from app.core.model import Content, Fingerprint
 from app.core.recipe import DEFAULT_MINHASH, DEFAULT_PAGES, FINGERPRINT_RECIPES, minhash_recipe, page_recipe
 from app.core.signatures import identifier
 from app.core.signatures import json_codec as signatures
+from app.core.signatures.kernels import SIGN_STEP
 from app.core.signatures.minhash import permutations
 from app.core.signatures.shingles import shingles
 from app.core.signatures.sketch import signature_key, sketch

@@ -12,7 +12,7 @@ from app.api.http.deps import MetricsOf, ServicesDep
 from app.api.http.openapi import answers, plain, problems
 from app.api.http.problems import parts_down
 from app.api.schemas.answers import Alive, Ready, json_response
-from app.core.signatures.sketch import warm_up
+from app.core.warm_up import warm_up
 from app.services.health import PartHealth
 
 log = structlog.get_logger()

@@ -14,25 +14,6 @@ HASH_FACTOR = U64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio (Knuth 1998,
 
 
 @compiled
-def group(
-    buckets: NDArray[np.uint32],
-    records: NDArray[np.uint8],
-    places: NDArray[np.int64],
-    out: NDArray[np.uint8],
-) -> None:
-    """Writes each row of `records` (n, width) behind the last of its bucket.
-
-    Bucket b begins in `out` at `places[b]`; afterwards that is its end.
-    """
-    width = records.shape[1]
-    for row in range(buckets.size):
-        place = Index(places[buckets[row]])
-        places[buckets[row]] += width
-        for i in range(width):
-            out[Index(place + Index(i))] = records[row, i]
-
-
-@compiled
 def _write_number(number: int, out: NDArray[np.uint8], at: int) -> int:
     digits = 1
     rest = number // 10
@@ -139,18 +120,17 @@ def count_sharing(
     words: NDArray[np.uint16],
     ends: NDArray[np.int64],
     tags: NDArray[np.uint64],
-    table: NDArray[np.int32],
     entry_ids: NDArray[np.uint64],
     counts: NDArray[np.int64],
-    seen: NDArray[np.int64],
 ) -> int:
     """Counts for each entry the buckets in which a posting of it bears the bucket's tag.
 
     `words` (n, 3) are the postings of all buckets one after the other, those of bucket i before `ends[i]`.
-    The last three get the entries found, their counts, and the last bucket of each. `table` leads to them:
-    some power of two of places, 0 at first, more than there are entries. Returns how many were found, or -1
-    where they are more than there is room for.
+    Writes the entries in the order in which they are met, and their counts; there is room for a power of two
+    of them. Returns how many were found, or -1 where they are more than there is room for.
     """
+    table = np.zeros(2 * entry_ids.size, dtype=np.int32)  # hash table: one more than an entry's place
+    seen = np.empty(entry_ids.size, dtype=np.int64)  # the last bucket of each entry
     found = 0
     row = Index(0)
     for position in range(ends.size):
@@ -174,17 +154,3 @@ def count_sharing(
                     seen[table[at] - 1] = position
             row = Index(row + Index(1))
     return found
-
-
-@compiled
-def counts_of(
-    table: NDArray[np.int32],
-    entry_ids: NDArray[np.uint64],
-    counts: NDArray[np.int64],
-    wanted: NDArray[np.uint64],
-    out: NDArray[np.int64],
-) -> None:
-    """Writes the count of each wanted entry, 0 for one not found; the first three are of `count_sharing`."""
-    for number in range(wanted.size):
-        at = _place_of(wanted[number], table, entry_ids)
-        out[number] = counts[table[at] - 1] if table[at] else 0

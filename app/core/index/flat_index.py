@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.index.bands import BAND_BITS, BANDS
+from app.core.index.hamming import Words, distances, rows_within, tally, words
 from app.core.index.records import FLAT_RECORD, Hits
-from app.core.signatures.simhash import Words, distances, rows_within, tally, words
 
 _SAMPLED = 4096
 

@@ -3,12 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core import constants as c
 from app.core.jit import BLOCK, U64, compiled, popcount
 
-DISTANCE_SHIFT = U64(c.DISTANCE_SHIFT)
-IDS = U64((1 << c.DISTANCE_SHIFT) - 1)
-NONE_YET = U64((1 << 64) - 1)
+DISTANCE_SHIFT = U64(56)
+"""Hits are sorted as one word each: the distance above so many bits of entry id."""
 
 
 @compiled
@@ -25,30 +23,14 @@ def records_within(
 ) -> int:
     """Writes which entries of `records` (n, 3), two words and an id each, lie within d bits of `query`.
 
-    Each is written as its distance above the 56 bits of its id, as they are to be sorted. `out` has room for
-    all records. Returns how many they are.
+    Each is written as its distance above the `DISTANCE_SHIFT` bits of its id. `out` has room for all records.
+    Returns how many they are.
     """
     found = 0
     for row in range(records.shape[0]):
         distance = popcount(query[0] ^ records[row, 0]) + popcount(query[1] ^ records[row, 1])
         if distance <= U64(d):
             out[found] = distance << DISTANCE_SHIFT | records[row, 2]
-            found += 1
-    return found
-
-
-@compiled
-def take_apart(near: NDArray[np.uint64], entry_ids: NDArray[np.uint64], distances: NDArray[np.uint8]) -> int:
-    """Writes the ids and the distances of what `records_within` found, sorted since, each entry once.
-
-    Returns how many they are; there is room for all.
-    """
-    found, last = 0, NONE_YET
-    for row in range(near.size):
-        if near[row] != last:
-            last = near[row]
-            entry_ids[found] = last & IDS
-            distances[found] = last >> DISTANCE_SHIFT
             found += 1
     return found
 

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.backend import kernels
-
 _LONGEST = 40
 """Bytes of a key's string in the Redis protocol, at most, besides the prefix."""
 
@@ -36,6 +34,8 @@ class BucketRefs:
 
     def strings(self, prefix: str) -> bytes:
         """The keys as strings of the Redis protocol."""
+        from app.core.index import bucket_kernels as kernels
+
         lead = np.frombuffer(prefix.encode(), dtype=np.uint8)
         room = np.empty(self.size * (lead.size + _LONGEST), dtype=np.uint8)
-        return room[: kernels().write_keys(lead, self.lists, self.buckets, room)].tobytes()
+        return room[: kernels.write_keys(lead, self.lists, self.buckets, room)].tobytes()

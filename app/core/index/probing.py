@@ -9,7 +9,6 @@ library is thus never read: no lookup costs more than one scan of the roll.
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.backend import kernels
 from app.core.index.bands import BANDS, band_keys, flip_masks, flips_needed
 
 KEY_NANOSECONDS = 900
@@ -39,6 +38,8 @@ def probe_radius(
 
     `bucket_sizes` (8, 65536) counts the entries of every bucket, `rows` those of the roll.
     """
+    from app.core.index import bucket_kernels as kernels
+
     flips = flips_needed(d)
     if flips > MOST_FLIPS:
         return None
@@ -46,5 +47,5 @@ def probe_radius(
     left = ROW_NANOSECONDS * rows - key_nanoseconds * BANDS * masks.size
     if left <= 0:
         return None
-    records = kernels().count_probed(bucket_sizes, np.array(band_keys(bits), dtype=np.uint32), masks)
+    records = kernels.count_probed(bucket_sizes, np.array(band_keys(bits), dtype=np.uint32), masks)
     return flips if RECORD_NANOSECONDS * records < left else None

@@ -13,7 +13,6 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.backend import kernels
 from app.core.index.places import BucketRefs
 from app.core.model import Entry
 
@@ -138,32 +137,33 @@ def record_id(record: bytes) -> int:
 
 def hits_within(buckets: Iterable[bytes | None], bits: bytes, d: int) -> Hits:
     """The entries of these buckets at Hamming distance <= d from `bits`, each once."""
+    from app.core.index import hamming_kernels as kernels
+
     records = np.frombuffer(b"".join(filter(None, buckets)), dtype="<u8").reshape(-1, 3)
     near = np.empty(len(records), dtype=np.uint64)
-    near = near[: kernels().records_within(np.frombuffer(bits, dtype=np.uint64), records, d, near)]
-    near.sort()
-    entry_ids, distances = np.empty(near.size, dtype=np.uint64), np.empty(near.size, dtype=np.uint8)
-    found = kernels().take_apart(near, entry_ids, distances)
-    return Hits(entry_ids[:found], distances[:found])
+    near = near[: kernels.records_within(np.frombuffer(bits, dtype=np.uint64), records, d, near)]
+    near = np.unique(near)
+    shift = kernels.DISTANCE_SHIFT
+    return Hits(near & ((np.uint64(1) << shift) - np.uint64(1)), (near >> shift).astype(np.uint8))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shared:
     """Entries that have values of MinHash, or hashes of the shingle sample, in common with a query."""
 
-    entry_ids: NDArray[np.uint64]  # (n,), each once
+    entry_ids: NDArray[np.uint64]  # (n,), ascending
     counts: NDArray[np.int64]  # (n,), how many of the values each of them has
-    table: NDArray[np.int32]  # the hash table by which the kernels find them
 
     def at_least(self, count: int) -> NDArray[np.uint64]:
         """The entries that have so many values in common with the query, ascending."""
-        return np.sort(self.entry_ids[self.counts >= count])
+        return self.entry_ids[self.counts >= count]
 
     def counts_of(self, entry_ids: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """How many values each of these entries, which differ, has in common with the query."""
-        counts = np.empty(entry_ids.size, dtype=np.int64)
-        kernels().counts_of(self.table, self.entry_ids, self.counts, entry_ids, counts)
-        return counts
+        """How many values each of these entries has in common with the query."""
+        if not self.entry_ids.size:
+            return np.zeros(entry_ids.size, dtype=np.int64)
+        rows = np.minimum(np.searchsorted(self.entry_ids, entry_ids), self.entry_ids.size - 1)
+        return np.where(self.entry_ids[rows] == entry_ids, self.counts[rows], 0)
 
 
 def sharing(buckets: Sequence[bytes | None], tags: NDArray[np.uint64]) -> Shared:
@@ -172,14 +172,16 @@ def sharing(buckets: Sequence[bytes | None], tags: NDArray[np.uint64]) -> Shared
     `buckets[i]` is the bucket that value i falls into. Two strangers agree in one value by chance, so what
     is found once is not yet kin.
     """
+    from app.core.index import bucket_kernels as kernels
+
     held = [bucket or b"" for bucket in buckets]
     ends = np.array(list(accumulate(map(len, held))), dtype=np.int64) // POSTING_BYTES
     words = np.frombuffer(b"".join(held), dtype="<u2").reshape(-1, 3)
     room = _ROOM
     while True:
-        table = np.zeros(2 * room, dtype=np.int32)
         entry_ids, counts = np.empty(room, dtype=np.uint64), np.empty(room, dtype=np.int64)
-        found = kernels().count_sharing(words, ends, tags, table, entry_ids, counts, np.empty_like(counts))
+        found = kernels.count_sharing(words, ends, tags, entry_ids, counts)
         if found >= 0:
-            return Shared(entry_ids[:found], counts[:found], table)
+            order = np.argsort(entry_ids[:found])
+            return Shared(entry_ids[order], counts[order])
         room *= 4

@@ -14,10 +14,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.index.hamming import distances
 from app.core.model import Fingerprint, FracMinHash, MinHashSignature, require_same_recipe
 from app.core.signatures.fracminhash import shared_hashes, shared_shingles
 from app.core.signatures.minhash import containment, equal_values_of_each
-from app.core.signatures.simhash import distances
 
 NO_DISTANCE = 255
 """Stands among distances for two books of which one has no fingerprint."""

@@ -12,7 +12,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.backend import kernels
 from app.core.model import PageSignatures, require_same_recipe
 from app.core.relations.background import Background, estimate_background
 from app.core.relations.coarse import Block, blocks_of, group_size, grouped_pages
@@ -87,8 +86,10 @@ def _align(left: PageSignatures, right: PageSignatures) -> Alignment:
 
 def _align_pages(left: PageSignatures, right: PageSignatures) -> Alignment:
     """Compares every page with every other one."""
+    from app.core.relations import kernels
+
     alike = np.empty((len(left.values), len(right.values)), dtype=np.uint8)
-    kernels().page_similarities(left.values, right.values, LEAST_BINS, alike)
+    kernels.page_similarities(left.values, right.values, LEAST_BINS, alike)
     lengths = _text_lengths(left), _text_lengths(right)
     chance = estimate_background(alike, *lengths)
     kinship = []
@@ -192,9 +193,11 @@ def _text_lengths(pages: PageSignatures) -> NDArray[np.int64]:
 
 def _neighbours(values: NDArray[np.uint8], farthest: int) -> NDArray[np.float64]:
     """How alike each page is to the ones before it, 0 to 1: (farthest, pages), 0 where there are none."""
+    from app.core.relations import kernels
+
     equal = np.zeros((farthest, len(values)), dtype=np.uint8)
     common = np.zeros_like(equal)
-    kernels().compare_neighbours(values, equal, common)
+    kernels.compare_neighbours(values, equal, common)
     return np.where(common >= LEAST_BINS, equal / np.maximum(common, 1), 0)
 
 

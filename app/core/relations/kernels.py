@@ -1,15 +1,9 @@
-"""Compiled kernels that compare the pages of two books; `kernels_numpy` computes the same."""
+"""Compiled kernels that compare the pages of two books."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.core.jit import U32, compiled
-from app.core.relations import local_alignment as chains
-
-__all__ = ["compare_neighbours", "page_similarities", "smith_waterman", "trace_chain"]
-
-smith_waterman = compiled(chains.smith_waterman)
-trace_chain = compiled(chains.trace_chain)
 
 
 @compiled

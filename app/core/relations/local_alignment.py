@@ -1,4 +1,4 @@
-"""The dynamic programme behind the alignment of pages, in plain Python that numba compiles as it stands.
+"""The dynamic programme behind the alignment of pages, compiled.
 
 Local alignment after Smith and Waterman (1981) on a matrix of page similarities: a step from one pair of
 pages to the next in the left book, the right book or both. A path ends where it has lost `drop` since its
@@ -8,11 +8,14 @@ best pair, so that a strong stretch never swallows a weaker one behind a gap; wh
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.jit import compiled
+
 STOP, BOTH, LEFT, RIGHT, USED = range(5)
 """How a path came to a pair: it starts there, or by a step in both books, the left one or the right one;
 the last one marks pairs that `trace_chain` has been to."""
 
 
+@compiled
 def smith_waterman(
     similarities: NDArray[np.uint8],
     weights: NDArray[np.float32],
@@ -79,6 +82,7 @@ def smith_waterman(
     return found
 
 
+@compiled
 def trace_chain(steps: NDArray[np.uint8], row: int, column: int, path: NDArray[np.int64]) -> int:
     """How many pairs the path to a pair has, up to one that was traced before.
 

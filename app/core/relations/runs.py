@@ -3,7 +3,6 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.backend import kernels
 from app.core.relations.background import Background
 
 _STEP_COST = 0.15
@@ -58,20 +57,22 @@ def split(pairs: NDArray[np.int64]) -> list[NDArray[np.int64]]:
 
 def _stretches(alike: NDArray[np.uint8], chance: Background) -> list[NDArray[np.int64]]:
     """Paths through pages that are alike, heaviest first, each as (pairs, 2); no two share a pair."""
+    from app.core.relations.local_alignment import smith_waterman, trace_chain
+
     steps = np.empty_like(alike)
     limits = np.array([_STEP_COST, _DROP, _LEAST], dtype=np.float32)
     weights = chance.weights()
     room = sum(alike.shape)
     while True:
         best, ends = np.empty(room, dtype=np.float32), np.empty((room, 2), dtype=np.int64)
-        count = kernels().smith_waterman(alike, weights, limits, steps, best, ends)
+        count = smith_waterman(alike, weights, limits, steps, best, ends)
         if count >= 0:
             break
         room *= 4
     path = np.empty((sum(alike.shape), 2), dtype=np.int64)
     found = []
     for place in np.argsort(-best[:count], kind="stable"):
-        size = kernels().trace_chain(steps, ends[place, 0], ends[place, 1], path)
+        size = trace_chain(steps, ends[place, 0], ends[place, 1], path)
         pairs = path[:size][::-1]
         pairs = pairs[alike[pairs[:, 0], pairs[:, 1]] > chance.threshold * 255]
         if pairs.size:

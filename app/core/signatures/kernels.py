@@ -1,73 +1,48 @@
-"""Compiled kernels that turn text and shingles into signatures; `kernels_numpy` computes the same bits.
+"""Compiled kernels that turn n-grams and shingles into signatures.
 
-They write into arrays that the caller made. A text is padded with 8 zeros, so that an n-gram may be read past
-its end; `kinds` is empty for a text of alphabets alone, else it tells the kind of script of each code point.
+The constants are part of what version 1 of each recipe means. Kernels write into arrays that the caller made.
+A text is padded with 8 zeros, so that an n-gram may be read past its end; `kinds` is empty for a text of
+alphabets alone, else it holds the kind of script of each code point.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core import constants as c
-from app.core.index.bucket_kernels import (
-    count_probed,
-    count_sharing,
-    counts_of,
-    group,
-    write_keys,
-    write_strings,
-)
-from app.core.index.hamming_kernels import distances, records_within, rows_within, take_apart, tally
-from app.core.jit import BLOCK, I64, U32, U64, Index, compiled, mix32, mix64
-from app.core.kernel_types import Lengths, Text
-from app.core.relations.kernels import compare_neighbours, page_similarities, smith_waterman, trace_chain
-from app.core.signatures.shingle_kernels import shingle_tokens, shingle_words
-from app.core.text.kernels import codes_of, inspect, kinds_of, normalise
+from app.core.jit import BLOCK, I64, U32, U64, Codes, Index, Lengths, compiled, mix32, mix64
 
-__all__ = [
-    "codes_of",
-    "compare_neighbours",
-    "count_distinct",
-    "count_ngrams",
-    "count_probed",
-    "count_sharing",
-    "counts_of",
-    "distances",
-    "group",
-    "inspect",
-    "kinds_of",
-    "minhash",
-    "normalise",
-    "page_similarities",
-    "records_within",
-    "rows_within",
-    "shingle_tokens",
-    "shingle_words",
-    "sign_pages",
-    "smith_waterman",
-    "take_apart",
-    "tally",
-    "trace_chain",
-    "vote",
-    "weigh",
-    "write_keys",
-    "write_strings",
-]
+FACTORS = (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1, 0xD3A2646D)
+"""An n-gram of code points x_0, x_1, … hashes to mix32(Σ x_k · FACTORS[k] mod 2^32)."""
 
-F0, F1, F2, F3, F4, F5 = (U32(factor) for factor in c.FACTORS)
-CELL_SHIFT = U32(32 - c.CELL_BITS)
-POSITION_SHIFT = U64(64 - c.POSITION_BITS)
+CELL_BITS = 18
+"""The top bits of an n-gram's hash are its cell; n-grams of one cell are one feature."""
+
+MOST_COUNTED = (1 << 19) - 1
+"""Counts of a cell end here: what comes after is not counted."""
+
+POSITION_BITS = 24
+"""Distances between occurrences are taken modulo 2^24 code points."""
+
+SIGN_STEP = 0xD1B54A32D192ED03
+"""Bits 64w … 64w + 63 of a cell's sign are mix64((cell + 1) · SIGN_STEP + w), most significant bit first."""
+
+WEIGHT_UNIT = 1024
+"""Weights are rounded to whole multiples of 1 / WEIGHT_UNIT before they vote, half up."""
+
+F0, F1, F2, F3, F4, F5 = (U32(factor) for factor in FACTORS)
+CELL_SHIFT = U32(32 - CELL_BITS)
+POSITION_SHIFT = U64(64 - POSITION_BITS)
 COUNT_SHIFT = U64(20)
-COUNT_LIMIT = U64(c.COUNT_LIMIT)
+COUNT_LIMIT = U64(MOST_COUNTED)
 TALLY = U64((1 << 20) - 1)
 TALLIES = U64((1 << 40) - 1)
 ONE_MORE = 1 << 20
 NEXT_POSITION = U64(1 << 40)
-UNIT = float(c.WEIGHT_UNIT)
+UNIT = float(WEIGHT_UNIT)
 HALF = U64(0xFFFFFFFF)
 
 
 @compiled
-def _hash_plain(text: Text, length: int, hashes: NDArray[np.uint32]) -> None:
+def _hash_plain(text: Codes, length: int, hashes: NDArray[np.uint32]) -> None:
     """Hashes the n-grams of one length that start at the first code points of `text`."""
     f1 = F1 if length > 1 else U32(0)
     f2 = F2 if length > 2 else U32(0)
@@ -87,7 +62,7 @@ def _hash_plain(text: Text, length: int, hashes: NDArray[np.uint32]) -> None:
 
 
 @compiled
-def _hash_mixed(text: Text, kinds: NDArray[np.uint8], lengths: Lengths, hashes: NDArray[np.uint32]) -> None:
+def _hash_mixed(text: Codes, kinds: NDArray[np.uint8], lengths: Lengths, hashes: NDArray[np.uint32]) -> None:
     for k in range(hashes.size):
         length = lengths[kinds[k]]
         h = U32(U32(text[k]) * F0)
@@ -106,7 +81,7 @@ def _hash_mixed(text: Text, kinds: NDArray[np.uint8], lengths: Lengths, hashes: 
 
 @compiled
 def _hash_block(
-    text: Text,
+    text: Codes,
     kinds: NDArray[np.uint8],
     lengths: Lengths,
     start: int,
@@ -170,7 +145,7 @@ def _clamp(cells: NDArray[np.uint64]) -> None:
 
 @compiled
 def count_ngrams(
-    text: Text,
+    text: Codes,
     size: int,
     kinds: NDArray[np.uint8],
     lengths: Lengths,
@@ -184,11 +159,11 @@ def count_ngrams(
     """
     hashes = np.empty(BLOCK, dtype=np.uint32)
     positions = np.empty(BLOCK, dtype=np.int64)
-    room = 2 * c.COUNT_LIMIT
+    room = 2 * MOST_COUNTED
     for start in range(0, size, BLOCK):
         if room < BLOCK:
             _clamp(cells)
-            room = c.COUNT_LIMIT
+            room = MOST_COUNTED
         room -= BLOCK
         count = _hash_block(text, kinds, lengths, start, size, hashes, positions)
         if kinds.size == 0:
@@ -245,7 +220,7 @@ def weigh(
         _gap_weights(tallies, float(window), float(characters), weights)
     else:
         for f in range(count):
-            weights[f] = I64(min(U64((tallies[f] >> COUNT_SHIFT) & TALLY), COUNT_LIMIT)) * c.WEIGHT_UNIT
+            weights[f] = I64(min(U64((tallies[f] >> COUNT_SHIFT) & TALLY), COUNT_LIMIT)) * WEIGHT_UNIT
     return count
 
 
@@ -260,7 +235,7 @@ def vote(features: NDArray[np.uint32], weights: NDArray[np.int64], votes: NDArra
     for w in range(words):
         eight = ballots[8 * w : 8 * w + 8]
         for f in range(features.size):
-            sign = mix64(U64(U64(U64(features[f]) + U64(1)) * U64(c.SIGN_STEP)) + U64(w))
+            sign = mix64(U64(U64(U64(features[f]) + U64(1)) * U64(SIGN_STEP)) + U64(w))
             for b in range(8):
                 eight[b, (sign >> U64(56 - 8 * b)) & U64(0xFF)] += weights[f]
     for b in range(votes.size // 8):
@@ -377,7 +352,7 @@ def minhash(
 
 @compiled
 def sign_pages(
-    text: Text,
+    text: Codes,
     kinds: NDArray[np.uint8],
     lengths: Lengths,
     starts: NDArray[np.int64],

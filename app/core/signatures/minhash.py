@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.backend import kernels
 from app.core.errors import InvalidInput
 from app.core.model import MinHashSignature, require_same_recipe
 from app.core.recipe import MinHashRecipe, minhash_recipe
@@ -36,11 +35,13 @@ def permutations(recipe: MinHashRecipe) -> tuple[NDArray[np.uint32], NDArray[np.
 
 def minhash(hashes: NDArray[np.uint64], recipe: MinHashRecipe) -> MinHashSignature | None:
     """The MinHash signature of shingle hashes; None if there are none."""
+    from app.core.signatures import kernels
+
     if hashes.size == 0:
         return None
     a, b = permutations(recipe)
     values = np.full(recipe.permutations, 0xFFFFFFFF, dtype=np.uint32)
-    kernels().minhash(hashes, a, b, values)
+    kernels.minhash(hashes, a, b, values)
     return MinHashSignature(recipe.name, values, count_distinct(hashes))
 
 

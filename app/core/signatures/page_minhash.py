@@ -11,7 +11,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.backend import kernels
 from app.core.model import PageSignatures
 from app.core.recipe import PageRecipe
 from app.core.signatures.shingles import Shingles
@@ -25,13 +24,15 @@ _LENGTH_BYTES = 2
 
 def sign_pages(text: NormalText, found: Shingles, recipe: PageRecipe) -> PageSignatures:
     """The signature of each page, or of each window of words for a book whose pages are not known."""
+    from app.core.signatures import kernels
+
     if text.page_starts.size:
         unit, starts, ends = "page", text.page_starts, text.page_ends
     else:
         unit, starts = "window", found.window_starts
         ends = slice_ends(text.codes, text.size, starts)
     values = np.zeros((starts.size, recipe.bins), dtype=np.uint8)
-    kernels().sign_pages(text.codes, text.kinds, recipe.lengths.as_tuple(), starts, ends, values)
+    kernels.sign_pages(text.codes, text.kinds, recipe.lengths.as_tuple(), starts, ends, values)
     lengths = np.minimum(ends - starts, MAX_LENGTH).astype(np.uint16)
     return PageSignatures(recipe.name, "page" if unit == "page" else "window", values, lengths)
 

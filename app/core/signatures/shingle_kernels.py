@@ -3,9 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.constants import SHINGLE_BASE
-from app.core.jit import I64, U64, Index, compiled, mix64
-from app.core.kernel_types import Text
+from app.core.jit import I64, U64, Codes, Index, compiled, mix64
+
+SHINGLE_BASE = 0x9E3779B97F4A7C15
+"""A shingle x_1 … x_m hashes to mix64(Σ x_k · SHINGLE_BASE^(m-k) mod 2^64)."""
 
 SPACE = 0x20
 BASE = U64(SHINGLE_BASE)
@@ -38,7 +39,7 @@ def _powers(count: int) -> NDArray[np.uint64]:
 
 @compiled
 def _word_ends(
-    text: Text, start: int, stop: int, running: np.uint64, ends: NDArray[np.int64], sums: NDArray[np.uint64]
+    text: Codes, start: int, stop: int, running: np.uint64, ends: NDArray[np.int64], sums: NDArray[np.uint64]
 ) -> tuple[int, np.uint64]:
     """Writes where each space of `text[start:stop]` stands and the running hash before it.
 
@@ -68,7 +69,7 @@ def _word_ends(
 
 @compiled
 def shingle_words(
-    text: Text,
+    text: Codes,
     size: int,
     per_shingle: int,
     hashes: NDArray[np.uint64],
@@ -118,7 +119,7 @@ def shingle_words(
 
 @compiled
 def shingle_tokens(
-    text: Text,
+    text: Codes,
     size: int,
     kinds: NDArray[np.uint8],
     weights: tuple[int, int, int],

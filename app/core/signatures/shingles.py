@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.backend import kernels
 from app.core.recipe import MinHashRecipe, PageRecipe
 from app.core.text.content import NormalText
 
@@ -29,12 +28,14 @@ class Shingles:
 
 def shingles(text: NormalText, recipe: MinHashRecipe, pages: PageRecipe) -> Shingles:
     """All shingles of a book, and the windows that stand in for pages."""
+    from app.core.signatures import shingle_kernels as kernels
+
     if text.kinds.size == 0:
         per_shingle = -(-recipe.shingle_weight // recipe.word_weight)
         per_window = -(-pages.window_weight // pages.word_weight)
         hashes = np.empty(text.size // 2 + 1, dtype=np.uint64)
         windows = np.empty(hashes.size // per_window + 1, dtype=np.int64)
-        tokens, count, window_count = kernels().shingle_words(
+        tokens, count, window_count = kernels.shingle_words(
             text.codes, text.size, per_shingle, hashes, per_window, windows
         )
     else:
@@ -42,7 +43,7 @@ def shingles(text: NormalText, recipe: MinHashRecipe, pages: PageRecipe) -> Shin
         hashes = np.empty(text.size, dtype=np.uint64)
         windows = np.empty(text.size // per_window + 1, dtype=np.int64)
         weights = (recipe.shingle_weight, recipe.word_weight, recipe.character_weight)
-        tokens, count, window_count = kernels().shingle_tokens(
+        tokens, count, window_count = kernels.shingle_tokens(
             text.codes, text.size, text.kinds, weights, hashes, pages.window_weight, windows
         )
     return Shingles(hashes[:count], tokens, windows[:window_count])
@@ -50,5 +51,7 @@ def shingles(text: NormalText, recipe: MinHashRecipe, pages: PageRecipe) -> Shin
 
 def count_distinct(hashes: NDArray[np.uint64]) -> int:
     """How many different values there are, exactly."""
+    from app.core.signatures import kernels
+
     bits = np.empty(max(1 << 13, 1 << (2 * hashes.size).bit_length()), dtype=np.uint8)
-    return kernels().count_distinct(hashes, bits, np.empty(hashes.size + 1, dtype=np.uint64))
+    return kernels.count_distinct(hashes, bits, np.empty(hashes.size + 1, dtype=np.uint64))

@@ -13,10 +13,7 @@ finds the same bits.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from app.core.backend import kernels
-from app.core.constants import CELL_BITS
 from app.core.errors import RecipeMismatch
 from app.core.model import Fingerprint
 from app.core.recipe import FingerprintRecipe
@@ -25,11 +22,13 @@ from app.core.text.content import NormalText
 
 def simhash(text: NormalText, recipe: FingerprintRecipe) -> Fingerprint | None:
     """The fingerprint of a book; None when fewer n-grams than the recipe asks for have a say."""
-    cells = np.zeros(1 << CELL_BITS, dtype=np.uint64)
-    kernels().count_ngrams(text.codes, text.size, text.kinds, recipe.lengths.as_tuple(), recipe.window, cells)
+    from app.core.signatures import kernels
+
+    cells = np.zeros(1 << kernels.CELL_BITS, dtype=np.uint64)
+    kernels.count_ngrams(text.codes, text.size, text.kinds, recipe.lengths.as_tuple(), recipe.window, cells)
     features = np.empty(cells.size + 1, dtype=np.uint32)
     weights = np.empty(cells.size, dtype=np.int64)
-    found = kernels().weigh(
+    found = kernels.weigh(
         cells,
         recipe.weighting == "gap",
         recipe.min_count,
@@ -41,7 +40,7 @@ def simhash(text: NormalText, recipe: FingerprintRecipe) -> Fingerprint | None:
     if np.count_nonzero(weights[:found]) < recipe.min_features:
         return None
     votes = np.zeros(recipe.bits, dtype=np.int64)
-    kernels().vote(features[:found], weights[:found], votes)
+    kernels.vote(features[:found], weights[:found], votes)
     return Fingerprint(recipe.name, np.packbits(votes > 0).tobytes())
 
 
@@ -54,36 +53,3 @@ def hamming(a: bytes, b: bytes) -> int:
     if len(a) != len(b):
         raise RecipeMismatch(f"Fingerprints of {8 * len(a)} and {8 * len(b)} bits cannot be compared.")
     return (int.from_bytes(a, "big") ^ int.from_bytes(b, "big")).bit_count()
-
-
-def distances(query: bytes, packed: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The Hamming distance, 0 to 128, of a 128-bit fingerprint to each row of `packed` (n, 16)."""
-    rows = np.ascontiguousarray(packed).view(np.uint64)
-    out = np.empty(rows.shape[0], dtype=np.uint8)
-    kernels().distances(np.frombuffer(query, dtype=np.uint64), rows, out)
-    return out
-
-
-Words = tuple[NDArray[np.uint64], NDArray[np.uint64]]
-"""Packed fingerprints as two columns: the first eight bytes of each, and the last eight; (n,) each."""
-
-
-def words(packed: NDArray[np.uint8]) -> Words:
-    """The two words of each row of `packed` (n, 16), column by column."""
-    both = np.ascontiguousarray(packed).view(np.uint64)
-    return both[:, 0].copy(), both[:, 1].copy()
-
-
-def rows_within(query: bytes, packed: Words, d: int) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
-    """The rows at Hamming distance <= d from a 128-bit fingerprint, ascending, and their distances."""
-    high, low = packed
-    rows, out = np.empty(high.size, dtype=np.uint32), np.empty(high.size, dtype=np.uint8)
-    found = kernels().rows_within(np.frombuffer(query, dtype=np.uint64), high, low, d, rows, out)
-    return rows[:found].copy(), out[:found].copy()
-
-
-def tally(query: bytes, packed: Words) -> NDArray[np.int64]:
-    """How many rows lie exactly 0, 1, … 128 bits from a 128-bit fingerprint; (129,)."""
-    counts = np.zeros(129, dtype=np.int64)
-    kernels().tally(np.frombuffer(query, dtype=np.uint64), *packed, counts)
-    return counts

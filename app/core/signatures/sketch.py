@@ -4,23 +4,16 @@ import json
 from collections.abc import Callable
 from hashlib import sha256
 
-import numpy as np
-
 from app.core import recipe as recipes
-from app.core.index.bands import probes
-from app.core.index.packing import EntryColumns, flat_segments
-from app.core.index.records import sharing
 from app.core.model import Content, Fingerprint, PageSignatures, Sketch
 from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_PAGES, DEFAULT_SAMPLE, Suite
-from app.core.relations.alignment import align
 from app.core.signatures.fracminhash import sample
 from app.core.signatures.json_codec import encode
 from app.core.signatures.minhash import minhash
 from app.core.signatures.page_minhash import sign_pages
 from app.core.signatures.shingles import shingles
-from app.core.signatures.simhash import distances, rows_within, simhash, tally
-from app.core.signatures.simhash import words as columns_of
-from app.core.text.content import content_from_pages, content_from_text, normalise
+from app.core.signatures.simhash import simhash
+from app.core.text.content import normalise
 
 
 def sketch(
@@ -81,26 +74,3 @@ def signature_key(sketch: Sketch) -> bytes:
     It stands in for the content key of a book that came without its text.
     """
     return sha256(json.dumps(encode(sketch), sort_keys=True, separators=(",", ":")).encode()).digest()
-
-
-def warm_up() -> None:
-    """Compiles or loads every kernel for every width of text, so that the first book does not wait for it."""
-    words = " ".join(f"word{number} of many" for number in range(100)) * 3
-    for text in (
-        words,
-        words + "\u0153uvre",
-        words + "漢字かな交じり文",
-        words + "\U00020000\U00020001",
-        "𝒳" + words,
-    ):
-        sketch(content_from_text(text))
-    pages = sketch(content_from_pages([words, words])).pages
-    if pages is not None:
-        align(pages, pages)
-    rows = np.zeros((1, 16), dtype=np.uint8)
-    distances(bytes(16), rows)
-    tally(bytes(16), columns_of(rows))
-    rows_within(bytes(16), columns_of(rows), 0)
-    sharing([bytes(6)], np.zeros(1, dtype=np.uint64))
-    probes(bytes(16), 0).strings("")
-    flat_segments(EntryColumns.empty(np.zeros(1, dtype=np.uint64))).strings("", 0, 1, 1)

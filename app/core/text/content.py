@@ -13,9 +13,7 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.backend import kernels
 from app.core.errors import EmptyText, InvalidText
-from app.core.kernel_types import NEEDS_WHOLE_NFKC, TOO_SMALL, Text
 from app.core.model import PAGE_BREAK, Content
 from app.core.text.unicode_table import (
     ALNUM,
@@ -38,7 +36,7 @@ PADDING = 8
 class NormalText:
     """The normal form of a book as code points, and what the kernels need to know about it."""
 
-    codes: Text  # (size + PADDING,)
+    codes: NDArray[np.uint32]  # (size + PADDING,)
     size: int  # code points
     kinds: NDArray[np.uint8]  # (size,) kind of script of each; empty for a text of alphabets alone
     page_starts: NDArray[np.int64]  # (pages,)
@@ -81,9 +79,17 @@ def content_from_pages(pages: Sequence[str]) -> Content:
     return Content(text, len(pages))
 
 
+def codes_of(text: str) -> NDArray[np.uint32]:
+    """The code points of a string, (characters,); halves of surrogate pairs stay as they are."""
+    # numpy keeps strings in UTF-32, which it makes four times as fast as the codec does
+    return np.array([text]).view(np.uint32)[: len(text)]
+
+
 def _checked(text: str, field: str) -> tuple[str, int]:
     """The text in NFC, and its number of page breaks."""
-    seen, page_breaks = kernels().inspect(kernels().codes_of(text), unicode_table().traits)
+    from app.core.text import kernels
+
+    seen, page_breaks = kernels.inspect(codes_of(text), unicode_table().traits)
     if seen & (NUL | SURROGATE | PILE):
         raise InvalidText(_what_is_wrong(text, seen, field), field=field)
     if not seen & ALNUM:
@@ -96,7 +102,7 @@ def _what_is_wrong(text: str, seen: int, field: str) -> str:
         return (
             f"A NUL character (U+0000) at {_place(text, text.index(chr(0)), field)}. Remove it from the text."
         )
-    codes = kernels().codes_of(text)
+    codes = codes_of(text)
     if seen & SURROGATE:
         position = int(np.argmax((codes >= 0xD800) & (codes < 0xE000)))
         where = f"(U+{ord(text[position]):04X}) at {_place(text, position, field)}"
@@ -144,35 +150,32 @@ def normalise(content: Content) -> NormalText:
 
 def _normalise(text: str, page_count: int | None) -> NormalText | None:
     """The normal form; None where a neighbour matters, so the text must be put into NFKC as a whole first."""
-    table = unicode_table()
+    from app.core.text import kernels
+
+    table, codes = unicode_table(), codes_of(text)
     page_starts = np.zeros(page_count or 1, dtype=np.int64)
     capacity = len(text) + len(text) // 8 + 64
     while True:
         out = np.empty(capacity + PADDING, dtype=np.uint32)
-        size, seen, status = kernels().normalise(
-            kernels().codes_of(text),
-            table.entries,
-            table.traits,
-            table.expansions,
-            out[:capacity],
-            page_starts,
+        size, seen, status = kernels.normalise(
+            codes, table.entries, table.traits, table.expansions, out[:capacity], page_starts
         )
-        if status != TOO_SMALL:
+        if status != kernels.TOO_SMALL:
             break
         capacity *= 2
-    if status == NEEDS_WHOLE_NFKC:
+    if status == kernels.NEEDS_WHOLE_NFKC:
         return None
     out = out[: size + PADDING]
     out[size:] = 0
     kinds = np.empty(size if seen & KIND else 0, dtype=np.uint8)
     if kinds.size:
-        kernels().kinds_of(out[:size], table.entries, kinds)
+        kernels.kinds_of(out[:size], table.entries, kinds)
     if page_count is None:
         return NormalText(out, size, kinds, page_starts[:0], page_starts[:0])
     return NormalText(out, size, kinds, page_starts, slice_ends(out, size, page_starts))
 
 
-def slice_ends(codes: Text, size: int, starts: NDArray[np.int64]) -> NDArray[np.int64]:
+def slice_ends(codes: NDArray[np.uint32], size: int, starts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Where slices of a normal form end, exclusive: before the next one and the space between them."""
     if starts.size == 0:
         return starts

@@ -1,14 +1,12 @@
-"""Compiled kernels that read text: the normaliser and the kinds of script.
+"""Compiled kernels that read text: its inspection, the normaliser and the kinds of script.
 
-They write into arrays that the caller made. A string is read where it lies, without a copy.
+They write into arrays that the caller made.
 """
 
 import numpy as np
-from numba.np.numpy_support import carray
 from numpy.typing import NDArray
 
-from app.core.jit import I64, U8, U32, Index, compiled, pointer, string_parts
-from app.core.kernel_types import DONE, NEEDS_WHOLE_NFKC, TOO_SMALL, Codes, Text
+from app.core.jit import I64, U8, U32, Codes, Index, compiled
 from app.core.text import unicode_table as u
 
 SPECIAL, CODE, KIND, ACTION = U32(u.SPECIAL), U32(u.CODE), U32(u.KIND), U32(u.ACTION)
@@ -20,34 +18,8 @@ DENSE_KIND = U32(1 << u.KIND_SHIFT)
 NFC_SUSPECT, COMBINING, PILE = U8(u.NFC_SUSPECT), U8(u.COMBINING), U8(u.PILE)
 SPACE, LINE_FEED, FORM_FEED, CARRIAGE_RETURN = 0x20, 0x0A, 0x0C, 0x0D
 
-
-@compiled
-def _width(text: str) -> int:
-    return string_parts(text)[1]
-
-
-@compiled
-def _bytes(text: str) -> NDArray[np.uint8]:
-    address, _, length = string_parts(text)
-    return carray(pointer(address), (length,), np.uint8)
-
-
-@compiled
-def _pairs(text: str) -> NDArray[np.uint16]:
-    address, _, length = string_parts(text)
-    return carray(pointer(address), (length,), np.uint16)
-
-
-@compiled
-def _quads(text: str) -> NDArray[np.uint32]:
-    address, _, length = string_parts(text)
-    return carray(pointer(address), (length,), np.uint32)
-
-
-def codes_of(text: str) -> Codes:
-    """The code points of a string, read where they lie: the array must not outlive the string."""
-    width = _width(text)
-    return _bytes(text) if width == 1 else _pairs(text) if width == 2 else _quads(text)
+DONE, TOO_SMALL, NEEDS_WHOLE_NFKC = range(3)
+"""How `normalise` may end."""
 
 
 @compiled
@@ -101,7 +73,7 @@ def _after_hyphen(codes: Codes, i: int, table: NDArray[np.uint32]) -> tuple[int,
 
 @compiled
 def _copy(
-    codes: Codes, table: NDArray[np.uint32], out: Text, i: int, j: int, after: int
+    codes: Codes, table: NDArray[np.uint32], out: Codes, i: int, j: int, after: int
 ) -> tuple[int, int, int, np.uint32]:
     """Maps code points one to one up to the next that needs more; `after` is 1 after a separator, else 0."""
     one = Index(1)
@@ -121,7 +93,7 @@ def _copy(
 
 
 @compiled
-def _dense_before(out: Text, j: int, table: NDArray[np.uint32]) -> bool:
+def _dense_before(out: Codes, j: int, table: NDArray[np.uint32]) -> bool:
     """Whether the text up to the separator at `j` - 1 ends in a dense script."""
     k = j - 2
     while k >= 0 and (table[out[k]] & SPECIAL) and (table[out[k]] & ACTION) == MARK:
@@ -135,7 +107,7 @@ def normalise(
     table: NDArray[np.uint32],
     traits: NDArray[np.uint8],
     expansions: NDArray[np.uint32],
-    out: Text,
+    out: Codes,
     page_starts: NDArray[np.int64],
 ) -> tuple[int, int, int]:
     """Writes the normal form of `codes` into `out`, and where each page starts in it.
@@ -224,7 +196,7 @@ def normalise(
 
 
 @compiled
-def kinds_of(text: Text, table: NDArray[np.uint32], kinds: NDArray[np.uint8]) -> None:
+def kinds_of(text: Codes, table: NDArray[np.uint32], kinds: NDArray[np.uint8]) -> None:
     """Writes the kind of script of each code point of a normal form; a mark has that of what it follows."""
     last = U8(0)
     for i in range(text.size):

@@ -8,13 +8,14 @@ from hiredis import pack_command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.core import kernels_numpy, recipe
+from app.core import recipe
+from app.core.index import bucket_kernels
 from app.core.index.places import BucketRefs
+from app.core.index.records import hits_within
 from app.core.jit import BLOCK
 from app.core.model import Content
 from app.core.recipe import FINGERPRINT_RECIPES
 from app.core.signatures import json_codec as signatures
-from app.core.signatures import kernels
 from app.core.signatures.shingles import count_distinct, shingles
 from app.core.signatures.simhash import simhash
 from app.core.signatures.sketch import fingerprint, sketch
@@ -124,21 +125,6 @@ def test_many_distinct_values_are_counted_exactly(count: int, limit: int) -> Non
         assert count_distinct(hashes) == np.unique(hashes).size
 
 
-@given(st.lists(st.tuples(st.integers(0, 70), st.binary(min_size=6, max_size=6)), max_size=40))
-@settings(deadline=None)  # the first one compiles
-def test_records_are_grouped_by_bucket_as_they_come(records: list[tuple[int, bytes]]) -> None:
-    expected = b"".join(record for _, record in sorted(records, key=lambda pair: pair[0]))
-    buckets = np.array([bucket for bucket, _ in records], dtype=np.uint32)
-    packed = np.frombuffer(b"".join(record for _, record in records), dtype=np.uint8).reshape(-1, 6)
-    counts = np.bincount(buckets, minlength=71)
-    for each in (kernels, kernels_numpy):
-        out = np.empty(packed.size, dtype=np.uint8)
-        places = 6 * (np.cumsum(counts) - counts)
-        each.group(buckets, packed, places, out)
-        assert out.tobytes() == expected
-        assert (places == 6 * np.cumsum(counts)).all()
-
-
 @given(
     st.dictionaries(st.integers(0, 1 << 40), st.binary(max_size=200)),
     st.integers(0, 250) | st.just(sys.maxsize),
@@ -150,10 +136,9 @@ def test_strings_of_the_redis_protocol_are_those_of_hiredis(buckets: dict[int, b
     bounds = np.cumsum([0, *map(len, buckets.values())])
     numbers = np.array(list(buckets), dtype=np.int64)
     prefix = np.frombuffer(b"list:", dtype=np.uint8)
-    for each in (kernels, kernels_numpy):
-        out = np.empty(data.size + 69 * numbers.size, dtype=np.uint8)
-        size = each.write_strings(prefix, numbers, bounds, most, data, out)
-        assert b"*%d\r\n" % len(words) + out[:size].tobytes() == pack_command(tuple(words))
+    out = np.empty(data.size + 69 * numbers.size, dtype=np.uint8)
+    size = bucket_kernels.write_strings(prefix, numbers, bounds, most, data, out)
+    assert b"*%d\r\n" % len(words) + out[:size].tobytes() == pack_command(tuple(words))
 
 
 @given(st.text(max_size=30), st.lists(st.tuples(*[st.integers(0, (1 << 32) - 1)] * 2), max_size=20))
@@ -164,9 +149,7 @@ def test_keys_of_buckets_are_written_as_hiredis_writes_them(
     places = BucketRefs(*np.array(chosen, dtype=np.uint32).reshape(-1, 2).T.copy())
     keys = places.keys(prefix)
     assert keys == [f"{prefix}{of}:{bucket}" for of, bucket in chosen]
-    for name in KERNELS:
-        with using(name):
-            assert b"*%d\r\n" % len(keys) + places.strings(prefix) == pack_command(tuple(keys))
+    assert b"*%d\r\n" % len(keys) + places.strings(prefix) == pack_command(tuple(keys))
 
 
 @given(st.binary(min_size=16, max_size=16), st.lists(st.binary(min_size=16, max_size=16), max_size=20))
@@ -174,7 +157,7 @@ def test_distances_are_those_of_the_bits(query: bytes, rows: list[bytes]) -> Non
     packed = np.frombuffer(b"".join(rows), dtype=np.uint64).reshape(-1, 2)
     words = np.frombuffer(query, dtype=np.uint64)
     expected = [(int.from_bytes(query) ^ int.from_bytes(row)).bit_count() for row in rows]
-    for each in (kernels, kernels_numpy):
+    for each in KERNELS.values():
         out = np.empty(len(rows), dtype=np.uint8)
         each.distances(words, packed, out)
         assert out.tolist() == expected
@@ -194,13 +177,12 @@ def test_records_within_a_distance_are_those_of_the_bits(
     }
     often = data.draw(st.permutations(rows * 2))
     records = np.frombuffer(b"".join(row + b"\0" for row in often), dtype="<u8").reshape(-1, 3)
-    for each in (kernels, kernels_numpy):
-        found = np.empty(len(often), dtype=np.uint64)
-        found = found[: each.records_within(np.frombuffer(query, dtype=np.uint64), records, d, found)]
-        found.sort()
-        entry_ids, out = np.empty(found.size, dtype=np.uint64), np.empty(found.size, dtype=np.uint8)
-        size = each.take_apart(found, entry_ids, out)
-        assert list(zip(out[:size].tolist(), entry_ids[:size].tolist(), strict=True)) == sorted(near)
+    for each in KERNELS.values():
+        words = np.empty(len(often), dtype=np.uint64)
+        words = words[: each.records_within(np.frombuffer(query, dtype=np.uint64), records, d, words)]
+        assert {(word >> 56, word & ((1 << 56) - 1)) for word in words.tolist()} == near
+    hits = hits_within([records.tobytes(), None], query, d)
+    assert list(zip(hits.distances.tolist(), hits.entry_ids.tolist(), strict=True)) == sorted(near)
 
 
 @given(st.lists(st.integers(0, 15), min_size=3, max_size=3), st.sets(st.integers(0, 15), min_size=1))
@@ -209,5 +191,5 @@ def test_probed_buckets_are_counted(keys: list[int], masks: set[int]) -> None:
     sizes = np.random.default_rng(3).integers(0, 100, (3, 16)).astype(np.int32)
     expected = sum(int(sizes[band, key ^ mask]) for band, key in enumerate(keys) for mask in masks)
     numbers = np.array(keys, dtype=np.intp), np.array(sorted(masks), dtype=np.intp)
-    for each in (kernels, kernels_numpy):
+    for each in KERNELS.values():
         assert each.count_probed(sizes, *numbers) == expected

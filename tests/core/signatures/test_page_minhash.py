@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from app.core.backend import kernels
 from app.core.recipe import DEFAULT_PAGES, page_recipe
+from app.core.relations import kernels
 from app.core.signatures.page_minhash import from_records, record_bytes, to_records
 from tests.core.printed_pages import BLANK, PLATE, book, read, signed, unpaged
 
@@ -17,7 +17,7 @@ WHOLE = book(40, 41)
 
 def alike(left: NDArray[np.uint8], right: NDArray[np.uint8]) -> NDArray[np.float64]:
     found = np.zeros((len(left), len(right)), dtype=np.uint8)
-    kernels().page_similarities(left, right, 24, found)
+    kernels.page_similarities(left, right, 24, found)
     similarities: NDArray[np.float64] = found / 255
     return similarities
 

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.backend import kernels
 from app.core.errors import RecipeMismatch
-from app.core.signatures.simhash import distances, hamming
+from app.core.index.hamming import distances
+from app.core.signatures import kernels
+from app.core.signatures.simhash import hamming
 from tests.core import reference
 from tests.core.kernel_sets import KERNELS
 
@@ -36,9 +37,9 @@ def test_evenly_spread_ngram_weighs_nothing_and_a_burst_much() -> None:
     features, weights = np.empty(3, dtype=np.uint32), np.empty(2, dtype=np.int64)
     length = 1_000_000
     q = 1 - math.exp(-0.1)
-    kernels().weigh(packed(100, round(99 * q)), True, 3, 1000, length, features, weights)
+    kernels.weigh(packed(100, round(99 * q)), True, 3, 1000, length, features, weights)
     assert abs(weights[0]) < 0.2 * 1024
-    kernels().weigh(packed(100, 90), True, 3, 1000, length, features, weights)
+    kernels.weigh(packed(100, 90), True, 3, 1000, length, features, weights)
     assert weights[0] > 20 * 1024
 
 
@@ -71,7 +72,7 @@ def test_votes_are_sums_of_signed_weights(name: str, chosen: list[tuple[int, int
 def test_signs_of_all_cells_are_balanced() -> None:
     cells = np.arange(1 << 18, dtype=np.uint32)
     votes = np.empty(256, dtype=np.int64)
-    kernels().vote(cells, np.ones(cells.size, dtype=np.int64), votes)
+    kernels.vote(cells, np.ones(cells.size, dtype=np.int64), votes)
     assert abs(votes).max() < 5 * math.sqrt(cells.size)
 
 

@@ -216,20 +216,3 @@ def test_importing_names_and_rules_does_not_import_the_compiler() -> None:
     )
     code = f"import sys, {names}; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_machine_without_numba_takes_the_numpy_kernels() -> None:
-    code = (
-        "import sys; sys.modules['numba'] = None\n"
-        "from app.core.signatures.sketch import sketch, warm_up\n"
-        "from app.core.text.content import content_from_text\n"
-        "warm_up(); from app.core.backend import kernels\n"
-        "assert kernels().__name__ == 'app.core.kernels_numpy'\n"
-        "print(sketch(content_from_text(sys.stdin.read())).fingerprint.hex)"
-    )
-    text = texts.text("latin", 1000, 3)
-    run = subprocess.run([sys.executable, "-c", code], input=text, capture_output=True, text=True, check=True)
-    found = of(text).fingerprint
-    assert found is not None
-    assert run.stdout.strip() == found.hex
-    assert np.frombuffer(found.bits, dtype=np.uint8).size == 16

@@ -1,30 +1,26 @@
-"""The kernels in plain numpy, bit for bit what `kernels` computes, for machines without numba.
+"""What the compiled kernels compute, once more in plain numpy, bit for bit: an oracle for the tests.
 
-Slower, and with whole arrays where the compiled kernels have running values. They tell what each function
-does.
+It uses whole arrays where the compiled kernels have running values.
 """
-
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core import constants as c
-from app.core import kernels_numpy_text
-from app.core.kernel_types import Lengths, Text
-from app.core.kernels_numpy_text import next_at
-from app.core.relations import local_alignment as chains
+from app.core.index import hamming_kernels
+from app.core.jit import Codes, Lengths
+from app.core.relations import local_alignment
+from app.core.signatures import kernels as c
+from app.core.signatures.shingle_kernels import SHINGLE_BASE
+from tests.core.numpy_text_kernels import inspect, kinds_of, next_at, normalise
+
+__all__ = ["inspect", "kinds_of", "normalise"]
 
 SPACE = 0x20
 FACTORS = np.array(c.FACTORS, dtype=np.uint32)
 SLICE = 4096
 
-codes_of = kernels_numpy_text.codes_of
-inspect = kernels_numpy_text.inspect
-kinds_of = kernels_numpy_text.kinds_of
-normalise = kernels_numpy_text.normalise
-smith_waterman = chains.smith_waterman
-trace_chain = chains.trace_chain
+smith_waterman = local_alignment.smith_waterman.py_func
+trace_chain = local_alignment.trace_chain.py_func
 
 
 def _mix32(h: NDArray[np.uint32]) -> NDArray[np.uint32]:
@@ -44,7 +40,7 @@ def _mix64(h: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _ngrams(
-    text: Text, size: int, kinds: NDArray[np.uint8], lengths: Lengths
+    text: Codes, size: int, kinds: NDArray[np.uint8], lengths: Lengths
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     """The hash of the n-gram at each code point, and where it ends."""
     length = np.array(lengths)[kinds] if kinds.size else np.full(size, lengths[0])
@@ -55,7 +51,7 @@ def _ngrams(
 
 
 def count_ngrams(
-    text: Text,
+    text: Codes,
     size: int,
     kinds: NDArray[np.uint8],
     lengths: Lengths,
@@ -74,7 +70,7 @@ def count_ngrams(
     near = ((positions - earlier) & ((1 << c.POSITION_BITS) - 1)) <= window
     counts = np.bincount(cell, minlength=cells.size)
     repeats = np.bincount(cell[near], minlength=cells.size)
-    tallies = (np.minimum(counts, c.COUNT_LIMIT) << 20) | np.minimum(repeats, c.COUNT_LIMIT)
+    tallies = (np.minimum(counts, c.MOST_COUNTED) << 20) | np.minimum(repeats, c.MOST_COUNTED)
     cells[:] = tallies.astype(np.uint64)
 
 
@@ -119,7 +115,7 @@ def vote(features: NDArray[np.uint32], weights: NDArray[np.int64], votes: NDArra
 
 
 def shingle_words(
-    text: Text,
+    text: Codes,
     size: int,
     per_shingle: int,
     hashes: NDArray[np.uint64],
@@ -132,7 +128,7 @@ def shingle_words(
 
 
 def shingle_tokens(
-    text: Text,
+    text: Codes,
     size: int,
     kinds: NDArray[np.uint8],
     weights: tuple[int, int, int],
@@ -154,8 +150,8 @@ def shingle_tokens(
     complete = last < total.size
     first, last = starts[complete], ends[last[complete]]
     # Σ x_j·B^(e-1-j) = B^(e-1) · Σ x_j·B^(-j), and B has an inverse because it is odd
-    inverse = np.full(size + 1, pow(c.SHINGLE_BASE, -1, 1 << 64), dtype=np.uint64)
-    power = np.full(size + 1, c.SHINGLE_BASE, dtype=np.uint64)
+    inverse = np.full(size + 1, pow(SHINGLE_BASE, -1, 1 << 64), dtype=np.uint64)
+    power = np.full(size + 1, SHINGLE_BASE, dtype=np.uint64)
     inverse[0] = power[0] = 1
     np.multiply.accumulate(inverse, out=inverse)
     np.multiply.accumulate(power, out=power)
@@ -188,7 +184,7 @@ def minhash(
 
 
 def sign_pages(
-    text: Text,
+    text: Codes,
     kinds: NDArray[np.uint8],
     lengths: Lengths,
     starts: NDArray[np.int64],
@@ -217,16 +213,8 @@ def records_within(
     """Writes which entries of `records` (n, 3), two words and an id each, lie within d bits of `query`."""
     everything = _distances(query, records[:, 0], records[:, 1]).astype(np.uint64)
     near = np.flatnonzero(everything <= d)
-    out[: near.size] = everything[near] << np.uint64(c.DISTANCE_SHIFT) | records[near, 2]
+    out[: near.size] = everything[near] << hamming_kernels.DISTANCE_SHIFT | records[near, 2]
     return near.size
-
-
-def take_apart(near: NDArray[np.uint64], entry_ids: NDArray[np.uint64], distances: NDArray[np.uint8]) -> int:
-    """Writes the ids and the distances of what `records_within` found, sorted since, each entry once."""
-    once = np.unique(near)
-    entry_ids[: once.size] = once & np.uint64((1 << c.DISTANCE_SHIFT) - 1)
-    distances[: once.size] = once >> np.uint64(c.DISTANCE_SHIFT)
-    return once.size
 
 
 def count_probed(sizes: NDArray[np.int32], keys: NDArray[np.uint32], masks: NDArray[np.uint32]) -> int:
@@ -269,10 +257,8 @@ def count_sharing(
     words: NDArray[np.uint16],
     ends: NDArray[np.int64],
     tags: NDArray[np.uint64],
-    table: NDArray[np.int32],
     entry_ids: NDArray[np.uint64],
     counts: NDArray[np.int64],
-    seen: NDArray[np.int64],
 ) -> int:
     """Counts for each entry the buckets in which a posting of it bears the bucket's tag; they ascend."""
     positions = np.repeat(np.arange(ends.size, dtype=np.uint64), np.diff(ends, prepend=0))
@@ -287,19 +273,6 @@ def count_sharing(
     return int(distinct.size)
 
 
-def counts_of(
-    table: NDArray[np.int32],
-    entry_ids: NDArray[np.uint64],
-    counts: NDArray[np.int64],
-    wanted: NDArray[np.uint64],
-    out: NDArray[np.int64],
-) -> None:
-    """Writes the count of each wanted entry, 0 for one not found; the first three are of `count_sharing`."""
-    out[:] = 0
-    _, places, at = np.intersect1d(wanted, entry_ids, assume_unique=True, return_indices=True)
-    out[places] = counts[at]
-
-
 def page_similarities(
     left: NDArray[np.uint8], right: NDArray[np.uint8], least: int, out: NDArray[np.uint8]
 ) -> None:
@@ -309,57 +282,6 @@ def page_similarities(
         both = filled.sum(axis=1)
         equal = (filled & (page == right)).sum(axis=1)
         row[:] = np.where(both >= least, equal * 255 // np.maximum(both, 1), 0)
-
-
-def group(
-    buckets: NDArray[np.uint32],
-    records: NDArray[np.uint8],
-    places: NDArray[np.int64],
-    out: NDArray[np.uint8],
-) -> None:
-    """Writes each row of `records` (n, width) behind the last of its bucket."""
-    order = np.argsort(buckets, kind="stable")
-    out[:] = records[order].ravel()
-    places += records.shape[1] * np.bincount(buckets, minlength=places.size)
-
-
-def write_keys(
-    prefix: NDArray[np.uint8],
-    lists: NDArray[np.uint32],
-    buckets: NDArray[np.uint32],
-    out: NDArray[np.uint8],
-) -> int:
-    """Writes a string of the Redis protocol for each bucket: `prefix`, its list, a colon and the bucket."""
-    lead = prefix.tobytes()
-    places = zip(lists.tolist(), buckets.tolist(), strict=True)
-    return _write_strings([b"%b%d:%d" % (lead, *place) for place in places], out)
-
-
-def write_strings(
-    prefix: NDArray[np.uint8],
-    numbers: NDArray[np.int64],
-    bounds: NDArray[np.int64],
-    most: int,
-    data: NDArray[np.uint8],
-    out: NDArray[np.uint8],
-) -> int:
-    """Writes two strings of the Redis protocol for each number: `prefix` with it, its part of the data."""
-    lead = prefix.tobytes()
-    parts = zip(numbers.tolist(), bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
-    return _write_strings(
-        [
-            string
-            for number, start, end in parts
-            for string in (b"%b%d" % (lead, number), data[start : min(end, start + most)].tobytes())
-        ],
-        out,
-    )
-
-
-def _write_strings(strings: Sequence[bytes], out: NDArray[np.uint8]) -> int:
-    written = b"".join([b"$%d\r\n%b\r\n" % (len(string), string) for string in strings])
-    out[: len(written)] = np.frombuffer(written, dtype=np.uint8)
-    return len(written)
 
 
 def compare_neighbours(pages: NDArray[np.uint8], equal: NDArray[np.uint8], common: NDArray[np.uint8]) -> None:

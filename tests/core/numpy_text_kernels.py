@@ -1,17 +1,13 @@
-"""The kernels that read text in plain numpy, bit for bit what `kernels_text` computes."""
+"""The kernels that read text in plain numpy, bit for bit what `app.core.text.kernels` computes."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.kernel_types import DONE, NEEDS_WHOLE_NFKC, TOO_SMALL, Codes, Text
+from app.core.jit import Codes
 from app.core.text import unicode_table as u
+from app.core.text.kernels import DONE, NEEDS_WHOLE_NFKC, TOO_SMALL
 
 SPACE, LINE_FEED, FORM_FEED, CARRIAGE_RETURN = 0x20, 0x0A, 0x0C, 0x0D
-
-
-def codes_of(text: str) -> Codes:
-    """The code points of a string."""
-    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
 
 
 def inspect(codes: Codes, traits: NDArray[np.uint8]) -> tuple[int, int]:
@@ -56,7 +52,7 @@ def normalise(
     table: NDArray[np.uint32],
     traits: NDArray[np.uint8],
     expansions: NDArray[np.uint32],
-    out: Text,
+    out: Codes,
     page_starts: NDArray[np.int64],
 ) -> tuple[int, int, int]:
     """Writes the normal form and the page starts; returns length, flags seen and status."""
@@ -118,7 +114,7 @@ def normalise(
     return size, int(np.bitwise_or.reduce(element[keep | mark], initial=0)), DONE
 
 
-def kinds_of(text: Text, table: NDArray[np.uint32], kinds: NDArray[np.uint8]) -> None:
+def kinds_of(text: Codes, table: NDArray[np.uint32], kinds: NDArray[np.uint8]) -> None:
     """Writes the kind of script of each code point; a mark has that of what it follows."""
     entries = table[text]
     mark = ((entries & u.SPECIAL) != 0) & ((entries & u.ACTION) == u.MARK)
