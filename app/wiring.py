@@ -16,7 +16,6 @@ from app.services.index.reconcile import Reindex
 from app.services.ingest import Ingest
 from app.services.jobs import Jobs
 from app.services.lookup import Lookup
-from app.services.precedence import Precedence
 from app.services.relate import Relate
 from app.services.relations import Relations
 from app.settings import Settings
@@ -33,7 +32,7 @@ from app.stores.postgres.signatures import SignatureReader
 from app.stores.postgres.suites import SuiteStore
 from app.stores.postgres.unsigned import MissingFingerprints
 from app.stores.redis.band_index import BandIndex
-from app.stores.redis.connecting import open_nodes
+from app.stores.redis.client import open_client
 from app.stores.redis.indexes import Indexes
 
 
@@ -47,7 +46,6 @@ class Services:
     suites: SuiteStore
     indexes: Indexes
     books: Books
-    precedence: Precedence
     ingest: Ingest
     lookup: Lookup
     reindex: Reindex
@@ -69,7 +67,6 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
     """Connect lazily to Postgres and Redis, and disconnect at the end."""
     if settings.database_url is None or settings.redis_url is None:
         raise ValueError("DATABASE_URL and REDIS_URL must be set; `bookprint serve` sets them by itself.")
-    precedence = Precedence()
     engine = create_async_engine(
         settings.database_url,
         pool_size=settings.database_connections,
@@ -79,11 +76,11 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
     )
     try:
         async with (
-            open_nodes(settings.redis_url, precedence.give_way) as nodes,
+            open_client(settings.redis_url) as client,
             open_queries(engine.url, settings.database_connections) as queries,
             open_queries(engine.url, settings.database_connections, whole_tables=True) as whole,
         ):
-            indexes, suites = Indexes(nodes), SuiteStore(engine, queries)
+            indexes, suites = Indexes(client), SuiteStore(engine, queries)
             catalogue, entries = BookStore(engine, queries), EntryStore(engine, queries)
             signatures = SignatureReader(whole)
 
@@ -98,11 +95,10 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
                 suites=suites,
                 indexes=indexes,
                 books=Books(catalogue),
-                precedence=precedence,
                 ingest=Ingest(
-                    catalogue, entries, indexes, suites, precedence, keep_texts=settings.texts == "postgres"
+                    catalogue, entries, indexes, suites, keep_texts=settings.texts == "postgres"
                 ),
-                lookup=Lookup(entries, indexes, suites, precedence),
+                lookup=Lookup(entries, indexes, suites),
                 reindex=reindex,
                 recipes=Recipes(
                     suites,
@@ -124,7 +120,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
                 relations=Relations(RelationQueries(queries), DecisionStore(engine)),
                 clusters=Clusters(ClusterQueries(engine)),
                 jobs=Jobs(JobStore(engine)),
-                health=Health(engine, indexes.epoch),
+                health=Health(engine, reindex),
             )
     finally:
         await engine.dispose()

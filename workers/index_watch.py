@@ -5,7 +5,7 @@ import asyncio
 import structlog
 
 from app.core.errors import Unavailable
-from app.stores.redis.epoch import IndexState
+from app.core.model import IndexState
 from app.wiring import Services
 
 log = structlog.get_logger()
@@ -17,7 +17,7 @@ async def watch_index(services: Services, whole: asyncio.Event) -> None:
     """Look at the index's epoch again and again; reconcile whenever it is not whole. `whole` follows it."""
     while True:
         try:
-            state = await services.indexes.epoch.state()
+            state = await services.reindex.state()
             if state is IndexState.COMPLETE:
                 if not whole.is_set():
                     await services.relate.warm_up()

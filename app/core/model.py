@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from enum import Enum
 from typing import Literal
 from uuid import UUID
 
@@ -210,6 +211,14 @@ class Member:
     year: int | None
     page_count: int | None
     word_count: int
+
+
+class IndexState(Enum):
+    """What is known of the index."""
+
+    COMPLETE = "complete"  # it agrees with the catalogue
+    RESTARTED = "restarted"  # it was complete in an earlier life of the server: sound, but some may be missing
+    LOST = "lost"  # flushed, never built, or its building was broken off: nothing in it can be relied on
 
 
 def require_same_recipe(one: str, other: str) -> None:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from app.core.model import IndexState
+from app.services.index.reconcile import Reindex
 from app.core.errors import BookprintError
 from app.stores.postgres.errors import postgres_outages
 from app.stores.postgres.migrate import is_current
-from app.stores.redis.epoch import Epoch, IndexState
 
 _SECONDS = 2.0
 
@@ -26,9 +27,9 @@ class PartHealth:
 class Health:
     """Pings Postgres, Redis and the job queue."""
 
-    def __init__(self, engine: AsyncEngine, epoch: Epoch) -> None:
+    def __init__(self, engine: AsyncEngine, reindex: Reindex) -> None:
         self._engine = engine
-        self._epoch = epoch
+        self._reindex = reindex
 
     async def check(self) -> dict[str, PartHealth]:
         """The health of each part by name: postgres, redis, jobs."""
@@ -48,7 +49,7 @@ class Health:
         return "up"
 
     async def _redis(self) -> str:
-        state = await self._epoch.state()
+        state = await self._reindex.state()
         if state is not IndexState.COMPLETE:
             raise BookprintError("The band index is being rebuilt from the catalogue; lookups wait for it.")
         return "up"

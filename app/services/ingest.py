@@ -17,7 +17,6 @@ from app.core.recipe import DEFAULT_PAGES, Suite, Suites
 from app.core.signatures.sketch import fingerprint, signature_key, sketch_under
 from app.core.text.content import content_key
 from app.services.ids import new_book_id
-from app.services.precedence import Precedence
 from app.stores.postgres.books import BookStore, NewContent
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.suites import SuitesChanged, SuiteStore
@@ -39,14 +38,12 @@ class Ingest:
         entries: EntryStore,
         indexes: Indexes,
         suites: SuiteStore,
-        precedence: Precedence,
         keep_texts: bool,
     ) -> None:
         self._catalogue = catalogue
         self._entries = entries
         self._indexes = indexes
         self._suites = suites
-        self._precedence = precedence
         self._keep_texts = keep_texts
 
     async def post(self, submission: Submission) -> StoredBook:
@@ -81,7 +78,6 @@ class Ingest:
         suites = await self._suites.current()
         while True:
             prepared = await self._prepare(content, signatures, suites)
-            await self._precedence.give_way()
             try:
                 stored = await write(prepared)
             except SuitesChanged:
@@ -108,31 +104,20 @@ class Ingest:
     def _computed(self, content: Content, suites: Suites) -> NewContent:
         # In one thread, though it takes longer so: lookups should find a core free.
         serving, *others = suites.kept
-        give_way = self._precedence.give_way_in_thread
-        give_way()
-        computed = sketch_under(serving, content, give_way)
-        fingerprints = []
-        for suite in others:
-            give_way()
-            fingerprints.append(fingerprint(content, suite.fingerprint))
-        give_way()
-        key = content_key(content)
-        give_way()
+        computed = sketch_under(serving, content)
+        fingerprints = (fingerprint(content, suite.fingerprint) for suite in others)
+        known = tuple(each for each in fingerprints if each is not None)
         text = compress(content.text) if self._keep_texts else None
-        known = tuple(one for one in fingerprints if one is not None)
-        return NewContent(key, computed, text, known, suites)
+        return NewContent(content_key(content), computed, text, known, suites)
 
     async def _indexed(self, stored: StoredBook, content: NewContent) -> StoredBook:
         if not stored.created:
             return stored
         entry_id = stored.book.entry_id
-        await self._precedence.give_way()
         try:
             async with asyncio.timeout(INDEX_SECONDS):
-                await self._indexes.add(
-                    {suite: content.entry(entry_id, suite) for suite in content.suites.kept}
-                )
-                await self._precedence.give_way()
+                versions = {suite: content.entry(entry_id, suite) for suite in content.suites.kept}
+                await self._indexes.insert(versions, content.suites.answering)
                 await self._entries.mark_indexed([entry_id])
         except (Unavailable, TimeoutError) as exc:
             log.warning("book is pending", book_id=str(stored.book.id), reason=str(exc) or "timeout")
@@ -143,7 +128,7 @@ class Ingest:
         # What cannot be removed now is a ghost: lookups skip it, the next reconciliation sweeps it.
         try:
             async with asyncio.timeout(INDEX_SECONDS):
-                await self._indexes.remove(versions)
+                await self._indexes.delete(versions)
         except (Unavailable, TimeoutError) as exc:
             log.warning(
                 "stale entry stays in the index",

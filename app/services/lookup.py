@@ -1,26 +1,40 @@
 """Finding the books near a book.
 
-The band index proposes, the catalogue disposes: only entries that Postgres calls current are counted or
-shown, and books that wait to be indexed are compared straight from Postgres. The index is read before the
-catalogue, so a book that leaves one state for the other in between is met at least once.
+A lookup plans what to read, reads the band index, verifies what it proposes, keeps what Postgres calls
+current, and cuts out a page. Pending books are compared straight from Postgres. They are read before the
+index, and the current ones after it, so a book that changes its state in between is met at least once.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 import numpy as np
 
-from app.core.errors import RecipeNotIndexed, Unavailable
+from app.core.errors import IndexRebuilding, RecipeNotIndexed, Unavailable
 from app.core.index.records import Hits
-from app.core.matching.verification import Evidence, evidence_of_each, is_near_duplicate
-from app.core.model import BookSummary, Entry, Fingerprint
+from app.core.matching.search import (
+    LAST_DISTANCE,
+    Plan,
+    near,
+    near_duplicates,
+    plan_range,
+    plan_samples,
+    plan_verified,
+    proposed,
+    with_samples,
+)
+from app.core.matching.verification import (
+    Evidence,
+    evidence_of_each,
+    is_near_duplicate,
+    needs_sample,
+)
+from app.core.model import BookSummary, Entry, require_same_recipe
 from app.core.recipe import Suite
-from app.services.precedence import Precedence
 from app.stores.postgres.entries import EntryStore
-from app.stores.postgres.suites import SuitesChanged, SuiteStore
-from app.stores.redis.band_index import BandIndex, Found
+from app.stores.postgres.suites import SuiteStore
+from app.stores.redis.band_index import BandIndex
 from app.stores.redis.indexes import Indexes
 
 _SPARE = 50
@@ -76,16 +90,22 @@ class Answer:
     related: bool = False  # the book asked about has relations, with these books perhaps
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Found:
+    """Entries found in the index, and what a pending book must show to be found with them."""
+
+    hits: Hits  # nearest first
+    accepts: Callable[[Evidence], bool]
+    exact: bool = True
+
+
 class Lookup:
     """Questions about nearness, each answered within the suite of its recipe."""
 
-    def __init__(
-        self, entries: EntryStore, indexes: Indexes, suites: SuiteStore, precedence: Precedence
-    ) -> None:
+    def __init__(self, entries: EntryStore, indexes: Indexes, suites: SuiteStore) -> None:
         self._entries = entries
         self._indexes = indexes
         self._suites = suites
-        self._precedence = precedence
 
     async def near_duplicates(
         self,
@@ -97,21 +117,19 @@ class Lookup:
     ) -> Answer:
         """The books near one that is in the catalogue, itself left out; None: in the suite that serves."""
         suite = suite or (await self._suites.current()).serving
-        with self._precedence.lookup():
-            book = await self._entries.of_book(book_id, suite, with_sample=isinstance(question, Verified))
-            return await self._look_up(suite, book.entry, book.pending, question, after, limit, book_id)
+        book = await self._entries.of_book(book_id, suite, with_sample=isinstance(question, Verified))
+        return await self._answer(suite, book.entry, book.pending, question, after, limit, book_id)
 
     async def look_up(self, query: Entry, question: Question, after: Position | None, limit: int) -> Answer:
         """The books near these signatures; the entry with the query's own id is left out.
 
         Raises `RecipeNotIndexed` for a fingerprint of a recipe in which lookups are not answered.
         """
-        with self._precedence.lookup():
-            suite = await self._suite_of(query)
-            pending = await self._entries.pending(suite)
-            return await self._look_up(suite, query, pending, question, after, limit)
+        suite = await self._suite_of(query)
+        pending = await self._entries.pending(suite)
+        return await self._answer(suite, query, pending, question, after, limit)
 
-    async def _look_up(
+    async def _answer(
         self,
         suite: Suite,
         query: Entry,
@@ -121,15 +139,56 @@ class Lookup:
         limit: int,
         book_id: UUID | None = None,
     ) -> Answer:
-        others = [brief for brief in pending if brief.entry.entry_id != query.entry_id]
-        try:
-            lookup = _SuiteLookup(self._entries, self._indexes.of(suite), _matches(query, others), book_id)
-            return await lookup.look_up(query, question, after, limit)
-        except SuitesChanged as exc:
-            await self._suites.read()
-            raise Unavailable(
-                f"Lookups of {suite.fingerprint} have just ended. Send the request again.", retry_after=1
-            ) from exc
+        others = _matches(query, [book for book in pending if book.entry.entry_id != query.entry_id])
+        index, spare = self._indexes.of(suite), _SPARE
+        while True:
+            try:
+                found = await _find(index, query, question, spare)
+            except IndexRebuilding:
+                await self._require_lookups(suite)
+                raise
+            waiting = [_position(match) for match in others.values() if found.accepts(match.evidence)]
+            hits = _merged(found.hits.but(query.entry_id), waiting)
+            most = question.k if isinstance(question, Nearest) else None
+            answer = await self._page(suite, query, hits, others, after, limit, most, book_id)
+            answer = replace(answer, exact=found.exact)
+            if most is None or answer.total == most or found.hits.size < most + spare:
+                return answer
+            spare *= 10
+
+    async def _page(
+        self,
+        suite: Suite,
+        query: Entry,
+        hits: Hits,
+        others: dict[int, Match],
+        after: Position | None,
+        limit: int,
+        most: int | None,
+        book_id: UUID | None,
+    ) -> Answer:
+        """One page of the hits that are current; `most` cuts the whole answer off.
+
+        What the page shows is read with what has left; only if that shifts the page, more is read.
+        """
+        if not hits.size:
+            return Answer(exact=True, total=0, matches=[], next=None)
+        shown = dict(others)
+        while True:
+            page = _cut_out(_first(hits, most), after, limit)
+            wanted = [entry_id for entry_id in page.entry_ids.tolist() if entry_id not in shown]
+            current = await self._entries.settled(wanted, hits.entry_ids, suite, book_id)
+            shown |= _matches(query, list(current.briefs.values()))
+            gone = np.array([entry_id for entry_id in wanted if entry_id not in shown], dtype=np.uint64)
+            hits = hits.without(np.concatenate([gone, current.departed]))
+            page = _cut_out(_first(hits, most), after, limit)
+            if shown.keys() >= set(page.entry_ids.tolist()):
+                break
+        hits = _first(hits, most)
+        matches = [shown[entry_id] for entry_id in page.entry_ids.tolist()]
+        more = matches and _cut_out(hits, after, limit + 1).size > limit
+        last = _position(matches[-1]) if more else None
+        return Answer(True, hits.size, matches, last, current.related)
 
     async def _suite_of(self, query: Entry) -> Suite:
         suites = await self._suites.current()
@@ -144,100 +203,54 @@ class Lookup:
             raise RecipeNotIndexed(recipe, [suite.fingerprint for suite in suites.answering])
         return suite
 
+    async def _require_lookups(self, suite: Suite) -> None:
+        """Raises `Unavailable` where lookups in a suite are no longer answered."""
+        if suite not in (await self._suites.read()).answering:
+            raise Unavailable(
+                f"Lookups of {suite.fingerprint} have just ended. Send the request again.", retry_after=1
+            )
 
-class _SuiteLookup:
-    """Questions about nearness within one suite."""
 
-    def __init__(
-        self, entries: EntryStore, index: BandIndex, pending: Mapping[int, Match], book_id: UUID | None
-    ) -> None:
-        """`pending` are the entries that were not in the index yet before it was asked.
-
-        `book_id` is that of the query, if it is a stored book.
-        """
-        self._entries = entries
-        self._index = index
-        self._pending = pending
-        self._book_id = book_id
-
-    async def look_up(self, query: Entry, question: Question, after: Position | None, limit: int) -> Answer:
-        """See `Lookup.look_up`."""
-        fingerprint = query.fingerprint
-        match question:
-            case Verified():
-                found = await self._index.near_duplicates(query)
-                return await self._answer(query, found, is_near_duplicate, after, limit, exact=False)
-            case _ if fingerprint is None:
-                return _NOTHING
-            case Within(d):
-                found = await self._index.within(fingerprint, d)
-                return await self._answer(query, found, partial(_is_within, d=d), after, limit)
-            case Nearest(k):
-                return await self._nearest(query, fingerprint, k, after, limit)
-
-    async def _nearest(
-        self, query: Entry, fingerprint: Fingerprint, k: int, after: Position | None, limit: int
-    ) -> Answer:
-        spare = _SPARE
-        while True:
-            found = await self._index.nearest(fingerprint, k + spare)
-            complete = found.hits.size < k + spare
+async def _find(index: BandIndex, query: Entry, question: Question, spare: int) -> _Found:
+    """The entries that answer a question; of the nearest, `spare` more than asked for."""
+    fingerprint = query.fingerprint
+    match question:
+        case Verified():
+            return _Found(await _near_duplicates(index, query), is_near_duplicate, exact=False)
+        case _ if fingerprint is None:
+            return _Found(Hits.none(), lambda _: False)
+        case Within(d):
+            plan = plan_range(fingerprint, index.suite, d, index.flat_index.latest)
+            return _Found(near(plan, await index.read(plan)), lambda evidence: _is_within(evidence, d))
+        case Nearest(k):
+            require_same_recipe(fingerprint.recipe, index.suite.fingerprint)
+            hits = (await index.read(Plan())).flat.nearest(fingerprint.bits, k + spare)
             # Farther out than the last hit, books that were not read could come before a pending one.
-            d = 128 if complete else int(found.hits.distances[-1]) - 1
-            answer = await self._answer(query, found, partial(_is_within, d=d), after, limit, k)
-            if answer.total == k or complete:
-                return answer
-            spare *= 10
-
-    async def _answer(
-        self,
-        query: Entry,
-        found: Found,
-        accepts: Callable[[Evidence], bool],
-        after: Position | None,
-        limit: int,
-        most: int | None = None,
-        *,
-        exact: bool = True,
-    ) -> Answer:
-        """One page of the hits that are current and of the pending books that are accepted, nearest first.
-
-        `most` cuts the answer off. What the page shows is read with what has left; only if that shifts the
-        page, more is read.
-        """
-        waiting = [_place(match) for match in self._pending.values() if accepts(match.evidence)]
-        hits = _merged(found.hits.but(query.entry_id), waiting)
-        if found.vouched and not hits.size:
-            return Answer(exact=exact, total=0, matches=[], next=None)
-        shown = dict(self._pending)
-        while True:
-            page = _page(_cut(hits, most), after, limit)
-            wanted = [entry_id for entry_id in page.entry_ids.tolist() if entry_id not in shown]
-            settled = await self._entries.settled(wanted, hits.entry_ids, self._index.suite, self._book_id)
-            self._index.flat_index.vouch(found.load)
-            shown |= _matches(query, list(settled.summaries.values()))
-            gone = np.array([entry_id for entry_id in wanted if entry_id not in shown], dtype=np.uint64)
-            hits = hits.without(np.concatenate([gone, settled.departed]))
-            page = _page(_cut(hits, most), after, limit)
-            if shown.keys() >= set(page.entry_ids.tolist()):
-                break
-        hits = _cut(hits, most)
-        matches = [shown[entry_id] for entry_id in page.entry_ids.tolist()]
-        last = _place(matches[-1]) if matches and _page(hits, after, limit + 1).size > limit else None
-        return Answer(exact, hits.size, matches, last, settled.related)
+            reach = 128 if hits.size < k + spare else int(hits.distances[-1]) - 1
+            return _Found(hits, lambda evidence: _is_within(evidence, reach))
 
 
-_NOTHING = Answer(exact=True, total=0, matches=[], next=None)
-"""A book without a fingerprint is near to none."""
+async def _near_duplicates(index: BandIndex, query: Entry) -> Hits:
+    """The verified near-duplicates.
+
+    Few lookups meet a candidate that only FracMinHash can settle. The others do without its buckets, which
+    are the fuller ones.
+    """
+    plan = plan_verified(query, index.suite, index.flat_index.latest)
+    found = proposed(plan, await index.read(plan))
+    if needs_sample(query, found.candidates).any():
+        samples = plan_samples(query, index.suite)
+        found = with_samples(found, samples, await index.read(samples))
+    return near_duplicates(query, found)
 
 
 def _is_within(evidence: Evidence, d: int) -> bool:
     return evidence.distance is not None and evidence.distance <= d
 
 
-def _place(match: Match) -> Position:
+def _position(match: Match) -> Position:
     distance = match.evidence.distance
-    return Position(129 if distance is None else distance, match.book.entry.entry_id)
+    return Position(LAST_DISTANCE if distance is None else distance, match.book.entry.entry_id)
 
 
 def _matches(query: Entry, found: Sequence[BookSummary]) -> dict[int, Match]:
@@ -260,11 +273,11 @@ def _merged(hits: Hits, places: Sequence[Position]) -> Hits:
     ).sorted()
 
 
-def _cut(hits: Hits, most: int | None) -> Hits:
+def _first(hits: Hits, most: int | None) -> Hits:
     return Hits(hits.entry_ids[:most], hits.distances[:most])
 
 
-def _page(hits: Hits, after: Position | None, limit: int) -> Hits:
+def _cut_out(hits: Hits, after: Position | None, limit: int) -> Hits:
     """Up to `limit` hits behind `after`."""
     start = 0
     if after is not None:

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from app.core.errors import BookprintError, Unavailable
 from app.core.matching.candidates import CandidateBook, SelectionLimits, select_candidates
+from app.core.matching.search import LAST_DISTANCE, plan_related, proposed
 from app.core.matching.verification import VERIFICATION, Evidence, evidence, is_near_duplicate
 from app.core.model import Entry
 from app.core.recipe import DEFAULT_PAGES, Suite
@@ -30,7 +31,7 @@ from app.stores.redis.indexes import Indexes
 _READ_AT_ONCE = 32
 """Candidates whose page signatures are held at a time: 40 KB each for a book of 330 pages."""
 
-_SHARED = VERIFICATION.kin
+_SHARED = VERIFICATION.min_shared
 """Equal MinHash values, or hashes in both shingle samples, that make two books candidates."""
 
 _NAMED = 3
@@ -109,12 +110,13 @@ class Relate:
     async def _search(self, entry: Entry, suite: Suite) -> list[int]:
         """Entries that may be related, nearest first: near-duplicates, then by how much they overlap."""
         pending = await self._entries.pending(suite)
-        found = await self._indexes.of(suite).proposed(entry)
-        await self._entries.require_answers(suite)
-        shared = dict(zip(found.entry_ids.tolist(), found.shared.tolist(), strict=True))
-        near = found.near
+        index = self._indexes.of(suite)
+        plan = plan_related(entry, suite, index.flat_index.latest)
+        found = proposed(plan, await index.read(plan))
+        entry_ids, near = found.entry_ids, found.verified(entry)
+        shared = dict(zip(entry_ids.tolist(), found.shared.tolist(), strict=True))
         places = dict(
-            zip(found.entry_ids[near].tolist(), found.distances[near].astype(int).tolist(), strict=True)
+            zip(entry_ids[near].tolist(), found.distances[near].astype(int).tolist(), strict=True)
         )
         for other in (brief.entry for brief in pending):
             told = evidence(entry, other)
@@ -175,7 +177,7 @@ class Relate:
 
 
 def _distance(told: Evidence) -> int:
-    return 129 if told.distance is None else told.distance
+    return LAST_DISTANCE if told.distance is None else told.distance
 
 
 def _shared(entry: Entry, other: Entry, told: Evidence) -> int:

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.errors import InvalidInput
-from app.core.index.places import BucketRefs
 
 BANDS = 8
 BAND_BITS = 16
@@ -55,16 +54,12 @@ def flip_masks(flips: int) -> NDArray[np.uint32]:
     )
 
 
-def probes(bits: bytes, flips: int) -> BucketRefs:
-    """Every bucket within `flips` bits of the fingerprint's bands, each once; the lists are the bands.
+def probes(bits: bytes, flips: int) -> NDArray[np.uint32]:
+    """The addresses of every bucket within `flips` bits of the fingerprint's bands, each once.
 
     >>> [probes(bytes(16), flips).size for flips in (0, 1, 2)]
     [8, 136, 1096]
     """
-    keys, masks = np.array(band_keys(bits), dtype=np.uint32), flip_masks(flips)
-    return BucketRefs(_each_band(masks.size), (keys[:, None] ^ masks).ravel())
-
-
-@cache
-def _each_band(times: int) -> NDArray[np.uint32]:
-    return np.repeat(np.arange(BANDS, dtype=np.uint32), times)
+    keys = np.array(band_keys(bits), dtype=np.uint32)
+    bands = np.arange(BANDS, dtype=np.uint32) << np.uint32(BAND_BITS)
+    return np.asarray(bands[:, None] | (keys[:, None] ^ flip_masks(flips)), dtype=np.uint32).ravel()

@@ -1,4 +1,4 @@
-"""The roll: all entries of an index as arrays in this process, for whatever reads every entry."""
+"""The flat index: all entries as arrays in this process, for answers that must read every entry."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ class FlatIndex:
     """Fingerprint, shingle count and sample level of every entry, by ascending entry id.
 
     One entry takes 31 bytes. An entry that has left keeps its row, unsigned and without shingles, until the
-    roll is read anew; so every change touches few rows. One writer, no reader at the same time.
+    index is read anew; so every change touches few rows. One writer, no reader at the same time.
     """
 
     def __init__(self, records: NDArray[np.void] = _NO_RECORDS) -> None:
@@ -71,7 +71,7 @@ class FlatIndex:
 
     def nearest(self, bits: bytes, k: int) -> Hits:
         """The k entries nearest to these bits; of several at one distance those with the lowest ids."""
-        # A part of the roll tells about how far they lie; farther out is only looked if that was too near.
+        # A part of the index tells about how far they lie; only if that was too near, more is looked at.
         part = slice(max(_SAMPLED, self._size // 16))
         high, low = self._words()
         reached = np.cumsum(tally(bits, (high[part], low[part]))) * (self._size / max(1, high[part].size))

@@ -1,9 +1,9 @@
 """Probing or scanning: two ways to the same answer, and which of them is cheaper for a query.
 
-Every bucket within d // 8 flips of the query's bands together hold all entries at distance <= d; so does the
-roll. What either costs depends on how the library's fingerprints are spread, so the cost of probing is
-reckoned from the live sizes of the very buckets that the query would read. A bucket that holds half the
-library is thus never read: no lookup costs more than one scan of the roll.
+The buckets within d // 8 flips of the query's bands together hold all entries at distance <= d; so does the
+flat index. What either costs depends on how the library's fingerprints are spread. So the cost of probing is
+computed from the live sizes of the very buckets that the query would read. A bucket that holds half the
+library is thus never read: no lookup costs more than one scan of the flat index.
 """
 
 import numpy as np
@@ -12,16 +12,13 @@ from numpy.typing import NDArray
 from app.core.index.bands import BANDS, band_keys, flip_masks, flips_needed
 
 KEY_NANOSECONDS = 900
-"""To ask one Redis server for one bucket of many and take its answer in."""
-
-CLUSTER_KEY_NANOSECONDS = 6_000
-"""The same on a cluster, where every key is a command of its own."""
+"""To ask Redis for one bucket of many and take its answer in."""
 
 RECORD_NANOSECONDS = 30
 """To read one record of a bucket in Redis, carry it over and compare it."""
 
 ROW_NANOSECONDS = 1.3
-"""To compare one row of the roll."""
+"""To compare one row of the flat index."""
 
 MOST_FLIPS = 3
 """Beyond three flips a probe reads 20,000 of all 524,288 buckets."""
@@ -32,11 +29,10 @@ def probe_radius(
     d: int,
     bucket_sizes: NDArray[np.int32],
     rows: int,
-    key_nanoseconds: float = KEY_NANOSECONDS,
 ) -> int | None:
-    """How many flips of each band to probe for distance d; None: scan the roll instead.
+    """How many flips of each band to probe for distance d; None: scan the flat index instead.
 
-    `bucket_sizes` (8, 65536) counts the entries of every bucket, `rows` those of the roll.
+    `bucket_sizes` (8, 65536) counts the entries of every bucket, `rows` those of the flat index.
     """
     from app.core.index import bucket_kernels as kernels
 
@@ -44,7 +40,7 @@ def probe_radius(
     if flips > MOST_FLIPS:
         return None
     masks = flip_masks(flips)
-    left = ROW_NANOSECONDS * rows - key_nanoseconds * BANDS * masks.size
+    left = ROW_NANOSECONDS * rows - KEY_NANOSECONDS * BANDS * masks.size
     if left <= 0:
         return None
     records = kernels.count_probed(bucket_sizes, np.array(band_keys(bits), dtype=np.uint32), masks)

@@ -3,7 +3,9 @@
 Two fingerprints within Hamming distance d differ in at most d // 8 bits of at least one of their eight
 bands (pigeonhole), so reading every bucket within that many bit flips of each band finds all of them. A
 bucket of a band holds whole fingerprints: the distance is computed where it is read, without a second
-look-up. A bucket of a posting list holds entries by one value each of their MinHash or shingle sample.
+look-up. A bucket of a posting list holds entries by one value each of their MinHash or FracMinHash.
+
+The address of a bucket is a number: first the bits of its list, then those of the bucket in the list.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,7 +15,6 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.index.places import BucketRefs
 from app.core.model import Entry
 
 FINGERPRINT_RECORD = np.dtype([("bits", "u1", 16), ("entry_id", "<u8")])
@@ -22,7 +23,7 @@ FINGERPRINT_RECORD = np.dtype([("bits", "u1", 16), ("entry_id", "<u8")])
 FLAT_RECORD = np.dtype(
     [("entry_id", "<u8"), ("bits", "u1", 16), ("shingle_count", "<u4"), ("level", "u1"), ("signed", "u1")]
 )
-"""One entry of the roll: 30 bytes. Without a fingerprint `signed` and the bits are 0."""
+"""One entry of the flat index: 30 bytes. Without a fingerprint `signed` and the bits are 0."""
 
 POSTING_BYTES = 6
 """One entry of a posting bucket, little-endian: 12 bits of tag above 36 bits of entry id."""
@@ -31,7 +32,7 @@ ID_BITS = 36
 TAG_BITS = 12
 
 NO_SAMPLE = 255
-"""The level in the roll of an entry without a shingle sample."""
+"""The level in the flat index of an entry without a shingle sample."""
 
 MINHASH_BUCKET_BITS = 12
 SAMPLE_BUCKET_BITS = 18
@@ -43,7 +44,7 @@ _ROOM = 1 << 13
 """For so many entries the values of a query are counted; where they are more, four times as many."""
 
 ENTRIES_PER_SEGMENT = 1024
-"""Entry ids per chunk of the roll."""
+"""Entry ids per segment of the flat index."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,6 +53,11 @@ class Hits:
 
     entry_ids: NDArray[np.uint64]  # (n,)
     distances: NDArray[np.uint8]  # (n,), 0 to 128
+
+    @classmethod
+    def none(cls) -> "Hits":
+        """No hit."""
+        return cls(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint8))
 
     @property
     def size(self) -> int:
@@ -78,24 +84,30 @@ class Hits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posting:
-    """Where the values of one signature are posted: value i at place i."""
+    """Where the values of one signature are posted: value i in bucket `addresses[i]`."""
 
-    places: BucketRefs  # n of them
+    addresses: NDArray[np.uint32]  # (n,)
     tags: NDArray[np.uint64]  # (n,), of 12 bits: tell apart the values that share a bucket
 
 
-def minhash_posting(values: NDArray[np.uint32]) -> Posting:
-    """One list for each of the 128 values: 4,096 buckets, chosen by the low bits: those are even."""
+NO_POSTING = Posting(np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint64))
+
+
+def minhash_posting(values: NDArray[np.uint32], number: np.uint32 | None = None) -> Posting:
+    """One list of 4,096 buckets for each of the 128 values, or the list of this number for all values.
+
+    The low bits choose the bucket; they are evenly spread.
+    """
+    lists = np.arange(values.size, dtype=np.uint32) if number is None else number
     buckets = values & np.uint32((1 << MINHASH_BUCKET_BITS) - 1)
-    tags = _tags(values.astype(np.uint64), MINHASH_BUCKET_BITS)
-    return Posting(BucketRefs(np.arange(values.size, dtype=np.uint32), buckets), tags)
+    addresses = (lists << np.uint32(MINHASH_BUCKET_BITS)) | buckets
+    return Posting(addresses, _tags(values.astype(np.uint64), MINHASH_BUCKET_BITS))
 
 
 def sample_posting(hashes: NDArray[np.uint64]) -> Posting:
-    """One list of 2^18 buckets for all hashes of a shingle sample."""
+    """One list of 2^18 buckets for all hashes of a FracMinHash."""
     buckets = (hashes & np.uint64((1 << SAMPLE_BUCKET_BITS) - 1)).astype(np.uint32)
-    places = BucketRefs(np.zeros(hashes.size, dtype=np.uint32), buckets)
-    return Posting(places, _tags(hashes, SAMPLE_BUCKET_BITS))
+    return Posting(buckets, _tags(hashes, SAMPLE_BUCKET_BITS))
 
 
 def _tags(values: NDArray[np.uint64], bucket_bits: int) -> NDArray[np.uint64]:
@@ -116,7 +128,7 @@ def pack_postings(tags: NDArray[np.uint64], entry_ids: NDArray[np.uint64]) -> ND
 
 
 def pack_flat(entry: Entry) -> bytes:
-    """The 30-byte record of one entry in the roll."""
+    """The 30-byte record of one entry in the flat index."""
     record = np.zeros(1, dtype=FLAT_RECORD)
     record["entry_id"] = entry.entry_id
     if entry.fingerprint is not None:
@@ -148,8 +160,8 @@ def hits_within(buckets: Iterable[bytes | None], bits: bytes, d: int) -> Hits:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shared:
-    """Entries that have values of MinHash, or hashes of the shingle sample, in common with a query."""
+class SharedValues:
+    """Entries that have values of MinHash, or hashes of FracMinHash, in common with a query."""
 
     entry_ids: NDArray[np.uint64]  # (n,), ascending
     counts: NDArray[np.int64]  # (n,), how many of the values each of them has
@@ -166,22 +178,21 @@ class Shared:
         return np.where(self.entry_ids[rows] == entry_ids, self.counts[rows], 0)
 
 
-def sharing(buckets: Sequence[bytes | None], tags: NDArray[np.uint64]) -> Shared:
-    """Entries with one of these values.
+def shared_values(buckets: Sequence[bytes | None], tags: NDArray[np.uint64]) -> SharedValues:
+    """Entries with one of these values; `buckets[i]` is the bucket that value i falls into.
 
-    `buckets[i]` is the bucket that value i falls into. Two strangers agree in one value by chance, so what
-    is found once is not yet kin.
+    Two strangers agree in one value by chance, so a single shared value means nothing yet.
     """
     from app.core.index import bucket_kernels as kernels
 
-    held = [bucket or b"" for bucket in buckets]
-    ends = np.array(list(accumulate(map(len, held))), dtype=np.int64) // POSTING_BYTES
-    words = np.frombuffer(b"".join(held), dtype="<u2").reshape(-1, 3)
+    data = [bucket or b"" for bucket in buckets]
+    ends = np.array(list(accumulate(map(len, data))), dtype=np.int64) // POSTING_BYTES
+    words = np.frombuffer(b"".join(data), dtype="<u2").reshape(-1, 3)
     room = _ROOM
     while True:
         entry_ids, counts = np.empty(room, dtype=np.uint64), np.empty(room, dtype=np.int64)
-        found = kernels.count_sharing(words, ends, tags, entry_ids, counts)
-        if found >= 0:
-            order = np.argsort(entry_ids[:found])
-            return Shared(entry_ids[order], counts[order])
+        count = kernels.count_sharing(words, ends, tags, entry_ids, counts)
+        if count >= 0:
+            order = np.argsort(entry_ids[:count])
+            return SharedValues(entry_ids[order], counts[order])
         room *= 4

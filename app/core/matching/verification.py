@@ -60,14 +60,14 @@ class Verification:
 
     distance_alone: int  # at most so many bits suffice alone
     steps: tuple[tuple[int, int], ...]  # (values, bits): so many equal values suffice up to so many bits
-    kin: int  # equal values without which nothing but the distance counts
-    containment: float  # at least so much of the smaller book in the other, with kinship
+    min_shared: int  # equal values without which nothing but the distance counts
+    containment: float  # at least so much of the smaller book in the other, with `min_shared` equal values
 
 
 VERIFICATION = Verification(
-    distance_alone=23, steps=((4, 36), (8, 40), (12, 44), (24, NO_DISTANCE)), kin=3, containment=0.3
+    distance_alone=23, steps=((4, 36), (8, 40), (12, 44), (24, NO_DISTANCE)), min_shared=3, containment=0.3
 )
-"""What it accepts lies within `distance_alone` bits or has `kin` equal values: those two find it."""
+"""What it accepts lies within `distance_alone` bits or has `min_shared` equal values: those two find it."""
 
 
 def evidence(this: HasSignatures, other: HasSignatures) -> Evidence:
@@ -79,8 +79,8 @@ def evidence(this: HasSignatures, other: HasSignatures) -> Evidence:
 def evidence_of_each(this: HasSignatures, others: Sequence[HasSignatures]) -> list[Evidence]:
     """The evidence of one book and each of the others; raises as `evidence` does."""
     return [
-        Evidence(distance, *kinship)
-        for distance, kinship in zip(_distances(this, others), _kinships(this, others), strict=True)
+        Evidence(distance, *shared)
+        for distance, shared in zip(_distances(this, others), _shared(this, others), strict=True)
     ]
 
 
@@ -96,24 +96,24 @@ def _distances(this: HasSignatures, others: Sequence[HasSignatures]) -> Sequence
     return [None if fingerprint is None else next(found) for fingerprint in fingerprints]
 
 
-_Kinship = tuple[int | None, float | None, float | None, float | None, float | None]
+_Shared = tuple[int | None, float | None, float | None, float | None, float | None]
 """The fields of `Evidence` that come from the shingles."""
 
-_NO_KINSHIP: _Kinship = (None, None, None, None, None)
+_NOTHING_SHARED: _Shared = (None, None, None, None, None)
 
 
-def _kinships(this: HasSignatures, others: Sequence[HasSignatures]) -> Sequence[_Kinship]:
+def _shared(this: HasSignatures, others: Sequence[HasSignatures]) -> Sequence[_Shared]:
     minhashes = [other.minhash for other in others]
     signed = [minhash for minhash in minhashes if minhash is not None]
     if this.minhash is None or not signed:
-        return [_NO_KINSHIP] * len(others)
+        return [_NOTHING_SHARED] * len(others)
     equal = equal_values_of_each(this.minhash, signed)
     counts = np.array([minhash.shingle_count for minhash in signed])
     size = len(this.minhash.values)
     columns = (equal, equal / size, *containment(equal, this.minhash.shingle_count, counts, size))
     found = zip(*(column.tolist() for column in columns), strict=True)
     return [
-        _NO_KINSHIP if other.minhash is None else (*next(found), _sampled(this, other)) for other in others
+        _NOTHING_SHARED if other.minhash is None else (*next(found), _sampled(this, other)) for other in others
     ]
 
 
@@ -174,7 +174,7 @@ def needs_sample(
 ) -> NDArray[np.bool_]:
     """Which candidates the shared hashes of the samples confirm or dismiss, whatever `shared` says now."""
     doubtful = (
-        (candidates.equal_values >= rule.kin)
+        (candidates.equal_values >= rule.min_shared)
         & (candidates.distances > rule.distance_alone)
         & _is_sampled(candidates)
     )
@@ -210,7 +210,7 @@ def _suffices(
     rule: Verification,
 ) -> NDArray[np.bool_]:
     near = (distances <= rule.distance_alone) | (
-        (equal_values >= rule.kin) & (containment >= rule.containment)
+        (equal_values >= rule.min_shared) & (containment >= rule.containment)
     )
     for values, distance in rule.steps:
         near |= (equal_values >= values) & (distances <= distance)

@@ -1,4 +1,4 @@
-"""Holding the buckets of the index against what the catalogue demands."""
+"""Comparing the buckets of the index with what the catalogue demands."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from app.core.index.packing import differences
 from app.services.index.contents import BucketList, ExpectedIndex
 from app.stores.redis.band_index import BandIndex
-from app.stores.redis.nodes import ReadAll
 
 _READ_AT_ONCE = 1000
 
 Progress = Callable[[int, int], None]
-"""Called with the number of entries done and of all entries; an inspection takes all entries list by list."""
+"""Called with the number of entries done and of all entries; a comparison takes all entries list by list."""
 
 
 def part_of(progress: Progress, number: int, of: int) -> Progress:
@@ -31,38 +30,36 @@ class Difference:
 
 @dataclass(slots=True)
 class IndexComparison:
-    """What was inspected so far."""
+    """What was compared so far."""
 
     records: int = 0  # that the index should hold
     full: int = 0  # buckets that take no more records
 
 
-async def inspect(
-    projection: ExpectedIndex, index: BandIndex, seen: IndexComparison, progress: Progress
+async def compare(
+    expected: ExpectedIndex, index: BandIndex, seen: IndexComparison, progress: Progress
 ) -> AsyncIterator[Difference]:
-    """Every bucket of an index that differs from the projection."""
+    """Every bucket of an index that differs from what it should hold."""
     known: set[str] = set()
     done = 0
-    async for part in projection.lists():
-        keys = part.keys
-        known.update(keys)
-        for start in range(0, len(keys), _READ_AT_ONCE):
-            some, data = keys[start : start + _READ_AT_ONCE], part.filled.data(start, start + _READ_AT_ONCE)
-            [held] = await index.nodes.run([ReadAll(some)])
-            for key, wanted, there in zip(some, data, held, strict=True):
+    async for part in expected.lists():
+        known.update(part.keys)
+        for start in range(0, len(part.keys), _READ_AT_ONCE):
+            keys = part.keys[start : start + _READ_AT_ONCE]
+            data = part.packed.data(start, start + _READ_AT_ONCE)
+            for key, wanted, there in zip(keys, data, await index.read_buckets(keys), strict=True):
                 seen.records += len(wanted) // part.width
                 seen.full += part.cap is not None and len(there or b"") >= part.cap * part.width
-                found = _difference(part, key, wanted, there or b"")
-                if found is not None:
-                    yield found
+                difference = _difference(part, key, wanted, there or b"")
+                if difference is not None:
+                    yield difference
         done += 1
-        progress(projection.size * done // projection.list_count, projection.size)
-    for prefix, width in index.prefixes(projection.postings):
-        async for names in index.nodes.names(prefix):
-            unknown = [name for name in names if name not in known]
+        progress(expected.size * done // expected.list_count, expected.size)
+    for prefix, width in index.widths(expected.postings).items():
+        async for keys in index.list_buckets(prefix):
+            unknown = [key for key in keys if key not in known]
             known.update(unknown)
-            [held] = await index.nodes.run([ReadAll(unknown)])
-            for key, there in zip(unknown, held, strict=True):
+            for key, there in zip(unknown, await index.read_buckets(unknown), strict=True):
                 if there:
                     whole = len(there) - len(there) % width
                     superfluous = differences(b"", there[:whole], width)[1]

@@ -1,4 +1,4 @@
-"""What the band index must hold of the catalogue, one list of buckets after the other.
+"""The index as it should be, computed from Postgres, one list of buckets after the other.
 
 Reading the MinHash of a million books at once would take half a gigabyte, so the posting lists are made in
 passes, each of which reads only the part of the signatures that it needs.
@@ -17,12 +17,12 @@ from app.core.index.packing import EntryColumns, PackedBuckets, band_buckets, fl
 from app.core.index.records import (
     FINGERPRINT_RECORD,
     FLAT_RECORD,
+    NO_POSTING,
     POSTING_BYTES,
     POSTING_CAP,
     SAMPLE_BUCKET_BITS,
     Posting,
     minhash_posting,
-    pack_postings,
     sample_posting,
 )
 from app.core.recipe import minhash_recipe
@@ -38,20 +38,15 @@ _SAMPLE_ROW = 1800
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BucketList:
-    """A list of buckets, filled as the catalogue demands."""
+    """Buckets of one list as the catalogue demands them."""
 
-    prefix: str  # of all keys of the list; the bucket's number follows
+    keys: list[str]
+    packed: PackedBuckets
     width: int  # bytes of a record
-    filled: PackedBuckets
     cap: int | None = None  # a bucket takes no more records
 
     @property
-    def keys(self) -> list[str]:
-        """The keys of the buckets that hold anything."""
-        return [f"{self.prefix}{bucket}" for bucket in self.filled.buckets.tolist()]
-
-    @property
-    def most(self) -> int:
+    def largest(self) -> int:
         """How many bytes a bucket takes."""
         return sys.maxsize if self.cap is None else self.cap * self.width
 
@@ -75,7 +70,7 @@ class ExpectedIndex:
         entry_ids: NDArray[np.uint64],
         postings: Collection[str],
     ) -> "ExpectedIndex":
-        """The projection of these entries, which ascend, with posting lists of these recipes alone."""
+        """The index of these entries, which ascend, with posting lists of these recipes alone."""
         return cls(signatures, index, await signatures.columns(entry_ids, index.suite), postings)
 
     @property
@@ -98,31 +93,26 @@ class ExpectedIndex:
         return max(1, -(-_SAMPLE_ROW * self.size // _ROOM))
 
     async def lists(self) -> AsyncIterator[BucketList]:
-        """All lists of buckets, the roll last."""
-        for band in self.bands():
-            yield band
-        if self._index.suite.minhash in self.postings:
+        """All lists of buckets, the flat index last."""
+        suite = self._index.suite
+        for band in range(BANDS):
+            packed = band_buckets(self._columns, band)
+            yield BucketList(
+                self._index.bucket_keys(suite.fingerprint, packed), packed, FINGERPRINT_RECORD.itemsize
+            )
+        if suite.minhash in self.postings:
             async for part in self.minhash():
                 yield part
-        if self._index.suite.sample in self.postings:
+        if suite.sample in self.postings:
             async for part in self.samples():
                 yield part
-        yield self.flat_index()
+        packed = flat_segments(self._columns)
+        yield BucketList(self._index.segment_keys(packed), packed, FLAT_RECORD.itemsize)
 
-    def bands(self) -> Sequence[BucketList]:
-        """The eight bands."""
-        return [
-            BucketList(
-                self._index.band_prefix(band), FINGERPRINT_RECORD.itemsize, band_buckets(self._columns, band)
-            )
-            for band in range(BANDS)
-        ]
-
-    def flat_index(self) -> BucketList:
-        """The chunks of the roll."""
-        return BucketList(
-            self._index.flat_index.segment_prefix, FLAT_RECORD.itemsize, flat_segments(self._columns)
-        )
+    @property
+    def segments(self) -> list[int]:
+        """The numbers of the segments of the flat index."""
+        return flat_segments(self._columns).addresses.tolist()
 
     async def minhash(self) -> AsyncIterator[BucketList]:
         """The posting lists of the MinHash values."""
@@ -135,30 +125,26 @@ class ExpectedIndex:
             entry_ids, values = await self._signatures.minhash_values(
                 self._columns.entry_ids, recipe, first, at_once
             )
-            for number, column in enumerate(values, first):
-                filled = await asyncio.to_thread(_posted, minhash_posting(column), entry_ids)
-                yield self._postings(recipe, number, filled)
+            lists = np.arange(first, first + at_once, dtype=np.uint32)
+            for number, column in zip(lists, values, strict=True):
+                yield await self._postings(recipe, minhash_posting(column, number), entry_ids)
 
     async def samples(self) -> AsyncIterator[BucketList]:
-        """The one posting list of the shingle samples, in parts."""
-        recipe = self._index.suite.sample
-        passes = self._sample_passes
+        """The one posting list of FracMinHash, in parts."""
+        recipe, passes = self._index.suite.sample, self._sample_passes
         for part in range(passes):
-            buckets = [np.zeros(0, dtype=np.uint32)]
-            records = [np.zeros((0, POSTING_BYTES), dtype=np.uint8)]
-            async for entry_ids, found in self._signatures.sample_hashes(self._columns.entry_ids, recipe):
-                posting = sample_posting(found)
-                chosen = posting.places.buckets * np.uint64(passes) >> np.uint64(SAMPLE_BUCKET_BITS) == part
-                buckets.append(posting.places.buckets[chosen])
-                records.append(pack_postings(posting.tags[chosen], entry_ids[chosen]).copy())
-            filled = await asyncio.to_thread(
-                posting_buckets, np.concatenate(buckets), np.concatenate(records)
+            postings, chosen_ids = [NO_POSTING], [np.zeros(0, dtype=np.uint64)]
+            async for entry_ids, hashes in self._signatures.sample_hashes(self._columns.entry_ids, recipe):
+                posting = sample_posting(hashes)
+                chosen = posting.addresses * np.uint64(passes) >> np.uint64(SAMPLE_BUCKET_BITS) == part
+                postings.append(Posting(posting.addresses[chosen], posting.tags[chosen]))
+                chosen_ids.append(entry_ids[chosen])
+            joined = Posting(
+                np.concatenate([posting.addresses for posting in postings]),
+                np.concatenate([posting.tags for posting in postings]),
             )
-            yield self._postings(recipe, 0, filled)
+            yield await self._postings(recipe, joined, np.concatenate(chosen_ids))
 
-    def _postings(self, recipe: str, of: int, filled: PackedBuckets) -> BucketList:
-        return BucketList(self._index.posting_prefix(recipe, of), POSTING_BYTES, filled, POSTING_CAP)
-
-
-def _posted(posting: Posting, entry_ids: NDArray[np.uint64]) -> PackedBuckets:
-    return posting_buckets(posting.places.buckets, pack_postings(posting.tags, entry_ids))
+    async def _postings(self, recipe: str, posting: Posting, entry_ids: NDArray[np.uint64]) -> BucketList:
+        packed = await asyncio.to_thread(posting_buckets, posting, entry_ids)
+        return BucketList(self._index.bucket_keys(recipe, packed), packed, POSTING_BYTES, POSTING_CAP)

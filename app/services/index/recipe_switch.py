@@ -12,9 +12,10 @@ import time
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from uuid import uuid4
 
-from app.core.errors import BookprintError, IndexRebuilding, InvalidInput
-from app.core.model import Fingerprint
+from app.core.errors import BookprintError, InvalidInput
+from app.core.model import Fingerprint, IndexState
 from app.core.recipe import Suite, Suites, fingerprint_recipe
 from app.core.signatures.sketch import fingerprint
 from app.services.index.comparison import Progress
@@ -22,7 +23,6 @@ from app.services.index.reconcile import Reindex
 from app.stores.postgres.entries import SessionLock
 from app.stores.postgres.suites import SuiteStore, switch
 from app.stores.postgres.unsigned import MissingFingerprints, StoredText, count_textless
-from app.stores.redis.epoch import EpochMark, IndexState
 from app.stores.redis.indexes import Indexes
 
 _COMPUTED_AT_ONCE = 32
@@ -113,14 +113,14 @@ class Recipes:
                 raise BookprintError(
                     f"{name} serves; let another recipe serve first: bookprint reindex --recipe NAME"
                 )
-            index = self._indexes.of(suite)
             async with self._unreconciled():
                 await self._suites.close(suite)
-                # Who finds nothing and need not ask the catalogue learns of it before an entry is missing.
-                await index.flat_index.forget_changes()
+                postings = await self._own_postings(suite)
+                # Lookups that still go by the suite fail from here on, before an entry is missing.
+                await self._indexes.epochs([(suite, postings)]).end()
                 await self._suites.drop(suite)
                 # Even if it was dropped before: that may have been broken off here.
-                await index.clear(await self._own_postings(suite))
+                await self._indexes.of(suite).delete_all(postings)
 
     async def _sign(self, recipe: str, progress: Progress) -> int:
         """Compute what fingerprints are lacking; returns how many were found."""
@@ -140,18 +140,19 @@ class Recipes:
     async def _build(self, suite: Suite, computed: int, allow_missing: bool) -> Switched:
         """Write the index of a suite as a whole, and let it serve."""
         postings = await self._own_postings(suite)
+        epochs = self._indexes.epochs([(suite, postings)])
         while True:
-            mark = await self._whole()
+            await self._complete()
+            token = uuid4().hex
+            await epochs.begin(token)
             filled = await self._reindex.fill(suite, postings, lambda done, total: None)
-            try:
-                # A reconciliation must not pass over the suite as being built, and end after the switch.
-                async with self._unreconciled():
-                    entries = await self._reindex.catch_up(suite, filled, postings)
-                    await self._indexes.epoch.guarded(mark=mark)
+            # A reconciliation must not pass over the suite as being built, and end after the switch.
+            async with self._unreconciled():
+                entries = await self._reindex.catch_up(suite, filled, postings)
+                # Otherwise flushed or restarted: what was written may be gone.
+                if await epochs.finish(token):
                     missing = await self._switch(suite, allow_missing)
-                return Switched(entries.size, computed, missing)
-            except IndexRebuilding:
-                continue  # flushed or restarted: what was written may be gone
+                    return Switched(entries.size, computed, missing)
 
     async def _switch(self, suite: Suite, allow_missing: bool) -> int:
         async with self._suites.changing() as connection:
@@ -167,13 +168,11 @@ class Recipes:
         shared = {recipe for other in others for recipe in (other.minhash, other.sample)}
         return {suite.minhash, suite.sample} - shared
 
-    async def _whole(self) -> EpochMark:
-        """The epoch, when the index is whole."""
-        while await self._indexes.epoch.state() is not IndexState.COMPLETE:
+    async def _complete(self) -> None:
+        """Wait until the indexes that answer lookups are complete."""
+        while await self._reindex.state() is not IndexState.COMPLETE:
             if await self._reindex.reconcile() is None:
                 await asyncio.sleep(_PAUSE)
-        mark, _ = await self._indexes.epoch.guarded()
-        return mark
 
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[None]:

@@ -1,6 +1,6 @@
 """Keeping the band index in step with the catalogue.
 
-`reconcile` compares the entries of the roll with those of the catalogue and mends the difference, or builds
+`reconcile` compares the entries of the flat index with those of the catalogue and mends the difference, or builds
 the index anew where nothing in it can be relied on; it runs by itself after a flush, a restart or a failover,
 and every minute in any case. `reindex` compares and mends every record while lookups go on.
 """
@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 
 from app.core.errors import Unavailable
 from app.core.index.records import record_id
-from app.core.model import Entry
+from app.core.model import Entry, IndexState
 from app.core.recipe import Suite, Suites
-from app.services.index.comparison import Difference, IndexComparison, Progress, inspect, part_of
+from app.services.index.comparison import Difference, IndexComparison, Progress, compare, part_of
 from app.services.index.contents import ExpectedIndex
 from app.stores.postgres.entries import EntryStore, ReconcileLock
 from app.stores.postgres.signatures import SignatureReader
 from app.stores.postgres.suites import SuiteStore
 from app.stores.redis.band_index import BandIndex
-from app.stores.redis.epoch import IndexState
+from app.stores.redis.epoch import Epochs
 from app.stores.redis.indexes import Indexes, own_postings
 
 log = structlog.get_logger()
@@ -34,7 +34,7 @@ _WRITTEN_AT_ONCE = 50
 """Entries written to the index in one round trip: some 12,000 records."""
 
 _MENDED_AT_ONCE = 1_000
-"""Differences held against the catalogue together."""
+"""Differences compared with the catalogue together."""
 
 _FORGOTTEN_AFTER = 60.0
 """Seconds after which no lookup can still hold an entry that has left the index."""
@@ -58,9 +58,14 @@ class _Census:
     """All entries, and the suites that they have to be in."""
 
     suites: Suites
-    held: dict[Suite, NDArray[np.uint64]]  # by the roll of each suite in which lookups are answered
+    indexed_ids: dict[Suite, NDArray[np.uint64]]  # in the flat index of each suite that answers lookups
     entry_ids: NDArray[np.uint64]  # (n,), ascending
     indexed: NDArray[np.bool_]  # (n,), False: pending
+
+    @property
+    def pending(self) -> NDArray[np.uint64]:
+        """The entries that are not in the index yet, as far as Postgres knows."""
+        return self.entry_ids[~self.indexed]
 
 
 class Reindex:
@@ -89,36 +94,42 @@ class Reindex:
         # In this order: the suites that an entry was committed under are among those read after it.
         if (await self._entries.current([entry_id])).size:
             suites = await self._suites.read()
-            for brief in await self._entries.summaries([entry_id], suites.serving):
-                if not brief.indexed:
-                    await self._enter(np.array([entry_id], dtype=np.uint64), suites.kept, BandIndex.mend)
+            for book in await self._entries.summaries([entry_id], suites.serving):
+                if not book.indexed:
+                    await self._enter(np.array([entry_id], dtype=np.uint64), suites, BandIndex.insert_missing)
                     await self._entries.mark_indexed([entry_id])
+
+    async def state(self) -> IndexState:
+        """What is known of the indexes in which lookups are answered."""
+        return await (await self._epochs()).state()
 
     async def reconcile(self) -> Reconciled | None:
         """Make the index agree with the catalogue; None if another process is about it already."""
         async with self._lock() as locked:
             if not locked:
                 return None
-            # Departures are committed before the index is read, so whatever this one met is gone at its end.
-            state = await self._indexes.epoch.state()
+            # Tombstones are committed before the index is read, so none of those met here is needed afterwards.
+            epochs = await self._epochs()
+            state = await epochs.state()
             if state is IndexState.COMPLETE:
-                report = await self._mend(BandIndex.mend)
+                report = await self._mend(BandIndex.insert_missing)
             else:
-                report = await self._revive(state)
+                report = await self._revive(epochs, state)
             await self._entries.forget_departures(_FORGOTTEN_AFTER)
             return report
 
     async def reindex(self, progress: Progress) -> Reconciled:
         """Hold every record against the catalogue and mend what differs, while lookups and posts go on."""
-        if await self._indexes.epoch.state() is not IndexState.COMPLETE:
+        if await self.state() is not IndexState.COMPLETE:
             await self.reconcile()
         census, missing, stale = await self._census(), 0, 0
-        await self._enter_pending(census, census.suites.kept, BandIndex.mend)
+        await self._enter(census.pending, census.suites, BandIndex.insert_missing)
+        await self._mark(census.pending)
         answering = census.suites.answering
         for number, (suite, postings) in enumerate(own_postings(answering)):
             step = part_of(progress, number, len(answering))
-            found = await self.mend_records(suite, census.entry_ids, postings, step)
-            missing, stale = missing + found.missing, stale + found.stale
+            mended = await self.mend_records(suite, census.entry_ids, postings, step)
+            missing, stale = missing + mended.missing, stale + mended.stale
         return Reconciled(entries=census.entry_ids.size, missing=missing, stale=stale)
 
     async def fill(self, suite: Suite, postings: Collection[str], progress: Progress) -> NDArray[np.uint64]:
@@ -127,7 +138,7 @@ class Reindex:
         Whatever other processes write to it meanwhile may be lost. Returns the entries that were written.
         """
         entry_ids, _ = await self._signatures.entry_ids()
-        await self._indexes.of(suite).clear(postings)
+        await self._indexes.of(suite).delete_all(postings)
         await self._fill(suite, entry_ids, postings, progress)
         return entry_ids
 
@@ -136,61 +147,72 @@ class Reindex:
     ) -> NDArray[np.uint64]:
         """Mend what came and went since `fill` wrote these entries; returns those that there are now."""
         entry_ids, _ = await self._signatures.entry_ids()
-        await self._enter(np.setdiff1d(entry_ids, filled), [suite], BandIndex.mend)
+        await self._enter_one(np.setdiff1d(entry_ids, filled), suite, BandIndex.insert_unguarded)
         if np.setdiff1d(filled, entry_ids).size:
             await self.mend_records(suite, entry_ids, postings, _silent)
         return entry_ids
 
-    async def _revive(self, state: IndexState) -> Reconciled:
+    async def _epochs(self) -> Epochs:
+        return self._indexes.epochs(own_postings((await self._suites.read()).answering))
+
+    async def _revive(self, epochs: Epochs, state: IndexState) -> Reconciled:
         token = uuid4().hex
-        await self._indexes.epoch.begin(token)
-        # A flush may fall between the records of an entry, so its place in the roll proves nothing then.
-        report = await self._mend(BandIndex.restore) if state is IndexState.RESTARTED else await self._build()
-        if not await self._indexes.epoch.finish(token):
+        await epochs.begin(token)
+        if state is IndexState.RESTARTED:
+            # A flush may fall between the records of an entry, so its place in the flat index proves nothing.
+            report = await self._mend(BandIndex.insert_unguarded)
+        else:
+            report = await self._build()
+        if not await epochs.finish(token):
             raise Unavailable("Redis was flushed or restarted while the band index was being rebuilt.")
         return report
 
     async def _build(self) -> Reconciled:
-        """Write the whole index of every suite."""
+        """Write the whole index of every suite in which lookups are answered."""
         suites = await self._suites.read()
+        await self._indexes.delete_foreign()
         for suite, postings in own_postings(suites.kept):
-            await self._indexes.of(suite).clear(postings)
+            if suite not in suites.answering:
+                # Its builder notices that it has to begin again.
+                await self._indexes.epochs([(suite, postings)]).end()
+            await self._indexes.of(suite).delete_all(postings)
         census = await self._census()
         for suite, postings in own_postings(census.suites.answering):
             await self._fill(suite, census.entry_ids, postings, _silent)
-        building = census.suites.building
-        await self._enter_pending(census, [] if building is None else [building], BandIndex.restore)
+        if census.suites.building is not None:
+            await self._enter_one(census.pending, census.suites.building, BandIndex.insert_unguarded)
+        await self._mark(census.pending)
         return Reconciled(entries=census.entry_ids.size, missing=census.entry_ids.size, stale=0)
 
     async def _fill(
         self, suite: Suite, entry_ids: NDArray[np.uint64], postings: Collection[str], progress: Progress
     ) -> None:
         index = self._indexes.of(suite)
-        projection = await ExpectedIndex.of(self._signatures, index, entry_ids, postings)
+        expected = await ExpectedIndex.of(self._signatures, index, entry_ids, postings)
         done = 0
-        lists = projection.lists()
+        lists = expected.lists()
         part = await anext(lists, None)
         while part is not None:
             # One list travels to Redis while the next one is made.
-            part = await _beside(anext(lists, None), index.write(part.prefix, part.filled, part.most))
+            part = await _beside(
+                anext(lists, None), index.write_buckets(part.keys, part.packed, part.largest)
+            )
             done += 1
-            progress(projection.size * done // projection.list_count, projection.size)
-        await self._indexes.nodes.run(
-            index.flat_index.listing(projection.flat_index().filled.buckets.tolist())
-        )
+            progress(expected.size * done // expected.list_count, expected.size)
+        await index.flat_index.list_segments(expected.segments)
 
     async def _mend(self, write: Write) -> Reconciled:
-        """Add the entries that a roll lacks, and sweep the index whose roll has one too many."""
+        """Add the entries that a flat index lacks, and sweep an index whose flat index has one too many."""
         census = await self._census()
-        entry_ids, whole = census.entry_ids, census.indexed
-        for held in census.held.values():
-            whole = whole & np.isin(entry_ids, held)
-        lacking = entry_ids[~whole]
-        await self._enter(lacking, census.suites.kept, write)
-        await self._mark(entry_ids[~census.indexed])
+        entry_ids, complete = census.entry_ids, census.indexed
+        for indexed_ids in census.indexed_ids.values():
+            complete = complete & np.isin(entry_ids, indexed_ids)
+        lacking = entry_ids[~complete]
+        await self._enter(lacking, census.suites, write)
+        await self._mark(census.pending)
         stale = 0
         for suite, postings in own_postings(census.suites.answering):
-            extra = np.setdiff1d(census.held[suite], entry_ids)
+            extra = np.setdiff1d(census.indexed_ids[suite], entry_ids)
             # To sweep is to read the whole index; books that were just being deleted have left by now.
             if extra.size and np.isin(extra, await self._indexes.of(suite).flat_index.entry_ids()).any():
                 stale += (await self.mend_records(suite, entry_ids, postings, _silent)).stale
@@ -199,27 +221,29 @@ class Reindex:
     async def _census(self) -> _Census:
         suites = await self._suites.read()
         while True:
-            # Entries are committed before they are indexed, so what a roll holds and the catalogue, read
-            # later, lacks is stale for good.
-            held = {suite: await self._indexes.of(suite).flat_index.entry_ids() for suite in suites.answering}
+            # Entries are committed before they are indexed. So entries of the flat index that the catalogue,
+            # read later, lacks are stale for good.
+            indexed_ids = {
+                suite: await self._indexes.of(suite).flat_index.entry_ids() for suite in suites.answering
+            }
             entry_ids, indexed = await self._signatures.entry_ids()
             # An entry may have been committed under suites that came since.
             now = await self._suites.read()
             if now == suites:
-                return _Census(suites, held, entry_ids, indexed)
+                return _Census(suites, indexed_ids, entry_ids, indexed)
             suites = now
 
-    async def _enter_pending(self, census: _Census, suites: Sequence[Suite], write: Write) -> None:
-        pending = census.entry_ids[~census.indexed]
-        await self._enter(pending, suites, write)
-        await self._mark(pending)
+    async def _enter(self, entry_ids: NDArray[np.uint64], suites: Suites, write: Write) -> None:
+        """Write entries into the index of every suite; those without lookups have no epoch to rely on."""
+        for suite in suites.kept:
+            answering = suite in suites.answering
+            await self._enter_one(entry_ids, suite, write if answering else BandIndex.insert_unguarded)
 
-    async def _enter(self, entry_ids: NDArray[np.uint64], suites: Sequence[Suite], write: Write) -> None:
+    async def _enter_one(self, entry_ids: NDArray[np.uint64], suite: Suite, write: Write) -> None:
         for start in range(0, entry_ids.size, _WRITTEN_AT_ONCE):
             some = entry_ids[start : start + _WRITTEN_AT_ONCE].tolist()
-            for suite in suites:
-                summaries = await self._entries.summaries(some, suite)
-                await write(self._indexes.of(suite), [brief.entry for brief in summaries])
+            summaries = await self._entries.summaries(some, suite)
+            await write(self._indexes.of(suite), [book.entry for book in summaries])
 
     async def _mark(self, entry_ids: NDArray[np.uint64]) -> None:
         if entry_ids.size:
@@ -230,23 +254,23 @@ class Reindex:
     ) -> Reconciled:
         """Hold every record of a suite against these entries, all that there are, and mend what differs."""
         index = self._indexes.of(suite)
-        projection = await ExpectedIndex.of(self._signatures, index, entry_ids, postings)
+        expected = await ExpectedIndex.of(self._signatures, index, entry_ids, postings)
         known = set(entry_ids.tolist())
         missing: set[int] = set()
-        stale, some = 0, []
-        async for difference in inspect(projection, index, IndexComparison(), progress):
-            some.append(difference)
-            if len(some) == _MENDED_AT_ONCE:
-                stale += await self._settle(index, some, known, missing)
-                some = []
-        stale += await self._settle(index, some, known, missing)
-        await self._enter(np.array(sorted(missing), dtype=np.uint64), [suite], BandIndex.restore)
+        stale, waiting = 0, list[Difference]()
+        async for difference in compare(expected, index, IndexComparison(), progress):
+            waiting.append(difference)
+            if len(waiting) == _MENDED_AT_ONCE:
+                stale += await self._sweep(index, waiting, known, missing)
+                waiting = []
+        stale += await self._sweep(index, waiting, known, missing)
+        await self._enter_one(np.array(sorted(missing), dtype=np.uint64), suite, BandIndex.insert_unguarded)
         return Reconciled(entries=entry_ids.size, missing=len(missing), stale=stale)
 
-    async def _settle(
+    async def _sweep(
         self, index: BandIndex, differences: Sequence[Difference], known: set[int], missing: set[int]
     ) -> int:
-        """Drop what does not belong, and note which entries lack a record; how many records were dropped."""
+        """Delete superfluous records, and note entries that lack one; returns how many were deleted."""
         unknown = {
             record_id(record) for difference in differences for record in difference.superfluous
         } - known
@@ -257,11 +281,11 @@ class Reindex:
             missing.update(map(record_id, difference.missing))
             if difference.broken:
                 log.warning("a bucket holds no whole records and is made anew", key=difference.key)
-                await index.delete(difference.key)
+                await index.delete_bucket(difference.key)
                 continue
             wrong = [record for record in difference.superfluous if record_id(record) not in fresh]
             if wrong:
-                await index.drop(difference.key, wrong)
+                await index.delete_records(difference.key, wrong)
                 dropped += len(wrong)
         return dropped
 

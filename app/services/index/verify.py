@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from app.core.index.records import record_id
-from app.services.index.comparison import IndexComparison, Progress, inspect, part_of
+from app.core.model import IndexState
+from app.services.index.comparison import IndexComparison, Progress, compare, part_of
 from app.services.index.contents import ExpectedIndex
 from app.stores.postgres.signatures import SignatureReader
 from app.stores.postgres.suites import SuiteStore
-from app.stores.redis.epoch import IndexState
 from app.stores.redis.indexes import Indexes, own_postings
 
 
@@ -37,16 +37,16 @@ async def verify(
 
     Books posted, changed or deleted meanwhile can show as differences.
     """
-    state = await indexes.epoch.state()
     answering = (await suites.read()).answering
+    state = await indexes.epochs(answering).state()
     entry_ids, indexed = await signatures.entry_ids()
     pending = set(entry_ids[~indexed].tolist())
     seen = IndexComparison()
     missing = superfluous = broken = 0
     for number, (suite, postings) in enumerate(own_postings(answering)):
         index = indexes.of(suite)
-        projection = await ExpectedIndex.of(signatures, index, entry_ids[indexed], postings)
-        async for difference in inspect(projection, index, seen, part_of(progress, number, len(answering))):
+        expected = await ExpectedIndex.of(signatures, index, entry_ids[indexed], postings)
+        async for difference in compare(expected, index, seen, part_of(progress, number, len(answering))):
             missing += len(difference.missing)
             superfluous += sum(record_id(record) not in pending for record in difference.superfluous)
             broken += difference.broken

@@ -1,98 +1,123 @@
-"""The epoch: the life of Redis in which the index was found whole.
+"""Epochs: whether the index is complete, told by every partition for itself.
 
-A flush deletes it; after a restart or a failover it no longer fits the server's run id. On a cluster every
-node has its own, which holds for just the slots that the node served then. Until the index has been
-reconciled with the catalogue, guarded reads and writes raise `IndexRebuilding`. They read the epoch first and
-last, so a flush in their midst does not pass unnoticed.
+The epoch of a partition names the life of the server in which it was built, and its building. A flush deletes
+it; after a restart or a failover, or on another node of a cluster, it no longer fits the server's run id. A
+partition's buckets are read together with its epoch and before the run id, so what was read of them was
+complete. Until the index has been reconciled, guarded reads and writes raise `IndexRebuilding`.
 """
 
-from collections.abc import Sequence
-from enum import Enum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from app.core.errors import IndexRebuilding
-from app.stores.redis.node import GetEpoch
-from app.stores.redis.nodes import Command, EpochKey, Instruction, Nodes
-from app.stores.redis.scripts import FINISH_EPOCH, OPEN_EPOCH
+from app.core.model import IndexState
+from app.stores.redis.client import RedisClient, Words, in_places
+from app.stores.redis.keys import epoch_key
+from app.stores.redis.scripts import FINISH_EPOCH, OPEN_EPOCH, READ_RUN_ID
 
-EpochMark = tuple[bytes, ...]
-"""The epochs of all nodes."""
-
-
-class IndexState(Enum):
-    """What is known of the index."""
-
-    COMPLETE = "whole"  # it agrees with the catalogue
-    RESTARTED = "restarted"  # it was whole in an earlier life of the server: sound, but some may be missing
-    LOST = "lost"  # flushed, never built, or its rebuilding was broken off: nothing in it can be relied on
+Marks = Mapping[str, bytes]
+"""The epochs of some partitions, by their keys."""
 
 
-class Epoch:
-    """The epochs of all nodes, as one."""
+@dataclass(frozen=True, slots=True, eq=False)
+class GuardedRead:
+    """What was read of complete partitions."""
 
-    def __init__(self, nodes: Nodes) -> None:
-        self._nodes = nodes
+    values: list[bytes | None]  # one for each key
+    answers: list[Any]  # one for each command
+    marks: Marks
+
+
+class Epochs:
+    """The epochs of some partitions, as one."""
+
+    def __init__(self, client: RedisClient, keys: Sequence[str]) -> None:
+        self._client = client
+        self._keys = list(dict.fromkeys(keys))
 
     async def state(self) -> IndexState:
-        """What is known of the index in this life of Redis."""
-        keys = await self._nodes.epoch_keys(anew=True)
-        answers = await self._nodes.run([Command("GET", key) for key, _ in keys], _reads(keys))
-        marks, epochs = answers[: len(keys)], answers[len(keys) :]
-        if all(epoch is not None for epoch in epochs):
+        """What is known of the partitions in this life of Redis."""
+        epochs = await _read(self._client, self._keys, [], [])
+        if all(epochs.complete.values()):
             return IndexState.COMPLETE
-        # One node of several that comes back with older data makes the roll, on another, promise too much.
-        if len(keys) > 1 or any(mark is None or mark.startswith(b"building:") for mark in marks):
+        # One node of several that comes back with older data makes the flat index, on another, promise too much.
+        if self._client.is_cluster:
             return IndexState.LOST
-        return IndexState.RESTARTED
+        lost = any(epoch is None or epoch.startswith(b"building:") for epoch in epochs.marks.values())
+        return IndexState.LOST if lost else IndexState.RESTARTED
 
     async def begin(self, token: str) -> None:
-        """Take the index out of service; a flush or a restart from now on is noticed by `finish`."""
-        keys = await self._nodes.epoch_keys(anew=True)
-        # Another process may still take the cluster for what it was, and must not find the epochs of then.
-        await self._nodes.run(
-            [Command("DEL", key) for key in self._nodes.possible_epoch_keys],
-            [Command(OPEN_EPOCH, key, (serves, token)) for key, serves in keys],
-        )
+        """Take the partitions out of service; `finish` notices a flush or a restart from now on."""
+        await self._client.run([("EVALSHA", OPEN_EPOCH.sha, 1, key, token) for key in self._keys])
 
     async def finish(self, token: str) -> bool:
-        """Declare the index whole, if Redis has lived through since `begin`; says whether it did."""
-        keys = await self._nodes.epoch_keys(anew=True)
-        finish = [Command(FINISH_EPOCH, key, (serves, token)) for key, serves in keys]
-        return all(await self._nodes.run(finish))
+        """Declare the partitions complete, if Redis has lived through since `begin`; says whether it did."""
+        finish = [("EVALSHA", FINISH_EPOCH.sha, 1, key, token) for key in self._keys]
+        return all(await self._client.run(finish))
 
-    async def guarded(
-        self, *phases: Sequence[Instruction], mark: EpochMark | None = None
-    ) -> tuple[EpochMark, list[Any]]:
-        """Run instructions whose outcome only counts if the index was whole from first to last, in one epoch.
+    async def end(self) -> None:
+        """Take the partitions out of service for good."""
+        await self._client.run([("DEL", key) for key in self._keys])
 
-        Where a mark is given it must be the epoch that the mark is of.
-        """
-        for _ in range(2):
-            keys = await self._nodes.epoch_keys()
-            before, answers, after = await self._enclosed(_reads(keys), phases or ((),))
-            if await self._nodes.epoch_keys() == keys and None not in before and before == after:
-                if mark is None or tuple(before) == mark:
-                    return tuple(before), answers
-                break
-            # What this process knows of the nodes may be older than the epoch.
-            if await self._nodes.epoch_keys(anew=True) == keys:
-                break
-        raise IndexRebuilding(
-            "The band index is being rebuilt from the catalogue. Try again in a few seconds.",
-            retry_after=2,
-        )
-
-    async def _enclosed(
-        self, reads: Sequence[GetEpoch], phases: Sequence[Sequence[Instruction]]
-    ) -> tuple[list[Any], list[Any], list[Any]]:
-        """What the reads answer before the first phase, the answers to the phases, and the reads again."""
-        first, last = [*reads, *phases[0]], [*phases[-1], *reads]
-        if len(phases) == 1:
-            answers = await self._nodes.run([*first, *reads])
-        else:
-            answers = await self._nodes.run(first, *phases[1:-1], last)
-        return answers[: len(reads)], answers[len(reads) : -len(reads)], answers[-len(reads) :]
+    async def require(self, marks: Marks | None = None) -> Marks:
+        """The epochs, all of them complete; raises `IndexRebuilding` otherwise, or if they are not `marks`."""
+        found = (await read_guarded(self._client, [], epochs=self._keys)).marks
+        if marks is not None and marks != found:
+            raise _rebuilding()
+        return found
 
 
-def _reads(keys: Sequence[EpochKey]) -> list[GetEpoch]:
-    return [GetEpoch(key, serves) for key, serves in keys]
+async def read_guarded(
+    client: RedisClient, keys: Sequence[str], *commands: Words, epochs: Sequence[str] = ()
+) -> GuardedRead:
+    """The strings at these keys and the answers to commands, in one round trip.
+
+    Raises `IndexRebuilding` unless each partition that a key belongs to, and those of the further `epochs`,
+    are complete.
+    """
+    wanted = list(dict.fromkeys([*epochs, *map(epoch_key, keys)]))
+    read = await _read(client, wanted, keys, commands)
+    if not all(read.complete.values()):
+        raise _rebuilding()
+    marks = {key: epoch for key, epoch in read.marks.items() if epoch is not None}
+    return GuardedRead(read.values, read.answers, marks)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Read:
+    values: list[bytes | None]
+    answers: list[Any]
+    marks: Mapping[str, bytes | None]
+    complete: Mapping[str, bool]  # whether the epoch is of this life of its server
+
+
+async def _read(
+    client: RedisClient, epochs: Sequence[str], keys: Sequence[str], commands: Sequence[Words]
+) -> _Read:
+    wanted = [*epochs, *keys]
+    groups = client.together(wanted)
+    nodes = await client.by_node(epochs)
+    answers = await client.run(
+        [
+            *(("MGET", *(wanted[place] for place in group)) for group in groups),
+            *commands,
+            # Last, so that data of an earlier life never come with the id of this one.
+            *(("EVALSHA", READ_RUN_ID.sha, 1, served[0]) for served in nodes),
+        ]
+    )
+    values = in_places(groups, answers[: len(groups)], len(wanted))
+    lives = answers[len(answers) - len(nodes) :]
+    marks = dict(zip(epochs, values[: len(epochs)], strict=True))
+    complete = {
+        key: (epoch := marks[key]) is not None and epoch.startswith(life + b":")
+        for served, life in zip(nodes, lives, strict=True)
+        for key in served
+    }
+    return _Read(values[len(epochs) :], answers[len(groups) : len(answers) - len(nodes)], marks, complete)
+
+
+def _rebuilding() -> IndexRebuilding:
+    return IndexRebuilding(
+        "The band index is being rebuilt from the catalogue. Try again in a few seconds.", retry_after=2
+    )

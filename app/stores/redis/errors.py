@@ -9,17 +9,27 @@ from app.core.errors import Unavailable
 
 
 @contextmanager
-def redis_outages() -> Iterator[None]:
-    """Turn lost, refused or too slow connections to Redis, and commands it refuses, into `Unavailable`."""
+def redis_errors() -> Iterator[None]:
+    """Turn connections lost, refused or too slow, and commands refused, into `Unavailable`."""
     try:
         yield
-    except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError, OSError) as exc:
-        raise Unavailable("The band index (Redis) cannot be reached. Try again in a moment.") from exc
     except (redis.exceptions.MovedError, redis.exceptions.ClusterCrossSlotError) as exc:
         raise Unavailable(
-            "REDIS_URL names a node of a Redis cluster as if it were alone: let it begin with redis+cluster://.",
+            "REDIS_URL names a node of a Redis cluster as if it were alone, or the cluster is changing. Let the "
+            "URL begin with redis+cluster://, or try again in a moment.",
             retry_after=5,
         ) from exc
+    except (
+        redis.exceptions.AskError,
+        redis.exceptions.TryAgainError,
+        redis.exceptions.ClusterDownError,
+        redis.exceptions.SlotNotCoveredError,
+    ) as exc:
+        raise Unavailable(f"The Redis cluster is changing ({exc}). Try again in a moment.") from exc
+    except redis.exceptions.AuthenticationError as exc:
+        raise Unavailable(f"The band index (Redis) refuses: {exc}", retry_after=5) from exc
+    except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError, OSError) as exc:
+        raise Unavailable(f"The band index (Redis) cannot be reached: {exc}. Try again in a moment.") from exc
     except redis.exceptions.RedisError as exc:
         # Out of memory, read-only after a failover, a key of another type: all of them for the operator.
         raise Unavailable(f"The band index (Redis) refuses: {exc}", retry_after=5) from exc

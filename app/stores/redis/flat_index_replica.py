@@ -1,17 +1,15 @@
-"""The roll as this process holds it, kept current with what other processes write.
+"""The flat index as this process holds it, kept current with what other processes write.
 
-Whoever changes an entry of the roll in Redis then appends the change to a stream. Each read of the roll first
-reads the stream from the last change it knows, that one included: if it comes first again, nothing was
-missed; if not, the stream was trimmed or Redis flushed, and the roll is read anew. A change is in the stream
-before the write that makes it is acknowledged, so a lookup meets every entry indexed before it began.
-
-Before an index is left by new entries or cleared, its stream is deleted. So once the catalogue has vouched
-for it, it is whole for as long as the roll can be followed, and for whatever was read before the stream.
+A change of the flat index in Redis is also appended to a stream. Each read first reads the stream from the last
+change it knows, itself included: if that comes first again, nothing was missed. If not, the stream was
+trimmed or Redis flushed, and the flat index is read anew. A change is in the stream before the write that
+makes it is acknowledged, so a lookup meets every entry that was indexed before it began.
 """
 
 import asyncio
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,172 +17,158 @@ from numpy.typing import NDArray
 from app.core.index.flat_index import FlatIndex
 from app.core.index.records import ENTRIES_PER_SEGMENT, FLAT_RECORD, pack_flat
 from app.core.model import Entry
-from app.stores.redis.epoch import Epoch, EpochMark
-from app.stores.redis.nodes import CallEach, Command, Instruction, Nodes, ReadAll
-from app.stores.redis.scripts import ADD_RECORDS, REMOVE_RECORDS
-from app.stores.together import Together
+from app.core.recipe import Suite
+from app.stores.redis.batcher import Batcher
+from app.stores.redis.client import RedisClient, Words
+from app.stores.redis.epoch import Marks, read_guarded
+from app.stores.redis.keys import flat_index_prefix
+from app.stores.redis.scripts import ADD_RECORDS, REMOVE_RECORDS, Script
 
 _KEPT_CHANGES = 50_000
-"""Length of the stream, about; a process that has slept longer reads the whole roll."""
+"""Length of the stream, about; a process that has slept longer reads the whole flat index."""
 
-_READ_AT_ONCE = 2_000
-_CHUNKS_AT_ONCE = 100
+_CHANGES_AT_ONCE = 2_000
+_SEGMENTS_AT_ONCE = 100
 
-_READ_TOGETHER = 16
+_LARGEST_BATCH = 16
 """Lookups whose buckets are read in one round trip."""
 
 _ADDED, _REMOVED, _OPENED = b"added", b"removed", b"opened"
 
-
 _Change = tuple[bytes, dict[bytes, bytes]]
 
 
-class Reading(NamedTuple):
-    """The roll, and what was read together with it."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """The flat index as of now, and what was read together with it."""
 
-    flat_index: FlatIndex  # current as of now
-    load: int  # number of the load since which the roll could be followed
-    vouched: bool  # the catalogue has vouched for the index, and it has been whole since
-    answers: list[Any]
+    flat: FlatIndex
+    values: Sequence[bytes | None]  # one for each key
 
 
 class FlatIndexReplica:
-    """The roll of one suite."""
+    """The flat index of one suite."""
 
-    def __init__(self, nodes: Nodes, epoch: Epoch, prefix: str) -> None:
-        self._nodes = nodes
-        self._epoch = epoch
-        self._prefix = prefix
-        self._changes = f"{prefix}:changes"
-        self._roll: FlatIndex | None = None
-        self._last = ""  # id of the last change that the roll holds
-        self._mark: EpochMark = ()
-        self._loads = 0
-        self._vouched = 0  # the load that the catalogue has vouched for
-        self._reading = Together(self._read, _READ_TOGETHER)
+    def __init__(self, client: RedisClient, suite: Suite) -> None:
+        self._client = client
+        self.segment_prefix = flat_index_prefix(suite)
+        self.segments_key = f"{self.segment_prefix}segments"
+        self._changes = f"{self.segment_prefix}changes"
+        self._epoch = f"{self.segment_prefix}epoch"
+        self._flat: FlatIndex | None = None
+        self._last = ""  # id of the last change that the replica holds
+        self._mark: Marks = {}
+        self._reads = Batcher(self._read_batch, _LARGEST_BATCH)
 
     @property
     def latest(self) -> FlatIndex | None:
-        """The roll as it was last read, for estimates; None before it was read at all."""
-        return self._roll
+        """The flat index as it was last read, for estimates; None before it was read at all."""
+        return self._flat
 
-    @property
-    def segment_prefix(self) -> str:
-        """The keys of the chunks of the roll, but for the number of the chunk."""
-        return f"{self._prefix}:roll:"
+    async def read(self, keys: Sequence[str] = ()) -> Reading:
+        """The flat index, and the strings at these keys, read in the same round trip.
 
-    @property
-    def segments_key(self) -> str:
-        """The key of the set of chunks that exist."""
-        return f"{self._prefix}:rolls"
+        Raises `IndexRebuilding` unless all partitions that were read are complete.
+        """
+        return await self._reads.ask(keys)
 
-    def adding(self, entries: Sequence[Entry]) -> list[Sequence[Instruction]]:
-        """The phases that enter these entries."""
-        chunks = [entry.entry_id // ENTRIES_PER_SEGMENT for entry in entries]
-        records = [pack_flat(entry) for entry in entries]
-        return [
-            [
-                Command("SADD", self.segments_key, tuple(dict.fromkeys(chunks))),
-                CallEach(ADD_RECORDS, [f"{self.segment_prefix}{chunk}" for chunk in chunks], records),
-            ],
-            [self._change(_ADDED, b"".join(records))],
-        ]
+    async def insert(self, entries: Sequence[Entry]) -> None:
+        """Enter these entries; they are in all their buckets already."""
+        segments = dict.fromkeys(entry.entry_id // ENTRIES_PER_SEGMENT for entry in entries)
+        await self._change(ADD_RECORDS, _ADDED, entries, ("SADD", self.segments_key, *segments))
 
-    def removing(self, entries: Sequence[Entry]) -> list[Sequence[Instruction]]:
-        """The phases that strike these entries out."""
-        keys = [f"{self.segment_prefix}{entry.entry_id // ENTRIES_PER_SEGMENT}" for entry in entries]
-        records = [pack_flat(entry) for entry in entries]
-        return [
-            [CallEach(REMOVE_RECORDS, keys, records)],
-            [self._change(_REMOVED, b"".join(records))],
-        ]
+    async def delete(self, entries: Sequence[Entry]) -> None:
+        """Take these entries out; entries that are not in are passed over."""
+        await self._change(REMOVE_RECORDS, _REMOVED, entries)
 
-    def noting(self, key: str, records: Sequence[bytes]) -> list[Instruction]:
-        """The phase that tells of records taken out of this bucket, if it is one of the roll's."""
-        return [self._change(_REMOVED, b"".join(records))] if key.startswith(self.segment_prefix) else []
+    async def note_deleted(self, records: Sequence[bytes]) -> None:
+        """Tell the replicas of records that were taken out of segments."""
+        await self._client.run([self._append(_REMOVED, b"".join(records))])
 
-    def listing(self, chunks: Sequence[int]) -> list[Instruction]:
-        """The phase that lists chunks which were written as whole buckets, and has them read anew by all."""
-        listed = [Command("SADD", self.segments_key, tuple(chunks))] if chunks else []
-        return [*listed, Command("DEL", self._changes)]
+    async def list_segments(self, segments: Sequence[int]) -> None:
+        """List segments that were written whole, and have every replica read them anew."""
+        if segments:
+            await self._client.run([("SADD", self.segments_key, *segments)])
+        await self._client.run([("DEL", self._changes)])
 
-    def forgetting(self) -> list[Instruction]:
-        """The phase that forgets all chunks and changes."""
-        return [Command("DEL", self.segments_key), Command("DEL", self._changes)]
+    async def forget(self) -> None:
+        """Forget which segments and changes there are; replicas that follow find that they no longer can."""
+        await self._client.run([("DEL", self.segments_key), ("DEL", self._changes)])
 
     async def entry_ids(self) -> NDArray[np.uint64]:
-        """The entries that Redis holds now, ascending, whether or not the index is whole."""
-        [found] = await self._nodes.run([Command("SMEMBERS", self.segments_key)])
+        """The entries that Redis holds now, ascending, whether or not the index is complete."""
+        [segments] = await self._client.run([("SMEMBERS", self.segments_key)])
         ids = [np.zeros(0, dtype=np.uint64)]
-        keys = [f"{self.segment_prefix}{int(chunk)}" for chunk in found]
-        for start in range(0, len(keys), _CHUNKS_AT_ONCE):
-            [chunks] = await self._nodes.run([ReadAll(keys[start : start + _CHUNKS_AT_ONCE])])
-            whole = [chunk for chunk in chunks if chunk and len(chunk) % FLAT_RECORD.itemsize == 0]
+        for keys in self._segment_keys(segments):
+            whole = [data for data in await self._client.read(keys) if data and not len(data) % FLAT_RECORD.itemsize]
             ids.append(np.frombuffer(b"".join(whole), dtype=FLAT_RECORD)["entry_id"])
         return np.unique(np.concatenate(ids))
 
-    async def read(self, *instructions: Instruction) -> Reading:
-        """The roll, and the answers to instructions read in the same round trip."""
-        return await self._reading.ask(instructions)
+    async def _change(self, script: Script, kind: bytes, entries: Sequence[Entry], *first: Words) -> None:
+        keys = [f"{self.segment_prefix}{entry.entry_id // ENTRIES_PER_SEGMENT}" for entry in entries]
+        records = [pack_flat(entry) for entry in entries]
+        # The stream last, so that a replica which reads segments meanwhile meets the change in one of them.
+        await self._client.run(
+            [
+                *first,
+                ("EVALSHA", script.sha, len(keys), *keys, *records),
+                self._append(kind, b"".join(records)),
+            ]
+        )
 
-    def vouch(self, load: int) -> None:
-        """Note that the catalogue, asked after this load, said that lookups in the index are answered."""
-        self._vouched = max(self._vouched, load)
+    def _append(self, kind: bytes, records: bytes) -> Words:
+        return ("XADD", self._changes, "MAXLEN", "~", _KEPT_CHANGES, "*", kind, records)
 
-    async def forget_changes(self) -> None:
-        """Forget all changes; whoever follows the roll finds that it no longer can."""
-        await self._nodes.run([Command("DEL", self._changes)])
+    async def _read_batch(self, requests: Sequence[Sequence[str]]) -> Sequence[Reading]:
+        reading = await self._read([key for keys in requests for key in keys])
+        values = iter(reading.values)
+        return [replace(reading, values=list(islice(values, len(keys)))) for keys in requests]
 
-    async def _read(self, asked: Sequence[Sequence[Instruction]]) -> Sequence[Reading]:
-        reading = await self._current([instruction for some in asked for instruction in some])
-        given = iter(reading.answers)
-        return [reading._replace(answers=[next(given) for _ in some]) for some in asked]
-
-    async def _current(self, instructions: Sequence[Instruction]) -> Reading:
+    async def _read(self, keys: Sequence[str]) -> Reading:
         while True:
-            flat_index = self._roll or await self._load()
-            vouched = self._nodes.in_order and self._vouched == self._loads
-            tail = Command("XRANGE", self._changes, (self._last, "+", "COUNT", _READ_AT_ONCE))
-            mark, [*answers, changes] = await self._epoch.guarded([*instructions, tail])
-            if not self._follow(flat_index, mark, changes):
-                self._roll = None
-            elif len(changes) < _READ_AT_ONCE:
-                return Reading(flat_index, self._loads, vouched, answers)
+            flat = self._flat or await self._load()
+            tail = ("XRANGE", self._changes, self._last, "+", "COUNT", _CHANGES_AT_ONCE)
+            read = await read_guarded(self._client, keys, tail, epochs=[self._epoch])
+            [changes] = read.answers
+            if read.marks[self._epoch] != self._mark[self._epoch] or not self._follow(flat, changes):
+                self._flat = None
+            elif len(changes) < _CHANGES_AT_ONCE:
+                return Reading(flat, read.values)
 
-    def _change(self, kind: bytes, records: bytes) -> Command:
-        return Command("XADD", self._changes, ("MAXLEN", "~", _KEPT_CHANGES, "*", kind, records))
-
-    def _follow(self, flat_index: FlatIndex, mark: EpochMark, changes: Sequence[_Change]) -> bool:
-        """Apply changes; False if they do not join on to what the roll holds."""
-        if mark != self._mark or not changes or changes[0][0].decode() != self._last:
+    def _follow(self, flat: FlatIndex, changes: Sequence[_Change]) -> bool:
+        """Apply changes; False if they do not join on to those that the replica holds."""
+        if not changes or changes[0][0].decode() != self._last:
             return False
         for name, change in changes[1:]:
             for kind, data in change.items():
-                for record in np.frombuffer(data, dtype=FLAT_RECORD if kind != _OPENED else np.uint8):
-                    if kind == _ADDED:
-                        flat_index.put(record)
-                    elif kind == _REMOVED:
-                        flat_index.drop(int(record["entry_id"]))
+                if kind != _OPENED:
+                    for record in np.frombuffer(data, dtype=FLAT_RECORD):
+                        if kind == _ADDED:
+                            flat.put(record)
+                        else:
+                            flat.drop(int(record["entry_id"]))
             self._last = name.decode()
         return True
 
     async def _load(self) -> FlatIndex:
-        # The stream's end first: what comes later is followed, even if the chunk holds it already.
-        tail, members = Command("XREVRANGE", self._changes, ("+", "-", "COUNT", 1)), self.segments_key
-        mark, [newest] = await self._epoch.guarded([tail])
-        if not newest:
-            mark, [name] = await self._epoch.guarded([self._change(_OPENED, b"")], mark=mark)
+        # The stream's end first: what comes later is followed, even if a segment holds it already.
+        newest = ("XREVRANGE", self._changes, "+", "-", "COUNT", 1)
+        read = await read_guarded(self._client, [], newest, epochs=[self._epoch])
+        if read.answers[0]:
+            [(last, _)] = read.answers[0]
         else:
-            name = newest[0][0]
-        _, [found] = await self._epoch.guarded([Command("SMEMBERS", members)], mark=mark)
-        keys = [f"{self.segment_prefix}{int(chunk)}" for chunk in found]
-        data: list[bytes] = []
-        for start in range(0, len(keys), _CHUNKS_AT_ONCE):
-            read = ReadAll(keys[start : start + _CHUNKS_AT_ONCE])
-            _, [chunks] = await self._epoch.guarded([read], mark=mark)
-            data += [chunk for chunk in chunks if chunk]
-        records = np.frombuffer(b"".join(data), dtype=FLAT_RECORD)
-        flat_index = self._roll = await asyncio.to_thread(FlatIndex, records)
-        self._last, self._mark = name.decode(), mark
-        self._loads += 1
-        return flat_index
+            [last] = await self._client.run([self._append(_OPENED, b"")])
+        listed = await read_guarded(self._client, [], ("SMEMBERS", self.segments_key), epochs=[self._epoch])
+        segments: list[bytes] = []
+        for keys in self._segment_keys(listed.answers[0]):
+            values = (await read_guarded(self._client, keys)).values
+            segments += [value for value in values if value]
+        records = np.frombuffer(b"".join(segments), dtype=FLAT_RECORD)
+        # A rebuilding meanwhile shows when the stream is followed under another epoch.
+        self._flat = await asyncio.to_thread(FlatIndex, records)
+        self._last, self._mark = last.decode(), read.marks
+        return self._flat
+
+    def _segment_keys(self, segments: Iterable[bytes]) -> Iterable[list[str]]:
+        keys = [f"{self.segment_prefix}{int(segment)}" for segment in segments]
+        return (keys[start : start + _SEGMENTS_AT_ONCE] for start in range(0, len(keys), _SEGMENTS_AT_ONCE))

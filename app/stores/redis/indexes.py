@@ -1,41 +1,60 @@
-"""The band indexes of all suites, in one Redis and under one epoch.
+"""The band indexes of all suites, in one Redis.
 
-Suites that share a MinHash or a shingle sample recipe share its posting lists; bands and roll are each one's
-own.
+Suites that share a MinHash or a FracMinHash recipe share its posting lists; bands and flat index are each
+one's own.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from app.core.model import Entry
 from app.core.recipe import Suite
 from app.stores.redis.band_index import BandIndex
-from app.stores.redis.epoch import Epoch
-from app.stores.redis.nodes import Nodes
+from app.stores.redis.client import RedisClient
+from app.stores.redis.epoch import Epochs
+from app.stores.redis.keys import epoch_keys
 
 
 class Indexes:
     """The band index of each suite."""
 
-    def __init__(self, nodes: Nodes) -> None:
-        self.nodes = nodes
-        self.epoch = Epoch(nodes)
+    def __init__(self, client: RedisClient) -> None:
+        self._client = client
         self._indexes: dict[Suite, BandIndex] = {}
 
     def of(self, suite: Suite) -> BandIndex:
         """The index of one suite."""
         if suite not in self._indexes:
-            self._indexes[suite] = BandIndex(self.nodes, suite)
+            self._indexes[suite] = BandIndex(self._client, suite)
         return self._indexes[suite]
 
-    async def add(self, versions: Mapping[Suite, Entry]) -> None:
-        """Write an entry into the index of each suite; raises as `BandIndex.add` does."""
-        for suite, entry in versions.items():
-            await self.of(suite).add([entry])
+    def epochs(self, suites: Iterable[Suite]) -> Epochs:
+        """The epochs of these suites' indexes, as one."""
+        return Epochs(
+            self._client, [key for suite in suites for key in epoch_keys(suite, (suite.minhash, suite.sample))]
+        )
 
-    async def remove(self, versions: Mapping[Suite, Entry]) -> None:
+    async def insert(self, versions: Mapping[Suite, Entry], answering: Collection[Suite]) -> None:
+        """Write an entry into the index of each suite; raises as `BandIndex.insert` does.
+
+        Only those in which lookups are answered have an epoch to rely on.
+        """
+        for suite, entry in versions.items():
+            index = self.of(suite)
+            await (index.insert if suite in answering else index.insert_unguarded)([entry])
+
+    async def delete(self, versions: Mapping[Suite, Entry]) -> None:
         """Take an entry out of the index of each suite."""
         for suite, entry in versions.items():
-            await self.of(suite).remove([entry])
+            await self.of(suite).delete([entry])
+
+    async def delete_foreign(self) -> None:
+        """Remove what an earlier version of Bookprint has left under keys of another form."""
+        async for keys in self._client.names("bp:[^{]*"):
+            await self._client.run([("UNLINK", key) for key in keys])
+
+    async def ping(self) -> None:
+        """Raises `Unavailable` if Redis, or a node of the cluster, does not answer."""
+        await self._client.ping()
 
 
 def own_postings(suites: Sequence[Suite]) -> list[tuple[Suite, Collection[str]]]:

@@ -103,25 +103,23 @@ end
 )
 """Take the record ARGV[i] out of the bucket KEYS[i], for every i, where it is there; an empty bucket goes."""
 
-OPEN_EPOCH = Script(
-    """
-local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
-redis.call('SET', KEYS[1], 'building:' .. run .. ':' .. ARGV[1] .. ':' .. ARGV[2])
-return 1
-"""
-)
-"""Say that reconciliation ARGV[2] has begun in this life of the server; there is no epoch until it ends."""
+_RUN_ID = "local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')\n"
+
+READ_RUN_ID = Script(_RUN_ID + "return run")
+"""The id of this life of the server that serves KEYS[1]."""
+
+OPEN_EPOCH = Script(_RUN_ID + "return redis.call('SET', KEYS[1], 'building:' .. run .. ':' .. ARGV[1])")
+"""Say that building ARGV[1] has begun in this life of the server; there is no epoch until it ends."""
 
 FINISH_EPOCH = Script(
-    """
-local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
-local epoch = run .. ':' .. ARGV[1] .. ':' .. ARGV[2]
+    _RUN_ID
+    + """
+local epoch = run .. ':' .. ARGV[1]
 local held = redis.call('GET', KEYS[1])
 if held == 'building:' .. epoch then redis.call('SET', KEYS[1], epoch) end
 return (held == 'building:' .. epoch or held == epoch) and 1 or 0
 """
 )
-"""Make reconciliation ARGV[2] the epoch, once or again; answers 0 if a flush, a restart or another one came
-between."""
+"""Make building ARGV[1] the epoch, once or again; answers 0 if a flush, a restart or another one came between."""
 
-SCRIPTS = (ADD_RECORDS, ADD_POSTINGS, MEND_POSTINGS, REMOVE_RECORDS, OPEN_EPOCH, FINISH_EPOCH)
+SCRIPTS = (ADD_RECORDS, ADD_POSTINGS, MEND_POSTINGS, REMOVE_RECORDS, READ_RUN_ID, OPEN_EPOCH, FINISH_EPOCH)

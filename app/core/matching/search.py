@@ -1,0 +1,152 @@
+"""The search of a band index: which buckets answer a question, and what they answer.
+
+A plan says what to read, a read holds what there was, and the functions below tell the entries found. The
+verification rule accepts nothing that neither the bands nor a posting list proposes, so every near-duplicate
+is found but those behind a full posting bucket.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.index.bands import probes
+from app.core.index.flat_index import FlatIndex
+from app.core.index.probing import probe_radius
+from app.core.index.records import (
+    NO_POSTING,
+    Hits,
+    Posting,
+    SharedValues,
+    hits_within,
+    minhash_posting,
+    sample_posting,
+    shared_values,
+)
+from app.core.matching.verification import VERIFICATION, Candidates, verified
+from app.core.model import Entry, Fingerprint, require_same_recipe
+from app.core.recipe import Suite
+
+LAST_DISTANCE = 129
+"""Orders hits: the distance of an entry that was found without one, behind all others."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """What to read of the index of a suite for a query."""
+
+    bits: bytes | None = None  # of the query; None: it has no fingerprint, or none is compared
+    distance: int = 0  # bits up to which entries are near
+    bands: NDArray[np.uint32] | None = None  # addresses of buckets; None: the flat index is scanned
+    minhash: Posting = NO_POSTING
+    sample: Posting = NO_POSTING
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IndexRead:
+    """What was read for a plan: the flat index, and a bucket for each address; None where there is none."""
+
+    flat: FlatIndex
+    bands: Sequence[bytes | None]
+    minhash: Sequence[bytes | None]
+    sample: Sequence[bytes | None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Proposed:
+    """Entries that are near the query or share values with it; arrays of one length."""
+
+    entry_ids: NDArray[np.uint64]  # ascending
+    candidates: Candidates
+
+    def verified(self, query: Entry) -> NDArray[np.bool_]:
+        """Which of them are near-duplicates of the query."""
+        return verified(query, self.candidates)
+
+    @property
+    def distances(self) -> NDArray[np.uint8]:
+        """Their distances; 129 where either book has no fingerprint."""
+        return np.minimum(self.candidates.distances, np.uint8(LAST_DISTANCE))
+
+    @property
+    def shared(self) -> NDArray[np.int64]:
+        """Equal MinHash values, or hashes in both samples, whichever are more."""
+        return np.maximum(self.candidates.equal_values, self.candidates.shared)
+
+
+def plan_range(fingerprint: Fingerprint, suite: Suite, distance: int, flat: FlatIndex | None) -> Plan:
+    """What to read for every entry within a distance; `flat` is the index as last read, for estimates."""
+    require_same_recipe(fingerprint.recipe, suite.fingerprint)
+    radius = (
+        None
+        if flat is None
+        else probe_radius(fingerprint.bits, distance, flat.bucket_sizes, flat.size)
+    )
+    bands = None if radius is None else probes(fingerprint.bits, radius)
+    return Plan(fingerprint.bits, distance, bands)
+
+
+def plan_verified(query: Entry, suite: Suite, flat: FlatIndex | None) -> Plan:
+    """What to read for the near-duplicates of a query, but its FracMinHash, which few candidates need."""
+    plan = Plan()
+    if query.fingerprint is not None:
+        plan = plan_range(query.fingerprint, suite, VERIFICATION.distance_alone, flat)
+    if query.minhash is not None:
+        require_same_recipe(query.minhash.recipe, suite.minhash)
+        plan = replace(plan, minhash=minhash_posting(query.minhash.values))
+    return plan
+
+
+def plan_samples(query: Entry, suite: Suite) -> Plan:
+    """What to read for the candidates that only the FracMinHash can settle."""
+    if query.sample is None:
+        return Plan()
+    require_same_recipe(query.sample.recipe, suite.sample)
+    return Plan(sample=sample_posting(query.sample.hashes))
+
+
+def plan_related(query: Entry, suite: Suite, flat: FlatIndex | None) -> Plan:
+    """What to read for every entry that may be related, be it only by a small part of either book."""
+    return replace(plan_verified(query, suite, flat), sample=plan_samples(query, suite).sample)
+
+
+def near(plan: Plan, read: IndexRead) -> Hits:
+    """Every entry within the plan's distance, exactly."""
+    if plan.bits is None:
+        return Hits.none()
+    if plan.bands is None:
+        return read.flat.within(plan.bits, plan.distance)
+    return hits_within(read.bands, plan.bits, plan.distance)
+
+
+def proposed(plan: Plan, read: IndexRead) -> Proposed:
+    """The entries near the query, and those that share enough values with it."""
+    equal = shared_values(read.minhash, plan.minhash.tags)
+    sampled = shared_values(read.sample, plan.sample.tags)
+    sharing = np.union1d(equal.at_least(VERIFICATION.min_shared), sampled.at_least(VERIFICATION.min_shared))
+    rows = read.flat.rows(np.union1d(near(plan, read).entry_ids, sharing))
+    entry_ids = read.flat.entry_ids(rows)
+    return Proposed(
+        entry_ids,
+        Candidates(
+            distances=read.flat.distances(plan.bits, rows),
+            equal_values=equal.counts_of(entry_ids),
+            shared=sampled.counts_of(entry_ids),
+            shingle_counts=read.flat.shingle_counts(rows),
+            levels=read.flat.levels(rows),
+        ),
+    )
+
+
+def with_samples(found: Proposed, plan: Plan, read: IndexRead) -> Proposed:
+    """The same entries, with the hashes that they share with the query's FracMinHash."""
+    shared: SharedValues = shared_values(read.sample, plan.sample.tags)
+    return replace(found, candidates=replace(found.candidates, shared=shared.counts_of(found.entry_ids)))
+
+
+def near_duplicates(query: Entry, found: Proposed) -> Hits:
+    """Those of the proposed entries that the verification rule accepts, nearest first."""
+    accepted = found.verified(query)
+    return Hits(found.entry_ids[accepted], found.distances[accepted]).sorted()
+

@@ -1,0 +1,204 @@
+"""Redis as the band index uses it: one server or a cluster, through redis-py's own clients.
+
+On one server every key is near every other; on a cluster those with the same hash tag are. That is the only
+difference that the callers meet: `together` says which keys one command may name.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from redis.asyncio import Redis, RedisCluster
+from redis.asyncio.cluster import ClusterNode
+from redis.asyncio.connection import parse_url
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import ClusterDownError, MovedError, NoScriptError
+from redis.exceptions import ConnectionError as ConnectionLost
+
+from app.stores.redis.errors import redis_errors
+from app.stores.redis.keys import hash_tag
+from app.stores.redis.scripts import SCRIPTS, Script
+
+Words = tuple[str | bytes | int, ...]
+"""A command; its first key is its second word, or the fourth where it calls a script."""
+
+_SCANNED_AT_ONCE = 2000
+"""Keys looked at in one step through all keys of a node."""
+
+_WRITTEN_AT_ONCE = 64
+"""Buckets that scripts change in one round trip. Redis does one thing after the other: all 220 postings of a
+book would keep every lookup waiting for two milliseconds."""
+
+_SECONDS = 5.0
+"""Longest silence of Redis before a command counts as lost."""
+
+
+class RedisClient:
+    """Runs commands, each node's in the order given and in one round trip, all nodes at the same time."""
+
+    def __init__(self, redis: "Redis | RedisCluster") -> None:
+        self._redis = redis
+
+    @property
+    def is_cluster(self) -> bool:
+        """Whether keys are shared out among several nodes."""
+        return isinstance(self._redis, RedisCluster)
+
+    async def run(self, commands: Sequence[Words]) -> list[Any]:
+        """The answers in order; raises `Unavailable` where a node cannot be reached or refuses.
+
+        Where the server lacks a script, or a cluster has changed, all commands are run once more.
+        """
+        with redis_errors():
+            try:
+                return await self._run(commands)
+            except NoScriptError:
+                for script in SCRIPTS:
+                    await self._redis.script_load(script.body)
+            except MovedError:
+                # By following single keys redis-py learns which node serves their slots now.
+                for key in {_key_of(words) for words in commands}:
+                    await self._redis.exists(key)
+            except (ConnectionLost, ClusterDownError):
+                if not isinstance(self._redis, RedisCluster):
+                    raise
+                # Closed, it finds the nodes anew.
+                await self._redis.aclose()
+            return await self._run(commands)
+
+    async def read(self, keys: Sequence[str]) -> list[bytes | None]:
+        """The strings at these keys, in order."""
+        groups = self.together(keys)
+        answers = await self.run([("MGET", *(keys[place] for place in group)) for group in groups])
+        return in_places(groups, answers, len(keys))
+
+    async def write(self, strings: Mapping[str, bytes]) -> None:
+        """Set the strings at these keys."""
+        keys = list(strings)
+        await self.run(
+            [
+                ("MSET", *(word for place in group for word in (keys[place], strings[keys[place]])))
+                for group in self.together(keys)
+            ]
+        )
+
+    async def call_each(self, script: Script, keys: Sequence[str], arguments: Sequence[bytes]) -> None:
+        """Call a script that treats each key by itself, each key with its argument."""
+        for start in range(0, len(keys), _WRITTEN_AT_ONCE):
+            some = keys[start : start + _WRITTEN_AT_ONCE]
+            await self.run(
+                [
+                    (
+                        *("EVALSHA", script.sha, len(group)),
+                        *(some[place] for place in group),
+                        *(arguments[start + place] for place in group),
+                    )
+                    for group in self.together(some)
+                ]
+            )
+
+    def together(self, keys: Sequence[str]) -> list[list[int]]:
+        """The keys, by their places, in groups that one command may name."""
+        groups: dict[str, list[int]] = {}
+        for place, key in enumerate(keys):
+            groups.setdefault(hash_tag(key) if self.is_cluster else "", []).append(place)
+        return list(groups.values())
+
+    async def by_node(self, keys: Sequence[str]) -> list[list[str]]:
+        """The keys that each node serves."""
+        if not isinstance(self._redis, RedisCluster):
+            return [list(keys)]
+        with redis_errors():
+            await self._redis.initialize()
+            nodes: dict[str, list[str]] = {}
+            for key in keys:
+                node = self._redis.get_node_from_key(key)
+                nodes.setdefault("" if node is None else node.name, []).append(key)
+        return list(nodes.values())
+
+    async def names(self, pattern: str) -> AsyncIterator[list[str]]:
+        """All keys that match, some at a time; keys that come or go meanwhile may be missed."""
+        some: list[str] = []
+        with redis_errors():
+            async for name in self._redis.scan_iter(match=pattern, count=_SCANNED_AT_ONCE):
+                some.append(name.decode())
+                if len(some) == _SCANNED_AT_ONCE:
+                    yield some
+                    some = []
+        yield some
+
+    async def ping(self) -> None:
+        """Raises `Unavailable` if a node does not answer."""
+        with redis_errors():
+            await self._redis.ping()
+
+    async def _run(self, commands: Sequence[Words]) -> list[Any]:
+        if not commands:
+            return []
+        pipeline = self._redis.pipeline(transaction=False)
+        for words in commands:
+            pipeline.execute_command(*words)
+        if isinstance(self._redis, RedisCluster):
+            # A command that is sent on to another node would be answered apart from its epoch.
+            answers = await pipeline.execute(raise_on_error=False, allow_redirections=False)
+        else:
+            answers = await pipeline.execute(raise_on_error=False)
+        for answer in answers:
+            if isinstance(answer, Exception):
+                raise answer
+        return list(answers)
+
+
+def in_places(groups: Sequence[Sequence[int]], answers: Sequence[Sequence[Any]], size: int) -> list[Any]:
+    """The values of all groups, each in the place of its key."""
+    values: list[Any] = [None] * size
+    for group, answer in zip(groups, answers, strict=True):
+        for place, value in zip(group, answer, strict=True):
+            values[place] = value
+    return values
+
+
+@asynccontextmanager
+async def open_client(url: str) -> AsyncIterator[RedisClient]:
+    """Connect lazily to the Redis of this URL, and disconnect at the end; see `redis_of`."""
+    redis = redis_of(url)
+    try:
+        yield RedisClient(redis)
+    finally:
+        await redis.aclose()
+
+
+def redis_of(url: str) -> "Redis | RedisCluster":
+    """The client of redis-py for a URL; raises ValueError where the URL makes no sense.
+
+    `redis+cluster://` and `rediss+cluster://` name one or more nodes of a cluster, separated by commas; the
+    rest of the URL is that of a single server.
+    """
+    parts = urlsplit(url)
+    scheme = parts.scheme.removesuffix("+cluster")
+    options: dict[str, Any] = {
+        "protocol": 2,
+        "retry": Retry(NoBackoff(), 0),
+        "socket_timeout": _SECONDS,
+        "socket_connect_timeout": _SECONDS,
+    }
+    if scheme == parts.scheme:
+        # Once more where the server has hung up on an idle connection; not where it is silent.
+        options["retry"] = Retry(NoBackoff(), 1, supported_errors=(ConnectionLost,))
+        return Redis.from_url(url, **options)
+    login, at, hosts = parts.netloc.rpartition("@")
+    servers = [
+        dict(parse_url(urlunsplit((scheme, f"{login}{at}{host}", parts.path, parts.query, ""))))
+        for host in hosts.split(",")
+    ]
+    if servers[0].pop("db", 0):
+        raise ValueError("REDIS_URL: a cluster has no database but number 0.")
+    nodes = [ClusterNode(server.get("host", "localhost"), server.get("port", 6379)) for server in servers]
+    common = {name: value for name, value in servers[0].items() if name not in ("host", "port", "connection_class")}
+    return RedisCluster(startup_nodes=nodes, ssl=scheme == "rediss", **(common | options))
+
+
+def _key_of(words: Words) -> str:
+    return str(words[3] if words[0] == "EVALSHA" else words[1])

@@ -1,0 +1,73 @@
+"""Keys of the band index in Redis.
+
+A bucket's key is `bp:{recipe:partition}:address`. What stands in braces decides the hash slot on a cluster, so
+the buckets of one partition, 16,384 in a row, lie on one node and can be read and written by one command.
+Every partition has an epoch (`app.stores.redis.epoch`), and so has the flat index of a suite.
+"""
+
+from collections.abc import Collection
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.index.bands import BAND_BITS, BANDS
+from app.core.index.records import MINHASH_BUCKET_BITS, SAMPLE_BUCKET_BITS
+from app.core.recipe import Suite, minhash_recipe
+
+_PARTITION_BITS = 14
+
+
+def bucket_keys(recipe: str, addresses: NDArray[np.integer]) -> list[str]:
+    """The keys of the buckets at these addresses.
+
+    >>> bucket_keys("a", np.array([5, 65536]))
+    ['bp:{a:0}:5', 'bp:{a:4}:65536']
+    """
+    return [f"bp:{{{recipe}:{address >> _PARTITION_BITS}}}:{address}" for address in addresses.tolist()]
+
+
+def bucket_prefix(recipe: str) -> str:
+    """What every key of a recipe's buckets begins with."""
+    return f"bp:{{{recipe}:"
+
+
+def is_bucket(key: str) -> bool:
+    """Whether the key is one of a bucket or a segment, not of an epoch or of what goes with segments."""
+    return key.rpartition(":")[2].isdigit()
+
+
+def hash_tag(key: str) -> str:
+    """What stands in braces."""
+    return key[key.index("{") + 1 : key.index("}")]
+
+
+def epoch_key(key: str) -> str:
+    """The key of the epoch of the partition that a key belongs to.
+
+    >>> epoch_key("bp:{a:4}:65536")
+    'bp:{a:4}:epoch'
+    """
+    return f"bp:{{{hash_tag(key)}}}:epoch"
+
+
+def flat_index_prefix(suite: Suite) -> str:
+    """How the keys of a suite's flat index begin."""
+    return f"bp:{{{suite.fingerprint}+{suite.minhash}+{suite.sample}}}:"
+
+
+def epoch_keys(suite: Suite, postings: Collection[str]) -> list[str]:
+    """The epochs of a suite's flat index, its bands, and its posting lists of these recipes."""
+    address_bits = {suite.fingerprint: (BANDS - 1).bit_length() + BAND_BITS}
+    if suite.minhash in postings:
+        lists = minhash_recipe(suite.minhash).permutations
+        address_bits[suite.minhash] = (lists - 1).bit_length() + MINHASH_BUCKET_BITS
+    if suite.sample in postings:
+        address_bits[suite.sample] = SAMPLE_BUCKET_BITS
+    return [
+        f"{flat_index_prefix(suite)}epoch",
+        *(
+            f"bp:{{{recipe}:{partition}}}:epoch"
+            for recipe, bits in address_bits.items()
+            for partition in range(1 << (bits - _PARTITION_BITS))
+        ),
+    ]
