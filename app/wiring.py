@@ -95,9 +95,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
                 suites=suites,
                 indexes=indexes,
                 books=Books(catalogue),
-                ingest=Ingest(
-                    catalogue, entries, indexes, suites, keep_texts=settings.texts == "postgres"
-                ),
+                ingest=Ingest(catalogue, entries, indexes, suites, keep_texts=settings.texts == "postgres"),
                 lookup=Lookup(entries, indexes, suites),
                 reindex=reindex,
                 recipes=Recipes(

@@ -217,7 +217,9 @@ class IndexState(Enum):
     """What is known of the index."""
 
     COMPLETE = "complete"  # it agrees with the catalogue
-    RESTARTED = "restarted"  # it was complete in an earlier life of the server: sound, but some may be missing
+    RESTARTED = (
+        "restarted"  # it was complete in an earlier life of the server: sound, but some may be missing
+    )
     LOST = "lost"  # flushed, never built, or its building was broken off: nothing in it can be relied on
 
 

@@ -2,11 +2,9 @@
 
 import numpy as np
 
-from app.core.index.bands import probes
 from app.core.index.hamming import distances, rows_within, tally, words
-from app.core.index.packing import EntryColumns, flat_segments
 from app.core.index.probing import probe_radius
-from app.core.index.records import hits_within, sharing
+from app.core.index.records import hits_within, shared_values
 from app.core.relations.alignment import align
 from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_pages, content_from_text
@@ -24,7 +22,5 @@ def warm_up() -> None:
     tally(query, words(rows))
     rows_within(query, words(rows), 0)
     hits_within([bytes(24)], query, 0)
-    sharing([bytes(6)], np.zeros(1, dtype=np.uint64))
+    shared_values([bytes(6)], np.zeros(1, dtype=np.uint64))
     probe_radius(query, 0, np.zeros((8, 1 << 16), dtype=np.int32), rows=1 << 30)
-    probes(query, 0).strings("")
-    flat_segments(EntryColumns.empty(np.zeros(1, dtype=np.uint64))).strings("", 0, 1, 1)

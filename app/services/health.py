@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from app.core.errors import BookprintError
 from app.core.model import IndexState
 from app.services.index.reconcile import Reindex
-from app.core.errors import BookprintError
 from app.stores.postgres.errors import postgres_outages
 from app.stores.postgres.migrate import is_current
 

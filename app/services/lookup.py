@@ -143,7 +143,7 @@ class Lookup:
         index, spare = self._indexes.of(suite), _SPARE
         while True:
             try:
-                found = await _find(index, query, question, spare)
+                found = await find(index, query, question, spare)
             except IndexRebuilding:
                 await self._require_lookups(suite)
                 raise
@@ -178,7 +178,7 @@ class Lookup:
             page = _cut_out(_first(hits, most), after, limit)
             wanted = [entry_id for entry_id in page.entry_ids.tolist() if entry_id not in shown]
             current = await self._entries.settled(wanted, hits.entry_ids, suite, book_id)
-            shown |= _matches(query, list(current.briefs.values()))
+            shown |= _matches(query, list(current.summaries.values()))
             gone = np.array([entry_id for entry_id in wanted if entry_id not in shown], dtype=np.uint64)
             hits = hits.without(np.concatenate([gone, current.departed]))
             page = _cut_out(_first(hits, most), after, limit)
@@ -211,7 +211,7 @@ class Lookup:
             )
 
 
-async def _find(index: BandIndex, query: Entry, question: Question, spare: int) -> _Found:
+async def find(index: BandIndex, query: Entry, question: Question, spare: int) -> _Found:
     """The entries that answer a question; of the nearest, `spare` more than asked for."""
     fingerprint = query.fingerprint
     match question:

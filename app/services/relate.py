@@ -115,9 +115,7 @@ class Relate:
         found = proposed(plan, await index.read(plan))
         entry_ids, near = found.entry_ids, found.verified(entry)
         shared = dict(zip(entry_ids.tolist(), found.shared.tolist(), strict=True))
-        places = dict(
-            zip(entry_ids[near].tolist(), found.distances[near].astype(int).tolist(), strict=True)
-        )
+        places = dict(zip(entry_ids[near].tolist(), found.distances[near].astype(int).tolist(), strict=True))
         for other in (brief.entry for brief in pending):
             told = evidence(entry, other)
             if is_near_duplicate(told):

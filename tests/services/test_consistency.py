@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from app.stores.redis.nodes import CallEach, Instruction, SingleNode
 
 from app.core.errors import IndexRebuilding, Unavailable
 from app.core.model import Book, Metadata, Submission
@@ -15,7 +16,6 @@ from app.stores.postgres.entries import EntryStore, Settled
 from app.stores.postgres.signatures import SignatureReader
 from app.stores.redis.epoch import IndexState
 from app.stores.redis.flat_index_replica import FlatIndexReplica, Reading
-from app.stores.redis.nodes import CallEach, Instruction, SingleNode
 from app.stores.redis.scripts import ADD_RECORDS
 from app.wiring import Services
 from tests.factories import a_sketch, flipped

@@ -9,8 +9,7 @@ from app.stores.postgres.books import BookStore
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.queries import Queries, open_queries
 from app.stores.redis.band_index import BandIndex
-from app.stores.redis.connecting import open_nodes
-from app.stores.redis.nodes import Nodes
+from app.stores.redis.client import RedisClient, open_client
 from tests.redis_cluster import Operator, operator_of
 
 
@@ -29,16 +28,16 @@ async def redis(index_url: str) -> AsyncIterator[Operator]:
 
 
 @pytest.fixture
-async def nodes(index_url: str) -> AsyncIterator[Nodes]:
-    async with open_nodes(index_url) as nodes:
-        yield nodes
+async def redis_client(index_url: str) -> AsyncIterator[RedisClient]:
+    async with open_client(index_url) as client:
+        yield client
 
 
 @pytest.fixture
 async def other(index_url: str) -> AsyncIterator[BandIndex]:
     """The same band index as another process sees it."""
-    async with open_nodes(index_url) as nodes:
-        yield BandIndex(nodes)
+    async with open_client(index_url) as client:
+        yield BandIndex(client)
 
 
 @pytest.fixture
@@ -58,9 +57,9 @@ def entries(engine: AsyncEngine, queries: Queries) -> EntryStore:
 
 
 @pytest.fixture
-async def index(nodes: Nodes) -> BandIndex:
-    """A band index that has been declared whole."""
-    index = BandIndex(nodes)
-    await index.epoch.begin("test")
-    assert await index.epoch.finish("test")
+async def index(redis_client: RedisClient) -> BandIndex:
+    """A band index that has been declared complete."""
+    index = BandIndex(redis_client)
+    await index.epochs.begin("test")
+    assert await index.epochs.finish("test")
     return index

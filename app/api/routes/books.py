@@ -40,7 +40,7 @@ async def post_book(request: Request, services: ServicesDep, metrics: MetricsOf)
     `created: false`, and its metadata stays as it is. The same `external_id` with other content is a
     conflict.
     """
-    
+
     submission = await parsed(request, BookBody, BookBody.to_submission)
     stored = await services.ingest.post(submission)
     metrics.count_post(stored.created)

@@ -3,93 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.jit import U8, U64, Index, compiled
+from app.core.jit import U64, Index, compiled
 
-LINE_END = np.frombuffer(b"\r\n", dtype=np.uint8)
-DOLLAR = U8(ord("$"))
-ZERO = U8(ord("0"))
-COLON = U8(ord(":"))
-MOST_DIGITS = 20
 HASH_FACTOR = U64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio (Knuth 1998, 6.4)
-
-
-@compiled
-def _write_number(number: int, out: NDArray[np.uint8], at: int) -> int:
-    digits = 1
-    rest = number // 10
-    while rest:
-        digits += 1
-        rest //= 10
-    for i in range(digits):
-        out[at + digits - 1 - i] = ZERO + U8(number % 10)
-        number //= 10
-    return at + digits
-
-
-@compiled
-def _write(data: NDArray[np.uint8], out: NDArray[np.uint8], at: int) -> int:
-    there = out[at : at + data.size]
-    for i in range(data.size):
-        there[i] = data[i]
-    return at + data.size
-
-
-@compiled
-def _write_string(
-    beginning: NDArray[np.uint8], rest: NDArray[np.uint8], out: NDArray[np.uint8], at: int
-) -> int:
-    out[at] = DOLLAR
-    at = _write_number(beginning.size + rest.size, out, at + 1)
-    at = _write(LINE_END, out, at)
-    at = _write(beginning, out, at)
-    at = _write(rest, out, at)
-    return _write(LINE_END, out, at)
-
-
-@compiled
-def write_keys(
-    prefix: NDArray[np.uint8],
-    lists: NDArray[np.uint32],
-    buckets: NDArray[np.uint32],
-    out: NDArray[np.uint8],
-) -> int:
-    """Writes a string of the Redis protocol for each bucket: `prefix`, its list, a colon and the bucket.
-
-    `out` has room for the prefix and 40 bytes for each. Returns how many bytes were written.
-    """
-    at = 0
-    name = np.empty(2 * MOST_DIGITS + 1, dtype=np.uint8)
-    for i in range(buckets.size):
-        end = _write_number(lists[i], name, 0)
-        name[end] = COLON
-        end = _write_number(buckets[i], name, end + 1)
-        at = _write_string(prefix, name[:end], out, at)
-    return at
-
-
-@compiled
-def write_strings(
-    prefix: NDArray[np.uint8],
-    numbers: NDArray[np.int64],
-    bounds: NDArray[np.int64],
-    most: int,
-    data: NDArray[np.uint8],
-    out: NDArray[np.uint8],
-) -> int:
-    """Writes two strings of the Redis protocol for each number: `prefix` with it, and its part of the data.
-
-    The part of number i are the bytes from `bounds[i]` to `bounds[i + 1]`, of which the first `most` are
-    written. `out` has room for the data and, for each number, for the prefix and 64 bytes. Returns how
-    many bytes were written.
-    """
-    at = 0
-    digits = np.empty(MOST_DIGITS, dtype=np.uint8)
-    for i in range(numbers.size):
-        count = _write_number(numbers[i], digits, 0)
-        at = _write_string(prefix, digits[:count], out, at)
-        part = data[bounds[i] : bounds[i] + min(bounds[i + 1] - bounds[i], most)]
-        at = _write_string(part, digits[:0], out, at)
-    return at
 
 
 @compiled

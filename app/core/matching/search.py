@@ -78,11 +78,7 @@ class Proposed:
 def plan_range(fingerprint: Fingerprint, suite: Suite, distance: int, flat: FlatIndex | None) -> Plan:
     """What to read for every entry within a distance; `flat` is the index as last read, for estimates."""
     require_same_recipe(fingerprint.recipe, suite.fingerprint)
-    radius = (
-        None
-        if flat is None
-        else probe_radius(fingerprint.bits, distance, flat.bucket_sizes, flat.size)
-    )
+    radius = None if flat is None else probe_radius(fingerprint.bits, distance, flat.bucket_sizes, flat.size)
     bands = None if radius is None else probes(fingerprint.bits, radius)
     return Plan(fingerprint.bits, distance, bands)
 
@@ -149,4 +145,3 @@ def near_duplicates(query: Entry, found: Proposed) -> Hits:
     """Those of the proposed entries that the verification rule accepts, nearest first."""
     accepted = found.verified(query)
     return Hits(found.entry_ids[accepted], found.distances[accepted]).sorted()
-

@@ -113,7 +113,8 @@ def _shared(this: HasSignatures, others: Sequence[HasSignatures]) -> Sequence[_S
     columns = (equal, equal / size, *containment(equal, this.minhash.shingle_count, counts, size))
     found = zip(*(column.tolist() for column in columns), strict=True)
     return [
-        _NOTHING_SHARED if other.minhash is None else (*next(found), _sampled(this, other)) for other in others
+        _NOTHING_SHARED if other.minhash is None else (*next(found), _sampled(this, other))
+        for other in others
     ]
 
 

@@ -6,7 +6,7 @@ passes, each of which reads only the part of the signatures that it needs.
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -112,7 +112,7 @@ class ExpectedIndex:
     @property
     def segments(self) -> list[int]:
         """The numbers of the segments of the flat index."""
-        return flat_segments(self._columns).addresses.tolist()
+        return [int(segment) for segment in flat_segments(self._columns).addresses]
 
     async def minhash(self) -> AsyncIterator[BucketList]:
         """The posting lists of the MinHash values."""

@@ -1,8 +1,8 @@
 """Keeping the band index in step with the catalogue.
 
-`reconcile` compares the entries of the flat index with those of the catalogue and mends the difference, or builds
-the index anew where nothing in it can be relied on; it runs by itself after a flush, a restart or a failover,
-and every minute in any case. `reindex` compares and mends every record while lookups go on.
+`reconcile` compares the entries of the flat index with those of the catalogue and mends the difference, or
+builds the index anew where nothing in it can be relied on. It runs by itself after a flush, a restart or a
+failover, and every minute in any case. `reindex` compares and mends every record while lookups go on.
 """
 
 import asyncio
@@ -108,7 +108,7 @@ class Reindex:
         async with self._lock() as locked:
             if not locked:
                 return None
-            # Tombstones are committed before the index is read, so none of those met here is needed afterwards.
+            # Tombstones are committed before the index is read: those of now are not needed afterwards.
             epochs = await self._epochs()
             state = await epochs.state()
             if state is IndexState.COMPLETE:

@@ -38,7 +38,7 @@ async def verify(
     Books posted, changed or deleted meanwhile can show as differences.
     """
     answering = (await suites.read()).answering
-    state = await indexes.epochs(answering).state()
+    state = await indexes.epochs(own_postings(answering)).state()
     entry_ids, indexed = await signatures.entry_ids()
     pending = set(entry_ids[~indexed].tolist())
     seen = IndexComparison()

@@ -137,14 +137,12 @@ class RedisClient:
     async def _run(self, commands: Sequence[Words]) -> list[Any]:
         if not commands:
             return []
-        pipeline = self._redis.pipeline(transaction=False)
+        pipeline: Any = self._redis.pipeline(transaction=False)
         for words in commands:
             pipeline.execute_command(*words)
-        if isinstance(self._redis, RedisCluster):
-            # A command that is sent on to another node would be answered apart from its epoch.
-            answers = await pipeline.execute(raise_on_error=False, allow_redirections=False)
-        else:
-            answers = await pipeline.execute(raise_on_error=False)
+        # On a cluster a command that is sent on to another node would be answered apart from its epoch.
+        options = {"allow_redirections": False} if self.is_cluster else {}
+        answers = await pipeline.execute(raise_on_error=False, **options)
         for answer in answers:
             if isinstance(answer, Exception):
                 raise answer
@@ -189,15 +187,14 @@ def redis_of(url: str) -> "Redis | RedisCluster":
         options["retry"] = Retry(NoBackoff(), 1, supported_errors=(ConnectionLost,))
         return Redis.from_url(url, **options)
     login, at, hosts = parts.netloc.rpartition("@")
-    servers = [
-        dict(parse_url(urlunsplit((scheme, f"{login}{at}{host}", parts.path, parts.query, ""))))
-        for host in hosts.split(",")
-    ]
-    if servers[0].pop("db", 0):
+    first, *others = (
+        urlunsplit((scheme, f"{login}{at}{host}", parts.path, parts.query, "")) for host in hosts.split(",")
+    )
+    places = [parse_url(other) for other in others]
+    nodes = [ClusterNode(place.get("host", "localhost"), place.get("port", 6379)) for place in places]
+    if parse_url(first).get("db"):
         raise ValueError("REDIS_URL: a cluster has no database but number 0.")
-    nodes = [ClusterNode(server.get("host", "localhost"), server.get("port", 6379)) for server in servers]
-    common = {name: value for name, value in servers[0].items() if name not in ("host", "port", "connection_class")}
-    return RedisCluster(startup_nodes=nodes, ssl=scheme == "rediss", **(common | options))
+    return RedisCluster.from_url(first, startup_nodes=nodes, **options)
 
 
 def _key_of(words: Words) -> str:

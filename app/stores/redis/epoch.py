@@ -41,7 +41,7 @@ class Epochs:
         epochs = await _read(self._client, self._keys, [], [])
         if all(epochs.complete.values()):
             return IndexState.COMPLETE
-        # One node of several that comes back with older data makes the flat index, on another, promise too much.
+        # Where a node comes back with older data, the flat index, on another one, promises too much.
         if self._client.is_cluster:
             return IndexState.LOST
         lost = any(epoch is None or epoch.startswith(b"building:") for epoch in epochs.marks.values())
@@ -61,7 +61,7 @@ class Epochs:
         await self._client.run([("DEL", key) for key in self._keys])
 
     async def require(self, marks: Marks | None = None) -> Marks:
-        """The epochs, all of them complete; raises `IndexRebuilding` otherwise, or if they are not `marks`."""
+        """The epochs; raises `IndexRebuilding` where one is not complete, or they are not `marks`."""
         found = (await read_guarded(self._client, [], epochs=self._keys)).marks
         if marks is not None and marks != found:
             raise _rebuilding()
@@ -98,14 +98,18 @@ async def _read(
     wanted = [*epochs, *keys]
     groups = client.together(wanted)
     nodes = await client.by_node(epochs)
-    answers = await client.run(
-        [
-            *(("MGET", *(wanted[place] for place in group)) for group in groups),
-            *commands,
-            # Last, so that data of an earlier life never come with the id of this one.
-            *(("EVALSHA", READ_RUN_ID.sha, 1, served[0]) for served in nodes),
-        ]
-    )
+    while True:
+        answers = await client.run(
+            [
+                *(("MGET", *(wanted[place] for place in group)) for group in groups),
+                *commands,
+                # Last, so that data of an earlier life never come with the id of this one.
+                *(("EVALSHA", READ_RUN_ID.sha, 1, served[0]) for served in nodes),
+            ]
+        )
+        served_before, nodes = nodes, await client.by_node(epochs)
+        if nodes == served_before:
+            break
     values = in_places(groups, answers[: len(groups)], len(wanted))
     lives = answers[len(answers) - len(nodes) :]
     marks = dict(zip(epochs, values[: len(epochs)], strict=True))

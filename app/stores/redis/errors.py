@@ -15,8 +15,8 @@ def redis_errors() -> Iterator[None]:
         yield
     except (redis.exceptions.MovedError, redis.exceptions.ClusterCrossSlotError) as exc:
         raise Unavailable(
-            "REDIS_URL names a node of a Redis cluster as if it were alone, or the cluster is changing. Let the "
-            "URL begin with redis+cluster://, or try again in a moment.",
+            "REDIS_URL names a node of a Redis cluster as if it were alone, or the cluster is changing. Let "
+            "the URL begin with redis+cluster://, or try again in a moment.",
             retry_after=5,
         ) from exc
     except (
@@ -28,7 +28,12 @@ def redis_errors() -> Iterator[None]:
         raise Unavailable(f"The Redis cluster is changing ({exc}). Try again in a moment.") from exc
     except redis.exceptions.AuthenticationError as exc:
         raise Unavailable(f"The band index (Redis) refuses: {exc}", retry_after=5) from exc
-    except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError, OSError) as exc:
+    except (
+        redis.exceptions.ConnectionError,
+        redis.exceptions.TimeoutError,
+        redis.exceptions.RedisClusterException,
+        OSError,
+    ) as exc:
         raise Unavailable(f"The band index (Redis) cannot be reached: {exc}. Try again in a moment.") from exc
     except redis.exceptions.RedisError as exc:
         # Out of memory, read-only after a failover, a key of another type: all of them for the operator.

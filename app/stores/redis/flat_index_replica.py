@@ -1,7 +1,7 @@
 """The flat index as this process holds it, kept current with what other processes write.
 
-A change of the flat index in Redis is also appended to a stream. Each read first reads the stream from the last
-change it knows, itself included: if that comes first again, nothing was missed. If not, the stream was
+A change of the flat index in Redis is also appended to a stream. Each read begins with the stream, from the
+last change that the replica knows. If that change comes first, nothing was missed; if not, the stream was
 trimmed or Redis flushed, and the flat index is read anew. A change is in the stream before the write that
 makes it is acknowledged, so a lookup meets every entry that was indexed before it began.
 """
@@ -100,8 +100,9 @@ class FlatIndexReplica:
         [segments] = await self._client.run([("SMEMBERS", self.segments_key)])
         ids = [np.zeros(0, dtype=np.uint64)]
         for keys in self._segment_keys(segments):
-            whole = [data for data in await self._client.read(keys) if data and not len(data) % FLAT_RECORD.itemsize]
-            ids.append(np.frombuffer(b"".join(whole), dtype=FLAT_RECORD)["entry_id"])
+            values = [value or b"" for value in await self._client.read(keys)]
+            whole = b"".join(value for value in values if not len(value) % FLAT_RECORD.itemsize)
+            ids.append(np.frombuffer(whole, dtype=FLAT_RECORD)["entry_id"])
         return np.unique(np.concatenate(ids))
 
     async def _change(self, script: Script, kind: bytes, entries: Sequence[Entry], *first: Words) -> None:

@@ -27,11 +27,9 @@ class Indexes:
             self._indexes[suite] = BandIndex(self._client, suite)
         return self._indexes[suite]
 
-    def epochs(self, suites: Iterable[Suite]) -> Epochs:
-        """The epochs of these suites' indexes, as one."""
-        return Epochs(
-            self._client, [key for suite in suites for key in epoch_keys(suite, (suite.minhash, suite.sample))]
-        )
+    def epochs(self, parts: Iterable[tuple[Suite, Collection[str]]]) -> Epochs:
+        """The epochs of suites' indexes as one, each with its posting lists of the recipes beside it."""
+        return Epochs(self._client, [key for suite, own in parts for key in epoch_keys(suite, own)])
 
     async def insert(self, versions: Mapping[Suite, Entry], answering: Collection[Suite]) -> None:
         """Write an entry into the index of each suite; raises as `BandIndex.insert` does.

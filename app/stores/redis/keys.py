@@ -1,7 +1,7 @@
 """Keys of the band index in Redis.
 
-A bucket's key is `bp:{recipe:partition}:address`. What stands in braces decides the hash slot on a cluster, so
-the buckets of one partition, 16,384 in a row, lie on one node and can be read and written by one command.
+A bucket's key is `bp:{recipe:partition}:address`. On a cluster the part in braces decides the hash slot. So
+the buckets of one partition, 16,384 in a row, lie on one node, and one command can name many of them.
 Every partition has an epoch (`app.stores.redis.epoch`), and so has the flat index of a suite.
 """
 

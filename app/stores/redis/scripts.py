@@ -120,6 +120,7 @@ if held == 'building:' .. epoch then redis.call('SET', KEYS[1], epoch) end
 return (held == 'building:' .. epoch or held == epoch) and 1 or 0
 """
 )
-"""Make building ARGV[1] the epoch, once or again; answers 0 if a flush, a restart or another one came between."""
+"""Make building ARGV[1] the epoch, once or again; answers 0 if a flush, a restart or another building came
+between."""
 
 SCRIPTS = (ADD_RECORDS, ADD_POSTINGS, MEND_POSTINGS, REMOVE_RECORDS, READ_RUN_ID, OPEN_EPOCH, FINISH_EPOCH)

@@ -1,12 +1,12 @@
 """Bands, and the promise that probing misses nothing."""
 
 import pytest
+from app.core.index.places import BucketRefs
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.errors import InvalidInput
 from app.core.index.bands import BAND_BITS, band_keys, flips_needed, probes
-from app.core.index.places import BucketRefs
 
 BITS = st.binary(min_size=16, max_size=16)
 

@@ -4,13 +4,13 @@ import sys
 
 import numpy as np
 import pytest
+from app.core.index.places import BucketRefs
 from hiredis import pack_command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.core import recipe
 from app.core.index import bucket_kernels
-from app.core.index.places import BucketRefs
 from app.core.index.records import hits_within
 from app.core.jit import BLOCK
 from app.core.model import Content

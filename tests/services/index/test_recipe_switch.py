@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from app.stores.redis.node import Node, Words
 
 from app.core.errors import BookprintError, RecipeMismatch, RecipeNotIndexed, Unavailable
 from app.core.model import Book, Content, Entry, Submission
@@ -23,7 +24,6 @@ from app.stores.postgres.suites import SuiteStore
 from app.stores.postgres.unsigned import MissingFingerprints
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.flat_index_replica import FlatIndexReplica
-from app.stores.redis.node import Node, Words
 from app.wiring import Services, open_services
 from tests.factories import a_sketch
 from tests.redis_cluster import Operator, on_cluster_too

@@ -1,0 +1,107 @@
+"""Redis through redis-py: what travels together, and what a server must tell."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from app.core.errors import IndexRebuilding, Unavailable
+from app.stores.redis.client import RedisClient, Words, open_client
+from app.stores.redis.epoch import Epochs, read_guarded
+from app.stores.redis.scripts import ADD_RECORDS
+from tests.redis_cluster import Operator, on_cluster_too
+
+COUNT = 150
+KEYS = [f"bp:{{a:{number % 7}}}:{number}" for number in range(COUNT)]
+RECORDS = [b"%06d" % number for number in range(COUNT)]
+
+
+@pytest.fixture
+def pipelines(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[Words]]:
+    """The commands of every pipeline that is sent from now on."""
+    sent: list[Sequence[Words]] = []
+    run = RedisClient.run
+
+    async def noted(client: RedisClient, commands: Sequence[Words]) -> list[Any]:
+        sent.append(commands)
+        return await run(client, commands)
+
+    monkeypatch.setattr(RedisClient, "run", noted)
+    return sent
+
+
+@on_cluster_too
+async def test_strings_are_written_and_read_in_order(redis_client: RedisClient) -> None:
+    await redis_client.write(dict(zip(KEYS[:-1], RECORDS[:-1], strict=True)))
+    assert await redis_client.read(KEYS) == [*RECORDS[:-1], None]
+    assert await redis_client.read([]) == []
+
+
+@on_cluster_too
+async def test_a_guarded_read_is_one_round_trip(
+    redis_client: RedisClient, pipelines: list[Sequence[Words]]
+) -> None:
+    epochs = Epochs(redis_client, [f"bp:{{a:{number}}}:epoch" for number in range(7)])
+    await epochs.begin("token")
+    assert await epochs.finish("token")
+    await redis_client.write({KEYS[3]: b"there"})
+    pipelines.clear()
+    read = await read_guarded(redis_client, KEYS[:7], ("STRLEN", KEYS[3]))
+    assert len(pipelines) == 1
+    assert (read.values[3], read.answers, len(read.marks)) == (b"there", [5], 7)
+
+
+@on_cluster_too
+async def test_many_writes_leave_room_for_others_and_are_all_made(
+    redis_client: RedisClient, pipelines: list[Sequence[Words]]
+) -> None:
+    await redis_client.call_each(ADD_RECORDS, KEYS[:1], RECORDS[:1])  # the server learns the script
+    pipelines.clear()
+    await redis_client.call_each(ADD_RECORDS, KEYS, RECORDS)
+    assert [sum(int(words[2]) for words in commands) for commands in pipelines] == [64, 64, COUNT - 128]
+    assert await redis_client.read(KEYS) == RECORDS
+
+
+@on_cluster_too
+async def test_many_records_for_one_bucket_are_all_written(redis_client: RedisClient) -> None:
+    one, other = KEYS[:2]
+    await redis_client.call_each(ADD_RECORDS, [one, other, one, one], [b"aa", b"bb", b"cc", b"aa"])
+    assert await redis_client.read([one, other]) == [b"aacc", b"bb"]
+
+
+@on_cluster_too
+async def test_names_of_all_nodes_are_told(redis_client: RedisClient) -> None:
+    await redis_client.write(dict.fromkeys([*KEYS, "bp:{another:1}:1"], b"x"))
+    names = [name async for names in redis_client.names("bp:{a:*") for name in names]
+    assert sorted(names) == sorted(KEYS)
+
+
+async def test_an_epoch_counts_in_its_own_life_of_the_server(
+    redis: Operator, redis_client: RedisClient
+) -> None:
+    run_id = (await redis.info("server"))["run_id"]
+    epochs = {"ours": f"{run_id}:a", "another life": f"{'0' * 40}:a", "building": f"building:{run_id}:a"}
+    keys = [f"bp:{{{name}:0}}:epoch" for name in [*epochs, "missing"]]
+    for key, epoch in zip(keys, epochs.values(), strict=False):
+        await redis.set(key, epoch)
+    assert await Epochs(redis_client, keys[:1]).require() == {keys[0]: epochs["ours"].encode()}
+    for key in keys[1:]:
+        with pytest.raises(IndexRebuilding):
+            await Epochs(redis_client, [key]).require()
+
+
+async def test_hung_up_connections_are_replaced(redis: Operator, redis_client: RedisClient) -> None:
+    await redis_client.read(KEYS)
+    await redis.client_kill_filter(_type="normal", skipme=True)
+    assert await redis_client.read(KEYS) == [None] * COUNT
+
+
+async def test_a_server_that_will_not_tell_its_life_is_named(redis: Operator, redis_url: str) -> None:
+    await redis.execute_command("ACL", "SETUSER", "mute", "on", ">p", "~*", "+@all", "-info")
+    try:
+        scheme, _, place = redis_url.partition("://")
+        async with open_client(f"{scheme}://mute:p@{place}") as client:
+            with pytest.raises(Unavailable, match=r"refuses: .*info"):
+                await Epochs(client, ["bp:{a:0}:epoch"]).state()
+    finally:
+        await redis.execute_command("ACL", "DELUSER", "mute")
