@@ -1,20 +1,20 @@
 """What the band index and the catalogue owe each other, whatever happens to Redis."""
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from app.stores.redis.nodes import CallEach, Instruction, SingleNode
+from redis.asyncio import Redis
 
 from app.core.errors import IndexRebuilding, Unavailable
-from app.core.model import Book, Metadata, Submission
+from app.core.model import Book, IndexState, Metadata, Submission
 from app.core.recipe import DEFAULT_SUITE
 from app.services.index.reconcile import Reconciled, Reindex
 from app.services.index.verify import verify
 from app.services.lookup import Nearest, Question, Verified, Within
-from app.stores.postgres.entries import EntryStore, Settled
+from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.signatures import SignatureReader
-from app.stores.redis.epoch import IndexState
+from app.stores.redis.client import open_client
 from app.stores.redis.flat_index_replica import FlatIndexReplica, Reading
 from app.stores.redis.scripts import ADD_RECORDS
 from app.wiring import Services
@@ -47,8 +47,8 @@ def let_redis_fail(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
     async def fail(*_: object) -> None:
         raise Unavailable("Redis is gone.")
 
-    monkeypatch.setattr(type(services.index), "add", fail)
-    monkeypatch.setattr(type(services.index), "remove", fail)
+    monkeypatch.setattr(type(services.index), "insert", fail)
+    monkeypatch.setattr(type(services.index), "delete", fail)
 
 
 @on_cluster_too
@@ -80,26 +80,13 @@ async def test_a_book_posted_while_redis_fails_is_pending_and_found(
 
 
 @on_cluster_too
-async def test_nothing_is_settled_where_nothing_was_found_in_an_index_that_was_vouched_for(
-    services: Services, redis: Operator, monkeypatch: pytest.MonkeyPatch
+async def test_the_catalogue_is_not_asked_about_hits_where_there_are_none(
+    services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = await post(services)
-    settled, asked = EntryStore.settled, []
-
-    async def counted(entries: EntryStore, *arguments: Any) -> Settled:
-        asked.append(arguments)
-        return await settled(entries, *arguments)
-
-    monkeypatch.setattr(EntryStore, "settled", counted)
-    alone = isinstance(services.indexes.nodes, SingleNode)
-    for whole in range(1, 3):
-        for lookup in range(1, 4):
-            assert await neighbours(services, one) == set()
-            # A cluster has no order between the buckets and the stream.
-            assert len(asked) == (whole if alone else 3 * (whole - 1) + lookup)
-        # The roll is read anew, so nobody has vouched for it.
-        await redis.flushdb()
-        await services.reindex.reconcile()
+    with monkeypatch.context() as patch:
+        patch.setattr(EntryStore, "settled", None)
+        assert await neighbours(services, one) == set()
     two = await post(services, flipped(one.fingerprint.bits, 3))
     assert await neighbours(services, one) == {two.id}
 
@@ -116,10 +103,10 @@ async def test_a_pending_book_that_is_indexed_during_a_lookup_is_found(
         two = await post(services, flipped(one.fingerprint.bits, 3))
     read = FlatIndexReplica.read
 
-    async def late(flat_index: FlatIndexReplica, *instructions: Instruction) -> Reading:
-        told = await read(flat_index, *instructions)
+    async def late(replica: FlatIndexReplica, keys: Sequence[str] = ()) -> Reading:
+        reading = await read(replica, keys)
         await services.reindex.index_entry(two.entry_id)
-        return told
+        return reading
 
     monkeypatch.setattr(FlatIndexReplica, "read", late)
     if stored:
@@ -132,7 +119,7 @@ async def test_a_pending_book_that_is_indexed_during_a_lookup_is_found(
 
 @on_cluster_too
 async def test_a_pending_book_of_which_a_part_is_in_the_index_is_mended(
-    services: Services, monkeypatch: pytest.MonkeyPatch
+    services: Services, index_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     let_redis_fail(services, monkeypatch)
     book = await post(services)
@@ -140,8 +127,8 @@ async def test_a_pending_book_of_which_a_part_is_in_the_index_is_mended(
     [brief] = await services.entries.summaries([book.entry_id], DEFAULT_SUITE)
     _, postings = services.index.records([brief.entry])
     # As a rebuilding leaves it that writes whole buckets over some of its records.
-    part = CallEach(ADD_RECORDS, postings.keys[:20], postings.data[:20])
-    await services.indexes.nodes.run([part])
+    async with open_client(index_url) as client:
+        await client.call_each(ADD_RECORDS, postings.keys[:20], postings.data[:20])
     await services.reindex.index_entry(book.entry_id)
     assert (await services.books.get(book.id)).indexed
     assert await is_clean(services)
@@ -199,25 +186,26 @@ async def test_an_old_snapshot_gets_only_what_it_lacks(services: Services, redis
         await redis.set(key, value)
     for key, members in chunks.items():
         await redis.sadd(key, *members)
-    keys = await services.index.nodes.epoch_keys()
-    for key, serves in keys:
-        await redis.set(key, f"{'f' * 40}:{serves}:of-another-life")
+    for key in snapshot:
+        if key.endswith(b":epoch"):
+            await redis.set(key, f"{'f' * 40}:of-another-life")
     # The nodes of a cluster may come back with data of different age, so there the index is built anew.
-    assert await services.index.epoch.state() is (IndexState.RESTARTED if len(keys) == 1 else IndexState.LOST)
+    alone = isinstance(redis, Redis)
+    assert await services.reindex.state() is (IndexState.RESTARTED if alone else IndexState.LOST)
     report = await services.reindex.reconcile()
     assert report is not None
-    assert (report.entries, report.missing, report.stale) == (2, 1 if len(keys) == 1 else 2, 0)
+    assert (report.entries, report.missing, report.stale) == (2, 1 if alone else 2, 0)
     assert await neighbours(services, one) == {two.id}
     assert await is_clean(services)
 
 
-async def test_a_torn_write_before_a_flush_is_repaired_although_the_roll_has_it(
+async def test_a_torn_write_before_a_flush_is_repaired_although_the_flat_index_has_it(
     services: Services, redis: Operator
 ) -> None:
     one = await post(services)
     two = await post(services, flipped(one.fingerprint.bits, 1))
     await redis.flushdb()
-    await services.index.nodes.run(*services.index.flat_index.adding([await entry_of(services, two)]))
+    await services.index.flat_index.insert([await entry_of(services, two)])
     await services.reindex.reconcile()
     assert await neighbours(services, one) == {two.id}
     assert await is_clean(services)
@@ -233,7 +221,7 @@ async def test_a_late_write_of_a_superseded_version_is_no_ghost(services: Servic
     two = await post(services, flipped(one.fingerprint.bits, 1))
     late = await entry_of(services, two)
     await services.ingest.replace_content(two.id, None, a_sketch(RNG), None)
-    await services.index.add([late])
+    await services.index.insert([late])
     assert await neighbours(services, one) == set()
     await services.reindex.reconcile()
     assert await is_clean(services)

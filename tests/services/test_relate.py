@@ -100,7 +100,7 @@ async def test_books_whose_index_write_failed_are_related_all_the_same(
         raise Unavailable("Redis refuses.")
 
     with monkeypatch.context() as failing:
-        failing.setattr(BandIndex, "add", fail)
+        failing.setattr(BandIndex, "insert", fail)
         books = await asyncio.gather(post(services, PAGES), post(services, SCAN))
     assert not any(book.indexed for book in books)
     await services.relate.relate_entry(books[order[0]].entry_id)
@@ -267,13 +267,13 @@ async def test_candidates_asked_after_in_parts_are_those_asked_after_at_once(
     assert await found() == at_once
 
 
-async def test_a_rehearsal_leaves_the_roll_loaded_and_needs_a_whole_index(services: Services) -> None:
+async def test_warming_up_loads_the_flat_index_and_needs_a_complete_one(services: Services) -> None:
     await post(services, PAGES)
     await services.relate.warm_up()
     latest = services.index.flat_index.latest
     assert latest is not None
     assert latest.size == 1
-    await services.index.epoch.begin("another rebuilding")
+    await services.index.epochs.begin("another rebuilding")
     with pytest.raises(Unavailable):
         await services.relate.warm_up()
 

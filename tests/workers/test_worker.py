@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 from redis.asyncio import Redis
 
-from app.core.model import Metadata, Submission
+from app.core.model import IndexState, Metadata, Submission
 from app.core.text.content import content_from_pages
 from app.services.ids import new_book_id
 from app.services.index.verify import verify
 from app.services.relations import finding_of
 from app.settings import Settings
-from app.stores.redis.epoch import IndexState
 from app.wiring import Services, open_services
 from tests.api.library import prose
 from tests.factories import a_sketch, new_content
@@ -55,7 +54,7 @@ async def test_a_worker_builds_and_rebuilds_the_index_relates_books_and_ends_on_
     services: Services, worker: asyncio.subprocess.Process, redis_url: str
 ) -> None:
     async def whole() -> bool:
-        return await services.index.epoch.state() is IndexState.COMPLETE
+        return await services.reindex.state() is IndexState.COMPLETE
 
     async def clean() -> bool:
         return (

@@ -21,7 +21,7 @@ from app.core.recipe import Suite
 from app.stores.postgres.errors import postgres_outages
 from app.stores.postgres.queries import Queries, Query, as_array
 from app.stores.postgres.rows import of_suite, select_briefs, to_brief
-from app.stores.postgres.suites import RETIRED, SERVING, SuitesChanged
+from app.stores.postgres.suites import RETIRED, SERVING
 from app.stores.postgres.tables import books, decisions, relations, suites, tombstones
 from app.stores.together import Together
 
@@ -133,19 +133,15 @@ class EntryStore:
                 asked=as_array(question.asked for question in asked if question.asked is not None),
                 **of_suite(suite),
             )
-        answering, departed = False, _NOBODY
+        departed = _NOBODY
         found, related = dict[int, BookSummary](), set[UUID]()
         for row in rows:
             if row["entry_id"] is not None:
                 found[row["entry_id"]] = to_brief(row, suite)
-            elif row["title"] == _ANSWERING:
-                answering = True
             elif row["title"] == _RELATED:
                 related.add(row["id"])
             elif row["title"] == _TOMBSTONES:
                 departed = np.frombuffer(row["bits"] or b"", dtype=">i8").astype(np.uint64)
-        if not answering:
-            raise SuitesChanged
         return [
             Settled(
                 summaries={entry_id: found[entry_id] for entry_id in question.wanted if entry_id in found},
@@ -175,10 +171,6 @@ class EntryStore:
                 retry_after=10,
             )
         return await self.summaries([row["entry_id"] for row in rows], suite) if rows else []
-
-    async def require_answers(self, suite: Suite) -> None:
-        """Raises as `settled` does; asked after the index, which is cleared once its suite is dropped."""
-        await self.settled([], _NOBODY, suite)
 
     async def summaries(self, entry_ids: Sequence[int], suite: Suite) -> list[BookSummary]:
         """Those of the entries that are current, under a suite, in no order."""

@@ -49,24 +49,33 @@ class RedisClient:
     async def run(self, commands: Sequence[Words]) -> list[Any]:
         """The answers in order; raises `Unavailable` where a node cannot be reached or refuses.
 
-        Where the server lacks a script, or a cluster has changed, all commands are run once more.
+        Where a server lacks a script, or a cluster has changed, all commands are run again.
         """
+        remedied: set[type[Exception]] = set()
         with redis_errors():
-            try:
-                return await self._run(commands)
-            except NoScriptError:
-                for script in SCRIPTS:
-                    await self._redis.script_load(script.body)
-            except MovedError:
-                # By following single keys redis-py learns which node serves their slots now.
-                for key in {_key_of(words) for words in commands}:
-                    await self._redis.exists(key)
-            except (ConnectionLost, ClusterDownError):
-                if not isinstance(self._redis, RedisCluster):
-                    raise
-                # Closed, it finds the nodes anew.
-                await self._redis.aclose()
-            return await self._run(commands)
+            while True:
+                try:
+                    return await self._run(commands)
+                except (NoScriptError, MovedError, ConnectionLost, ClusterDownError) as error:
+                    if type(error) in remedied or not await self._remedied(error, commands):
+                        raise
+                    remedied.add(type(error))
+
+    async def _remedied(self, error: Exception, commands: Sequence[Words]) -> bool:
+        """Do what may help; False where nothing does."""
+        if isinstance(error, NoScriptError):
+            for script in SCRIPTS:
+                await self._redis.script_load(script.body)
+        elif not isinstance(self._redis, RedisCluster):
+            return False
+        elif isinstance(error, MovedError):
+            # By following single keys redis-py learns which node serves their slots now.
+            for key in {_key_of(words) for words in commands}:
+                await self._redis.exists(key)
+        else:
+            # Closed, it finds the nodes anew when it is used next.
+            await self._redis.aclose()
+        return True
 
     async def read(self, keys: Sequence[str]) -> list[bytes | None]:
         """The strings at these keys, in order."""

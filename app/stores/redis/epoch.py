@@ -95,30 +95,37 @@ class _Read:
 async def _read(
     client: RedisClient, epochs: Sequence[str], keys: Sequence[str], commands: Sequence[Words]
 ) -> _Read:
+    nodes = await client.by_node(epochs)
+    read = await _read_from(client, nodes, keys, commands)
+    now = await client.by_node(epochs)
+    # Where the cluster has changed, the run ids are not those of the nodes that answered.
+    return read if now == nodes else await _read_from(client, now, keys, commands)
+
+
+async def _read_from(
+    client: RedisClient, nodes: Sequence[Sequence[str]], keys: Sequence[str], commands: Sequence[Words]
+) -> _Read:
+    """What the nodes answer; `nodes` are the epochs that each of them serves."""
+    epochs = [key for served in nodes for key in served]
     wanted = [*epochs, *keys]
     groups = client.together(wanted)
-    nodes = await client.by_node(epochs)
-    while True:
-        answers = await client.run(
-            [
-                *(("MGET", *(wanted[place] for place in group)) for group in groups),
-                *commands,
-                # Last, so that data of an earlier life never come with the id of this one.
-                *(("EVALSHA", READ_RUN_ID.sha, 1, served[0]) for served in nodes),
-            ]
-        )
-        served_before, nodes = nodes, await client.by_node(epochs)
-        if nodes == served_before:
-            break
+    answers = await client.run(
+        [
+            *(("MGET", *(wanted[place] for place in group)) for group in groups),
+            *commands,
+            # Last, so that data of an earlier life never come with the id of this one.
+            *(("EVALSHA", READ_RUN_ID.sha, 1, served[0]) for served in nodes),
+        ]
+    )
     values = in_places(groups, answers[: len(groups)], len(wanted))
-    lives = answers[len(answers) - len(nodes) :]
     marks = dict(zip(epochs, values[: len(epochs)], strict=True))
+    lives = answers[len(groups) + len(commands) :]
     complete = {
         key: (epoch := marks[key]) is not None and epoch.startswith(life + b":")
         for served, life in zip(nodes, lives, strict=True)
         for key in served
     }
-    return _Read(values[len(epochs) :], answers[len(groups) : len(answers) - len(nodes)], marks, complete)
+    return _Read(values[len(epochs) :], answers[len(groups) : len(groups) + len(commands)], marks, complete)
 
 
 def _rebuilding() -> IndexRebuilding:
