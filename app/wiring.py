@@ -118,7 +118,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
                 relations=Relations(RelationQueries(queries), DecisionStore(engine)),
                 clusters=Clusters(ClusterQueries(engine)),
                 jobs=Jobs(JobStore(engine)),
-                health=Health(engine, reindex),
+                health=Health(engine, reindex, indexes),
             )
     finally:
         await engine.dispose()

@@ -12,6 +12,7 @@ from app.core.model import IndexState
 from app.services.index.reconcile import Reindex
 from app.stores.postgres.errors import postgres_outages
 from app.stores.postgres.migrate import is_current
+from app.stores.redis.indexes import Indexes
 
 _SECONDS = 2.0
 
@@ -27,19 +28,17 @@ class PartHealth:
 class Health:
     """Pings Postgres, Redis and the job queue."""
 
-    def __init__(self, engine: AsyncEngine, reindex: Reindex) -> None:
+    def __init__(self, engine: AsyncEngine, reindex: Reindex, indexes: Indexes) -> None:
         self._engine = engine
         self._reindex = reindex
+        self._indexes = indexes
 
     async def check(self) -> dict[str, PartHealth]:
         """The health of each part by name: postgres, redis, jobs."""
-        parts: dict[str, Callable[[], Awaitable[str]]] = {
-            "postgres": self._postgres,
-            "redis": self._redis,
-            "jobs": self._jobs,
-        }
-        states = await asyncio.gather(*(_state(check) for check in parts.values()))
-        return dict(zip(parts, states, strict=True))
+        postgres, jobs = await asyncio.gather(_state(self._postgres), _state(self._jobs))
+        # Which indexes must be complete is known to Postgres alone.
+        redis = await _state(self._index if postgres.ok else self._redis)
+        return {"postgres": postgres, "redis": redis, "jobs": jobs}
 
     async def _postgres(self) -> str:
         with postgres_outages():
@@ -49,6 +48,10 @@ class Health:
         return "up"
 
     async def _redis(self) -> str:
+        await self._indexes.ping()
+        return "up"
+
+    async def _index(self) -> str:
         state = await self._reindex.state()
         if state is not IndexState.COMPLETE:
             raise BookprintError("The band index is being rebuilt from the catalogue; lookups wait for it.")

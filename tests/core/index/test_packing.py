@@ -15,12 +15,12 @@ from app.core.index.packing import (
 from app.core.index.records import (
     ENTRIES_PER_SEGMENT,
     FLAT_RECORD,
-    Shared,
+    SharedValues,
     minhash_posting,
     pack_fingerprint,
     pack_postings,
     record_id,
-    sharing,
+    shared_values,
 )
 from tests.core.kernel_sets import KERNELS, using
 
@@ -35,7 +35,7 @@ def columns(n: int) -> EntryColumns:
 
 
 def told(filled: PackedBuckets) -> dict[int, bytes]:
-    return dict(zip(filled.buckets.tolist(), filled.data(), strict=True))
+    return dict(zip(filled.addresses.tolist(), filled.data(), strict=True))
 
 
 def test_bands_are_grouped_as_entries_are_added() -> None:
@@ -44,21 +44,21 @@ def test_bands_are_grouped_as_entries_are_added() -> None:
         expected: dict[int, bytes] = {}
         for entry_id, bits, signed in zip(made.entry_ids.tolist(), made.bits, made.signed, strict=True):
             if signed:
-                bucket = band_keys(bits.tobytes())[band]
+                bucket = band << 16 | band_keys(bits.tobytes())[band]
                 expected[bucket] = expected.get(bucket, b"") + pack_fingerprint(bits.tobytes(), entry_id)
         found = band_buckets(made, band)
         assert told(found) == expected
 
 
-def test_chunks_of_the_roll_hold_every_entry_once() -> None:
+def test_segments_of_the_flat_index_hold_every_entry_once() -> None:
     made = columns(700)
     found = flat_segments(made)
     records = found.records.view(FLAT_RECORD)
     assert records["entry_id"].tolist() == made.entry_ids.tolist()
     assert (records["bits"] == made.bits).all()
-    for chunk, data in told(found).items():
+    for segment, data in told(found).items():
         ids = np.frombuffer(data, dtype=FLAT_RECORD)["entry_id"]
-        assert (ids // ENTRIES_PER_SEGMENT == chunk).all()
+        assert (ids // ENTRIES_PER_SEGMENT == segment).all()
 
 
 def test_postings_made_in_bulk_are_counted_as_shared() -> None:
@@ -68,25 +68,26 @@ def test_postings_made_in_bulk_are_counted_as_shared() -> None:
     entry_ids = np.arange(100, 150, dtype=np.uint64)
     lists = []
     for i in range(128):
-        posting = minhash_posting(values[:, i])
-        made = posting_buckets(posting.places.buckets, pack_postings(posting.tags, entry_ids))
-        lists.append(told(made))
+        posting = minhash_posting(values[:, i], np.uint32(i))
+        lists.append(told(posting_buckets(posting, entry_ids)))
     query = minhash_posting(values[3])
-    found = sharing([lists[i].get(int(bucket)) for i, bucket in enumerate(query.places.buckets)], query.tags)
+    found = shared_values(
+        [lists[i].get(int(address)) for i, address in enumerate(query.addresses)], query.tags
+    )
     assert counted(found) == {103: 128, 107: 40}
     assert found.at_least(1).tolist() == [103, 107]
     assert found.at_least(41).tolist() == [103]
     assert found.counts_of(np.array([1, 103, 105, 107, 109], dtype=np.uint64)).tolist() == [0, 128, 0, 40, 0]
 
 
-def counted(found: Shared) -> dict[int, int]:
+def counted(found: SharedValues) -> dict[int, int]:
     assert np.unique(found.entry_ids).size == found.entry_ids.size
     return dict(zip(found.entry_ids.tolist(), found.counts.tolist(), strict=True))
 
 
 def test_a_record_twice_in_a_bucket_counts_once() -> None:
     record = bytes(pack_postings(np.array([5], dtype=np.uint64), np.array([9], dtype=np.uint64))[0])
-    found = sharing([record * 3, record], np.array([5, 5], dtype=np.uint64))
+    found = shared_values([record * 3, record], np.array([5, 5], dtype=np.uint64))
     assert counted(found) == {9: 2}
     assert record_id(record) == 9
 
@@ -106,7 +107,7 @@ def test_entries_are_counted_however_many_they_are(name: str, span: int, size: i
     expected, times = np.unique(np.concatenate([np.unique(ids) for ids in held]), return_counts=True)
     strangers = expected[:100] + np.uint64(1 << 31)
     with using(name):
-        found = sharing(buckets, tags)
+        found = shared_values(buckets, tags)
         asked = rng.permutation(np.concatenate([expected, strangers]))
         counts = dict(zip(asked.tolist(), found.counts_of(asked).tolist(), strict=True))
     assert counted(found) == dict(zip(expected.tolist(), times.tolist(), strict=True))
@@ -115,7 +116,7 @@ def test_entries_are_counted_however_many_they_are(name: str, span: int, size: i
 
 
 def test_no_bucket_shares_nothing() -> None:
-    found = sharing([None, None], np.array([1, 2], dtype=np.uint64))
+    found = shared_values([None, None], np.array([1, 2], dtype=np.uint64))
     assert found.entry_ids.size == found.counts.size == 0
     assert found.counts_of(np.array([1], dtype=np.uint64)).tolist() == [0]
 

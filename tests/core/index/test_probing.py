@@ -3,7 +3,7 @@
 import numpy as np
 
 from app.core.index.bands import band_keys
-from app.core.index.probing import CLUSTER_KEY_NANOSECONDS, probe_radius
+from app.core.index.probing import probe_radius
 
 BITS = bytes(range(16))
 
@@ -38,10 +38,3 @@ def test_a_neighbouring_crowded_bucket_matters_only_where_it_would_be_read() -> 
     sizes[0, band_keys(BITS)[0] ^ 1] = 500_000
     assert probe_radius(BITS, 7, sizes, 1_000_000) == 0
     assert probe_radius(BITS, 15, sizes, 1_000_000) is None
-
-
-def test_where_keys_are_dearer_a_scan_is_the_better_choice_sooner() -> None:
-    sizes, rows = even(5_000_000), 5_000_000
-    assert probe_radius(BITS, 23, sizes, rows) == 2
-    assert probe_radius(BITS, 23, sizes, rows, CLUSTER_KEY_NANOSECONDS) is None
-    assert probe_radius(BITS, 15, sizes, rows, CLUSTER_KEY_NANOSECONDS) == 1

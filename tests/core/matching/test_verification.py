@@ -126,7 +126,7 @@ def test_rule_is_the_same_for_one_book_and_for_many(seed: int) -> None:
     assert accepted.tolist() == [is_near_duplicate(found) for found in one_by_one]
     for found, near in zip(one_by_one, accepted, strict=True):
         close = found.distance is not None and found.distance <= VERIFICATION.distance_alone
-        assert not near or close or (found.equal_values or 0) >= VERIFICATION.kin
+        assert not near or close or (found.equal_values or 0) >= VERIFICATION.min_shared
 
 
 @given(st.integers(0, 2**32))

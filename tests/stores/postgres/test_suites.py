@@ -88,18 +88,3 @@ async def test_content_for_other_suites_is_not_stored(
     gone = await catalogue.delete(book.id, None)
     assert gone.keys() == {DEFAULT_SUITE, OTHER}
     assert gone[OTHER].fingerprint is None
-
-
-async def test_hits_in_a_suite_that_does_not_answer_are_not_settled(
-    suites: SuiteStore, entries: EntryStore
-) -> None:
-    await entries.require_answers(DEFAULT_SUITE)
-    with pytest.raises(SuitesChanged):
-        await entries.require_answers(OTHER)
-    await suites.build(OTHER)
-    with pytest.raises(SuitesChanged):
-        await entries.require_answers(OTHER)
-    async with suites.changing() as connection:
-        await switch(connection)
-    await entries.require_answers(OTHER)
-    await entries.require_answers(DEFAULT_SUITE)
