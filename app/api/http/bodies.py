@@ -1,144 +1,162 @@
-"""Request bodies: read once, parsed once, and refused with a reason where they are not what they must be."""
+"""JSON bodies: parsed off the event loop, and refused with a reason where they are not what they must be.
+
+FastAPI reads a body with `Request.json`; `JsonRoute` gives it a request whose `json` keeps the limits.
+"""
 
 import asyncio
-import re
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from email.message import Message
-from typing import Any, NoReturn, TypeVar
+from typing import Any, Self
 
 import orjson
-from fastapi import Request
-from pydantic import BaseModel
+from fastapi import HTTPException, Request
+from fastapi.routing import APIRoute
 from pydantic_core import from_json
+from starlette.responses import Response
 
-from app.api.http.errors import BodyTooLarge, UnparsableJson, UnsupportedMediaType
-from app.api.http.limits import limit_json_values
-from app.api.schemas.requests import LookupBody
+from app.api.http.limits import MAX_CONTAINERS, MAX_PAGES, MAX_VALUES, exceeds_json_limits
 
 _INLINE_BYTES = 64 * 1024
-"""Smaller bodies are parsed without a change of threads, which would cost more than it spares the others."""
+"""Smaller bodies are parsed on the event loop: a change of threads takes longer."""
 
-_JSON = "application/json"
+_MAX_FIELDS = 1_000
+"""Names in one object. FastAPI would list every unknown one, on the event loop."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-_FIELDS = tuple(LookupBody.model_fields)
-_COLON = re.compile(rb"\s*:")
-_MOST_LINES = 200_000
-"""Lines over which a place in the body is looked for."""
 
-Body = TypeVar("Body", bound=BaseModel)
-Value = TypeVar("Value")
+# FastAPI lets no other errors through while it reads a body.
+class BodyTooLarge(HTTPException):
+    """The request body is larger than this service takes."""
 
-
-async def parsed(request: Request, schema: type[Body], convert: Callable[[Body], Value]) -> Value:
-    """The body of a request, checked and converted.
-
-    Raises UnsupportedMediaType, BodyTooLarge, UnparsableJson, ValidationError, and whatever `convert` raises.
-    """
-    _require_json(request)
-    body = await _read(request, request.app.state.max_body_bytes)
-
-    def parse() -> Value:
-        return convert(_validated(body, schema))
-
-    # A kernel that must still be compiled would stop every other request for as long.
-    inline = len(body) <= _INLINE_BYTES and request.app.state.kernels.health.ok
-    return parse() if inline else await asyncio.to_thread(parse)
+    def __init__(self, max_bytes: int) -> None:
+        super().__init__(413, f"The body is larger than {max_bytes} bytes.")
+        self.max_bytes = max_bytes
 
 
-def _require_json(request: Request) -> None:
-    encoding = request.headers.get("content-encoding", "identity").strip().lower()
+class UnsupportedMediaType(HTTPException):
+    """The body is not UTF-8 JSON; `field` names the header to change."""
+
+    def __init__(self, detail: str, field: str = "Content-Type") -> None:
+        super().__init__(415, detail)
+        self.field = field
+
+
+class UnparsableJson(HTTPException):
+    """The body is no JSON text that this service reads."""
+
+    def __init__(self, detail: str, remedy: str, status: int = 400) -> None:
+        super().__init__(status, detail)
+        self.remedy = remedy
+
+    @classmethod
+    def because(cls, reason: str) -> Self:
+        """The error for what the parser says of the text."""
+        remedy, status = "Send one well-formed JSON value in UTF-8.", 400
+        if "unicode code point" in reason:
+            remedy = "Encode the body as UTF-8."
+        elif "surrogate" in reason or "hex escape" in reason:
+            # The grammar of JSON allows half a surrogate pair; no Unicode text can hold one.
+            remedy = "Send \\u escapes of surrogates in pairs only, or the character itself as UTF-8."
+            status = 422
+        elif "recursion" in reason:
+            remedy = "Send fewer brackets inside each other; a book needs three."
+        elif "number out of range" in reason:
+            remedy = "Send a number that fits into 32 bits."
+        return cls(f"The JSON text cannot be read: {reason}.", remedy, status)
+
+
+class JsonRequest(Request):
+    """A request with a JSON body."""
+
+    async def stream(self) -> AsyncGenerator[bytes, None]:
+        """The parts of the body; raises BodyTooLarge by its Content-Length, else when too much arrived."""
+        most: int = self.app.state.max_body_bytes
+        # Python refuses to make a number of thousands of digits.
+        declared = self.headers.get("content-length", "").lstrip("0")
+        if declared.isdecimal() and (len(declared) > len(str(most)) or int(declared) > most):
+            raise BodyTooLarge(most)
+        size = 0
+        async for part in super().stream():
+            size += len(part)
+            if size > most:
+                raise BodyTooLarge(most)
+            yield part
+
+    async def body(self) -> bytes:
+        """The bytes of the body; raises UnparsableJson where there are none."""
+        body = (await super().body()).removeprefix(_BYTE_ORDER_MARK)
+        if not body.strip():
+            raise UnparsableJson("The body is empty.", 'Send a JSON object, as {"text": "…"}.')
+        return body
+
+    async def json(self) -> Any:
+        """The value of the body; raises UnparsableJson."""
+        body = await self.body()
+        return _parsed(body) if len(body) <= _INLINE_BYTES else await asyncio.to_thread(_parsed, body)
+
+
+class JsonRoute(APIRoute):
+    """A route whose body, where it declares one, is read as `JsonRequest` reads it."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """FastAPI's handler, behind a check of the headers."""
+        handler = super().get_route_handler()
+        if self.body_field is None:
+            return handler
+
+        async def handle(request: Request) -> Response:
+            _require_json(request.headers)
+            return await handler(JsonRequest(request.scope, request.receive))
+
+        return handle
+
+
+def _require_json(headers: Mapping[str, str]) -> None:
+    """Raise UnsupportedMediaType unless the body is declared as JSON in UTF-8, or not declared at all."""
+    encoding = headers.get("content-encoding", "identity").strip().lower()
     if encoding not in {"identity", ""}:
         raise UnsupportedMediaType(f"The body is compressed ({encoding[:40]}).", "Content-Encoding")
-    declared = request.headers.get("content-type", _JSON)
-    if declared == _JSON:
-        return
     header = Message()
-    header["content-type"] = declared
-    media_type = header.get_content_type()
-    if media_type == "multipart/form-data":
+    header["content-type"] = declared = headers.get("content-type") or "application/json"
+    subtype = header.get_content_subtype()
+    if header.get_content_type() == "multipart/form-data":
         raise UnsupportedMediaType(
             "Files as multipart/form-data are not taken; the text goes into the JSON body."
         )
-    if media_type != _JSON and not media_type.endswith("+json"):
+    if header.get_content_maintype() != "application" or not (subtype == "json" or subtype.endswith("+json")):
         raise UnsupportedMediaType(f"The body is declared as {declared[:80]}.")
-    charset = header.get_param("charset", "utf-8")
-    if str(charset).lower() not in {"utf-8", "utf8"}:
-        raise UnsupportedMediaType(f"The body is declared to be in {str(charset)[:40]}.")
+    charset = str(header.get_param("charset", "utf-8"))
+    if charset.lower() not in {"utf-8", "utf8"}:
+        raise UnsupportedMediaType(f"The body is declared to be in {charset[:40]}.")
 
 
-async def _read(request: Request, most: int) -> bytes:
-    """The body; refused by its Content-Length before it is read, else when so many bytes have arrived."""
-    # Python refuses to make a number of thousands of digits.
-    declared = request.headers.get("content-length", "").lstrip("0")
-    if declared.isdecimal() and (len(declared) > len(str(most)) or int(declared) > most):
-        raise BodyTooLarge(most)
-    parts, size = list[bytes](), 0
-    async for part in request.stream():
-        size += len(part)
-        if size > most:
-            raise BodyTooLarge(most)
-        parts.append(part)
-    return b"".join(parts)
-
-
-def _validated(body: bytes, schema: type[Body]) -> Body:
-    body = body.removeprefix(_BYTE_ORDER_MARK)
-    limit_json_values(body)
-    return schema.model_validate(_loaded(body))
-
-
-def _loaded(body: bytes) -> Any:
-    try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError:
-        # The other parser takes four times as long, but says in which byte the text breaks off.
-        try:
-            return from_json(body)
-        except ValueError as error:
-            _refuse(body, str(error))
-
-
-def _refuse(body: bytes, reason: str) -> NoReturn:
-    """Say where in the book the JSON text breaks off, and why."""
-    field, status = _field_before(body, reason), 400
-    if not body.strip():
-        remedy = 'Send a JSON object, as {"text": "…"}.'
-    elif "unicode code point" in reason:
-        remedy = "Encode the body as UTF-8."
-    elif "surrogate" in reason or "hex escape" in reason:
-        # The grammar of JSON allows half a surrogate pair; no Unicode text can hold one.
-        remedy, status = (
-            "Send \\u escapes of surrogates in pairs only, or the character itself as UTF-8.",
+def _parsed(body: bytes) -> Any:
+    """The JSON value; raises UnparsableJson."""
+    if exceeds_json_limits(body):
+        raise UnparsableJson(
+            f"The body has over {MAX_VALUES:,} values, or over {MAX_CONTAINERS:,} lists, objects or names.",
+            f"Send one book at a time, with at most {MAX_PAGES:,} pages, each of them one string.",
             422,
         )
-    elif "recursion" in reason:
-        remedy = "Send fewer brackets inside each other; a book needs three."
-    elif "number out of range" in reason:
-        remedy = "Send a number that fits into 32 bits."
-    else:
-        remedy = "Send one well-formed JSON value in UTF-8."
-    raise UnparsableJson(f"The JSON text cannot be read: {reason}.", field, remedy, status)
+    try:
+        value = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        # pydantic's parser takes four times as long, but reads NaN and says why it stops.
+        try:
+            value = from_json(body)
+        except ValueError as error:
+            raise UnparsableJson.because(str(error)) from None
+    if _has_too_many_fields(value):
+        raise UnparsableJson(
+            f"An object of the body has over {_MAX_FIELDS:,} fields.",
+            "Send only the fields that /docs shows, each with a value of its type.",
+            422,
+        )
+    return value
 
 
-def _field_before(body: bytes, reason: str) -> str:
-    """The field in which the parser stopped; `body` where it stopped outside of any."""
-    found = re.search(r"line (\d+) column (\d+)", reason)
-    if found is None:
-        return "body"
-    line, column = int(found[1]), int(found[2])
-    if line > _MOST_LINES:
-        return "body"
-    end = 0
-    for _ in range(line - 1):
-        end = body.find(b"\n", end) + 1
-    end += column
-    # A name inside a string has its quotes escaped, so what is found is the name of a field.
-    begun = {}
-    for field in _FIELDS:
-        name = f'"{field}"'.encode()
-        at = body.rfind(name, 0, end)
-        if at >= 0 and _COLON.match(body, at + len(name)):
-            begun[at] = field
-    return begun[max(begun)] if begun else "body"
+def _has_too_many_fields(value: Any) -> bool:
+    return isinstance(value, dict) and (
+        len(value) > _MAX_FIELDS or any(_has_too_many_fields(part) for part in value.values())
+    )

@@ -1,15 +1,21 @@
-"""What endpoints ask for: the services, the book in the path, the version in If-Match."""
+"""Dependencies of endpoints: the services, the book in the path, the version in If-Match."""
 
+import asyncio
 import re
 from typing import Annotated, cast
 from uuid import UUID
 
+import structlog
 from fastapi import Depends, Header, Path, Request
 
 from app.api.http.metrics import Metrics
 from app.api.schemas import examples
 from app.core.errors import UnknownBook
+from app.core.warm_up import warm_up
+from app.services.health import PartHealth
 from app.wiring import Services
+
+log = structlog.get_logger()
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _ETAG = re.compile(r'(W/)?"?([^",\s]*)"?')
@@ -22,6 +28,23 @@ NO_VERSION = 0
 """A version that no book has."""
 
 
+class KernelState:
+    """Whether the kernels are compiled; until then a book would wait for them."""
+
+    def __init__(self) -> None:
+        self.health = PartHealth(ok=False, detail="The kernels are being compiled.")
+
+    async def warm_up(self) -> None:
+        """Compile the kernels, or load them from their cache."""
+        try:
+            await asyncio.to_thread(warm_up)
+        except Exception:
+            log.exception("kernels cannot be compiled")
+            self.health = PartHealth(ok=False, detail="The kernels cannot be compiled; the log says why.")
+        else:
+            self.health = PartHealth(ok=True, detail="compiled")
+
+
 # Dependencies are coroutines, because FastAPI would send plain functions through a thread.
 async def services(request: Request) -> Services:
     """The services of this process."""
@@ -31,6 +54,11 @@ async def services(request: Request) -> Services:
 async def metrics(request: Request) -> Metrics:
     """The counters of this process."""
     return cast(Metrics, request.app.state.metrics)
+
+
+async def kernels(request: Request) -> KernelState:
+    """Whether the kernels of this process are compiled."""
+    return cast(KernelState, request.app.state.kernels)
 
 
 async def book_id(
@@ -63,8 +91,9 @@ async def if_match(
     return frozenset(versions or {NO_VERSION})
 
 
+KernelsDep = Annotated[KernelState, Depends(kernels)]
 ServicesDep = Annotated[Services, Depends(services)]
-MetricsOf = Annotated[Metrics, Depends(metrics)]
+MetricsDep = Annotated[Metrics, Depends(metrics)]
 BookId = Annotated[UUID, Depends(book_id)]
 IfMatch = Annotated[frozenset[int] | None, Depends(if_match)]
 

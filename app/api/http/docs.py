@@ -1,19 +1,10 @@
 """The page that shows the API: Swagger UI from files of our own, so that it works without a network."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
-from importlib.resources import files
-
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.openapi.docs import get_swagger_ui_html
-from starlette.requests import Request
-from starlette.responses import Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.staticfiles import StaticFiles
 
-_FILES = {
-    "swagger-ui-bundle.js": "text/javascript",
-    "swagger-ui.css": "text/css",
-    "favicon-32x32.png": "image/png",
-}
 _PARAMETERS = {
     # Else the page sends its address to a validator on the network.
     "validatorUrl": None,
@@ -23,29 +14,23 @@ _PARAMETERS = {
 
 
 def add_docs(app: FastAPI) -> None:
-    """Serve the page at /docs and what it needs below it."""
+    """Serve the page at /docs and the files it needs below it; / leads there."""
 
-    async def page(request: Request) -> Response:
-        root = request.scope.get("root_path", "").rstrip("/")
+    @app.get("/", include_in_schema=False)
+    async def root() -> RedirectResponse:
+        # Relative, because a proxy may serve the API below another path.
+        return RedirectResponse("docs", 307)
+
+    @app.get("/docs", include_in_schema=False)
+    async def page(request: Request) -> HTMLResponse:
+        prefix = request.scope.get("root_path", "").rstrip("/")
         return get_swagger_ui_html(
-            openapi_url=f"{root}{app.openapi_url}",
+            openapi_url=f"{prefix}{app.openapi_url}",
             title=app.title,
-            swagger_js_url=f"{root}/docs/swagger-ui-bundle.js",
-            swagger_css_url=f"{root}/docs/swagger-ui.css",
-            swagger_favicon_url=f"{root}/docs/favicon-32x32.png",
+            swagger_js_url=f"{prefix}/docs/swagger-ui-bundle.js",
+            swagger_css_url=f"{prefix}/docs/swagger-ui.css",
+            swagger_favicon_url=f"{prefix}/docs/favicon-32x32.png",
             swagger_ui_parameters=_PARAMETERS,
         )
 
-    app.add_api_route("/docs", page, include_in_schema=False, response_model=None)
-    for name, media_type in _FILES.items():
-        app.add_api_route(
-            f"/docs/{name}", _file(name, media_type), include_in_schema=False, response_model=None
-        )
-
-
-def _file(name: str, media_type: str) -> Callable[[], Awaitable[Response]]:
-    async def file() -> Response:
-        data = await asyncio.to_thread((files("fastapi_swagger.resources") / name).read_bytes)
-        return Response(data, media_type=media_type, headers={"Cache-Control": "max-age=86400"})
-
-    return file
+    app.mount("/docs", StaticFiles(packages=[("fastapi_swagger", "resources")]))

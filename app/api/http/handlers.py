@@ -1,18 +1,16 @@
-"""Handlers: whatever a request raises is answered with a problem document."""
+"""Handlers: every error of a request is answered with a problem document."""
 
 from collections.abc import Sequence
 
 import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from pydantic_core import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.api.http.errors import BodyTooLarge, UnparsableJson, UnsupportedMediaType
 from app.api.http.problems import problem_response
 from app.core.errors import BookprintError
 
@@ -30,20 +28,12 @@ def install_handlers(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
             error = HTTPException(405, headers={"Allow": ", ".join(_allowed_methods(routes, request.scope))})
         return problem_response(error)
 
-    for kind in (
-        BookprintError,
-        BodyTooLarge,
-        UnsupportedMediaType,
-        UnparsableJson,
-        ValidationError,
-        RequestValidationError,
-        HTTPException,
-    ):
+    for kind in (BookprintError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, answer)
 
 
 class UnhandledErrors:
-    """Answers errors that nobody foresaw with a problem that tells nothing of the inside, and logs them."""
+    """Logs unforeseen errors and answers them with a problem that tells nothing of the inside."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -1,5 +1,4 @@
-"""What Prometheus reads: requests and their durations, books posted and pending, lookups by
-kind, jobs, relations."""
+"""Metrics for Prometheus: requests, books posted and pending, lookups, jobs, relations."""
 
 import asyncio
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ from app.core.errors import Unavailable
 from app.services.jobs import Jobs
 from app.services.lookup import Nearest, Question, Verified, Within
 from app.services.relations import Relations
-from app.stores.postgres.entries import EntryStore
+from app.wiring import Services
 
 _SECONDS = (0.001, 0.002, 0.003, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
@@ -50,10 +49,8 @@ class Metrics:
             "Books that wait for the band index; NaN: not known.",
             registry=self._registry,
         )
-        self._jobs = _JobFamilies()
-        self._relations = _RelationFamilies()
-        for told in (self._jobs, self._relations):
-            self._registry.register(told)
+        self._shared = _Snapshot()
+        self._registry.register(self._shared)
 
     def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Note an answered request; `route` is a template, so that there are few of them."""
@@ -68,65 +65,54 @@ class Metrics:
         """Note a question for near books."""
         self._lookups.labels(_kind(question)).inc()
 
-    async def exposition(self, entries: EntryStore, jobs: Jobs, relations: Relations) -> bytes:
-        """Everything in the text format of Prometheus; without Postgres, what this process knows."""
+    async def exposition(self, services: Services) -> bytes:
+        """All metrics in the text format of Prometheus; without Postgres, those of this process."""
         self._pending.set(float("nan"))
-        for told in (self._jobs, self._relations):
-            told.forget()
+        self._shared.metrics = []
         with suppress(Unavailable, TimeoutError):
             async with asyncio.timeout(_SCRAPE_SECONDS):
-                self._pending.set(await entries.count_pending())
-                await self._jobs.read(jobs)
-                await self._relations.read(relations)
+                self._pending.set(await services.entries.count_pending())
+                self._shared.metrics += await _job_metrics(services.jobs)
+                self._shared.metrics += await _relation_metrics(services.relations)
         return generate_latest(self._registry)
 
 
-class _Families(Collector):
-    """What all processes have done, as Postgres counts it."""
+class _Snapshot(Collector):
+    """Metrics of all processes, as Postgres counts them; none until they are read."""
 
     def __init__(self) -> None:
-        self.forget()
-
-    def forget(self) -> None:
-        """Tell nothing until it is read again."""
-        self._families: list[Metric] = []
+        self.metrics: list[Metric] = []
 
     def collect(self) -> Iterator[Metric]:
-        """What was read last."""
-        return iter(self._families)
+        """The metrics that were read last."""
+        return iter(self.metrics)
 
 
-class _RelationFamilies(_Families):
-    """Pairs of books that were compared."""
-
-    async def read(self, relations: Relations) -> None:
-        pairs = CounterMetricFamily(
-            "bookprint_relations", "Pairs of books that were compared, by kind of relation.", labels=("kind",)
-        )
-        seconds = CounterMetricFamily(
-            "bookprint_relation_seconds", "Seconds that it took to compare them.", labels=("kind",)
-        )
-        for counted in await relations.counts():
-            pairs.add_metric((counted.kind,), counted.pairs)
-            seconds.add_metric((counted.kind,), counted.seconds)
-        self._families = [pairs, seconds]
+async def _relation_metrics(relations: Relations) -> list[Metric]:
+    pairs = CounterMetricFamily(
+        "bookprint_relations", "Pairs of books that were compared, by kind of relation.", labels=("kind",)
+    )
+    seconds = CounterMetricFamily(
+        "bookprint_relation_seconds", "Seconds that it took to compare them.", labels=("kind",)
+    )
+    for counts in await relations.counts():
+        pairs.add_metric((counts.kind,), counts.pairs)
+        seconds.add_metric((counts.kind,), counts.seconds)
+    return [pairs, seconds]
 
 
-class _JobFamilies(_Families):
-    """Background jobs."""
-
-    async def read(self, jobs: Jobs) -> None:
-        states = GaugeMetricFamily(
-            "bookprint_jobs", "Jobs that wait, run or have failed, by task.", labels=("task", "state")
-        )
-        for counted in await jobs.counts():
-            states.add_metric((counted.task, counted.state), counted.count)
-        failures = CounterMetricFamily(
-            "bookprint_job_failures", "Tries of jobs that failed, by task.", labels=("task",)
-        )
-        for task, tries in (await jobs.failure_counts()).items():
-            failures.add_metric((task,), tries)
-        self._families = [states, failures]
+async def _job_metrics(jobs: Jobs) -> list[Metric]:
+    states = GaugeMetricFamily(
+        "bookprint_jobs", "Jobs that wait, run or have failed, by task.", labels=("task", "state")
+    )
+    for counts in await jobs.counts():
+        states.add_metric((counts.task, counts.state), counts.count)
+    failures = CounterMetricFamily(
+        "bookprint_job_failures", "Tries of jobs that failed, by task.", labels=("task",)
+    )
+    for task, tries in (await jobs.failure_counts()).items():
+        failures.add_metric((task,), tries)
+    return [states, failures]
 
 
 class RequestMetrics:

@@ -1,41 +1,10 @@
-"""The OpenAPI document: bodies and answers by name, and the problems of each operation."""
+"""Answers beside the success of an operation, as FastAPI's `responses` describes them."""
 
-from collections.abc import Mapping
-from http import HTTPStatus
 from typing import Any
 
-from fastapi import FastAPI
-from fastapi.openapi.utils import get_openapi
-from pydantic import BaseModel
-from pydantic.json_schema import models_json_schema
+from fastapi.responses import JSONResponse
 
 from app.api.http.problems import MEDIA_TYPE, Problem
-from app.api.schemas.answers import Alive, BookAnswer, BookList, NearDuplicates, PostedBook, Ready
-from app.api.schemas.clusters import ClusterAnswer
-from app.api.schemas.jobs import JobAnswer
-from app.api.schemas.relations import PageRelation, RelationsAnswer
-from app.api.schemas.requests import BookBody, ContentBody, DecisionBody, LookupBody, MetadataBody
-
-_REFERENCE = "#/components/schemas/{model}"
-
-_MODELS: tuple[type[BaseModel], ...] = (
-    Alive,
-    BookAnswer,
-    BookBody,
-    BookList,
-    ClusterAnswer,
-    ContentBody,
-    DecisionBody,
-    JobAnswer,
-    LookupBody,
-    MetadataBody,
-    NearDuplicates,
-    PageRelation,
-    PostedBook,
-    Problem,
-    Ready,
-    RelationsAnswer,
-)
 
 _DESCRIPTIONS = {
     400: "The body is not JSON.",
@@ -51,70 +20,25 @@ _DESCRIPTIONS = {
 Responses = dict[int | str, dict[str, Any]]
 
 
-def answers(models: Mapping[int, type[BaseModel]], headers: Mapping[str, str] | None = None) -> Responses:
-    """The answers of an operation that succeeded, by status, and the headers that come with them."""
-    shown = {
-        name: {"description": text, "schema": {"type": "string"}} for name, text in (headers or {}).items()
-    }
-    return {
-        status: {
-            "description": HTTPStatus(status).phrase,
-            "headers": shown,
-            "content": {"application/json": {"schema": _reference(model)}},
-        }
-        for status, model in models.items()
-    }
+class ProblemResponse(JSONResponse):
+    """The only answer with a body of an operation that answers 204."""
 
-
-def plain(description: str) -> Responses:
-    """The answer of an operation that gives plain text."""
-    return {200: {"description": description, "content": {"text/plain": {"schema": {"type": "string"}}}}}
-
-
-def moved(description: str) -> Responses:
-    """The answer of an operation that leads to another path."""
-    location = {"description": "Where to go on.", "schema": {"type": "string"}}
-    return {308: {"description": description, "headers": {"Location": location}}}
+    media_type = MEDIA_TYPE
 
 
 def problems(*statuses: int) -> Responses:
     """The problems that an operation can end in."""
-    content = {MEDIA_TYPE: {"schema": _reference(Problem)}}
+    # FastAPI describes a `model` under the media type of the success, so these refer to its schema.
+    content = {MEDIA_TYPE: {"schema": {"$ref": f"#/components/schemas/{Problem.__name__}"}}}
     return {status: {"description": _DESCRIPTIONS[status], "content": content} for status in statuses}
 
 
-def body(model: type[BaseModel], examples: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The request body of an operation, which reads it by itself; `examples` by their summaries."""
-    shown = {
-        summary.lower().replace(" ", "-"): {"summary": summary, "value": value}
-        for summary, value in examples.items()
-    }
-    content = {"application/json": {"schema": _reference(model), "examples": shown}}
-    return {"requestBody": {"required": True, "content": content}}
+def problems_only(*statuses: int) -> Responses:
+    """The problems of an operation whose response class is `ProblemResponse`."""
+    return {status: {"description": _DESCRIPTIONS[status], "model": Problem} for status in statuses}
 
 
-def describe(app: FastAPI) -> None:
-    """Make the application describe itself with the schemas of bodies that its endpoints read themselves."""
-
-    def document() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            described = get_openapi(
-                title=app.title,
-                version=app.version,
-                description=app.description,
-                routes=app.routes,
-                tags=app.openapi_tags,
-            )
-            _, schemas = models_json_schema(
-                [(model, "validation") for model in _MODELS], ref_template=_REFERENCE
-            )
-            components = described.setdefault("components", {}).setdefault("schemas", {})
-            components.update(schemas["$defs"])
-            app.openapi_schema = described
-        return app.openapi_schema
-
-    app.openapi = document  # type: ignore[method-assign]
-
-
-def _reference(model: type[BaseModel]) -> dict[str, str]:
-    return {"$ref": _REFERENCE.format(model=model.__name__)}
+def with_headers(status: int, **descriptions: str) -> Responses:
+    """The headers of the answer of this status, by name."""
+    shown = {name: {"description": text, "schema": {"type": "string"}} for name, text in descriptions.items()}
+    return {status: {"headers": shown}}

@@ -10,11 +10,10 @@ from typing import Any
 
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
-from pydantic_core import ErrorDetails, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from app.api.http.errors import BodyTooLarge, UnparsableJson, UnsupportedMediaType
+from app.api.http.bodies import BodyTooLarge, UnparsableJson, UnsupportedMediaType
 from app.core.errors import (
     Conflict,
     EmptyText,
@@ -38,7 +37,9 @@ from app.core.errors import (
 MEDIA_TYPE = "application/problem+json"
 
 _MOST_ERRORS = 100
-"""Errors told of one request; a body can have as many as it has fields."""
+"""Errors listed of one request; a body can have as many as it has fields."""
+
+_INVALID = "The request is invalid"
 
 
 class FieldError(BaseModel):
@@ -110,7 +111,109 @@ class _Answer:
         )
 
 
-_SELF_EXPLAINING = (
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """How a kind of error is shown."""
+
+    status: int
+    name: str  # last part of the problem's type
+    title: str
+    remedy: str
+    field: str = "body"  # to change, where the error names none
+
+
+_KINDS: dict[type[Exception], _Kind] = {
+    EmptyText: _Kind(
+        422,
+        "empty-text",
+        "The text has nothing to compute from",
+        "Send a text with at least one letter or digit.",
+    ),
+    InvalidText: _Kind(
+        422,
+        "invalid-text",
+        "The text is not well-formed",
+        "Send Unicode text without U+0000 and without lone surrogates.",
+    ),
+    InvalidIdentifier: _Kind(
+        422,
+        "invalid-identifier",
+        "Not a book identifier",
+        "Copy the identifier again, as a book's `identifier` shows it.",
+    ),
+    RecipeMismatch: _Kind(
+        422,
+        "recipe-mismatch",
+        "Signatures of two recipes",
+        "Compute the signatures with the recipes that books of this service show.",
+    ),
+    RecipeNotIndexed: _Kind(
+        422,
+        "recipe-not-indexed",
+        "The recipe is not indexed",
+        "Send the text, or a fingerprint of a recipe that is indexed.",
+    ),
+    UnknownRecipe: _Kind(
+        422, "unknown-recipe", "The recipe is not known", "Use one of the recipes that the detail names."
+    ),
+    InvalidInput: _Kind(422, "invalid", _INVALID, "Correct this field and send the request again."),
+    UnknownBook: _Kind(
+        404, "unknown-book", "No such book", "Use the id of a book that GET /v1/books lists.", "id"
+    ),
+    UnknownCluster: _Kind(
+        404, "unknown-cluster", "No such cluster", "Use the id that a book's cluster shows.", "id"
+    ),
+    UnknownJob: _Kind(
+        404,
+        "unknown-job",
+        "No such job",
+        "Use the id of a job that this service has named within a day.",
+        "id",
+    ),
+    NotCompared: _Kind(
+        404,
+        "not-compared",
+        "Not compared",
+        "Use the id of a book that this book's relations list.",
+        "other_id",
+    ),
+    NoDecision: _Kind(
+        404,
+        "no-decision",
+        "No decision",
+        "Read the relation to see whether there is a decision; there is nothing to withdraw.",
+        "other_id",
+    ),
+    NothingToConfirm: _Kind(
+        409,
+        "nothing-to-confirm",
+        "Nothing to confirm",
+        "Name the kind, or wait until the books have been compared.",
+        "verdict",
+    ),
+    Conflict: _Kind(
+        409, "conflict", "Another book is in the way", "See the book that `book_id` names.", "external_id"
+    ),
+    StaleVersion: _Kind(
+        412, "stale-version", "The book has changed", "Send the ETag of the present version.", "If-Match"
+    ),
+    BodyTooLarge: _Kind(
+        413,
+        "body-too-large",
+        "The body is too large",
+        "Send a smaller body, or have BOOKPRINT_MAX_BODY_BYTES raised.",
+    ),
+    UnsupportedMediaType: _Kind(
+        415,
+        "unsupported-media-type",
+        "The body is not JSON",
+        "Send uncompressed UTF-8 JSON with Content-Type: application/json.",
+    ),
+    UnparsableJson: _Kind(400, "unparsable", "The body cannot be read as JSON", "Send JSON."),
+}
+"""Errors with one cause and one remedy; a subclass without an entry has its parent's."""
+
+_SAYING_REMEDY = (
     Conflict,
     EmptyText,
     InvalidText,
@@ -121,46 +224,7 @@ _SELF_EXPLAINING = (
     UnknownCluster,
     UnknownJob,
 )
-
-_INVALID: tuple[tuple[type[InvalidInput], str, str, str], ...] = (
-    (
-        EmptyText,
-        "empty-text",
-        "The text has nothing to compute from",
-        "Send a text with at least one letter or digit.",
-    ),
-    (
-        InvalidText,
-        "invalid-text",
-        "The text is not well-formed",
-        "Send Unicode text without U+0000 and without lone surrogates.",
-    ),
-    (
-        InvalidIdentifier,
-        "invalid-identifier",
-        "Not a book identifier",
-        "Copy the identifier again, as a book's `identifier` shows it.",
-    ),
-    (
-        RecipeMismatch,
-        "recipe-mismatch",
-        "Signatures of two recipes",
-        "Compute the signatures with the recipes that books of this service show.",
-    ),
-    (
-        RecipeNotIndexed,
-        "recipe-not-indexed",
-        "The recipe is not indexed",
-        "Send the text, or a fingerprint of a recipe that is indexed.",
-    ),
-    (
-        UnknownRecipe,
-        "unknown-recipe",
-        "The recipe is not known",
-        "Use one of the recipes that the detail names.",
-    ),
-)
-"""Kind, title and remedy of the domain's own refusals; any other `InvalidInput` is simply invalid."""
+"""Errors whose message says what to do, as far as they can know."""
 
 
 def problem_response(error: Exception) -> Response:
@@ -171,108 +235,61 @@ def problem_response(error: Exception) -> Response:
 def parts_down(parts: Mapping[str, Mapping[str, Any]], retry_after: int) -> Response:
     """The problem that says which parts of the service are not well."""
     detail = " ".join(f"{name}: {part['detail']}" for name, part in parts.items() if not part["ok"])
-    return _Answer(
-        503,
-        "not-ready",
-        "Not ready",
-        detail,
-        headers={"Retry-After": str(retry_after)},
-        extensions={"parts": parts},
-    ).response()
+    headers = {"Retry-After": str(retry_after)}
+    return _Answer(503, "not-ready", "Not ready", detail, (), headers, {"parts": parts}).response()
 
 
 def _answer(error: Exception) -> _Answer:
+    kind = next((_KINDS[each] for each in type(error).__mro__ if each in _KINDS), None)
     match error:
-        case InvalidInput():
-            return _invalid_input(error)
-        case UnknownBook():
-            remedy = "Use the id of a book that GET /v1/books lists."
-            return _single(404, "unknown-book", "No such book", error, "id", remedy)
-        case UnknownCluster():
-            remedy = "Use the id that a book's cluster shows."
-            return _single(404, "unknown-cluster", "No such cluster", error, "id", remedy)
-        case UnknownJob():
-            remedy = "Use the id of a job that this service has named within a day."
-            return _single(404, "unknown-job", "No such job", error, "id", remedy)
-        case NotCompared():
-            remedy = "Use the id of a book that this book's relations list."
-            return _single(404, "not-compared", "Not compared", error, "other_id", remedy)
-        case NoDecision():
-            remedy = "Read the relation to see whether there is a decision; there is nothing to withdraw."
-            return _single(404, "no-decision", "No decision", error, "other_id", remedy)
-        case NothingToConfirm():
-            remedy = "Name the kind, or wait until the books have been compared."
-            return _single(409, "nothing-to-confirm", "Nothing to confirm", error, "verdict", remedy)
-        case Conflict():
-            remedy = f"See /v1/books/{error.book_id}."
-            answer = _single(409, "conflict", "Another book is in the way", error, "external_id", remedy)
+        case Conflict() if kind:
+            answer = _single(kind, error, f"See /v1/books/{error.book_id}.")
             return replace(answer, extensions={"book_id": str(error.book_id)})
-        case StaleVersion():
+        case StaleVersion() if kind:
             etag = f'"{error.current}"'
-            remedy = f"Send If-Match: {etag} once you have seen that version."
-            answer = _single(412, "stale-version", "The book has changed", error, "If-Match", remedy)
+            answer = _single(kind, error, f"Send If-Match: {etag} once you have seen that version.")
             return replace(answer, headers={"ETag": etag})
+        case UnparsableJson() if kind:
+            return _single(replace(kind, status=error.status_code), error, error.remedy)
+        case _ if kind:
+            return _single(kind, error)
         case Unavailable():
-            kind, title = "unavailable", "A part of the service is down"
+            name, title = "unavailable", "A part of the service is down"
             if isinstance(error, IndexRebuilding):
-                kind, title = "index-rebuilding", "The band index is being rebuilt"
-            return _Answer(503, kind, title, str(error), headers={"Retry-After": str(error.retry_after)})
-        case BodyTooLarge():
-            remedy = f"Send at most {error.max_bytes} bytes, or have BOOKPRINT_MAX_BODY_BYTES raised."
-            return _single(413, "body-too-large", "The body is too large", error, "body", remedy)
-        case UnsupportedMediaType():
-            remedy = "Send uncompressed UTF-8 JSON with Content-Type: application/json."
-            return _single(415, "unsupported-media-type", "The body is not JSON", error, error.header, remedy)
-        case UnparsableJson():
-            title = "The body cannot be read as JSON"
-            return _single(error.status, "unparsable", title, error, error.field, error.remedy)
-        case ValidationError() | RequestValidationError():
+                name, title = "index-rebuilding", "The band index is being rebuilt"
+            return _Answer(503, name, title, str(error), headers={"Retry-After": str(error.retry_after)})
+        case RequestValidationError():
             return _invalid_fields(error)
         case HTTPException():
             return _routing(error)
         case _:
-            return _Answer(
-                500,
-                "internal",
-                "An error of the service",
-                "Something went wrong inside the service; its log says what. Trying again may help.",
-            )
+            detail = "Something went wrong inside the service; its log says what. Trying again may help."
+            return _Answer(500, "internal", "An error of the service", detail)
 
 
-def _single(status: int, kind: str, title: str, error: Exception, name: str, remedy: str) -> _Answer:
-    errors = [FieldError(field=name, detail=str(error), remedy=remedy)]
-    # The domain's own messages say what to do, as far as they can know.
-    detail = str(error) if isinstance(error, _SELF_EXPLAINING) else f"{error} {remedy}"
-    return _Answer(status, kind, title, detail, errors)
+def _single(kind: _Kind, error: Exception, remedy: str | None = None) -> _Answer:
+    detail = error.detail if isinstance(error, HTTPException) else str(error)
+    field, remedy = getattr(error, "field", None) or kind.field, remedy or kind.remedy
+    errors = [FieldError(field=field, detail=detail, remedy=remedy)]
+    detail = detail if isinstance(error, _SAYING_REMEDY) else f"{detail} {remedy}"
+    return _Answer(kind.status, kind.name, kind.title, detail, errors)
 
 
-def _invalid_input(error: InvalidInput) -> _Answer:
-    for kind_of_error, kind, title, remedy in _INVALID:
-        if isinstance(error, kind_of_error):
-            return _single(422, kind, title, error, error.field or "body", remedy)
-    remedy = "Correct this field and send the request again."
-    return _single(422, "invalid", "The request is invalid", error, error.field or "body", remedy)
-
-
-def _invalid_fields(error: ValidationError | RequestValidationError) -> _Answer:
-    title = "The request is invalid"
-    if isinstance(error, ValidationError):
-        if error.error_count() > _MOST_ERRORS:
-            # Listing them would cost more than reading the body did.
-            detail = f"{error.error_count()} fields of the body are unknown or wrong."
-            remedy = "Send only the fields that /docs shows, each with a value of its type."
-            return _single(422, "invalid", title, ValueError(detail), "body", remedy)
-        details: Sequence[ErrorDetails] = error.errors(include_url=False, include_input=False)
-        errors = [_field_error(detail, detail["loc"]) for detail in details]
-    else:
-        # The first part of the place says path, query or header.
-        errors = [_field_error(detail, detail["loc"][1:]) for detail in error.errors()]
+def _invalid_fields(error: RequestValidationError) -> _Answer:
+    found = error.errors()
+    if len(found) > _MOST_ERRORS:
+        excess = InvalidInput(f"{len(found)} fields of the request are unknown or wrong.")
+        remedy = "Send only the fields that /docs shows, each with a value of its type."
+        return _single(_KINDS[InvalidInput], excess, remedy)
+    errors = [_field_error(detail) for detail in found]
     summary = " ".join(f"{error.field}: {error.detail} {error.remedy}" for error in errors)
-    return _Answer(422, "invalid", title, summary, errors)
+    return _Answer(422, "invalid", _INVALID, summary, errors)
 
 
-def _field_error(error: Mapping[str, Any], place: Sequence[int | str]) -> FieldError:
+def _field_error(error: Mapping[str, Any]) -> FieldError:
     context = error.get("ctx", {})
+    # The first part of the place says path, query, header or body.
+    _, *place = error["loc"]
     name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")
     detail = error["msg"].removesuffix(" after validation").rstrip(".") + "."
     return FieldError(
@@ -296,7 +313,7 @@ _REMEDIES = {
     "list_type": "Send a list.",
     "too_long": "Send at most {max_length} items.",
     "too_short": "Send at least {min_length} item.",
-    "model_type": 'Send a JSON object, as {{"text": "…"}}.',
+    "model_attributes_type": 'Send a JSON object, as {{"text": "…"}}.',
     "greater_than_equal": "Send {ge} or more.",
     "less_than_equal": "Send {le} or less.",
     "decision_form": 'Send {{"verdict": "confirmed"}}, {{"verdict": "rejected"}} or {{"kind": "SAME_TEXT"}}.',
@@ -316,13 +333,13 @@ def _routing(error: HTTPException) -> _Answer:
     headers = error.headers or {}
     match error.status_code:
         case 404:
-            detail = ValueError("Nothing is found at this path.")
             remedy = "See /docs for the paths that there are; none ends with a slash."
-            return _single(404, "unknown-path", "No such path", detail, "path", remedy)
+            kind = _Kind(404, "unknown-path", "No such path", remedy, "path")
+            return _single(kind, HTTPException(404, "Nothing is found at this path."))
         case 405:
-            detail = ValueError("This path does not take this method.")
             remedy = f"Use one of: {headers.get('Allow', '')}."
-            answer = _single(405, "method-not-allowed", "Method not allowed", detail, "method", remedy)
+            kind = _Kind(405, "method-not-allowed", "Method not allowed", remedy, "method")
+            answer = _single(kind, HTTPException(405, "This path does not take this method."))
             return replace(answer, headers=headers)
         case status:
             title = HTTPStatus(status).phrase

@@ -1,24 +1,23 @@
-"""Which books belong together."""
+"""Clusters: the books that belong together."""
 
 import re
 from typing import Annotated, cast
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Request
-from starlette.responses import Response
+from fastapi.responses import RedirectResponse
 
 from app.api.http.cursors import Cursors
 from app.api.http.deps import BookId, ServicesDep
-from app.api.http.openapi import answers, moved, problems
+from app.api.http.openapi import problems, with_headers
 from app.api.schemas import examples
-from app.api.schemas.answers import json_response
-from app.api.schemas.clusters import ClusterAnswer, cluster_path
-from app.api.schemas.requests import ClusterPageQuery, ClusterQuery
+from app.api.schemas.base import PageQuery
+from app.api.schemas.clusters import ClusterAnswer, ClusterQuery, cluster_path
 from app.core.clusters.clustering import KINDS, By
 from app.core.errors import UnknownCluster
 from app.services.clusters import ClusterName, ClusterPage
 
-router = APIRouter(prefix="/v1", tags=["clusters"], default_response_class=Response)
+router = APIRouter(prefix="/v1", tags=["clusters"])
 
 _NAME = re.compile(rf"({'|'.join(KINDS)})-([0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}})")
 _SHOWN = 100
@@ -28,11 +27,11 @@ _SHOWN = 100
 @router.get(
     "/books/{book_id}/cluster",
     summary="Read the cluster of a book",
-    responses=answers({200: ClusterAnswer}) | problems(404, 422, 503),
+    responses=problems(404, 422, 503),
 )
 async def read_cluster_of_book(
     book_id: BookId, query: Annotated[ClusterQuery, Query()], services: ServicesDep
-) -> Response:
+) -> ClusterAnswer:
     """Answers the books that this one belongs together with, oldest first, itself included.
 
     They are joined by verified relations, directly or over others, and kept apart where a person rejected a
@@ -46,16 +45,16 @@ async def read_cluster_of_book(
 @router.get(
     "/clusters/{cluster_id}",
     summary="Read a cluster",
-    responses=answers({200: ClusterAnswer})
-    | moved("The books are in the cluster that Location names.")
+    response_model=ClusterAnswer,
+    responses=with_headers(308, Location="The path of the cluster that the books are in.")
     | problems(404, 422, 503),
 )
 async def read_cluster(
     cluster_id: Annotated[str, Path(description="Id of the cluster.", examples=[examples.CLUSTER_ID])],
-    query: Annotated[ClusterPageQuery, Query()],
+    query: Annotated[PageQuery, Query()],
     request: Request,
     services: ServicesDep,
-) -> Response:
+) -> ClusterAnswer | RedirectResponse:
     """Answers the books of a cluster, oldest first.
 
     An id that the cluster had before it was joined to an older one, or before its oldest book was deleted,
@@ -66,15 +65,14 @@ async def read_cluster(
     page = await services.clusters.read(name, cursors.book(query.cursor), query.limit)
     if page.name != name:
         asked = f"?{request.url.query}" if request.url.query else ""
-        location = f"{cluster_path(page.name)}{asked}"
-        # Where the clusters part again, the id names the younger one as before.
-        return Response(status_code=308, headers={"Location": location, "Cache-Control": "no-cache"})
+        # Not to be cached: where the clusters part again, the id names the younger one as before.
+        return RedirectResponse(f"{cluster_path(page.name)}{asked}", 308, {"Cache-Control": "no-cache"})
     return _answer(page, cursors)
 
 
-def _answer(page: ClusterPage, cursors: Cursors) -> Response:
+def _answer(page: ClusterPage, cursors: Cursors) -> ClusterAnswer:
     next_cursor = cursors.at_book(page.members[-1].book_id) if page.more else None
-    return json_response(ClusterAnswer.of(page, next_cursor))
+    return ClusterAnswer.of(page, next_cursor)
 
 
 def _name(cluster_id: str) -> ClusterName:

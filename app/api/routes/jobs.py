@@ -1,32 +1,31 @@
-"""What has become of a background job."""
+"""Reading a background job."""
 
 import re
 from typing import Annotated
 
 from fastapi import APIRouter, Path
-from starlette.responses import Response
 
 from app.api.http.deps import ServicesDep
-from app.api.http.openapi import answers, problems
+from app.api.http.openapi import problems
 from app.api.schemas import examples
-from app.api.schemas.answers import json_response
 from app.api.schemas.jobs import JobAnswer
 from app.core.errors import UnknownJob
+from app.core.model import Job
 
-router = APIRouter(prefix="/v1/jobs", tags=["jobs"], default_response_class=Response)
+router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 
 _NUMBER = re.compile(r"[0-9]{1,19}")
 
 
-@router.get("/{job_id}", summary="Read a job", responses=answers({200: JobAnswer}) | problems(404, 422, 503))
+@router.get("/{job_id}", summary="Read a job", response_model=JobAnswer, responses=problems(404, 422, 503))
 async def read_job(
     job_id: Annotated[str, Path(description="Id of the job.", examples=[examples.JOB["id"]])],
     services: ServicesDep,
-) -> Response:
+) -> Job:
     """Answers how far the job has come.
 
     Jobs that succeeded are forgotten after a day, those that failed after thirty.
     """
     if not _NUMBER.fullmatch(job_id):
         raise UnknownJob(job_id[:100])
-    return json_response(JobAnswer.of(await services.jobs.get(int(job_id))))
+    return await services.jobs.get(int(job_id))

@@ -1,29 +1,38 @@
-"""What clients are told of a cluster."""
+"""Clusters: which of them to answer, and their documents."""
 
 from typing import Self
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from app.api.schemas import examples
+from app.api.schemas.base import Document, PageQuery, shown
 from app.core.clusters.clustering import By
-from app.core.model import Member
 from app.services.clusters import ClusterName, ClusterPage
 
 
-class BestCopyAnswer(BaseModel):
+class ClusterQuery(PageQuery):
+    """Which of a book's clusters, and which members of it to list."""
+
+    by: By = Field(
+        default="same_text",
+        description="What joins the books: same_text, copies of one text; related, any verified relation.",
+    )
+
+
+class BestCopyAnswer(Document):
     """The copy to keep or to show."""
 
-    model_config = ConfigDict(json_schema_extra={"example": examples.CLUSTER["best_copy"]})
+    model_config = shown(examples.CLUSTER["best_copy"])
 
     book_id: UUID
     because: str = Field(description="A sentence that says why.")
 
 
-class ClusterMember(BaseModel):
+class ClusterMember(Document):
     """A book in a cluster."""
 
-    model_config = ConfigDict(json_schema_extra={"example": examples.CLUSTER_MEMBER})
+    model_config = shown(examples.CLUSTER_MEMBER)
 
     book_id: UUID
     title: str | None
@@ -32,31 +41,19 @@ class ClusterMember(BaseModel):
     page_count: int | None = Field(description="Pages, blank ones too; null where they are not known.")
     word_count: int = Field(description="Words; characters, in scripts without spaces.")
 
-    @classmethod
-    def of(cls, member: Member) -> Self:
-        """The document of a member."""
-        return cls(
-            book_id=member.book_id,
-            title=member.title,
-            volume=member.volume,
-            year=member.year,
-            page_count=member.page_count,
-            word_count=member.word_count,
-        )
 
+class ClusterLinks(Document):
+    """The cluster's own path, relative to the root of this service."""
 
-class ClusterLinks(BaseModel):
-    """Where to go on, relative to the root of this service."""
-
-    model_config = ConfigDict(json_schema_extra={"example": examples.CLUSTER["links"]})
+    model_config = shown(examples.CLUSTER["links"])
 
     self: str = Field(description="The cluster.")
 
 
-class ClusterAnswer(BaseModel):
+class ClusterAnswer(Document):
     """Books that belong together: one page of them, oldest first. A book alone is a cluster of one."""
 
-    model_config = ConfigDict(json_schema_extra={"example": examples.CLUSTER})
+    model_config = shown(examples.CLUSTER)
 
     id: str = Field(
         description="What joins the books, and the id of the oldest. Of clusters that become one the oldest "
@@ -76,13 +73,13 @@ class ClusterAnswer(BaseModel):
             id=str(page.name),
             by=page.name.by,
             size=page.size,
-            best_copy=BestCopyAnswer(book_id=page.best.book_id, because=page.best.because),
-            items=[ClusterMember.of(member) for member in page.members],
+            best_copy=BestCopyAnswer.model_validate(page.best),
+            items=[ClusterMember.model_validate(member) for member in page.members],
             next_cursor=next_cursor,
             links=ClusterLinks(self=cluster_path(page.name)),
         )
 
 
 def cluster_path(name: ClusterName) -> str:
-    """Where a cluster is, relative to the root of this service."""
+    """The path of a cluster, relative to the root of this service."""
     return f"/v1/clusters/{name}"

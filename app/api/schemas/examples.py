@@ -1,11 +1,21 @@
 """Values that the documentation shows; those of requests work as they stand."""
 
 from base64 import b64encode
+from collections.abc import Mapping
 from hashlib import sha512
 from typing import Any
 
 BOOK_ID = "0193508e-7a3c-7c19-9b54-2f1d6a0e4c11"
 OTHER_ID = "01935090-11c2-7e0a-8d3f-b5c0a1e27f46"
+
+
+def named(values: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Examples of a body by their summaries, as OpenAPI takes them."""
+    return {
+        summary.lower().replace(" ", "-"): {"summary": summary, "value": value}
+        for summary, value in values.items()
+    }
+
 
 TITLE = "The Ferry at Dawn"
 TEXT = (
@@ -116,7 +126,7 @@ NEAR_DUPLICATE: dict[str, Any] = {
     "relation": {"kind": "SAME_PAGINATION", "confidence": 0.97},
 }
 NEAR_DUPLICATES: dict[str, Any] = {
-    "query": {"id": BOOK_ID, "d": 7},
+    "query": {"id": BOOK_ID, "max_distance": 7, "nearest": None},
     "exact": True,
     "total": 1,
     "items": [NEAR_DUPLICATE],

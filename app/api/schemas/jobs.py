@@ -1,26 +1,26 @@
-"""What clients are told of a background job."""
+"""Background jobs as documents."""
 
 from datetime import datetime
-from typing import Literal, Self
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from app.api.schemas import examples
-from app.core.model import Job
+from app.api.schemas.base import Document, shown
+from app.core.model import JobState
 from app.services.jobs import MOST_TRIES
 
 
-class JobAnswer(BaseModel):
-    """Something that is done in the background, as it stands now."""
+class JobAnswer(Document):
+    """A background job as it stands now."""
 
-    model_config = ConfigDict(json_schema_extra={"example": examples.JOB})
+    model_config = shown(examples.JOB)
 
     id: int
     task: str = Field(description="What is to be done.")
-    state: Literal["waiting", "running", "succeeded", "failed"]
+    state: JobState
     attempts: int = Field(description="Tries so far, the running one included.")
-    max_attempts: int = Field(description="Tries after which it has failed.")
+    max_attempts: int = Field(default=MOST_TRIES, description="Tries after which it has failed.")
     book_id: UUID | None = Field(
         description="The book that it is about; null if that has changed or gone since."
     )
@@ -29,18 +29,3 @@ class JobAnswer(BaseModel):
         description="Of a waiting job: not before then; null: as soon as a worker is free."
     )
     reason: str | None = Field(description="Why the last try failed, if it did.")
-
-    @classmethod
-    def of(cls, job: Job) -> Self:
-        """The document of a job."""
-        return cls(
-            id=job.id,
-            task=job.task,
-            state=job.state,
-            attempts=job.attempts,
-            max_attempts=MOST_TRIES,
-            book_id=job.book_id,
-            created_at=job.created_at,
-            next_try_at=job.next_try_at,
-            reason=job.reason,
-        )

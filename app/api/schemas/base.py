@@ -1,0 +1,100 @@
+"""What all bodies, documents and queries have in common."""
+
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    model_validator,
+)
+from pydantic.config import JsonDict
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticCustomError
+
+from app.api.http import limits
+
+
+def _without_nul(text: str) -> str:
+    if "\0" in text:
+        raise PydanticCustomError("nul", "The character U+0000 cannot be stored")
+    return text
+
+
+def _as_integer(value: object) -> object:
+    """A number without a fraction as an integer, as in JSON Schema: 1984.0 is 1984."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Clean = AfterValidator(_without_nul)
+CLEAN_PATTERN: JsonDict = {"pattern": "^[^\\u0000]*$"}
+WholeNumber = BeforeValidator(_as_integer)
+Count = Annotated[int, Field(ge=1, le=limits.MAX_COUNT), WholeNumber]
+Share = Annotated[float, AfterValidator(lambda share: round(share, 4))]
+"""A share or a confidence, 0 to 1, as it is shown."""
+
+
+class Body(BaseModel):
+    """A JSON object of which every name and every type counts."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class OneOfBody(Body):
+    """A JSON object with exactly one of some fields; null stands for a field that is not sent."""
+
+    one_of: ClassVar[dict[str, str]]
+    """JSON type of each of these fields."""
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Self:
+        sent = [name for name in self.one_of if getattr(self, name) is not None]
+        if len(sent) != 1:
+            *others, last = self.one_of
+            names = f"{', '.join(others)} and {last}"
+            what = f"Sent together: {', '.join(sent)}" if sent else f"None of {names} was sent"
+            field = sent[1] if sent else next(iter(self.one_of))
+            raise PydanticCustomError("one_of", what, {"field": field, "names": names})
+        return self
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        described = handler(schema)
+        choices = [
+            {"required": [name], "properties": {name: {"type": kind}}} for name, kind in cls.one_of.items()
+        ]
+        # Inside `allOf`, because makers of clients read a `oneOf` beside `properties` as a union of types.
+        handler.resolve_ref_schema(described)["allOf"] = [{"oneOf": choices}]
+        return described
+
+
+class Document(BaseModel):
+    """A JSON object that clients are answered; made from an object with fields of the same names."""
+
+    model_config = ConfigDict(from_attributes=True, json_schema_serialization_defaults_required=True)
+
+
+class PageQuery(BaseModel):
+    """Which page of a list to answer."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    limit: int = Field(
+        default=limits.DEFAULT_LIMIT,
+        ge=1,
+        le=limits.MAX_LIMIT,
+        description="How many items to answer at most.",
+    )
+    cursor: str | None = Field(
+        default=None, max_length=limits.MAX_CURSOR, description="The next_cursor of the page before."
+    )
+
+
+def shown(example: Any) -> ConfigDict:
+    """The configuration of a model with an example."""
+    return ConfigDict(json_schema_extra={"example": example})

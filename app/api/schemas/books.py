@@ -1,0 +1,237 @@
+"""Books: bodies that clients send, filters of the list, and the documents they are answered."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Annotated, Any, ClassVar, Literal, Self
+from uuid import UUID
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+
+from app.api.http import limits
+from app.api.schemas import examples
+from app.api.schemas.base import (
+    CLEAN_PATTERN,
+    Body,
+    Clean,
+    Document,
+    OneOfBody,
+    PageQuery,
+    WholeNumber,
+    shown,
+)
+from app.api.schemas.signatures import FingerprintAnswer, SignaturesBody
+from app.core.model import Book, BookFilter, Content, Metadata, Sketch, StoredBook, Submission
+from app.core.signatures import identifier
+from app.core.text.content import content_from_pages, content_from_text
+
+_LISTS = ("authors", "identifiers")
+_IDENTIFIER_PATTERN = "^[0-9A-Za-z-]+:[^\\u0000]*[^\\s\\u0000][^\\u0000]*$"
+_IDENTIFIER = re.compile(_IDENTIFIER_PATTERN)
+
+
+def _scheme_and_value(text: str) -> str:
+    if not _IDENTIFIER.match(text):
+        raise PydanticCustomError("identifier_form", "This is not an identifier with its scheme")
+    # As in URIs (RFC 3986, 3.1), ISBN: and isbn: are one scheme, written in lower case.
+    scheme, _, value = text.partition(":")
+    return f"{scheme.lower()}:{value}"
+
+
+Title = Annotated[str, Field(max_length=limits.MAX_TITLE, json_schema_extra=CLEAN_PATTERN), Clean]
+Author = Annotated[str, Field(max_length=limits.MAX_AUTHOR, json_schema_extra=CLEAN_PATTERN), Clean]
+Language = Annotated[str, Field(max_length=limits.MAX_LANGUAGE, json_schema_extra=CLEAN_PATTERN), Clean]
+Volume = Annotated[str, Field(max_length=limits.MAX_VOLUME, json_schema_extra=CLEAN_PATTERN), Clean]
+Page = Annotated[str, Field(json_schema_extra=CLEAN_PATTERN)]
+ExternalId = Annotated[
+    str, Field(min_length=1, max_length=limits.MAX_EXTERNAL_ID, json_schema_extra=CLEAN_PATTERN), Clean
+]
+CatalogueIdentifier = Annotated[
+    str,
+    Field(max_length=limits.MAX_IDENTIFIER, json_schema_extra={"pattern": _IDENTIFIER_PATTERN}),
+    AfterValidator(_scheme_and_value),
+]
+
+
+class MetadataBody(Body):
+    """What a catalogue knows about a book. Fields that are left out, or null, are not known."""
+
+    model_config = shown(examples.METADATA)
+
+    title: Title | None = Field(default=None, description="The title, kept as it is sent.")
+    authors: Annotated[list[Author], Field(max_length=limits.MAX_AUTHORS, fail_fast=True)] | None = Field(
+        default=None, description="The authors in their order."
+    )
+    language: Language | None = Field(default=None, description="The language, best as a BCP 47 tag.")
+    year: Annotated[int, Field(ge=limits.MIN_YEAR, le=limits.MAX_YEAR), WholeNumber] | None = Field(
+        default=None, description="The year of publication; negative before the common era."
+    )
+    volume: Volume | None = Field(
+        default=None, description="Which volume of a work or series it is, as printed."
+    )
+    external_id: ExternalId | None = Field(
+        default=None, description="Your own id of the book; no two books have the same."
+    )
+    identifiers: (
+        Annotated[list[CatalogueIdentifier], Field(max_length=limits.MAX_IDENTIFIERS, fail_fast=True)] | None
+    ) = Field(default=None, description="Identifiers as scheme:value, for example isbn:9780141439600.")
+
+    def to_metadata(self) -> Metadata:
+        """The metadata as the services know it."""
+        values = {name: getattr(self, name) for name in MetadataBody.model_fields}
+        lists = {name: tuple(values[name] or ()) for name in _LISTS}
+        return Metadata(**values | lists)
+
+    def to_changes(self) -> dict[str, object]:
+        """The fields that were sent, by name; null empties a field."""
+        return {
+            name: (value or []) if name in _LISTS else value
+            for name, value in self.model_dump(exclude_unset=True).items()
+        }
+
+
+class ContentBody(OneOfBody):
+    """What a book says: exactly one of text, pages and signatures, with at least one letter or digit."""
+
+    model_config = shown({"text": examples.TEXT})
+
+    one_of: ClassVar[dict[str, str]] = {"text": "string", "pages": "array", "signatures": "object"}
+
+    text: str | None = Field(
+        default=None, description="The whole text; U+000C separates pages.", json_schema_extra=CLEAN_PATTERN
+    )
+    pages: Annotated[list[Page], Field(max_length=limits.MAX_PAGES, fail_fast=True)] | None = Field(
+        default=None, description="The text of each page, blank pages too."
+    )
+    signatures: SignaturesBody | None = Field(
+        default=None, description="The signatures instead of the text, as `bookprint sign` prints them."
+    )
+
+    def to_content(self) -> Content | None:
+        """The text of the book; None where signatures stand for it."""
+        if self.text is not None:
+            return content_from_text(self.text)
+        return None if self.pages is None else content_from_pages(self.pages)
+
+    def to_sketch(self) -> Sketch | None:
+        """The signatures that were sent instead of a text."""
+        return None if self.signatures is None else self.signatures.to_sketch()
+
+
+class BookBody(ContentBody, MetadataBody):
+    """A book: exactly one of text, pages and signatures, and its metadata."""
+
+    model_config = shown({"text": examples.TEXT} | examples.METADATA)
+
+    def to_submission(self) -> Submission:
+        """The book as the services take it."""
+        return Submission(self.to_metadata(), self.to_content(), self.to_sketch())
+
+
+class BookQuery(PageQuery):
+    """Which books to list."""
+
+    identifier: CatalogueIdentifier | None = Field(
+        default=None, description="An identifier that the book has, as isbn:9780141439600."
+    )
+    title: (
+        Annotated[
+            str, Field(min_length=1, max_length=limits.MAX_TITLE, json_schema_extra=CLEAN_PATTERN), Clean
+        ]
+        | None
+    ) = Field(default=None, description="Words that all occur in the title; at least one.")
+    external_id: ExternalId | None = Field(default=None, description="Your own id of the book.")
+
+    def to_filter(self) -> BookFilter:
+        """The filter as the services know it."""
+        return BookFilter(identifier=self.identifier, external_id=self.external_id, title=self.title)
+
+
+class Links(Document):
+    """Paths of the book's own resources, relative to the root of this service."""
+
+    model_config = shown(examples.BOOK["links"])
+
+    self: str = Field(description="The book.")
+    near_duplicates: str = Field(description="The books near it.")
+    relations: str = Field(description="How it is related to other books.")
+
+
+class BookAnswer(Document):
+    """A book as the catalogue holds it."""
+
+    model_config = shown(examples.BOOK)
+
+    id: UUID = Field(description="Id of the book, for good.")
+    identifier: str | None = Field(
+        description="The similarity-preserving identifier of the present content; null without a fingerprint."
+    )
+    status: Literal["indexed", "pending"] = Field(
+        description="Pending books are durable and found; only their indexing is still to come."
+    )
+    title: str | None
+    page_count: int | None = Field(description="Pages, blank ones too; null where they are not known.")
+    word_count: int = Field(description="Words; characters, in scripts without spaces.")
+    fingerprint: FingerprintAnswer | None = Field(description="Null where the text is too short or too even.")
+    identifiers: list[str]
+    links: Links
+    authors: list[str]
+    language: str | None
+    year: int | None
+    volume: str | None
+    external_id: str | None
+    version: int = Field(description="Counts every change of content or metadata, from 1; the ETag shows it.")
+
+    @classmethod
+    def of(cls, book: Book) -> Self:
+        """The document of a book."""
+        return cls(**_fields(book))
+
+
+class PostedBook(BookAnswer):
+    """A book and whether this request made it."""
+
+    model_config = shown(examples.BOOK | {"created": True})
+
+    created: bool = Field(
+        description="False: exactly this book was there already; its metadata is untouched."
+    )
+
+    @classmethod
+    def of_stored(cls, stored: StoredBook) -> Self:
+        """The document of a book that was just posted."""
+        return cls(**_fields(stored.book), created=stored.created)
+
+
+class BookList(Document):
+    """One page of a list of books, oldest first."""
+
+    model_config = shown({"items": [examples.BOOK], "next_cursor": None})
+
+    items: list[BookAnswer]
+    next_cursor: str | None = Field(description="Send it as cursor for the next page; null on the last page.")
+
+    @classmethod
+    def of(cls, books: Sequence[Book], next_cursor: str | None) -> Self:
+        """The document of these books."""
+        return cls(items=[BookAnswer.of(book) for book in books], next_cursor=next_cursor)
+
+
+def book_path(book_id: UUID) -> str:
+    """The path of a book, relative to the root of this service."""
+    return f"/v1/books/{book_id}"
+
+
+def _fields(book: Book) -> dict[str, Any]:
+    fingerprint, path = book.fingerprint, book_path(book.id)
+    return asdict(book.metadata) | {
+        "id": book.id,
+        "identifier": fingerprint and identifier.encode(fingerprint, book.word_count),
+        "status": "indexed" if book.indexed else "pending",
+        "page_count": book.page_count,
+        "word_count": book.word_count,
+        "fingerprint": fingerprint and FingerprintAnswer.model_validate(fingerprint),
+        "links": Links(self=path, near_duplicates=f"{path}/near-duplicates", relations=f"{path}/relations"),
+        "version": book.version,
+    }
