@@ -126,9 +126,10 @@ async def replace_content(
     response_class=ProblemResponse,
     responses=problems_only(404, 412, 422, 503),
 )
-async def delete_book(book_id: BookId, services: ServicesDep, if_match: IfMatch) -> None:
+async def delete_book(book_id: BookId, services: ServicesDep, if_match: IfMatch) -> Response:
     """Deletes the book: no lookup finds it any more, and its external id and content are free again."""
     await services.ingest.delete(book_id, await expected_version(services, book_id, if_match))
+    return Response(status_code=204)
 
 
 def _tagged(response: Response, book: Book) -> BookAnswer:

@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Body, Depends, Path, Query
+from fastapi import APIRouter, Body, Depends, Path, Query, Response
 
 from app.api.http import deps
 from app.api.http.bodies import JsonRoute
@@ -75,6 +75,7 @@ async def decide(
     response_class=ProblemResponse,
     responses=problems_only(404, 422, 503),
 )
-async def withdraw(book_id: BookId, other_id: OtherId, services: ServicesDep) -> None:
+async def withdraw(book_id: BookId, other_id: OtherId, services: ServicesDep) -> Response:
     """Withdraws a person's decision: the machine's finding counts again."""
     await services.relations.withdraw(book_id, other_id)
+    return Response(status_code=204)

@@ -1,0 +1,127 @@
+"""A client that openapi-python-client makes of the OpenAPI document, used against the running service."""
+
+import importlib
+import json
+import sys
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import httpx
+import pytest
+import sqlalchemy as sa
+from openapi_python_client import Config, MetaType, generate
+from openapi_python_client.config import ConfigFile
+
+from app.settings import Settings
+from app.wiring import Services, open_services
+from tests.api.library import prose, scanned
+from tests.api.service_process import Server, serving
+from tests.paged_books import run_jobs
+
+PACKAGE = "generated_bookprint_client"
+
+
+class GeneratedClient:
+    """The operations of the generated package, by their ids; it remembers which were used."""
+
+    def __init__(self, url: str) -> None:
+        self.models: ModuleType = importlib.import_module(f"{PACKAGE}.models")
+        self.used: set[str] = set()
+        self._client = importlib.import_module(PACKAGE).Client(base_url=url)
+
+    def __call__(self, tag: str, operation: str, status: int, **arguments: Any) -> Any:
+        """The parsed answer, which holds what was sent."""
+        module = importlib.import_module(f"{PACKAGE}.api.{tag}.{operation}")
+        response = module.sync_detailed(client=self._client, **arguments)
+        assert response.status_code == status, response.content
+        if response.headers.get("content-type", "").endswith("json"):
+            # Python writes UTC so.
+            assert response.parsed.to_dict() == json.loads(response.content.replace(b'Z"', b'+00:00"'))
+        self.used.add(operation)
+        return response.parsed
+
+
+@pytest.fixture
+async def services(database_url: str, redis_url: str) -> AsyncIterator[Services]:
+    async with open_services(Settings(database_url=database_url, redis_url=redis_url)) as services:
+        await services.reindex.reconcile()
+        yield services
+
+
+@pytest.fixture
+def server(services: Services, database_url: str, redis_url: str) -> Iterator[Server]:
+    with serving(database_url, redis_url) as server:
+        yield server
+
+
+@pytest.fixture
+def document(server: Server) -> dict[str, Any]:
+    document: dict[str, Any] = httpx.get(f"{server.url}/openapi.json").json()
+    return document
+
+
+@pytest.fixture
+def call(
+    server: Server, document: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[GeneratedClient]:
+    source = tmp_path / "openapi.json"
+    source.write_text(json.dumps(document))
+    config = Config.from_sources(
+        ConfigFile(post_hooks=[]), MetaType.NONE, source, "utf-8", True, output_path=tmp_path / PACKAGE
+    )
+    assert generate(config=config) == []
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield GeneratedClient(server.url)
+    for name in [name for name in sys.modules if name.partition(".")[0] == PACKAGE]:
+        del sys.modules[name]
+
+
+async def test_generated_client_can_use_every_operation(
+    call: GeneratedClient, document: dict[str, Any], services: Services
+) -> None:
+    models, text = call.models, prose(1)
+
+    book = call("books", "post_book", 201, body=models.BookBody(text=text, title="Emma", year=1815))
+    assert call("books", "post_book", 200, body=models.BookBody(text=text)).created is False
+    copy = call("books", "post_book", 201, body=models.BookBody(text=scanned(text, 1)))
+    async with services.engine.connect() as connection:
+        job_id = await connection.scalar(sa.text("SELECT min(id) FROM procrastinate_jobs"))
+    assert call("jobs", "read_job", 200, job_id=str(job_id)).book_id == book.id
+
+    assert [each.id for each in call("books", "list_books", 200, title="emma").items] == [book.id]
+    assert call("books", "read_book", 200, book_id=book.id).year == 1815
+    assert call("books", "read_book", 404, book_id="none").errors[0].field == "id"
+    changes = models.MetadataBody(year=1816, title=None)
+    assert call("books", "change_metadata", 200, book_id=book.id, body=changes, if_match='"1"').title is None
+
+    within = call("lookups", "near_duplicates", 200, book_id=book.id, d=30)
+    assert (within.query.max_distance, within.query.nearest) == (30, None)
+    assert [each.id for each in within.items] == [copy.id]
+    nearest = call("lookups", "look_up", 200, body=models.LookupBody(identifier=book.identifier), k=1)
+    assert (nearest.query.max_distance, nearest.query.nearest, nearest.items[0].id) == (None, 1, book.id)
+    lookup = models.LookupBody(fingerprint=models.FingerprintBody.from_dict(book.fingerprint.to_dict()))
+    assert call("lookups", "look_up", 200, body=lookup).query.id is None
+
+    await run_jobs(services)
+    pair = {"book_id": book.id, "other_id": copy.id}
+    [related] = call("relations", "list_relations", 200, book_id=book.id, wait=5.0).items
+    assert call("relations", "read_relation", 200, **pair).kind == related.kind
+    decision = models.DecisionBody.from_dict({"kind": "OVERLAPPING_TEXT"})
+    assert call("relations", "decide", 200, **pair, body=decision).confidence == 1
+    call("relations", "withdraw", 204, **pair)
+
+    cluster = call("clusters", "read_cluster_of_book", 200, book_id=copy.id)
+    assert call("clusters", "read_cluster", 200, cluster_id=cluster.id).size == 2
+
+    content = models.ContentBody(pages=[prose(3), ""])
+    assert call("books", "replace_content", 200, book_id=book.id, body=content).version == 3
+    call("books", "delete_book", 204, book_id=copy.id)
+    assert call("health", "live", 200).status == "alive"
+    assert call("health", "ready", 200).parts["redis"].ok
+    assert "bookprint_lookups_total" in call("health", "scrape", 200)
+
+    assert call.used == {
+        operation["operationId"] for path in document["paths"].values() for operation in path.values()
+    }
