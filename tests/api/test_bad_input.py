@@ -217,6 +217,13 @@ async def test_what_looks_odd_but_is_json_in_utf_8_is_taken(client: AsyncClient)
         assert response.status_code == 201, (number, response.text)
 
 
+async def test_a_number_without_a_fraction_is_an_integer(client: AsyncClient) -> None:
+    body = {"text": "an integer", "year": 1984.0}
+    assert (await client.post("/v1/books", json=body)).json()["year"] == 1984
+    signatures = signed(word_count=121_533.0, page_count=330.0)
+    assert (await client.post("/v1/books", json=signatures)).status_code == 201
+
+
 PARAMETERS = [
     ("d=-1", "d"),
     ("d=129", "d"),

@@ -3,6 +3,7 @@
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
+from pydantic.config import JsonDict, JsonValue
 
 from app.api.schemas import examples
 from app.api.schemas.base import Body, Count, Document, WholeNumber, shown
@@ -80,23 +81,20 @@ class PageSignaturesBody(Body):
     values: str = Field(description="Base64 of the signatures, 130 bytes each; `page_count` many, for pages.")
 
 
-class SignaturesBody(Body):
-    """All signatures of a book, as `bookprint sign` prints them: at least one of fingerprint, minhash and
-    pages."""
+def _sent(name: str) -> JsonDict:
+    return {"required": [name], "properties": {name: {"type": "object"}}}
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "example": examples.SIGNATURES,
-            "allOf": [
-                {
-                    "anyOf": [
-                        {"required": [name], "properties": {name: {"type": "object"}}}
-                        for name in ("fingerprint", "minhash", "pages")
-                    ]
-                }
-            ],
-        }
-    )
+
+_RULES: list[JsonValue] = [
+    {"anyOf": [_sent("fingerprint"), _sent("minhash"), _sent("pages")]},
+    {"anyOf": [_sent("minhash"), {"properties": {"sample": {"type": "null"}}}]},
+]
+
+
+class SignaturesBody(Body):
+    """All signatures of a book, as `bookprint sign` prints them: fingerprint, minhash or pages at least."""
+
+    model_config = ConfigDict(json_schema_extra={"example": examples.SIGNATURES, "allOf": _RULES})
 
     fingerprint: FingerprintBody | None = None
     minhash: MinHashBody | None = None
