@@ -7,6 +7,7 @@ from uuid import UUID
 
 import structlog
 from fastapi import Depends, Header, Path, Request
+from pydantic import BeforeValidator
 
 from app.api.http.metrics import Metrics
 from app.api.schemas import examples
@@ -26,6 +27,13 @@ _SHOWN = 100
 
 NO_VERSION = 0
 """A version that no book has."""
+
+
+def _book_id(text: str) -> UUID:
+    """The id in a path; raises UnknownBook for a text that cannot be one."""
+    if not _UUID.fullmatch(text):
+        raise UnknownBook(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
+    return UUID(text)
 
 
 class KernelState:
@@ -61,15 +69,6 @@ async def kernels(request: Request) -> KernelState:
     return cast(KernelState, request.app.state.kernels)
 
 
-async def book_id(
-    book_id: Annotated[str, Path(description="Id of the book.", examples=[examples.BOOK_ID])],
-) -> UUID:
-    """The id in the path; raises UnknownBook for what cannot be an id."""
-    if not _UUID.fullmatch(book_id):
-        raise UnknownBook(book_id if len(book_id) <= _SHOWN else f"{book_id[:_SHOWN]}…")
-    return UUID(book_id)
-
-
 async def if_match(
     if_match: Annotated[
         str | None,
@@ -94,7 +93,12 @@ async def if_match(
 KernelsDep = Annotated[KernelState, Depends(kernels)]
 ServicesDep = Annotated[Services, Depends(services)]
 MetricsDep = Annotated[Metrics, Depends(metrics)]
-BookId = Annotated[UUID, Depends(book_id)]
+BookId = Annotated[
+    UUID, BeforeValidator(_book_id), Path(description="Id of the book.", examples=[examples.BOOK_ID])
+]
+OtherId = Annotated[
+    UUID, BeforeValidator(_book_id), Path(description="Id of the other book.", examples=[examples.OTHER_ID])
+]
 IfMatch = Annotated[frozenset[int] | None, Depends(if_match)]
 
 

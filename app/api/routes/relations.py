@@ -1,14 +1,12 @@
 """Relations of a book to others, and decisions of people on them."""
 
 from typing import Annotated
-from uuid import UUID
 
-from fastapi import APIRouter, Body, Depends, Path, Query, Response
+from fastapi import APIRouter, Body, Query, Response
 
-from app.api.http import deps
 from app.api.http.bodies import JsonRoute
 from app.api.http.cursors import Cursors
-from app.api.http.deps import BookId, ServicesDep
+from app.api.http.deps import BookId, OtherId, ServicesDep
 from app.api.http.openapi import ProblemResponse, problems, problems_only
 from app.api.schemas import examples
 from app.api.schemas.relations import DecisionBody, PageRelation, RelationsAnswer, RelationsQuery
@@ -16,15 +14,6 @@ from app.api.schemas.relations import DecisionBody, PageRelation, RelationsAnswe
 router = APIRouter(prefix="/v1/books/{book_id}/relations", tags=["relations"], route_class=JsonRoute)
 
 _DECISIONS = examples.named({"Another kind": {"kind": "SAME_TEXT"}, "Not related": {"verdict": "rejected"}})
-
-
-async def _other_id(
-    other_id: Annotated[str, Path(description="Id of the other book.", examples=[examples.OTHER_ID])],
-) -> UUID:
-    return await deps.book_id(other_id)
-
-
-OtherId = Annotated[UUID, Depends(_other_id)]
 
 
 @router.get("", summary="Read a book's relations", responses=problems(404, 422, 503))
