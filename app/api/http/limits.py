@@ -1,4 +1,4 @@
-"""Limits of what a request may hold.
+"""How many JSON values a body may have, counted before they are built.
 
 A parsed JSON value takes up to 100 times the bytes that it was sent in, so a body of empty lists within the
 byte limit could still take gigabytes. No honest body comes near the limits on values.
@@ -6,24 +6,7 @@ byte limit could still take gigabytes. No honest body comes near the limits on v
 
 import re
 
-MAX_TITLE = 10_000
-MAX_AUTHORS = 1_000
-MAX_AUTHOR = 1_000
 MAX_PAGES = 100_000
-MAX_LANGUAGE = 35
-MAX_VOLUME = 1_000
-MAX_EXTERNAL_ID = 500
-MAX_IDENTIFIERS = 1_000
-MAX_IDENTIFIER = 300
-MAX_CURSOR = 200
-MAX_D = 128
-MAX_K = 1_000
-MAX_WAIT = 60
-MAX_LIMIT = 1_000
-DEFAULT_LIMIT = 100
-MAX_COUNT = (1 << 31) - 1
-MIN_YEAR, MAX_YEAR = -(1 << 31), (1 << 31) - 1
-
 MAX_CONTAINERS = 200_000
 """Lists and objects of one body, and names in its objects."""
 

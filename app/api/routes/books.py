@@ -63,7 +63,7 @@ async def post_book(
     response.status_code = 201 if stored.created else 200
     response.headers["Location"] = book_path(stored.book.id)
     _tag(response, stored.book)
-    return PostedBook.of_stored(stored)
+    return PostedBook.of(stored.book, created=stored.created)
 
 
 @router.get("", summary="List books", responses=problems(422, 503))
@@ -74,7 +74,7 @@ async def list_books(query: Annotated[BookQuery, Query()], services: ServicesDep
     books = await services.books.search(wanted, cursors.book(query.cursor), query.limit + 1)
     page = books[: query.limit]
     next_cursor = cursors.at_book(page[-1].id) if len(books) > query.limit else None
-    return BookList.of(page, next_cursor)
+    return BookList(items=[BookAnswer.of(book) for book in page], next_cursor=next_cursor)
 
 
 @router.get("/{book_id}", summary="Read a book", responses=_VERSION | problems(404, 422, 503))

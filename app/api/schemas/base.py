@@ -15,7 +15,7 @@ from pydantic.config import JsonDict
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
 
-from app.api.http import limits
+from app.core.signatures.json_codec import MAX_COUNT
 
 
 def _without_nul(text: str) -> str:
@@ -32,7 +32,7 @@ def _as_integer(value: object) -> object:
 Clean = AfterValidator(_without_nul)
 CLEAN_PATTERN: JsonDict = {"pattern": "^[^\\u0000]*$"}
 WholeNumber = BeforeValidator(_as_integer)
-Count = Annotated[int, Field(ge=1, le=limits.MAX_COUNT), WholeNumber]
+Count = Annotated[int, Field(ge=1, le=MAX_COUNT), WholeNumber]
 Share = Annotated[float, AfterValidator(lambda share: round(share, 4))]
 """A share or a confidence, 0 to 1, as it is shown."""
 
@@ -85,13 +85,13 @@ class PageQuery(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     limit: int = Field(
-        default=limits.DEFAULT_LIMIT,
+        default=100,
         ge=1,
-        le=limits.MAX_LIMIT,
+        le=1_000,
         description="How many items to answer at most.",
     )
     cursor: str | None = Field(
-        default=None, max_length=limits.MAX_CURSOR, description="The next_cursor of the page before."
+        default=None, max_length=200, description="The next_cursor of the page before."
     )
 
 

@@ -1,15 +1,14 @@
 """Books: bodies that clients send, filters of the list, and the documents they are answered."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 from uuid import UUID
 
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from app.api.http import limits
+from app.api.http.limits import MAX_PAGES
 from app.api.schemas import examples
 from app.api.schemas.base import (
     CLEAN_PATTERN,
@@ -22,8 +21,9 @@ from app.api.schemas.base import (
     shown,
 )
 from app.api.schemas.signatures import FingerprintAnswer, SignaturesBody
-from app.core.model import Book, BookFilter, Content, Metadata, Sketch, StoredBook, Submission
+from app.core.model import Book, BookFilter, Content, Metadata, Sketch, Submission
 from app.core.signatures import identifier
+from app.core.signatures.json_codec import MAX_COUNT
 from app.core.text.content import content_from_pages, content_from_text
 
 _LISTS = ("authors", "identifiers")
@@ -39,17 +39,15 @@ def _scheme_and_value(text: str) -> str:
     return f"{scheme.lower()}:{value}"
 
 
-Title = Annotated[str, Field(max_length=limits.MAX_TITLE, json_schema_extra=CLEAN_PATTERN), Clean]
-Author = Annotated[str, Field(max_length=limits.MAX_AUTHOR, json_schema_extra=CLEAN_PATTERN), Clean]
-Language = Annotated[str, Field(max_length=limits.MAX_LANGUAGE, json_schema_extra=CLEAN_PATTERN), Clean]
-Volume = Annotated[str, Field(max_length=limits.MAX_VOLUME, json_schema_extra=CLEAN_PATTERN), Clean]
+Title = Annotated[str, Field(max_length=10_000, json_schema_extra=CLEAN_PATTERN), Clean]
+Author = Annotated[str, Field(max_length=1_000, json_schema_extra=CLEAN_PATTERN), Clean]
+Language = Annotated[str, Field(max_length=35, json_schema_extra=CLEAN_PATTERN), Clean]
+Volume = Annotated[str, Field(max_length=1_000, json_schema_extra=CLEAN_PATTERN), Clean]
 Page = Annotated[str, Field(json_schema_extra=CLEAN_PATTERN)]
-ExternalId = Annotated[
-    str, Field(min_length=1, max_length=limits.MAX_EXTERNAL_ID, json_schema_extra=CLEAN_PATTERN), Clean
-]
+ExternalId = Annotated[str, Field(min_length=1, max_length=500, json_schema_extra=CLEAN_PATTERN), Clean]
 CatalogueIdentifier = Annotated[
     str,
-    Field(max_length=limits.MAX_IDENTIFIER, json_schema_extra={"pattern": _IDENTIFIER_PATTERN}),
+    Field(max_length=300, json_schema_extra={"pattern": _IDENTIFIER_PATTERN}),
     AfterValidator(_scheme_and_value),
 ]
 
@@ -60,11 +58,11 @@ class MetadataBody(Body):
     model_config = shown(examples.METADATA)
 
     title: Title | None = Field(default=None, description="The title, kept as it is sent.")
-    authors: Annotated[list[Author], Field(max_length=limits.MAX_AUTHORS, fail_fast=True)] | None = Field(
+    authors: Annotated[list[Author], Field(max_length=1_000, fail_fast=True)] | None = Field(
         default=None, description="The authors in their order."
     )
     language: Language | None = Field(default=None, description="The language, best as a BCP 47 tag.")
-    year: Annotated[int, Field(ge=limits.MIN_YEAR, le=limits.MAX_YEAR), WholeNumber] | None = Field(
+    year: Annotated[int, Field(ge=-MAX_COUNT - 1, le=MAX_COUNT), WholeNumber] | None = Field(
         default=None, description="The year of publication; negative before the common era."
     )
     volume: Volume | None = Field(
@@ -73,9 +71,9 @@ class MetadataBody(Body):
     external_id: ExternalId | None = Field(
         default=None, description="Your own id of the book; no two books have the same."
     )
-    identifiers: (
-        Annotated[list[CatalogueIdentifier], Field(max_length=limits.MAX_IDENTIFIERS, fail_fast=True)] | None
-    ) = Field(default=None, description="Identifiers as scheme:value, for example isbn:9780141439600.")
+    identifiers: Annotated[list[CatalogueIdentifier], Field(max_length=1_000, fail_fast=True)] | None = Field(
+        default=None, description="Identifiers as scheme:value, for example isbn:9780141439600."
+    )
 
     def to_metadata(self) -> Metadata:
         """The metadata as the services know it."""
@@ -101,7 +99,7 @@ class ContentBody(OneOfBody):
     text: str | None = Field(
         default=None, description="The whole text; U+000C separates pages.", json_schema_extra=CLEAN_PATTERN
     )
-    pages: Annotated[list[Page], Field(max_length=limits.MAX_PAGES, fail_fast=True)] | None = Field(
+    pages: Annotated[list[Page], Field(max_length=MAX_PAGES, fail_fast=True)] | None = Field(
         default=None, description="The text of each page, blank pages too."
     )
     signatures: SignaturesBody | None = Field(
@@ -136,10 +134,7 @@ class BookQuery(PageQuery):
         default=None, description="An identifier that the book has, as isbn:9780141439600."
     )
     title: (
-        Annotated[
-            str, Field(min_length=1, max_length=limits.MAX_TITLE, json_schema_extra=CLEAN_PATTERN), Clean
-        ]
-        | None
+        Annotated[str, Field(min_length=1, max_length=10_000, json_schema_extra=CLEAN_PATTERN), Clean] | None
     ) = Field(default=None, description="Words that all occur in the title; at least one.")
     external_id: ExternalId | None = Field(default=None, description="Your own id of the book.")
 
@@ -184,9 +179,22 @@ class BookAnswer(Document):
     version: int = Field(description="Counts every change of content or metadata, from 1; the ETag shows it.")
 
     @classmethod
-    def of(cls, book: Book) -> Self:
-        """The document of a book."""
-        return cls(**_fields(book))
+    def of(cls, book: Book, **others: object) -> Self:
+        """The document of a book; `others` are the fields that a subclass adds."""
+        fingerprint, path = book.fingerprint, book_path(book.id)
+        fields = asdict(book.metadata) | {
+            "id": book.id,
+            "identifier": fingerprint and identifier.encode(fingerprint, book.word_count),
+            "status": "indexed" if book.indexed else "pending",
+            "page_count": book.page_count,
+            "word_count": book.word_count,
+            "fingerprint": fingerprint and FingerprintAnswer.model_validate(fingerprint),
+            "links": Links(
+                self=path, near_duplicates=f"{path}/near-duplicates", relations=f"{path}/relations"
+            ),
+            "version": book.version,
+        }
+        return cls(**fields, **others)
 
 
 class PostedBook(BookAnswer):
@@ -198,11 +206,6 @@ class PostedBook(BookAnswer):
         description="False: exactly this book was there already; its metadata is untouched."
     )
 
-    @classmethod
-    def of_stored(cls, stored: StoredBook) -> Self:
-        """The document of a book that was just posted."""
-        return cls(**_fields(stored.book), created=stored.created)
-
 
 class BookList(Document):
     """One page of a list of books, oldest first."""
@@ -212,26 +215,7 @@ class BookList(Document):
     items: list[BookAnswer]
     next_cursor: str | None = Field(description="Send it as cursor for the next page; null on the last page.")
 
-    @classmethod
-    def of(cls, books: Sequence[Book], next_cursor: str | None) -> Self:
-        """The document of these books."""
-        return cls(items=[BookAnswer.of(book) for book in books], next_cursor=next_cursor)
-
 
 def book_path(book_id: UUID) -> str:
     """The path of a book, relative to the root of this service."""
     return f"/v1/books/{book_id}"
-
-
-def _fields(book: Book) -> dict[str, Any]:
-    fingerprint, path = book.fingerprint, book_path(book.id)
-    return asdict(book.metadata) | {
-        "id": book.id,
-        "identifier": fingerprint and identifier.encode(fingerprint, book.word_count),
-        "status": "indexed" if book.indexed else "pending",
-        "page_count": book.page_count,
-        "word_count": book.word_count,
-        "fingerprint": fingerprint and FingerprintAnswer.model_validate(fingerprint),
-        "links": Links(self=path, near_duplicates=f"{path}/near-duplicates", relations=f"{path}/relations"),
-        "version": book.version,
-    }

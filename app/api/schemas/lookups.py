@@ -12,7 +12,6 @@ from pydantic import Field, model_validator, with_config
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
-from app.api.http import limits
 from app.api.schemas import examples
 from app.api.schemas.base import PageQuery, shown
 from app.api.schemas.books import BookBody
@@ -47,10 +46,10 @@ class NearnessQuery(PageQuery):
     """How near the books must be: within d, or the k nearest, or (without both) verified near-duplicates."""
 
     d: int | None = Field(
-        default=None, ge=0, le=limits.MAX_D, description="All books at most this many bits away; exact."
+        default=None, ge=0, le=128, description="All books at most this many bits away; exact."
     )
     k: int | None = Field(
-        default=None, ge=1, le=limits.MAX_K, description="This many nearest books, not with d; exact."
+        default=None, ge=1, le=1_000, description="This many nearest books, not with d; exact."
     )
 
     @model_validator(mode="after")

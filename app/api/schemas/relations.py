@@ -7,7 +7,6 @@ from uuid import UUID
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from app.api.http import limits
 from app.api.schemas import examples
 from app.api.schemas.base import Document, OneOfBody, PageQuery, Share, shown
 from app.core.relations.alignment import Unit
@@ -23,7 +22,7 @@ class RelationsQuery(PageQuery):
     wait: float = Field(
         default=0,
         ge=0,
-        le=limits.MAX_WAIT,
+        le=60,
         allow_inf_nan=False,
         description="Seconds for which the answer is held until nothing is pending.",
     )
@@ -168,9 +167,22 @@ class RelationAnswer(Document):
     )
 
     @classmethod
-    def of(cls, related: RelatedBook) -> Self:
-        """The document of a book that was compared or decided upon."""
-        return cls(**_fields(related))
+    def of(cls, related: RelatedBook, **others: object) -> Self:
+        """The document of a book that was compared or decided upon; `others` as in `BookAnswer.of`."""
+        evidence, decided, finding = related.evidence, related.decided, finding_of(related)
+        fields: dict[str, Any] = {
+            "book_id": related.book_id,
+            "title": related.title,
+            "kind": finding and finding.kind,
+            "direction": finding and finding.direction,
+            "confidence": finding and finding.confidence,
+            "signals": evidence and evidence.signals,
+            "classifier": evidence and evidence.classifier,
+            "decision": decided and DecisionAnswer.of(decided),
+            "machine": evidence and decided and evidence.finding,
+            "via": None,
+        }
+        return cls(**fields, **others)
 
     @classmethod
     def indirect(cls, related: IndirectRelation) -> Self:
@@ -237,35 +249,14 @@ class PageRelation(RelationAnswer):
     @classmethod
     def of_pair(cls, related: RelatedBook, matches: PageMatches) -> Self:
         """The document of two books."""
-        evidence, fields = related.evidence, _fields(related)
-        signals: SignalsAnswer | None = fields["signals"]
-        return cls(
-            **fields,
+        evidence = related.evidence
+        pairs = zip(matches.pairs.tolist(), matches.similarities.tolist(), strict=True)
+        return cls.of(
+            related,
             because=evidence and evidence.because,
             confidences=evidence.confidences if evidence else {},
             unit=matches.unit,
-            page_map=[
-                (*pair, similarity)
-                for pair, similarity in zip(
-                    matches.pairs.tolist(), matches.similarities.tolist(), strict=True
-                )
-            ],
+            page_map=[(*pair, similarity) for pair, similarity in pairs],
             runs=[RunAnswer(left=left, right=right) for left, right in matches.runs],
-            linear_fit=signals and signals.linear_fit,
+            linear_fit=evidence and evidence.signals and evidence.signals.fit,
         )
-
-
-def _fields(related: RelatedBook) -> dict[str, Any]:
-    evidence, decided, finding = related.evidence, related.decided, finding_of(related)
-    return {
-        "book_id": related.book_id,
-        "title": related.title,
-        "kind": finding and finding.kind,
-        "direction": finding and finding.direction,
-        "confidence": finding and finding.confidence,
-        "signals": evidence and evidence.signals and SignalsAnswer.model_validate(evidence.signals),
-        "classifier": evidence and evidence.classifier,
-        "decision": decided and DecisionAnswer.of(decided),
-        "machine": evidence and decided and FindingAnswer.model_validate(evidence.finding),
-        "via": None,
-    }
