@@ -55,6 +55,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         # A redirect would name a host, and hide a misspelt path.
         redirect_slashes=False,
         generate_unique_id_function=lambda route: route.name,
+        # A body that is not declared is taken as JSON.
         strict_content_type=False,
         openapi_tags=[
             {

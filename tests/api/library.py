@@ -8,13 +8,13 @@ def prose(seed: int, words: int = 4000) -> str:
     rng = Random(seed)
     common = [_word(Random(n)) for n in range(2000)]
     own = [_word(rng) for _ in range(60)]
-    told: list[str] = []
-    while len(told) < words:
+    chosen: list[str] = []
+    while len(chosen) < words:
         topic = rng.sample(own, 4)
         for _ in range(200):
             rank = min(int(rng.paretovariate(0.9)), len(common) - 1)
-            told.append(rng.choice(topic) if rng.random() < 0.15 else common[rank])
-    return " ".join(told[:words])
+            chosen.append(rng.choice(topic) if rng.random() < 0.15 else common[rank])
+    return " ".join(chosen[:words])
 
 
 def scanned(text: str, seed: int, error_rate: float = 0.02) -> str:

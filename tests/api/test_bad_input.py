@@ -1,4 +1,4 @@
-"""Whatever is wrong with a request, the answer is a problem that names the field and what to do."""
+"""Every wrong request is answered with a problem that names the field and what to do."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What clients and Prometheus are told of background jobs."""
+"""Background jobs as clients and Prometheus see them."""
 
 from typing import Any
 

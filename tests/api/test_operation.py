@@ -41,7 +41,7 @@ def labelled(name: str, **labels: str) -> tuple[str, frozenset[tuple[str, str]]]
     return name, frozenset(labels.items())
 
 
-async def test_live_answers_whatever_is_down() -> None:
+async def test_live_answers_when_all_else_is_down() -> None:
     settings = Settings(database_url=f"postgresql://{NOWHERE}/none", redis_url=f"redis://{NOWHERE}")
     async with application(settings) as client:
         response = await client.get("/health/live")

@@ -1,4 +1,4 @@
-"""Relations over HTTP: what is told of either book, waiting for jobs, and what people decide."""
+"""Relations over HTTP: as either book shows them, waiting for jobs, and decisions of people."""
 
 import asyncio
 import time
@@ -114,9 +114,9 @@ async def test_many_may_wait_at_once_and_others_are_still_answered(
 async def test_metrics_tell_how_many_pairs_were_compared_and_how_long_it_took(
     client: AsyncClient, pair: tuple[Json, Json]
 ) -> None:
-    told = dict(line.rsplit(" ", 1) for line in (await client.get("/metrics")).text.splitlines())
-    assert told['bookprint_relations_total{kind="SAME_PAGINATION"}'] == "1.0"
-    assert 0 < float(told['bookprint_relation_seconds_total{kind="SAME_PAGINATION"}']) < 30
+    answer = dict(line.rsplit(" ", 1) for line in (await client.get("/metrics")).text.splitlines())
+    assert answer['bookprint_relations_total{kind="SAME_PAGINATION"}'] == "1.0"
+    assert 0 < float(answer['bookprint_relation_seconds_total{kind="SAME_PAGINATION"}']) < 30
 
 
 async def test_failed_jobs_are_named(client: AsyncClient, services: Services) -> None:
@@ -194,13 +194,14 @@ async def test_a_decision_on_a_content_that_changed_is_stale_and_stays_in_force(
     await client.put(path, json={"kind": "OVERLAPPING_TEXT"})
     await client.put(f"{reprint['links']['self']}/content", json={"pages": PAGES[:-1]})
 
-    told = (await client.get(of(book, reprint))).json()
-    assert (told["kind"], told["decision"]["stale"], told["machine"]) == ("OVERLAPPING_TEXT", True, None)
-    assert (told["unit"], told["page_map"], told["classifier"]) == (None, [], None)
+    answer = (await client.get(of(book, reprint))).json()
+    assert (answer["kind"], answer["machine"]) == ("OVERLAPPING_TEXT", None)
+    assert answer["decision"]["stale"] is True
+    assert (answer["unit"], answer["page_map"], answer["classifier"]) == (None, [], None)
     await run_jobs(services)
-    told = (await client.get(of(book, reprint))).json()
-    assert (told["kind"], told["decision"]["stale"]) == ("OVERLAPPING_TEXT", True)
-    assert told["machine"]["kind"] == "SAME_PAGINATION"
+    answer = (await client.get(of(book, reprint))).json()
+    assert (answer["kind"], answer["decision"]["stale"]) == ("OVERLAPPING_TEXT", True)
+    assert answer["machine"]["kind"] == "SAME_PAGINATION"
     renewed = (await client.put(path, json={"kind": "OVERLAPPING_TEXT"})).json()
     assert renewed["decision"]["stale"] is False
 
@@ -217,11 +218,11 @@ async def test_books_that_were_never_compared_may_be_decided_on_and_then_are(
     assert_problem(await client.get(of(book, other)), 404, "other_id")
     assert_problem(await client.put(path, json="confirmed"), 409, "verdict")
     assert (await client.put(path, json={"kind": "OVERLAPPING_TEXT"})).status_code == 200
-    told = (await client.get(of(other, book))).json()
-    assert (told["kind"], told["machine"], told["signals"]) == ("OVERLAPPING_TEXT", None, None)
+    answer = (await client.get(of(other, book))).json()
+    assert (answer["kind"], answer["machine"], answer["signals"]) == ("OVERLAPPING_TEXT", None, None)
     assert await run_jobs(services) == 1
-    told = (await client.get(of(other, book))).json()
-    assert (told["kind"], told["machine"]["kind"]) == ("OVERLAPPING_TEXT", "UNRELATED")
+    answer = (await client.get(of(other, book))).json()
+    assert (answer["kind"], answer["machine"]["kind"]) == ("OVERLAPPING_TEXT", "UNRELATED")
 
 
 async def test_unknown_books_and_pairs_are_refused(client: AsyncClient) -> None:
@@ -285,14 +286,14 @@ async def test_those_known_via_a_relative_come_in_pages(client: AsyncClient, ser
     first = await relations(client, copies[-1], limit=2)
     assert first["complete"] is False
     direct = [item["book_id"] for item in first["items"] if item["via"] is None]
-    told = first["items"][len(direct) :]
-    assert len(told) == 2
+    answer = first["items"][len(direct) :]
+    assert len(answer) == 2
     while first["next_cursor"]:
         first = await relations(client, copies[-1], limit=2, cursor=first["next_cursor"])
         assert len(first["items"]) <= 2
-        told += first["items"]
-    assert all(item["via"] in direct and item["kind"] is None for item in told)
-    assert sorted([*direct, *(item["book_id"] for item in told)]) == [copy["id"] for copy in copies[:-1]]
+        answer += first["items"]
+    assert all(item["via"] in direct and item["kind"] is None for item in answer)
+    assert sorted([*direct, *(item["book_id"] for item in answer)]) == [copy["id"] for copy in copies[:-1]]
     assert_problem(
         await client.get(copies[0]["links"]["relations"], params={"cursor": "AAAA"}), 422, "cursor"
     )

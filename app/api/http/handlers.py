@@ -20,7 +20,7 @@ log = structlog.get_logger()
 def install_handlers(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
     """Let the application answer every foreseen error, the router's own included, with a problem.
 
-    `routes` are all that the application has; they tell which methods a path takes.
+    `routes` are all routes of the application; they show which methods a path takes.
     """
 
     async def answer(request: Request, error: Exception) -> Response:

@@ -33,7 +33,7 @@ async def list_relations(
 
 @router.get("/{other_id}", summary="Read one relation", responses=problems(404, 422, 503))
 async def read_relation(book_id: BookId, other_id: OtherId, services: ServicesDep) -> PageRelation:
-    """Answers how two books are related, with the pages that match; all of it told of the first one."""
+    """Answers how two books are related, with the pages that match, as seen from the first one."""
     return PageRelation.of_pair(*await services.relations.pair(book_id, other_id))
 
 

@@ -1,4 +1,4 @@
-"""What all bodies, documents and queries have in common."""
+"""Common parts of bodies, documents and queries."""
 
 from typing import Annotated, Any, ClassVar, Self
 
@@ -84,12 +84,7 @@ class PageQuery(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    limit: int = Field(
-        default=100,
-        ge=1,
-        le=1_000,
-        description="How many items to answer at most.",
-    )
+    limit: int = Field(default=100, ge=1, le=1_000, description="How many items to answer at most.")
     cursor: str | None = Field(
         default=None, max_length=200, description="The next_cursor of the page before."
     )

@@ -1,4 +1,4 @@
-"""Relations of a book: decisions that clients send, and documents; all told of the book in the path."""
+"""Relations as seen from the book in the path: decisions that clients send, and documents."""
 
 from datetime import datetime
 from typing import Any, ClassVar, Literal, Self
@@ -53,7 +53,7 @@ class DecisionBody(OneOfBody):
 
 
 class SharesAnswer(Document):
-    """A figure told of both books."""
+    """A figure of both books."""
 
     model_config = shown({"this": 0.98, "other": 0.91})
 
