@@ -22,7 +22,7 @@ COMPILED: dict[ModuleType, tuple[str, ...]] = {
     hamming_kernels: ("distances", "records_within", "rows_within", "tally"),
     bucket_kernels: ("count_probed", "count_sharing"),
     page_kernels: ("page_similarities", "compare_neighbours"),
-    local_alignment: ("smith_waterman", "trace_chain"),
+    local_alignment: ("smith_waterman", "trace_path"),
 }
 KERNELS: dict[str, object] = {
     "compiled": SimpleNamespace(

@@ -20,7 +20,7 @@ FACTORS = np.array(c.FACTORS, dtype=np.uint32)
 SLICE = 4096
 
 smith_waterman = local_alignment.smith_waterman.py_func
-trace_chain = local_alignment.trace_chain.py_func
+trace_path = local_alignment.trace_path.py_func
 
 
 def _mix32(h: NDArray[np.uint32]) -> NDArray[np.uint32]:
