@@ -1,9 +1,9 @@
 """The best copy of a text to keep or show: one that is complete, and of those the cleanest.
 
-That clusters let a library keep its best scan is proposed by Spasojević and Poncin (2011, section I); the rule
-is ours. A copy is complete if it is nearly as long as the longest copy whose length another one confirms:
-matter that one copy alone has is foreign, and missing matter makes a copy shorter. OCR errors make pages agree
-less with those of every other copy, so the complete copy whose pages agree best is the cleanest.
+Spasojević and Poncin (2011, section I) propose to pick the best scan of a cluster; the rule is ours. A copy
+is complete if it is nearly as long as the longest copy whose length another one confirms: matter in one copy
+alone is foreign. OCR errors make pages agree less with those of all other copies, so the complete copy whose
+pages agree best is the cleanest.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -86,7 +86,7 @@ def best_copy(complete: CompleteCopies, agreement: Mapping[UUID, float]) -> Best
         because = f"It is the oldest of {complete.complete_count} that are complete: {length}."
     else:
         because = (
-            f"Of {complete.complete_count} that are complete its pages agree best with those of other copies, "
-            f"by {agrees:.0%}: {length}."
+            f"Of {complete.complete_count} that are complete its pages agree best with those of other "
+            f"copies, by {agrees:.0%}: {length}."
         )
     return BestCopy(best.book_id, because)
