@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.index.records import POSTING_BYTES
+from app.core.model import Content
 from app.core.recipe import DEFAULT_MINHASH, DEFAULT_PAGES, FracMinHashRecipe, minhash_recipe, page_recipe
-from app.core.signatures.fracminhash import sample
+from app.core.signatures.fracminhash import fracminhash
 from app.core.signatures.minhash import minhash
 from app.core.signatures.shingles import shingles
-from app.core.text.content import Content, content_from_text, normalise
+from app.core.text.content import content_from_text
+from app.core.text.normal_form import normalise
 from app.synthesis.noise import corrupt
 from bench.data.paper_sets import SEED, canonical_books
 from bench.data.simulated_books import SAMPLE_SIZE, VALUES, simulate
@@ -102,7 +104,7 @@ def sign(content: Content) -> HasSignatures:
     hashes = shingles(normalise(content), recipe, page_recipe(DEFAULT_PAGES)).hashes
     signature = minhash(hashes, recipe)
     values = np.zeros(0, dtype=np.uint32) if signature is None else signature.values
-    found = (sample(hashes, FracMinHashRecipe(f"sample{most}", most, recipe.name)) for most in _SIZES)
+    found = (fracminhash(hashes, FracMinHashRecipe(f"sample{most}", most, recipe.name)) for most in _SIZES)
     return HasSignatures(
         values, tuple(np.zeros(0, dtype=np.uint64) if each is None else each.hashes for each in found)
     )

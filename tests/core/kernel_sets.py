@@ -17,7 +17,14 @@ from tests.core import numpy_kernels
 
 COMPILED: dict[ModuleType, tuple[str, ...]] = {
     text_kernels: ("inspect", "normalise", "kinds_of"),
-    signature_kernels: ("count_ngrams", "weigh", "vote", "count_distinct", "minhash", "sign_pages"),
+    signature_kernels: (
+        "count_ngrams",
+        "weigh",
+        "vote",
+        "count_distinct",
+        "minhash",
+        "one_permutation_minhash",
+    ),
     shingle_kernels: ("shingle_words", "shingle_tokens"),
     hamming_kernels: ("distances", "records_within", "rows_within", "tally"),
     bucket_kernels: ("count_probed", "count_sharing"),

@@ -183,7 +183,7 @@ def minhash(
         values[p] = min(values[p], (mixed * a[p] + b[p]).min())
 
 
-def sign_pages(
+def one_permutation_minhash(
     text: Codes,
     kinds: NDArray[np.uint8],
     lengths: Lengths,

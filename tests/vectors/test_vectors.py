@@ -17,7 +17,8 @@ from app.core.recipe import fingerprint_recipe
 from app.core.signatures import identifier
 from app.core.signatures import json_codec as signatures
 from app.core.signatures.sketch import signature_key, sketch
-from app.core.text.content import content_key, normalise
+from app.core.text.content import content_key
+from app.core.text.normal_form import normalise
 from app.core.text.unicode_table import UNICODE_VERSION
 from tests.core import reference
 from tests.core.kernel_sets import KERNELS, using

@@ -351,7 +351,7 @@ def minhash(
 
 
 @compiled
-def sign_pages(
+def one_permutation_minhash(
     text: Codes,
     kinds: NDArray[np.uint8],
     lengths: Lengths,

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from app.core.errors import EmptyText, InvalidText
 from app.core.model import PAGE_BREAK, Content
 from app.core.text import kernels
-from app.core.text.content import codes_of, content_from_pages, content_from_text, content_key, normalise
+from app.core.text.content import content_from_pages, content_from_text, content_key
+from app.core.text.normal_form import normalise
 from app.core.text.unicode_table import ALNUM, MAX_COMBINING, NUL, UNICODE_VERSION, unicode_table
 from tests.core import reference
 from tests.core.kernel_sets import KERNELS, tricky_texts, using
@@ -187,7 +188,7 @@ def test_accepted_text_has_a_normal_form_that_is_not_empty(text: str) -> None:
 def test_inspection_counts_page_breaks_in_every_width_of_string() -> None:
     for char in ("a", "é", "œ", "𝒳"):
         text = char + PAGE_BREAK * 3
-        seen, breaks = kernels.inspect(codes_of(text), unicode_table().traits)
+        seen, breaks = kernels.inspect(kernels.codes_of(text), unicode_table().traits)
         assert breaks == 3
         assert seen & ALNUM
         assert not seen & NUL
