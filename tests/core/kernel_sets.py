@@ -21,7 +21,7 @@ COMPILED: dict[ModuleType, tuple[str, ...]] = {
         "count_ngrams",
         "weigh",
         "vote",
-        "count_distinct",
+        "repeated",
         "minhash",
         "one_permutation_minhash",
     ),

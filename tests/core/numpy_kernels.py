@@ -167,9 +167,12 @@ def shingle_tokens(
     return int(starts.size), int(first.size), count
 
 
-def count_distinct(hashes: NDArray[np.uint64], bits: NDArray[np.uint8], some: NDArray[np.uint64]) -> int:
-    """How many different values there are."""
-    return int(np.unique(hashes).size)
+def repeated(hashes: NDArray[np.uint64], bits: NDArray[np.uint8], out: NDArray[np.uint64]) -> int:
+    """Writes all hashes that occur more than once; returns how many."""
+    values, counts = np.unique(hashes, return_counts=True)
+    chosen = hashes[np.isin(hashes, values[counts > 1])]
+    out[: chosen.size] = chosen
+    return int(chosen.size)
 
 
 def minhash(

@@ -78,10 +78,10 @@ class Forest:
 
     def sets(self) -> dict[UUID, set[UUID]]:
         """The sets of at least two books, by their oldest."""
-        found: dict[UUID, set[UUID]] = defaultdict(set)
+        sets: dict[UUID, set[UUID]] = defaultdict(set)
         for book in list(self._parents):
-            found[self.find(book)].add(book)
-        return dict(found)
+            sets[self.find(book)].add(book)
+        return dict(sets)
 
 
 def ordered(first: UUID, second: UUID) -> Pair:

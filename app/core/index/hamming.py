@@ -15,27 +15,27 @@ def distances(query: bytes, packed: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 Words = tuple[NDArray[np.uint64], NDArray[np.uint64]]
-"""Packed fingerprints as two columns: the first eight bytes of each, and the last eight; (n,) each."""
+"""Packed fingerprints in two columns, (n,) each: the first eight bytes of each one, and the last eight."""
 
 
 def words(packed: NDArray[np.uint8]) -> Words:
-    """The two words of each row of `packed` (n, 16), column by column."""
+    """The two columns of the fingerprints in `packed` (n, 16)."""
     both = np.ascontiguousarray(packed).view(np.uint64)
     return both[:, 0].copy(), both[:, 1].copy()
 
 
 def rows_within(query: bytes, packed: Words, d: int) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
-    """The rows at Hamming distance <= d from a 128-bit fingerprint, ascending, and their distances."""
+    """The rows at Hamming distance at most d from a 128-bit fingerprint, ascending, and their distances."""
     from app.core.index import hamming_kernels as kernels
 
     high, low = packed
     rows, out = np.empty(high.size, dtype=np.uint32), np.empty(high.size, dtype=np.uint8)
-    found = kernels.rows_within(np.frombuffer(query, dtype=np.uint64), high, low, d, rows, out)
-    return rows[:found].copy(), out[:found].copy()
+    count = kernels.rows_within(np.frombuffer(query, dtype=np.uint64), high, low, d, rows, out)
+    return rows[:count].copy(), out[:count].copy()
 
 
 def tally(query: bytes, packed: Words) -> NDArray[np.int64]:
-    """How many rows lie exactly 0, 1, … 128 bits from a 128-bit fingerprint; (129,)."""
+    """The number of rows at each Hamming distance, 0 to 128, from a 128-bit fingerprint; (129,)."""
     from app.core.index import hamming_kernels as kernels
 
     counts = np.zeros(129, dtype=np.int64)

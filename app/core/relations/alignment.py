@@ -1,7 +1,7 @@
 """The alignment of two books: which of their pages match, and how much of each page the other book has.
 
 As Spasojević and Poncin (2011), every page of one book is held against every page of the other. From there it
-is ours: page pairs that stand out from unrelated ones (`background`) make runs (`runs`), whatever was
+is ours: page pairs that stand out from unrelated ones (`background`) make runs (`runs`), even if pages were
 inserted, lost, bound elsewhere or paginated anew. Very long books are aligned in groups first (`coarse`).
 """
 
@@ -135,35 +135,29 @@ def _align_pages(left: PageSignatures, right: PageSignatures) -> Alignment:
 def _align_groups(left: PageSignatures, right: PageSignatures, size: int) -> Alignment:
     """Compares groups of `size` pages, and then the pages of those groups that match."""
     coarse = _align_pages(grouped_pages(left, size), grouped_pages(right, size))
-    found = Alignment(
-        unit=_unit(left, right),
-        runs=(),
-        left_coverage=np.zeros(len(left.values)),
-        right_coverage=np.zeros(len(right.values)),
-        left_lengths=_text_lengths(left),
-        right_lengths=_text_lengths(right),
-        typical_coverage=0.0,
-    )
+    left_coverage, right_coverage = np.zeros(len(left.values)), np.zeros(len(right.values))
+    left_lengths, right_lengths = _text_lengths(left), _text_lengths(right)
     runs: list[Run] = []
     typical: list[float] = []
-    blocks = blocks_of([run.pairs for run in coarse.runs], size, len(left.values), len(right.values))
-    for block in blocks:
+    for block in blocks_of([run.pairs for run in coarse.runs], size, len(left.values), len(right.values)):
         fine = _align_pages(sliced_pages(left, block.left), sliced_pages(right, block.right))
         starts = np.array([block.left[0], block.right[0]], dtype=np.int64)
         runs += [replace(run, pairs=run.pairs + starts) for run in fine.runs]
         typical += [fine.typical_coverage] * len(fine.runs)
         rows, columns = slice(*block.left), slice(*block.right)
-        for whole, part in (
-            (found.left_coverage[rows], fine.left_coverage),
-            (found.right_coverage[columns], fine.right_coverage),
-        ):
-            np.maximum(whole, part, out=whole)
-        for lengths, some in (
-            (found.left_lengths[rows], fine.left_lengths),
-            (found.right_lengths[columns], fine.right_lengths),
-        ):
-            np.minimum(lengths, some, out=lengths)
-    return replace(found, runs=_joined(runs), typical_coverage=float(np.median(typical)) if typical else 0.0)
+        left_coverage[rows] = np.maximum(left_coverage[rows], fine.left_coverage)
+        right_coverage[columns] = np.maximum(right_coverage[columns], fine.right_coverage)
+        left_lengths[rows] = np.minimum(left_lengths[rows], fine.left_lengths)
+        right_lengths[columns] = np.minimum(right_lengths[columns], fine.right_lengths)
+    return Alignment(
+        unit=_unit(left, right),
+        runs=_joined(runs),
+        left_coverage=left_coverage,
+        right_coverage=right_coverage,
+        left_lengths=left_lengths,
+        right_lengths=right_lengths,
+        typical_coverage=float(np.median(typical)) if typical else 0.0,
+    )
 
 
 def _joined(runs: list[Run]) -> tuple[Run, ...]:

@@ -1,4 +1,4 @@
-"""Signatures as JSON: what `bookprint sign` prints and what a client may post instead of the text.
+"""Signatures as JSON, as `bookprint sign` prints them and a client may post them instead of the text.
 
 {"fingerprint": {"recipe": "gap-simhash128-v1", "hex": "<32 hex digits>"} | null,
  "minhash": {"recipe": "word5-minhash128-v1", "values": "<base64 of 128 little-endian uint32>",
@@ -23,13 +23,13 @@ from app.core.recipe import fingerprint_recipe, minhash_recipe, page_recipe, sam
 from app.core.signatures.page_minhash import from_records, record_bytes, to_records
 
 MAX_COUNT = (1 << 31) - 1
-"""Counts up to here are taken."""
+"""Higher counts are refused."""
 
 _Recipe = TypeVar("_Recipe")
 
 
 def encode(sketch: Sketch, pages: bool = True) -> dict[str, Any]:
-    """The sketch as plain JSON values; `pages` false leaves the page signatures out."""
+    """The sketch as plain JSON values, without the page signatures if `pages` is false."""
     fingerprint, minhash, page_signatures = (
         sketch.fingerprint,
         sketch.minhash,
@@ -53,7 +53,7 @@ def encode(sketch: Sketch, pages: bool = True) -> dict[str, Any]:
         "character_count": sketch.character_count,
         "page_count": sketch.page_count,
     }
-    # Left out where there is none, so that signatures made without one keep their content key.
+    # Left out if there is none, so that signatures made without one keep their content key.
     if sketch.sample is not None:
         document["sample"] = {
             "recipe": sketch.sample.recipe,

@@ -54,4 +54,6 @@ def count_distinct(hashes: NDArray[np.uint64]) -> int:
     from app.core.signatures import kernels
 
     bits = np.empty(max(1 << 13, 1 << (2 * hashes.size).bit_length()), dtype=np.uint8)
-    return kernels.count_distinct(hashes, bits, np.empty(hashes.size + 1, dtype=np.uint64))
+    repeated = np.empty(hashes.size + 1, dtype=np.uint64)
+    repeated = np.sort(repeated[: kernels.repeated(hashes, bits, repeated)])
+    return hashes.size - int(np.count_nonzero(repeated[1:] == repeated[:-1]))
