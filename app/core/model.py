@@ -217,8 +217,8 @@ class IndexState(Enum):
     """How far the index can be relied on."""
 
     COMPLETE = "complete"  # it agrees with the catalogue
-    RESTARTED = "restarted"  # complete before the server restarted: its records are right, some may be missing
-    LOST = "lost"  # flushed, never built, or not built to the end: nothing in it can be relied on
+    RESTARTED = "restarted"  # complete before the server restarted: records may be missing
+    LOST = "lost"  # flushed, never built, or not built to the end
 
 
 def require_same_recipe(this: str, other: str) -> None:

@@ -26,8 +26,8 @@ COMPILED: dict[ModuleType, tuple[str, ...]] = {
         "one_permutation_minhash",
     ),
     shingle_kernels: ("shingle_words", "shingle_tokens"),
-    hamming_kernels: ("distances", "records_within", "rows_within", "tally"),
-    bucket_kernels: ("count_probed", "count_sharing"),
+    hamming_kernels: ("rows_within",),
+    bucket_kernels: ("count_sharing",),
     page_kernels: ("page_similarities", "compare_neighbours"),
     local_alignment: ("smith_waterman", "trace_path"),
 }

@@ -6,7 +6,6 @@ It uses whole arrays where the compiled kernels have running values.
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.index import hamming_kernels
 from app.core.jit import Codes, Lengths
 from app.core.relations import local_alignment
 from app.core.signatures import kernels as c
@@ -205,26 +204,6 @@ def one_permutation_minhash(
         )
 
 
-def distances(query: NDArray[np.uint64], packed: NDArray[np.uint64], out: NDArray[np.uint8]) -> None:
-    """Writes the Hamming distance of `query` (2 words) to each row of `packed` (n, 2)."""
-    out[:] = np.bitwise_count(packed[:, 0] ^ query[0]) + np.bitwise_count(packed[:, 1] ^ query[1])
-
-
-def records_within(
-    query: NDArray[np.uint64], records: NDArray[np.uint64], d: int, out: NDArray[np.uint64]
-) -> int:
-    """Writes which entries of `records` (n, 3), two words and an id each, lie within d bits of `query`."""
-    everything = _distances(query, records[:, 0], records[:, 1]).astype(np.uint64)
-    near = np.flatnonzero(everything <= d)
-    out[: near.size] = everything[near] << hamming_kernels.DISTANCE_SHIFT | records[near, 2]
-    return near.size
-
-
-def count_probed(sizes: NDArray[np.int32], keys: NDArray[np.uint32], masks: NDArray[np.uint32]) -> int:
-    """How many records those buckets hold together whose numbers differ from a band's key by a mask."""
-    return int(sizes[np.arange(keys.size)[:, None], keys[:, None] ^ masks].sum())
-
-
 def _distances(
     query: NDArray[np.uint64], high: NDArray[np.uint64], low: NDArray[np.uint64]
 ) -> NDArray[np.uint8]:
@@ -247,13 +226,6 @@ def rows_within(
     rows[: near.size] = near
     out[: near.size] = everything[near]
     return near.size
-
-
-def tally(
-    query: NDArray[np.uint64], high: NDArray[np.uint64], low: NDArray[np.uint64], counts: NDArray[np.int64]
-) -> None:
-    """Adds to `counts[d]` how many rows of the words `high`, `low` lie exactly d bits from `query`."""
-    counts += np.bincount(_distances(query, high, low), minlength=counts.size)
 
 
 def count_sharing(

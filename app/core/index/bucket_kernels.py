@@ -1,4 +1,4 @@
-"""Compiled kernels that fill buckets of the band index, and read them."""
+"""The compiled kernel that counts the values which entries share with a query."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,21 +9,8 @@ HASH_FACTOR = U64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio (Knuth 1998,
 
 
 @compiled
-def count_probed(sizes: NDArray[np.int32], keys: NDArray[np.uint32], masks: NDArray[np.uint32]) -> int:
-    """How many records those buckets hold together whose numbers differ from a band's key by a mask.
-
-    `sizes` (bands, 65536) tells how many each bucket holds, `keys` (bands,) the number to begin with.
-    """
-    records = 0
-    for band in range(keys.size):
-        for mask in masks:
-            records += sizes[band, keys[band] ^ mask]
-    return records
-
-
-@compiled
 def _place_of(entry_id: np.uint64, table: NDArray[np.int32], entry_ids: NDArray[np.uint64]) -> int:
-    """Where the table leads to the entry, or is 0 as long as it does not."""
+    """The slot of the entry in a hash table with linear probing; it is 0 until the entry is entered."""
     mask = U64(table.size - 1)
     at = Index(entry_id * HASH_FACTOR >> U64(32) & mask)
     while table[at] and entry_ids[table[at] - 1] != entry_id:

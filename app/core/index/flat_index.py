@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.index.bands import BAND_BITS, BANDS
-from app.core.index.hamming import Words, distances, rows_within, tally, words
+from app.core.index.hamming import Words, distances, rows_within, words
 from app.core.index.records import FLAT_RECORD, Hits
 
 _SAMPLED = 4096
@@ -74,7 +74,8 @@ class FlatIndex:
         # A part of the index tells about how far they lie; only if that was too near, more is looked at.
         part = slice(max(_SAMPLED, self._size // 16))
         high, low = self._words()
-        reached = np.cumsum(tally(bits, (high[part], low[part]))) * (self._size / max(1, high[part].size))
+        counts = np.bincount(distances(bits, (high[part], low[part])), minlength=129)
+        reached = np.cumsum(counts) * (self._size / max(1, high[part].size))
         d = min(128, int(np.searchsorted(reached, 2 * k)))
         hits = self.within(bits, d)
         while hits.size < k and d < 128:
@@ -99,7 +100,7 @@ class FlatIndex:
         """The distances of these rows; 255 where either side has no fingerprint."""
         if bits is None:
             return np.full(rows.size, 255, dtype=np.uint8)
-        found = distances(bits, np.stack(self._words(rows), axis=1).view(np.uint8))
+        found = distances(bits, self._words(rows))
         found[~self._signed[rows]] = 255
         return found
 

@@ -34,8 +34,6 @@ def probe_radius(
 
     `bucket_sizes` (8, 65536) counts the entries of every bucket, `rows` those of the flat index.
     """
-    from app.core.index import bucket_kernels as kernels
-
     flips = flips_needed(d)
     if flips > MOST_FLIPS:
         return None
@@ -43,5 +41,6 @@ def probe_radius(
     left = ROW_NANOSECONDS * rows - KEY_NANOSECONDS * BANDS * masks.size
     if left <= 0:
         return None
-    records = kernels.count_probed(bucket_sizes, np.array(band_keys(bits), dtype=np.uint32), masks)
+    buckets = np.array(band_keys(bits), dtype=np.uint32)[:, None] ^ masks
+    records = int(bucket_sizes[np.arange(BANDS)[:, None], buckets].sum())
     return flips if RECORD_NANOSECONDS * records < left else None

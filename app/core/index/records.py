@@ -15,6 +15,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.index.hamming import distances
 from app.core.model import Entry
 
 FINGERPRINT_RECORD = np.dtype([("bits", "u1", 16), ("entry_id", "<u8")])
@@ -149,14 +150,11 @@ def record_id(record: bytes) -> int:
 
 def hits_within(buckets: Iterable[bytes | None], bits: bytes, d: int) -> Hits:
     """The entries of these buckets at Hamming distance <= d from `bits`, each once."""
-    from app.core.index import hamming_kernels as kernels
-
     records = np.frombuffer(b"".join(filter(None, buckets)), dtype="<u8").reshape(-1, 3)
-    near = np.empty(len(records), dtype=np.uint64)
-    near = near[: kernels.records_within(np.frombuffer(bits, dtype=np.uint64), records, d, near)]
-    near = np.unique(near)
-    shift = kernels.DISTANCE_SHIFT
-    return Hits(near & ((np.uint64(1) << shift) - np.uint64(1)), (near >> shift).astype(np.uint8))
+    near = distances(bits, (records[:, 0], records[:, 1]))
+    within = near <= d
+    entry_ids, rows = np.unique(records[within, 2], return_index=True)
+    return Hits(entry_ids, near[within][rows]).sorted()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.index.hamming import distances
+from app.core.index.hamming import distances, words
 from app.core.model import Fingerprint, FracMinHash, MinHashSignature, require_same_recipe
 from app.core.signatures.fracminhash import shared_hashes, shared_shingles
 from app.core.signatures.minhash import containment, equal_values_of_each
@@ -92,7 +92,7 @@ def _distances(this: HasSignatures, others: Sequence[HasSignatures]) -> Sequence
     for recipe in {fingerprint.recipe for fingerprint in signed}:
         require_same_recipe(this.fingerprint.recipe, recipe)
     packed = np.frombuffer(b"".join([fingerprint.bits for fingerprint in signed]), dtype=np.uint8)
-    found = iter(distances(this.fingerprint.bits, packed.reshape(len(signed), -1)).tolist())
+    found = iter(distances(this.fingerprint.bits, words(packed.reshape(len(signed), -1))).tolist())
     return [None if fingerprint is None else next(found) for fingerprint in fingerprints]
 
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from app.core import recipe
 from app.core.index import bucket_kernels
-from app.core.index.records import hits_within
 from app.core.jit import BLOCK
 from app.core.model import Content
 from app.core.recipe import FINGERPRINT_RECIPES
@@ -151,47 +150,3 @@ def test_keys_of_buckets_are_written_as_hiredis_writes_them(
     keys = places.keys(prefix)
     assert keys == [f"{prefix}{of}:{bucket}" for of, bucket in chosen]
     assert b"*%d\r\n" % len(keys) + places.strings(prefix) == pack_command(tuple(keys))
-
-
-@given(st.binary(min_size=16, max_size=16), st.lists(st.binary(min_size=16, max_size=16), max_size=20))
-@settings(deadline=None)  # the first one compiles
-def test_distances_are_those_of_the_bits(query: bytes, rows: list[bytes]) -> None:
-    packed = np.frombuffer(b"".join(rows), dtype=np.uint64).reshape(-1, 2)
-    words = np.frombuffer(query, dtype=np.uint64)
-    expected = [(int.from_bytes(query) ^ int.from_bytes(row)).bit_count() for row in rows]
-    for each in KERNELS.values():
-        out = np.empty(len(rows), dtype=np.uint8)
-        each.distances(words, packed, out)
-        assert out.tolist() == expected
-
-
-@given(st.binary(min_size=16, max_size=16), st.lists(st.binary(min_size=23, max_size=23)), st.data())
-@settings(deadline=None)  # the first one compiles
-def test_records_within_a_distance_are_those_of_the_bits(
-    query: bytes, rows: list[bytes], data: st.DataObject
-) -> None:
-    distances = [(int.from_bytes(query) ^ int.from_bytes(row[:16])).bit_count() for row in rows]
-    d = data.draw(st.sampled_from([*distances, 0, 64, 128]))
-    near = {
-        (distance, int.from_bytes(row[16:], "little"))
-        for row, distance in zip(rows, distances, strict=True)
-        if distance <= d
-    }
-    often = data.draw(st.permutations(rows * 2))
-    records = np.frombuffer(b"".join(row + b"\0" for row in often), dtype="<u8").reshape(-1, 3)
-    for each in KERNELS.values():
-        words = np.empty(len(often), dtype=np.uint64)
-        words = words[: each.records_within(np.frombuffer(query, dtype=np.uint64), records, d, words)]
-        assert {(word >> 56, word & ((1 << 56) - 1)) for word in words.tolist()} == near
-    hits = hits_within([records.tobytes(), None], query, d)
-    assert list(zip(hits.distances.tolist(), hits.entry_ids.tolist(), strict=True)) == sorted(near)
-
-
-@given(st.lists(st.integers(0, 15), min_size=3, max_size=3), st.sets(st.integers(0, 15), min_size=1))
-@settings(deadline=None)  # the first one compiles
-def test_probed_buckets_are_counted(keys: list[int], masks: set[int]) -> None:
-    sizes = np.random.default_rng(3).integers(0, 100, (3, 16)).astype(np.int32)
-    expected = sum(int(sizes[band, key ^ mask]) for band, key in enumerate(keys) for mask in masks)
-    numbers = np.array(keys, dtype=np.intp), np.array(sorted(masks), dtype=np.intp)
-    for each in KERNELS.values():
-        assert each.count_probed(sizes, *numbers) == expected
