@@ -1,16 +1,11 @@
 """Compiled and numpy kernels give the same bits, and neither depends on how the text came."""
 
-import sys
-
 import numpy as np
 import pytest
-from app.core.index.places import BucketRefs
-from hiredis import pack_command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.core import recipe
-from app.core.index import bucket_kernels
 from app.core.jit import BLOCK
 from app.core.model import Content
 from app.core.recipe import FINGERPRINT_RECIPES
@@ -123,30 +118,3 @@ def test_many_distinct_values_are_counted_exactly(count: int, limit: int) -> Non
     values = np.random.default_rng(count).integers(0, limit, count).astype(np.uint64)
     for hashes in (values, values * np.uint64(0x9E3779B97F4A7C15)):
         assert count_distinct(hashes) == np.unique(hashes).size
-
-
-@given(
-    st.dictionaries(st.integers(0, 1 << 40), st.binary(max_size=200)),
-    st.integers(0, 250) | st.just(sys.maxsize),
-)
-@settings(deadline=None)  # the first one compiles
-def test_strings_of_the_redis_protocol_are_those_of_hiredis(buckets: dict[int, bytes], most: int) -> None:
-    words = [word for number, data in buckets.items() for word in (b"list:%d" % number, data[:most])]
-    data = np.frombuffer(b"".join(buckets.values()), dtype=np.uint8)
-    bounds = np.cumsum([0, *map(len, buckets.values())])
-    numbers = np.array(list(buckets), dtype=np.int64)
-    prefix = np.frombuffer(b"list:", dtype=np.uint8)
-    out = np.empty(data.size + 69 * numbers.size, dtype=np.uint8)
-    size = bucket_kernels.write_strings(prefix, numbers, bounds, most, data, out)
-    assert b"*%d\r\n" % len(words) + out[:size].tobytes() == pack_command(tuple(words))
-
-
-@given(st.text(max_size=30), st.lists(st.tuples(*[st.integers(0, (1 << 32) - 1)] * 2), max_size=20))
-@settings(deadline=None)  # the first one compiles
-def test_keys_of_buckets_are_written_as_hiredis_writes_them(
-    prefix: str, chosen: list[tuple[int, int]]
-) -> None:
-    places = BucketRefs(*np.array(chosen, dtype=np.uint32).reshape(-1, 2).T.copy())
-    keys = places.keys(prefix)
-    assert keys == [f"{prefix}{of}:{bucket}" for of, bucket in chosen]
-    assert b"*%d\r\n" % len(keys) + places.strings(prefix) == pack_command(tuple(keys))
