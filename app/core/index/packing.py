@@ -1,5 +1,6 @@
 """Whole buckets at once: what the index must hold of many entries, for building and for proving it."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -90,21 +91,13 @@ def _packed(addresses: NDArray[np.uint32], records: NDArray[np.void] | NDArray[n
 
 
 def differences(expected: bytes, held: bytes, width: int) -> tuple[list[bytes], list[bytes]]:
-    """The records that are missing from a bucket, and those that it holds too many of.
+    """The records that a bucket lacks, and those that it has too many of; records are `width` bytes.
 
     >>> differences(b"aabbcc", b"bbddbb", 2)
     ([b'aa', b'cc'], [b'bb', b'dd'])
     """
-    wanted, there = list(_split(expected, width)), list(_split(held, width))
-    missing = sorted(set(wanted) - set(there))
-    spare = set(wanted)
-    superfluous = []
-    for record in there:
-        if record in spare:
-            spare.discard(record)
-        else:
-            superfluous.append(record)
-    return missing, sorted(superfluous)
+    wanted, present = Counter(_split(expected, width)), Counter(_split(held, width))
+    return sorted(set(wanted) - set(present)), sorted((present - Counter(set(wanted))).elements())
 
 
 def _split(data: bytes, width: int) -> Iterator[bytes]:

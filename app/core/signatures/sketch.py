@@ -1,7 +1,6 @@
 """All signatures of a book, computed from its content in one pass after the other."""
 
 import json
-from collections.abc import Callable
 from hashlib import sha256
 
 from app.core import recipe as recipes
@@ -22,24 +21,19 @@ def sketch(
     minhash_recipe: str = DEFAULT_MINHASH,
     page_recipe: str = DEFAULT_PAGES,
     sample_recipe: str = DEFAULT_SAMPLE,
-    between: Callable[[], None] = lambda: None,
 ) -> Sketch:
     """The sketch of a book under the recipes of these names; raises UnknownRecipe.
 
     The kernels release the GIL. A book of 600 KB takes some milliseconds and 10 MB; both grow with its
-    length. `between` is called between its steps, each of some two milliseconds, for others to have a turn.
+    length.
     """
     for_fingerprint = recipes.fingerprint_recipe(fingerprint_recipe)
     for_minhash, for_pages = recipes.minhash_recipe(minhash_recipe), recipes.page_recipe(page_recipe)
     for_sample = recipes.sample_recipe(sample_recipe)
     text = normalise(content)
-    between()
-    fingerprint = simhash(text, for_fingerprint)
-    between()
     words = shingles(text, for_minhash, for_pages)
-    between()
     return Sketch(
-        fingerprint=fingerprint,
+        fingerprint=simhash(text, for_fingerprint),
         minhash=minhash(words.hashes, for_minhash),
         pages=page_minhash(text, words, for_pages),
         word_count=words.token_count,
@@ -49,9 +43,9 @@ def sketch(
     )
 
 
-def sketch_under(suite: Suite, content: Content, between: Callable[[], None] = lambda: None) -> Sketch:
-    """The sketch of a book under the recipes of a suite; `between` as for `sketch`."""
-    return sketch(content, suite.fingerprint, suite.minhash, sample_recipe=suite.sample, between=between)
+def sketch_under(suite: Suite, content: Content) -> Sketch:
+    """The sketch of a book under the recipes of a suite."""
+    return sketch(content, suite.fingerprint, suite.minhash, sample_recipe=suite.sample)
 
 
 def fingerprint(content: Content, recipe: str) -> Fingerprint | None:
