@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 from hypothesis import strategies as st
 
-from app.core.index import bucket_kernels, hamming_kernels
+from app.core.index import kernels as index_kernels
 from app.core.relations import kernels as page_kernels
 from app.core.relations import local_alignment
 from app.core.signatures import kernels as signature_kernels
@@ -26,8 +26,7 @@ COMPILED: dict[ModuleType, tuple[str, ...]] = {
         "one_permutation_minhash",
     ),
     shingle_kernels: ("shingle_words", "shingle_tokens"),
-    hamming_kernels: ("rows_within",),
-    bucket_kernels: ("count_sharing",),
+    index_kernels: ("rows_within", "count_sharing"),
     page_kernels: ("page_similarities", "compare_neighbours"),
     local_alignment: ("smith_waterman", "trace_path"),
 }

@@ -21,7 +21,7 @@ def distances(query: bytes, packed: Words) -> NDArray[np.uint8]:
 
 def rows_within(query: bytes, packed: Words, d: int) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
     """The rows at Hamming distance at most d from a 128-bit fingerprint, ascending, and their distances."""
-    from app.core.index import hamming_kernels as kernels
+    from app.core.index import kernels
 
     high, low = packed
     rows, out = np.empty(high.size, dtype=np.uint32), np.empty(high.size, dtype=np.uint8)

@@ -53,7 +53,7 @@ class Sides:
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """All figures from which a relation is told; shares are 0 to 1."""
+    """All figures from which a classifier finds a relation; shares are 0 to 1."""
 
     unit: Unit
     text_pages: Sides  # pages with enough text, each counted once however often it was scanned
