@@ -1,4 +1,4 @@
-"""Probing or scanning: the cheaper of two ways to the same answer.
+"""Probing (Lv et al. 2007) or scanning: the cheaper of two ways to the same answer.
 
 The buckets within d // 8 flips of the query's bands together hold all entries at distance at most d; so does
 the flat index. The cost of probing depends on how the library's fingerprints are spread, so it is computed

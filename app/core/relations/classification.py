@@ -1,4 +1,4 @@
-"""Classes of relations (Spasojević and Poncin 2011, section I; the last three kinds are ours)."""
+"""Classes of relations (Spasojević and Poncin 2011, section IV-A; the last three kinds are ours)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

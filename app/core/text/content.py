@@ -1,4 +1,7 @@
-"""The content of a book: one text in Unicode NFC whose pages, if they are known, U+000C separates."""
+"""The content of a book: one text in Unicode NFC whose pages, if they are known, U+000C separates.
+
+Signatures see its `normal_form`, after Spasojević and Poncin (2011, section III-B).
+"""
 
 import unicodedata
 from collections.abc import Sequence
