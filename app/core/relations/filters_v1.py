@@ -1,8 +1,8 @@
 """The classifier `filters-v1`: a filter for each signal, in the form of Spasojević and Poncin (2011).
 
-From the paper are the signals (section IV-B), the confidence of a class as a product of filters (IV-C, formula
-4) and the fall-back to OVERLAPPING_TEXT. All but the form is ours: the paper prints one filter, which is not
-used here. Every threshold and combination is set by hand on the tuning half of the made pairs
+The signals (section IV-B), the confidence of a class as a product of filters (formula 4) and the fall-back to
+OVERLAPPING_TEXT are from the paper. All but the form is ours: the paper prints one filter, which is not used
+here. Every threshold and combination is set by hand on the tuning half of the made pairs
 (`bench.data.book_pairs`), on our page signatures.
 """
 
