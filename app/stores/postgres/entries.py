@@ -204,7 +204,7 @@ class EntryStore:
     async def forget_departures(self, older_than: float) -> None:
         """Forget entries that left the catalogue so many seconds ago; the index has lost them."""
         with postgres_outages():
-            await self._queries.rows(_FORGET_DEPARTURES, seconds=older_than)
+            await self._queries.rows(_FORGET_TOMBSTONES, seconds=older_than)
 
 
 _ANY_OF = books.c.entry_id == sa.any_(sa.bindparam("entry_ids", type_=ARRAY(sa.BigInteger)))
@@ -255,7 +255,7 @@ def _related(column: sa.ColumnElement[UUID]) -> sa.ColumnElement[bool]:
 
 
 # Packed, because thousands of rows would take Python longer than the rest of the lookup.
-_DEPARTURES = _lone(
+_TOMBSTONES_OF = _lone(
     title=sa.literal(_TOMBSTONES, sa.Text),
     bits=sa.func.string_agg(sa.func.int8send(tombstones.c.entry_id), sa.literal_column("''::bytea")),
 )
@@ -264,7 +264,7 @@ _SETTLED = {
     all_suspected: Query(
         sa.union_all(
             _BRIEFS.where(_ANY_OF),
-            _DEPARTURES if all_suspected else _DEPARTURES.where(tombstones.c.entry_id == sa.any_(_SUSPECTS)),
+            _TOMBSTONES_OF if all_suspected else _DEPARTURES.where(tombstones.c.entry_id == sa.any_(_SUSPECTS)),
             _lone(title=sa.literal(_ANSWERING, sa.Text)).where(
                 suites.c.fingerprint == sa.bindparam("fingerprint", type_=sa.Text),
                 sa.or_(suites.c.state == SERVING, suites.c.state == RETIRED),
@@ -287,9 +287,9 @@ _COUNT = Query(sa.select(sa.func.count().label("count")).select_from(books))
 _COUNT_PENDING = Query(
     sa.select(sa.func.count().label("count")).select_from(books).where(books.c.indexed_at.is_(None))
 )
-_FORGET_DEPARTURES = Query(
+_FORGET_TOMBSTONES = Query(
     sa.delete(tombstones).where(
-        tombstones.c.left_at
+        tombstones.c.deleted_at
         < sa.func.now() - sa.func.make_interval(0, 0, 0, 0, 0, 0, sa.bindparam("seconds", type_=sa.Double))
     )
 )

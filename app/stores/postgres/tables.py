@@ -82,10 +82,10 @@ texts = Table(
 )
 
 tombstones = Table(
-    "departures",
+    "tombstones",
     metadata,
     Column("entry_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("left_at", TIMESTAMP(timezone=True), nullable=False, server_default=func.now()),
+    Column("deleted_at", TIMESTAMP(timezone=True), nullable=False, server_default=func.now()),
 )
 
 suites = Table(

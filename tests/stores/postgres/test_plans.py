@@ -30,7 +30,7 @@ WHOLE_TABLES = {"signatures", "unsigned"}
 
 SMALL = {"suites"}
 
-SOME = {"ix_books_pending", "pk_departures"}
+SOME = {"ix_books_pending", "pk_tombstones"}
 """Indexes of what there is little of, which lookups read whole."""
 
 BY_KEY = re.compile(r"\((id|book_id|entry_id|left_id|right_id|founder_id|external_id|content_key|args) ")
