@@ -43,10 +43,11 @@ class Settings(BaseSettings):
         description="Largest request body; a larger one is refused with 413.",
     )
     database_connections: int = Field(
-        default=10,
+        default=6,
         alias="BOOKPRINT_DATABASE_CONNECTIONS",
         gt=0,
-        description="Connections of each process, for reading and for writing each.",
+        description="Most connections of each process to Postgres: so many for single statements and as many "
+        "for transactions. The queues of a worker take up to 8 more.",
     )
     workers: int = Field(
         default_factory=_one_per_core,

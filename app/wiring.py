@@ -1,18 +1,18 @@
 """The one place where stores and services are put together, for the API, the workers and the command line."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from functools import partial
 
 from app.core.matching.candidates import SelectionLimits
-from app.core.recipe import DEFAULT_SUITE
 from app.services.books import Books
 from app.services.clusters import Clusters
 from app.services.health import Health
+from app.services.index.comparison import Progress
 from app.services.index.recipe_switch import Recipes
 from app.services.index.reconcile import Reindex
+from app.services.index.verify import IndexReport, verify
 from app.services.ingest import Ingest
 from app.services.jobs import Jobs
 from app.services.lookup import Lookup
@@ -20,35 +20,32 @@ from app.services.relate import Relate
 from app.services.relations import Relations
 from app.settings import Settings
 from app.stores.postgres.books import BookStore
-from app.stores.postgres.candidates import CandidateQueries
+from app.stores.postgres.candidates import CandidateStore
 from app.stores.postgres.cluster_queries import ClusterQueries
+from app.stores.postgres.connections import Database, open_database
 from app.stores.postgres.decisions import DecisionStore
-from app.stores.postgres.entries import EntryStore, RecipesLock, ReconcileLock
-from app.stores.postgres.job_records import JobStore
-from app.stores.postgres.queries import open_queries
+from app.stores.postgres.entries import EntryStore
+from app.stores.postgres.jobs import JobStore
+from app.stores.postgres.locks import RecipesLock, ReconcileLock
 from app.stores.postgres.relation_queries import RelationQueries
 from app.stores.postgres.relations import RelationStore
-from app.stores.postgres.signatures import SignatureReader
+from app.stores.postgres.schema import SchemaQueries
+from app.stores.postgres.signatures import SignatureQueries
 from app.stores.postgres.suites import SuiteStore
-from app.stores.postgres.unsigned import MissingFingerprints
-from app.stores.redis.band_index import BandIndex
+from app.stores.postgres.texts import MissingFingerprintStore
 from app.stores.redis.client import open_client
 from app.stores.redis.indexes import Indexes
 
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """Every service of one process, and the stores that maintenance commands need."""
+    """Every service of one process."""
 
-    engine: AsyncEngine
-    signatures: SignatureReader
-    entries: EntryStore
-    suites: SuiteStore
-    indexes: Indexes
     books: Books
     ingest: Ingest
     lookup: Lookup
     reindex: Reindex
+    verify: Callable[[Progress], Awaitable[IndexReport]]
     recipes: Recipes
     relate: Relate
     relations: Relations
@@ -56,69 +53,75 @@ class Services:
     jobs: Jobs
     health: Health
 
-    @property
-    def index(self) -> BandIndex:
-        """The band index of the default suite."""
-        return self.indexes.of(DEFAULT_SUITE)
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """The connections of one process, and the stores that several services share."""
+
+    database: Database
+    entries: EntryStore
+    signatures: SignatureQueries
+    suites: SuiteStore
+    indexes: Indexes
 
 
 @asynccontextmanager
 async def open_services(settings: Settings) -> AsyncIterator[Services]:
     """Connect lazily to Postgres and Redis, and disconnect at the end."""
+    async with open_stores(settings) as stores:
+        yield services_on(stores, settings)
+
+
+@asynccontextmanager
+async def open_stores(settings: Settings) -> AsyncIterator[Stores]:
+    """Connect lazily to Postgres and Redis, and disconnect at the end."""
     if settings.database_url is None or settings.redis_url is None:
         raise ValueError("DATABASE_URL and REDIS_URL must be set; `bookprint serve` sets them by itself.")
-    engine = create_async_engine(
-        settings.database_url,
-        pool_size=settings.database_connections,
-        max_overflow=0,
-        pool_timeout=10,
-        connect_args={"connect_timeout": 5},
+    async with (
+        open_client(settings.redis_url) as client,
+        open_database(settings.database_url, settings.database_connections) as database,
+    ):
+        yield Stores(
+            database,
+            EntryStore(database),
+            SignatureQueries(database),
+            SuiteStore(database),
+            Indexes(client),
+        )
+
+
+def services_on(stores: Stores, settings: Settings) -> Services:
+    """The services over these stores."""
+    database, entries, signatures = stores.database, stores.entries, stores.signatures
+    suites, indexes = stores.suites, stores.indexes
+    books, jobs = BookStore(database), JobStore(database)
+    reconcile_lock = partial(ReconcileLock, database)
+    reindex = Reindex(entries, signatures, indexes, suites, reconcile_lock)
+    return Services(
+        books=Books(books, entries),
+        ingest=Ingest(books, entries, indexes, suites, keep_texts=settings.texts == "postgres"),
+        lookup=Lookup(entries, indexes, suites),
+        reindex=reindex,
+        verify=partial(verify, signatures, indexes, suites),
+        recipes=Recipes(
+            suites,
+            indexes,
+            reindex,
+            MissingFingerprintStore(database),
+            partial(RecipesLock, database),
+            reconcile_lock,
+        ),
+        relate=Relate(
+            entries,
+            indexes,
+            suites,
+            reindex,
+            CandidateStore(database),
+            RelationStore(database),
+            SelectionLimits(),
+        ),
+        relations=Relations(RelationQueries(database), DecisionStore(database)),
+        clusters=Clusters(ClusterQueries(database)),
+        jobs=Jobs(jobs),
+        health=Health(SchemaQueries(database), jobs, reindex, indexes),
     )
-    try:
-        async with (
-            open_client(settings.redis_url) as client,
-            open_queries(engine.url, settings.database_connections) as queries,
-            open_queries(engine.url, settings.database_connections, whole_tables=True) as whole,
-        ):
-            indexes, suites = Indexes(client), SuiteStore(engine, queries)
-            catalogue, entries = BookStore(engine, queries), EntryStore(engine, queries)
-            signatures = SignatureReader(whole)
-
-            def reconcile_lock() -> ReconcileLock:
-                return ReconcileLock(engine)
-
-            reindex = Reindex(entries, signatures, indexes, suites, reconcile_lock)
-            yield Services(
-                engine=engine,
-                signatures=signatures,
-                entries=entries,
-                suites=suites,
-                indexes=indexes,
-                books=Books(catalogue),
-                ingest=Ingest(catalogue, entries, indexes, suites, keep_texts=settings.texts == "postgres"),
-                lookup=Lookup(entries, indexes, suites),
-                reindex=reindex,
-                recipes=Recipes(
-                    suites,
-                    indexes,
-                    reindex,
-                    MissingFingerprints(engine, whole),
-                    lambda: RecipesLock(engine),
-                    reconcile_lock,
-                ),
-                relate=Relate(
-                    entries,
-                    indexes,
-                    suites,
-                    reindex,
-                    CandidateQueries(engine, queries),
-                    RelationStore(engine),
-                    SelectionLimits(),
-                ),
-                relations=Relations(RelationQueries(queries), DecisionStore(engine)),
-                clusters=Clusters(ClusterQueries(engine)),
-                jobs=Jobs(JobStore(engine)),
-                health=Health(engine, reindex, indexes),
-            )
-    finally:
-        await engine.dispose()

@@ -1,0 +1,4 @@
+"""Alembic's migrations of the catalogue."""
+
+NEWEST = "0007"
+"""The last revision: processes that serve compare the database with it without loading Alembic."""

@@ -1,10 +1,10 @@
 """Books that are related, and their jobs, for tests without a worker."""
 
-import sqlalchemy as sa
+from psycopg.sql import SQL
 
 from app.core.matching.candidates import SelectionLimits
 from app.services.relate import Relate
-from app.wiring import Services
+from tests.open_services import OpenServices
 
 WORDS = 300
 """Words of a page."""
@@ -16,8 +16,8 @@ def pages_of(text: str, words: int = WORDS) -> list[str]:
     return [" ".join(told[start : start + words]) for start in range(0, len(told), words)]
 
 
-def with_limits(services: Services, nearest: int, representatives: int) -> Relate:
-    """The service of this house with other limits."""
+def with_limits(services: OpenServices, nearest: int, representatives: int) -> Relate:
+    """The service of relating with other limits."""
     own = services.relate
     limits = SelectionLimits(nearest, representatives)
     return Relate(
@@ -31,19 +31,18 @@ def with_limits(services: Services, nearest: int, representatives: int) -> Relat
     )
 
 
-async def waiting(services: Services) -> list[tuple[int, int]]:
+async def waiting(services: OpenServices) -> list[tuple[int, int]]:
     """The relate jobs that wait, and their entries, in the order in which a worker takes them."""
-    async with services.engine.connect() as connection:
-        rows = await connection.execute(
-            sa.text(
-                "SELECT id, CAST(args ->> 'entry_id' AS bigint) FROM procrastinate_jobs "
-                "WHERE task_name = 'relate' AND status = 'todo' ORDER BY id"
-            )
+    jobs = await services.database.rows(
+        SQL(
+            "SELECT id, CAST(args ->> 'entry_id' AS bigint) AS entry_id FROM procrastinate_jobs "
+            "WHERE task_name = 'relate' AND status = 'todo' ORDER BY id"
         )
-        return [(row[0], row[1]) for row in rows]
+    )
+    return [(job["id"], job["entry_id"]) for job in jobs]
 
 
-async def run_jobs(services: Services, relate: Relate | None = None) -> int:
+async def run_jobs(services: OpenServices, relate: Relate | None = None) -> int:
     """Run the relate jobs that wait as a worker would; returns how many."""
     jobs = await waiting(services)
     for job_id, entry_id in jobs:
@@ -52,13 +51,8 @@ async def run_jobs(services: Services, relate: Relate | None = None) -> int:
     return len(jobs)
 
 
-async def end(services: Services, job_id: int, status: str) -> None:
+async def end(services: OpenServices, job_id: int, status: str) -> None:
     """Let a job end so."""
-    async with services.engine.begin() as connection:
-        await connection.execute(
-            sa.text(
-                "UPDATE procrastinate_jobs SET status = CAST(:status AS procrastinate_job_status) "
-                "WHERE id = :id"
-            ),
-            {"id": job_id, "status": status},
-        )
+    await services.database.rows(
+        SQL("UPDATE procrastinate_jobs SET status = %(status)s WHERE id = %(id)s"), id=job_id, status=status
+    )

@@ -16,14 +16,14 @@ from procrastinate import App, JobContext, PsycopgConnector
 from procrastinate.exceptions import ProcrastinateException
 from procrastinate.middleware import AsyncCallNext
 from procrastinate.worker import Worker
-from psycopg_pool import AsyncConnectionPool
 
 from app.core.errors import Unavailable
 from app.services.jobs import Jobs
 
 log = structlog.get_logger()
 
-_CONNECTIONS = 4
+QUEUE_CONNECTIONS = 4
+"""Most connections of one queue."""
 
 _OPTIONS = (
     # A crash of Postgres can then undo that a job was begun or done, and it is done once more.
@@ -59,13 +59,12 @@ class QueueWorker:
 def connect(database_url: str) -> PsycopgConnector:
     """Connections for the queue itself; not opened yet.
 
-    Without transaction blocks, tests of connections and waits for the disk a job costs half.
+    Without transaction blocks and waits for the disk a job costs less.
     """
     return _Connector(
-        pool_factory=_unchecked_pool,
         conninfo=database_url.replace("+psycopg", "", 1),
         min_size=1,
-        max_size=_CONNECTIONS,
+        max_size=QUEUE_CONNECTIONS,
         kwargs={"autocommit": True, "connect_timeout": 5, "options": _OPTIONS},
     )
 
@@ -126,7 +125,3 @@ class _Connector(PsycopgConnector):
                     raise
             await asyncio.sleep(seconds)
         await super().execute_query_async(query, **arguments)
-
-
-def _unchecked_pool(**options: Any) -> AsyncConnectionPool:
-    return AsyncConnectionPool(**options | {"check": None})

@@ -98,13 +98,7 @@ def verify(
     """
     keep_kernels()
     with library(load_settings(data_dir)) as settings, Reporter("Verifying", "books") as reporter:
-
-        async def judge(services: "Services") -> "IndexReport":
-            from app.services.index.verify import verify as compare
-
-            return await compare(services.signatures, services.indexes, services.suites, reporter.counted)
-
-        verdict = within(settings, judge)
+        verdict = within(settings, lambda services: services.verify(reporter.counted))
     if json:
         _print_as_json(verdict)
     else:
@@ -116,17 +110,13 @@ def verify(
 
 def upgrade_schema(database_url: str) -> None:
     """Apply the migrations; raises UserError where the database is out of reach or of another version."""
-    import alembic.util
-    import sqlalchemy.exc
-
+    from app.core.errors import BookprintError
     from app.stores.postgres.migrate import upgrade
 
     try:
         upgrade(database_url)
-    except sqlalchemy.exc.OperationalError as exc:
-        raise UserError(f"The database cannot be reached. Check DATABASE_URL. {exc.orig}") from exc
-    except alembic.util.CommandError as exc:
-        raise UserError(f"The database's schema is not one of this version of Bookprint: {exc}") from exc
+    except BookprintError as exc:
+        raise UserError(str(exc)) from exc
 
 
 @contextmanager
@@ -148,17 +138,11 @@ def library(settings: Settings) -> Iterator[Settings]:
 
 def within(settings: Settings, work: "Callable[[Services], Awaitable[T]]") -> T:
     """Run `work` on the services."""
-    from app.core.errors import BookprintError
-    from app.stores.postgres.errors import postgres_outages
-    from app.stores.postgres.migrate import is_current
     from app.wiring import open_services
 
     async def run() -> T:
         async with open_services(settings) as services:
-            with postgres_outages():
-                async with services.engine.connect() as connection:
-                    if not await connection.run_sync(is_current):
-                        raise BookprintError("The schema is not up to date. Run `bookprint migrate`.")
+            await services.health.require_schema()
             return await work(services)
 
     return asyncio.run(run())

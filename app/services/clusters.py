@@ -36,32 +36,32 @@ class ClusterPage:
 class Clusters:
     """The clusters as clients see them."""
 
-    def __init__(self, records: ClusterQueries) -> None:
-        self._records = records
+    def __init__(self, clusters: ClusterQueries) -> None:
+        self._clusters = clusters
 
     async def read(self, name: ClusterName, after: UUID | None, limit: int) -> ClusterPage:
         """Up to `limit` members behind `after` of the cluster that any of its members, or former ones, names.
 
         Raises `UnknownCluster`.
         """
-        async with self._records.snapshot() as snapshot:
-            founder = await snapshot.founder(name.by, name.book_id)
+        async with self._clusters.snapshot() as snapshot:
+            founder = await snapshot.read_founder(name.by, name.book_id)
             if founder is None:
                 raise UnknownCluster(str(name))
             return await _page(snapshot, ClusterName(name.by, founder), after, limit)
 
     async def of_book(self, book_id: UUID, by: By, after: UUID | None, limit: int) -> ClusterPage:
         """Up to `limit` members behind `after` of the cluster that a book is in; raises `UnknownBook`."""
-        async with self._records.snapshot() as snapshot:
-            founder = await snapshot.founder(by, book_id)
-            if founder is None or not await snapshot.has(book_id):
+        async with self._clusters.snapshot() as snapshot:
+            founder = await snapshot.read_founder(by, book_id)
+            if founder is None or not await snapshot.has_book(book_id):
                 raise UnknownBook(book_id)
             return await _page(snapshot, ClusterName(by, founder), after, limit)
 
 
 async def _page(snapshot: Snapshot, name: ClusterName, after: UUID | None, limit: int) -> ClusterPage:
-    members = await snapshot.members(name.by, name.book_id, after, limit + 1)
-    copies = await snapshot.copies(name.by, name.book_id)
+    members = await snapshot.list_members(name.by, name.book_id, after, limit + 1)
+    copies = await snapshot.list_copies(name.by, name.book_id)
     if name.by == "same_text":
         best = await _best(snapshot, copies)
     else:
@@ -73,15 +73,15 @@ async def _page(snapshot: Snapshot, name: ClusterName, after: UUID | None, limit
 
 async def _best(snapshot: Snapshot, copies: Sequence[Copy]) -> BestCopy:
     candidates = complete_copies(copies)
-    agreement = await snapshot.agreement("same_text", [copy.book_id for copy in candidates.copies])
+    agreement = await snapshot.read_agreement("same_text", [copy.book_id for copy in candidates.copies])
     return best_copy(candidates, agreement)
 
 
 async def _fullest(snapshot: Snapshot, copies: Sequence[Copy]) -> list[Copy]:
     """The fullest of related books and its copies: parts and wholes are no copies of each other."""
     fullest = min(copies, key=lambda copy: (-copy.word_count, copy.book_id))
-    founder = await snapshot.founder("same_text", fullest.book_id)
+    founder = await snapshot.read_founder("same_text", fullest.book_id)
     assert founder is not None
-    same = await snapshot.copies("same_text", founder)
+    same = await snapshot.list_copies("same_text", founder)
     within = set(copies)
     return [copy for copy in same if copy in within]

@@ -3,18 +3,19 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-
-import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncEngine
+from datetime import timedelta
 
 from app.core.errors import BookprintError
 from app.core.model import IndexState
 from app.services.index.reconcile import Reindex
-from app.stores.postgres.errors import postgres_outages
-from app.stores.postgres.migrate import is_current
+from app.stores.postgres.jobs import JobStore
+from app.stores.postgres.schema import SchemaQueries
 from app.stores.redis.indexes import Indexes
 
 _SECONDS = 2.0
+
+_WORKER_SILENCE = timedelta(minutes=1)
+"""A worker that was heard of within this time counts as alive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +29,9 @@ class PartHealth:
 class Health:
     """Pings Postgres, Redis and the job queue."""
 
-    def __init__(self, engine: AsyncEngine, reindex: Reindex, indexes: Indexes) -> None:
-        self._engine = engine
+    def __init__(self, schema: SchemaQueries, jobs: JobStore, reindex: Reindex, indexes: Indexes) -> None:
+        self._schema = schema
+        self._job_store = jobs
         self._reindex = reindex
         self._indexes = indexes
 
@@ -40,11 +42,13 @@ class Health:
         redis = await _state(self._index if postgres.ok else self._redis)
         return {"postgres": postgres, "redis": redis, "jobs": jobs}
 
+    async def require_schema(self) -> None:
+        """Raise BookprintError where the database has not the schema of this version."""
+        if not await self._schema.has_newest():
+            raise BookprintError("The schema is not up to date. Run `bookprint migrate`.")
+
     async def _postgres(self) -> str:
-        with postgres_outages():
-            async with self._engine.connect() as connection:
-                if not await connection.run_sync(is_current):
-                    raise BookprintError("The schema is not up to date. Run `bookprint migrate`.")
+        await self.require_schema()
         return "up"
 
     async def _redis(self) -> str:
@@ -58,19 +62,10 @@ class Health:
         return "up"
 
     async def _jobs(self) -> str:
-        try:
-            with postgres_outages():
-                async with self._engine.connect() as connection:
-                    lives = await connection.scalar(_LIVING_WORKER)
-        except sa.exc.ProgrammingError as exc:
-            raise BookprintError("The job queue has no tables. Run `bookprint migrate`.") from exc
         # Not a reason to refuse traffic: books are stored and found without a worker, they only stay pending.
-        return "up" if lives else "No worker has been seen for a minute: run `bookprint worker`."
-
-
-_LIVING_WORKER = sa.text(
-    "SELECT EXISTS (SELECT FROM procrastinate_workers WHERE last_heartbeat > now() - interval '1 minute')"
-)
+        if await self._job_store.count_workers(_WORKER_SILENCE):
+            return "up"
+        return "No worker has been seen for a minute: run `bookprint worker`."
 
 
 async def _state(check: Callable[[], Awaitable[str]]) -> PartHealth:

@@ -51,7 +51,7 @@ class Ingest:
         return await self._store(
             submission.content,
             submission.sketch,
-            lambda content: self._catalogue.add(new_book_id(), submission.metadata, content),
+            lambda content: self._catalogue.insert(new_book_id(), submission.metadata, content),
         )
 
     async def replace_content(
@@ -61,7 +61,7 @@ class Ingest:
         return await self._store(
             content,
             signatures,
-            lambda prepared: self._catalogue.replace_content(book_id, prepared, if_version),
+            lambda prepared: self._catalogue.update_content(book_id, prepared, if_version),
         )
 
     async def delete(self, book_id: UUID, if_version: int | None) -> None:
@@ -118,7 +118,7 @@ class Ingest:
             async with asyncio.timeout(INDEX_SECONDS):
                 versions = {suite: content.entry(entry_id, suite) for suite in content.suites.kept}
                 await self._indexes.insert(versions, content.suites.answering)
-                await self._entries.mark_indexed([entry_id])
+                await self._entries.update_indexed([entry_id])
         except (Unavailable, TimeoutError) as exc:
             log.warning("book is pending", book_id=str(stored.book.id), reason=str(exc) or "timeout")
             return stored

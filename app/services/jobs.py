@@ -1,4 +1,4 @@
-"""Looking after background jobs: how often they are tried, what is kept of them, and what is told.
+"""Job states, retries and clean-up.
 
 A job is tried `MOST_TRIES` times; then it is kept as failed, with the reason, and can be put back by hand.
 """
@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from app.core.errors import BookprintError, UnknownJob
 from app.core.model import Job, JobCounts, Rescued
-from app.stores.postgres.job_records import JobStore
+from app.stores.postgres.jobs import JobStore
 
 MOST_TRIES = 6
 """Tries after which a job has failed; with the waits between them some eight minutes."""
@@ -25,49 +25,49 @@ _PASSWORDS = re.compile(r"(?<=://)[^\s/@]*@|(?<=password=)('[^']*'|\S+)", re.IGN
 class Jobs:
     """The state of jobs, and what is done about those that failed."""
 
-    def __init__(self, records: JobStore) -> None:
-        self._records = records
+    def __init__(self, jobs: JobStore) -> None:
+        self._jobs = jobs
 
     async def get(self, job_id: int) -> Job:
         """The job with this id; raises UnknownJob."""
-        job = await self._records.get(job_id) if 0 < job_id <= _LARGEST_ID else None
+        job = await self._jobs.read(job_id) if 0 < job_id <= _LARGEST_ID else None
         if job is None:
             raise UnknownJob(job_id)
         return job
 
     async def counts(self) -> list[JobCounts]:
         """How many jobs wait, run or have failed, by task."""
-        return await self._records.counts()
+        return await self._jobs.count()
 
     async def failure_counts(self) -> dict[str, int]:
         """How many tries have ever failed, by task."""
-        return await self._records.failure_counts()
+        return await self._jobs.count_failures()
 
     async def failed(self, limit: int) -> list[Job]:
         """Up to `limit` failed jobs, the latest first."""
-        return await self._records.failed(limit)
+        return await self._jobs.list_failed(limit)
 
     async def retry(self, job_id: int) -> None:
         """Let a failed job begin anew; raises BookprintError where it has not failed."""
         job = await self.get(job_id)
-        if not await self._records.put_back(job_id):
+        if not await self._jobs.update_failed(job_id):
             raise BookprintError(f"Job {job_id} is {job.state}; only failed jobs are put back.")
 
     async def retry_all(self) -> int:
         """Let every failed job begin anew; returns how many."""
-        return len(await self._records.put_back(None))
+        return len(await self._jobs.update_failed(None))
 
     async def note_failure(self, job_id: int, task: str, error: Exception) -> None:
         """Write down why a try failed."""
-        await self._records.note_failure(job_id, task, reason_of(error))
+        await self._jobs.insert_failure(job_id, task, reason_of(error))
 
     async def rescue(self, silent_for: timedelta) -> list[Rescued]:
         """Take up the jobs of workers that have been silent for so long; returns what became of them."""
-        return await self._records.rescue(silent_for, MOST_TRIES)
+        return await self._jobs.update_abandoned(silent_for, MOST_TRIES)
 
     async def sweep(self) -> int:
         """Forget jobs that ended long ago; returns how many."""
-        return await self._records.sweep(_SUCCEEDED_FOR, _FAILED_FOR)
+        return await self._jobs.delete_ended(_SUCCEEDED_FOR, _FAILED_FOR)
 
 
 def reason_of(error: Exception) -> str:

@@ -107,6 +107,10 @@ class Lookup:
         self._indexes = indexes
         self._suites = suites
 
+    async def serving(self) -> Suite:
+        """The suite that serves, as of a second ago at most."""
+        return (await self._suites.current()).serving
+
     async def near_duplicates(
         self,
         book_id: UUID,
@@ -117,7 +121,7 @@ class Lookup:
     ) -> Answer:
         """The books near one that is in the catalogue, itself left out; None: in the suite that serves."""
         suite = suite or (await self._suites.current()).serving
-        book = await self._entries.of_book(book_id, suite, with_sample=isinstance(question, Verified))
+        book = await self._entries.read_query_book(book_id, suite, with_sample=isinstance(question, Verified))
         return await self._answer(suite, book.entry, book.pending, question, after, limit, book_id)
 
     async def look_up(self, query: Entry, question: Question, after: Position | None, limit: int) -> Answer:
@@ -126,7 +130,7 @@ class Lookup:
         Raises `RecipeNotIndexed` for a fingerprint of a recipe in which lookups are not answered.
         """
         suite = await self._suite_of(query)
-        pending = await self._entries.pending(suite)
+        pending = await self._entries.read_pending(suite)
         return await self._answer(suite, query, pending, question, after, limit)
 
     async def _answer(
@@ -177,10 +181,10 @@ class Lookup:
         while True:
             page = _cut_out(_first(hits, most), after, limit)
             wanted = [entry_id for entry_id in page.entry_ids.tolist() if entry_id not in shown]
-            current = await self._entries.settled(wanted, hits.entry_ids, suite, book_id)
+            current = await self._entries.read_current_hits(wanted, hits.entry_ids, suite, book_id)
             shown |= _matches(query, list(current.summaries.values()))
             gone = np.array([entry_id for entry_id in wanted if entry_id not in shown], dtype=np.uint64)
-            hits = hits.without(np.concatenate([gone, current.departed]))
+            hits = hits.without(np.concatenate([gone, current.deleted]))
             page = _cut_out(_first(hits, most), after, limit)
             if shown.keys() >= set(page.entry_ids.tolist()):
                 break

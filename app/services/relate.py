@@ -22,7 +22,7 @@ from app.core.signatures.fracminhash import shared_hashes
 from app.core.signatures.sketch import page_signatures
 from app.core.warm_up import warm_up
 from app.services.index.reconcile import Reindex
-from app.stores.postgres.candidates import CandidateQueries, StoredSignatures
+from app.stores.postgres.candidates import CandidateStore, StoredSignatures
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.relations import BookVersion, ComparedPair, RelationStore
 from app.stores.postgres.suites import SuiteStore
@@ -69,7 +69,7 @@ class Relate:
         indexes: Indexes,
         suites: SuiteStore,
         reindex: Reindex,
-        candidates: CandidateQueries,
+        candidates: CandidateStore,
         relations: RelationStore,
         limits: SelectionLimits,
     ) -> None:
@@ -96,20 +96,22 @@ class Relate:
         Raises `PairsFailed` at the end where pairs could not be compared.
         """
         suite = (await self._suites.current()).serving
-        for book in await self._entries.summaries([entry_id], suite):
+        for book in await self._entries.read_summaries([entry_id], suite):
             if not book.indexed:
                 await self._reindex.index_entry(entry_id)
             near = await self._search(book.entry, suite)
-            found = await self._candidates.found(book.book_id, entry_id, near, DEFAULT_CLASSIFIER)
+            found = await self._candidates.list_candidates(book.book_id, entry_id, near, DEFAULT_CLASSIFIER)
             choice = select_candidates(found, entry_id, self._limits)
             outcome = await self._compare(entry_id, choice.compared, suite)
-            await self._relations.conclude(entry_id, outcome.compared, choice.passed_over, outcome.seconds)
+            await self._relations.insert_search(
+                entry_id, outcome.compared, choice.passed_over, outcome.seconds
+            )
             if outcome.failures:
                 raise PairsFailed(book.book_id, outcome.failures)
 
     async def _search(self, entry: Entry, suite: Suite) -> list[int]:
         """Entries that may be related, nearest first: near-duplicates, then by how much they overlap."""
-        pending = await self._entries.pending(suite)
+        pending = await self._entries.read_pending(suite)
         index = self._indexes.of(suite)
         plan = plan_related(entry, suite, index.flat_index.latest)
         found = proposed(plan, await index.read(plan))
@@ -129,7 +131,7 @@ class Relate:
     async def _compare(self, entry_id: int, others: Sequence[CandidateBook], suite: Suite) -> _Outcome:
         outcome = _Outcome()
         for start in range(0, len(others), _READ_AT_ONCE):
-            await self._relations.record(outcome.compared)
+            await self._relations.insert(outcome.compared)
             outcome.compared = []
             some = [other.entry_id for other in others[start : start + _READ_AT_ONCE]]
             stored = {one.entry_id: one for one in await self._read([entry_id, *some], suite)}
@@ -163,15 +165,15 @@ class Relate:
         candidate = stored.candidate(suite.minhash, DEFAULT_PAGES)
         if candidate.pages is not None or not stored.has_text:
             return candidate
-        content = await self._candidates.content(stored.entry_id)
+        content = await self._candidates.read_content(stored.entry_id)
         if content is None:
             return candidate
         pages = await asyncio.to_thread(page_signatures, content)
-        await self._candidates.keep_pages(stored.entry_id, pages)
+        await self._candidates.insert_pages(stored.entry_id, pages)
         return ComparedBook(pages, candidate.minhash, candidate.metadata)
 
     async def _read(self, entry_ids: Sequence[int], suite: Suite) -> list[StoredSignatures]:
-        return await self._candidates.comparable(entry_ids, suite.minhash, DEFAULT_PAGES)
+        return await self._candidates.read_signatures(entry_ids, suite.minhash, DEFAULT_PAGES)
 
 
 def _distance(told: Evidence) -> int:

@@ -63,8 +63,8 @@ class Relations:
         `limit` on each, behind the id `after`. Raises `UnknownBook`.
         """
         progress = await self._settled(book_id, wait)
-        direct = [] if after else sorted(await self._related.direct(book_id), key=_order)
-        indirect = await self._related.indirect(book_id, after, limit + 1)
+        direct = [] if after else sorted(await self._related.list_direct(book_id), key=_order)
+        indirect = await self._related.list_indirect(book_id, after, limit + 1)
         complete = not (progress.passed_over or indirect or after)
         page = indirect[:limit]
         more = page[-1].book_id if len(indirect) > limit else None
@@ -72,7 +72,7 @@ class Relations:
 
     async def pair(self, book_id: UUID, other_id: UUID) -> tuple[RelatedBook, PageMatches]:
         """What is known about two books, told of the first; raises `UnknownBook` and `NotCompared`."""
-        found = await self._related.pair(book_id, other_id)
+        found = await self._related.read_pair(book_id, other_id)
         if found is None:
             await self._require(book_id, other_id)
             raise NotCompared(book_id, other_id)
@@ -80,7 +80,7 @@ class Relations:
 
     async def findings(self, book_id: UUID, others: Sequence[UUID]) -> Mapping[UUID, RelationSummary]:
         """The relations in force of a book with those of the others with whom it has one."""
-        return await self._related.findings(book_id, others) if others else {}
+        return await self._related.read_summaries(book_id, others) if others else {}
 
     async def decide(
         self, book_id: UUID, other_id: UUID, verdict: DecisionVerdict, kind: Kind | None
@@ -88,18 +88,18 @@ class Relations:
         """Record a person's decision on two books; raises `UnknownBook` and `NothingToConfirm`."""
         if book_id == other_id:
             raise NotCompared(book_id, other_id)
-        await self._decisions.decide(book_id, other_id, verdict, kind)
+        await self._decisions.insert(book_id, other_id, verdict, kind)
         return await self.pair(book_id, other_id)
 
     async def withdraw(self, book_id: UUID, other_id: UUID) -> None:
         """Remove the decision on two books; raises `UnknownBook` and `NoDecision`."""
-        if not await self._decisions.withdraw(book_id, other_id):
+        if not await self._decisions.delete(book_id, other_id):
             await self._require(book_id, other_id)
             raise NoDecision(book_id, other_id)
 
     async def counts(self) -> list[KindCounts]:
         """What comparing books has come to, by kind of relation."""
-        return await self._related.counts()
+        return await self._related.count()
 
     async def _settled(self, book_id: UUID, wait: float) -> RelationProgress:
         deadline, pause = time.monotonic() + wait, _FIRST_PAUSE
@@ -117,13 +117,13 @@ class Relations:
         return progress
 
     async def _progress(self, book_id: UUID) -> RelationProgress:
-        progress = await self._related.progress(book_id)
+        progress = await self._related.read_progress(book_id)
         if progress is None:
             raise UnknownBook(book_id)
         return progress
 
     async def _require(self, *book_ids: UUID) -> None:
-        known = await self._related.known(book_ids)
+        known = await self._related.read_known(book_ids)
         for book_id in book_ids:
             if book_id not in known:
                 raise UnknownBook(book_id)

@@ -19,7 +19,8 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 
-from app.wiring import Services
+from app.core.recipe import DEFAULT_SUITE
+from app.wiring import Stores
 from bench.data.simulated_books import Books, simulate
 from bench.harness.report import Cell, Section, Table
 from bench.service.loaded_service import Library, client_of, opened, reconcile
@@ -184,12 +185,12 @@ def _over_redis(folder: Path) -> list[Cell]:
         sizes = len(batches[0])
         queries = [batches[row // sizes].sketch(row % sizes).fingerprint for row in _chosen(_ALONE.books)]
 
-        async def use(services: Services) -> tuple[float, float]:
+        async def use(stores: Stores) -> tuple[float, float]:
             times, hits = [], 0
             for number, query in enumerate([*queries[:5], *queries]):
                 assert query is not None
                 started = time.perf_counter()
-                found = (await services.index.within(query, D)).hits
+                found = (await stores.indexes.of(DEFAULT_SUITE).within(query, D)).hits
                 if number >= 5:
                     times.append(time.perf_counter() - started)
                     hits += found.entry_ids.size

@@ -18,11 +18,12 @@ import numpy as np
 import uvloop
 
 from app.core.model import Entry, MinHashSignature
+from app.core.recipe import DEFAULT_SUITE
 from app.core.signatures.minhash import to_datasketch
 from app.embedded import Servers
 from app.services.index.contents import ExpectedIndex
 from app.settings import Settings
-from app.wiring import Services, open_services
+from app.wiring import Stores, open_stores
 from bench.data.simulated_books import Books, simulate
 from bench.harness.report import Cell, Table
 from bench.service.loaded_service import Library, client_of, opened, reconcile
@@ -203,16 +204,16 @@ def _bookprint(servers: Servers, asked: Sequence[Question], *, minhash_alone: bo
     if minhash_alone:
         entries = [_minhash_alone(entry) for entry in entries]
 
-    async def use(services: Services) -> RequestMetrics:
+    async def use(stores: Stores) -> RequestMetrics:
+        index = stores.indexes.of(DEFAULT_SUITE)
+
         async def near(entry: Entry) -> None:
             assert entry.fingerprint is not None
-            await services.index.within(entry.fingerprint, D)
+            await index.within(entry.fingerprint, D)
 
-        found = [(await services.index.near_duplicates(entry)).hits for entry in entries]
-        rates = [await _rate(services.index.near_duplicates, entries, 1) for _ in range(ROUNDS)]
-        together = [
-            await _rate(services.index.near_duplicates, entries, ASKED_AT_ONCE) for _ in range(ROUNDS)
-        ]
+        found = [(await index.near_duplicates(entry)).hits for entry in entries]
+        rates = [await _rate(index.near_duplicates, entries, 1) for _ in range(ROUNDS)]
+        together = [await _rate(index.near_duplicates, entries, ASKED_AT_ONCE) for _ in range(ROUNDS)]
         ranges = [
             [await _rate(near, NEAR_TIMES * entries, at_once) for _ in range(0 if minhash_alone else ROUNDS)]
             for at_once in (1, ASKED_AT_ONCE)
@@ -223,7 +224,7 @@ def _bookprint(servers: Servers, asked: Sequence[Question], *, minhash_alone: bo
             bytes_per_book=held / LIBRARY.books,
             recall=_recall(asked, [set(hits.entry_ids.tolist()) for hits in found]),
             spread=_spread(rates),
-            added=await _add(services, minhash_alone),
+            added=await _add(stores, minhash_alone),
             asked_together=statistics.median(together),
             near=statistics.median(ranges[0]) if ranges[0] else None,
             near_together=statistics.median(ranges[1]) if ranges[1] else None,
@@ -232,12 +233,12 @@ def _bookprint(servers: Servers, asked: Sequence[Question], *, minhash_alone: bo
     return in_house(servers, use)
 
 
-async def _write_minhash(services: Services) -> float:
+async def _write_minhash(stores: Stores) -> float:
     """Write the posting lists of MinHash alone, as the whole index is written; the seconds."""
     started = time.perf_counter()
-    entry_ids, _ = await services.signatures.entry_ids()
-    index = services.index
-    projection = await ExpectedIndex.of(services.signatures, index, entry_ids, [index.suite.minhash])
+    entry_ids, _ = await stores.signatures.read_entry_ids()
+    index = stores.indexes.of(DEFAULT_SUITE)
+    projection = await ExpectedIndex.of(stores.signatures, index, entry_ids, [index.suite.minhash])
     async for part in projection.minhash():
         await index.write(part.prefix, part.filled, part.most)
     return time.perf_counter() - started
@@ -254,7 +255,7 @@ async def _rate(ask: Callable[[Entry], Awaitable[object]], entries: Sequence[Ent
     return len(entries) / (time.perf_counter() - started)
 
 
-async def _add(services: Services, minhash_alone: bool) -> float:
+async def _add(stores: Stores, minhash_alone: bool) -> float:
     """Entries that the index takes a second; they are taken out again."""
     first = 10 * LIBRARY.books
     entries = [
@@ -264,13 +265,14 @@ async def _add(services: Services, minhash_alone: bool) -> float:
     ]
     if minhash_alone:
         entries = [_minhash_alone(entry) for entry in entries]
+    index = stores.indexes.of(DEFAULT_SUITE)
     parts = [entries[start : start + ADDED_AT_ONCE] for start in range(0, _ADDED, ADDED_AT_ONCE)]
     started = time.perf_counter()
     for part in parts:
-        await services.index.add(part)
+        await index.add(part)
     rate = len(entries) / (time.perf_counter() - started)
     for part in parts:
-        await services.index.remove(part)
+        await index.remove(part)
     return rate
 
 
@@ -278,13 +280,13 @@ def _minhash_alone(entry: Entry) -> Entry:
     return replace(entry, fingerprint=None, sample=None)
 
 
-def in_house(servers: Servers, use: Callable[[Services], Awaitable[T]]) -> T:
+def in_house(servers: Servers, use: Callable[[Stores], Awaitable[T]]) -> T:
     """What this answers on the product's own parts, wired to these servers, in an event loop like theirs."""
 
     async def run() -> T:
         settings = Settings(DATABASE_URL=servers.database_url, REDIS_URL=servers.redis_url)
-        async with open_services(settings) as services:
-            return await use(services)
+        async with open_stores(settings) as stores:
+            return await use(stores)
 
     return uvloop.run(run())
 

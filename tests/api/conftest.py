@@ -10,7 +10,8 @@ from httpx import ASGITransport, AsyncClient
 
 from app.main import create_app
 from app.settings import Settings
-from app.wiring import Services
+from app.wiring import Services, open_stores
+from tests.open_services import with_stores
 
 
 @asynccontextmanager
@@ -40,9 +41,9 @@ async def application(settings: Settings) -> AsyncIterator[FastAPI]:
 
 
 @pytest.fixture
-def services(application: FastAPI) -> Services:
-    services: Services = application.state.services
-    return services
+async def services(application: FastAPI, settings: Settings) -> AsyncIterator[Services]:
+    async with open_stores(settings) as stores:
+        yield with_stores(application.state.services, stores)
 
 
 @pytest.fixture

@@ -10,14 +10,15 @@ from typing import Any
 
 import httpx
 import pytest
-import sqlalchemy as sa
 from openapi_python_client import Config, MetaType, generate
 from openapi_python_client.config import ConfigFile
+from psycopg.sql import SQL
 
 from app.settings import Settings
-from app.wiring import Services, open_services
+from app.wiring import Services
 from tests.api.library import prose, scanned
 from tests.api.service_process import Server, serving
+from tests.open_services import open_with_stores
 from tests.paged_books import run_jobs
 
 PACKAGE = "generated_bookprint_client"
@@ -45,7 +46,7 @@ class GeneratedClient:
 
 @pytest.fixture
 async def services(database_url: str, redis_url: str) -> AsyncIterator[Services]:
-    async with open_services(Settings(database_url=database_url, redis_url=redis_url)) as services:
+    async with open_with_stores(Settings(database_url=database_url, redis_url=redis_url)) as services:
         await services.reindex.reconcile()
         yield services
 
@@ -86,9 +87,8 @@ async def test_generated_client_can_use_every_operation(
     book = call("books", "post_book", 201, body=models.BookBody(text=text, title="Emma", year=1815))
     assert call("books", "post_book", 200, body=models.BookBody(text=text)).created is False
     copy = call("books", "post_book", 201, body=models.BookBody(text=scanned(text, 1)))
-    async with services.engine.connect() as connection:
-        job_id = await connection.scalar(sa.text("SELECT min(id) FROM procrastinate_jobs"))
-    assert call("jobs", "read_job", 200, job_id=str(job_id)).book_id == book.id
+    [job] = await services.database.rows(SQL("SELECT min(id) AS id FROM procrastinate_jobs"))
+    assert call("jobs", "read_job", 200, job_id=str(job["id"])).book_id == book.id
 
     assert [each.id for each in call("books", "list_books", 200, title="emma").items] == [book.id]
     assert call("books", "read_book", 200, book_id=book.id).year == 1815

@@ -3,11 +3,11 @@
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 from httpx import AsyncClient
 from jsonschema import Draft202012Validator
+from psycopg.sql import SQL
 
-from app.stores.postgres.jobs import defer_relate
+from app.stores.postgres.jobs import insert_relate_jobs_of
 from app.wiring import Services
 from tests.api.library import prose
 from tests.api.test_operation import labelled, samples
@@ -16,22 +16,27 @@ from tests.api.test_operation import labelled, samples
 async def posted(client: AsyncClient, services: Services) -> tuple[dict[str, Any], int]:
     """A book and its entry."""
     book = (await client.post("/v1/books", json={"text": prose(1)})).json()
-    async with services.engine.connect() as connection:
-        entry_id = await connection.scalar(
-            sa.text("SELECT entry_id FROM books WHERE id = :id"), {"id": book["id"]}
-        )
-    assert entry_id is not None
-    return book, entry_id
+    [row] = await services.database.rows(
+        SQL("SELECT entry_id FROM books WHERE id = %(id)s::uuid"), id=book["id"]
+    )
+    return book, row["entry_id"]
+
+
+async def deferred(services: Services, *entry_ids: int) -> list[int]:
+    """New relate jobs of these entries."""
+    defer = SQL(insert_relate_jobs_of("unnest(%(entry_ids)s::bigint[]) AS entry_id"))
+    [row] = await services.database.rows(defer, entry_ids=list(entry_ids))
+    [ids] = row.values()
+    return list(ids)
 
 
 async def test_a_waiting_job_names_its_book_and_its_next_try(client: AsyncClient, services: Services) -> None:
     book, entry_id = await posted(client, services)
-    async with services.engine.begin() as connection:
-        later, soon = [await defer_relate(connection, entry_id) for _ in range(2)]
-        await connection.execute(
-            sa.text("UPDATE procrastinate_jobs SET scheduled_at = now() + interval '1 hour' WHERE id = :id"),
-            {"id": later},
-        )
+    later, soon = await deferred(services, entry_id, entry_id)
+    await services.database.rows(
+        SQL("UPDATE procrastinate_jobs SET scheduled_at = now() + interval '1 hour' WHERE id = %(id)s"),
+        id=later,
+    )
 
     answer = await client.get(f"/v1/jobs/{later}")
     job = answer.json()
@@ -49,8 +54,7 @@ async def test_a_waiting_job_names_its_book_and_its_next_try(client: AsyncClient
 
 async def test_a_job_outlives_its_book(client: AsyncClient, services: Services) -> None:
     book, entry_id = await posted(client, services)
-    async with services.engine.begin() as connection:
-        job_id = await defer_relate(connection, entry_id)
+    [job_id] = await deferred(services, entry_id)
     await client.delete(book["links"]["self"])
 
     assert (await client.get(f"/v1/jobs/{job_id}")).json()["book_id"] is None
@@ -68,11 +72,10 @@ async def test_a_job_that_is_not_there_is_a_problem(client: AsyncClient, job_id:
 async def test_metrics_tell_jobs_by_state_and_the_tries_that_failed(
     client: AsyncClient, services: Services
 ) -> None:
-    async with services.engine.begin() as connection:
-        ids = [await defer_relate(connection, entry_id) for entry_id in range(3)]
-        await connection.execute(
-            sa.text("UPDATE procrastinate_jobs SET status = 'failed' WHERE id = :id"), {"id": ids[0]}
-        )
+    ids = await deferred(services, 0, 1, 2)
+    await services.database.rows(
+        SQL("UPDATE procrastinate_jobs SET status = 'failed' WHERE id = %(id)s"), id=ids[0]
+    )
     await services.jobs.note_failure(ids[0], "relate", ValueError("no"))
 
     counted = await samples(client)

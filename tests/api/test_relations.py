@@ -5,8 +5,8 @@ import time
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 from httpx import AsyncClient
+from psycopg.sql import SQL
 
 from app.wiring import Services
 from tests.api.library import prose, scanned
@@ -166,11 +166,10 @@ async def test_a_decision_outranks_the_machine_until_it_is_withdrawn(
     expected_kind = None if verdict == "rejected" else kind
     assert decision == {"verdict": verdict or "kind", "kind": expected_kind, "stale": False}
     # It survives that the machine looks once more.
-    async with services.engine.begin() as connection:
-        await connection.execute(sa.text("DELETE FROM relations"))
-        await connection.execute(
-            sa.text("UPDATE procrastinate_jobs SET status = 'todo' WHERE task_name = 'relate'")
-        )
+    await services.database.rows(SQL("DELETE FROM relations"))
+    await services.database.rows(
+        SQL("UPDATE procrastinate_jobs SET status = 'todo' WHERE task_name = 'relate'")
+    )
     await run_jobs(services)
     for asked in pair:
         [item] = (await relations(client, asked))["items"]
@@ -211,8 +210,7 @@ async def test_books_that_were_never_compared_may_be_decided_on_and_then_are(
 ) -> None:
     book, other = await post(client, pages=PAGES), await post(client, pages=pages_of(prose(9, 600), 60))
     await run_jobs(services)
-    async with services.engine.begin() as connection:
-        await connection.execute(sa.text("DELETE FROM relations"))
+    await services.database.rows(SQL("DELETE FROM relations"))
     path = f"{of(book, other)}/decision"
 
     assert_problem(await client.get(of(book, other)), 404, "other_id")

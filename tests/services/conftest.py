@@ -5,14 +5,15 @@ from collections.abc import AsyncIterator
 import pytest
 
 from app.settings import Settings
-from app.wiring import Services, open_services
+from app.wiring import Services
+from tests.open_services import open_with_stores
 from tests.redis_cluster import Operator, operator_of
 
 
 @pytest.fixture
 async def services(database_url: str, index_url: str) -> AsyncIterator[Services]:
     """Services over an empty catalogue and a whole, empty index."""
-    async with open_services(Settings(database_url=database_url, redis_url=index_url)) as services:
+    async with open_with_stores(Settings(database_url=database_url, redis_url=index_url)) as services:
         await services.reindex.reconcile()
         yield services
 

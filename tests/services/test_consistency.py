@@ -13,7 +13,7 @@ from app.services.index.reconcile import Reconciled, Reindex
 from app.services.index.verify import verify
 from app.services.lookup import Nearest, Question, Verified, Within
 from app.stores.postgres.entries import EntryStore
-from app.stores.postgres.signatures import SignatureReader
+from app.stores.postgres.signatures import SignatureQueries
 from app.stores.redis.client import open_client
 from app.stores.redis.flat_index_replica import FlatIndexReplica, Reading
 from app.stores.redis.scripts import ADD_RECORDS
@@ -85,7 +85,7 @@ async def test_the_catalogue_is_not_asked_about_hits_where_there_are_none(
 ) -> None:
     one = await post(services)
     with monkeypatch.context() as patch:
-        patch.setattr(EntryStore, "settled", None)
+        patch.setattr(EntryStore, "read_current_hits", None)
         assert await neighbours(services, one) == set()
     two = await post(services, flipped(one.fingerprint.bits, 3))
     assert await neighbours(services, one) == {two.id}
@@ -124,7 +124,7 @@ async def test_a_pending_book_of_which_a_part_is_in_the_index_is_mended(
     let_redis_fail(services, monkeypatch)
     book = await post(services)
     monkeypatch.undo()
-    [brief] = await services.entries.summaries([book.entry_id], DEFAULT_SUITE)
+    [brief] = await services.entries.read_summaries([book.entry_id], DEFAULT_SUITE)
     _, postings = services.index.records([brief.entry])
     # As a rebuilding leaves it that writes whole buckets over some of its records.
     async with open_client(index_url) as client:
@@ -212,7 +212,7 @@ async def test_a_torn_write_before_a_flush_is_repaired_although_the_flat_index_h
 
 
 async def entry_of(services: Services, book: Book):
-    [brief] = await services.entries.summaries([book.entry_id], DEFAULT_SUITE)
+    [brief] = await services.entries.read_summaries([book.entry_id], DEFAULT_SUITE)
     return brief.entry
 
 
@@ -232,15 +232,15 @@ async def test_a_book_deleted_while_the_index_is_reconciled_causes_no_sweep(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     leaving, _ = await post(services), await post(services)
-    read = SignatureReader.entry_ids
+    read = SignatureQueries.read_entry_ids
 
-    async def after_a_deletion(columns: SignatureReader) -> object:
+    async def after_a_deletion(columns: SignatureQueries) -> object:
         monkeypatch.undo()
         await services.ingest.delete(leaving.id, None)
         monkeypatch.setattr(Reindex, "mend_records", None)
         return await read(columns)
 
-    monkeypatch.setattr(SignatureReader, "entry_ids", after_a_deletion)
+    monkeypatch.setattr(SignatureQueries, "read_entry_ids", after_a_deletion)
     assert await services.reindex.reconcile() == Reconciled(entries=1, missing=0, stale=0)
     assert await is_clean(services)
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import numpy as np
 import pytest
-import sqlalchemy as sa
+from psycopg.sql import SQL
 
 from app.core.errors import Unavailable
 from app.core.matching.candidates import CandidateBook
@@ -21,9 +21,10 @@ from app.services.relate import PairsFailed
 from app.settings import Settings
 from app.stores.postgres import candidates
 from app.stores.redis.band_index import BandIndex
-from app.wiring import Services, open_services
+from app.wiring import Services
 from tests.api.library import prose, scanned
 from tests.factories import a_sketch
+from tests.open_services import open_with_stores
 from tests.paged_books import pages_of, run_jobs, waiting, with_limits
 
 TEXT = prose(1, 3000)
@@ -33,7 +34,7 @@ SCAN = pages_of(scanned(TEXT, 1))
 
 @pytest.fixture
 async def services(database_url: str, redis_url: str) -> AsyncIterator[Services]:
-    async with open_services(Settings(database_url=database_url, redis_url=redis_url)) as services:
+    async with open_with_stores(Settings(database_url=database_url, redis_url=redis_url)) as services:
         await services.reindex.reconcile()
         yield services
 
@@ -54,9 +55,8 @@ async def kinds(services: Services, book: Book) -> dict[UUID, str]:
 
 async def rows(services: Services) -> list[tuple[Any, ...]]:
     """Everything that is stored of relations but for the time."""
-    async with services.engine.connect() as connection:
-        found = await connection.execute(sa.text("SELECT * FROM relations ORDER BY left_id, right_id"))
-        return [tuple(row)[:-1] for row in found]
+    found = await services.database.rows(SQL("SELECT * FROM relations ORDER BY left_id, right_id"))
+    return [tuple(row.values())[:-1] for row in found]
 
 
 async def test_a_scan_another_edition_and_a_part_are_told_apart(services: Services) -> None:
@@ -154,13 +154,13 @@ async def test_what_was_compared_while_a_content_changed_is_not_stored(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     book, scan = await post(services, PAGES), await post(services, SCAN)
-    store = services.relate._relations.record
+    store = services.relate._relations.insert
 
     async def late(compared: Any) -> None:
         await services.ingest.replace_content(scan.id, content_from_text(prose(9)), None, None)
         await store(compared)
 
-    monkeypatch.setattr(services.relate._relations, "record", late)
+    monkeypatch.setattr(services.relate._relations, "insert", late)
     await services.relate.relate_entry(book.entry_id)
 
     assert await rows(services) == []
@@ -202,25 +202,21 @@ async def test_page_signatures_that_are_missing_come_from_the_text_or_are_told(s
     book, scan = await post(services, PAGES), await post(services, SCAN)
     signed = replace(sketch(content_from_pages(PAGES)), pages=None)
     textless = (await services.ingest.post(Submission(sketch=signed))).book
-    async with services.engine.begin() as connection:
-        await connection.execute(sa.text("DELETE FROM signatures WHERE recipe LIKE 'char6%'"))
+    await services.database.rows(SQL("DELETE FROM signatures WHERE recipe LIKE 'char6%%'"))
     await run_jobs(services)
 
     assert await kinds(services, book) == {scan.id: "SAME_PAGINATION", textless.id: "INSUFFICIENT_TEXT"}
-    async with services.engine.connect() as connection:
-        kept = sa.text("SELECT count(*) FROM signatures WHERE recipe LIKE 'char6%'")
-        assert await connection.scalar(kept) == 2
+    assert len(await services.database.rows(SQL("SELECT FROM signatures WHERE recipe LIKE 'char6%%'"))) == 2
 
 
 async def test_a_pair_that_cannot_be_compared_holds_up_no_other(services: Services) -> None:
     book = await post(services, PAGES)
     poison = await post(services, SCAN)
     others = [await post(services, pages_of(scanned(TEXT, seed))) for seed in (2, 3)]
-    async with services.engine.begin() as connection:
-        await connection.execute(
-            sa.text("UPDATE signatures SET data = '\\x00' WHERE recipe LIKE 'char6%' AND entry_id = :id"),
-            {"id": poison.entry_id},
-        )
+    await services.database.rows(
+        SQL("UPDATE signatures SET data = '\\x00' WHERE recipe LIKE 'char6%%' AND entry_id = %(id)s"),
+        id=poison.entry_id,
+    )
     for _ in range(2):
         with pytest.raises(PairsFailed, match=f"{book.id}.*{poison.id}: ValueError"):
             await services.relate.relate_entry(book.entry_id)
@@ -258,10 +254,11 @@ async def test_candidates_asked_after_in_parts_are_those_asked_after_at_once(
     asked = [others[place].entry_id for place in (3, 0, 4, 2, 1)]
 
     async def found() -> list[CandidateBook]:
-        return await services.relate._candidates.found(first.id, first.entry_id, asked, DEFAULT_CLASSIFIER)
+        store = services.relate._candidates
+        return await store.list_candidates(first.id, first.entry_id, asked, DEFAULT_CLASSIFIER)
 
     at_once = await found()
-    monkeypatch.setattr(candidates, "_FOUND_AT_ONCE", 2)
+    monkeypatch.setattr(candidates, "_READ_AT_ONCE", 2)
     assert [one.entry_id for one in at_once] == asked
     assert all(one.related for one in at_once)
     assert await found() == at_once
@@ -280,16 +277,15 @@ async def test_warming_up_loads_the_flat_index_and_needs_a_complete_one(services
 
 async def join(services: Services, copies: Sequence[Book]) -> None:
     """Put the copies that have a relation into one cluster, after the oldest."""
-    async with services.engine.begin() as connection:
-        await connection.execute(
-            sa.text("""
-                INSERT INTO cluster_members (by, book_id, founder_id)
-                SELECT DISTINCT 'same_text', id, CAST(:founder AS uuid)
-                FROM books JOIN relations ON id IN (left_id, right_id)
-                ON CONFLICT DO NOTHING
-            """),
-            {"founder": copies[0].id},
-        )
+    await services.database.rows(
+        SQL("""
+            INSERT INTO cluster_members (by, book_id, founder_id)
+            SELECT DISTINCT 'same_text', id, %(founder)s::uuid
+            FROM books JOIN relations ON id IN (left_id, right_id)
+            ON CONFLICT DO NOTHING
+        """),
+        founder=copies[0].id,
+    )
 
 
 async def test_when_the_one_that_stood_for_others_goes_its_relatives_look_again(services: Services) -> None:

@@ -3,21 +3,19 @@
 from collections.abc import AsyncIterator
 
 import pytest
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from app.stores.postgres.books import BookStore
+from app.stores.postgres.connections import Database, open_database
 from app.stores.postgres.entries import EntryStore
-from app.stores.postgres.queries import Queries, open_queries
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import RedisClient, open_client
 from tests.redis_cluster import Operator, operator_of
 
 
 @pytest.fixture
-async def engine(database_url: str) -> AsyncIterator[AsyncEngine]:
-    engine = create_async_engine(database_url)
-    yield engine
-    await engine.dispose()
+async def database(database_url: str) -> AsyncIterator[Database]:
+    async with open_database(database_url, 4) as database:
+        yield database
 
 
 @pytest.fixture
@@ -41,19 +39,13 @@ async def other(index_url: str) -> AsyncIterator[BandIndex]:
 
 
 @pytest.fixture
-async def queries(engine: AsyncEngine) -> AsyncIterator[Queries]:
-    async with open_queries(engine.url, 4) as queries:
-        yield queries
+def catalogue(database: Database) -> BookStore:
+    return BookStore(database)
 
 
 @pytest.fixture
-def catalogue(engine: AsyncEngine, queries: Queries) -> BookStore:
-    return BookStore(engine, queries)
-
-
-@pytest.fixture
-def entries(engine: AsyncEngine, queries: Queries) -> EntryStore:
-    return EntryStore(engine, queries)
+def entries(database: Database) -> EntryStore:
+    return EntryStore(database)
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ import signal
 from datetime import timedelta
 
 from procrastinate import App
-from sqlalchemy.ext.asyncio import create_async_engine
 
 from app.core.errors import Unavailable
 from app.services.jobs import Jobs
-from app.stores.postgres.job_records import JobStore
+from app.stores.postgres.connections import open_database
+from app.stores.postgres.jobs import JobStore
 from workers.queue_upkeep import keep_up
 from workers.queue_worker import Pace, QueueWorker, connect, work_off
 from workers.retry import JobRetry
@@ -63,7 +63,8 @@ async def run(database_url: str, jobs: Jobs, concurrency: int = 4) -> None:
 
 async def live(database_url: str) -> None:
     """Run until killed."""
-    await run(database_url, Jobs(JobStore(create_async_engine(database_url))))
+    async with open_database(database_url, 2) as database:
+        await run(database_url, Jobs(JobStore(database)))
 
 
 def supervise(database_url: str) -> None:

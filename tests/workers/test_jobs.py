@@ -9,22 +9,27 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from datetime import UTC, datetime, timedelta
 
 import pytest
-import sqlalchemy as sa
 from procrastinate.jobs import Job as QueuedJob
+from psycopg.sql import SQL
 
 from app.core.errors import BookprintError, UnknownJob
 from app.core.model import Job, JobCounts
 from app.services.jobs import MOST_TRIES
 from app.settings import Settings
-from app.wiring import Services, open_services
+from app.wiring import Services
+from tests.open_services import open_with_stores
 from tests.workers.faulty import PACE, open_queue, run
 from workers.queue_worker import QueueWorker, work_off
 from workers.retry import JobRetry
 
+UNFINISHED = SQL(
+    "SELECT FROM procrastinate_jobs WHERE id = ANY(%(ids)s) AND status NOT IN ('succeeded', 'failed')"
+)
+
 
 @pytest.fixture
 async def services(database_url: str) -> AsyncIterator[Services]:
-    async with open_services(
+    async with open_with_stores(
         Settings(database_url=database_url, redis_url="redis://127.0.0.1:9")
     ) as services:
         yield services
@@ -90,22 +95,14 @@ async def ended(services: Services, ids: list[int]) -> list[Job]:
     """The jobs, once each of them has succeeded or failed."""
 
     async def all_ended() -> bool:
-        async with services.engine.connect() as connection:
-            return not await connection.scalar(
-                sa.text(
-                    "SELECT count(*) FROM procrastinate_jobs "
-                    "WHERE id = ANY(:ids) AND status NOT IN ('succeeded', 'failed')"
-                ),
-                {"ids": ids},
-            )
+        return not await services.database.rows(UNFINISHED, ids=ids)
 
     await until(all_ended)
     return [await services.jobs.get(job_id) for job_id in ids]
 
 
 async def execute(services: Services, statement: str) -> None:
-    async with services.engine.begin() as connection:
-        await connection.execute(sa.text(statement))
+    await services.database.rows(SQL(statement))
 
 
 async def test_a_failing_job_is_tried_again_and_then_kept_as_failed_with_its_reason(
@@ -252,7 +249,7 @@ async def test_a_lost_connection_does_not_lose_the_end_of_a_job(
             await execute(
                 services,
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                "WHERE datname = current_database() AND query ILIKE '%procrastinate%' "
+                "WHERE datname = current_database() AND query ILIKE '%%procrastinate%%' "
                 "AND pid <> pg_backend_pid()",
             )
         assert {job.state for job in await ended(services, ids)} == {"succeeded"}

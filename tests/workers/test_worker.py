@@ -13,12 +13,12 @@ from redis.asyncio import Redis
 from app.core.model import IndexState, Metadata, Submission
 from app.core.text.content import content_from_pages
 from app.services.ids import new_book_id
-from app.services.index.verify import verify
 from app.services.relations import finding_of
 from app.settings import Settings
-from app.wiring import Services, open_services
+from app.wiring import Services
 from tests.api.library import prose
 from tests.factories import a_sketch, new_content
+from tests.open_services import open_with_stores
 from tests.paged_books import pages_of
 
 PAGES = pages_of(prose(1, 3000))
@@ -27,7 +27,7 @@ RNG = np.random.default_rng(31)
 
 @pytest.fixture
 async def services(database_url: str, redis_url: str) -> AsyncIterator[Services]:
-    async with open_services(Settings(database_url=database_url, redis_url=redis_url)) as services:
+    async with open_with_stores(Settings(database_url=database_url, redis_url=redis_url)) as services:
         yield services
 
 
@@ -57,15 +57,13 @@ async def test_a_worker_builds_and_rebuilds_the_index_relates_books_and_ends_on_
         return await services.reindex.state() is IndexState.COMPLETE
 
     async def clean() -> bool:
-        return (
-            await verify(services.signatures, services.indexes, services.suites, lambda done, total: None)
-        ).clean
+        return (await services.verify(lambda done, total: None)).clean
 
     await until(whole)
 
     # As if the process that took the book in had died right after the commit.
     content = new_content(a_sketch(RNG))
-    left_behind = (await services.ingest._catalogue.add(new_book_id(), Metadata(), content)).book
+    left_behind = (await services.ingest._catalogue.insert(new_book_id(), Metadata(), content)).book
     assert not left_behind.indexed
 
     async def indexed() -> bool:

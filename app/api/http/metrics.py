@@ -71,7 +71,7 @@ class Metrics:
         self._shared.metrics = []
         with suppress(Unavailable, TimeoutError):
             async with asyncio.timeout(_SCRAPE_SECONDS):
-                self._pending.set(await services.entries.count_pending())
+                self._pending.set(await services.books.count_pending())
                 self._shared.metrics += await _job_metrics(services.jobs)
                 self._shared.metrics += await _relation_metrics(services.relations)
         return generate_latest(self._registry)

@@ -42,7 +42,7 @@ async def near_duplicates(
     neither, the books that fingerprint or MinHash propose and their signatures confirm as near-duplicates.
     """
     question = query.to_question()
-    suite = (await services.suites.current()).serving
+    suite = await services.lookup.serving()
     cursors = Cursors("near", book_id.bytes, query.d, query.k, suite.fingerprint)
     metrics.count_lookup(question)
     position = cursors.place(query.cursor)
@@ -66,7 +66,7 @@ async def look_up(
 ) -> Response:
     """Answers the books near the text, signatures, identifier or fingerprint; nothing is stored."""
     question = query.to_question()
-    suite = (await services.suites.current()).serving
+    suite = await services.lookup.serving()
     entry = await asyncio.to_thread(
         lambda: query_entry(suite, body.to_content(), body.to_sketch(), body.to_fingerprint())
     )

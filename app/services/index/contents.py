@@ -26,7 +26,7 @@ from app.core.index.records import (
     sample_posting,
 )
 from app.core.recipe import minhash_recipe
-from app.stores.postgres.signatures import SignatureReader
+from app.stores.postgres.signatures import SignatureQueries
 from app.stores.redis.band_index import BandIndex
 
 _ROOM = 1024 * 1024 * 1024
@@ -55,7 +55,7 @@ class ExpectedIndex:
     """What the index of one suite must hold of some entries."""
 
     def __init__(
-        self, signatures: SignatureReader, index: BandIndex, columns: EntryColumns, postings: Collection[str]
+        self, signatures: SignatureQueries, index: BandIndex, columns: EntryColumns, postings: Collection[str]
     ) -> None:
         self.postings = postings
         self._signatures = signatures
@@ -65,13 +65,13 @@ class ExpectedIndex:
     @classmethod
     async def of(
         cls,
-        signatures: SignatureReader,
+        signatures: SignatureQueries,
         index: BandIndex,
         entry_ids: NDArray[np.uint64],
         postings: Collection[str],
     ) -> "ExpectedIndex":
         """The index of these entries, which ascend, with posting lists of these recipes alone."""
-        return cls(signatures, index, await signatures.columns(entry_ids, index.suite), postings)
+        return cls(signatures, index, await signatures.read_columns(entry_ids, index.suite), postings)
 
     @property
     def size(self) -> int:
@@ -122,7 +122,7 @@ class ExpectedIndex:
         # A power of two divides the number of lists.
         at_once = min(count, 1 << max(0, (_ROOM // (4 * entries)).bit_length() - 1))
         for first in range(0, count, at_once):
-            entry_ids, values = await self._signatures.minhash_values(
+            entry_ids, values = await self._signatures.read_minhash_values(
                 self._columns.entry_ids, recipe, first, at_once
             )
             lists = np.arange(first, first + at_once, dtype=np.uint32)
@@ -134,7 +134,9 @@ class ExpectedIndex:
         recipe, passes = self._index.suite.sample, self._sample_passes
         for part in range(passes):
             postings, chosen_ids = [NO_POSTING], [np.zeros(0, dtype=np.uint64)]
-            async for entry_ids, hashes in self._signatures.sample_hashes(self._columns.entry_ids, recipe):
+            async for entry_ids, hashes in self._signatures.read_sample_hashes(
+                self._columns.entry_ids, recipe
+            ):
                 posting = sample_posting(hashes)
                 chosen = posting.addresses * np.uint64(passes) >> np.uint64(SAMPLE_BUCKET_BITS) == part
                 postings.append(Posting(posting.addresses[chosen], posting.tags[chosen]))

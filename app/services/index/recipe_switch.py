@@ -20,9 +20,9 @@ from app.core.recipe import Suite, Suites, fingerprint_recipe
 from app.core.signatures.sketch import fingerprint
 from app.services.index.comparison import Progress
 from app.services.index.reconcile import Reindex
-from app.stores.postgres.entries import SessionLock
-from app.stores.postgres.suites import SuiteStore, switch
-from app.stores.postgres.unsigned import MissingFingerprints, StoredText, count_textless
+from app.stores.postgres.locks import SessionLock
+from app.stores.postgres.suites import SuiteStore
+from app.stores.postgres.texts import MissingFingerprintStore, StoredText
 from app.stores.redis.indexes import Indexes
 
 _COMPUTED_AT_ONCE = 32
@@ -64,14 +64,14 @@ class Recipes:
         suites: SuiteStore,
         indexes: Indexes,
         reindex: Reindex,
-        unsigned: MissingFingerprints,
+        missing: MissingFingerprintStore,
         lock: Callable[[], SessionLock],
         reconcile_lock: Callable[[], SessionLock],
     ) -> None:
         self._suites = suites
         self._indexes = indexes
         self._reindex = reindex
-        self._unsigned = unsigned
+        self._missing = missing
         self._lock = lock
         self._reconcile_lock = reconcile_lock
 
@@ -94,12 +94,12 @@ class Recipes:
                     f"{begun} is being built. Finish that with `bookprint reindex --recipe {begun}`, or give "
                     f"it up with `bookprint reindex --drop {begun}`."
                 )
-            missing = await self._unsigned.count_textless(name)
+            missing = await self._missing.count_textless(name)
             if missing and not allow_missing:
                 raise TextsMissing(missing, name)
             if suites.building is None:
                 async with self._unreconciled():
-                    await self._suites.build(suite)
+                    await self._suites.insert(suite)
             computed = await self._sign(name, progress)
             say(f"Building the index of {name}")
             return await self._build(suite, computed, allow_missing)
@@ -114,25 +114,25 @@ class Recipes:
                     f"{name} serves; let another recipe serve first: bookprint reindex --recipe NAME"
                 )
             async with self._unreconciled():
-                await self._suites.close(suite)
+                await self._suites.update_closing(suite)
                 postings = await self._own_postings(suite)
                 # Lookups that still go by the suite fail from here on, before an entry is missing.
                 await self._indexes.epochs([(suite, postings)]).end()
-                await self._suites.drop(suite)
+                await self._suites.delete(suite)
                 # Even if it was dropped before: that may have been broken off here.
                 await self._indexes.of(suite).delete_all(postings)
 
     async def _sign(self, recipe: str, progress: Progress) -> int:
         """Compute what fingerprints are lacking; returns how many were found."""
-        total = await self._unsigned.count(recipe)
+        total = await self._missing.count(recipe)
         seen = computed = after = 0
-        while some := await self._unsigned.texts(recipe, after, _COMPUTED_AT_ONCE):
+        while some := await self._missing.list_texts(recipe, after, _COMPUTED_AT_ONCE):
             # The kernels let go of the interpreter's lock.
             found = await asyncio.gather(*(asyncio.to_thread(_fingerprint, text, recipe) for text in some))
             signed = [
                 (text.entry_id, bits) for text, bits in zip(some, found, strict=True) if bits is not None
             ]
-            await self._unsigned.sign(recipe, signed)
+            await self._missing.insert(recipe, signed)
             seen, computed, after = seen + len(some), computed + len(signed), some[-1].entry_id
             progress(seen, max(seen, total))
         return computed
@@ -155,12 +155,10 @@ class Recipes:
                     return Switched(entries.size, computed, missing)
 
     async def _switch(self, suite: Suite, allow_missing: bool) -> int:
-        async with self._suites.changing() as connection:
-            missing = await count_textless(connection, suite.fingerprint)
-            if missing and not allow_missing:
-                raise TextsMissing(missing, suite.fingerprint)
-            await switch(connection)
-            return missing
+        missing = await self._suites.update_serving(suite, allow_missing=allow_missing)
+        if missing and not allow_missing:
+            raise TextsMissing(missing, suite.fingerprint)
+        return missing
 
     async def _own_postings(self, suite: Suite) -> Collection[str]:
         """The recipes of the suite's posting lists that no other suite has."""

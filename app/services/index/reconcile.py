@@ -21,8 +21,9 @@ from app.core.model import Entry, IndexState
 from app.core.recipe import Suite, Suites
 from app.services.index.comparison import Difference, IndexComparison, Progress, compare, part_of
 from app.services.index.contents import ExpectedIndex
-from app.stores.postgres.entries import EntryStore, ReconcileLock
-from app.stores.postgres.signatures import SignatureReader
+from app.stores.postgres.entries import EntryStore
+from app.stores.postgres.locks import ReconcileLock
+from app.stores.postgres.signatures import SignatureQueries
 from app.stores.postgres.suites import SuiteStore
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.epoch import Epochs
@@ -78,7 +79,7 @@ class Reindex:
     def __init__(
         self,
         entries: EntryStore,
-        signatures: SignatureReader,
+        signatures: SignatureQueries,
         indexes: Indexes,
         suites: SuiteStore,
         lock: Callable[[], ReconcileLock],
@@ -92,12 +93,12 @@ class Reindex:
     async def index_entry(self, entry_id: int) -> None:
         """Finish the indexing of one entry; an entry that is no longer current needs nothing."""
         # In this order: the suites that an entry was committed under are among those read after it.
-        if (await self._entries.current([entry_id])).size:
+        if (await self._entries.read_current_ids([entry_id])).size:
             suites = await self._suites.read()
-            for book in await self._entries.summaries([entry_id], suites.serving):
+            for book in await self._entries.read_summaries([entry_id], suites.serving):
                 if not book.indexed:
                     await self._enter(np.array([entry_id], dtype=np.uint64), suites, BandIndex.insert_missing)
-                    await self._entries.mark_indexed([entry_id])
+                    await self._entries.update_indexed([entry_id])
 
     async def state(self) -> IndexState:
         """What is known of the indexes in which lookups are answered."""
@@ -115,7 +116,7 @@ class Reindex:
                 report = await self._mend(BandIndex.insert_missing)
             else:
                 report = await self._revive(epochs, state)
-            await self._entries.forget_departures(_FORGOTTEN_AFTER)
+            await self._entries.delete_tombstones(_FORGOTTEN_AFTER)
             return report
 
     async def reindex(self, progress: Progress) -> Reconciled:
@@ -137,7 +138,7 @@ class Reindex:
 
         Whatever other processes write to it meanwhile may be lost. Returns the entries that were written.
         """
-        entry_ids, _ = await self._signatures.entry_ids()
+        entry_ids, _ = await self._signatures.read_entry_ids()
         await self._indexes.of(suite).delete_all(postings)
         await self._fill(suite, entry_ids, postings, progress)
         return entry_ids
@@ -146,7 +147,7 @@ class Reindex:
         self, suite: Suite, filled: NDArray[np.uint64], postings: Collection[str]
     ) -> NDArray[np.uint64]:
         """Mend what came and went since `fill` wrote these entries; returns those that there are now."""
-        entry_ids, _ = await self._signatures.entry_ids()
+        entry_ids, _ = await self._signatures.read_entry_ids()
         await self._enter_one(np.setdiff1d(entry_ids, filled), suite, BandIndex.insert_unguarded)
         if np.setdiff1d(filled, entry_ids).size:
             await self.mend_records(suite, entry_ids, postings, _silent)
@@ -226,7 +227,7 @@ class Reindex:
             indexed_ids = {
                 suite: await self._indexes.of(suite).flat_index.entry_ids() for suite in suites.answering
             }
-            entry_ids, indexed = await self._signatures.entry_ids()
+            entry_ids, indexed = await self._signatures.read_entry_ids()
             # An entry may have been committed under suites that came since.
             now = await self._suites.read()
             if now == suites:
@@ -242,12 +243,12 @@ class Reindex:
     async def _enter_one(self, entry_ids: NDArray[np.uint64], suite: Suite, write: Write) -> None:
         for start in range(0, entry_ids.size, _WRITTEN_AT_ONCE):
             some = entry_ids[start : start + _WRITTEN_AT_ONCE].tolist()
-            summaries = await self._entries.summaries(some, suite)
+            summaries = await self._entries.read_summaries(some, suite)
             await write(self._indexes.of(suite), [book.entry for book in summaries])
 
     async def _mark(self, entry_ids: NDArray[np.uint64]) -> None:
         if entry_ids.size:
-            await self._entries.mark_indexed(entry_ids.tolist())
+            await self._entries.update_indexed(entry_ids.tolist())
 
     async def mend_records(
         self, suite: Suite, entry_ids: NDArray[np.uint64], postings: Collection[str], progress: Progress
@@ -275,7 +276,7 @@ class Reindex:
             record_id(record) for difference in differences for record in difference.superfluous
         } - known
         # Posted since the catalogue was read: theirs are not too many.
-        fresh = set((await self._entries.current(sorted(unknown))).tolist())
+        fresh = set((await self._entries.read_current_ids(sorted(unknown))).tolist())
         dropped = 0
         for difference in differences:
             missing.update(map(record_id, difference.missing))

@@ -6,7 +6,7 @@ from app.core.index.records import record_id
 from app.core.model import IndexState
 from app.services.index.comparison import IndexComparison, Progress, compare, part_of
 from app.services.index.contents import ExpectedIndex
-from app.stores.postgres.signatures import SignatureReader
+from app.stores.postgres.signatures import SignatureQueries
 from app.stores.postgres.suites import SuiteStore
 from app.stores.redis.indexes import Indexes, own_postings
 
@@ -31,7 +31,7 @@ class IndexReport:
 
 
 async def verify(
-    signatures: SignatureReader, indexes: Indexes, suites: SuiteStore, progress: Progress
+    signatures: SignatureQueries, indexes: Indexes, suites: SuiteStore, progress: Progress
 ) -> IndexReport:
     """Compare every record of every suite in which lookups are answered.
 
@@ -39,7 +39,7 @@ async def verify(
     """
     answering = (await suites.read()).answering
     state = await indexes.epochs(own_postings(answering)).state()
-    entry_ids, indexed = await signatures.entry_ids()
+    entry_ids, indexed = await signatures.read_entry_ids()
     pending = set(entry_ids[~indexed].tolist())
     seen = IndexComparison()
     missing = superfluous = broken = 0

@@ -5,36 +5,128 @@ what the band index still holds of the old one no longer counts.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
-import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from psycopg.errors import UniqueViolation
+from psycopg.sql import SQL, Composed, Identifier, Placeholder
 
 from app.core.errors import Conflict, InvalidInput, StaleVersion, UnknownBook
 from app.core.model import Book, BookFilter, Entry, Fingerprint, Metadata, Sketch, StoredBook, Versions
 from app.core.recipe import Suite, Suites
-from app.stores.postgres.clusters import book_leaves
-from app.stores.postgres.errors import postgres_outages
-from app.stores.postgres.jobs import defer_relate, deferring
-from app.stores.postgres.queries import Queries, Query, value_of
-from app.stores.postgres.relations import drop_relations, look_again
+from app.stores.postgres.clusters import delete_from_clusters
+from app.stores.postgres.connections import Connection, Database, Row, Statement, rows
+from app.stores.postgres.jobs import insert_relate_jobs, insert_relate_jobs_of
+from app.stores.postgres.relations import delete_relations, repeat_cut_searches
 from app.stores.postgres.rows import (
+    SELECT_BOOKS,
     fingerprint_values,
     metadata_values,
-    of_suite,
-    select_books,
-    select_briefs,
+    select_summaries,
     signature_values,
+    suite_recipes,
     title_words,
     to_book,
-    to_brief,
     to_columns,
+    to_summary,
 )
-from app.stores.postgres.suites import HELD, SuitesChanged, hold, told
-from app.stores.postgres.tables import books, entry_ids, related_entries, signatures, texts, tombstones
+from app.stores.postgres.suites import LOCKED_SUITES, SuitesChanged, read_locked_suites, suite_lines
 from app.stores.postgres.texts import CODEC
+
+_RELATED_BY = frozenset({"title", "year", "volume"})
+"""Metadata on which relations depend."""
+
+_LOCK_SUITES = f"""
+    held AS MATERIALIZED ({LOCKED_SUITES}),
+    agreed AS MATERIALIZED (
+        SELECT count(*) = cardinality(%(suites)s::text[]) AND bool_and(suite = ANY(%(suites)s::text[]))
+            AS agreed
+        FROM held
+    )
+"""
+"""Whether the content was computed for the suites that are indexed, which stay so until the end."""
+
+_STORE_CONTENT = f"""
+    signed AS (
+        INSERT INTO signatures (entry_id, recipe, data, shingle_count, unit)
+        SELECT entry_id, signature.*
+        FROM stored, unnest(
+            %(recipes)s::text[], %(signatures)s::bytea[], %(counts)s::integer[], %(units)s::text[]
+        ) AS signature
+    ),
+    kept AS (
+        INSERT INTO texts (entry_id, codec, data)
+        SELECT entry_id, %(codec)s, %(text)s::bytea FROM stored WHERE %(text)s::bytea IS NOT NULL
+    ),
+    deferred AS MATERIALIZED ({insert_relate_jobs_of("stored")})
+    SELECT agreed, entry_id FROM agreed LEFT JOIN stored ON true LEFT JOIN deferred ON true
+"""
+"""The signatures, the text and the relate job of the entry in `stored`."""
+
+# One statement is a transaction of its own; on its way through several a post would take thrice as long.
+_INSERT = SQL(f"""
+    WITH {_LOCK_SUITES},
+    stored AS (
+        INSERT INTO books (
+            id, title, title_words, authors, language, year, volume, external_id, identifiers, content_key,
+            page_count, word_count, character_count
+        )
+        SELECT
+            %(id)s, %(title)s, %(title_words)s::text[], %(authors)s::text[], %(language)s, %(year)s::integer,
+            %(volume)s, %(external_id)s, %(identifiers)s::text[], %(content_key)s,
+            %(page_count)s::integer, %(word_count)s::integer, %(character_count)s::bigint
+        FROM agreed WHERE agreed
+        ON CONFLICT DO NOTHING
+        RETURNING entry_id
+    ),
+    {_STORE_CONTENT}
+""")
+_UPDATE_CONTENT = SQL(f"""
+    WITH {_LOCK_SUITES},
+    stored AS (
+        UPDATE books SET
+            entry_id = nextval('entry_ids'), indexed_at = NULL, content_key = %(content_key)s,
+            page_count = %(page_count)s::integer, word_count = %(word_count)s::integer,
+            character_count = %(character_count)s::bigint, version = version + 1, updated_at = now()
+        FROM agreed WHERE agreed AND id = %(id)s
+        RETURNING entry_id
+    ),
+    {_STORE_CONTENT}
+""")
+_DELETE_CONTENT = SQL("""
+    WITH signed AS (DELETE FROM signatures WHERE entry_id = %(entry_id)s),
+    kept AS (DELETE FROM texts WHERE entry_id = %(entry_id)s),
+    searched AS (DELETE FROM related_entries WHERE entry_id = %(entry_id)s)
+    INSERT INTO tombstones (entry_id) VALUES (%(entry_id)s)
+""")
+_INSERT_TOMBSTONE = SQL("INSERT INTO tombstones (entry_id) VALUES (%(entry_id)s)")
+_DELETE = SQL("DELETE FROM books WHERE id = %(book_id)s")
+
+_READ = SQL(f"{SELECT_BOOKS} WHERE books.id = %(book_id)s")
+_READ_LOCKED = SQL(f"{SELECT_BOOKS} WHERE books.id = %(book_id)s FOR UPDATE OF books")
+_READ_BY_EXTERNAL_ID = SQL(f"{SELECT_BOOKS} WHERE books.external_id = %(external_id)s")
+_READ_BY_CONTENT = SQL(
+    f"{SELECT_BOOKS} WHERE books.content_key = %(content_key)s AND books.external_id IS NULL"
+)
+_READ_SUMMARY = SQL(select_summaries(with_sample=True) + "WHERE books.id = %(book_id)s")
+_READ_RIVAL = SQL("""
+    SELECT id FROM books
+    WHERE id <> %(book_id)s AND (
+        external_id = %(external_id)s
+        OR content_key = coalesce(
+            %(content_key)s::bytea, (SELECT content_key FROM books WHERE id = %(book_id)s)
+        ) AND external_id IS NULL AND %(external_id)s IS NULL
+    )
+""")
+
+_LIST = SQL(SELECT_BOOKS + "WHERE {} ORDER BY books.id LIMIT %(limit)s")
+_CONDITIONS = {
+    "after": SQL("books.id > %(after)s"),
+    "identifier": SQL("books.identifiers @> ARRAY[%(identifier)s]"),
+    "external_id": SQL("books.external_id = %(external_id)s"),
+    "words": SQL("books.title_words @> %(words)s::text[]"),
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,45 +144,32 @@ class NewContent:
         entry = self.sketch.to_entry(entry_id)
         if suite == self.suites.serving:
             return entry
-        found = (one for one in self.others if one.recipe == suite.fingerprint)
+        found = (other for other in self.others if other.recipe == suite.fingerprint)
         return replace(entry, fingerprint=next(found, None))
-
-
-_TOLD_BY = frozenset({"title", "year", "volume"})
-"""Metadata on which relations depend."""
 
 
 class BookStore:
     """Books in Postgres."""
 
-    def __init__(self, engine: AsyncEngine, queries: Queries) -> None:
-        self._engine = engine
-        self._queries = queries
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
-    async def add(self, book_id: UUID, metadata: Metadata, content: NewContent) -> StoredBook:
+    async def insert(self, book_id: UUID, metadata: Metadata, content: NewContent) -> StoredBook:
         """Store a new book, or find the one that it repeats.
 
         Raises `Conflict` where the external id belongs to a book with other content, and `SuitesChanged`
         where the content was computed for other suites than are indexed.
         """
-        with postgres_outages():
-            while True:
-                stored = await self._insert(book_id, metadata, content)
-                stored = stored or await self._existing(metadata, content)
-                if stored is not None:
-                    return stored
+        while True:
+            stored = await self._insert(book_id, metadata, content)
+            stored = stored or await self._read_existing(metadata, content)
+            if stored is not None:
+                return stored
 
     async def _insert(self, book_id: UUID, metadata: Metadata, content: NewContent) -> StoredBook | None:
-        """The new book; None where another one stands in its way."""
-        [row] = await self._queries.rows(
-            _ADD,
-            id=book_id,
-            suites=told(content.suites),
-            codec=CODEC,
-            text=content.compressed_text,
-            **metadata_values(metadata),
-            **_content_values(content),
-            **_signature_lists(content),
+        """The new book; None where another one has its external id or content."""
+        [row] = await self._database.rows(
+            _INSERT, id=book_id, **metadata_values(metadata), **_content_values(content)
         )
         if not row["agreed"]:
             raise SuitesChanged
@@ -108,10 +187,13 @@ class BookStore:
         )
         return StoredBook(book, created=True)
 
-    async def _existing(self, metadata: Metadata, content: NewContent) -> StoredBook | None:
-        """The book that stood in the way of an insert; None if it has vanished since."""
-        query = _BY_CONTENT if metadata.external_id is None else _BY_EXTERNAL_ID
-        for row in await self._queries.rows(query, content_key=content.key, external_id=metadata.external_id):
+    async def _read_existing(self, metadata: Metadata, content: NewContent) -> StoredBook | None:
+        """The book that an insert repeats; None if it has been deleted since."""
+        if metadata.external_id is None:
+            found = await self._database.rows(_READ_BY_CONTENT, content_key=content.key)
+        else:
+            found = await self._database.rows(_READ_BY_EXTERNAL_ID, external_id=metadata.external_id)
+        for row in found:
             if row["content_key"] != content.key:
                 raise Conflict(
                     f"Book {row['id']} has the external_id {metadata.external_id!r} and other content. "
@@ -122,234 +204,146 @@ class BookStore:
             return StoredBook(to_book(row), created=False)
         return None
 
-    async def replace_content(self, book_id: UUID, content: NewContent, if_version: int | None) -> StoredBook:
+    async def update_content(self, book_id: UUID, content: NewContent, if_version: int | None) -> StoredBook:
         """Give a book new content, and with it a new entry. The same content again changes nothing.
 
         Raises `SuitesChanged` where the content was computed for other suites than are indexed.
         """
-        with postgres_outages():
-            async with self._engine.begin() as connection:
-                await _hold(connection, content)
-                book = await _locked(connection, book_id, if_version)
-                replaced = await _versions(connection, book_id, content.suites)
-                held = await connection.scalar(sa.select(books.c.content_key).where(books.c.id == book_id))
-                if held == content.key:
-                    return StoredBook(book, created=False)
-                entry_id = await connection.scalar(sa.select(entry_ids.next_value()))
-                assert entry_id is not None
-                await connection.execute(sa.delete(signatures).where(signatures.c.entry_id == book.entry_id))
-                await connection.execute(sa.delete(texts).where(texts.c.entry_id == book.entry_id))
-                await connection.execute(_FORGET_SEARCH, {"entry": book.entry_id})
-                await connection.execute(_INSERT_DEPARTURE, {"entry_id": book.entry_id})
-                await _update(
-                    connection,
-                    book_id,
-                    {"entry_id": entry_id, "indexed_at": None} | _content_values(content),
-                    content_key=content.key,
-                )
-                await _insert_signatures(connection, entry_id, content)
-                await drop_relations(connection, book_id)
-                await defer_relate(connection, entry_id)
-                new = await _get(connection, book_id)
-                return StoredBook(new, created=True, replaced=replaced)
+        async with self._database.transaction() as connection:
+            if await read_locked_suites(connection) != content.suites:
+                raise SuitesChanged
+            row = await _read_locked(connection, book_id, if_version)
+            old = to_book(row)
+            replaced = await _read_versions(connection, book_id, content.suites)
+            if row["content_key"] == content.key:
+                return StoredBook(old, created=False)
+            await rows(connection, _DELETE_CONTENT, entry_id=old.entry_id)
+            await _update(connection, _UPDATE_CONTENT, book_id, **_content_values(content), external_id=None)
+            await delete_relations(connection, book_id)
+            return StoredBook(await _read(connection, book_id), created=True, replaced=replaced)
 
-    async def change_metadata(
+    async def update_metadata(
         self, book_id: UUID, changes: Mapping[str, object], if_version: int | None
     ) -> Book:
         """Set the named metadata fields; the others stay as they are.
 
         Where relations depend on them, these go in the same transaction and are found anew.
         """
-        with postgres_outages():
-            async with self._engine.begin() as connection:
-                book = await _locked(connection, book_id, if_version)
-                if changes:
-                    external_id = changes.get("external_id")
-                    await _update(connection, book_id, to_columns(changes), external_id=external_id)
-                if _TOLD_BY & changes.keys():
-                    await drop_relations(connection, book_id)
-                    await defer_relate(connection, book.entry_id)
-                return await _get(connection, book_id)
+        async with self._database.transaction() as connection:
+            book = to_book(await _read_locked(connection, book_id, if_version))
+            if changes:
+                values: dict[str, Any] = {"external_id": None, "content_key": None} | to_columns(changes)
+                await _update(connection, _update_of(to_columns(changes)), book_id, **values)
+            if _RELATED_BY & changes.keys():
+                await delete_relations(connection, book_id)
+                await insert_relate_jobs(connection, [book.entry_id])
+            return await _read(connection, book_id)
 
     async def delete(self, book_id: UUID, if_version: int | None) -> Versions:
-        """Forget a book; returns what the band index has to forget too."""
-        with postgres_outages():
-            async with self._engine.begin() as connection:
-                suites = await hold(connection)
-                book = await _locked(connection, book_id, if_version)
-                versions = await _versions(connection, book_id, suites)
-                await look_again(connection, book_id)
-                await book_leaves(connection, book_id)
-                await connection.execute(sa.delete(books).where(books.c.id == book_id))
-                await connection.execute(_INSERT_DEPARTURE, {"entry_id": book.entry_id})
-                return versions
+        """Delete a book; returns the entries that the band index has to remove, too."""
+        async with self._database.transaction() as connection:
+            suites = await read_locked_suites(connection)
+            book = to_book(await _read_locked(connection, book_id, if_version))
+            versions = await _read_versions(connection, book_id, suites)
+            await repeat_cut_searches(connection, book_id)
+            await delete_from_clusters(connection, book_id)
+            await rows(connection, _DELETE, book_id=book_id)
+            await rows(connection, _INSERT_TOMBSTONE, entry_id=book.entry_id)
+            return versions
 
-    async def get(self, book_id: UUID) -> Book:
+    async def read(self, book_id: UUID) -> Book:
         """The book with this id."""
-        with postgres_outages():
-            for row in await self._queries.rows(_READ_BOOK, book_id=book_id):
-                return to_book(row)
-        raise UnknownBook(book_id)
+        async with self._database.connection() as connection:
+            return await _read(connection, book_id)
 
-    async def search(self, wanted: BookFilter, after: UUID | None, limit: int) -> list[Book]:
+    async def list_books(self, wanted: BookFilter, after: UUID | None, limit: int) -> list[Book]:
         """Up to `limit` books behind `after`, oldest first (ids grow with time).
 
         Raises `InvalidInput` for a title without a word.
         """
-        query = select_books().order_by(books.c.id).limit(limit)
-        if wanted.identifier is not None:
-            query = query.where(books.c.identifiers.contains([wanted.identifier]))
-        if wanted.external_id is not None:
-            query = query.where(books.c.external_id == wanted.external_id)
-        if wanted.title is not None:
-            words = title_words(wanted.title)
-            if not words:
-                raise InvalidInput("There is no word in it to search for. Send a word of the title.", "title")
-            query = query.where(books.c.title_words.contains(words))
-        if after is not None:
-            query = query.where(books.c.id > after)
-        with postgres_outages():
-            return [to_book(row) for row in await self._queries.rows(Query(query))]
-
-
-_ADDED = ("id", *to_columns(asdict(Metadata())), "content_key", "page_count", "word_count", "character_count")
-
-# One statement is a transaction of its own; on its way through several a post would take thrice as long.
-_ADD = Query(
-    sa.text(f"""
-        WITH held AS MATERIALIZED ({HELD}),
-        agreed AS MATERIALIZED (
-            SELECT count(*) = cardinality(CAST(:suites AS text[]))
-                AND bool_and(suite = ANY(CAST(:suites AS text[]))) AS agreed
-            FROM held
-        ),
-        added AS (
-            INSERT INTO books ({", ".join(_ADDED)})
-            SELECT {", ".join(value_of(books.c[name]) for name in _ADDED)} FROM agreed WHERE agreed
-            ON CONFLICT DO NOTHING
-            RETURNING entry_id
-        ),
-        signed AS (
-            INSERT INTO signatures (entry_id, recipe, data, shingle_count, unit)
-            SELECT entry_id, signature.*
-            FROM added, unnest(
-                CAST(:recipes AS text[]), CAST(:signatures AS bytea[]), CAST(:counts AS integer[]),
-                CAST(:units AS text[])
-            ) AS signature
-        ),
-        kept AS (
-            INSERT INTO texts (entry_id, codec, data)
-            SELECT entry_id, CAST(:codec AS text), CAST(:text AS bytea)
-            FROM added WHERE CAST(:text AS bytea) IS NOT NULL
-        ),
-        deferred AS MATERIALIZED ({deferring("added")})
-        SELECT agreed, entry_id FROM agreed LEFT JOIN added ON true LEFT JOIN deferred ON true
-    """)
-)
-_INSERT_SIGNATURES = sa.insert(signatures)
-_INSERT_TEXT = sa.insert(texts)
-_INSERT_DEPARTURE = sa.insert(tombstones)
-_BOOK_BY_ID = select_books().where(books.c.id == sa.bindparam("book_id"))
-_BRIEF_BY_ID = select_briefs(with_sample=True).where(books.c.id == sa.bindparam("book_id"))
-_READ_BOOK = Query(_BOOK_BY_ID)
-_BY_EXTERNAL_ID = Query(select_books().where(books.c.external_id == sa.bindparam("external_id")))
-_BY_CONTENT = Query(
-    select_books().where(books.c.content_key == sa.bindparam("content_key"), books.c.external_id.is_(None))
-)
-_FORGET_SEARCH = sa.delete(related_entries).where(related_entries.c.entry_id == sa.bindparam("entry"))
-
-
-async def _hold(connection: AsyncConnection, content: NewContent) -> None:
-    if await hold(connection) != content.suites:
-        raise SuitesChanged
-
-
-def _signature_lists(content: NewContent) -> dict[str, list[Any]]:
-    rows = _signature_rows(content)
-    names = {"recipes": "recipe", "signatures": "data", "counts": "shingle_count", "units": "unit"}
-    return {parameter: [row[name] for row in rows] for parameter, name in names.items()}
-
-
-async def _insert_signatures(connection: AsyncConnection, entry_id: int, content: NewContent) -> None:
-    rows = _signature_rows(content)
-    if rows:
-        await connection.execute(_INSERT_SIGNATURES, [{"entry_id": entry_id} | row for row in rows])
-    if content.compressed_text is not None:
-        text = {"entry_id": entry_id, "codec": CODEC, "data": content.compressed_text}
-        await connection.execute(_INSERT_TEXT, text)
-
-
-def _signature_rows(content: NewContent) -> list[dict[str, Any]]:
-    return [*signature_values(content.sketch), *map(fingerprint_values, content.others)]
+        words = None if wanted.title is None else title_words(wanted.title)
+        if words == []:
+            raise InvalidInput("There is no word in it to search for. Send a word of the title.", "title")
+        values = {
+            "after": after or UUID(int=0),
+            "identifier": wanted.identifier,
+            "external_id": wanted.external_id,
+            "words": words,
+        }
+        conditions = [_CONDITIONS[name] for name, value in values.items() if value is not None]
+        query = _LIST.format(SQL(" AND ").join(conditions))
+        return [to_book(row) for row in await self._database.rows(query, **values, limit=limit)]
 
 
 def _content_values(content: NewContent) -> dict[str, Any]:
+    signatures = [*signature_values(content.sketch), *map(fingerprint_values, content.others)]
     return {
+        "suites": suite_lines(content.suites),
         "content_key": content.key,
         "page_count": content.sketch.page_count,
         "word_count": content.sketch.word_count,
         "character_count": content.sketch.character_count,
+        "recipes": [row["recipe"] for row in signatures],
+        "signatures": [row["data"] for row in signatures],
+        "counts": [row["shingle_count"] for row in signatures],
+        "units": [row["unit"] for row in signatures],
+        "codec": CODEC,
+        "text": content.compressed_text,
     }
 
 
-async def _locked(connection: AsyncConnection, book_id: UUID, if_version: int | None) -> Book:
-    """The book, held against other changes until the transaction ends."""
-    row = (
-        (await connection.execute(select_books().where(books.c.id == book_id).with_for_update(of=books)))
-        .mappings()
-        .one_or_none()
-    )
-    if row is None:
-        raise UnknownBook(book_id)
-    if if_version is not None and row["version"] != if_version:
-        raise StaleVersion(book_id, row["version"])
-    return to_book(row)
+async def _read(connection: Connection, book_id: UUID) -> Book:
+    for row in await rows(connection, _READ, book_id=book_id):
+        return to_book(row)
+    raise UnknownBook(book_id)
 
 
-async def _update(
-    connection: AsyncConnection,
-    book_id: UUID,
-    values: Mapping[str, object],
-    *,
-    content_key: bytes | None = None,
-    external_id: object = None,
-) -> None:
-    """Change a book's row; `Conflict` where another book already has its external id or content."""
-    change = (
-        sa.update(books)
-        .where(books.c.id == book_id)
-        .values(dict(values) | {"version": books.c.version + 1, "updated_at": sa.func.now()})
-    )
-    try:
-        async with connection.begin_nested():
-            await connection.execute(change)
-    except sa.exc.IntegrityError as exc:
-        if content_key is None:
-            content_key = await connection.scalar(sa.select(books.c.content_key).where(books.c.id == book_id))
-        same = sa.and_(books.c.content_key == content_key, books.c.external_id.is_(None))
-        if external_id is not None:
-            same = books.c.external_id == external_id
-        other = await connection.scalar(sa.select(books.c.id).where(books.c.id != book_id, same))
-        if other is None:
-            raise
-        raise Conflict(
-            f"Book {other} already has this external_id or, without an external_id, this content. "
-            "Change that book, or delete it first.",
-            other,
-        ) from exc
+async def _read_locked(connection: Connection, book_id: UUID, if_version: int | None) -> Row:
+    """The book's row, held against other changes until the transaction ends."""
+    for row in await rows(connection, _READ_LOCKED, book_id=book_id):
+        if if_version is not None and row["version"] != if_version:
+            raise StaleVersion(book_id, row["version"])
+        return row
+    raise UnknownBook(book_id)
 
 
-async def _get(connection: AsyncConnection, book_id: UUID) -> Book:
-    row = (await connection.execute(_BOOK_BY_ID, {"book_id": book_id})).mappings().one_or_none()
-    if row is None:
-        raise UnknownBook(book_id)
-    return to_book(row)
-
-
-async def _versions(connection: AsyncConnection, book_id: UUID, suites: Suites) -> Versions:
+async def _read_versions(connection: Connection, book_id: UUID, suites: Suites) -> Versions:
     """The book's entry under every suite."""
     versions = {}
     for suite in suites.kept:
-        rows = await connection.execute(_BRIEF_BY_ID, {"book_id": book_id, **of_suite(suite)})
-        versions[suite] = to_brief(rows.mappings().one(), suite).entry
+        [row] = await rows(connection, _READ_SUMMARY, book_id=book_id, **suite_recipes(suite))
+        versions[suite] = to_summary(row, suite).entry
     return versions
+
+
+def _update_of(columns: Mapping[str, object]) -> Composed:
+    changes = [SQL("{} = {}").format(Identifier(name), Placeholder(name)) for name in columns]
+    return SQL("UPDATE books SET {}, version = version + 1, updated_at = now() WHERE id = %(id)s").format(
+        SQL(", ").join(changes)
+    )
+
+
+async def _update(
+    connection: Connection,
+    statement: Statement,
+    book_id: UUID,
+    *,
+    external_id: object,
+    content_key: object,
+    **values: object,
+) -> None:
+    """Change a book's row; `Conflict` where another book already has its external id or content."""
+    given = {"external_id": external_id, "content_key": content_key}
+    try:
+        async with connection.transaction():
+            await rows(connection, statement, id=book_id, **given, **values)
+    except UniqueViolation as exc:
+        found = await rows(connection, _READ_RIVAL, book_id=book_id, **given)
+        if not found:
+            raise
+        rival = found[0]["id"]
+        raise Conflict(
+            f"Book {rival} already has this external_id or, without an external_id, this content. "
+            "Change that book, or delete it first.",
+            rival,
+        ) from exc

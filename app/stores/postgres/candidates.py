@@ -1,4 +1,4 @@
-"""What relating a book needs to know of its candidates: who they are, and what there is to compare."""
+"""The candidates of relating a book, and the signatures to compare them by."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,20 +6,80 @@ from typing import Literal
 from uuid import UUID
 
 import numpy as np
-import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncEngine
+from psycopg.sql import SQL
 
 from app.core.matching.candidates import CandidateBook
 from app.core.model import Content, Metadata, MinHashSignature, PageSignatures
 from app.core.recipe import page_recipe
 from app.core.relations.relation import ComparedBook
 from app.core.signatures.page_minhash import from_records, to_records
-from app.stores.postgres.errors import postgres_outages
-from app.stores.postgres.queries import Queries, Query
+from app.stores.postgres.connections import Database
+from app.stores.postgres.jobs import UNFINISHED_RELATE_JOBS
 from app.stores.postgres.texts import decompress
 
-_FOUND_AT_ONCE = 500
-"""Candidates that one query asks after: one for thousands would keep a core from lookups for 20 ms."""
+_READ_AT_ONCE = 500
+"""Candidates: a statement for thousands would keep a core from lookups for 20 ms."""
+
+# Written so that a plan made while tables were empty does no harm when they have grown: jobs and relations
+# are read once, and the cluster of each candidate by its key, where joins might read whole tables. Of which
+# jobs wait is asked afterwards, so that no index of all that wait is read too.
+_LIST = SQL(f"""
+    WITH decided AS (
+        SELECT right_id AS id FROM decisions WHERE left_id = %(book_id)s
+        UNION ALL SELECT left_id FROM decisions WHERE right_id = %(book_id)s
+    ),
+    wanted AS (
+        SELECT id, entry_id FROM books WHERE entry_id = ANY(%(entry_ids)s::bigint[])
+        UNION SELECT books.id, books.entry_id FROM decided JOIN books ON books.id = decided.id
+    ),
+    related AS MATERIALIZED (
+        SELECT right_entry AS entry_id FROM relations
+        WHERE left_id = %(book_id)s AND left_entry = %(entry)s
+            AND classifier = %(classifier)s
+        UNION ALL SELECT left_entry FROM relations
+        WHERE right_id = %(book_id)s AND right_entry = %(entry)s
+            AND classifier = %(classifier)s
+    ),
+    jobs AS MATERIALIZED (
+        {UNFINISHED_RELATE_JOBS} = ANY(%(entry_ids)s::bigint[])
+    )
+    SELECT books.id AS book_id, books.entry_id,
+        (
+            SELECT founder_id FROM cluster_members WHERE book_id = books.id AND by = 'same_text'
+        ) AS cluster,
+        books.entry_id IN (SELECT entry_id FROM related) AS related,
+        books.entry_id IN (SELECT entry_id FROM jobs WHERE status = 'todo') AS waiting,
+        books.id IN (SELECT id FROM decided) AS decided
+    FROM wanted AS books
+""")
+_READ_SIGNATURES = SQL("""
+    SELECT books.id AS book_id, books.entry_id, books.title, books.volume, books.year,
+        minhash.data AS minhash, minhash.shingle_count, pages.data AS pages, pages.unit,
+        texts.entry_id IS NOT NULL AS has_text
+    FROM books
+    LEFT JOIN LATERAL (
+        SELECT data, shingle_count FROM signatures
+        WHERE entry_id = books.entry_id AND recipe = %(minhash_recipe)s LIMIT 1
+    ) AS minhash ON true
+    LEFT JOIN LATERAL (
+        SELECT data, unit FROM signatures
+        WHERE entry_id = books.entry_id AND recipe = %(pages_recipe)s LIMIT 1
+    ) AS pages ON true
+    LEFT JOIN texts ON texts.entry_id = books.entry_id
+    WHERE books.entry_id = ANY(%(entry_ids)s::bigint[])
+""")
+_READ_TEXT = SQL("""
+    SELECT books.page_count, texts.codec, texts.data
+    FROM texts JOIN books ON books.entry_id = texts.entry_id
+    WHERE texts.entry_id = %(entry_id)s
+""")
+# The lock keeps the book from leaving between the look and the insert.
+_INSERT_PAGES = SQL("""
+    INSERT INTO signatures (entry_id, recipe, data, unit)
+    SELECT entry_id, %(recipe)s, %(data)s, %(unit)s
+    FROM books WHERE entry_id = %(entry_id)s FOR KEY SHARE
+    ON CONFLICT DO NOTHING
+""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +108,13 @@ class StoredSignatures:
         return ComparedBook(pages, minhash, Metadata(title=self.title, year=self.year, volume=self.volume))
 
 
-class CandidateQueries:
-    """Reads candidates."""
+class CandidateStore:
+    """The candidates of relating, and the page signatures that relating computes for them."""
 
-    def __init__(self, engine: AsyncEngine, queries: Queries) -> None:
-        self._engine = engine
-        self._queries = queries
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
-    async def found(
+    async def list_candidates(
         self, book_id: UUID, entry_id: int, candidates: Sequence[int], classifier: str
     ) -> list[CandidateBook]:
         """The books that people have decided about together with this one, then the candidates, in order.
@@ -63,117 +122,43 @@ class CandidateQueries:
         Those that are not current are left out, and so is the book itself.
         """
         known: dict[int, CandidateBook] = {}
-        with postgres_outages():
-            for start in range(0, len(candidates) or 1, _FOUND_AT_ONCE):
-                rows = await self._queries.rows(
-                    _FOUND,
-                    book_id=book_id,
-                    entry=entry_id,
-                    entry_ids=candidates[start : start + _FOUND_AT_ONCE],
-                    classifier=classifier,
-                )
-                known |= {row["entry_id"]: CandidateBook(**row) for row in rows if row["book_id"] != book_id}
+        for start in range(0, len(candidates) or 1, _READ_AT_ONCE):
+            found = await self._database.rows(
+                _LIST,
+                book_id=book_id,
+                entry=entry_id,
+                entry_ids=list(candidates[start : start + _READ_AT_ONCE]),
+                classifier=classifier,
+            )
+            known |= {row["entry_id"]: CandidateBook(**row) for row in found if row["book_id"] != book_id}
         named = set(candidates)
         wanted = [*(entry for entry in sorted(known) if entry not in named), *candidates]
         return [known[entry] for entry in wanted if entry in known]
 
-    async def comparable(
+    async def read_signatures(
         self, entry_ids: Sequence[int], minhash_recipe: str, pages_recipe: str
     ) -> list[StoredSignatures]:
         """Those of the entries that are current, under these recipes, in no order."""
-        with postgres_outages():
-            rows = await self._queries.rows(
-                _COMPARABLE,
-                entry_ids=list(entry_ids),
-                minhash_recipe=minhash_recipe,
-                pages_recipe=pages_recipe,
-            )
-        return [StoredSignatures(**row) for row in rows]
+        found = await self._database.rows(
+            _READ_SIGNATURES,
+            entry_ids=list(entry_ids),
+            minhash_recipe=minhash_recipe,
+            pages_recipe=pages_recipe,
+        )
+        return [StoredSignatures(**row) for row in found]
 
-    async def content(self, entry_id: int) -> Content | None:
+    async def read_content(self, entry_id: int) -> Content | None:
         """The text of an entry, if it is kept."""
-        with postgres_outages():
-            for row in await self._queries.rows(_TEXT, entry_id=entry_id):
-                return Content(decompress(row["data"], row["codec"]), row["page_count"])
+        for row in await self._database.rows(_READ_TEXT, entry_id=entry_id):
+            return Content(decompress(row["data"], row["codec"]), row["page_count"])
         return None
 
-    async def keep_pages(self, entry_id: int, pages: PageSignatures) -> None:
+    async def insert_pages(self, entry_id: int, pages: PageSignatures) -> None:
         """Store the page signatures of an entry; one that is no longer current is passed over."""
-        values = {
-            "entry_id": entry_id,
-            "recipe": pages.recipe,
-            "data": to_records(pages),
-            "unit": pages.unit,
-        }
-        with postgres_outages():
-            async with self._engine.begin() as connection:
-                await connection.execute(_KEEP_PAGES, values)
-
-
-# Written so that a plan made while tables were empty does no harm when they have grown: jobs and relations
-# are read once, and the cluster of each candidate by its key, where joins might read whole tables. Of which
-# jobs wait is asked afterwards, lest an index of all that wait be read too.
-_FOUND = Query(
-    sa.text("""
-        WITH decided AS (
-            SELECT right_id AS id FROM decisions WHERE left_id = CAST(:book_id AS uuid)
-            UNION ALL SELECT left_id FROM decisions WHERE right_id = CAST(:book_id AS uuid)
-        ),
-        wanted AS (
-            SELECT id, entry_id FROM books WHERE entry_id = ANY(CAST(:entry_ids AS bigint[]))
-            UNION SELECT books.id, books.entry_id FROM decided JOIN books ON books.id = decided.id
-        ),
-        related AS MATERIALIZED (
-            SELECT right_entry AS entry_id FROM relations
-            WHERE left_id = CAST(:book_id AS uuid) AND left_entry = CAST(:entry AS bigint)
-                AND classifier = CAST(:classifier AS text)
-            UNION ALL SELECT left_entry FROM relations
-            WHERE right_id = CAST(:book_id AS uuid) AND right_entry = CAST(:entry AS bigint)
-                AND classifier = CAST(:classifier AS text)
-        ),
-        jobs AS MATERIALIZED (
-            SELECT CAST(args ->> 'entry_id' AS bigint) AS entry_id, status FROM procrastinate_jobs
-            WHERE task_name = 'relate' AND status <> 'succeeded'
-                AND CAST(args ->> 'entry_id' AS bigint) = ANY(CAST(:entry_ids AS bigint[]))
+        await self._database.rows(
+            _INSERT_PAGES,
+            entry_id=entry_id,
+            recipe=pages.recipe,
+            data=to_records(pages),
+            unit=pages.unit,
         )
-        SELECT books.id AS book_id, books.entry_id,
-            (
-                SELECT founder_id FROM cluster_members WHERE book_id = books.id AND by = 'same_text'
-            ) AS cluster,
-            books.entry_id IN (SELECT entry_id FROM related) AS related,
-            books.entry_id IN (SELECT entry_id FROM jobs WHERE status = 'todo') AS waiting,
-            books.id IN (SELECT id FROM decided) AS decided
-        FROM wanted AS books
-    """).columns()
-)
-_COMPARABLE = Query(
-    sa.text("""
-        SELECT books.id AS book_id, books.entry_id, books.title, books.volume, books.year,
-            minhash.data AS minhash, minhash.shingle_count, pages.data AS pages, pages.unit,
-            texts.entry_id IS NOT NULL AS has_text
-        FROM books
-        LEFT JOIN LATERAL (
-            SELECT data, shingle_count FROM signatures
-            WHERE entry_id = books.entry_id AND recipe = CAST(:minhash_recipe AS text) LIMIT 1
-        ) AS minhash ON true
-        LEFT JOIN LATERAL (
-            SELECT data, unit FROM signatures
-            WHERE entry_id = books.entry_id AND recipe = CAST(:pages_recipe AS text) LIMIT 1
-        ) AS pages ON true
-        LEFT JOIN texts ON texts.entry_id = books.entry_id
-        WHERE books.entry_id = ANY(CAST(:entry_ids AS bigint[]))
-    """).columns()
-)
-_TEXT = Query(
-    sa.text("""
-        SELECT books.page_count, texts.codec, texts.data
-        FROM texts JOIN books ON books.entry_id = texts.entry_id
-        WHERE texts.entry_id = CAST(:entry_id AS bigint)
-    """).columns()
-)
-# The lock keeps the book from leaving between the look and the insert.
-_KEEP_PAGES = sa.text("""
-    INSERT INTO signatures (entry_id, recipe, data, unit)
-    SELECT entry_id, :recipe, CAST(:data AS bytea), :unit FROM books WHERE entry_id = :entry_id FOR KEY SHARE
-    ON CONFLICT DO NOTHING
-""").bindparams(sa.bindparam("recipe", type_=sa.Text), sa.bindparam("unit", type_=sa.Text))

@@ -1,8 +1,8 @@
 """Clusters in Postgres, kept up to date in the transactions that change relations and decisions.
 
-Rows tell the members of clusters of at least two books, the borders between clusters that a never-match pair
-keeps apart, and who stands in for a deleted book. Whatever the order of changes, members and borders are
-those that the rule in `app.core.clusters.clustering` makes of all edges and never-match pairs.
+The tables hold the members of clusters of at least two books, the borders between clusters that a
+never-match pair keeps apart, and the heirs of deleted books. After any order of changes, members and borders
+are those that the rule in `app.core.clusters.clustering` makes of all edges and never-match pairs.
 
 Transactions change clusters one after the other: each takes one advisory lock, after all its locks on rows of
 relations and decisions, and locks no other rows but those of clusters behind it. So they cannot wait for
@@ -15,18 +15,86 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from uuid import UUID
 
-import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
+from psycopg.sql import SQL
 
 from app.core.clusters.clustering import KINDS, By, Forest, Joining, Pair, Pieces, ordered
-from app.stores.postgres.cluster_edges import edges_in_order, edges_of, joined, never_matching, with_edges
-from app.stores.postgres.statements import with_lists
+from app.stores.postgres.cluster_edges import (
+    read_connected,
+    read_edges,
+    read_edges_in_order,
+    read_joined,
+    read_never_matching,
+)
+from app.stores.postgres.connections import Connection, Row, rows
 
 _FIRST_READ, _MOST_READ = 16, 1024
 """Books whose edges are read at once while looking whether a cluster falls apart: doubled each time."""
 
 
-async def edges_changed(connection: AsyncConnection, pairs: Collection[Pair]) -> None:
+_LOCK = SQL("SELECT pg_advisory_xact_lock(1668052339)")
+"""Held by the one transaction that changes clusters; the number is "clus" in ASCII."""
+
+# In order, as those do that write several.
+_DELETE = [
+    SQL(f"""
+        WITH held AS MATERIALIZED (
+            SELECT left_id, right_id FROM {table} WHERE left_id = %(book)s OR right_id = %(book)s
+            ORDER BY left_id, right_id FOR UPDATE
+        )
+        DELETE FROM {table} t USING held WHERE (t.left_id, t.right_id) = (held.left_id, held.right_id)
+        RETURNING t.left_id, t.right_id
+    """)
+    for table in ("relations", "decisions")
+]
+_FOUNDERS = SQL("""
+    SELECT book_id, founder_id FROM cluster_members WHERE by = %(by)s AND book_id = ANY(%(books)s::uuid[])
+""")
+_MEMBERS = SQL("""
+    SELECT book_id, founder_id FROM cluster_members
+    WHERE by = %(by)s AND founder_id = ANY(%(founders)s::uuid[])
+""")
+_OLDEST_BUT = SQL("""
+    SELECT book_id FROM cluster_members
+    WHERE by = %(by)s AND founder_id = %(founder)s AND book_id <> ALL(%(books)s::uuid[])
+    ORDER BY book_id LIMIT 2
+""")
+_REMOVE = SQL("DELETE FROM cluster_members WHERE by = %(by)s AND book_id = ANY(%(books)s::uuid[])")
+_RENAME = SQL("""
+    UPDATE cluster_members SET founder_id = %(founder)s
+    WHERE by = %(by)s AND founder_id = ANY(%(founders)s::uuid[])
+""")
+_RENAME_BUT = SQL("""
+    UPDATE cluster_members SET founder_id = %(oldest)s
+    WHERE by = %(by)s AND founder_id = %(founder)s AND book_id <> ALL(%(books)s::uuid[])
+""")
+_PUT = SQL("""
+    INSERT INTO cluster_members (by, book_id, founder_id)
+    SELECT %(by)s, * FROM unnest(%(books)s::uuid[], %(founders)s::uuid[])
+    ON CONFLICT (by, book_id) DO UPDATE SET founder_id = excluded.founder_id
+""")
+_BORDERS = SQL("""
+    SELECT left_id, right_id FROM cluster_borders
+    WHERE by = %(by)s AND (left_id = ANY(%(founders)s::uuid[]) OR right_id = ANY(%(founders)s::uuid[]))
+""")
+_DELETE_BORDERS = SQL("""
+    DELETE FROM cluster_borders
+    WHERE by = %(by)s AND (left_id = ANY(%(founders)s::uuid[]) OR right_id = ANY(%(founders)s::uuid[]))
+""")
+_PUT_BORDERS = SQL("""
+    INSERT INTO cluster_borders (by, left_id, right_id)
+    SELECT %(by)s, * FROM unnest(%(lefts)s::uuid[], %(rights)s::uuid[])
+    ON CONFLICT DO NOTHING
+""")
+_HEIR = SQL("""
+    SELECT m.book_id FROM cluster_members m JOIN cluster_members own USING (by, founder_id)
+    WHERE by = %(by)s AND own.book_id = %(book)s AND m.book_id <> %(book)s ORDER BY m.book_id LIMIT 1
+""")
+_INHERIT = SQL("INSERT INTO cluster_heirs (by, book_id, heir_id) VALUES (%(by)s, %(book)s, %(heir)s)")
+_PASS_ON = SQL("UPDATE cluster_heirs SET heir_id = %(heir)s WHERE by = %(by)s AND heir_id = %(book)s")
+_DISINHERIT = SQL("DELETE FROM cluster_heirs WHERE by = %(by)s AND heir_id = %(book)s")
+
+
+async def update_clusters(connection: Connection, pairs: Collection[Pair]) -> None:
     """Bring the clusters up to date with what relations and decisions now say of these pairs.
 
     To be called last in the transaction that wrote, changed or deleted rows of them. Each pair has the older
@@ -34,20 +102,21 @@ async def edges_changed(connection: AsyncConnection, pairs: Collection[Pair]) ->
     """
     if not pairs:
         return
-    await connection.execute(_LOCK)
+    await rows(connection, _LOCK)
     for by in KINDS:
         await _Change(connection, by).apply(pairs)
 
 
-async def book_leaves(connection: AsyncConnection, book_id: UUID) -> None:
+async def delete_from_clusters(connection: Connection, book_id: UUID) -> None:
     """Delete the relations of a book and the decisions on it, and take it out of its clusters.
 
     To be called in the transaction that deletes the book, which holds the book's row by then.
     """
     pairs: set[Pair] = set()
     for delete in _DELETE:
-        pairs.update((row[0], row[1]) for row in await connection.execute(delete, {"book": book_id}))
-    await connection.execute(_LOCK)
+        deleted = await rows(connection, delete, book=book_id)
+        pairs.update((row["left_id"], row["right_id"]) for row in deleted)
+    await rows(connection, _LOCK)
     for by in KINDS:
         await _leave_heir(connection, by, book_id)
         if pairs:
@@ -66,12 +135,12 @@ class _Group:
 class _Change:
     """One change of the clusters by one kind of edges."""
 
-    def __init__(self, connection: AsyncConnection, by: By) -> None:
+    def __init__(self, connection: Connection, by: By) -> None:
         self._connection = connection
         self._by = by
 
     async def apply(self, pairs: Collection[Pair]) -> None:
-        """See `edges_changed`."""
+        """See `update_clusters`."""
         groups = await self._groups(pairs)
         region = await self._region(groups)
         for group in groups:
@@ -86,7 +155,7 @@ class _Change:
 
     async def _groups(self, pairs: Collection[Pair]) -> list[_Group]:
         """What the changed pairs mean to the clusters of their books, by `app.core.clusters`."""
-        edges = await joined(self._connection, self._by, pairs)
+        edges = await read_joined(self._connection, self._by, pairs)
         founders = await self._founders({book for pair in pairs for book in pair})
         bordering = await self._borders(set(founders.values()))
         bordered = {founder for border in bordering for founder in border}
@@ -116,7 +185,7 @@ class _Change:
             group.unclear |= founder in unclear
         for group in groups.values():
             group.unclear |= bool(group.ends) and bool(group.clusters & bordered)
-        apart = await never_matching(self._connection, self._by, touched) if touched else []
+        apart = await read_never_matching(self._connection, self._by, touched) if touched else []
         home = await self._founders({book for pair in apart for book in pair}) if apart else {}
         for pair in apart:
             left, right = (forest.find(home[book]) for book in pair)
@@ -137,10 +206,11 @@ class _Change:
         return region
 
     async def _compute(self, region: set[UUID]) -> None:
-        old = {row[0]: row[1] for row in await self._execute(_MEMBERS, founders=list(region))}
-        books = await with_edges(self._connection, self._by, old.keys() | region)
-        joining = Joining(await never_matching(self._connection, self._by, region))
-        async with aclosing(edges_in_order(self._connection, self._by, books)) as parts:
+        members = await self._rows(_MEMBERS, founders=list(region))
+        old: dict[UUID, UUID] = {row["book_id"]: row["founder_id"] for row in members}
+        books = await read_connected(self._connection, self._by, old.keys() | region)
+        joining = Joining(await read_never_matching(self._connection, self._by, region))
+        async with aclosing(read_edges_in_order(self._connection, self._by, books)) as parts:
             async for edges in parts:
                 joining.take(edges)
                 if joining.settled(books):
@@ -148,17 +218,17 @@ class _Change:
         new = joining.clustering()
         await self._remove(old.keys() - new.founders.keys())
         await self._put({book: home for book, home in new.founders.items() if old.get(book) != home})
-        await self._execute(_DELETE_BORDERS, founders=list(region))
+        await self._rows(_DELETE_BORDERS, founders=list(region))
         await self._put_borders(new.borders)
 
     async def _merge(self, clusters: set[UUID]) -> None:
         oldest = min(clusters)
         younger = clusters - {oldest}
-        await self._execute(_RENAME, founders=list(younger), founder=oldest)
+        await self._rows(_RENAME, founders=list(younger), founder=oldest)
         await self._put(dict.fromkeys(clusters, oldest))
         bordering = await self._borders(younger)
         if bordering:
-            await self._execute(_DELETE_BORDERS, founders=list(younger))
+            await self._rows(_DELETE_BORDERS, founders=list(younger))
             renamed = dict.fromkeys(younger, oldest)
             moved = ((renamed.get(left, left), renamed.get(right, right)) for left, right in bordering)
             await self._put_borders({ordered(left, right) for left, right in moved if left != right})
@@ -167,108 +237,53 @@ class _Change:
         """Take out of a cluster without borders what no longer hangs together with the rest of it."""
         pieces, most = Pieces(ends), _FIRST_READ
         while books := pieces.to_read(most):
-            pieces.read(books, await edges_of(self._connection, self._by, books))
+            pieces.read(books, await read_edges(self._connection, self._by, books))
             most = min(2 * most, _MOST_READ)
         complete = pieces.complete()
         if not complete:
             return
         taken = [book for piece in complete for book in piece]
-        rest = [row[0] for row in await self._execute(_OLDEST_BUT, founder=founder, books=taken)]
+        rest = [row["book_id"] for row in await self._rows(_OLDEST_BUT, founder=founder, books=taken)]
         if rest[0] != founder:
-            await self._execute(_RENAME_BUT, founder=founder, books=taken, oldest=rest[0])
+            await self._rows(_RENAME_BUT, founder=founder, books=taken, oldest=rest[0])
         await self._put({book: min(piece) for piece in complete for book in piece})
         alone = [book for piece in complete if len(piece) == 1 for book in piece]
         await self._remove(alone if len(rest) > 1 else [*alone, *rest])
 
     async def _founders(self, books: Collection[UUID]) -> dict[UUID, UUID]:
         """The founder of the cluster that each book is in; a book alone is its own."""
-        found = {row[0]: row[1] for row in await self._execute(_FOUNDERS, books=list(books))}
-        return {book: found.get(book, book) for book in books}
+        members = await self._rows(_FOUNDERS, books=list(books))
+        founders = {row["book_id"]: row["founder_id"] for row in members}
+        return {book: founders.get(book, book) for book in books}
 
     async def _borders(self, founders: Collection[UUID]) -> set[Pair]:
         """The borders of the clusters with these founders."""
-        return {(row[0], row[1]) for row in await self._execute(_BORDERS, founders=list(founders))}
+        borders = await self._rows(_BORDERS, founders=list(founders))
+        return {(row["left_id"], row["right_id"]) for row in borders}
 
     async def _put(self, founders: Mapping[UUID, UUID]) -> None:
         if founders:
-            await self._execute(_PUT, books=list(founders), founders=list(founders.values()))
+            await self._rows(_PUT, books=list(founders), founders=list(founders.values()))
 
     async def _remove(self, books: Collection[UUID]) -> None:
         if books:
-            await self._execute(_REMOVE, books=list(books))
+            await self._rows(_REMOVE, books=list(books))
 
     async def _put_borders(self, pairs: Collection[Pair]) -> None:
         if pairs:
             lefts, rights = zip(*pairs, strict=True)
-            await self._execute(_PUT_BORDERS, lefts=list(lefts), rights=list(rights))
+            await self._rows(_PUT_BORDERS, lefts=list(lefts), rights=list(rights))
 
-    async def _execute(self, statement: sa.Executable, **values: object) -> sa.CursorResult[UUID, UUID]:
-        return await self._connection.execute(statement, {"by": self._by} | values)
-
-
-async def _leave_heir(connection: AsyncConnection, by: By, book_id: UUID) -> None:
-    """Let the oldest other member stand in for a book that leaves, and for those it stood in for."""
-    values = {"by": by, "book": book_id}
-    heir = await connection.scalar(_HEIR, values)
-    if heir is None:
-        await connection.execute(_DISINHERIT, values)
-    else:
-        await connection.execute(_PASS_ON, values | {"heir": heir})
-        await connection.execute(_INHERIT, values | {"heir": heir})
+    async def _rows(self, statement: SQL, **values: object) -> list[Row]:
+        return await rows(self._connection, statement, by=self._by, **values)
 
 
-_LOCK = sa.text("SELECT pg_advisory_xact_lock(1668052339)")
-"""Held by the one transaction that changes clusters; the number is "clus" in ASCII."""
-
-# In order, as those do that write several.
-_DELETE = [
-    sa.text(f"""
-        WITH held AS MATERIALIZED (
-            SELECT left_id, right_id FROM {table} WHERE left_id = :book OR right_id = :book
-            ORDER BY left_id, right_id FOR UPDATE
-        )
-        DELETE FROM {table} t USING held WHERE (t.left_id, t.right_id) = (held.left_id, held.right_id)
-        RETURNING t.left_id, t.right_id
-    """)
-    for table in ("relations", "decisions")
-]
-_FOUNDERS = with_lists("""
-    SELECT book_id, founder_id FROM cluster_members WHERE by = :by AND book_id = ANY(:books)
-""")
-_MEMBERS = with_lists("""
-    SELECT book_id, founder_id FROM cluster_members WHERE by = :by AND founder_id = ANY(:founders)
-""")
-_OLDEST_BUT = with_lists("""
-    SELECT book_id FROM cluster_members
-    WHERE by = :by AND founder_id = :founder AND book_id <> ALL(:books) ORDER BY book_id LIMIT 2
-""")
-_REMOVE = with_lists("DELETE FROM cluster_members WHERE by = :by AND book_id = ANY(:books)")
-_RENAME = with_lists("""
-    UPDATE cluster_members SET founder_id = :founder WHERE by = :by AND founder_id = ANY(:founders)
-""")
-_RENAME_BUT = with_lists("""
-    UPDATE cluster_members SET founder_id = :oldest
-    WHERE by = :by AND founder_id = :founder AND book_id <> ALL(:books)
-""")
-_PUT = with_lists("""
-    INSERT INTO cluster_members (by, book_id, founder_id) SELECT :by, * FROM unnest(:books, :founders)
-    ON CONFLICT (by, book_id) DO UPDATE SET founder_id = excluded.founder_id
-""")
-_BORDERS = with_lists("""
-    SELECT left_id, right_id FROM cluster_borders
-    WHERE by = :by AND (left_id = ANY(:founders) OR right_id = ANY(:founders))
-""")
-_DELETE_BORDERS = with_lists("""
-    DELETE FROM cluster_borders WHERE by = :by AND (left_id = ANY(:founders) OR right_id = ANY(:founders))
-""")
-_PUT_BORDERS = with_lists("""
-    INSERT INTO cluster_borders (by, left_id, right_id) SELECT :by, * FROM unnest(:lefts, :rights)
-    ON CONFLICT DO NOTHING
-""")
-_HEIR = sa.text("""
-    SELECT m.book_id FROM cluster_members m JOIN cluster_members own USING (by, founder_id)
-    WHERE by = :by AND own.book_id = :book AND m.book_id <> :book ORDER BY m.book_id LIMIT 1
-""")
-_INHERIT = sa.text("INSERT INTO cluster_heirs (by, book_id, heir_id) VALUES (:by, :book, :heir)")
-_PASS_ON = sa.text("UPDATE cluster_heirs SET heir_id = :heir WHERE by = :by AND heir_id = :book")
-_DISINHERIT = sa.text("DELETE FROM cluster_heirs WHERE by = :by AND heir_id = :book")
+async def _leave_heir(connection: Connection, by: By, book_id: UUID) -> None:
+    """Let the oldest other member stand in for a book that is deleted, and for those it stood in for."""
+    found = await rows(connection, _HEIR, by=by, book=book_id)
+    if not found:
+        await rows(connection, _DISINHERIT, by=by, book=book_id)
+        return
+    heir = found[0]["book_id"]
+    await rows(connection, _PASS_ON, by=by, book=book_id, heir=heir)
+    await rows(connection, _INHERIT, by=by, book=book_id, heir=heir)

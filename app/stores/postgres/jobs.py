@@ -1,13 +1,19 @@
-"""Background jobs, deferred in the very transaction that makes them necessary.
+"""Background jobs: the queue's own tables, and beside them why tries failed.
 
 The tasks live in `workers`, which this side does not import: a job is known here by its name and arguments.
+Procrastinate's manager stays unused: its counts and its deletion of old jobs read every job, its retry goes
+on counting tries, and it knows neither reasons nor limits. No other module names the queue's tables.
 """
 
 from collections.abc import Sequence
+from datetime import timedelta
 
-import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import ARRAY
-from sqlalchemy.ext.asyncio import AsyncConnection
+from psycopg.errors import UndefinedTable
+from psycopg.sql import SQL
+
+from app.core.errors import BookprintError
+from app.core.model import Job, JobCounts, Rescued
+from app.stores.postgres.connections import Connection, Database, rows
 
 RECONCILE = "reconcile"
 RELATE = "relate"
@@ -15,20 +21,17 @@ RELATE = "relate"
 INDEX_QUEUE = "index"
 RELATE_QUEUE = "relate"
 
+_SWEPT_AT_ONCE = 10_000
 
-async def defer_relate(connection: AsyncConnection, entry_id: int) -> int:
-    """Put a job into this transaction that finds the relations of an entry; returns the job's id."""
-    [job_id] = await connection.scalar(_DEFER, {"entry_ids": [entry_id]})
-    return int(job_id)
-
-
-async def defer_relates(connection: AsyncConnection, entry_ids: Sequence[int]) -> None:
-    """Put such jobs into this transaction for those of the entries that have none waiting."""
-    await connection.execute(_DEFER_MISSING, {"entry_ids": list(entry_ids)})
+UNFINISHED_RELATE_JOBS = """
+    SELECT id, status, CAST(args ->> 'entry_id' AS bigint) AS entry_id FROM procrastinate_jobs
+    WHERE task_name = 'relate' AND status <> 'succeeded' AND CAST(args ->> 'entry_id' AS bigint)
+"""
+"""The jobs that relate entries, waiting, running or failed; a condition on the entry follows."""
 
 
-def deferring(entries: str) -> str:
-    """In SQL: defers such a job for each `entry_id` in a table; one row, with the ids of the jobs.
+def insert_relate_jobs_of(entries: str) -> str:
+    """SQL that defers a relate job for each `entry_id` in a table, for use within another statement.
 
     Procrastinate's own client takes longer for the same call than Postgres for a whole post.
     """
@@ -41,18 +44,182 @@ def deferring(entries: str) -> str:
     """
 
 
-def _with_entries(sql: str) -> sa.TextClause:
-    return sa.text(sql).bindparams(sa.bindparam("entry_ids", type_=ARRAY(sa.BigInteger)))
-
-
-_DEFER = _with_entries(deferring("unnest(:entry_ids) AS entry_id"))
-_DEFER_MISSING = _with_entries(f"""
+_INSERT_MISSING = SQL(f"""
     WITH missing AS (
-        SELECT entry_id FROM unnest(:entry_ids) AS entry_id WHERE NOT EXISTS (
-            SELECT FROM procrastinate_jobs
-            WHERE task_name = 'relate' AND status = 'todo' AND status <> 'succeeded'
-                AND CAST(args ->> 'entry_id' AS bigint) = entry_id
+        SELECT entry_id FROM unnest(%(entry_ids)s::bigint[]) AS entry_id WHERE NOT EXISTS (
+            {UNFINISHED_RELATE_JOBS} = entry_id AND status = 'todo'
         )
     )
-    {deferring("missing")}
+    {insert_relate_jobs_of("missing")}
 """)
+
+_STATE = """
+    CASE job.status
+        WHEN 'todo' THEN 'waiting' WHEN 'doing' THEN 'running' WHEN 'succeeded' THEN 'succeeded' ELSE 'failed'
+    END AS state
+"""
+_JOBS = f"""
+    SELECT job.id, job.task_name AS task, {_STATE},
+        job.attempts + CASE job.status WHEN 'doing' THEN 1 ELSE 0 END AS attempts,
+        books.id AS book_id,
+        (SELECT min(event.at) FROM procrastinate_events AS event WHERE event.job_id = job.id) AS created_at,
+        CASE job.status WHEN 'todo' THEN job.scheduled_at END AS next_try_at,
+        CASE
+            WHEN job.status IN ('todo', 'doing') THEN failure.reason
+            WHEN job.status <> 'succeeded' THEN coalesce(failure.reason, 'Cancelled, or its task is unknown')
+        END AS reason
+    FROM procrastinate_jobs AS job
+    LEFT JOIN job_failures AS failure ON failure.job_id = job.id
+    LEFT JOIN books ON books.entry_id = CAST(job.args ->> 'entry_id' AS bigint)
+"""
+_IS_FAILED = "job.status IN ('failed', 'cancelled', 'aborted')"
+
+_READ = SQL(f"{_JOBS} WHERE job.id = %(job_id)s")
+_LIST_FAILED = SQL(f"{_JOBS} WHERE {_IS_FAILED} ORDER BY failure.failed_at DESC NULLS LAST LIMIT %(limit)s")
+# Each part has an index that holds no other jobs; those that succeeded are too many to be counted.
+_COUNT_BY_STATE = SQL(f"""
+    SELECT job.task_name AS task, {_STATE}, count(*) AS count
+    FROM procrastinate_jobs AS job WHERE job.status IN ('todo', 'doing') GROUP BY job.task_name, job.status
+    UNION ALL
+    SELECT job.task_name, 'failed', count(*)
+    FROM procrastinate_jobs AS job WHERE {_IS_FAILED} GROUP BY job.task_name
+    ORDER BY task, state
+""")
+_COUNT_FAILURES = SQL("SELECT task, tries FROM failure_counts")
+_COUNT_WORKERS = SQL(
+    "SELECT count(*) FROM procrastinate_workers WHERE last_heartbeat > now() - %(silent_for)s::interval"
+)
+_INSERT_FAILURE = SQL("""
+    WITH counted AS (
+        INSERT INTO failure_counts (task, tries) VALUES (%(task)s, 1)
+        ON CONFLICT (task) DO UPDATE SET tries = failure_counts.tries + 1
+    )
+    INSERT INTO job_failures (job_id, reason)
+    SELECT id, %(reason)s FROM procrastinate_jobs WHERE id = %(job_id)s
+    ON CONFLICT (job_id) DO UPDATE SET reason = excluded.reason, failed_at = now()
+""")
+_UPDATE_FAILED = SQL(f"""
+    WITH again AS (
+        UPDATE procrastinate_jobs AS job
+        SET status = 'todo', attempts = 0, scheduled_at = NULL, lock = NULL, abort_requested = false
+        WHERE {_IS_FAILED} AND (%(job_id)s::bigint IS NULL OR id = %(job_id)s)
+        RETURNING id
+    ),
+    forgotten AS (DELETE FROM job_failures USING again WHERE job_id = again.id)
+    SELECT id FROM again ORDER BY id
+""")
+_UPDATE_ABANDONED = SQL(f"""
+    WITH dead AS (
+        SELECT job.id, job.task_name
+        FROM procrastinate_jobs AS job LEFT JOIN procrastinate_workers AS worker ON worker.id = job.worker_id
+        WHERE job.status = 'doing'
+            AND (worker.id IS NULL OR worker.last_heartbeat < now() - %(silent_for)s::interval)
+        FOR UPDATE OF job SKIP LOCKED
+    ),
+    noted AS (
+        INSERT INTO job_failures (job_id, reason, deaths) SELECT id, 'The worker died 1 time', 1 FROM dead
+        ON CONFLICT (job_id) DO UPDATE SET
+            reason = 'The worker died ' || job_failures.deaths + 1 || ' times',
+            deaths = job_failures.deaths + 1,
+            failed_at = now()
+    ),
+    counted AS (
+        INSERT INTO failure_counts (task, tries) SELECT task_name, count(*) FROM dead GROUP BY task_name
+        ON CONFLICT (task) DO UPDATE SET tries = failure_counts.tries + excluded.tries
+    )
+    UPDATE procrastinate_jobs AS job
+    SET status = CAST(
+            CASE WHEN job.attempts + 1 < %(most_tries)s THEN 'todo' ELSE 'failed' END
+            AS procrastinate_job_status
+        ),
+        attempts = job.attempts + 1,
+        scheduled_at = NULL,
+        abort_requested = false,
+        lock = 'rescued:' || job.queue_name
+    FROM dead
+    WHERE job.id = dead.id
+    RETURNING job.id, job.task_name AS task, {_STATE}
+""")
+_DELETE_ENDED = SQL(f"""
+    WITH succeeded AS (
+        SELECT job.id
+        FROM procrastinate_events AS event JOIN procrastinate_jobs AS job ON job.id = event.job_id
+        WHERE event.type = 'succeeded' AND event.at < now() - %(succeeded_for)s::interval
+        ORDER BY event.at LIMIT %(limit)s
+        FOR UPDATE OF job SKIP LOCKED
+    ),
+    failed AS (
+        SELECT job.id
+        FROM procrastinate_jobs AS job
+        WHERE {_IS_FAILED} AND now() - %(failed_for)s::interval
+            > (SELECT max(at) FROM procrastinate_events WHERE job_id = job.id)
+        LIMIT %(limit)s
+        FOR UPDATE OF job SKIP LOCKED
+    ),
+    deleted AS (
+        DELETE FROM procrastinate_jobs
+        WHERE id IN (SELECT id FROM succeeded UNION ALL SELECT id FROM failed) RETURNING id
+    )
+    SELECT count(*) FROM deleted
+""")
+
+
+async def insert_relate_jobs(connection: Connection, entry_ids: Sequence[int]) -> None:
+    """Defer relate jobs in this transaction for those of the entries that have none waiting."""
+    await rows(connection, _INSERT_MISSING, entry_ids=list(entry_ids))
+
+
+class JobStore:
+    """The states of jobs in Postgres. Each method is one transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def read(self, job_id: int) -> Job | None:
+        """The job with this id, if there is one."""
+        found = await self._database.rows(_READ, job_id=job_id)
+        return Job(**found[0]) if found else None
+
+    async def list_failed(self, limit: int) -> list[Job]:
+        """Up to `limit` failed jobs, the latest first."""
+        return [Job(**row) for row in await self._database.rows(_LIST_FAILED, limit=limit)]
+
+    async def count(self) -> list[JobCounts]:
+        """How many jobs there are by task and state, but for those that succeeded."""
+        return [JobCounts(**row) for row in await self._database.rows(_COUNT_BY_STATE)]
+
+    async def count_failures(self) -> dict[str, int]:
+        """How many tries have ever failed, by task."""
+        return {row["task"]: row["tries"] for row in await self._database.rows(_COUNT_FAILURES)}
+
+    async def count_workers(self, silent_for: timedelta) -> int:
+        """How many workers were heard of in that time; raises BookprintError where there are no tables."""
+        try:
+            [row] = await self._database.rows(_COUNT_WORKERS, silent_for=silent_for)
+        except UndefinedTable as exc:
+            raise BookprintError("The job queue has no tables. Run `bookprint migrate`.") from exc
+        return int(row["count"])
+
+    async def insert_failure(self, job_id: int, task: str, reason: str) -> None:
+        """Store why a try failed."""
+        await self._database.rows(_INSERT_FAILURE, job_id=job_id, task=task, reason=reason)
+
+    async def update_failed(self, job_id: int | None) -> list[int]:
+        """Let a failed job, or all of them (None), begin anew with its first try; returns their ids."""
+        return [row["id"] for row in await self._database.rows(_UPDATE_FAILED, job_id=job_id)]
+
+    async def update_abandoned(self, silent_for: timedelta, most_tries: int) -> list[Rescued]:
+        """Take the jobs from workers that have been silent for so long; the try counts as failed.
+
+        A worker takes all its jobs along when it dies, and nothing tells which of them killed it. So in each
+        queue they are tried again one after the other (they share a lock), and only one dies again.
+        """
+        found = await self._database.rows(_UPDATE_ABANDONED, silent_for=silent_for, most_tries=most_tries)
+        return [Rescued(**row) for row in found]
+
+    async def delete_ended(self, succeeded_for: timedelta, failed_for: timedelta) -> int:
+        """Delete jobs that ended longer ago than this, a limited number at a time; returns how many."""
+        [row] = await self._database.rows(
+            _DELETE_ENDED, succeeded_for=succeeded_for, failed_for=failed_for, limit=_SWEPT_AT_ONCE
+        )
+        return int(row["count"])

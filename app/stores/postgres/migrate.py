@@ -5,31 +5,34 @@ from pathlib import Path
 import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
+from alembic.util import CommandError
 
 import migrations
+from app.core.errors import BookprintError
 
 _LOCK = 7_236_501
 """Key of the advisory lock that lets one process migrate while the others wait."""
 
 
 def upgrade(database_url: str) -> None:
-    """Apply every migration that the database lacks; a database that is up to date is left alone."""
+    """Apply every migration that the database lacks; a database that is up to date is left alone.
+
+    Raises BookprintError where the database is out of reach or of another version.
+    """
     engine = sa.create_engine(database_url, poolclass=sa.NullPool)
-    with engine.connect() as lock, engine.connect() as connection:
-        lock.execute(sa.text("SELECT pg_advisory_lock(:key)"), {"key": _LOCK})
-        config = _config()
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
-        connection.commit()
-    engine.dispose()
-
-
-def is_current(connection: sa.Connection) -> bool:
-    """Whether the database has the schema that this version of Bookprint expects."""
-    heads = ScriptDirectory.from_config(_config()).get_heads()
-    return set(MigrationContext.configure(connection).get_current_heads()) == set(heads)
+    try:
+        with engine.connect() as lock, engine.connect() as connection:
+            lock.execute(sa.text("SELECT pg_advisory_lock(:key)"), {"key": _LOCK})
+            config = _config()
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+            connection.commit()
+    except sa.exc.OperationalError as exc:
+        raise BookprintError(f"The database cannot be reached. Check DATABASE_URL. {exc.orig}") from exc
+    except CommandError as exc:
+        raise BookprintError(f"The database's schema is not one of this version of Bookprint: {exc}") from exc
+    finally:
+        engine.dispose()
 
 
 def _config() -> Config:

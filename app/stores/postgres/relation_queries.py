@@ -1,11 +1,11 @@
-"""What is known about the relations of a book, told of that book whichever side of a pair it is on."""
+"""The relations of a book, each seen from that book on either side of the stored pair."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
 import numpy as np
-import sqlalchemy as sa
+from psycopg.sql import SQL
 
 from app.core.relations.classification import opposite
 from app.core.relations.decision import Decision, RelationSummary, effective_relation
@@ -19,58 +19,155 @@ from app.core.relations.related import (
     StoredRelation,
 )
 from app.core.relations.signals import LinearFit, Sides, Signals
-from app.stores.postgres.errors import postgres_outages
-from app.stores.postgres.queries import Queries, Query, as_array
+from app.stores.postgres.connections import Database, Row
+from app.stores.postgres.jobs import UNFINISHED_RELATE_JOBS
 from app.stores.postgres.relations import SIMILARITY_STEPS
+
+_PAIRS_OF_BOOK = """
+    SELECT left_id, right_id FROM relations WHERE left_id = %(book_id)s
+    UNION SELECT left_id, right_id FROM relations WHERE right_id = %(book_id)s
+    UNION SELECT left_id, right_id FROM decisions WHERE left_id = %(book_id)s
+    UNION SELECT left_id, right_id FROM decisions WHERE right_id = %(book_id)s
+"""
+
+
+def _select_related(pairs: str, more: str) -> SQL:
+    """Rows for `_related` of these pairs of ids."""
+    return SQL(f"""
+        WITH pairs AS ({pairs})
+        SELECT
+            one.id = %(book_id)s AS is_left,
+            CASE WHEN one.id = %(book_id)s THEN other.id ELSE one.id END AS book_id,
+            CASE WHEN one.id = %(book_id)s THEN other.title ELSE one.title END AS title,
+            relations.kind, relations.direction, relations.confidence, relations.classifier,
+            relations.left_because, relations.right_because, relations.confidences,
+            decisions.verdict, decisions.kind AS decided_kind, decisions.decided_at,
+            (decisions.left_entry, decisions.right_entry) <> (one.entry_id, other.entry_id) AS stale,
+            {more}
+        FROM pairs
+        JOIN books AS one ON one.id = pairs.left_id
+        JOIN books AS other ON other.id = pairs.right_id
+        LEFT JOIN relations USING (left_id, right_id)
+        LEFT JOIN decisions USING (left_id, right_id)
+        WHERE relations.left_id IS NOT NULL OR decisions.left_id IS NOT NULL
+    """)
+
+
+_LIST_DIRECT = _select_related(_PAIRS_OF_BOOK, "relations.signals")
+_READ_PAIR = _select_related(
+    "SELECT least(%(book_id)s::uuid, %(other_id)s::uuid) AS left_id, "
+    "greatest(%(book_id)s::uuid, %(other_id)s::uuid) AS right_id",
+    "relations.signals, relations.unit, relations.runs, relations.page_map",
+)
+# A page of a lookup asks for a hundred pairs, and shows no more of each.
+_READ_SUMMARIES = SQL("""
+    SELECT
+        pairs.id AS book_id, pairs.left_id = %(book_id)s AS is_left,
+        relations.kind, relations.direction, relations.confidence,
+        decisions.verdict, decisions.kind AS decided_kind
+    FROM (
+        SELECT id, least(%(book_id)s, id) AS left_id, greatest(%(book_id)s, id) AS right_id
+        FROM unnest(%(others)s::uuid[]) AS others (id)
+    ) AS pairs
+    LEFT JOIN relations USING (left_id, right_id)
+    LEFT JOIN decisions USING (left_id, right_id)
+    WHERE relations.left_id IS NOT NULL OR decisions.left_id IS NOT NULL
+""")
+
+_READ_PROGRESS = SQL(f"""
+    WITH book AS (SELECT entry_id FROM books WHERE id = %(book_id)s),
+    jobs AS (
+        SELECT id, status IN ('todo', 'doing') AS pending
+        FROM ({UNFINISHED_RELATE_JOBS} = (SELECT entry_id FROM book)) AS unfinished
+    )
+    SELECT
+        (SELECT count(*) FROM jobs WHERE pending) AS pending,
+        ARRAY(SELECT id FROM jobs WHERE NOT pending ORDER BY id) AS failed,
+        coalesce(related_entries.passed_over, 0) AS passed_over
+    FROM book LEFT JOIN related_entries ON related_entries.entry_id = book.entry_id
+""")
+
+# Each cluster that has a relative in it is reached through one of these.
+_LIST_INDIRECT = SQL(f"""
+    WITH pairs AS ({_PAIRS_OF_BOOK}),
+    direct AS (
+        SELECT
+            CASE WHEN pairs.left_id = %(book_id)s THEN pairs.right_id ELSE pairs.left_id END
+                AS id,
+            CASE WHEN decisions.verdict = 'rejected' THEN 'UNRELATED'
+                ELSE coalesce(decisions.kind, relations.kind) END AS kind
+        FROM pairs
+        LEFT JOIN relations USING (left_id, right_id)
+        LEFT JOIN decisions USING (left_id, right_id)
+    ),
+    bridges AS (
+        SELECT DISTINCT ON (founder_id) founder_id, direct.id AS via
+        FROM direct
+        JOIN LATERAL (
+            SELECT founder_id FROM cluster_members WHERE book_id = direct.id AND by = 'same_text' LIMIT 1
+        ) AS member ON true
+        WHERE kind NOT IN ('UNRELATED', 'INSUFFICIENT_TEXT')
+        ORDER BY founder_id, direct.id
+    )
+    SELECT books.id AS book_id, books.title, bridges.via
+    FROM bridges
+    JOIN cluster_members ON cluster_members.founder_id = bridges.founder_id AND by = 'same_text'
+    JOIN books ON books.id = cluster_members.book_id
+    WHERE books.id <> %(book_id)s AND books.id > %(after)s
+        AND NOT EXISTS (SELECT FROM direct WHERE direct.id = books.id)
+    ORDER BY books.id LIMIT %(limit)s
+""")
+
+_READ_KNOWN = SQL("SELECT id FROM books WHERE id = ANY(%(book_ids)s::uuid[])")
+_COUNT = SQL("SELECT kind, pairs, seconds FROM relation_counts ORDER BY kind")
 
 
 class RelationQueries:
     """Reads relations and decisions."""
 
-    def __init__(self, queries: Queries) -> None:
-        self._queries = queries
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
-    async def progress(self, book_id: UUID) -> RelationProgress | None:
+    async def read_progress(self, book_id: UUID) -> RelationProgress | None:
         """How far the search has come for the present content; None: there is no such book."""
-        for row in await self._rows(_PROGRESS, book_id=book_id):
+        for row in await self._database.rows(_READ_PROGRESS, book_id=book_id):
             return RelationProgress(**row)
         return None
 
-    async def direct(self, book_id: UUID) -> list[RelatedBook]:
+    async def list_direct(self, book_id: UUID) -> list[RelatedBook]:
         """Every book that this one was compared with, or decided upon with, in no order."""
-        return [_related(row) for row in await self._rows(_DIRECT, book_id=book_id)]
+        return [_related(row) for row in await self._database.rows(_LIST_DIRECT, book_id=book_id)]
 
-    async def indirect(self, book_id: UUID, after: UUID | None, limit: int) -> list[IndirectRelation]:
+    async def list_indirect(self, book_id: UUID, after: UUID | None, limit: int) -> list[IndirectRelation]:
         """Up to `limit` books behind the id `after` that are the same text as a relative, in order of ids."""
-        rows = await self._rows(_INDIRECT, book_id=book_id, after=after or UUID(int=0), most=limit)
-        return [IndirectRelation(**row) for row in rows]
+        found = await self._database.rows(
+            _LIST_INDIRECT, book_id=book_id, after=after or UUID(int=0), limit=limit
+        )
+        return [IndirectRelation(**row) for row in found]
 
-    async def pair(self, book_id: UUID, other_id: UUID) -> tuple[RelatedBook, PageMatches] | None:
-        """What is known about two books, told of the first; None: nothing."""
-        for row in await self._rows(_PAIR, book_id=book_id, other_id=other_id):
+    async def read_pair(self, book_id: UUID, other_id: UUID) -> tuple[RelatedBook, PageMatches] | None:
+        """What is known about two books, seen from the first; None: nothing."""
+        for row in await self._database.rows(_READ_PAIR, book_id=book_id, other_id=other_id):
             return _related(row), _page_matches(row)
         return None
 
-    async def findings(self, book_id: UUID, others: Sequence[UUID]) -> dict[UUID, RelationSummary]:
+    async def read_summaries(self, book_id: UUID, others: Sequence[UUID]) -> dict[UUID, RelationSummary]:
         """The relations in force of a book with those of the others with whom it has one."""
-        rows = await self._rows(_FINDINGS, book_id=book_id, others=as_array(others))
-        found = {row["book_id"]: effective_relation(_finding(row), _decision(row)) for row in rows}
-        return {other: finding for other, finding in found.items() if finding is not None}
+        found = await self._database.rows(_READ_SUMMARIES, book_id=book_id, others=list(others))
+        summaries = {row["book_id"]: effective_relation(_finding(row), _decision(row)) for row in found}
+        return {other: summary for other, summary in summaries.items() if summary is not None}
 
-    async def counts(self) -> list[KindCounts]:
-        """What comparing books has come to, by kind."""
-        return [KindCounts(**row) for row in await self._rows(_COUNTS)]
+    async def count(self) -> list[KindCounts]:
+        """How many pairs were compared and how long that took, by kind."""
+        return [KindCounts(**row) for row in await self._database.rows(_COUNT)]
 
-    async def known(self, book_ids: Sequence[UUID]) -> set[UUID]:
+    async def read_known(self, book_ids: Sequence[UUID]) -> set[UUID]:
         """Those of the ids that books have."""
-        return {row["id"] for row in await self._rows(_KNOWN, book_ids=list(book_ids))}
-
-    async def _rows(self, query: Query, **parameters: object) -> list[dict[str, Any]]:
-        with postgres_outages():
-            return await self._queries.rows(query, **parameters)
+        found = await self._database.rows(_READ_KNOWN, book_ids=list(book_ids))
+        return {row["id"] for row in found}
 
 
-def _related(row: Mapping[str, Any]) -> RelatedBook:
+def _related(row: Row) -> RelatedBook:
     evidence = decided = None
     finding, decision = _finding(row), _decision(row)
     if finding is not None:
@@ -88,14 +185,14 @@ def _related(row: Mapping[str, Any]) -> RelatedBook:
     return RelatedBook(row["book_id"], row["title"], evidence, decided)
 
 
-def _finding(row: Mapping[str, Any]) -> RelationSummary | None:
+def _finding(row: Row) -> RelationSummary | None:
     if row["kind"] is None:
         return None
     direction = row["direction"] if row["is_left"] else opposite(row["direction"])
     return RelationSummary(row["kind"], direction, row["confidence"])
 
 
-def _decision(row: Mapping[str, Any]) -> Decision | None:
+def _decision(row: Row) -> Decision | None:
     return None if row["verdict"] is None else Decision(row["verdict"], row["decided_kind"])
 
 
@@ -109,7 +206,7 @@ def _signals(document: Mapping[str, Any]) -> Signals:
     return Signals(**values)
 
 
-def _page_matches(row: Mapping[str, Any]) -> PageMatches:
+def _page_matches(row: Row) -> PageMatches:
     sides = ("left", "right") if row["is_left"] else ("right", "left")
     matches = np.frombuffer(row["page_map"] or b"", dtype="<i4").reshape(-1, 3)
     pairs = matches[:, [0, 1]] if row["is_left"] else matches[:, [1, 0]]
@@ -121,120 +218,3 @@ def _page_matches(row: Mapping[str, Any]) -> PageMatches:
         pairs=pairs[order],
         similarities=matches[order, 2] / SIMILARITY_STEPS,
     )
-
-
-_OF_BOOK = """
-    SELECT left_id, right_id FROM relations WHERE left_id = CAST(:book_id AS uuid)
-    UNION SELECT left_id, right_id FROM relations WHERE right_id = CAST(:book_id AS uuid)
-    UNION SELECT left_id, right_id FROM decisions WHERE left_id = CAST(:book_id AS uuid)
-    UNION SELECT left_id, right_id FROM decisions WHERE right_id = CAST(:book_id AS uuid)
-"""
-
-
-def _told(pairs: str, more: str) -> Query:
-    """Rows for `_related` of these pairs of ids."""
-    return Query(
-        sa.text(f"""
-            WITH pairs AS ({pairs})
-            SELECT
-                one.id = CAST(:book_id AS uuid) AS is_left,
-                CASE WHEN one.id = CAST(:book_id AS uuid) THEN other.id ELSE one.id END AS book_id,
-                CASE WHEN one.id = CAST(:book_id AS uuid) THEN other.title ELSE one.title END AS title,
-                relations.kind, relations.direction, relations.confidence, relations.classifier,
-                relations.left_because, relations.right_because, relations.confidences,
-                decisions.verdict, decisions.kind AS decided_kind, decisions.decided_at,
-                (decisions.left_entry, decisions.right_entry) <> (one.entry_id, other.entry_id) AS stale,
-                {more}
-            FROM pairs
-            JOIN books AS one ON one.id = pairs.left_id
-            JOIN books AS other ON other.id = pairs.right_id
-            LEFT JOIN relations
-                ON relations.left_id = pairs.left_id AND relations.right_id = pairs.right_id
-            LEFT JOIN decisions
-                ON decisions.left_id = pairs.left_id AND decisions.right_id = pairs.right_id
-            WHERE relations.left_id IS NOT NULL OR decisions.left_id IS NOT NULL
-        """).columns()
-    )
-
-
-_DIRECT = _told(_OF_BOOK, "relations.signals")
-_PAIR = _told(
-    "SELECT least(CAST(:book_id AS uuid), CAST(:other_id AS uuid)) AS left_id, "
-    "greatest(CAST(:book_id AS uuid), CAST(:other_id AS uuid)) AS right_id",
-    "relations.signals, relations.unit, relations.runs, relations.page_map",
-)
-# A page of a lookup asks for a hundred pairs, and shows no more of each.
-_FINDINGS = Query(
-    sa.text("""
-        SELECT
-            pairs.id AS book_id, pairs.left_id = CAST(:book_id AS uuid) AS is_left,
-            relations.kind, relations.direction, relations.confidence,
-            decisions.verdict, decisions.kind AS decided_kind
-        FROM (
-            SELECT
-                id,
-                least(CAST(:book_id AS uuid), id) AS left_id,
-                greatest(CAST(:book_id AS uuid), id) AS right_id
-            FROM unnest(CAST(:others AS uuid[])) AS others (id)
-        ) AS pairs
-        LEFT JOIN relations
-            ON relations.left_id = pairs.left_id AND relations.right_id = pairs.right_id
-        LEFT JOIN decisions
-            ON decisions.left_id = pairs.left_id AND decisions.right_id = pairs.right_id
-        WHERE relations.left_id IS NOT NULL OR decisions.left_id IS NOT NULL
-    """).columns()
-)
-
-_PROGRESS = Query(
-    sa.text("""
-        WITH book AS (SELECT entry_id FROM books WHERE id = CAST(:book_id AS uuid)),
-        jobs AS (
-            SELECT id, status IN ('todo', 'doing') AS pending FROM procrastinate_jobs
-            WHERE task_name = 'relate' AND status <> 'succeeded'
-                AND CAST(args ->> 'entry_id' AS bigint) = (SELECT entry_id FROM book)
-        )
-        SELECT
-            (SELECT count(*) FROM jobs WHERE pending) AS pending,
-            ARRAY(SELECT id FROM jobs WHERE NOT pending ORDER BY id) AS failed,
-            coalesce(related_entries.passed_over, 0) AS passed_over
-        FROM book LEFT JOIN related_entries ON related_entries.entry_id = book.entry_id
-    """).columns()
-)
-
-# Each cluster that has a relative in it is reached through one of these.
-_INDIRECT = Query(
-    sa.text(f"""
-        WITH pairs AS ({_OF_BOOK}),
-        direct AS (
-            SELECT
-                CASE WHEN pairs.left_id = CAST(:book_id AS uuid) THEN pairs.right_id ELSE pairs.left_id END
-                    AS id,
-                CASE WHEN decisions.verdict = 'rejected' THEN 'UNRELATED'
-                    ELSE coalesce(decisions.kind, relations.kind) END AS kind
-            FROM pairs
-            LEFT JOIN relations
-                ON relations.left_id = pairs.left_id AND relations.right_id = pairs.right_id
-            LEFT JOIN decisions
-                ON decisions.left_id = pairs.left_id AND decisions.right_id = pairs.right_id
-        ),
-        bridges AS (
-            SELECT DISTINCT ON (founder_id) founder_id, direct.id AS via
-            FROM direct
-            JOIN LATERAL (
-                SELECT founder_id FROM cluster_members WHERE book_id = direct.id AND by = 'same_text' LIMIT 1
-            ) AS member ON true
-            WHERE kind NOT IN ('UNRELATED', 'INSUFFICIENT_TEXT')
-            ORDER BY founder_id, direct.id
-        )
-        SELECT books.id AS book_id, books.title, bridges.via
-        FROM bridges
-        JOIN cluster_members ON cluster_members.founder_id = bridges.founder_id AND by = 'same_text'
-        JOIN books ON books.id = cluster_members.book_id
-        WHERE books.id <> CAST(:book_id AS uuid) AND books.id > CAST(:after AS uuid)
-            AND NOT EXISTS (SELECT FROM direct WHERE direct.id = books.id)
-        ORDER BY books.id LIMIT CAST(:most AS bigint)
-    """).columns()
-)
-
-_KNOWN = Query(sa.text("SELECT id FROM books WHERE id = ANY(CAST(:book_ids AS uuid[]))").columns())
-_COUNTS = Query(sa.text("SELECT kind, pairs, seconds FROM relation_counts ORDER BY kind").columns())

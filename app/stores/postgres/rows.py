@@ -7,7 +7,6 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-import sqlalchemy as sa
 
 from app.core.model import (
     Book,
@@ -21,13 +20,6 @@ from app.core.model import (
 )
 from app.core.recipe import Suite
 from app.core.signatures.page_minhash import to_records
-from app.stores.postgres.suites import SERVING
-from app.stores.postgres.tables import books, signatures, suites
-
-_FINGERPRINT = signatures.alias("fingerprint")
-_RECIPES: dict[str, sa.BindParameter[str]] = {
-    name: sa.bindparam(name, type_=sa.Text) for name in ("fingerprint", "minhash", "sample")
-}
 
 _VALUE = np.dtype("<u4")
 
@@ -36,59 +28,53 @@ _NO_SIGNATURE: dict[str, Any] = {"shingle_count": None, "unit": None}
 _LONGEST_WORD = 200
 """Characters of a title's word that count; an index entry of Postgres must stay below 2,700 bytes."""
 
+SELECT_BOOKS = """
+    SELECT
+        books.id, books.entry_id, books.version, books.content_key, books.title, books.authors,
+        books.language, books.year, books.volume, books.external_id, books.identifiers, books.page_count,
+        books.word_count, books.indexed_at IS NOT NULL AS indexed,
+        suites.fingerprint AS recipe, fingerprint.data AS bits
+    FROM books
+    JOIN suites ON suites.state = 'serving'
+    LEFT JOIN signatures AS fingerprint
+        ON fingerprint.entry_id = books.entry_id AND fingerprint.recipe = suites.fingerprint
+"""
+"""Books with their fingerprint of the suite that serves, for `to_book`."""
 
-def select_books() -> sa.Select[Any]:
-    """Books with their fingerprint of the suite that serves."""
-    fingerprint = sa.and_(
-        _FINGERPRINT.c.entry_id == books.c.entry_id, _FINGERPRINT.c.recipe == suites.c.fingerprint
-    )
-    return sa.select(
-        books, suites.c.fingerprint.label("recipe"), _FINGERPRINT.c.data.label("bits")
-    ).select_from(books.join(suites, suites.c.state == SERVING).outerjoin(_FINGERPRINT, fingerprint))
 
+def select_summaries(*more: str, with_sample: bool = False) -> str:
+    """Books as lookups need them, for `to_summary`: titles and signatures of the suite of `suite_recipes`.
 
-def select_briefs(with_sample: bool = False) -> sa.Select[Any]:
-    """What lookups need of a book: title and signatures of the suite that `of_suite` gives as parameters.
-
-    Only who compares a book with the index needs its shingle sample.
+    `more` are further columns. Only a comparison with the index needs a book's shingle sample.
     """
-    fingerprint, minhash, sample = map(_signature, ("fingerprint", "minhash", "sample"))
-    looked_up = books.outerjoin(fingerprint, sa.true()).outerjoin(minhash, sa.true())
-    return sa.select(
-        (sample.c.data if with_sample else sa.null()).label("sample"),
-        books.c.id,
-        books.c.entry_id,
-        books.c.title,
-        books.c.word_count,
-        books.c.indexed_at,
-        fingerprint.c.data.label("bits"),
-        minhash.c.data.label("minhash"),
-        minhash.c.shingle_count,
-    ).select_from(looked_up.outerjoin(sample, sa.true()) if with_sample else looked_up)
-
-
-def _signature(kind: str) -> sa.FromClause:
-    """A book's signature of this kind.
-
-    It is looked up for each book: a plan made while tables are empty would join all signatures instead, and
-    is kept when they have grown. Postgres cannot make a join of what has a limit.
-    """
-    of_book = signatures.c.entry_id == books.c.entry_id, signatures.c.recipe == _RECIPES[kind]
-    return (
-        sa.select(signatures.c.data, signatures.c.shingle_count)
-        .where(*of_book)
-        .limit(sa.literal_column("1"))
-        .lateral(kind)
+    kinds = ("fingerprint", "minhash", "sample") if with_sample else ("fingerprint", "minhash")
+    columns = (
+        "books.id, books.entry_id, books.title, books.word_count, books.indexed_at IS NOT NULL AS indexed",
+        "fingerprint.data AS bits, minhash.data AS minhash, minhash.shingle_count",
+        f"{'sample.data' if with_sample else 'NULL'} AS sample",
+        *more,
     )
+    return f"SELECT {', '.join(columns)} FROM books {' '.join(map(_signature, kinds))}"
 
 
-def of_suite(suite: Suite) -> dict[str, str]:
-    """The parameters of `select_briefs`."""
+def _signature(kind: str) -> str:
+    # Looked up for each book: a plan made while tables are empty would join all signatures instead, and is
+    # kept when they have grown. Postgres cannot make a join of what has a limit.
+    return f"""
+        LEFT JOIN LATERAL (
+            SELECT data, shingle_count FROM signatures
+            WHERE entry_id = books.entry_id AND recipe = %({kind})s LIMIT 1
+        ) AS {kind} ON true
+    """
+
+
+def suite_recipes(suite: Suite) -> dict[str, str]:
+    """The parameters of `select_summaries`."""
     return {"fingerprint": suite.fingerprint, "minhash": suite.minhash, "sample": suite.sample}
 
 
-def to_book(row: Mapping[str, Any] | sa.RowMapping) -> Book:
-    """A row of `select_books`."""
+def to_book(row: Mapping[str, Any]) -> Book:
+    """A row of `SELECT_BOOKS`."""
     return Book(
         id=row["id"],
         entry_id=row["entry_id"],
@@ -105,18 +91,18 @@ def to_book(row: Mapping[str, Any] | sa.RowMapping) -> Book:
         page_count=row["page_count"],
         word_count=row["word_count"],
         fingerprint=None if row["bits"] is None else Fingerprint(row["recipe"], row["bits"]),
-        indexed=row["indexed_at"] is not None,
+        indexed=row["indexed"],
     )
 
 
-def to_brief(row: Mapping[str, Any] | sa.RowMapping, suite: Suite) -> BookSummary:
-    """A row of `select_briefs` with the parameters of this suite."""
+def to_summary(row: Mapping[str, Any], suite: Suite) -> BookSummary:
+    """A row of `select_summaries` with the recipes of this suite."""
     bits, minhash, sample = row["bits"], row["minhash"], row["sample"]
     return BookSummary(
         book_id=row["id"],
         title=row["title"],
         word_count=row["word_count"],
-        indexed=row["indexed_at"] is not None,
+        indexed=row["indexed"],
         entry=Entry(
             entry_id=row["entry_id"],
             fingerprint=None if bits is None else Fingerprint(suite.fingerprint, bits),
@@ -143,8 +129,8 @@ def to_columns(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def title_words(title: str) -> list[str]:
     """The words to find a title by: folded here, because how Postgres folds case depends on its locale."""
-    grouped_pages = unicodedata.normalize("NFKC", title).casefold()
-    return sorted({word[:_LONGEST_WORD] for word in re.findall(r"\w+", grouped_pages)})
+    folded = unicodedata.normalize("NFKC", title).casefold()
+    return sorted({word[:_LONGEST_WORD] for word in re.findall(r"\w+", folded)})
 
 
 def fingerprint_values(fingerprint: Fingerprint) -> dict[str, Any]:

@@ -1,30 +1,44 @@
 """Which suites of recipes are indexed: a small table that every write of the catalogue holds itself to.
 
 One suite serves: its fingerprints are what documents show and lookups use. One may be being built; retired
-ones have served before; in one that is closing, lookups have ended. New entries enter all of them. Whoever
-changes the table waits for the transactions that have read it in order to write, and lets the next ones wait;
-so each entry was committed either before the change or under it. Who only looks up goes on all the while.
+ones have served before; in one that is closing, lookups have ended. New entries enter all of them. A change
+of the table waits for the transactions that have read it in order to write, and lets the next ones wait;
+so each entry was committed either before the change or under it. Lookups go on all the while.
 """
 
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, astuple
-from typing import Any
 
-import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from psycopg.sql import SQL
 
 from app.core.recipe import Suite, Suites
-from app.stores.postgres.errors import postgres_outages
-from app.stores.postgres.queries import Queries, Query
-from app.stores.postgres.tables import suites
+from app.stores.postgres.connections import Connection, Database, Row, rows
+from app.stores.postgres.texts import count_textless
 
 SERVING, BUILDING, RETIRED, CLOSING = "serving", "building", "retired", "closing"
 """The states of a suite."""
 
 _KNOWN_FOR = 1.0
 """Seconds for which a process relies on what it has read."""
+
+_ALL = "SELECT fingerprint, minhash, sample, state FROM suites ORDER BY fingerprint"
+
+_READ = SQL(_ALL)
+_READ_LOCKED = SQL(f"{_ALL} FOR SHARE")
+LOCKED_SUITES = "SELECT concat_ws(' ', fingerprint, minhash, sample, state) AS suite FROM suites FOR SHARE"
+"""The suites as `suite_lines` writes them, which stay so until the transaction ends."""
+# It conflicts with what FOR SHARE locks of the table, not with plain reads. A transaction that waited for it
+# reads what was changed meanwhile, new rows too, which a lock on rows alone would not show.
+_LOCK_TABLE = SQL("LOCK TABLE suites IN EXCLUSIVE MODE")
+_INSERT = SQL(
+    "INSERT INTO suites (fingerprint, minhash, sample, state)"
+    " VALUES (%(fingerprint)s, %(minhash)s, %(sample)s, 'building')"
+)
+_DELETE = SQL("DELETE FROM suites WHERE fingerprint = %(recipe)s")
+_CLOSE = SQL("UPDATE suites SET state = 'closing' WHERE fingerprint = %(recipe)s")
+_CHANGE_STATE = SQL("UPDATE suites SET state = %(new)s WHERE state = %(old)s")
 
 
 class SuitesChanged(Exception):
@@ -34,9 +48,8 @@ class SuitesChanged(Exception):
 class SuiteStore:
     """The suites as this process knows them, and the way to change them."""
 
-    def __init__(self, engine: AsyncEngine, queries: Queries) -> None:
-        self._engine = engine
-        self._queries = queries
+    def __init__(self, database: Database) -> None:
+        self._database = database
         self._known = Suites()
         self._read_at = float("-inf")
 
@@ -49,45 +62,54 @@ class SuiteStore:
     async def read(self) -> Suites:
         """The suites as of now."""
         begun = time.monotonic()
-        with postgres_outages():
-            rows = await self._queries.rows(_READ)
-        self._known, self._read_at = _suites(rows), begun
+        self._known, self._read_at = _suites(await self._database.rows(_READ)), begun
         return self._known
 
-    async def build(self, suite: Suite) -> None:
+    async def insert(self, suite: Suite) -> None:
         """Have every entry that is committed from now on enter this suite; no lookup is answered in it."""
-        async with self.changing() as connection:
-            await connection.execute(_DELETE, {"recipe": suite.fingerprint})
-            await connection.execute(sa.insert(suites), asdict(suite) | {"state": BUILDING})
+        async with self._changing() as connection:
+            await rows(connection, _DELETE, recipe=suite.fingerprint)
+            await rows(connection, _INSERT, **asdict(suite))
 
-    async def close(self, suite: Suite) -> None:
+    async def update_closing(self, suite: Suite) -> None:
         """Have no lookup be answered in this suite any more; entries go on entering it."""
-        async with self.changing() as connection:
-            await connection.execute(_CLOSE, {"recipe": suite.fingerprint})
+        async with self._changing() as connection:
+            await rows(connection, _CLOSE, recipe=suite.fingerprint)
 
-    async def drop(self, suite: Suite) -> None:
+    async def delete(self, suite: Suite) -> None:
         """Have no entry enter this suite any more."""
-        async with self.changing() as connection:
-            await connection.execute(_DELETE, {"recipe": suite.fingerprint})
+        async with self._changing() as connection:
+            await rows(connection, _DELETE, recipe=suite.fingerprint)
+
+    async def update_serving(self, suite: Suite, *, allow_missing: bool) -> int:
+        """Let the suite that was being built serve, and the one that serves retire.
+
+        Returns how many entries have neither a text nor a fingerprint of it; unless such are allowed, one of
+        them leaves everything as it is.
+        """
+        async with self._changing() as connection:
+            missing = await count_textless(connection, suite.fingerprint)
+            if allow_missing or not missing:
+                for old, new in ((SERVING, RETIRED), (BUILDING, SERVING)):
+                    await rows(connection, _CHANGE_STATE, old=old, new=new)
+            return missing
 
     @asynccontextmanager
-    async def changing(self) -> AsyncIterator[AsyncConnection]:
+    async def _changing(self) -> AsyncIterator[Connection]:
         """A transaction in which no other changes the suites or stores entries."""
-        with postgres_outages():
-            async with self._engine.begin() as connection:
-                await connection.execute(_LOCK)
-                yield connection
+        async with self._database.transaction() as connection:
+            await rows(connection, _LOCK_TABLE)
+            yield connection
         await self.read()
 
 
-async def switch(connection: AsyncConnection) -> None:
-    """Let the suite that was being built serve, and the one that serves retire."""
-    for old, new in ((SERVING, RETIRED), (BUILDING, SERVING)):
-        await connection.execute(_CHANGE, {"old": old, "new": new})
+async def read_locked_suites(connection: Connection) -> Suites:
+    """The suites, which stay so until the transaction ends."""
+    return _suites(await rows(connection, _READ_LOCKED))
 
 
-def told(suites: Suites) -> list[str]:
-    """The suites as `HELD` tells them."""
+def suite_lines(suites: Suites) -> list[str]:
+    """The suites, a line each, as `LOCKED_SUITES` reads them."""
     return [" ".join((*astuple(suite), state)) for suite, state in _states(suites)]
 
 
@@ -101,28 +123,10 @@ def _states(suites: Suites) -> Iterator[tuple[Suite, str]]:
         yield suite, RETIRED
 
 
-async def hold(connection: AsyncConnection) -> Suites:
-    """The suites, which stay so until the transaction ends."""
-    return _suites((await connection.execute(_HOLD)).mappings().all())
-
-
-def _suites(rows: Sequence[Mapping[str, Any] | sa.RowMapping]) -> Suites:
+def _suites(found: Iterable[Row]) -> Suites:
     by_state: dict[str, list[Suite]] = {SERVING: [], BUILDING: [], RETIRED: [], CLOSING: []}
-    for row in rows:
+    for row in found:
         by_state[row["state"]].append(Suite(row["fingerprint"], row["minhash"], row["sample"]))
     [serving] = by_state[SERVING]
     building, closing = (next(iter(by_state[state]), None) for state in (BUILDING, CLOSING))
     return Suites(serving, building, tuple(by_state[RETIRED]), closing)
-
-
-_ALL = sa.select(suites).order_by(suites.c.fingerprint)
-_READ = Query(_ALL)
-_HOLD = _ALL.with_for_update(read=True)
-HELD = "SELECT concat_ws(' ', fingerprint, minhash, sample, state) AS suite FROM suites FOR SHARE"
-"""In SQL: the suites, a line each, which stay so until the transaction ends."""
-# It conflicts with what FOR SHARE locks of the table, not with plain reads. Who waited for it reads what was
-# changed meanwhile, new rows too, which a lock on rows alone would not show.
-_LOCK = sa.text("LOCK TABLE suites IN EXCLUSIVE MODE")
-_DELETE = sa.delete(suites).where(suites.c.fingerprint == sa.bindparam("recipe"))
-_CLOSE = sa.update(suites).where(suites.c.fingerprint == sa.bindparam("recipe")).values(state=CLOSING)
-_CHANGE = sa.update(suites).where(suites.c.state == sa.bindparam("old")).values(state=sa.bindparam("new"))

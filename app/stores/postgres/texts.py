@@ -1,9 +1,37 @@
-"""How texts are kept: compressed, beside the book, so that a later recipe can be computed from them."""
+"""Texts, kept compressed beside the books so that a later recipe can be computed from them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import zstandard
+from psycopg.sql import SQL
+
+from app.core.model import Content, Fingerprint
+from app.stores.postgres.connections import Connection, Database, rows
 
 CODEC = "zstd"
 """Name of the compression that new texts get; stored with each text."""
+
+_LACKING = """
+    NOT EXISTS (SELECT FROM signatures WHERE entry_id = books.entry_id AND recipe = %(recipe)s)
+"""
+_HAS_TEXT = "EXISTS (SELECT FROM texts WHERE entry_id = books.entry_id)"
+_COUNT = SQL(f"SELECT count(*) FROM books WHERE {_HAS_TEXT} AND {_LACKING}")
+_COUNT_TEXTLESS = SQL(f"SELECT count(*) FROM books WHERE NOT {_HAS_TEXT} AND {_LACKING}")
+_LIST = SQL(f"""
+    SELECT books.entry_id, books.page_count, texts.codec, texts.data
+    FROM books JOIN texts ON texts.entry_id = books.entry_id
+    WHERE {_LACKING} AND books.entry_id > %(after)s
+    ORDER BY books.entry_id LIMIT %(limit)s
+""")
+# The lock keeps each book from leaving between the look and the insert.
+_INSERT = SQL("""
+    INSERT INTO signatures (entry_id, recipe, data)
+    SELECT books.entry_id, %(recipe)s, computed.bits
+    FROM unnest(%(entry_ids)s::bigint[], %(bits)s::bytea[]) AS computed (entry_id, bits)
+    JOIN books ON books.entry_id = computed.entry_id FOR KEY SHARE OF books
+    ON CONFLICT DO NOTHING
+""")
 
 
 def compress(text: str) -> bytes:
@@ -16,3 +44,54 @@ def decompress(data: bytes, codec: str) -> str:
     if codec != CODEC:
         raise ValueError(f"A text was stored with the unknown codec {codec!r}; this version knows {CODEC!r}.")
     return zstandard.ZstdDecompressor().decompress(data).decode()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredText:
+    """The text of an entry, as it is kept."""
+
+    entry_id: int
+    page_count: int | None
+    codec: str
+    data: bytes
+
+    def content(self) -> Content:
+        """The content of the book."""
+        return Content(decompress(self.data, self.codec), self.page_count)
+
+
+class MissingFingerprintStore:
+    """Entries that lack the fingerprint of a recipe, and the texts from which it can be computed."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def count(self, recipe: str) -> int:
+        """How many of them have a text. Those too short for a fingerprint will always be among them."""
+        async with self._database.transaction() as connection:
+            [row] = await rows(connection, _COUNT, recipe=recipe)
+        return int(row["count"])
+
+    async def count_textless(self, recipe: str) -> int:
+        """How many of them have no text."""
+        async with self._database.transaction() as connection:
+            return await count_textless(connection, recipe)
+
+    async def list_texts(self, recipe: str, after: int, limit: int) -> list[StoredText]:
+        """Texts of up to `limit` of them behind the entry `after`, by ascending entry id."""
+        async with self._database.transaction() as connection:
+            found = await rows(connection, _LIST, recipe=recipe, after=after, limit=limit)
+        return [StoredText(**row) for row in found]
+
+    async def insert(self, recipe: str, fingerprints: Sequence[tuple[int, Fingerprint]]) -> None:
+        """Store fingerprints of the recipe, each with its entry; deleted entries are passed over."""
+        entry_ids = [entry_id for entry_id, _ in fingerprints]
+        bits = [fingerprint.bits for _, fingerprint in fingerprints]
+        async with self._database.transaction() as connection:
+            await rows(connection, _INSERT, recipe=recipe, entry_ids=entry_ids, bits=bits)
+
+
+async def count_textless(connection: Connection, recipe: str) -> int:
+    """How many entries have neither a text nor a fingerprint of the recipe."""
+    [row] = await rows(connection, _COUNT_TEXTLESS, recipe=recipe)
+    return int(row["count"])

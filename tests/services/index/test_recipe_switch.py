@@ -18,14 +18,15 @@ from app.services.index.reconcile import Reindex
 from app.services.index.verify import verify
 from app.services.lookup import Within, find
 from app.settings import Settings
-from app.stores.postgres.entries import RecipesLock
+from app.stores.postgres.locks import RecipesLock
 from app.stores.postgres.suites import SuiteStore
-from app.stores.postgres.unsigned import MissingFingerprints
+from app.stores.postgres.texts import MissingFingerprintStore
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import RedisClient, Words
 from app.stores.redis.epoch import Epochs
-from app.wiring import Services, open_services
+from app.wiring import Services
 from tests.factories import a_sketch
+from tests.open_services import open_with_stores
 from tests.redis_cluster import Operator, on_cluster_too
 
 OTHER = "tf-simhash128-v1"
@@ -35,7 +36,7 @@ RNG = np.random.default_rng(41)
 @pytest.fixture
 async def elsewhere(services: Services, database_url: str, index_url: str) -> AsyncIterator[Services]:
     """The services as another process has them, which has looked at the suites already."""
-    async with open_services(Settings(database_url=database_url, redis_url=index_url)) as services:
+    async with open_with_stores(Settings(database_url=database_url, redis_url=index_url)) as services:
         await services.suites.read()
         yield services
 
@@ -216,7 +217,7 @@ async def test_a_build_that_was_broken_off_goes_on_where_it_stopped(
     for content in contents:
         await post(services, content)
     monkeypatch.setattr("app.services.index.recipe_switch._COMPUTED_AT_ONCE", 2)
-    sign, batches = MissingFingerprints.sign, []
+    sign, batches = MissingFingerprintStore.insert, []
 
     async def twice(*arguments: object) -> None:
         if len(batches) == 2:
@@ -225,7 +226,7 @@ async def test_a_build_that_was_broken_off_goes_on_where_it_stopped(
         await sign(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(MissingFingerprints, "sign", twice)
+        patch.setattr(MissingFingerprintStore, "insert", twice)
         with pytest.raises(Unavailable):
             await change(services)
     contents.append(a_text())
@@ -326,7 +327,7 @@ async def test_no_book_is_missed_by_whoever_has_not_heard_of_a_drop(
 ) -> None:
     await change(services)
     await knows_the_retired_recipe(elsewhere)
-    drop, late = SuiteStore.drop, a_text()
+    drop, late = SuiteStore.delete, a_text()
 
     async def then_post(suites: SuiteStore, suite: Suite) -> None:
         if asks_before:
@@ -337,7 +338,7 @@ async def test_no_book_is_missed_by_whoever_has_not_heard_of_a_drop(
         with pytest.raises((Unavailable, RecipeNotIndexed)):
             await found(elsewhere, late, DEFAULT_FINGERPRINT)
 
-    monkeypatch.setattr(SuiteStore, "drop", then_post)
+    monkeypatch.setattr(SuiteStore, "delete", then_post)
     await services.recipes.drop(DEFAULT_FINGERPRINT)
     assert len(await found(elsewhere, late, OTHER)) == 1
 
@@ -437,7 +438,7 @@ async def test_one_command_at_a_time_and_one_recipe_at_a_time(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.services.index.recipe_switch._PATIENCE", 0.3)
-    async with RecipesLock(services.engine) as locked:
+    async with RecipesLock(services.database) as locked:
         assert locked
         for doing in (change(services), services.recipes.drop(OTHER)):
             with pytest.raises(BookprintError, match="Another"):

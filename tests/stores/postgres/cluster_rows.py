@@ -4,13 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from uuid import UUID
 
-import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.ext.asyncio import AsyncConnection
+from psycopg.types.json import Jsonb
 
 from app.core.clusters.clustering import KINDS, By, Clustering, Edge, Pair
-from app.stores.postgres.clusters import book_leaves, edges_changed
-from app.stores.postgres.tables import books, cluster_borders, cluster_members, decisions, relations
+from app.stores.postgres.clusters import delete_from_clusters, update_clusters
+from app.stores.postgres.connections import Connection
 from tests.core.fresh_clusters import cluster
 
 Decision = tuple[str, str | None]
@@ -47,77 +45,67 @@ class Library:
         return cluster(edges, never)
 
 
-async def stored(connection: AsyncConnection, by: By) -> Clustering:
+async def stored(connection: Connection, by: By) -> Clustering:
     """The clusters as the tables have them."""
-    founders = await connection.execute(
-        sa.select(cluster_members.c.book_id, cluster_members.c.founder_id).where(cluster_members.c.by == by)
-    )
-    borders = await connection.execute(
-        sa.select(cluster_borders.c.left_id, cluster_borders.c.right_id).where(cluster_borders.c.by == by)
-    )
-    return Clustering({row[0]: row[1] for row in founders}, frozenset((row[0], row[1]) for row in borders))
+    members = await connection.execute("SELECT * FROM cluster_members WHERE by = %s", [by])
+    founders = {row["book_id"]: row["founder_id"] async for row in members}
+    borders = await connection.execute("SELECT * FROM cluster_borders WHERE by = %s", [by])
+    return Clustering(founders, frozenset([(row["left_id"], row["right_id"]) async for row in borders]))
 
 
-async def add_books(connection: AsyncConnection, ids: Iterable[UUID]) -> None:
-    rows = [
-        {"id": book, "content_key": book.bytes, "word_count": 1000, "character_count": 6000, "page_count": 3}
-        for book in ids
-    ]
-    await connection.execute(sa.insert(books), rows)
+async def add_books(connection: Connection, ids: Iterable[UUID]) -> None:
+    async with connection.cursor() as cursor:
+        await cursor.executemany(
+            "INSERT INTO books (id, content_key, word_count, character_count, page_count)"
+            " VALUES (%s, %s, 1000, 6000, 3)",
+            [(book, book.bytes) for book in ids],
+        )
 
 
-async def delete_book(connection: AsyncConnection, book: UUID) -> None:
-    await connection.execute(sa.select(books.c.id).where(books.c.id == book).with_for_update())
-    await book_leaves(connection, book)
-    await connection.execute(sa.delete(books).where(books.c.id == book))
+async def delete_book(connection: Connection, book: UUID) -> None:
+    await connection.execute("SELECT FROM books WHERE id = %s FOR UPDATE", [book])
+    await delete_from_clusters(connection, book)
+    await connection.execute("DELETE FROM books WHERE id = %s", [book])
 
 
 async def relate(
-    connection: AsyncConnection,
+    connection: Connection,
     kinds: dict[Pair, tuple[str, float] | None],
     similarity: float = 0.9,
 ) -> None:
     """Write these relations (None: delete) and bring the clusters up to date."""
     await write_relations(connection, kinds, similarity)
-    await edges_changed(connection, list(kinds))
+    await update_clusters(connection, list(kinds))
 
 
 async def write_relations(
-    connection: AsyncConnection, kinds: dict[Pair, tuple[str, float] | None], similarity: float = 0.9
+    connection: Connection, kinds: dict[Pair, tuple[str, float] | None], similarity: float = 0.9
 ) -> None:
-    rows = [
-        {
-            "left_id": left,
-            "right_id": right,
-            "left_entry": 1,
-            "right_entry": 1,
-            "kind": told[0],
-            "confidence": told[1],
-            "classifier": "test",
-            "left_because": "",
-            "right_because": "",
-            "confidences": {},
-            "signals": {"page_similarity": similarity},
-        }
-        for (left, right), told in sorted(kinds.items())
-        if told is not None
-    ]
-    if rows:
-        upsert = insert(relations)
-        changed = {"kind": upsert.excluded.kind, "confidence": upsert.excluded.confidence}
-        upsert = upsert.on_conflict_do_update(index_elements=["left_id", "right_id"], set_=changed)
-        await connection.execute(upsert, rows)
-    for left, right in sorted(pair for pair, told in kinds.items() if told is None):
-        await connection.execute(
-            sa.delete(relations).where(relations.c.left_id == left, relations.c.right_id == right)
+    written = sorted((pair, relation) for pair, relation in kinds.items() if relation is not None)
+    deleted = sorted(pair for pair, relation in kinds.items() if relation is None)
+    async with connection.cursor() as cursor:
+        await cursor.executemany(
+            """
+            INSERT INTO relations (
+                left_id, right_id, left_entry, right_entry, kind, confidence, classifier, left_because,
+                right_because, confidences, signals
+            )
+            VALUES (%s, %s, 1, 1, %s, %s, 'test', '', '', '{}', %s)
+            ON CONFLICT (left_id, right_id)
+            DO UPDATE SET kind = excluded.kind, confidence = excluded.confidence
+            """,
+            [(*pair, *relation, Jsonb({"page_similarity": similarity})) for pair, relation in written],
         )
+        await cursor.executemany("DELETE FROM relations WHERE left_id = %s AND right_id = %s", deleted)
 
 
-async def decide(connection: AsyncConnection, pair: Pair, decision: Decision | None) -> None:
+async def decide(connection: Connection, pair: Pair, decision: Decision | None) -> None:
     """Write a person's decision (None: withdraw it) and bring the clusters up to date."""
-    of_pair = sa.and_(decisions.c.left_id == pair[0], decisions.c.right_id == pair[1])
-    await connection.execute(sa.delete(decisions).where(of_pair))
+    await connection.execute("DELETE FROM decisions WHERE left_id = %s AND right_id = %s", pair)
     if decision is not None:
-        ids = {"left_id": pair[0], "right_id": pair[1], "left_entry": 1, "right_entry": 1}
-        await connection.execute(sa.insert(decisions), ids | {"verdict": decision[0], "kind": decision[1]})
-    await edges_changed(connection, [pair])
+        await connection.execute(
+            "INSERT INTO decisions (left_id, right_id, left_entry, right_entry, verdict, kind)"
+            " VALUES (%s, %s, 1, 1, %s, %s)",
+            (*pair, *decision),
+        )
+    await update_clusters(connection, [pair])

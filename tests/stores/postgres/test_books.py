@@ -5,16 +5,16 @@ from uuid import uuid4
 
 import numpy as np
 import pytest
-import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from psycopg.sql import SQL
 
 from app.core.errors import Conflict, InvalidInput, StaleVersion, Unavailable, UnknownBook
 from app.core.model import BookFilter, Metadata
 from app.core.recipe import DEFAULT_SUITE
 from app.services.ids import new_book_id
 from app.stores.postgres.books import BookStore
-from app.stores.postgres.entries import EntryStore, ReconcileLock
-from app.stores.postgres.queries import open_queries
+from app.stores.postgres.connections import Database, open_database
+from app.stores.postgres.entries import EntryStore
+from app.stores.postgres.locks import ReconcileLock
 from app.stores.postgres.texts import compress, decompress
 from tests.factories import a_sketch, new_content
 
@@ -25,33 +25,33 @@ def content(text: str | None = None):
     return new_content(a_sketch(RNG), text)
 
 
-async def waiting_jobs(engine: AsyncEngine) -> list[dict[str, object]]:
-    async with engine.connect() as connection:
-        rows = await connection.execute(sa.text("SELECT task_name, args FROM procrastinate_jobs ORDER BY id"))
-        return [dict(row) for row in rows.mappings()]
+async def waiting_jobs(database: Database) -> list[dict[str, object]]:
+    return await database.rows(SQL("SELECT task_name, args FROM procrastinate_jobs ORDER BY id"))
 
 
-async def test_a_new_book_is_pending_and_its_job_waits(catalogue: BookStore, engine: AsyncEngine) -> None:
+async def test_a_new_book_is_pending_and_its_job_waits(catalogue: BookStore, database: Database) -> None:
     metadata = Metadata(
         title="Emma", authors=("Jane Austen",), year=1815, identifiers=("isbn:9780141439587",)
     )
-    stored = await catalogue.add(new_book_id(), metadata, content())
+    stored = await catalogue.insert(new_book_id(), metadata, content())
     assert stored.created
     assert not stored.book.indexed
-    assert await catalogue.get(stored.book.id) == stored.book
-    assert await waiting_jobs(engine) == [{"task_name": "relate", "args": {"entry_id": stored.book.entry_id}}]
+    assert await catalogue.read(stored.book.id) == stored.book
+    assert await waiting_jobs(database) == [
+        {"task_name": "relate", "args": {"entry_id": stored.book.entry_id}}
+    ]
 
 
 async def test_a_book_is_marked_as_indexed(catalogue: BookStore, entries: EntryStore) -> None:
-    stored = await catalogue.add(new_book_id(), Metadata(), content())
-    await entries.mark_indexed([stored.book.entry_id])
-    assert (await catalogue.get(stored.book.id)).indexed
+    stored = await catalogue.insert(new_book_id(), Metadata(), content())
+    await entries.update_indexed([stored.book.entry_id])
+    assert (await catalogue.read(stored.book.id)).indexed
 
 
 async def test_the_same_content_is_found_and_keeps_its_metadata(catalogue: BookStore) -> None:
     same = content()
-    first = await catalogue.add(new_book_id(), Metadata(title="One"), same)
-    again = await catalogue.add(new_book_id(), Metadata(title="Two"), same)
+    first = await catalogue.insert(new_book_id(), Metadata(title="One"), same)
+    again = await catalogue.insert(new_book_id(), Metadata(title="Two"), same)
     assert not again.created
     assert again.book == first.book
 
@@ -59,22 +59,22 @@ async def test_the_same_content_is_found_and_keeps_its_metadata(catalogue: BookS
 async def test_one_content_under_two_external_ids_is_two_books(catalogue: BookStore) -> None:
     same = content()
     ids = {
-        (await catalogue.add(new_book_id(), Metadata(external_id=external_id), same)).book.id
+        (await catalogue.insert(new_book_id(), Metadata(external_id=external_id), same)).book.id
         for external_id in ("a", "b", None)
     }
     assert len(ids) == 3
 
 
 async def test_an_external_id_with_other_content_names_the_put(catalogue: BookStore) -> None:
-    first = await catalogue.add(new_book_id(), Metadata(external_id="x"), content())
+    first = await catalogue.insert(new_book_id(), Metadata(external_id="x"), content())
     with pytest.raises(Conflict, match=f"PUT /v1/books/{first.book.id}/content") as caught:
-        await catalogue.add(new_book_id(), Metadata(external_id="x"), content())
+        await catalogue.insert(new_book_id(), Metadata(external_id="x"), content())
     assert caught.value.book_id == first.book.id
 
 
 async def test_many_posts_of_one_book_at_once_make_one_book(catalogue: BookStore) -> None:
     same = content()
-    outcomes = await asyncio.gather(*(catalogue.add(new_book_id(), Metadata(), same) for _ in range(12)))
+    outcomes = await asyncio.gather(*(catalogue.insert(new_book_id(), Metadata(), same) for _ in range(12)))
     assert sum(outcome.created for outcome in outcomes) == 1
     assert len({outcome.book.id for outcome in outcomes}) == 1
 
@@ -82,96 +82,95 @@ async def test_many_posts_of_one_book_at_once_make_one_book(catalogue: BookStore
 async def test_new_content_gets_a_new_entry_and_reports_the_old_one(
     catalogue: BookStore, entries: EntryStore
 ) -> None:
-    first = await catalogue.add(new_book_id(), Metadata(title="Kept"), content("old"))
-    second = await catalogue.replace_content(first.book.id, content("new"), if_version=1)
+    first = await catalogue.insert(new_book_id(), Metadata(title="Kept"), content("old"))
+    second = await catalogue.update_content(first.book.id, content("new"), if_version=1)
     assert second.book.entry_id > first.book.entry_id
     assert second.book.version == 2
     assert second.book.metadata.title == "Kept"
     assert second.replaced is not None
     assert second.replaced[DEFAULT_SUITE].entry_id == first.book.entry_id
-    assert (await entries.current([first.book.entry_id, second.book.entry_id])).tolist() == [
+    assert (await entries.read_current_ids([first.book.entry_id, second.book.entry_id])).tolist() == [
         second.book.entry_id
     ]
 
 
 async def test_replacing_with_the_same_content_changes_nothing(catalogue: BookStore) -> None:
     same = content()
-    first = await catalogue.add(new_book_id(), Metadata(), same)
-    again = await catalogue.replace_content(first.book.id, same, None)
+    first = await catalogue.insert(new_book_id(), Metadata(), same)
+    again = await catalogue.update_content(first.book.id, same, None)
     assert again.book == first.book
     assert not again.created
 
 
 async def test_a_stale_version_is_refused(catalogue: BookStore) -> None:
-    book = (await catalogue.add(new_book_id(), Metadata(), content())).book
-    await catalogue.change_metadata(book.id, {"title": "Seen by someone else"}, if_version=1)
+    book = (await catalogue.insert(new_book_id(), Metadata(), content())).book
+    await catalogue.update_metadata(book.id, {"title": "Seen by someone else"}, if_version=1)
     with pytest.raises(StaleVersion):
-        await catalogue.replace_content(book.id, content(), if_version=1)
+        await catalogue.update_content(book.id, content(), if_version=1)
     with pytest.raises(StaleVersion):
-        await catalogue.change_metadata(book.id, {"title": "Lost update"}, if_version=1)
+        await catalogue.update_metadata(book.id, {"title": "Lost update"}, if_version=1)
     with pytest.raises(StaleVersion):
         await catalogue.delete(book.id, if_version=1)
 
 
 async def test_metadata_changes_leave_the_other_fields(catalogue: BookStore) -> None:
     metadata = Metadata(title="Emma", language="en", identifiers=("oclc:1",))
-    book = (await catalogue.add(new_book_id(), metadata, content())).book
-    changed = await catalogue.change_metadata(book.id, {"language": None, "year": 1816}, None)
+    book = (await catalogue.insert(new_book_id(), metadata, content())).book
+    changed = await catalogue.update_metadata(book.id, {"language": None, "year": 1816}, None)
     assert changed.metadata == Metadata(title="Emma", year=1816, identifiers=("oclc:1",))
     assert changed.version == 2
 
 
 async def test_taking_anothers_external_id_is_a_conflict(catalogue: BookStore) -> None:
-    one = (await catalogue.add(new_book_id(), Metadata(external_id="one"), content())).book
-    two = (await catalogue.add(new_book_id(), Metadata(external_id="two"), content())).book
+    one = (await catalogue.insert(new_book_id(), Metadata(external_id="one"), content())).book
+    two = (await catalogue.insert(new_book_id(), Metadata(external_id="two"), content())).book
     with pytest.raises(Conflict) as caught:
-        await catalogue.change_metadata(two.id, {"external_id": "one"}, None)
+        await catalogue.update_metadata(two.id, {"external_id": "one"}, None)
     assert caught.value.book_id == one.id
 
 
 async def test_giving_up_the_external_id_of_a_second_copy_is_a_conflict(catalogue: BookStore) -> None:
     same = content()
-    plain = (await catalogue.add(new_book_id(), Metadata(), same)).book
-    named = (await catalogue.add(new_book_id(), Metadata(external_id="x"), same)).book
+    plain = (await catalogue.insert(new_book_id(), Metadata(), same)).book
+    named = (await catalogue.insert(new_book_id(), Metadata(external_id="x"), same)).book
     with pytest.raises(Conflict) as caught:
-        await catalogue.change_metadata(named.id, {"external_id": None}, None)
+        await catalogue.update_metadata(named.id, {"external_id": None}, None)
     assert caught.value.book_id == plain.id
 
 
 async def test_a_deleted_book_frees_its_external_id_and_content(
-    catalogue: BookStore, engine: AsyncEngine
+    catalogue: BookStore, database: Database
 ) -> None:
     same = content("text")
-    first = (await catalogue.add(new_book_id(), Metadata(external_id="x"), same)).book
+    first = (await catalogue.insert(new_book_id(), Metadata(external_id="x"), same)).book
     gone = await catalogue.delete(first.id, None)
     assert gone[DEFAULT_SUITE].entry_id == first.entry_id
     with pytest.raises(UnknownBook):
-        await catalogue.get(first.id)
+        await catalogue.read(first.id)
     with pytest.raises(UnknownBook):
         await catalogue.delete(first.id, None)
-    again = await catalogue.add(new_book_id(), Metadata(external_id="x"), same)
+    again = await catalogue.insert(new_book_id(), Metadata(external_id="x"), same)
     assert again.created
     assert again.book.entry_id > first.entry_id
-    async with engine.connect() as connection:
-        for table in ("signatures", "texts"):
-            left = await connection.scalars(sa.text(f"SELECT DISTINCT entry_id FROM {table}"))
-            assert left.all() == [again.book.entry_id]
+    for table in ("signatures", "texts"):
+        left = await database.rows(SQL(f"SELECT DISTINCT entry_id FROM {table}"))
+        assert left == [{"entry_id": again.book.entry_id}]
 
 
 async def test_books_are_found_by_identifier_title_words_and_external_id(catalogue: BookStore) -> None:
     emma = (
-        await catalogue.add(
+        await catalogue.insert(
             new_book_id(),
             Metadata(title="Ümlaut: Emma; a Novel", identifiers=("isbn:1", "oclc:2")),
             content(),
         )
     ).book
     other = (
-        await catalogue.add(new_book_id(), Metadata(title="Persuasion", external_id="p"), content())
+        await catalogue.insert(new_book_id(), Metadata(title="Persuasion", external_id="p"), content())
     ).book
 
     async def found(**wanted: str) -> list[object]:
-        return [book.id for book in await catalogue.search(BookFilter(**wanted), None, 10)]
+        return [book.id for book in await catalogue.list_books(BookFilter(**wanted), None, 10)]
 
     assert await found(identifier="oclc:2") == [emma.id]
     assert await found(identifier="oclc") == []
@@ -182,82 +181,79 @@ async def test_books_are_found_by_identifier_title_words_and_external_id(catalog
     with pytest.raises(InvalidInput, match="no word"):
         await found(title="?!")
     assert await found() == [emma.id, other.id]
-    assert [book.id for book in await catalogue.search(BookFilter(), emma.id, 10)] == [other.id]
+    assert [book.id for book in await catalogue.list_books(BookFilter(), emma.id, 10)] == [other.id]
 
 
-async def test_hits_are_settled_with_the_books_that_wait_and_those_that_left(
-    catalogue: BookStore, entries: EntryStore
-) -> None:
+async def test_hits_are_current_pending_or_deleted(catalogue: BookStore, entries: EntryStore) -> None:
     indexed, pending, other, gone, replaced = [
-        (await catalogue.add(new_book_id(), Metadata(), content())).book for _ in range(5)
+        (await catalogue.insert(new_book_id(), Metadata(), content())).book for _ in range(5)
     ]
-    await entries.mark_indexed([book.entry_id for book in (indexed, other, gone, replaced)])
+    await entries.update_indexed([book.entry_id for book in (indexed, other, gone, replaced)])
     await catalogue.delete(gone.id, None)
-    new = (await catalogue.replace_content(replaced.id, content(), None)).book
+    new = (await catalogue.update_content(replaced.id, content(), None)).book
     wanted = [indexed.entry_id, gone.entry_id, 10**12]
     some = np.array(wanted, dtype=np.uint64)
     many = np.arange(10**9, 10**9 + 5_000, dtype=np.uint64)
 
-    settled = await entries.settled(wanted, some, DEFAULT_SUITE)
-    assert {brief.book_id for brief in settled.summaries.values()} == {indexed.id}
+    current = await entries.read_current_hits(wanted, some, DEFAULT_SUITE)
+    assert {brief.book_id for brief in current.summaries.values()} == {indexed.id}
     waiting = {pending.entry_id, new.entry_id}
-    assert {brief.entry.entry_id for brief in await entries.pending(DEFAULT_SUITE)} == waiting
-    asked = await entries.of_book(indexed.id, DEFAULT_SUITE, with_sample=False)
+    assert {brief.entry.entry_id for brief in await entries.read_pending(DEFAULT_SUITE)} == waiting
+    asked = await entries.read_query_book(indexed.id, DEFAULT_SUITE, with_sample=False)
     assert {brief.entry.entry_id for brief in asked.pending} == waiting
-    assert settled.departed.tolist() == [gone.entry_id]
-    # Against all departures, and together with others.
+    assert current.deleted.tolist() == [gone.entry_id]
+    # Against all tombstones, and together with others.
     everyone, one = await asyncio.gather(
-        entries.settled(wanted, many, DEFAULT_SUITE), entries.settled([other.entry_id], some, DEFAULT_SUITE)
+        entries.read_current_hits(wanted, many, DEFAULT_SUITE),
+        entries.read_current_hits([other.entry_id], some, DEFAULT_SUITE),
     )
-    assert set(everyone.departed) == {gone.entry_id, replaced.entry_id}
-    assert gone.entry_id in one.departed
+    assert set(everyone.deleted) == {gone.entry_id, replaced.entry_id}
+    assert one.deleted.tolist() == [gone.entry_id]
     assert (set(everyone.summaries), set(one.summaries)) == ({indexed.entry_id}, {other.entry_id})
     assert await entries.count_pending() == 2
 
 
-async def test_departures_are_forgotten_in_time(catalogue: BookStore, entries: EntryStore) -> None:
-    gone = (await catalogue.add(new_book_id(), Metadata(), content())).book
+async def test_tombstones_are_deleted_in_time(catalogue: BookStore, entries: EntryStore) -> None:
+    gone = (await catalogue.insert(new_book_id(), Metadata(), content())).book
     await catalogue.delete(gone.id, None)
     suspects = np.array([gone.entry_id], dtype=np.uint64)
-    await entries.forget_departures(60.0)
-    assert (await entries.settled([], suspects, DEFAULT_SUITE)).departed.tolist() == [gone.entry_id]
-    await entries.forget_departures(0.0)
-    assert (await entries.settled([], suspects, DEFAULT_SUITE)).departed.tolist() == []
+    await entries.delete_tombstones(60.0)
+    assert (await entries.read_current_hits([], suspects, DEFAULT_SUITE)).deleted.tolist() == [gone.entry_id]
+    await entries.delete_tombstones(0.0)
+    assert (await entries.read_current_hits([], suspects, DEFAULT_SUITE)).deleted.tolist() == []
 
 
-async def test_one_process_at_a_time_reconciles(engine: AsyncEngine) -> None:
-    async with ReconcileLock(engine) as first, ReconcileLock(engine) as second:
+async def test_one_process_at_a_time_reconciles(database: Database) -> None:
+    async with ReconcileLock(database) as first, ReconcileLock(database) as second:
         assert (first, second) == (True, False)
-    async with ReconcileLock(engine) as third:
+    async with ReconcileLock(database) as third:
         assert third
 
 
 async def test_an_unknown_book_is_named(catalogue: BookStore) -> None:
     book_id = uuid4()
     with pytest.raises(UnknownBook, match=str(book_id)):
-        await catalogue.get(book_id)
+        await catalogue.read(book_id)
 
 
 async def test_a_catalogue_that_does_not_answer_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.stores.postgres.queries._WAIT_SECONDS", 0.5)
-    engine = create_async_engine("postgresql+psycopg://nobody@/nothing?host=/nonexistent")
-    async with open_queries(engine.url, 1) as queries:
-        catalogue = BookStore(engine, queries)
+    monkeypatch.setattr("app.stores.postgres.connections._TRANSACTION_WAIT", 0.5)
+    async with open_database("postgresql://nobody@/nothing?host=/nonexistent", 1) as database:
+        catalogue = BookStore(database)
         with pytest.raises(Unavailable):
-            await catalogue.get(uuid4())
+            await catalogue.read(uuid4())
         with pytest.raises(Unavailable):
             await catalogue.delete(uuid4(), None)
-    await engine.dispose()
 
 
-async def test_reads_survive_the_loss_of_every_connection(catalogue: BookStore, engine: AsyncEngine) -> None:
-    book = (await catalogue.add(new_book_id(), Metadata(), content())).book
-    await asyncio.gather(*(catalogue.get(book.id) for _ in range(4)))
-    async with engine.connect() as connection:
-        end = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
-        others = "datname = current_database() AND pid <> pg_backend_pid()"
-        await connection.execute(sa.text(f"{end} WHERE {others}"))
-    assert await catalogue.get(book.id) == book
+async def test_reads_survive_the_loss_of_every_connection(catalogue: BookStore, database: Database) -> None:
+    book = (await catalogue.insert(new_book_id(), Metadata(), content())).book
+    await asyncio.gather(*(catalogue.read(book.id) for _ in range(4)))
+    end = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+    others = "datname = current_database() AND pid <> pg_backend_pid()"
+    async with database.transaction() as connection:
+        await connection.execute(SQL(f"{end} WHERE {others}"))
+    assert await catalogue.read(book.id) == book
 
 
 def test_texts_come_back_as_they_were() -> None:

@@ -7,14 +7,12 @@ from itertools import combinations, pairwise
 from uuid import UUID
 
 import pytest
-import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from app.core.clusters.clustering import KINDS, Clustering, Pair
 from app.stores.postgres.cluster_queries import ClusterQueries
-from app.stores.postgres.tables import cluster_heirs
+from app.stores.postgres.connections import Connection, Database, open_database
 from tests.stores.postgres.cluster_rows import (
     Library,
     add_books,
@@ -62,23 +60,19 @@ def test_whatever_happens_clusters_are_as_computed_from_nothing(
     changes: list[tuple[object, ...]],
 ) -> None:
     async def follow() -> None:
-        engine = create_async_engine(module_database_url)
-        try:
-            async with engine.connect() as connection:
-                await add_books(connection, BOOKS)
-                library = Library()
-                for change in [("relate", begun), *changes]:
-                    await apply(connection, library, change)
-                    for by in KINDS:
-                        assert await stored(connection, by) == library.clusters(by)
-                await connection.rollback()
-        finally:
-            await engine.dispose()
+        async with open_database(module_database_url, 1) as database, database.transaction() as connection:
+            await add_books(connection, BOOKS)
+            library = Library()
+            for change in [("relate", begun), *changes]:
+                await apply(connection, library, change)
+                for by in KINDS:
+                    assert await stored(connection, by) == library.clusters(by)
+            await connection.rollback()
 
     runner.run(follow())
 
 
-async def apply(connection: AsyncConnection, library: Library, change: tuple[object, ...]) -> None:
+async def apply(connection: Connection, library: Library, change: tuple[object, ...]) -> None:
     match change:
         case ("relate", dict(kinds)):
             for pair, kind in kinds.items():
@@ -96,20 +90,20 @@ async def apply(connection: AsyncConnection, library: Library, change: tuple[obj
         case ("delete", book):
             library.forget(book)
             await delete_book(connection, book)
-            # Ids are never given again; here they are, lest nothing be left to change.
-            await connection.execute(sa.delete(cluster_heirs))
+            # Ids are never given again; here they are, so that something is left to change.
+            await connection.execute("DELETE FROM cluster_heirs")
             await add_books(connection, [book])
 
 
-async def in_one_transaction(engine: AsyncEngine, work: Callable[[AsyncConnection], Awaitable[None]]) -> None:
-    async with engine.begin() as connection:
+async def in_one_transaction(database: Database, work: Callable[[Connection], Awaitable[None]]) -> None:
+    async with database.transaction() as connection:
         await work(connection)
 
 
 async def test_a_rejection_separates_books_that_others_join_and_its_withdrawal_joins_them(
-    engine: AsyncEngine,
+    database: Database,
 ) -> None:
-    async with engine.begin() as connection:
+    async with database.transaction() as connection:
         await add_books(connection, BOOKS)
         kinds = {(A, B): ("SAME_PAGINATION", 0.9), (B, C): ("SAME_TEXT", 0.8), (A, C): ("SAME_TEXT", 0.7)}
         await relate(connection, kinds)
@@ -126,14 +120,14 @@ async def test_a_rejection_separates_books_that_others_join_and_its_withdrawal_j
         assert (await stored(connection, "same_text")).founders == dict.fromkeys((A, B, C), A)
 
 
-async def test_only_clusters_that_change_are_written(engine: AsyncEngine) -> None:
-    async def versions(connection: AsyncConnection) -> dict[UUID, str]:
-        rows = await connection.execute(
-            sa.text("SELECT book_id, ctid::text FROM cluster_members WHERE by = 'same_text'")
+async def test_only_clusters_that_change_are_written(database: Database) -> None:
+    async def versions(connection: Connection) -> dict[UUID, str]:
+        found = await connection.execute(
+            "SELECT book_id, ctid::text FROM cluster_members WHERE by = 'same_text'"
         )
-        return {row[0]: row[1] for row in rows}
+        return {row["book_id"]: row["ctid"] async for row in found}
 
-    async with engine.begin() as connection:
+    async with database.transaction() as connection:
         await add_books(connection, BOOKS)
         await relate(connection, {(A, B): SAME, (B, C): SAME, (D, E): SAME})
         before = await versions(connection)
@@ -143,58 +137,58 @@ async def test_only_clusters_that_change_are_written(engine: AsyncEngine) -> Non
     assert after.keys() == {A, B, C, D, E, F}
 
 
-async def test_two_transactions_that_join_clusters_wait_for_each_other(engine: AsyncEngine) -> None:
-    await in_one_transaction(engine, lambda connection: add_books(connection, BOOKS))
-    async with engine.begin() as first:
+async def test_two_transactions_that_join_clusters_wait_for_each_other(database: Database) -> None:
+    await in_one_transaction(database, lambda connection: add_books(connection, BOOKS))
+    async with database.transaction() as first:
         await relate(first, {(A, B): SAME})
         second = asyncio.create_task(
-            in_one_transaction(engine, lambda connection: relate(connection, {(B, C): SAME}))
+            in_one_transaction(database, lambda connection: relate(connection, {(B, C): SAME}))
         )
         await asyncio.sleep(0.2)
         assert not second.done()
     await second
-    async with engine.connect() as connection:
+    async with database.transaction() as connection:
         assert (await stored(connection, "same_text")).founders == dict.fromkeys((A, B, C), A)
 
 
 async def test_many_transactions_at_once_end_in_the_same_clusters_and_none_is_given_up(
-    engine: AsyncEngine,
+    database: Database,
 ) -> None:
-    await in_one_transaction(engine, lambda connection: add_books(connection, BOOKS))
+    await in_one_transaction(database, lambda connection: add_books(connection, BOOKS))
     chain = list(pairwise(BOOKS))
     await asyncio.gather(
-        *(in_one_transaction(engine, partial(relate, kinds={pair: SAME, (A, G): SAME})) for pair in chain)
+        *(in_one_transaction(database, partial(relate, kinds={pair: SAME, (A, G): SAME})) for pair in chain)
     )
     await asyncio.gather(
-        in_one_transaction(engine, partial(decide, pair=(F, G), decision=("rejected", None))),
-        in_one_transaction(engine, partial(delete_book, book=C)),
-        in_one_transaction(engine, partial(relate, kinds={(D, E): None, (D, F): SAME})),
-        in_one_transaction(engine, partial(delete_book, book=A)),
+        in_one_transaction(database, partial(decide, pair=(F, G), decision=("rejected", None))),
+        in_one_transaction(database, partial(delete_book, book=C)),
+        in_one_transaction(database, partial(relate, kinds={(D, E): None, (D, F): SAME})),
+        in_one_transaction(database, partial(delete_book, book=A)),
     )
-    async with engine.connect() as connection:
+    async with database.transaction() as connection:
         assert (await stored(connection, "same_text")).founders == dict.fromkeys((D, E, F), D)
 
 
 async def test_names_lead_to_the_present_cluster_over_merges_splits_and_deletions(
-    engine: AsyncEngine,
+    database: Database,
 ) -> None:
-    records = ClusterQueries(engine)
+    records = ClusterQueries(database)
 
     async def present(*names: UUID) -> list[UUID | None]:
         async with records.snapshot() as snapshot:
-            return [await snapshot.founder("same_text", name) for name in names]
+            return [await snapshot.read_founder("same_text", name) for name in names]
 
-    async with engine.begin() as connection:
+    async with database.transaction() as connection:
         await add_books(connection, BOOKS)
         await relate(connection, {(B, C): SAME, (D, E): SAME, (E, F): SAME})
     assert await present(A, B, C, D, F) == [A, B, B, D, D]
-    await in_one_transaction(engine, partial(relate, kinds={(C, D): SAME}))
+    await in_one_transaction(database, partial(relate, kinds={(C, D): SAME}))
     assert await present(B, D, F) == [B, B, B]
-    await in_one_transaction(engine, partial(delete_book, book=B))
+    await in_one_transaction(database, partial(delete_book, book=B))
     assert await present(B, F) == [C, C]
-    await in_one_transaction(engine, partial(delete_book, book=C))
+    await in_one_transaction(database, partial(delete_book, book=C))
     assert await present(B, C, F) == [D, D, D]
-    await in_one_transaction(engine, partial(relate, kinds={(D, E): None}))
+    await in_one_transaction(database, partial(relate, kinds={(D, E): None}))
     assert await present(B, C, D, E, F) == [D, D, D, E, E]
-    await in_one_transaction(engine, partial(delete_book, book=D))
+    await in_one_transaction(database, partial(delete_book, book=D))
     assert await present(B, C, D, E) == [None, None, None, E]

