@@ -20,7 +20,8 @@ import sys
 
 CLONE_NEWUSER = 0x10000000
 PR_SET_PDEATHSIG = 1
-PR_SET_KEEPCAPS = 8
+PR_SET_SECUREBITS = 28
+SECBIT_NO_SETUID_FIXUP = 4
 PR_CAP_AMBIENT = 47
 PR_CAP_AMBIENT_RAISE = 2
 CAP_DAC_OVERRIDE = 1
@@ -60,7 +61,8 @@ def become(uid: int, gid: int) -> None:
 
 def become_with_reach(uid: int, gid: int) -> None:
     """Become another user that keeps, even after an `exec`, the capability to enter every folder."""
-    prctl(PR_SET_KEEPCAPS, 1)
+    # Else the kernel drops capabilities with root's uid, and `access` ignores them for any other uid.
+    prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP)
     become(uid, gid)
     header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0)
     kept = 1 << CAP_DAC_OVERRIDE
