@@ -19,7 +19,7 @@ from app.embedded.identity import Identity
 
 Steps = Sequence[tuple[signal.Signals, float]]  # signals in turn, each with the seconds granted to it
 
-_LAUNCH = Path(__file__).with_name("exec_as.py")
+_EXEC_AS = Path(__file__).with_name("exec_as.py")
 _MARK = "BOOKPRINT_SERVED_FROM"
 _SECONDS_TO_DIE = 3.0
 
@@ -38,20 +38,31 @@ def spawn(
     When this process is killed the child gets `death_signal` (Linux). The kernel ties that to the starting
     thread, so it is arranged only from the main thread, which lasts as long as the process.
     """
-    guarded = threading.current_thread() is threading.main_thread()
-    identity = identity or identities.ourselves()
     return subprocess.Popen(
-        [
-            *(sys.executable, "-I", "-S", _LAUNCH),
-            *(str(os.getpid() if guarded else 0), str(int(death_signal)), identity.launch, folder),
-            *command,
-        ],
+        exec_as_command(command, folder=folder, death_signal=death_signal, identity=identity),
         env=dict(environment),
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=subprocess.STDOUT if output is not None else None,
         start_new_session=True,
     )
+
+
+def exec_as_command(
+    command: Sequence[str | Path],
+    *,
+    folder: Path,
+    death_signal: signal.Signals,
+    identity: Identity | None = None,
+) -> list[str | Path]:
+    """The command line that becomes `command` in the folder, as that identity and guarded by the signal."""
+    guarded = threading.current_thread() is threading.main_thread()
+    parent = os.getpid() if guarded else 0
+    launch = (identity or identities.ourselves()).launch
+    return [
+        *(sys.executable, "-I", "-S", _EXEC_AS, str(parent), str(int(death_signal)), launch, folder),
+        *command,
+    ]
 
 
 def plain_environment() -> dict[str, str]:
@@ -65,7 +76,7 @@ def processes_in(folder: Path, name: str) -> list[psutil.Process]:
     found = []
     for process in psutil.process_iter():
         try:
-            if process.name() == name and _lives(process) and process.cwd() == home:
+            if process.name() == name and is_alive(process) and process.cwd() == home:
                 found.append(process)
         except (psutil.NoSuchProcess, psutil.AccessDenied):
             continue
@@ -119,13 +130,13 @@ def end_orphans(folder: Path, name: str, steps: Steps) -> None:
 
 def _wait_until_dead(processes: Sequence[psutil.Process], seconds: float) -> None:
     deadline = time.monotonic() + seconds
-    while any(map(_lives, processes)) and time.monotonic() < deadline:
+    while any(map(is_alive, processes)) and time.monotonic() < deadline:
         time.sleep(0.01)
 
 
-def _lives(process: psutil.Process) -> bool:
+def is_alive(process: psutil.Process) -> bool:
+    """Whether the process runs; one that has ended and waits to be reaped does not."""
     try:
-        # One that is dead but not yet reaped by its parent, whoever that is, holds nothing any more.
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
