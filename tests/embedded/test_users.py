@@ -115,7 +115,7 @@ def test_root_in_somebodys_home_tries_that_user_before_nobody(folder: Path) -> N
 
 @on_linux
 def test_an_ordinary_user_runs_the_servers_as_itself(folder: Path) -> None:
-    named = int(namespace().launch.split(":")[1])
+    named = int(namespace().exec_as.split(":")[1])
     with running(HOLD_IN_MAIN_THREAD, folder, prefix=in_namespace(named)) as program:
         assert sql(program.servers.database_url, "SELECT 1") == 1
         assert redis.Redis.from_url(program.servers.redis_url).ping()
