@@ -1,4 +1,4 @@
-"""A running service, spoken to over HTTP: what commands ask it, and errors that say what to do."""
+"""A client of a running service over HTTP; its errors say what to do."""
 
 import threading
 import time
@@ -39,8 +39,8 @@ class Interrupted(Exception):
     """The user ended the command while it waited to ask again."""
 
 
-class Service:
-    """The service at `url`; safe for threads.
+class Client:
+    """Asks the service at `url`; safe for threads.
 
     While it is down or overloaded it is asked again for `patience` seconds; setting `stop` ends the waiting.
     """
@@ -59,7 +59,7 @@ class Service:
         except (httpx.InvalidURL, ValueError) as exc:
             raise InvalidUrl(f"{url} is not a URL: {exc}") from exc
 
-    def __enter__(self) -> "Service":
+    def __enter__(self) -> "Client":
         return self
 
     def __exit__(
@@ -73,6 +73,14 @@ class Service:
             self._client.get("/health/live")
         except httpx.TransportError as exc:
             raise self._missing() from exc
+
+    def shortfall(self) -> str | None:
+        """The reason why the service is not ready; None when it is."""
+        try:
+            response = self._client.get("/health/ready", timeout=5.0)
+        except httpx.TransportError:
+            return "the API does not answer yet"
+        return None if response.is_success else _detail(response)
 
     def get(self, path: str, query: Mapping[str, str] | None = None) -> Any:
         """The JSON at a path; raises Refused or NoService."""

@@ -8,6 +8,7 @@ import typer
 
 from app.cli.environment import DEFAULT_URL
 from app.cli.output import Reporter, UserError, complain, notices, results
+from app.client import Client
 from app.kernel_cache import keep_kernels
 
 _AGAIN = "Not every book was posted. Run the same command again: what is there already is skipped."
@@ -27,7 +28,6 @@ def ingest(
     """
     keep_kernels()
     from app.cli.posting import KINDS, Outcome, Tally, post_all
-    from app.client import Service
     from app.readers import files
     from app.readers.record import Record
 
@@ -51,7 +51,7 @@ def ingest(
             yield record
             share = position / max(found.size, 1)
 
-    with Service(url, connections=jobs) as service:
+    with Client(url, connections=jobs) as service:
         service.insist()
         with Reporter("Posting", "books") as reporter:
 

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from app.cli.environment import DEFAULT_URL
 from app.cli.output import UserError, drawn_table, notices, print_lines, results
+from app.client import Client
 from app.core.errors import InvalidInput
 from app.core.recipe import DEFAULT_FINGERPRINT
 from app.kernel_cache import keep_kernels
@@ -95,10 +96,9 @@ def _ask(
     url: str, book: str, query: Mapping[str, str], limit: int
 ) -> tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]:
     """The last page of the answer and the items of all its pages, up to `limit`."""
-    from app.client import Service
 
     path, body = _question(book)
-    with Service(url, patience=_PATIENCE) as service:
+    with Client(url, patience=_PATIENCE) as service:
         service.insist()
         items: list[Mapping[str, Any]] = []
         cursor = None

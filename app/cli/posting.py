@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from app.client import Interrupted, NoService, Refused, Service
+from app.client import Client, Interrupted, NoService, Refused
 from app.core.errors import InvalidInput
 from app.core.model import PAGE_BREAK, Submission
 from app.readers.record import Record
@@ -46,7 +46,7 @@ class Tally:
 
 
 def post_all(
-    service: Service, records: Iterable[Record], jobs: int, report: Callable[[Outcome, Tally], None]
+    service: Client, records: Iterable[Record], jobs: int, report: Callable[[Outcome, Tally], None]
 ) -> Tally:
     """Post every record with `jobs` connections; `report` is told of each outcome, one at a time.
 
@@ -71,7 +71,7 @@ class _Run:
     """What the posting threads share."""
 
     def __init__(
-        self, service: Service, records: Iterator[Record], report: Callable[[Outcome, Tally], None]
+        self, service: Client, records: Iterator[Record], report: Callable[[Outcome, Tally], None]
     ) -> None:
         self.tally = Tally()
         self.error: BaseException | None = None
@@ -104,7 +104,7 @@ class _Run:
             return None if self._service.stop.is_set() else next(self._records, None)
 
 
-def _post(service: Service, record: Record) -> Outcome:
+def _post(service: Client, record: Record) -> Outcome:
     if isinstance(record.book, InvalidInput):
         return Outcome(record, "failed", str(record.book))
     try:

@@ -3,6 +3,7 @@
 import importlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -17,14 +18,15 @@ import typer
 from app.cli.environment import DEFAULT_URL, DataDir, load_settings, running
 from app.cli.maintenance import upgrade_schema
 from app.cli.output import UserError, notices, results
-from app.cli.readiness import free_port, missing, url_of
+from app.client import Client
 from app.embedded import EmbeddedServers, Servers
 from app.embedded.processes import spawn
 from app.embedded.supervisor import ChildSpec, Supervisor
-from app.kernel_cache import keep_kernels, keep_modules
+from app.kernel_cache import keep_kernels
 
 _WARM = "from app.core.warm_up import warm_up; warm_up()"
 _SECONDS_BETWEEN_NOTICES = 30.0
+_LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 def serve(
@@ -57,7 +59,6 @@ def serve(
             f"{settings.data_dir} cannot be made: {exc.strerror}. Choose another --data-dir."
         ) from exc
     keep_kernels(settings.data_dir)
-    keep_modules(settings.data_dir)
     embedded = EmbeddedServers(
         settings.data_dir, database_url=settings.database_url, redis_url=settings.redis_url
     )
@@ -105,6 +106,33 @@ def worker(
     urls = {"DATABASE_URL": str(servers.database_url), "REDIS_URL": str(servers.redis_url)}
     at_once = settings.jobs_at_once if concurrency is None else concurrency
     os.execve(sys.executable, [*_python("workers"), "--concurrency", str(at_once)], os.environ | urls)
+
+
+def free_port(host: str, port: int) -> int:
+    """The port to listen at, a free one where `port` is 0; raises UserError where it cannot be used."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except socket.gaierror as exc:
+        raise UserError(f"--host {host} is no address: {exc.strerror}.") from exc
+    with socket.socket(family, kind, protocol) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(address)
+            listener.listen()
+        except OSError as exc:
+            raise UserError(
+                f"Cannot listen at {host} port {port}: {exc.strerror}. "
+                "Choose another with --port (and --host), or stop what listens there."
+            ) from exc
+        return int(listener.getsockname()[1])
+
+
+def url_of(host: str, port: int) -> str:
+    """The URL at which this machine reaches a service that listens at `host`."""
+    name = _LOOPBACK.get(host, host)
+    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
 
 
 def _api(host: str, port: int) -> ChildSpec:
@@ -155,14 +183,15 @@ def _warming() -> Iterator[Callable[[], None]]:
 
 
 def _announce(host: str, port: int, started: float) -> None:
-    """Say when the service is ready, and now and then what it still lacks."""
-    last_notice = time.monotonic()
-    while lack := missing(host, port):
-        if time.monotonic() - last_notice > _SECONDS_BETWEEN_NOTICES:
-            last_notice = time.monotonic()
-            notices().print(f"Not ready yet: {lack}")
-        time.sleep(0.1)
+    """Say when the service is ready, and now and then why it is not."""
     url = url_of(host, port)
+    last_notice = time.monotonic()
+    with Client(url) as client:
+        while reason := client.shortfall():
+            if time.monotonic() - last_notice > _SECONDS_BETWEEN_NOTICES:
+                last_notice = time.monotonic()
+                notices().print(f"Not ready yet: {reason}")
+            time.sleep(0.1)
     option = "" if url == DEFAULT_URL else f" --url {url}"
     console = results()
     console.print(f"Bookprint is ready at {url} ({time.monotonic() - started:.1f} s)", style="bold green")

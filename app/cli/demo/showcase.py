@@ -11,7 +11,7 @@ from rich.text import Text
 
 from app.cli.demo.evaluation import best_threshold
 from app.cli.output import drawn_table
-from app.client import Service
+from app.client import Client
 from app.core.model import Fingerprint
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Library:
         return Fingerprint(answer["recipe"], bytes.fromhex(answer["hex"]))
 
 
-def show_near_duplicates(service: Service, library: Library, console: Console) -> None:
+def show_near_duplicates(service: Client, library: Library, console: Console) -> None:
     """Ask for the near-duplicates of every book, print some, and count all against the truth."""
     found: dict[str, dict[str, Mapping[str, Any]]] = {}
     for name, answer in library.posted.items():
@@ -95,7 +95,7 @@ def _version(name: str) -> str:
     return f"copy {int(name[-2:])}" if not name.endswith("-c00") else "the original"
 
 
-def show_relations(service: Service, library: Library, console: Console) -> None:
+def show_relations(service: Client, library: Library, console: Console) -> None:
     """Print how the versions of one book are related to it, as the workers have found out."""
     name = _first_editions(library)[0]
     columns = ("relations", "kind", "confidence", "why")
@@ -112,7 +112,7 @@ def show_relations(service: Service, library: Library, console: Console) -> None
     console.print(f"“{library.books[name].title}” page by page, from the background workers{left}.\n")
 
 
-def show_exact_lookup(service: Service, library: Library, console: Console) -> None:
+def show_exact_lookup(service: Client, library: Library, console: Console) -> None:
     """Ask for every book within `_RADIUS` bits, and hold the answer against brute force."""
     name = max(_first_editions(library), key=lambda each: len(library.kin(each)))
     path = library.posted[name]["links"]["near_duplicates"]
@@ -162,7 +162,7 @@ def show_contrast(library: Library, seed: int, console: Console) -> None:
     )
 
 
-def show_request(service: Service, library: Library, console: Console) -> None:
+def show_request(service: Client, library: Library, console: Console) -> None:
     """Print a request as a client would make it, and the beginning of the answer."""
     name = _first_editions(library)[0]
     path = library.posted[name]["links"]["near_duplicates"]
