@@ -4,7 +4,7 @@ import asyncio
 from datetime import timedelta
 
 from app.settings import Settings
-from workers.__main__ import run
+from workers.process import run
 from workers.queue_worker import Pace
 
 if __name__ == "__main__":

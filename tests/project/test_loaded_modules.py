@@ -31,7 +31,7 @@ print(*{{name.partition(".")[0] for name in sys.modules}})
     ("module", "unused"),
     [
         ("app.main", ANYWHERE | {"alembic"}),
-        ("workers.__main__", ANYWHERE | {"alembic", "fastapi", "starlette", "uvicorn", "httpx"}),
+        ("workers.process", ANYWHERE | {"alembic", "fastapi", "starlette", "uvicorn", "httpx"}),
     ],
 )
 def test_a_process_loads_nothing_that_it_does_not_use(module: str, unused: set[str]) -> None:
