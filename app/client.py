@@ -89,12 +89,12 @@ class Client:
     def post(self, path: str, body: Mapping[str, Any], query: Mapping[str, str] | None = None) -> Any:
         """Post JSON, and return the JSON that answers; raises Refused or NoService.
 
-        Only for what may be posted again: a lost answer does not tell whether the post arrived.
+        Only for posts that may be repeated: after a lost answer the post is sent again.
         """
         return self._answer(self._request("POST", path, query, orjson.dumps(body)))
 
     def delete(self, path: str) -> None:
-        """Delete what is at a path; nothing there is as good. Raises Refused or NoService."""
+        """Delete the resource at a path, if there is one; raises Refused or NoService."""
         response = self._request("DELETE", path, None, None)
         if not response.is_success and response.status_code != 404:
             raise Refused(response.status_code, _detail(response))

@@ -30,7 +30,8 @@ def lookup(
         ),
     ],
     d: Annotated[
-        int | None, typer.Option("--d", min=0, max=128, help="Every book within this Hamming distance.")
+        int | None,
+        typer.Option("--d", min=0, max=128, help="Every book within this many bits."),
     ] = None,
     k: Annotated[int | None, typer.Option("--k", min=1, max=1000, help="The k nearest books.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="Most books to print.")] = 100,
@@ -61,8 +62,8 @@ def lookup(
 
 
 def sign(
-    file: Annotated[Path, typer.Argument(help="A text file; U+000C between pages.", dir_okay=False)],
-    pages: Annotated[bool, typer.Option("--pages/--no-pages", help="Whether to sign each page, too.")] = True,
+    file: Annotated[Path, typer.Argument(help="A text file; a form feed between pages.", dir_okay=False)],
+    pages: Annotated[bool, typer.Option("--pages/--no-pages", help="Sign each page as well.")] = True,
     recipe: Annotated[str, typer.Option(help="The fingerprint recipe.")] = DEFAULT_FINGERPRINT,
 ) -> None:
     """Print the signatures of a text file as JSON, which POST /v1/books takes instead of the text."""

@@ -1,4 +1,4 @@
-"""Posting many books at once, each held in memory only while it is on its way."""
+"""Posting many books at once; each is in memory only while it is being posted."""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -18,12 +18,12 @@ KINDS: tuple[Kind, ...] = ("created", "already there", "pending", "failed")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """What became of one record."""
+    """The fate of one record."""
 
     record: Record
     kind: Kind
     reason: str | None = None  # of a failure
-    answer: Mapping[str, Any] = field(default_factory=dict)  # what the service says of the book
+    answer: Mapping[str, Any] = field(default_factory=dict)  # the service's JSON
 
 
 @dataclass(slots=True)
@@ -48,7 +48,7 @@ class Tally:
 def post_all(
     service: Client, records: Iterable[Record], jobs: int, report: Callable[[Outcome, Tally], None]
 ) -> Tally:
-    """Post every record with `jobs` connections; `report` is told of each outcome, one at a time.
+    """Post every record with `jobs` connections; `report` gets each outcome, one at a time.
 
     Ends early when the service stays away or the user interrupts; posts under way are still finished.
     """

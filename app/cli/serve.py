@@ -47,7 +47,7 @@ def serve(
     """Run the whole service until Ctrl-C or SIGTERM: servers, API and workers.
 
     Where DATABASE_URL or REDIS_URL is set, that server is used; else a real PostgreSQL and a real Valkey are
-    started with their data in the data folder. Whatever dies is started again.
+    started with their data in the data folder. A process that ends is started again.
     """
     started = time.monotonic()
     settings = load_settings(data_dir)
@@ -78,7 +78,7 @@ def serve(
         threading.Thread(target=_announce, args=(*address, started), daemon=True).start()
         status = supervisor.run()
     if status:
-        raise UserError("A process of the service does not stay up; what it wrote above says why.")
+        raise UserError("A process of the service does not stay up; its last lines above say why.")
 
 
 def worker(
@@ -150,9 +150,9 @@ def _worker(number: int) -> ChildSpec:
 
 @contextmanager
 def _warming() -> Iterator[Callable[[], None]]:
-    """Compile the kernels into their cache in a process beside; yields what waits for it to be done.
+    """Compile the kernels into their cache in another process; yields a function that waits for its end.
 
-    Where an earlier start has done so already, there is nothing to do: the API then only has to load them.
+    After the first start the kernels are in the cache, and nothing is compiled.
     """
     done = Path(os.environ["NUMBA_CACHE_DIR"], "complete")
     if done.exists():
@@ -171,7 +171,7 @@ def _warming() -> Iterator[Callable[[], None]]:
         except subprocess.TimeoutExpired:
             notices().print("Compiling the kernels; only the first start takes so long.")
         if process.wait():
-            raise UserError("The kernels could not be compiled; what is written above says why.")
+            raise UserError("The kernels could not be compiled; the lines above say why.")
         with suppress(OSError):
             done.touch()
 
@@ -206,5 +206,5 @@ def _log(line: str) -> None:
 
 
 def _python(module: str) -> list[str]:
-    """Run a module of this installation, whatever modules the current folder has."""
+    """Run a module of this installation, never one of the current folder."""
     return [sys.executable, "-P", "-m", module]

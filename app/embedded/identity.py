@@ -48,7 +48,7 @@ def candidates(folder: Path) -> Iterator[Identity]:
         return
     if sys.platform == "linux":
         yield namespace()
-    # Within somebody's private home, only that user gets through to the folder.
+    # Within a private home, only its owner gets through to the folder.
     for ancestor in folder.resolve().parents:
         status = ancestor.stat()
         if status.st_uid != 0:

@@ -26,7 +26,7 @@ class DataDirInUse(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class LockInfo:
-    """What the holder of a lock writes into its file for others."""
+    """Information that the holder of a lock leaves in its file for other processes."""
 
     pid: int
     sockets: str | None = None  # folder of the unix sockets
@@ -42,7 +42,7 @@ class DataDirLock:
         self._descriptor: int | None = None
 
     def acquire(self) -> LockInfo | None:
-        """Lock the folder; returns what the previous holder wrote, None if it released the lock itself.
+        """Lock the folder; returns the previous holder's information, None if it released the lock itself.
 
         Raises DataDirInUse when a living process holds the lock.
         """
@@ -60,7 +60,7 @@ class DataDirLock:
         return previous
 
     def write(self, info: LockInfo) -> None:
-        """Replace what the file says."""
+        """Replace the information in the file."""
         assert self._descriptor is not None
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, json.dumps(asdict(info)).encode(), 0)
@@ -74,7 +74,7 @@ class DataDirLock:
 
 
 def lock_info(data_dir: Path) -> LockInfo | None:
-    """What the process that holds the lock of `data_dir` wrote; None while nobody holds it."""
+    """The information of the process that holds the lock of `data_dir`; None while there is none."""
     try:
         descriptor = os.open(_path(data_dir), os.O_RDONLY)
     except FileNotFoundError:

@@ -68,7 +68,7 @@ def plain_environment() -> dict[str, str]:
 
 
 def processes_in(folder: Path, name: str) -> list[psutil.Process]:
-    """Living processes called `name` whose working directory is `folder`: a server and what it has forked."""
+    """Living processes called `name` whose working directory is `folder`: a server and its forks."""
     processes = psutil.process_iter(["name", "cwd", "status"])
     here = {"name": name, "cwd": str(folder.resolve())}
     return [

@@ -91,7 +91,7 @@ class Server(ABC):
         return self._process.poll() if self._process is not None else 0
 
     def failure(self, event: str) -> ServerFailed:
-        """An error that says what happened, with the end of the log."""
+        """An error that names the event, with the end of the log."""
         lines = self.log_file.read_text(errors="replace").splitlines()[-12:] if self.log_file.exists() else []
         return ServerFailed("\n  ".join([f"{self.name} {event}; the end of {self.log_file}:", *lines]))
 

@@ -30,10 +30,10 @@ class Servers:
 
 
 class EmbeddedServers:
-    """Starts and stops what is not given from outside: a server whose URL is given is used as it is.
+    """Starts and stops the servers; a server whose URL is given is used as it is.
 
     The folder is made if missing. Start from the main thread: then the servers end with this process, however
-    it ends. What a killed predecessor left running is stopped first.
+    it ends. Servers that a killed predecessor left running are stopped first.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class EmbeddedServers:
         return servers
 
     def stop(self) -> None:
-        """Stop what was started here, within 11 s; harmless when nothing runs."""
+        """Stop the servers within 11 s; harmless when none runs."""
         with ThreadPoolExecutor(2) as pool:
             list(pool.map(Server.stop, self._running))
         self._running = ()

@@ -99,7 +99,7 @@ def _show(
     showcase.show_near_duplicates(service, library, console)
     showcase.show_relations(service, library, console)
     showcase.show_exact_lookup(service, library, console)
-    showcase.show_contrast(library, seed, console)
+    showcase.show_evaluation(library, seed, console)
     showcase.show_request(service, library, console)
 
 

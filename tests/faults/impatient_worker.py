@@ -1,4 +1,4 @@
-"""`python -m tests.faults.worker`: a worker that counts as dead after three seconds of silence."""
+"""`python -m tests.faults.impatient_worker`: a worker that counts as dead after three seconds of silence."""
 
 import asyncio
 from datetime import timedelta
