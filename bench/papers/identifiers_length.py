@@ -1,9 +1,7 @@
 """F1 of k-means clusters against fingerprint length on the 1k set (the identifiers paper, figure 2)."""
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +11,11 @@ from sklearn.cluster import KMeans
 from app.synthesis.noise import corrupt, edit_sentences
 from bench.data.hard_set import EDITED
 from bench.data.paper_sets import SEED, canonical_books
+from bench.data.signed_texts import WIDEST, sign, studied_recipes
 from bench.harness.corpus import CorpusBook
 from bench.harness.plot import Line, Plot
+from bench.harness.processes import processes
 from bench.harness.report import Cell, Section, Table
-from bench.quality.f1_curves import WIDEST, sign, studied_recipes
 
 BOOKS = 100
 DERIVATIVES = 9
@@ -78,7 +77,7 @@ def measure(out_dir: Path, books: int, rates: Sequence[float]) -> Section:
 
 def signed(books: Sequence[CorpusBook], rate: float) -> Mapping[str, Bits]:
     """The longest fingerprints of each book and its derivatives, by weighting."""
-    with ProcessPoolExecutor(mp_context=get_context("fork")) as pool:
+    with processes() as pool:
         donors = [books[work - 1].text[:DONATED] for work in range(len(books))]
         work = partial(_sign_versions, rate)
         words = np.concatenate(list(pool.map(work, range(len(books)), [b.text for b in books], donors)))
@@ -122,6 +121,6 @@ def _plot(out_dir: Path, scores: Mapping[tuple[str, float], Sequence[float]]) ->
     ]
     lines.append(Line(f"paper, {PAPER_RATE:.0%} errors", [(PAPER_LENGTH, PAPER_F1)], kind=len(rates)))
     title = "F1 of k-means clusters, 1k set"
-    plot = Plot(title, "fingerprint length, bits", "F1", lines, x_range=(56, 264), y_range=(0.8, 1.0))
+    plot = Plot(title, "fingerprint length, bits", "F1", lines, y_range=(0.8, 1.0))
     plot.save(out_dir / "seed_length.svg")
     return title

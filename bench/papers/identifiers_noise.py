@@ -1,19 +1,18 @@
 """Hamming distance against corruption rate for books of three sizes (the identifiers paper, figure 1)."""
 
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 
 from app.synthesis.noise import corrupt
 from bench.data.paper_sets import SEED, canonical_books
+from bench.data.signed_texts import sign, studied_recipes
 from bench.harness.corpus import CorpusBook
 from bench.harness.plot import Line, Plot
+from bench.harness.processes import processes
 from bench.harness.report import Cell, Section, Table
-from bench.quality.f1_curves import sign, studied_recipes
 
 SIZES = (50_000, 300_000, 1_200_000)
 """Characters; for each the English book of the nearest length."""
@@ -40,7 +39,7 @@ def measure(out_dir: Path, sizes: Sequence[int], draws: int) -> Section:
     """The table, and a plot for each weighting in `out_dir`."""
     english = [book for book in canonical_books(at_least=0) if book.language == "en"]
     books = [nearest(english, size) for size in sizes]
-    with ProcessPoolExecutor(mp_context=get_context("fork")) as pool:
+    with processes() as pool:
         drifts = list(pool.map(drift, [book.text for book in books], [draws] * len(books)))
     plots = [_plot(out_dir, weighting, drifts) for weighting in WEIGHTINGS]
     return Section(
@@ -101,6 +100,6 @@ def _plot(out_dir: Path, weighting: str, drifts: Sequence[Drift]) -> tuple[str, 
             name = "median" if percentile == 50 else f"{percentile} %"
             lines.append(Line(f"{each.characters:,}, {name}", points, percentile != 50, kind))
     title = f"Hamming distance to the clean book, {weighting}-simhash128"
-    plot = Plot(title, "character error rate, %", "bits of 128", lines, y_range=(0, 45), x_range=(0, 10.2))
+    plot = Plot(title, "character error rate, %", "bits of 128", lines, y_range=(0, 45))
     plot.save(out_dir / f"seed_noise_{weighting}.svg")
     return title, f"seed_noise_{weighting}.svg"
