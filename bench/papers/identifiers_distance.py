@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.data.paper_sets import FULL, SHORT, SetPlan, SignedSet, signed_set
+from bench.harness.f1_curves import Curve, Numbers, Words, curve_of
 from bench.harness.plot import Line, Plot
 from bench.harness.report import Cell, Section, Table
 from bench.papers.all_pairs_join import (
@@ -23,7 +24,6 @@ from bench.papers.all_pairs_join import (
     same,
     tallies,
 )
-from bench.quality.f1_curves import Curve, Numbers, Words, curve_of
 
 D = 7
 EXACT = (7, 15, 23)

@@ -11,7 +11,7 @@ from app.core.model import Entry, Fingerprint, FracMinHash, MinHashSignature
 from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE
 from bench.data.paper_sets import FULL, HARD, LONGER, NO_SAMPLE, SHORT, SetPlan, SignedSet, signed_set
 from bench.harness.report import Cell, Section, Table
-from bench.papers.candidate_pairs import Kin, kin
+from bench.papers.candidate_pairs import CandidatePairs, candidate_pairs
 
 WANTED = {FULL.name: 0.99, HARD.name: 0.99, SHORT.name: 0.97}
 
@@ -67,12 +67,12 @@ def measure(plans: Sequence[SetPlan]) -> Section:
     )
 
 
-def candidates(texts: SignedSet) -> Kin:
+def candidates(texts: SignedSet) -> CandidatePairs:
     """What the band index would hold against each text of a set."""
-    return kin(texts, VERIFICATION.distance_alone, VERIFICATION.kin)
+    return candidate_pairs(texts, VERIFICATION.distance_alone, VERIFICATION.kin)
 
 
-def accepted(texts: SignedSet, proposed: Kin) -> NDArray[np.bool_]:
+def accepted(texts: SignedSet, proposed: CandidatePairs) -> NDArray[np.bool_]:
     """Which candidates the verification rule confirms, one query after the other."""
     verdicts = np.zeros(proposed.query.size, dtype=np.bool_)
     ends = np.searchsorted(proposed.query, np.arange(texts.size + 1))
@@ -102,7 +102,7 @@ def entry(texts: SignedSet, row: int) -> Entry:
     return Entry(row, fingerprint, minhash, sample)
 
 
-def figures(texts: SignedSet, proposed: Kin, verdicts: NDArray[np.bool_]) -> list[Cell]:
+def figures(texts: SignedSet, proposed: CandidatePairs, verdicts: NDArray[np.bool_]) -> list[Cell]:
     """Recall of candidates; precision, recall, F1 by query; F1 of pairs; false pairs in and across works."""
     right = texts.books[proposed.query] == texts.books[proposed.other]
     one_work = texts.works[proposed.query] == texts.works[proposed.other]
@@ -122,5 +122,5 @@ def figures(texts: SignedSet, proposed: Kin, verdicts: NDArray[np.bool_]) -> lis
     ]
 
 
-def _per_query(texts: SignedSet, proposed: Kin, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _per_query(texts: SignedSet, proposed: CandidatePairs, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
     return np.asarray(np.bincount(proposed.query[chosen], minlength=texts.size))

@@ -14,7 +14,7 @@ from bench.papers import identifiers_distance as seed_distance
 from bench.papers import identifiers_length as seed_length
 from bench.papers import identifiers_noise as seed_noise
 from bench.papers import identifiers_verified as seed_verified
-from bench.papers.candidate_pairs import kin
+from bench.papers.candidate_pairs import candidate_pairs
 
 pytestmark = [pytest.mark.corpus, pytest.mark.timeout(240)]
 
@@ -45,7 +45,7 @@ def test_every_canonical_text_has_1_to_15_derivatives(texts: SignedSet) -> None:
 
 def test_candidates_and_their_evidence_are_those_of_a_plain_comparison(texts: SignedSet) -> None:
     reach, least = 36, 2
-    found = kin(texts, reach, least)
+    found = candidate_pairs(texts, reach, least)
     entries = [seed_verified.entry(texts, row) for row in range(80)]
     expected = {}
     for i, this in enumerate(entries):
