@@ -7,11 +7,9 @@ as in the paper: two chunks of one novel, and two novels of one author, are diff
 
 import os
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from itertools import repeat
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Literal
 
@@ -25,8 +23,9 @@ from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_text, normalise
 from app.synthesis import confusions, noise
 from bench.data import hard_set as hard
+from bench.data.signed_texts import studied_recipes
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder
-from bench.quality.f1_curves import studied_recipes
+from bench.harness.processes import processes
 
 SEED = 20261121
 HARD_SEED, CHUNKS_PER_WORK = 20261120, 3
@@ -176,7 +175,7 @@ def _sign(plan: SetPlan) -> SignedSet:
     _row(0, 0, "a few words " * 200)
     is_hard = plan.cut == "hard set"
     _books[:] = canonical_books(plan.works, hard.CHUNK if is_hard else DONOR)
-    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("fork")) as pool:
+    with processes() as pool:
         if is_hard:
             batches = list(pool.map(_sign_chunks, range(len(_books)), repeat(plan.texts)))
         else:

@@ -20,10 +20,9 @@ from app.core.model import Fingerprint, FracMinHash, MinHashSignature, Sketch
 from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE
 from app.core.signatures.sketch import sketch
 from bench.data.fingerprint_model import BITS, LibraryModel, Spread, fit, spread
+from bench.data.signed_texts import EXCERPT, EXCERPTS_PER_WORK, sign, studied_recipes
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder
 from bench.harness.report import Cell, Section, Table
-from bench.quality.band_skew import CHUNK, CHUNKS_PER_WORK
-from bench.quality.f1_curves import sign, studied_recipes
 
 BATCH = 20_000
 SAMPLE_SIZE = 128
@@ -251,7 +250,7 @@ def run(out_dir: Path) -> Section:
                 rows=[
                     _row("corpus, one book of each work", whole, np.arange(len(whole))),
                     _row("simulation", model.draw(rng, _DRAWN), strangers),
-                    _row(f"corpus, chunks of {CHUNK:,} characters", chunks, chunk_works),
+                    _row(f"corpus, chunks of {EXCERPT:,} characters", chunks, chunk_works),
                     _row("uniform", rng.integers(0, 256, (_DRAWN, 16), dtype=np.uint8), strangers),
                 ],
                 caption=f"Unrelated texts of all languages, seed {_SEED}",
@@ -271,8 +270,8 @@ def _chunks(books: list[CorpusBook], rng: np.random.Generator) -> tuple[NDArray[
     signed, works = [], []
     numbers = {work: number for number, work in enumerate(sorted({book.work for book in books}))}
     for book in books:
-        for chunk in rng.permutation(len(book.text) // CHUNK)[:CHUNKS_PER_WORK]:
-            words = sign(book.text[chunk * CHUNK : (chunk + 1) * CHUNK], recipe)
+        for chunk in rng.permutation(len(book.text) // EXCERPT)[:EXCERPTS_PER_WORK]:
+            words = sign(book.text[chunk * EXCERPT : (chunk + 1) * EXCERPT], recipe)
             signed.append(words.view(np.uint8)[: BITS // 8])
             works.append(numbers[book.work])
     return np.stack(signed), np.array(works)

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
+from typing import Any
 
 Z95 = 1.959964
 """Standard deviations on either side of the mean that hold 95 % of a normal distribution."""
@@ -47,7 +48,7 @@ class Confusion:
         total = sum(count for (true, _), count in self.counts.items() if true == kind)
         return wilson(self.counts[kind, kind] / max(total, 1), total)
 
-    def precision(self, kind: str, shares: Mapping[str, float]) -> Share:
+    def precision(self, kind: str, shares: Mapping[Any, float]) -> Share:
         """Share of the pairs told to be of this kind that are, if kinds were as common as `shares` says.
 
         The interval is that of as many equal pairs as the unequal ones are worth: (sum w)^2 / sum w^2.

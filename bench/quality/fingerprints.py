@@ -13,10 +13,11 @@ from app.core.signatures.simhash import simhash
 from app.core.text.content import content_from_text, normalise
 from app.synthesis.library import VOLUMES, synthetic_library
 from bench.data.hard_set import Version, hard_set, one_per_work, paper_set
+from bench.data.signed_texts import SIZES, SignedTexts, sign_all
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, corpus_pairs
+from bench.harness.f1_curves import Curve, curve, fit
 from bench.harness.report import Cell, Section, Table
 from bench.quality.band_skew import skew_table
-from bench.quality.f1_curves import SIZES, Curve, HasSignatures, curve, fit, sign_all
 from bench.quality.noise_by_length import drift_table, short_table
 from bench.quality.real_pairs import compare_all, recall_table, relation_table
 
@@ -79,7 +80,7 @@ def _synthetic() -> Iterator[Version]:
         yield Version(book.work // VOLUMES, book.work, "", book.text)
 
 
-def _curves(signed: HasSignatures) -> dict[tuple[str, int], Curve]:
+def _curves(signed: SignedTexts) -> dict[tuple[str, int], Curve]:
     return {
         (weighting, bits): curve(signed.fingerprints(weighting, bits), signed.books)
         for weighting in WEIGHTINGS
@@ -102,7 +103,7 @@ def _plain(curves: dict[str, dict[tuple[str, int], Curve]]) -> dict[str, dict[st
     }
 
 
-def _fitted_table(signed: HasSignatures, caption: str) -> Table:
+def _fitted_table(signed: SignedTexts, caption: str) -> Table:
     rows: list[list[Cell]] = []
     for bits in SIZES:
         for weighting in WEIGHTINGS:

@@ -16,8 +16,8 @@ from app.core.signatures.simhash import simhash
 from app.core.text.content import NormalText, content_from_text, normalise
 from bench.data.hard_set import hard_set, one_per_work
 from bench.harness.corpus import corpus_books, corpus_folder, corpus_pairs
+from bench.harness.f1_curves import Numbers, Words, curve
 from bench.harness.report import Cell, Section, Table
-from bench.quality.f1_curves import Numbers, Words, curve
 from bench.quality.real_pairs import labels
 
 SEED = 20261120

@@ -20,7 +20,6 @@ from bench.data.pair_truth import Truth
 from bench.harness.corpus import CorpusBook, Pair, corpus_books, corpus_folder, corpus_pairs
 from bench.harness.report import Cell, Section, Table
 from bench.quality.confusion import Confusion
-from bench.speed.alignment import cost
 
 SEED = 2
 """Divides the works into the half that was tuned on and the half reported."""
@@ -89,7 +88,6 @@ def run(out_dir: Path) -> Section:
             *_real(books, pairs, candidates),
             _strangers(books, pairs, candidates),
             _times(outcomes),
-            cost(books),
         ],
         notes=[
             "Shares in %, with Wilson 95 % intervals. Precision is weighted to the proportions of the "
@@ -106,12 +104,12 @@ def run(out_dir: Path) -> Section:
 
 def _outcome(number: int, pair: MadePair) -> Outcome:
     left, right = (sketch(content_from_pages(pages)) for pages in (pair.left, pair.right))
-    sides = [
+    this, other = (
         ComparedBook(each.pages, each.minhash, metadata)
         for each, metadata in zip((left, right), pair.metadata, strict=True)
-    ]
+    )
     started = time.process_time()
-    relation = relate(*sides)
+    relation = relate(this, other)
     seconds = time.process_time() - started
     align_seconds = None
     if number % TIMED == 0 and left.pages is not None and right.pages is not None:

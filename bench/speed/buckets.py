@@ -18,6 +18,7 @@ from app.core.index.bands import band_keys, probes
 from app.core.index.records import hits_within, pack_fingerprint
 from app.embedded import EmbeddedServers
 from app.stores.redis.scripts import ADD_RECORDS
+from bench.harness.redis_memory import empty_redis
 from bench.harness.report import Cell, Section, Table
 
 _BOOKS = 200_000
@@ -41,7 +42,7 @@ def _add_packed(pipeline: "redis.client.Pipeline", keys: Sequence[str], record: 
 
 
 def _read_packed(client: "redis.Redis", keys: Sequence[str]) -> list[bytes]:
-    return [bucket for bucket in client.mget(keys) if bucket]
+    return [bucket for bucket in client.mget(keys) if isinstance(bucket, bytes)]
 
 
 def _add_to_sets(pipeline: "redis.client.Pipeline", keys: Sequence[str], record: bytes) -> None:
@@ -99,7 +100,7 @@ def run(out_dir: Path) -> Section:
 
 
 def _measure(client: "redis.Redis", shape: Shape, fingerprints: Sequence[bytes], copied: bytes) -> list[Cell]:
-    client.execute_command("FLUSHDB", "SYNC")
+    empty_redis(client)
     empty = _used(client)
     started = time.perf_counter()
     _fill(client, shape, fingerprints, first_id=0)

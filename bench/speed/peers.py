@@ -11,8 +11,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -20,12 +18,13 @@ import psutil
 from numpy.typing import NDArray
 
 from app.wiring import Services
+from bench.data.library_servers import Library, client_of, opened, reconcile
 from bench.data.simulated_books import Books, simulate
+from bench.harness.processes import processes
+from bench.harness.redis_memory import empty_redis, used
 from bench.harness.report import Cell, Section, Table
-from bench.service.loaded_service import Library, client_of, opened, reconcile
 from bench.speed import peers_on_redis
 from bench.speed.peers_on_redis import NEAR_TIMES, QUERIES, D, against_datasketch, in_house
-from bench.speed.redis_memory import empty_redis, used
 
 _ALONE = Library(1_000_000, texts=False)
 _SEED = 5
@@ -66,7 +65,7 @@ def _in_process(folder: Path) -> Table:
         (f"gaoya SimHash, {D + 2} blocks", _gaoya, ["no", "no", "adds; cannot remove", "no"]),
         ("Bookprint, scan of the roll", _roll, ["yes", "from Redis", "yes", "no"]),
     ):
-        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        with processes(1, start="spawn") as pool:
             figures = pool.submit(measure).result(1800)
         rows.append([name, *figures, *columns])
         print(f"  {name}: {figures}", flush=True)

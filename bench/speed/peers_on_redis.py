@@ -23,10 +23,10 @@ from app.embedded import Servers
 from app.services.index.contents import ExpectedIndex
 from app.settings import Settings
 from app.wiring import Services, open_services
+from bench.data.library_servers import Library, client_of, opened, reconcile
 from bench.data.simulated_books import Books, simulate
+from bench.harness.redis_memory import empty_redis, used
 from bench.harness.report import Cell, Table
-from bench.service.loaded_service import Library, client_of, opened, reconcile
-from bench.speed.redis_memory import empty_redis, used
 
 T = TypeVar("T")
 
@@ -84,7 +84,7 @@ def against_datasketch(folder: Path) -> Table:
     def question(one: RequestMetrics) -> float:
         return one.asked
 
-    rows = [
+    rows: list[list[Cell]] = [
         row("books written in bulk/s", built, built),
         row(f"books written {ADDED_AT_ONCE} at a time/s", lambda one: one.added, built),
         row("queries/s, one after the other", question, question),
