@@ -1,58 +1,28 @@
 """A running service on a loaded library, and what one stream of lookups sees of it."""
 
-import asyncio
-import http.client
-import os
 import random
-import socket
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import psutil
-import redis
 
-from app.embedded import EmbeddedServers, Servers
-from app.settings import Settings
-from app.wiring import open_services
-from bench.data.bulk_load import book_id, load
+from app.embedded import Servers
+from bench.data.bulk_load import book_id
+from bench.data.library_servers import Library
 from bench.harness.report import CannotMeasure
 from bench.service.open_loop_driver import Outcome, Stream, drive, get
-from bench.service.service_process import kind
+from bench.service.service_process import Address, Service, kind, running
 
-_READY_SECONDS = 900.0
-_NOT_PASSED_ON = {"NUMBA_CACHE_DIR"}
 _SETTLING_SECONDS = 180.0
 _IDLE_SECONDS, _IDLE_SHARE = 2.0, 0.15  # of one core
 _PATHS = 4_000
 _SEED = 3
 RATE = 100.0
-
-Address = tuple[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Library:
-    """A simulated library."""
-
-    books: int
-    texts: bool  # False: fingerprints only
-
-    @property
-    def name(self) -> str:
-        """What its files are called."""
-        return f"{self.books}-{'all' if self.texts else 'fingerprints'}"
-
-    @property
-    def title(self) -> str:
-        """What the report calls it."""
-        return f"{self.books:,}" if self.texts else f"{self.books:,}, fingerprints only"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,73 +46,11 @@ class Lookups:
 
 
 @contextmanager
-def opened(library: Library, folder: Path) -> Iterator[Servers]:
-    """Embedded servers with this library in Postgres; loaded first where it is not there."""
-    data_dir = folder / library.name
-    with EmbeddedServers(data_dir) as servers:
-        seconds = load(servers.database_url, library.books, texts=library.texts)
-        if seconds is not None:
-            print(f"  loaded {library.title} books in {seconds:.0f} s", flush=True)
-        yield servers
-
-
-def client_of(servers: Servers) -> "redis.Redis":
-    """A plain connection to the library's Redis."""
-    return redis.Redis.from_url(servers.redis_url, socket_timeout=600)
-
-
-def reconcile(servers: Servers) -> float:
-    """Bring the index in step with the catalogue as the product does, or build it if lost; the seconds."""
-
-    async def run() -> float:
-        settings = Settings(DATABASE_URL=servers.database_url, REDIS_URL=servers.redis_url)
-        async with open_services(settings) as services:
-            started = time.perf_counter()
-            if await services.reindex.reconcile() is None:
-                raise CannotMeasure("Another process is reconciling the index of this library.")
-            return time.perf_counter() - started
-
-    return asyncio.run(run())
-
-
-@contextmanager
-def served(servers: Servers, folder: Path) -> Iterator[tuple[Address, psutil.Process]]:
+def served(servers: Servers, folder: Path) -> Iterator[Service]:
     """`bookprint serve` with one API process and a worker for each core on these servers."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = cast(int, probe.getsockname()[1])
-    environment = {key: value for key, value in os.environ.items() if key not in _NOT_PASSED_ON}
-    environment |= {"DATABASE_URL": servers.database_url, "REDIS_URL": servers.redis_url}
-    folder.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "app.cli", "serve", "--port", str(port), "--data-dir", str(folder)]
-    with (folder / "serve.log").open("wb") as log:
-        process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
-    address = ("127.0.0.1", port)
-    try:
-        deadline = time.monotonic() + _READY_SECONDS
-        while not _is_ready(address):
-            if process.poll() is not None or time.monotonic() > deadline:
-                raise CannotMeasure(f"The service did not become ready; see {folder / 'serve.log'}.")
-            time.sleep(0.2)
-        yield address, psutil.Process(process.pid)
-    finally:
-        process.terminate()
-        try:
-            process.wait(30)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-def _is_ready(address: Address) -> bool:
-    connection = http.client.HTTPConnection(*address, timeout=60)
-    try:
-        connection.request("GET", "/health/ready")
-        return connection.getresponse().status == 200
-    except OSError:
-        return False
-    finally:
-        connection.close()
+    urls = {"DATABASE_URL": servers.database_url, "REDIS_URL": servers.redis_url}
+    with running(folder, environment=urls) as service:
+        yield service
 
 
 def lookups(library: Library, query: str, *, rate: float | None = RATE, connections: int = 32) -> Stream:

@@ -13,11 +13,11 @@ import socket
 import time
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
-from multiprocessing import get_context
 from pathlib import Path
+
+from bench.harness.processes import processes
 
 Request = tuple[bytes, ...]
 """What is sent, in pieces; pieces that many requests share are held once."""
@@ -85,7 +85,7 @@ def drive(
     address: tuple[str, int], streams: Sequence[Stream], *, seconds: float, warm_up: float = 1.0
 ) -> list[Outcome]:
     """Run the streams side by side in another process; `seconds` are counted after the warm-up."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+    with processes(1, start="spawn") as pool:
         return pool.submit(_drive, address, streams, seconds, warm_up).result(
             seconds + warm_up + 2 * _DRAIN_SECONDS
         )

@@ -27,22 +27,13 @@ from app.core.signatures.json_codec import encode
 from app.embedded import Servers
 from app.kernel_cache import keep_kernels
 from app.synthesis.library import synthetic_library
+from bench.data.library_servers import Library, client_of, opened, reconcile
 from bench.data.simulated_books import simulate
+from bench.harness.redis_memory import empty_redis, used, weighed
 from bench.harness.report import CannotMeasure, Section
 from bench.service import scale_report
-from bench.service.loaded_service import (
-    Library,
-    Lookups,
-    Meter,
-    client_of,
-    lookups,
-    middle,
-    opened,
-    reconcile,
-    served,
-)
+from bench.service.loaded_service import Lookups, Meter, lookups, middle, served
 from bench.service.open_loop_driver import Request, Stream, delete, drive, get, post
-from bench.speed.redis_memory import empty_redis, used, weighed
 
 LIBRARIES = (
     Library(75_000, texts=True),
@@ -101,9 +92,9 @@ def measure(library: Library, parts: Sequence[str], folder: Path, out_dir: Path,
             keep("memory", weighed(client, library.books))
         asked = [part for part in parts if part not in ("build", "memory")]
         if asked:
-            with served(servers, folder / library.name / "service") as (address, service):
-                roots = [service, *_children()]
-                meter = Meter(address, roots, effort.seconds, effort.warm_up)
+            with served(servers, folder / library.name / "service") as service:
+                roots = [service.process, *_children()]
+                meter = Meter(service.address, roots, effort.seconds, effort.warm_up)
                 meter.settle(lookups(library, QUERIES["d7"]))
                 for part in asked:
                     keep(part, _PART[part](meter, library, effort))

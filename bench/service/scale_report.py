@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from app.core.recipe import DEFAULT_FINGERPRINT
+from bench.data.library_servers import Library
 from bench.harness.plot import Line, Plot
 from bench.harness.report import Cell, Section, Table
-from bench.service.loaded_service import Library
 
 _LOOKUPS = {
     "nothing": "no lookup, `/health/live`",

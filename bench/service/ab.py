@@ -1,0 +1,346 @@
+"""This commit beside another: both built here, and measured in turn on one machine.
+
+    python -m bench ab --other COMMIT [--books 1000000]
+
+Both are driven from outside, by HTTP and the command line, so the other may be laid out as it likes. Each
+round measures this one, then the other, a few seconds apart; so a ratio of a round holds where the machine
+is slower in one hour than in the next.
+"""
+
+import argparse
+import json
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import orjson
+
+from app.synthesis.library import synthetic_library
+from bench.data.library_servers import Library
+from bench.harness.checkout import Checkout, other_checkout, this_checkout
+from bench.harness.report import CannotMeasure, Cell, Section, Table
+from bench.service.loaded_service import Meter, lookups
+from bench.service.service_process import Service, await_jobs, post, processor_seconds, running
+
+_QUERIES = {"d = 7": "?d=7", "d = 23": "?d=23", "verified": ""}
+_CONNECTIONS = 8
+_CHARACTERS = 600_000
+_RELATIVES = 5
+_CLIENTS = 4
+_SIGNED = 12
+_SEED = 19
+_LOAD_SECONDS, _SIGN_SECONDS = 7200.0, 600.0
+_SCRIPT = Path(__file__).with_name("either_checkout.py")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The comparison that is asked for."""
+
+    other: str  # a commit, by any name that git knows
+    books: int = 10_000
+    rounds: int = 3
+    seconds: float = 6.0  # of each stream of lookups
+    warm_up: float = 1.0
+    idle: float = 3.0  # seconds over which the processor time of an idle service is taken
+    posts: int = 40  # texts a round
+    works: int = 4  # books a round that are posted with five relatives each
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two commits."""
+
+    name: str
+    checkout: Checkout
+    kernels: Path  # where its compiled kernels lie, but those of its first starts
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What its processes need to know."""
+        return {"NUMBA_CACHE_DIR": str(self.kernels)}
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One figure of both commits, in each round."""
+
+    name: str
+    unit: str
+    this: list[float]
+    other: list[float]
+
+    @property
+    def ratios(self) -> list[float]:
+        """This commit's figure over the other's, round by round."""
+        return [this / other for this, other in zip(self.this, self.other, strict=True)]
+
+
+class Measurements:
+    """Figures as they come in, by name."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Measurement] = {}
+
+    def __iter__(self) -> Iterator[Measurement]:
+        return iter(self._known.values())
+
+    def add(self, name: str, unit: str, this: float, other: float) -> None:
+        """Note one round's figures."""
+        measurement = self._known.setdefault(name, Measurement(name, unit, [], []))
+        measurement.this.append(this)
+        measurement.other.append(other)
+        print(f"  {name}: {this:.4g} and {other:.4g} {unit}, ratio {this / other:.2f}", flush=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What lookups of one kind answered, all rounds together."""
+
+    name: str
+    hits: tuple[float, float]  # of a lookup, mean; this commit and the other
+    failed: tuple[int, int]
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `python -m bench ab`."""
+    usual = Options("")
+    group = parser.add_argument_group("ab")
+    group.add_argument("--other", metavar="COMMIT", help="the commit to measure beside this one")
+    group.add_argument("--books", type=int, default=usual.books, help="size of the library")
+    group.add_argument("--rounds", type=int, default=usual.rounds, help="how often each figure is taken")
+    group.add_argument("--seconds", type=float, default=usual.seconds, help="of each stream of lookups")
+
+
+def run(out_dir: Path, options: argparse.Namespace) -> Section:
+    """Measure this commit and the one that `--other` names in turn; about a quarter of an hour."""
+    if not options.other:
+        raise CannotMeasure("Name the commit to measure beside this one with --other COMMIT.")
+    return compare(Options(options.other, options.books, options.rounds, options.seconds))
+
+
+def compare(options: Options) -> Section:
+    """Build the other commit, measure both, and leave nothing behind."""
+    with tempfile.TemporaryDirectory(prefix="bookprint-ab-") as temporary:
+        folder = Path(temporary)
+        sides = (
+            Side("this", this_checkout(), folder / "this-kernels"),
+            Side("other", other_checkout(options.other, folder / "other-checkout"), folder / "other-kernels"),
+        )
+        print(f"  this is {sides[0].checkout.commit}, the other {sides[1].checkout.commit}", flush=True)
+        measurements = Measurements()
+        answers = over_http(sides, folder, options, measurements)
+        equal = signing(sides, folder, options.rounds, measurements)
+        starting(sides, folder, options.rounds, measurements)
+    return section(sides, options, list(measurements), answers, equal)
+
+
+def over_http(
+    sides: tuple[Side, Side], folder: Path, options: Options, measurements: Measurements
+) -> list[Answers]:
+    """Load a library on each side, start both services, and ask them round by round."""
+    for side in sides:
+        (folder / side.name).mkdir()
+        _run(side, folder, "load", folder / side.name, str(options.books), seconds=_LOAD_SECONDS)
+    with ExitStack() as stack:
+        this, other = (
+            stack.enter_context(
+                running(folder / side.name, checkout=side.checkout, environment=side.environment)
+            )
+            for side in sides
+        )
+        return _ask((this, other), options, measurements)
+
+
+def _run(side: Side, folder: Path, *arguments: str | Path, seconds: float) -> None:
+    """Run what needs a commit's own code in its environment."""
+    log = folder / f"{side.name}.log"
+    command = [side.checkout.python, "-P", _SCRIPT, *arguments]
+    side.checkout.run(command, log, seconds=seconds, environment=side.environment)
+
+
+def _ask(services: tuple[Service, Service], options: Options, measurements: Measurements) -> list[Answers]:
+    library = Library(options.books, texts=True)
+    meters = [Meter(each.address, [each.process], options.seconds, options.warm_up) for each in services]
+    seen: dict[str, list[list[tuple[float, int]]]] = {name: [[], []] for name in (*_QUERIES, "closed")}
+    for service, meter in zip(services, meters, strict=True):
+        _relating(service, -1, options)  # every process loads its kernels and caches
+        meter.settle(lookups(library, _QUERIES["verified"]))
+    for number in range(options.rounds):
+        for name, query in _QUERIES.items():
+            found = [meter.measure(lookups(library, query))[0] for meter in meters]
+            measurements.add(f"lookup, {name}, median", "ms", *(each.median for each in found))
+            measurements.add(f"lookup, {name}, 99th percentile", "ms", *(each.p99 for each in found))
+            for side, each in zip(seen[name], found, strict=True):
+                side.append((each.hits, each.failed))
+        stream = lookups(library, "?d=7", rate=None, connections=_CONNECTIONS)
+        found = [meter.measure(stream)[0] for meter in meters]
+        measurements.add(f"closed loop of {_CONNECTIONS}, d = 7", "lookups/s", *(each.rate for each in found))
+        for side, each in zip(seen["closed"], found, strict=True):
+            side.append((each.hits, each.failed))
+        posts = [_posting(service, number, options) for service in services]
+        measurements.add("POST of a 600 KB text, median", "ms", *(each.median for each in posts))
+        measurements.add(
+            "POST of a 600 KB text, processor time of all", "ms", *(each.processor for each in posts)
+        )
+        related = [_relating(service, number, options) for service in services]
+        measurements.add("relating, processor time of all for a book", "ms", *related)
+    return [
+        Answers(
+            name,
+            (statistics.fmean(hits for hits, _ in this), statistics.fmean(hits for hits, _ in other)),
+            (sum(failed for _, failed in this), sum(failed for _, failed in other)),
+        )
+        for name, (this, other) in seen.items()
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Posts:
+    median: float  # milliseconds of a post
+    processor: float  # milliseconds of all processes for a post, its background work included
+
+
+def _posting(service: Service, number: int, options: Options) -> _Posts:
+    size = (_CHARACTERS, _CHARACTERS)
+    books = synthetic_library(_SEED + number, works=options.posts, copies=(0, 0), characters=size)
+    bodies = [orjson.dumps({"text": book.text}) for book in books]
+    seconds: list[float] = []
+
+    def send(client: httpx.Client) -> list[str]:
+        ids = []
+        for body in bodies:
+            began = time.perf_counter()
+            ids.append(post(client, body)["id"])
+            seconds.append(time.perf_counter() - began)
+        return ids
+
+    spent = _spent(service, send, options.idle)
+    return _Posts(1000 * statistics.median(seconds), 1000 * spent / len(bodies))
+
+
+def _relating(service: Service, number: int, options: Options) -> float:
+    """Milliseconds of all processes for a book with five relatives: sign, store, index, relate."""
+    size = (_CHARACTERS, _CHARACTERS)
+    books = synthetic_library(
+        1000 + _SEED + number,
+        works=options.works,
+        copies=(_RELATIVES, _RELATIVES),
+        characters=size,
+        edited=0.02,
+        sharing=0.0,
+    )
+    bodies = [orjson.dumps({"pages": book.pages, "title": book.title, "year": book.year}) for book in books]
+
+    def send(client: httpx.Client) -> list[str]:
+        with ThreadPoolExecutor(_CLIENTS) as clients:
+            return [posted["id"] for posted in clients.map(lambda body: post(client, body), bodies)]
+
+    return 1000 * _spent(service, send, options.idle) / len(bodies)
+
+
+def _spent(service: Service, send: Callable[[httpx.Client], list[str]], idle: float) -> float:
+    """Processor seconds of posts and the jobs after them, less what an idle service spends anyway.
+
+    The books are deleted again.
+    """
+    with service.client() as client:
+        before = sum(processor_seconds(service.process).values())
+        time.sleep(idle)
+        started, rested = time.perf_counter(), sum(processor_seconds(service.process).values())
+        ids = send(client)
+        await_jobs(client)
+        lasted = time.perf_counter() - started
+        spent = sum(processor_seconds(service.process).values()) - rested
+        for book_id in ids:
+            client.delete(f"/v1/books/{book_id}").raise_for_status()
+        await_jobs(client)
+    return spent - (rested - before) / idle * lasted
+
+
+def signing(sides: Sequence[Side], folder: Path, rounds: int, measurements: Measurements) -> bool:
+    """Time all signatures of a text in either environment; whether they are the same to the bit."""
+    size = (_CHARACTERS, _CHARACTERS)
+    books = synthetic_library(_SEED, works=_SIGNED, copies=(0, 0), characters=size)
+    texts, out = folder / "texts.json", folder / "signed.json"
+    texts.write_text(json.dumps([book.text for book in books]), encoding="utf-8")
+    digests: set[str] = set()
+    for _ in range(rounds):
+        medians = []
+        for side in sides:
+            _run(side, folder, "sign", texts, out, seconds=_SIGN_SECONDS)
+            signed = json.loads(out.read_text(encoding="utf-8"))
+            medians.append(statistics.median(signed["milliseconds"]))
+            digests.add(signed["digest"])
+        measurements.add("all signatures of a 600 KB text", "ms", *medians)
+    return len(digests) == 1
+
+
+def starting(sides: Sequence[Side], folder: Path, rounds: int, measurements: Measurements) -> None:
+    """Start each in a new data folder, so without kernels, and once again in the same."""
+    for _ in range(rounds):
+        first: list[float] = []
+        second: list[float] = []
+        for side in sides:
+            with tempfile.TemporaryDirectory(dir=folder, prefix=f"start-{side.name}-") as data_dir:
+                for seconds in (first, second):
+                    with running(Path(data_dir), checkout=side.checkout) as service:
+                        seconds.append(service.start_seconds)
+        measurements.add("start to ready, first", "s", *first)
+        measurements.add("start to ready, second", "s", *second)
+
+
+def section(
+    sides: tuple[Side, Side],
+    options: Options,
+    measurements: Sequence[Measurement],
+    answers: Sequence[Answers],
+    same_signatures: bool,
+) -> Section:
+    """The figures of both, their ratios, and every round."""
+    this, other = (side.checkout.commit for side in sides)
+    rows: list[list[Cell]] = [
+        [
+            f"{each.name}, {each.unit}",
+            *(statistics.median(figures) for figures in (each.this, each.other, each.ratios)),
+            f"{min(each.ratios):.2f}–{max(each.ratios):.2f}",
+        ]
+        for each in measurements
+    ]
+    rounds: list[list[Cell]] = [
+        [
+            each.name,
+            *(f"{a:.4g} / {b:.4g}" for a, b in zip(each.this, each.other, strict=True)),
+        ]
+        for each in measurements
+    ]
+    return Section(
+        title="This commit beside another",
+        command=f"python -m bench ab --other {other} --books {options.books} --rounds {options.rounds}",
+        tables=[
+            Table(
+                ["", f"this ({this})", f"other ({other})", "this / other", "its spread"],
+                rows,
+                f"{options.books:,} books, rounds: {options.rounds}, both in turn; medians of the rounds",
+            ),
+            Table(["", *(f"round {number + 1}" for number in range(options.rounds))], rounds, "Every round"),
+            Table(
+                ["lookups", "hits, this", "hits, other", "failed, this", "failed, other"],
+                [[each.name, *each.hits, *each.failed] for each in answers],
+                "What the lookups answered: hits of a lookup, mean",
+            ),
+        ],
+        notes=[
+            f"Lookups fall due at 100 a second for {options.seconds:g} s a round (open loop); latency counts "
+            "from then. The processor time of a post is that of all processes of the service, its jobs "
+            "included, less what it spends idle; a book to relate has five relatives. A first start has a "
+            "new data folder and an empty kernel cache. Signatures of both are "
+            f"{'the same to the bit' if same_signatures else 'NOT the same'}.",
+        ],
+    )
