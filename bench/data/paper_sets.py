@@ -1,8 +1,8 @@
-"""The sets of the identifiers paper, made anew: texts with 1 to 15 noisy derivatives, kept as signatures.
+"""The sets of Vladimir et al. (2015), made anew: texts with 1 to 15 noisy derivatives, kept as signatures.
 
 Texts are made and signed one canonical text at a time, by all cores, and never kept; their signatures lie in
 the user's cache folder, so that several benchmarks use one set. Each canonical text is a class of its own,
-as in the paper: two chunks of one novel, and two novels of one author, are different books.
+as there: two chunks of one novel, and two novels of one author, are different books.
 """
 
 import os
@@ -29,7 +29,7 @@ from bench.harness.processes import processes
 
 SEED = 20261121
 HARD_SEED, CHUNKS_PER_WORK = 20261120, 3
-"""As in the benchmark `quality`."""
+"""As in the benchmark `fingerprints`."""
 DONOR = 40_001
 """Characters that a book must have, so that sentences can be taken from it."""
 NO_SAMPLE = 255

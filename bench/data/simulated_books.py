@@ -152,9 +152,9 @@ def _batch(
 def _flips(rng: np.random.Generator, flips: NDArray[np.int64]) -> NDArray[np.uint8]:
     """Masks with so many bits set, (n, 16)."""
     bits = np.zeros((len(flips), BITS), dtype=np.uint8)
-    some = np.flatnonzero(flips)
-    order = rng.random((some.size, BITS), dtype=np.float32).argsort(axis=1)
-    bits[some] = order < flips[some, None]
+    flipped = np.flatnonzero(flips)
+    order = rng.random((flipped.size, BITS), dtype=np.float32).argsort(axis=1)
+    bits[flipped] = order < flips[flipped, None]
     return np.packbits(bits, axis=1)
 
 
@@ -198,24 +198,24 @@ def _samples(
     # A float has fewer bits than a hash; the lowest tell no order but choose buckets.
     least = least.clip(max=2.0**64 - 2.0**12)
     hashes = least.astype(np.uint64) ^ rng.integers(0, 1 << 12, least.shape, dtype=np.uint64)
-    held = hashes[work]
+    lowest = hashes[work]
     changed = np.flatnonzero(added > 0)
     lost = np.uint64(2**64 - 1)
-    part = np.where(rng.random((changed.size, _DEEP)) < kept[changed, None], held[changed], lost)
+    part = np.where(rng.random((changed.size, _DEEP)) < kept[changed, None], lowest[changed], lost)
     own = rng.standard_exponential((changed.size, _DEEP)).cumsum(axis=1)
     own = (own * (2.0**64 / (whole[work[changed]] * added[changed]))[:, None]).clip(max=2.0**64 - 2.0**12)
     drawn = own.astype(np.uint64) ^ rng.integers(0, 1 << 12, own.shape, dtype=np.uint64)
-    held[changed] = np.sort(np.concatenate([part, drawn], axis=1), axis=1)[:, :_DEEP]
+    lowest[changed] = np.sort(np.concatenate([part, drawn], axis=1), axis=1)[:, :_DEEP]
     carried = np.flatnonzero(has_notice)
     notices = np.broadcast_to(notice.hashes[:SAMPLE_SIZE].astype(np.uint64), (carried.size, SAMPLE_SIZE))
-    held[carried] = np.sort(np.concatenate([held[carried], notices], axis=1), axis=1)[:, :_DEEP]
-    held.sort(axis=1)
+    lowest[carried] = np.sort(np.concatenate([lowest[carried], notices], axis=1), axis=1)[:, :_DEEP]
+    lowest.sort(axis=1)
     # The highest power of two that at most 128 hashes lie below.
-    levels = np.floor(np.log2(held[:, SAMPLE_SIZE].astype(np.float64))).astype(np.int64)
+    levels = np.floor(np.log2(lowest[:, SAMPLE_SIZE].astype(np.float64))).astype(np.int64)
     levels = np.minimum(levels, 63)
-    levels -= (np.uint64(1) << levels.astype(np.uint64)) > held[:, SAMPLE_SIZE]
-    sizes = (held < (np.uint64(1) << levels.astype(np.uint64))[:, None]).sum(axis=1)
-    return held[:, :SAMPLE_SIZE], np.minimum(sizes, SAMPLE_SIZE), levels
+    levels -= (np.uint64(1) << levels.astype(np.uint64)) > lowest[:, SAMPLE_SIZE]
+    sizes = (lowest < (np.uint64(1) << levels.astype(np.uint64))[:, None]).sum(axis=1)
+    return lowest[:, :SAMPLE_SIZE], np.minimum(sizes, SAMPLE_SIZE), levels
 
 
 def run(out_dir: Path) -> Section:
@@ -235,7 +235,7 @@ def run(out_dir: Path) -> Section:
     strangers = np.arange(_DRAWN)
     return Section(
         title="Simulated libraries: do they spread like real ones?",
-        command="python -m bench simulation",
+        command="python -m bench simulated_books",
         tables=[
             Table(
                 headers=[

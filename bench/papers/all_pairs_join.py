@@ -2,7 +2,7 @@
 
 Both compare every text with every other once. The join by bands finds the same pairs wherever the pigeonhole
 bound holds: of B bands one differs in at most d // B bits. Where it does not, as with 24-bit bands at d = 7
-in the identifiers paper, it loses pairs.
+in Vladimir et al. (2015), it loses pairs.
 """
 
 import os
@@ -213,7 +213,7 @@ def _banded(
                     j = order[band, at]
                     if apart > U64(d) or j <= i:
                         continue
-                    # A pair is told by the first band that it shares.
+                    # A pair is counted at the first band that it shares.
                     earlier = 0
                     while popcount(U64(keys[earlier, i] ^ keys[earlier, j])) > U64(flips):
                         earlier += 1

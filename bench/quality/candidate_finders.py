@@ -159,13 +159,13 @@ FINDERS = (
 
 
 def run(out_dir: Path) -> Section:
-    """Some minutes."""
+    """Ask every finder for labelled pairs, overlaps and books of a simulated library; some minutes."""
     books, pairs = list(corpus_books(corpus_folder())), corpus_pairs(corpus_folder())
     signed = [sign(book.content) for book in books]
     long = canonical_books(at_least=LONG_ENOUGH)
     return Section(
         title="Finders of candidates: MinHash values, LSH bands, shingle samples",
-        command="python -m bench finders",
+        command="python -m bench candidate_finders",
         tables=[
             real_pairs(signed, labels(books, pairs), *simulated(SIMULATED, QUERIES)),
             *overlaps(long, PLACES, SHARES, RATES),

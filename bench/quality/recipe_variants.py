@@ -65,7 +65,7 @@ class Pairs:
 
 
 def run(out_dir: Path) -> Section:
-    """Signs a part of the hard set and all real books under every variant; some minutes."""
+    """Sign a part of the hard set and all real books under every variant; some minutes."""
     folder = corpus_folder()
     books = list(corpus_books(folder))
     works = one_per_work(books)
