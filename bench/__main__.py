@@ -2,7 +2,7 @@
 
 Each writes bench/results/NAME.json; bench/REPORT.md is then made of every result that lies there, so that one
 benchmark can be repeated without the others. A benchmark is a module of this package with a function
-`run(out_dir) -> Section`, or, where `add_options(parser)` stands beside it, `run(out_dir, options)`.
+`run(out_dir) -> Section` or `run(out_dir, options)`; `add_options(parser)` beside it adds options of its own.
 """
 
 import argparse
@@ -15,6 +15,7 @@ import time
 import traceback
 from collections.abc import Callable
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from types import FrameType, ModuleType
 
@@ -82,6 +83,11 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(known)}; default all")
     parser.add_argument("--out", type=Path, default=HERE / "results", help="folder for the JSON results")
     parser.add_argument("--report", type=Path, default=HERE / "REPORT.md", help="the report to write")
+    group = parser.add_argument_group("options of ab, peers and scale")
+    group.add_argument("--books", type=int, help="size of the library")
+    group.add_argument("--rounds", type=int, help="how often each figure is taken")
+    group.add_argument("--seconds", type=float, help="of each stream of lookups")
+    group.add_argument("--data", type=Path, metavar="DIR", help="folder that keeps loaded libraries")
     for module in known.values():
         if hasattr(module, "add_options"):
             module.add_options(parser)
@@ -99,10 +105,8 @@ def main(arguments: list[str]) -> int:
 
 
 def _with(module: ModuleType, options: argparse.Namespace) -> Benchmark:
-    benchmark: Benchmark = (
-        partial(module.run, options=options) if hasattr(module, "add_options") else module.run
-    )
-    return benchmark
+    run: Callable[..., Section] = module.run
+    return partial(run, options=options) if "options" in signature(run).parameters else run
 
 
 def _leave(number: int, _: FrameType | None) -> None:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import httpx
@@ -109,20 +109,23 @@ class Answers:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `python -m bench ab`."""
-    usual = Options("")
-    group = parser.add_argument_group("ab")
-    group.add_argument("--other", metavar="COMMIT", help="the commit to measure beside this one")
-    group.add_argument("--books", type=int, default=usual.books, help="size of the library")
-    group.add_argument("--rounds", type=int, default=usual.rounds, help="how often each figure is taken")
-    group.add_argument("--seconds", type=float, default=usual.seconds, help="of each stream of lookups")
+    """The options that no other benchmark has."""
+    parser.add_argument("--other", metavar="COMMIT", help="ab: the commit to measure beside this one")
 
 
 def run(out_dir: Path, options: argparse.Namespace) -> Section:
     """Measure this commit and the one that `--other` names in turn; about a quarter of an hour."""
     if not options.other:
         raise CannotMeasure("Name the commit to measure beside this one with --other COMMIT.")
-    return compare(Options(options.other, options.books, options.rounds, options.seconds))
+    usual = Options(options.other)
+    return compare(
+        replace(
+            usual,
+            books=options.books or usual.books,
+            rounds=options.rounds or usual.rounds,
+            seconds=options.seconds or usual.seconds,
+        )
+    )
 
 
 def compare(options: Options) -> Section:
@@ -171,7 +174,7 @@ def _ask(services: tuple[Service, Service], options: Options, measurements: Meas
     seen: dict[str, list[list[tuple[float, int]]]] = {name: [[], []] for name in (*_QUERIES, "closed")}
     for service, meter in zip(services, meters, strict=True):
         _relating(service, -1, options)  # every process loads its kernels and caches
-        meter.settle(lookups(library, _QUERIES["verified"]))
+        meter.await_idle(lookups(library, _QUERIES["verified"]))
     for number in range(options.rounds):
         for name, query in _QUERIES.items():
             found = [meter.measure(lookups(library, query))[0] for meter in meters]

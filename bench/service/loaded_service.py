@@ -1,4 +1,4 @@
-"""A running service on a loaded library, and what one stream of lookups sees of it."""
+"""A running service on a loaded library, and the latency of lookups in it."""
 
 import random
 import statistics
@@ -16,9 +16,9 @@ from bench.data.bulk_load import book_id
 from bench.data.library_servers import Library
 from bench.harness.report import CannotMeasure
 from bench.service.open_loop_driver import Outcome, Stream, drive, get
-from bench.service.service_process import Address, Service, kind, running
+from bench.service.service_process import Address, Service, processor_seconds, running
 
-_SETTLING_SECONDS = 180.0
+_REST_SECONDS = 180.0
 _IDLE_SECONDS, _IDLE_SHARE = 2.0, 0.15  # of one core
 _PATHS = 4_000
 _SEED = 3
@@ -27,7 +27,7 @@ RATE = 100.0
 
 @dataclass(frozen=True, slots=True)
 class Lookups:
-    """What one stream of lookups saw, milliseconds."""
+    """Figures of one stream of lookups, milliseconds."""
 
     count: int
     median: float
@@ -39,10 +39,6 @@ class Lookups:
     failed: int  # answers other than 200, and none at all
     late: float  # 99th percentile of how late the driver itself sent
     processor: dict[str, float]  # milliseconds of each kind of process for one lookup
-
-    def plain(self) -> dict[str, Any]:
-        """As values for JSON."""
-        return asdict(self)
 
 
 @contextmanager
@@ -70,40 +66,29 @@ class Meter:
     warm_up: float
 
     def measure(self, stream: Stream, *beside: Stream) -> tuple[Lookups, list[Outcome]]:
-        """What the first stream sees while the others go on, and what became of those."""
-        before = self._processor_seconds()
+        """The lookups of the first stream while the others go on, and the outcomes of those."""
+        before = processor_seconds(*self.processes)
         outcome, *others = drive(self.address, [stream, *beside], seconds=self.seconds, warm_up=self.warm_up)
-        after = self._processor_seconds()
+        after = processor_seconds(*self.processes)
         # The warm-up costs as much as it lasts.
         answered = max(1, len(outcome.latencies)) * (1 + self.warm_up / self.seconds)
         spent = {name: 1000 * (after[name] - before.get(name, 0.0)) / answered for name in after}
-        return _seen(outcome, spent), others
+        return _lookups(outcome, spent), others
 
-    def settle(self, stream: Stream) -> None:
+    def await_idle(self, stream: Stream) -> None:
         """Ask once for what the service reads first, and wait until what starts with it has ended."""
         drive(self.address, [replace(stream, rate=20.0)], seconds=2, warm_up=0)
-        deadline = time.monotonic() + _SETTLING_SECONDS
-        before = sum(self._processor_seconds().values())
+        deadline = time.monotonic() + _REST_SECONDS
+        before = sum(processor_seconds(*self.processes).values())
         while time.monotonic() < deadline:
             time.sleep(_IDLE_SECONDS)
-            now = sum(self._processor_seconds().values())
+            now = sum(processor_seconds(*self.processes).values())
             if now - before < _IDLE_SHARE * _IDLE_SECONDS:
                 return
             before = now
 
-    def _processor_seconds(self) -> dict[str, float]:
-        spent: dict[str, float] = {}
-        for root in self.processes:
-            for process in [root, *root.children(recursive=True)]:
-                try:
-                    times, name = process.cpu_times(), kind(process)
-                except psutil.NoSuchProcess:
-                    continue
-                spent[name] = spent.get(name, 0.0) + times.user + times.system
-        return spent
 
-
-def _seen(outcome: Outcome, spent: dict[str, float]) -> Lookups:
+def _lookups(outcome: Outcome, spent: dict[str, float]) -> Lookups:
     if len(outcome.latencies) < 2:
         raise CannotMeasure(f"The service answered no lookups: {dict(outcome.statuses)}")
     in_order = sorted(1000 * each for each in outcome.latencies)
@@ -126,12 +111,12 @@ def _seen(outcome: Outcome, spent: dict[str, float]) -> Lookups:
     )
 
 
-def middle(rounds: Sequence[Lookups]) -> dict[str, Any]:
+def medians(rounds: Sequence[Lookups]) -> dict[str, Any]:
     """The median of each figure over the rounds, with the rounds themselves."""
     names = ("median", "p95", "p99", "highest", "rate", "hits", "late")
     figures: dict[str, Any] = {
-        name: round(statistics.median(getattr(one, name) for one in rounds), 3) for name in names
+        name: round(statistics.median(getattr(each, name) for each in rounds), 3) for name in names
     }
-    figures["failed"] = sum(one.failed for one in rounds)
-    figures["count"] = sum(one.count for one in rounds)
-    return figures | {"rounds": [one.plain() for one in rounds]}
+    figures["failed"] = sum(each.failed for each in rounds)
+    figures["count"] = sum(each.count for each in rounds)
+    return figures | {"rounds": [asdict(each) for each in rounds]}

@@ -1,7 +1,7 @@
 """Relating over HTTP: from the first post until every relation is stored, and what it takes.
 
 `bookprint serve` runs with two workers on servers of its own. Processor time is that of all its processes
-together. A book is settled when no job is left and everything that its near-duplicates lookup answers shows
+together. A book is done when no job is left and everything that its near-duplicates lookup answers shows
 a relation.
 """
 

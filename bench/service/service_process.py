@@ -83,10 +83,10 @@ def _is_ready(address: Address) -> bool:
         return False
 
 
-def processor_seconds(service: psutil.Process) -> dict[str, float]:
-    """User and system time of the processes of a service by kind, those that have ended included."""
+def processor_seconds(*roots: psutil.Process) -> dict[str, float]:
+    """User and system time of these processes and their children by kind, those that have ended included."""
     spent: dict[str, float] = {}
-    for process in [service, *service.children(recursive=True)]:
+    for process in [each for root in roots for each in (root, *root.children(recursive=True))]:
         try:
             times, name = process.cpu_times(), kind(process)
         except psutil.NoSuchProcess:

@@ -57,7 +57,7 @@ def run(out_dir: Path) -> Section:
             exactness = _against_brute_force(client, hexes)
     return Section(
         title="The service: start, posts and lookups over HTTP",
-        command="python -m bench service",
+        command="python -m bench single_client",
         tables=[
             Table(
                 ["", "median", "lowest", "highest"],
