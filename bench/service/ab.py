@@ -12,7 +12,8 @@ import json
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -25,7 +26,7 @@ from app.synthesis.library import synthetic_library
 from bench.data.library_servers import Library
 from bench.harness.checkout import Checkout, other_checkout, this_checkout
 from bench.harness.report import CannotMeasure, Cell, Section, Table
-from bench.service.loaded_service import Meter, lookups
+from bench.service.loaded_service import Lookups, Meter, lookups
 from bench.service.service_process import Service, await_jobs, post, processor_seconds, running
 
 _QUERIES = {"d = 7": "?d=7", "d = 23": "?d=23", "verified": ""}
@@ -68,44 +69,33 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Measurement:
-    """One figure of both commits, in each round."""
+class Pair:
+    """One figure of both commits, of one round."""
 
-    name: str
-    unit: str
-    this: list[float]
-    other: list[float]
+    this: float
+    other: float
 
     @property
-    def ratios(self) -> list[float]:
-        """This commit's figure over the other's, round by round."""
-        return [this / other for this, other in zip(self.this, self.other, strict=True)]
+    def ratio(self) -> float:
+        """This commit's figure over the other's."""
+        return self.this / self.other
+
+    def __str__(self) -> str:
+        return f"{self.this:.4g} / {self.other:.4g}"
 
 
-class Measurements:
-    """Figures as they come in, by name."""
+class Figures:
+    """Figures of both commits by name, round by round; and what their lookups answered."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Measurement] = {}
+        self.rounds: defaultdict[str, list[Pair]] = defaultdict(list)
+        self.answers: defaultdict[str, list[list[Lookups]]] = defaultdict(list)
 
-    def __iter__(self) -> Iterator[Measurement]:
-        return iter(self._known.values())
-
-    def add(self, name: str, unit: str, this: float, other: float) -> None:
-        """Note one round's figures."""
-        measurement = self._known.setdefault(name, Measurement(name, unit, [], []))
-        measurement.this.append(this)
-        measurement.other.append(other)
-        print(f"  {name}: {this:.4g} and {other:.4g} {unit}, ratio {this / other:.2f}", flush=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """What lookups of one kind answered, all rounds together."""
-
-    name: str
-    hits: tuple[float, float]  # of a lookup, mean; this commit and the other
-    failed: tuple[int, int]
+    def add(self, name: str, this: float, other: float) -> None:
+        """Note the figures of one round."""
+        pair = Pair(this, other)
+        self.rounds[name].append(pair)
+        print(f"  {name}: {pair}, ratio {pair.ratio:.2f}", flush=True)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -132,33 +122,42 @@ def compare(options: Options) -> Section:
     """Build the other commit, measure both, and leave nothing behind."""
     with tempfile.TemporaryDirectory(prefix="bookprint-ab-") as temporary:
         folder = Path(temporary)
-        sides = (
-            Side("this", this_checkout(), folder / "this-kernels"),
-            Side("other", other_checkout(options.other, folder / "other-checkout"), folder / "other-kernels"),
+        this = Side("this", this_checkout(), folder / "this-kernels")
+        other = Side(
+            "other", other_checkout(options.other, folder / "other-checkout"), folder / "other-kernels"
         )
-        print(f"  this is {sides[0].checkout.commit}, the other {sides[1].checkout.commit}", flush=True)
-        measurements = Measurements()
-        answers = over_http(sides, folder, options, measurements)
-        equal = signing(sides, folder, options.rounds, measurements)
-        starting(sides, folder, options.rounds, measurements)
-    return section(sides, options, list(measurements), answers, equal)
+        print(f"  this is {this.checkout.commit}, the other {other.checkout.commit}", flush=True)
+        figures = Figures()
+        over_http((this, other), folder, options, figures)
+        same_signatures = signing((this, other), folder, options.rounds, figures)
+        starting((this, other), folder, options.rounds, figures)
+    return section((this, other), options, figures, same_signatures)
 
 
-def over_http(
-    sides: tuple[Side, Side], folder: Path, options: Options, measurements: Measurements
-) -> list[Answers]:
+def over_http(sides: Sequence[Side], folder: Path, options: Options, figures: Figures) -> None:
     """Load a library on each side, start both services, and ask them round by round."""
     for side in sides:
         (folder / side.name).mkdir()
         _run(side, folder, "load", folder / side.name, str(options.books), seconds=_LOAD_SECONDS)
+    library = Library(options.books, texts=True)
     with ExitStack() as stack:
-        this, other = (
+        services = [
             stack.enter_context(
                 running(folder / side.name, checkout=side.checkout, environment=side.environment)
             )
             for side in sides
-        )
-        return _ask((this, other), options, measurements)
+        ]
+        meters = [Meter(each.address, [each.process], options.seconds, options.warm_up) for each in services]
+        for service, meter in zip(services, meters, strict=True):
+            _relating(service, -1, options)  # every process loads its kernels and caches
+            meter.await_idle(lookups(library, _QUERIES["verified"]))
+        for number in range(options.rounds):
+            _look_up(meters, library, figures)
+            posts = [_posting(service, number, options) for service in services]
+            figures.add("POST of a 600 KB text, median, ms", *(each.median for each in posts))
+            figures.add("processor time of that POST, all processes, ms", *(each.processor for each in posts))
+            related = [_relating(service, number, options) for service in services]
+            figures.add("processor time of a book with five relatives, related, ms", *related)
 
 
 def _run(side: Side, folder: Path, *arguments: str | Path, seconds: float) -> None:
@@ -168,40 +167,16 @@ def _run(side: Side, folder: Path, *arguments: str | Path, seconds: float) -> No
     side.checkout.run(command, log, seconds=seconds, environment=side.environment)
 
 
-def _ask(services: tuple[Service, Service], options: Options, measurements: Measurements) -> list[Answers]:
-    library = Library(options.books, texts=True)
-    meters = [Meter(each.address, [each.process], options.seconds, options.warm_up) for each in services]
-    seen: dict[str, list[list[tuple[float, int]]]] = {name: [[], []] for name in (*_QUERIES, "closed")}
-    for service, meter in zip(services, meters, strict=True):
-        _relating(service, -1, options)  # every process loads its kernels and caches
-        meter.await_idle(lookups(library, _QUERIES["verified"]))
-    for number in range(options.rounds):
-        for name, query in _QUERIES.items():
-            found = [meter.measure(lookups(library, query))[0] for meter in meters]
-            measurements.add(f"lookup, {name}, median", "ms", *(each.median for each in found))
-            measurements.add(f"lookup, {name}, 99th percentile", "ms", *(each.p99 for each in found))
-            for side, each in zip(seen[name], found, strict=True):
-                side.append((each.hits, each.failed))
-        stream = lookups(library, "?d=7", rate=None, connections=_CONNECTIONS)
-        found = [meter.measure(stream)[0] for meter in meters]
-        measurements.add(f"closed loop of {_CONNECTIONS}, d = 7", "lookups/s", *(each.rate for each in found))
-        for side, each in zip(seen["closed"], found, strict=True):
-            side.append((each.hits, each.failed))
-        posts = [_posting(service, number, options) for service in services]
-        measurements.add("POST of a 600 KB text, median", "ms", *(each.median for each in posts))
-        measurements.add(
-            "POST of a 600 KB text, processor time of all", "ms", *(each.processor for each in posts)
-        )
-        related = [_relating(service, number, options) for service in services]
-        measurements.add("relating, processor time of all for a book", "ms", *related)
-    return [
-        Answers(
-            name,
-            (statistics.fmean(hits for hits, _ in this), statistics.fmean(hits for hits, _ in other)),
-            (sum(failed for _, failed in this), sum(failed for _, failed in other)),
-        )
-        for name, (this, other) in seen.items()
-    ]
+def _look_up(meters: Sequence[Meter], library: Library, figures: Figures) -> None:
+    for name, query in _QUERIES.items():
+        pair = [meter.measure(lookups(library, query))[0] for meter in meters]
+        figures.answers[name].append(pair)
+        figures.add(f"lookup, {name}, median, ms", *(each.median for each in pair))
+        figures.add(f"lookup, {name}, 99th percentile, ms", *(each.p99 for each in pair))
+    stream = lookups(library, _QUERIES["d = 7"], rate=None, connections=_CONNECTIONS)
+    pair = [meter.measure(stream)[0] for meter in meters]
+    figures.answers["closed loop"].append(pair)
+    figures.add(f"closed loop of {_CONNECTIONS}, d = 7, lookups/s", *(each.rate for each in pair))
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +242,7 @@ def _spent(service: Service, send: Callable[[httpx.Client], list[str]], idle: fl
     return spent - (rested - before) / idle * lasted
 
 
-def signing(sides: Sequence[Side], folder: Path, rounds: int, measurements: Measurements) -> bool:
+def signing(sides: Sequence[Side], folder: Path, rounds: int, figures: Figures) -> bool:
     """Time all signatures of a text in either environment; whether they are the same to the bit."""
     size = (_CHARACTERS, _CHARACTERS)
     books = synthetic_library(_SEED, works=_SIGNED, copies=(0, 0), characters=size)
@@ -281,11 +256,11 @@ def signing(sides: Sequence[Side], folder: Path, rounds: int, measurements: Meas
             signed = json.loads(out.read_text(encoding="utf-8"))
             medians.append(statistics.median(signed["milliseconds"]))
             digests.add(signed["digest"])
-        measurements.add("all signatures of a 600 KB text", "ms", *medians)
+        figures.add("all signatures of a 600 KB text, ms", *medians)
     return len(digests) == 1
 
 
-def starting(sides: Sequence[Side], folder: Path, rounds: int, measurements: Measurements) -> None:
+def starting(sides: Sequence[Side], folder: Path, rounds: int, figures: Figures) -> None:
     """Start each in a new data folder, so without kernels, and once again in the same."""
     for _ in range(rounds):
         first: list[float] = []
@@ -295,33 +270,30 @@ def starting(sides: Sequence[Side], folder: Path, rounds: int, measurements: Mea
                 for seconds in (first, second):
                     with running(Path(data_dir), checkout=side.checkout) as service:
                         seconds.append(service.start_seconds)
-        measurements.add("start to ready, first", "s", *first)
-        measurements.add("start to ready, second", "s", *second)
+        figures.add("start to ready, first, s", *first)
+        figures.add("start to ready, second, s", *second)
 
 
-def section(
-    sides: tuple[Side, Side],
-    options: Options,
-    measurements: Sequence[Measurement],
-    answers: Sequence[Answers],
-    same_signatures: bool,
-) -> Section:
+def section(sides: tuple[Side, Side], options: Options, figures: Figures, same_signatures: bool) -> Section:
     """The figures of both, their ratios, and every round."""
     this, other = (side.checkout.commit for side in sides)
-    rows: list[list[Cell]] = [
+    medians: list[list[Cell]] = [
         [
-            f"{each.name}, {each.unit}",
-            *(statistics.median(figures) for figures in (each.this, each.other, each.ratios)),
-            f"{min(each.ratios):.2f}–{max(each.ratios):.2f}",
+            name,
+            statistics.median(pair.this for pair in pairs),
+            statistics.median(pair.other for pair in pairs),
+            statistics.median(pair.ratio for pair in pairs),
+            f"{min(pair.ratio for pair in pairs):.2f}–{max(pair.ratio for pair in pairs):.2f}",
         ]
-        for each in measurements
+        for name, pairs in figures.rounds.items()
     ]
-    rounds: list[list[Cell]] = [
+    answers: list[list[Cell]] = [
         [
-            each.name,
-            *(f"{a:.4g} / {b:.4g}" for a, b in zip(each.this, each.other, strict=True)),
+            name,
+            *(statistics.fmean(each.hits for each in side) for side in zip(*pairs, strict=True)),
+            *(sum(each.failed for each in side) for side in zip(*pairs, strict=True)),
         ]
-        for each in measurements
+        for name, pairs in figures.answers.items()
     ]
     return Section(
         title="This commit beside another",
@@ -329,13 +301,17 @@ def section(
         tables=[
             Table(
                 ["", f"this ({this})", f"other ({other})", "this / other", "its spread"],
-                rows,
+                medians,
                 f"{options.books:,} books, rounds: {options.rounds}, both in turn; medians of the rounds",
             ),
-            Table(["", *(f"round {number + 1}" for number in range(options.rounds))], rounds, "Every round"),
+            Table(
+                ["", *(f"round {number + 1}" for number in range(options.rounds))],
+                [[name, *map(str, pairs)] for name, pairs in figures.rounds.items()],
+                "Every round: this / other",
+            ),
             Table(
                 ["lookups", "hits, this", "hits, other", "failed, this", "failed, other"],
-                [[each.name, *each.hits, *each.failed] for each in answers],
+                answers,
                 "What the lookups answered: hits of a lookup, mean",
             ),
         ],
