@@ -47,10 +47,10 @@ class Options:
     other: str  # a commit, by any name that git knows
     books: int = 10_000
     rounds: int = 3
-    seconds: float = 6.0  # of each stream of lookups
+    seconds: float = 5.0  # of each stream of lookups
     warm_up: float = 1.0
-    idle: float = 3.0  # seconds over which the processor time of an idle service is taken
-    posts: int = 40  # texts a round
+    idle: float = 2.0  # seconds over which the processor time of an idle service is taken
+    posts: int = 30  # texts a round
     works: int = 4  # books a round that are posted with five relatives each
 
 
