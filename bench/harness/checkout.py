@@ -4,16 +4,16 @@ Every process started here belongs to a session of its own and dies with this on
 """
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
-import tarfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.embedded.processes import spawn
+from app.embedded.processes import end, spawn
 from bench.harness.report import CannotMeasure
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,12 +54,7 @@ class Checkout:
         try:
             yield process
         finally:
-            process.terminate()
-            try:
-                process.wait(_SECONDS_TO_END)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            end(process, [(signal.SIGTERM, _SECONDS_TO_END)])
 
     def run(
         self,
@@ -95,10 +90,9 @@ def other_checkout(commit: str, folder: Path) -> Checkout:
     Where its lock equals ours, our environment serves it as well.
     """
     name = _git("rev-parse", "--short", f"{commit}^{{commit}}")
-    archive = folder.with_suffix(".tar")
+    archive = folder.with_suffix(".zip")
     _git("archive", f"--output={archive}", name)
-    with tarfile.open(archive) as packed:
-        packed.extractall(folder, filter="data")
+    shutil.unpack_archive(archive, folder)
     archive.unlink()
     ours, theirs = ((root / _LOCK).read_bytes() for root in (ROOT, folder))
     if ours == theirs:
