@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.index.records import POSTING_BYTES, POSTING_CAP, Shared, pack_postings, sharing
+from app.core.index.records import POSTING_BYTES, POSTING_CAP, SharedValues, pack_postings, shared_values
 from bench.data.paper_sets import SignedSet
 from bench.papers.all_pairs_join import brute_pairs
 
@@ -62,7 +62,7 @@ class _Postings:
         starts = np.concatenate([[0], np.cumsum(np.bincount(numbers))])
         return cls(records, starts, numbers, ends)
 
-    def sharing(self, row: int) -> Shared:
+    def sharing(self, row: int) -> SharedValues:
         """The texts that share values with this one, and how many; values of too many texts tell nothing."""
         numbers = self.values[self.ends[row - 1] if row else 0 : self.ends[row]]
         buckets = [
@@ -71,7 +71,7 @@ class _Postings:
                 self.starts[numbers].tolist(), self.starts[numbers + 1].tolist(), strict=True
             )
         ]
-        return sharing(buckets, np.zeros(len(buckets), dtype=np.uint64))
+        return shared_values(buckets, np.zeros(len(buckets), dtype=np.uint64))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -60,9 +60,9 @@ def measure(plans: Sequence[SetPlan]) -> Section:
             "Every canonical text is a class of its own, as there, even where two are cut from one "
             "work. Precision and recall are means over queries; F1 the mean of their harmonic means, “F1 of "
             "pairs” pools all pairs. Candidates are found as the band index finds them: within "
-            f"{VERIFICATION.distance_alone} bits, or with {VERIFICATION.kin} equal MinHash values or shared "
-            "sample hashes. The hard set is that of `python -m bench fingerprints`. The rule's steps were "
-            "chosen on the three sets of which an F1 is wanted, so they look a little better there than "
+            f"{VERIFICATION.distance_alone} bits, or with {VERIFICATION.min_shared} equal MinHash values or "
+            "shared sample hashes. The hard set is that of `python -m bench fingerprints`. The rule's steps "
+            "were chosen on the three sets of which an F1 is wanted, so they look a little better there than "
             "elsewhere.",
         ],
     )
@@ -70,7 +70,7 @@ def measure(plans: Sequence[SetPlan]) -> Section:
 
 def candidates(texts: SignedSet) -> CandidatePairs:
     """What the band index would hold against each text of a set."""
-    return candidate_pairs(texts, VERIFICATION.distance_alone, VERIFICATION.kin)
+    return candidate_pairs(texts, VERIFICATION.distance_alone, VERIFICATION.min_shared)
 
 
 def accepted(texts: SignedSet, proposed: CandidatePairs) -> NDArray[np.bool_]:

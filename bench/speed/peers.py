@@ -17,6 +17,7 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 
+from app.services.lookup import Within, find
 from app.wiring import Services
 from bench.data.library_servers import Library, client_of, opened, reconcile
 from bench.data.simulated_books import Books, simulate
@@ -181,14 +182,13 @@ def _over_redis(folder: Path) -> list[Cell]:
         size = (used(client) - empty) / _ALONE.books
         [*batches] = simulate(_ALONE.books, texts=False)
         sizes = len(batches[0])
-        queries = [batches[row // sizes].sketch(row % sizes).fingerprint for row in _chosen(_ALONE.books)]
+        queries = [batches[row // sizes].sketch(row % sizes).to_entry(0) for row in _chosen(_ALONE.books)]
 
         async def use(services: Services) -> tuple[float, float]:
             times, hits = [], 0
             for number, query in enumerate([*queries[:5], *queries]):
-                assert query is not None
                 started = time.perf_counter()
-                found = (await services.index.within(query, D)).hits
+                found = (await find(services.index, query, Within(D), 0)).hits
                 if number >= 5:
                     times.append(time.perf_counter() - started)
                     hits += found.entry_ids.size

@@ -17,10 +17,12 @@ from typing import TypeVar
 import numpy as np
 import uvloop
 
+from app.core.index.records import Hits
 from app.core.model import Entry, MinHashSignature
 from app.core.signatures.minhash import to_datasketch
 from app.embedded import Servers
 from app.services.index.contents import ExpectedIndex
+from app.services.lookup import Verified, Within, find
 from app.settings import Settings
 from app.wiring import Services, open_services
 from bench.data.library_servers import Library, client_of, opened, reconcile
@@ -212,15 +214,15 @@ def _bookprint(servers: Servers, asked: Sequence[Question], *, minhash_alone: bo
         entries = [_minhash_alone(entry) for entry in entries]
 
     async def use(services: Services) -> IndexFigures:
-        async def near(entry: Entry) -> None:
-            assert entry.fingerprint is not None
-            await services.index.within(entry.fingerprint, D)
+        async def near(entry: Entry) -> object:
+            return await find(services.index, entry, Within(D), 0)
 
-        found = [(await services.index.near_duplicates(entry)).hits for entry in entries]
-        rates = [await _rate(services.index.near_duplicates, entries, 1) for _ in range(ROUNDS)]
-        together = [
-            await _rate(services.index.near_duplicates, entries, ASKED_AT_ONCE) for _ in range(ROUNDS)
-        ]
+        async def verified(entry: Entry) -> Hits:
+            return (await find(services.index, entry, Verified(), 0)).hits
+
+        found = [await verified(entry) for entry in entries]
+        rates = [await _rate(verified, entries, 1) for _ in range(ROUNDS)]
+        together = [await _rate(verified, entries, ASKED_AT_ONCE) for _ in range(ROUNDS)]
         ranges = [
             [await _rate(near, NEAR_TIMES * entries, at_once) for _ in range(0 if minhash_alone else ROUNDS)]
             for at_once in (1, ASKED_AT_ONCE)
@@ -247,7 +249,7 @@ async def _write_minhash(services: Services) -> float:
     index = services.index
     projection = await ExpectedIndex.of(services.signatures, index, entry_ids, [index.suite.minhash])
     async for part in projection.minhash():
-        await index.write(part.prefix, part.filled, part.most)
+        await index.write_buckets(part.keys, part.packed, part.largest)
     return time.perf_counter() - started
 
 
@@ -275,10 +277,10 @@ async def _add(services: Services, minhash_alone: bool) -> float:
     parts = [entries[start : start + ADDED_AT_ONCE] for start in range(0, _ADDED, ADDED_AT_ONCE)]
     started = time.perf_counter()
     for part in parts:
-        await services.index.add(part)
+        await services.index.insert(part)
     rate = len(entries) / (time.perf_counter() - started)
     for part in parts:
-        await services.index.remove(part)
+        await services.index.delete(part)
     return rate
 
 
