@@ -97,7 +97,8 @@ def main(arguments: list[str]) -> int:
         parser.error(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(known)}")
     options.out.mkdir(parents=True, exist_ok=True)
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _leave)
+        if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
+            signal.signal(number, _leave)
     succeeded = [measure(name, _with(known[name], options), options.out) for name in options.names or known]
     write_report(list(known), options.out, options.report)
     print(f"Wrote {options.report}", flush=True)
