@@ -10,6 +10,7 @@ from bench.service.ab import Figures, Options, Side, over_http, section, signing
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(400)
 def test_both_sides_are_measured_in_turn(tmp_path: Path) -> None:
     kernels = Path(os.environ["NUMBA_CACHE_DIR"])  # the tests keep theirs
     sides = (Side("this", this_checkout(), kernels), Side("other", this_checkout(), kernels))
