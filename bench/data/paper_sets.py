@@ -20,7 +20,8 @@ from app.core.model import Sketch
 from app.core.recipe import DEFAULT_SUITE
 from app.core.signatures.simhash import simhash
 from app.core.signatures.sketch import sketch
-from app.core.text.content import content_from_text, normalise
+from app.core.text.content import content_from_text
+from app.core.text.normal_form import normalise
 from app.synthesis import confusions, noise
 from bench.data import hard_set as hard
 from bench.data.signed_texts import studied_recipes

@@ -7,7 +7,8 @@ import numpy as np
 
 from app.core.recipe import DEFAULT_FINGERPRINT, FINGERPRINT_RECIPES, FingerprintRecipe
 from app.core.signatures.simhash import simhash
-from app.core.text.content import content_from_text, normalise
+from app.core.text.content import content_from_text
+from app.core.text.normal_form import normalise
 from bench.data.hard_set import Version
 from bench.harness.f1_curves import Numbers, Words
 

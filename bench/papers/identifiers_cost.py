@@ -7,7 +7,8 @@ from pathlib import Path
 
 from app.core.recipe import FingerprintRecipe
 from app.core.signatures.simhash import simhash
-from app.core.text.content import content_from_text, normalise
+from app.core.text.content import content_from_text
+from app.core.text.normal_form import normalise
 from bench.data.paper_sets import canonical_books
 from bench.data.signed_texts import studied_recipes
 from bench.harness.plot import Line, Plot

@@ -9,7 +9,8 @@ import numpy as np
 
 from app.core.recipe import DEFAULT_FINGERPRINT, FINGERPRINT_RECIPES
 from app.core.signatures.simhash import simhash
-from app.core.text.content import content_from_text, normalise
+from app.core.text.content import content_from_text
+from app.core.text.normal_form import normalise
 from app.synthesis.library import VOLUMES, synthetic_library
 from bench.data.hard_set import EDITED, Version, hard_set, one_per_work, paper_set
 from bench.data.signed_texts import SIZES, SignedTexts, sign_all

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from app.core.recipe import DEFAULT_FINGERPRINT, FINGERPRINT_RECIPES, FingerprintRecipe, Lengths
 from app.core.signatures.simhash import simhash
-from app.core.text.content import NormalText, content_from_text, normalise
+from app.core.text.content import content_from_text
+from app.core.text.normal_form import NormalText, normalise
 from bench.data.hard_set import hard_set, one_per_work
 from bench.harness.corpus import corpus_books, corpus_folder, corpus_pairs
 from bench.harness.f1_curves import Numbers, Words, curve

@@ -120,7 +120,9 @@ def _outcome(number: int, pair: MadePair) -> Outcome:
         align(left.pages, right.pages)
         align_seconds = time.process_time() - started
     predicted: dict[str, str] = {
-        name: classify(relation.signals, *pair.metadata).kind if relation.signals else relation.verdict.kind
+        name: classify(relation.signals, *pair.metadata).kind
+        if relation.signals
+        else relation.classification.kind
         for name, classify in CLASSIFIERS.items()
     }
     truth = pair.truth
@@ -130,8 +132,8 @@ def _outcome(number: int, pair: MadePair) -> Outcome:
         recipe=pair.recipe,
         error_rate=pair.error_rate,
         borderline=_borderline(truth),
-        direction_right=relation.verdict.direction == truth.direction
-        if truth.direction and relation.verdict.kind == truth.kind
+        direction_right=relation.classification.direction == truth.direction
+        if truth.direction and relation.classification.kind == truth.kind
         else None,
         mapped=_mapped(truth, relation.alignment),
         pages=len(pair.left) + len(pair.right),
@@ -244,11 +246,11 @@ def _real(books: Sequence[CorpusBook], pairs: Sequence[Pair], candidate: _Candid
     misses: list[list[Cell]] = []
     for pair in real_pairs(books, pairs):
         relation = relate(candidate(pair.left), candidate(pair.right))
-        kind = relation.verdict.kind
+        kind = relation.classification.kind
         counts[pair.source, pair.label, kind] += 1
         if pair.expected is not None and kind not in pair.expected:
             wrong[pair.source, pair.label] += 1
-            misses.append([pair.left.id, pair.right.id, pair.label, kind, relation.verdict.because])
+            misses.append([pair.left.id, pair.right.id, pair.label, kind, relation.classification.because])
     columns = [*KINDS, "SAME_TEXT", "INSUFFICIENT_TEXT"]
     groups = sorted({(source, label) for source, label, _ in counts})
     yield Table(
@@ -271,7 +273,7 @@ def _strangers(books: Sequence[CorpusBook], pairs: Sequence[Pair], candidate: _C
     for left, right in combinations(shelf, 2):
         if left.work != right.work and frozenset((left.id, right.id)) not in labelled:
             languages = "the same language" if left.language == right.language else "two languages"
-            counts[languages, relate(candidate(left), candidate(right)).verdict.kind] += 1
+            counts[languages, relate(candidate(left), candidate(right)).classification.kind] += 1
     columns = [*KINDS, "INSUFFICIENT_TEXT"]
     return Table(
         ["works in", *columns],

@@ -27,11 +27,12 @@ from app.core.recipe import (
     page_recipe,
 )
 from app.core.signatures.minhash import minhash
-from app.core.signatures.page_minhash import sign_pages
+from app.core.signatures.page_minhash import page_minhash
 from app.core.signatures.shingles import shingles
 from app.core.signatures.simhash import simhash
 from app.core.signatures.sketch import sketch
-from app.core.text.content import content_from_text, normalise
+from app.core.text.content import content_from_text
+from app.core.text.normal_form import normalise
 from app.core.warm_up import warm_up
 from bench.harness.corpus import corpus_books, corpus_folder
 from bench.harness.report import Cell, Section, Table
@@ -149,7 +150,7 @@ def _steps(text: str, content: Content) -> list[Callable[[], object]]:
         lambda: shingles(normal, for_minhash, for_pages),
         lambda: minhash(found.hashes, for_minhash),
         lambda: simhash(normal, fingerprint_recipe(DEFAULT_FINGERPRINT)),
-        lambda: sign_pages(normal, found, for_pages),
+        lambda: page_minhash(normal, found, for_pages),
     ]
 
 
