@@ -1,6 +1,6 @@
-"""Everything that can go wrong in Bookprint's own words; `app.api.http.problems` alone turns it into HTTP.
+"""The errors that Bookprint raises on purpose; `app.api.http.problems` alone turns them into HTTP.
 
-An error's message says what is wrong and what to do about it, because it reaches the client as it is.
+A message says what is wrong and what to do about it, because it reaches the client as it is.
 """
 
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from uuid import UUID
 
 
 class BookprintError(Exception):
-    """Root of all errors that Bookprint raises on purpose."""
+    """Root of all these errors."""
 
 
 class InvalidInput(BookprintError):
@@ -20,7 +20,7 @@ class InvalidInput(BookprintError):
 
 
 class InvalidText(InvalidInput):
-    """The text holds something that is not text: a NUL character or half of a surrogate pair."""
+    """The text holds a NUL character, half of a surrogate pair or a pile of combining marks."""
 
 
 class EmptyText(InvalidInput):
@@ -85,7 +85,7 @@ class NotCompared(BookprintError):
 
 
 class NothingToConfirm(BookprintError):
-    """A person confirms a relation that nobody has found."""
+    """The relation to confirm has not been found."""
 
     def __init__(self, book_id: UUID, other_id: UUID) -> None:
         super().__init__(
@@ -102,7 +102,7 @@ class NoDecision(BookprintError):
 
 
 class Conflict(BookprintError):
-    """The request contradicts a book that is already there; `book_id` names it."""
+    """The request contradicts a book in the catalogue; `book_id` names it."""
 
     def __init__(self, message: str, book_id: UUID) -> None:
         super().__init__(message)

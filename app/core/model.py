@@ -1,4 +1,4 @@
-"""The nouns of Bookprint: what a book says, what is known about it, and what is computed from it."""
+"""The values of Bookprint: a book's content, metadata and signatures, and its state in the catalogue."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -19,7 +19,7 @@ PAGE_BREAK = "\f"
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a book says: one text in Unicode NFC, its pages (if known) joined by U+000C."""
+    """The text of a book in Unicode NFC, its pages (if known) joined by U+000C."""
 
     text: str
     page_count: int | None  # blank pages count too; None: the page breaks are not known
@@ -27,7 +27,7 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What a catalogue knows about a book; nothing of it enters a signature."""
+    """A catalogue's description of a book; no part of it enters a signature."""
 
     title: str | None = None
     authors: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ class Metadata:
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """A simhash: two of one recipe are compared by Hamming distance."""
+    """A simhash; two of one recipe are compared by Hamming distance."""
 
     recipe: str
     bits: bytes  # most significant bit first; 16 bytes for a 128-bit recipe
@@ -53,7 +53,7 @@ class Fingerprint:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MinHashSignature:
-    """The MinHash values of a book's shingles: the share of equal values estimates Jaccard similarity."""
+    """The MinHash of a book's shingles; the share of equal values estimates Jaccard similarity."""
 
     recipe: str
     values: NDArray[np.uint32]  # (128,)
@@ -62,7 +62,7 @@ class MinHashSignature:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FracMinHash:
-    """All shingle hashes of a book below 2^level: samples are compared below the lower of two levels."""
+    """All shingle hashes of a book below 2^level; two samples are compared below the lower limit."""
 
     recipe: str
     hashes: NDArray[np.uint64]  # (n,), ascending and distinct
@@ -71,19 +71,19 @@ class FracMinHash:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PageSignatures:
-    """One small MinHash for each page, or for each window of words where the pages are not known."""
+    """One small MinHash for each page, or for each window of words if the pages are not known."""
 
     recipe: str
     unit: Literal["page", "window"]
     values: NDArray[np.uint8]  # (pages, 128); 0 marks an empty bin
-    lengths: NDArray[np.uint16]  # (pages,) code points of each page's normal form; 65,535 stands for more too
+    lengths: NDArray[np.uint16]  # (pages,) code points of each page's normal form, at most 65,535
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sketch:
     """All signatures of one book."""
 
-    fingerprint: Fingerprint | None  # None: too little text, or text too even, to tell books apart
+    fingerprint: Fingerprint | None  # None: the text is too short or too even
     minhash: MinHashSignature | None  # None: shorter than one shingle
     pages: PageSignatures | None  # None: left out by the sender
     word_count: int
@@ -92,13 +92,13 @@ class Sketch:
     sample: FracMinHash | None = None  # None: the sender's signatures have none
 
     def to_entry(self, entry_id: int) -> "Entry":
-        """The part that lookups compare, under this id."""
+        """The signatures that lookups compare, under this id."""
         return Entry(entry_id, self.fingerprint, self.minhash, self.sample)
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A book as a client hands it in: content, or (without the text) its sketch."""
+    """A book as a client posts it: content, or its sketch without the text."""
 
     metadata: Metadata = field(default_factory=Metadata)
     content: Content | None = None
@@ -110,18 +110,18 @@ class Book:
     """A book as the catalogue holds it."""
 
     id: UUID
-    entry_id: int  # of its present content; a new content gets a new one, and none is ever used twice
+    entry_id: int  # of its present content; new content gets a new one, and no number is used twice
     version: int  # counts every change of content or metadata, from 1
     metadata: Metadata
     page_count: int | None
     word_count: int
     fingerprint: Fingerprint | None
-    indexed: bool  # False: durable, found by every look-up, but not yet in the band index
+    indexed: bool  # False: durable and found by every lookup, but not yet in the band index
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entry:
-    """The signatures of one content version of one book, as far as lookups compare them."""
+    """The signatures of one version of a book's content that lookups compare."""
 
     entry_id: int
     fingerprint: Fingerprint | None
@@ -131,7 +131,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BookSummary:
-    """What a lookup tells of a book it found."""
+    """A book as a lookup shows it."""
 
     book_id: UUID
     title: str | None
@@ -149,11 +149,11 @@ class StoredBook:
     """The outcome of storing content."""
 
     book: Book
-    created: bool  # False: exactly this book was there already
-    replaced: Versions | None = None  # what the band index has to forget
+    created: bool  # False: exactly this book was in the catalogue already
+    replaced: Versions | None = None  # entries to remove from the band index
 
     def as_indexed(self) -> "StoredBook":
-        """The same outcome, now that the band index holds the book."""
+        """The outcome after the book was written to the band index."""
         return replace(self, book=replace(self.book, indexed=True))
 
 
@@ -179,8 +179,8 @@ class Job:
     attempts: int  # tries so far, the running one included
     book_id: UUID | None  # None: it is not about one book, or that book has changed or gone
     created_at: datetime
-    next_try_at: datetime | None  # None: as soon as a worker is free; or it is not waiting
-    reason: str | None  # why its last try failed; None of those that succeeded
+    next_try_at: datetime | None  # None: as soon as a worker is free, or it is not waiting
+    reason: str | None  # of the failure of its last try; None if it succeeded
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,18 +214,16 @@ class Member:
 
 
 class IndexState(Enum):
-    """What is known of the index."""
+    """How far the index can be relied on."""
 
     COMPLETE = "complete"  # it agrees with the catalogue
-    RESTARTED = (
-        "restarted"  # it was complete in an earlier life of the server: sound, but some may be missing
-    )
-    LOST = "lost"  # flushed, never built, or its building was broken off: nothing in it can be relied on
+    RESTARTED = "restarted"  # complete before the server restarted: records may be missing
+    LOST = "lost"  # flushed, never built, or not built to the end
 
 
-def require_same_recipe(one: str, other: str) -> None:
+def require_same_recipe(this: str, other: str) -> None:
     """Raise `RecipeMismatch` unless both signatures were made by one recipe."""
-    if one != other:
+    if this != other:
         raise RecipeMismatch(
-            f"Signatures of {one} and {other} cannot be compared; compute one of them anew.", "recipe"
+            f"Signatures of {this} and {other} cannot be compared; compute one of them anew.", "recipe"
         )

@@ -1,4 +1,4 @@
-"""Recipes: everything that decides the bits of a signature, frozen under a name that never changes meaning.
+"""Recipes: all choices that decide the bits of a signature, frozen under a name that never changes meaning.
 
 A name such as `gap-simhash128-v1` stands for normaliser, features, weights, sizes and seeds together. It is
 stored with every signature, and signatures of two recipes are never compared. To change a value is to add
@@ -18,7 +18,7 @@ ALPHABETIC, DENSE, SYLLABIC, UNSPACED = range(4)
 
 @dataclass(frozen=True, slots=True)
 class Lengths:
-    """How many code points an n-gram has, by the kind of script of its first code point; 1 to 6 each."""
+    """Code points of an n-gram, by the kind of script of its first code point; 1 to 6 each."""
 
     alphabetic: int
     dense: int
@@ -32,16 +32,16 @@ class Lengths:
 
 @dataclass(frozen=True, slots=True)
 class FingerprintRecipe:
-    """A simhash of character n-grams."""
+    """A simhash of character n-grams; `tf` is the recipe of Vladimir et al. (2015, section 4.1)."""
 
     name: str
     bits: int  # 64 to 256, a multiple of 32; 128 can be indexed
     weighting: Literal["gap", "tf"]
     lengths: Lengths
-    window: int  # Δ, code points: an occurrence this close to the previous one counts as near
-    min_count: int  # n-grams seen less often have no say
-    min_features: int  # fewer n-grams with a say: no fingerprint
-    identifier_code: int | None  # 0 to 255, the recipe inside a `bp1:` identifier; None: has no identifier
+    window: int  # Δ in code points: an occurrence so close to the previous one is a near repeat
+    min_count: int  # n-grams that are rarer have no weight
+    min_features: int  # with fewer weights that are not zero there is no fingerprint
+    identifier_code: int | None  # 0 to 255, of the recipe in a `bp1:` identifier; None: it has none
     normaliser: str = "nfkc-lower-v1"
 
     @property
@@ -71,7 +71,7 @@ class PageRecipe:
     name: str
     bins: int
     lengths: Lengths
-    window_weight: int  # a book without pages is cut each time its tokens weigh this much
+    window_weight: int  # tokens of a window, by weight, in a book without pages
     word_weight: int
     character_weight: int  # as in the MinHash recipe
     normaliser: str = "nfkc-lower-v1"
@@ -126,7 +126,7 @@ _CHAR6 = PageRecipe(
 
 @dataclass(frozen=True, slots=True)
 class FracMinHashRecipe:
-    """A sample of a book's shingle hashes: those below a power of two, so that few enough remain."""
+    """A FracMinHash of shingles, whose limit is the largest power of two that keeps few enough."""
 
     name: str
     most: int  # hashes at most
@@ -193,24 +193,24 @@ DEFAULT_SUITE = Suite(DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE)
 
 @dataclass(frozen=True, slots=True)
 class Suites:
-    """The suites that are indexed."""
+    """All suites in the index, by their state."""
 
     serving: Suite = DEFAULT_SUITE
-    building: Suite | None = None  # not whole yet: no lookup is answered in it
-    retired: tuple[Suite, ...] = ()  # by name of the fingerprint's recipe
-    closing: Suite | None = None  # about to be dropped: no lookup is answered in it any more
+    building: Suite | None = None  # not complete yet: answers no lookup
+    retired: tuple[Suite, ...] = ()  # by name of the fingerprint's recipe; they still answer lookups
+    closing: Suite | None = None  # about to be dropped: answers no lookup any more
 
     @property
     def answering(self) -> tuple[Suite, ...]:
-        """Those in which lookups are answered, the serving one first."""
+        """The suites that answer lookups, the serving one first."""
         return (self.serving, *self.retired)
 
     @property
     def kept(self) -> tuple[Suite, ...]:
-        """Those that every new entry enters, the serving one first."""
+        """The suites that take every new entry, the serving one first."""
         silent = (suite for suite in (self.building, self.closing) if suite is not None)
         return (*self.answering, *silent)
 
     def answering_in(self, fingerprint: str) -> Suite | None:
-        """The suite with fingerprints of this recipe, if lookups are answered in it."""
+        """The suite with fingerprints of this recipe, if it answers lookups."""
         return next((suite for suite in self.answering if suite.fingerprint == fingerprint), None)

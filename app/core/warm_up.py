@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from app.core.index.hamming import distances, rows_within, tally, words
-from app.core.index.probing import probe_radius
-from app.core.index.records import hits_within, shared_values
+from app.core.index.hamming import rows_within, words
+from app.core.index.records import shared_values
 from app.core.relations.alignment import align
 from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_pages, content_from_text
@@ -18,9 +17,5 @@ def warm_up() -> None:
     if pages is not None:
         align(pages, pages)
     query, rows = bytes(16), np.zeros((1, 16), dtype=np.uint8)
-    distances(query, rows)
-    tally(query, words(rows))
     rows_within(query, words(rows), 0)
-    hits_within([bytes(24)], query, 0)
     shared_values([bytes(6)], np.zeros(1, dtype=np.uint64))
-    probe_radius(query, 0, np.zeros((8, 1 << 16), dtype=np.int32), rows=1 << 30)

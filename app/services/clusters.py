@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from app.core.clusters.best_copy import BestCopy, Copy, best_copy, complete
+from app.core.clusters.best_copy import BestCopy, Copy, best_copy, complete_copies
 from app.core.clusters.clustering import By
 from app.core.errors import UnknownBook, UnknownCluster
 from app.core.model import Member
@@ -72,7 +72,7 @@ async def _page(snapshot: Snapshot, name: ClusterName, after: UUID | None, limit
 
 
 async def _best(snapshot: Snapshot, copies: Sequence[Copy]) -> BestCopy:
-    candidates = complete(copies)
+    candidates = complete_copies(copies)
     agreement = await snapshot.agreement("same_text", [copy.book_id for copy in candidates.copies])
     return best_copy(candidates, agreement)
 

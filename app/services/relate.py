@@ -142,7 +142,7 @@ class Relate:
                     begun = time.perf_counter()
                     one = await self._related(book, query, other, suite)
                     outcome.compared.append(one)
-                    outcome.seconds[one.relation.verdict.kind].append(time.perf_counter() - begun)
+                    outcome.seconds[one.relation.classification.kind].append(time.perf_counter() - begun)
                 except Unavailable:
                     raise
                 except Exception as error:

@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 from hypothesis import strategies as st
 
-from app.core.index import bucket_kernels, hamming_kernels
+from app.core.index import kernels as index_kernels
 from app.core.relations import kernels as page_kernels
 from app.core.relations import local_alignment
 from app.core.signatures import kernels as signature_kernels
@@ -17,12 +17,18 @@ from tests.core import numpy_kernels
 
 COMPILED: dict[ModuleType, tuple[str, ...]] = {
     text_kernels: ("inspect", "normalise", "kinds_of"),
-    signature_kernels: ("count_ngrams", "weigh", "vote", "count_distinct", "minhash", "sign_pages"),
+    signature_kernels: (
+        "count_ngrams",
+        "weigh",
+        "vote",
+        "repeated",
+        "minhash",
+        "one_permutation_minhash",
+    ),
     shingle_kernels: ("shingle_words", "shingle_tokens"),
-    hamming_kernels: ("distances", "records_within", "rows_within", "tally"),
-    bucket_kernels: ("count_probed", "count_sharing"),
+    index_kernels: ("rows_within", "count_sharing"),
     page_kernels: ("page_similarities", "compare_neighbours"),
-    local_alignment: ("smith_waterman", "trace_chain"),
+    local_alignment: ("smith_waterman", "trace_path"),
 }
 KERNELS: dict[str, object] = {
     "compiled": SimpleNamespace(

@@ -6,7 +6,6 @@ It uses whole arrays where the compiled kernels have running values.
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.index import hamming_kernels
 from app.core.jit import Codes, Lengths
 from app.core.relations import local_alignment
 from app.core.signatures import kernels as c
@@ -20,7 +19,7 @@ FACTORS = np.array(c.FACTORS, dtype=np.uint32)
 SLICE = 4096
 
 smith_waterman = local_alignment.smith_waterman.py_func
-trace_chain = local_alignment.trace_chain.py_func
+trace_path = local_alignment.trace_path.py_func
 
 
 def _mix32(h: NDArray[np.uint32]) -> NDArray[np.uint32]:
@@ -167,9 +166,12 @@ def shingle_tokens(
     return int(starts.size), int(first.size), count
 
 
-def count_distinct(hashes: NDArray[np.uint64], bits: NDArray[np.uint8], some: NDArray[np.uint64]) -> int:
-    """How many different values there are."""
-    return int(np.unique(hashes).size)
+def repeated(hashes: NDArray[np.uint64], bits: NDArray[np.uint8], out: NDArray[np.uint64]) -> int:
+    """Writes all hashes that occur more than once; returns how many."""
+    values, counts = np.unique(hashes, return_counts=True)
+    chosen = hashes[np.isin(hashes, values[counts > 1])]
+    out[: chosen.size] = chosen
+    return int(chosen.size)
 
 
 def minhash(
@@ -183,7 +185,7 @@ def minhash(
         values[p] = min(values[p], (mixed * a[p] + b[p]).min())
 
 
-def sign_pages(
+def one_permutation_minhash(
     text: Codes,
     kinds: NDArray[np.uint8],
     lengths: Lengths,
@@ -200,26 +202,6 @@ def sign_pages(
         signatures[page, places] = 1 + (
             (inside[firsts] & np.uint32(0xFFFF)) * np.uint32(255) >> np.uint32(16)
         )
-
-
-def distances(query: NDArray[np.uint64], packed: NDArray[np.uint64], out: NDArray[np.uint8]) -> None:
-    """Writes the Hamming distance of `query` (2 words) to each row of `packed` (n, 2)."""
-    out[:] = np.bitwise_count(packed[:, 0] ^ query[0]) + np.bitwise_count(packed[:, 1] ^ query[1])
-
-
-def records_within(
-    query: NDArray[np.uint64], records: NDArray[np.uint64], d: int, out: NDArray[np.uint64]
-) -> int:
-    """Writes which entries of `records` (n, 3), two words and an id each, lie within d bits of `query`."""
-    everything = _distances(query, records[:, 0], records[:, 1]).astype(np.uint64)
-    near = np.flatnonzero(everything <= d)
-    out[: near.size] = everything[near] << hamming_kernels.DISTANCE_SHIFT | records[near, 2]
-    return near.size
-
-
-def count_probed(sizes: NDArray[np.int32], keys: NDArray[np.uint32], masks: NDArray[np.uint32]) -> int:
-    """How many records those buckets hold together whose numbers differ from a band's key by a mask."""
-    return int(sizes[np.arange(keys.size)[:, None], keys[:, None] ^ masks].sum())
 
 
 def _distances(
@@ -244,13 +226,6 @@ def rows_within(
     rows[: near.size] = near
     out[: near.size] = everything[near]
     return near.size
-
-
-def tally(
-    query: NDArray[np.uint64], high: NDArray[np.uint64], low: NDArray[np.uint64], counts: NDArray[np.int64]
-) -> None:
-    """Adds to `counts[d]` how many rows of the words `high`, `low` lie exactly d bits from `query`."""
-    counts += np.bincount(_distances(query, high, low), minlength=counts.size)
 
 
 def count_sharing(

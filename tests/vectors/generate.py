@@ -23,7 +23,8 @@ from app.core.signatures.kernels import SIGN_STEP
 from app.core.signatures.minhash import permutations
 from app.core.signatures.shingles import shingles
 from app.core.signatures.sketch import signature_key, sketch
-from app.core.text.content import content_from_pages, content_from_text, content_key, normalise
+from app.core.text.content import content_from_pages, content_from_text, content_key
+from app.core.text.normal_form import normalise
 from tests.vectors import texts
 from tests.vectors.unicode_table import KIND_RANGES
 
@@ -199,7 +200,7 @@ def identifiers() -> Any:
             good[:4] + good[4:].replace("1", "l"),
         ],
         "invalid": damaged,
-        "probe_keys_one_flip": np.stack([probed.lists, probed.buckets], axis=1).tolist(),
+        "probe_keys_one_flip": np.stack([probed >> 16, probed & 0xFFFF], axis=1).tolist(),
     }
 
 

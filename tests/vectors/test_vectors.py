@@ -17,7 +17,8 @@ from app.core.recipe import fingerprint_recipe
 from app.core.signatures import identifier
 from app.core.signatures import json_codec as signatures
 from app.core.signatures.sketch import signature_key, sketch
-from app.core.text.content import content_key, normalise
+from app.core.text.content import content_key
+from app.core.text.normal_form import normalise
 from app.core.text.unicode_table import UNICODE_VERSION
 from tests.core import reference
 from tests.core.kernel_sets import KERNELS, using
@@ -154,4 +155,4 @@ def test_damaged_identifier_is_refused(damaged: str) -> None:
 def test_probed_buckets_are_those_told() -> None:
     bits = bytes.fromhex(IDENTIFIERS["valid"][1]["hex"])
     probed = probes(bits, 1)
-    assert np.stack([probed.lists, probed.buckets], axis=1).tolist() == IDENTIFIERS["probe_keys_one_flip"]
+    assert np.stack([probed >> 16, probed & 0xFFFF], axis=1).tolist() == IDENTIFIERS["probe_keys_one_flip"]

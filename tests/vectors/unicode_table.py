@@ -5,9 +5,9 @@
 The table is frozen because Unicode grows with every Python while a recipe must not.
 """
 
+import lzma
 import sys
 import unicodedata
-import zlib
 from base64 import b85encode
 from collections.abc import Iterator
 from pathlib import Path
@@ -160,7 +160,7 @@ def main() -> None:
     plain = (table & np.uint32(layout.SEPARATOR)) == 0
     delta = np.where(plain, (table - codes) & np.uint32(layout.CODE) | table & ~np.uint32(layout.CODE), table)
     raw = delta.astype("<u4").tobytes() + traits.tobytes() + expansions.astype("<u4").tobytes()
-    packed = b85encode(zlib.compress(raw, 9)).decode()
+    packed = b85encode(lzma.compress(raw, lzma.FORMAT_ALONE, preset=9 | lzma.PRESET_EXTREME)).decode()
     lines = "\n".join(f'    b"{packed[start : start + 100]}"' for start in range(0, len(packed), 100))
     MODULE.write_text(
         f'"""The packed character table; `unicode_table` reads it."""\n\nPACKED = (\n{lines}\n)\n'

@@ -142,7 +142,8 @@ def show_evaluation(library: Library, seed: int, console: Console) -> None:
     """Compare the default fingerprint with plain term frequency, each at its own best threshold."""
     from app.core.recipe import fingerprint_recipe
     from app.core.signatures.simhash import simhash
-    from app.core.text.content import content_from_pages, normalise
+    from app.core.text.content import content_from_pages
+    from app.core.text.normal_form import normalise
 
     recipe = fingerprint_recipe(_TF)
     plain = [simhash(normalise(content_from_pages(book.pages)), recipe) for book in library.books.values()]

@@ -1,19 +1,18 @@
-"""Clusters: books joined by verified relations, and kept apart where a person said so.
+"""Clusters: books joined by edges, and kept apart where a person said so.
 
-An edge joins two books whose relation counts; a never-match pair is one that a person rejected. Without
-never-match pairs the clusters are the connected components of the edges. With them, the edges are gone
-through in a canonical order, the strongest first, and an edge that would bring the two books of a
-never-match pair into one cluster is refused. So what a person cut apart stays apart, each book stays with
-those that it is most surely related to, and the outcome depends on nothing but edges and pairs.
+An edge joins two books whose relation counts; a never-match pair is one that a person rejected (a cannot-link
+constraint: Wagstaff et al. 2001). Without such pairs the clusters are the connected components of the edges.
+With them, the edges are taken strongest first, as by Kruskal (1956), and an edge that would bring the books
+of a never-match pair into one cluster is refused. So the outcome depends on nothing but edges and pairs.
 
-Between two clusters with an edge that was refused lies a border. Three things follow from the rule, and let
-clusters be kept up to date without being computed anew:
+Between two clusters with a refused edge lies a border. Clusters are kept up to date without computing them
+anew, because three things follow:
 
 - An edge within a cluster changes nothing when it is added.
 - An edge between two clusters with no never-match pair between them makes one cluster of them, and changes
   no other.
-- Where a cluster has no border, it changes by nothing but what happens to its own edges; and a pair that
-  never matches only matters within a cluster, or across a border.
+- A cluster without borders changes only with its own edges. A never-match pair matters only within a cluster
+  or across a border.
 """
 
 from collections import defaultdict
@@ -25,7 +24,7 @@ from uuid import UUID
 from app.core.relations.relation import Kind
 
 By = Literal["same_text", "related"]
-"""What joins the books of a cluster."""
+"""The relations that join the books of a cluster."""
 
 _SAME_TEXT: frozenset[Kind] = frozenset({"SAME_PAGINATION", "DIFFERENT_PAGINATION", "SAME_TEXT"})
 
@@ -49,14 +48,14 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Clustering:
-    """Clusters of at least two books, each named after its oldest, the founder."""
+    """Clusters of at least two books, each named after its oldest book, the founder."""
 
     founders: Mapping[UUID, UUID]  # of each member
     borders: frozenset[Pair]  # founders of clusters that edges would join; a book alone is its own founder
 
 
 class Forest:
-    """Disjoint sets of books, each known by its oldest book."""
+    """Disjoint sets of books, each known by its oldest book, with path halving (Tarjan 1984)."""
 
     def __init__(self) -> None:
         self._parents: dict[UUID, UUID] = {}
@@ -72,40 +71,37 @@ class Forest:
         return book
 
     def join(self, first: UUID, second: UUID) -> UUID:
-        """Make one set of the sets of two books; returns its oldest book."""
+        """Make one set of the sets of two books and return its oldest book."""
         older, younger = ordered(self.find(first), self.find(second))
         self._parents[younger] = self._parents[older] = older
         return older
 
     def sets(self) -> dict[UUID, set[UUID]]:
         """The sets of at least two books, by their oldest."""
-        found: dict[UUID, set[UUID]] = defaultdict(set)
+        sets: dict[UUID, set[UUID]] = defaultdict(set)
         for book in list(self._parents):
-            found[self.find(book)].add(book)
-        return dict(found)
+            sets[self.find(book)].add(book)
+        return dict(sets)
 
 
 def ordered(first: UUID, second: UUID) -> Pair:
-    """Two books, the older one first: ids grow with time."""
+    """Two books, the older one first: book ids grow with time."""
     return (first, second) if first < second else (second, first)
 
 
 class Joining:
-    """Makes clusters of edges in their canonical order: by falling strength, equal ones by their books.
-
-    See the module for the rule.
-    """
+    """Clusters of edges that come in canonical order: by falling strength, equal ones by their books."""
 
     def __init__(self, never: Iterable[Pair]) -> None:
         self._forest = Forest()
-        self._refused: set[Pair] = set()  # the oldest books of two sets, as they were
-        self._apart: dict[UUID, set[UUID]] = defaultdict(set)  # by the oldest of a set: whom it must not meet
+        self._refused: set[Pair] = set()  # the oldest books of two sets, when it was refused
+        self._apart: dict[UUID, set[UUID]] = defaultdict(set)  # by oldest book of a set: books apart from it
         for left, right in never:
             self._apart[left].add(right)
             self._apart[right].add(left)
 
     def take(self, edges: Iterable[Edge]) -> None:
-        """Go on with these edges."""
+        """Take the next edges."""
         forest, apart = self._forest, self._apart
         for left, right, _ in edges:
             first, second = forest.find(left), forest.find(right)
@@ -119,15 +115,15 @@ class Joining:
                 apart[oldest] = met
 
     def settled(self, books: Iterable[UUID]) -> bool:
-        """Whether no further edge between these books, which are all there are, can change anything.
+        """Whether no further edge between these books, which are all books, can change anything.
 
-        It is so where each cluster borders on every other one.
+        This is so if each cluster borders on every other one.
         """
         count = len({self._forest.find(book) for book in books})
         return len(self._borders()) == count * (count - 1) // 2
 
     def clustering(self) -> Clustering:
-        """The clusters of the edges that were taken."""
+        """The clusters of the edges so far."""
         founders = {book: oldest for oldest, books in self._forest.sets().items() for book in books}
         return Clustering(founders, frozenset(self._borders()))
 
@@ -143,17 +139,17 @@ class _Piece:
 
 
 class Pieces:
-    """Into which pieces a connected cluster falls where edges went, reading as few edges as will tell.
+    """The pieces into which a connected cluster falls when edges are removed, from as few edges as possible.
 
-    Each piece has an end of an edge that went, so a search starts from all these ends at once, from the
-    smallest piece first, until all have met or all but one are complete. What is left is then one piece.
+    Each piece has an end of a removed edge. So the search starts from all these ends at once, from the
+    smallest piece first, until all have met or all but one are complete. The rest is then one piece.
     """
 
     def __init__(self, ends: Iterable[UUID]) -> None:
         self._pieces = {book: _Piece(book) for book in ends}
 
     def to_read(self, most: int) -> list[UUID]:
-        """Up to `most` books whose edges to read next; none: it is settled."""
+        """Up to `most` books whose edges to read next; none: the pieces are known."""
         open_pieces = sorted(
             {id(piece): piece for piece in self._pieces.values() if piece.unread}.values(),
             key=lambda piece: (len(piece.books), min(piece.books)),
@@ -161,14 +157,14 @@ class Pieces:
         return [book for piece in open_pieces[:-1] for book in sorted(piece.unread)][:most]
 
     def read(self, books: Iterable[UUID], edges: Iterable[Pair]) -> None:
-        """Note all the edges that these books have."""
+        """Enter all edges of these books."""
         for left, right in edges:
             self._join(left, right)
         for book in books:
             self._pieces[book].unread.discard(book)
 
     def complete(self) -> list[frozenset[UUID]]:
-        """The pieces that are known wholly."""
+        """The pieces of which every edge is known."""
         pieces = {id(piece): piece for piece in self._pieces.values() if not piece.unread}
         return [frozenset(piece.books) for piece in pieces.values()]
 

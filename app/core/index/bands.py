@@ -1,8 +1,11 @@
-"""Bands of a 128-bit fingerprint, and which buckets must be read for an exact answer.
+"""Bands of a 128-bit fingerprint, and the buckets that give an exact answer.
 
-128 bits are 8 bands of 16. Two fingerprints that differ in d bits differ in at most d // 8 bits of some band,
-because 8 bands with one more each would make more than d. So reading every bucket within d // 8 flips of each
-of the query's bands meets all fingerprints within d: 8 buckets for d ≤ 7, 136 for d ≤ 15, 1,096 for d ≤ 23.
+Tables of fingerprints by some of their bits are those of Manku, Jain and Das Sarma (2007). Flipping bits of
+the query to stay exact at larger distances is multi-index hashing (Norouzi, Punjani and Fleet 2012).
+
+128 bits are 8 bands of 16. Two fingerprints that differ in d bits differ in at most d // 8 bits of some band
+(pigeonhole). So all fingerprints within d are in the buckets within d // 8 flips of each band of the query:
+8 buckets for d ≤ 7, 136 for d ≤ 15, 1,096 for d ≤ 23.
 """
 
 from functools import cache
@@ -33,7 +36,7 @@ def band_keys(bits: bytes) -> list[int]:
 
 
 def flips_needed(d: int) -> int:
-    """How many bits differ at most in the most similar band of two fingerprints at distance d.
+    """The most bits that differ in the most similar band of two fingerprints at distance d.
 
     >>> [flips_needed(d) for d in (0, 7, 8, 15, 16, 23)]
     [0, 0, 1, 1, 2, 2]
@@ -43,7 +46,7 @@ def flips_needed(d: int) -> int:
 
 @cache
 def flip_masks(flips: int) -> NDArray[np.uint32]:
-    """The masks that flip up to so many bits of a band, no flip first."""
+    """The masks that flip up to `flips` bits of a band, (masks,); the first flips none."""
     return np.array(
         [
             sum(1 << bit for bit in chosen)
@@ -55,7 +58,7 @@ def flip_masks(flips: int) -> NDArray[np.uint32]:
 
 
 def probes(bits: bytes, flips: int) -> NDArray[np.uint32]:
-    """The addresses of every bucket within `flips` bits of the fingerprint's bands, each once.
+    """The addresses of all buckets within `flips` bits of the fingerprint's bands, each once.
 
     >>> [probes(bytes(16), flips).size for flips in (0, 1, 2)]
     [8, 136, 1096]

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.index.bands import BAND_BITS, BANDS
-from app.core.index.hamming import Words, distances, rows_within, tally, words
+from app.core.index.hamming import Words, distances, rows_within, words
 from app.core.index.records import FLAT_RECORD, Hits
 
 _SAMPLED = 4096
@@ -16,7 +16,7 @@ class FlatIndex:
     """Fingerprint, shingle count and sample level of every entry, by ascending entry id.
 
     One entry takes 31 bytes. An entry that has left keeps its row, unsigned and without shingles, until the
-    index is read anew; so every change touches few rows. One writer, no reader at the same time.
+    index is read anew, so every change touches few rows. One writer, no reader at the same time.
     """
 
     def __init__(self, records: NDArray[np.void] = _NO_RECORDS) -> None:
@@ -29,7 +29,7 @@ class FlatIndex:
         self._levels = records["level"].copy()
         self._signed = records["signed"].astype(np.bool_)
         self.bucket_sizes: NDArray[np.int32] = np.zeros((BANDS, 1 << BAND_BITS), dtype=np.int32)
-        """How many entries each bucket of each band holds, (8, 65536)."""
+        """The entries in each bucket of each band, (8, 65536)."""
         self._count(self._signed.nonzero()[0], 1)
 
     @property
@@ -38,7 +38,7 @@ class FlatIndex:
         return self._size
 
     def put(self, record: NDArray[np.void]) -> None:
-        """Enter one record, or replace that of the same entry."""
+        """Enter one record in place of any of the same entry."""
         entry_id = record["entry_id"]
         at = int(np.searchsorted(self._entry_ids[: self._size], entry_id))
         if at == self._size or self._entry_ids[at] != entry_id:
@@ -54,7 +54,7 @@ class FlatIndex:
             self._count(np.array([at]), 1)
 
     def drop(self, entry_id: int) -> None:
-        """Forget an entry; one that is not here is passed over."""
+        """Remove an entry if it is here."""
         gone = np.zeros(1, dtype=FLAT_RECORD)
         gone["entry_id"] = entry_id
         at = int(np.searchsorted(self._entry_ids[: self._size], gone["entry_id"][0]))
@@ -62,7 +62,7 @@ class FlatIndex:
             self.put(gone[0])
 
     def within(self, bits: bytes, d: int) -> Hits:
-        """Every entry at Hamming distance <= d."""
+        """All entries at Hamming distance at most d."""
         rows, near = rows_within(bits, self._words(), d)
         signed = self._signed[rows]
         rows, near = rows[signed], near[signed]
@@ -71,10 +71,11 @@ class FlatIndex:
 
     def nearest(self, bits: bytes, k: int) -> Hits:
         """The k entries nearest to these bits; of several at one distance those with the lowest ids."""
-        # A part of the index tells about how far they lie; only if that was too near, more is looked at.
+        # A part of the index shows about how far they lie; if that was too near, the scan goes farther.
         part = slice(max(_SAMPLED, self._size // 16))
         high, low = self._words()
-        reached = np.cumsum(tally(bits, (high[part], low[part]))) * (self._size / max(1, high[part].size))
+        counts = np.bincount(distances(bits, (high[part], low[part])), minlength=129)
+        reached = np.cumsum(counts) * (self._size / max(1, high[part].size))
         d = min(128, int(np.searchsorted(reached, 2 * k)))
         hits = self.within(bits, d)
         while hits.size < k and d < 128:
@@ -83,7 +84,7 @@ class FlatIndex:
         return Hits(hits.entry_ids[:k], hits.distances[:k])
 
     def rows(self, entry_ids: NDArray[np.uint64]) -> NDArray[np.intp]:
-        """The rows of those of the entries that are here and have signatures."""
+        """The rows of the entries, ascending, as far as they are here and have signatures."""
         at = np.searchsorted(self._entry_ids[: self._size], entry_ids)
         inside = at < self._size
         at = at[inside]
@@ -96,19 +97,17 @@ class FlatIndex:
         return self._entry_ids[rows]
 
     def distances(self, bits: bytes | None, rows: NDArray[np.intp]) -> NDArray[np.uint8]:
-        """The distances of these rows; 255 where either side has no fingerprint."""
+        """The distances of these rows, (n,); 255 where either side has no fingerprint."""
         if bits is None:
             return np.full(rows.size, 255, dtype=np.uint8)
-        found = distances(bits, np.stack(self._words(rows), axis=1).view(np.uint8))
-        found[~self._signed[rows]] = 255
-        return found
+        return np.where(self._signed[rows], distances(bits, self._words(rows)), np.uint8(255))
 
     def shingle_counts(self, rows: NDArray[np.intp]) -> NDArray[np.uint32]:
-        """How many distinct shingles the books of these rows have; 0 where they have no MinHash."""
+        """The distinct shingles of the books in these rows, (n,); 0 where they have no MinHash."""
         return self._shingle_counts[rows]
 
     def levels(self, rows: NDArray[np.intp]) -> NDArray[np.uint8]:
-        """The levels of these rows' shingle samples; 255 where there is none."""
+        """The levels of the FracMinHashes in these rows, (n,); 255 where there is none."""
         return self._levels[rows]
 
     def _words(self, rows: NDArray[np.intp] | slice | None = None) -> Words:

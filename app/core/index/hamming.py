@@ -3,41 +3,27 @@
 import numpy as np
 from numpy.typing import NDArray
 
-
-def distances(query: bytes, packed: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The Hamming distance, 0 to 128, of a 128-bit fingerprint to each row of `packed` (n, 16)."""
-    from app.core.index import hamming_kernels as kernels
-
-    rows = np.ascontiguousarray(packed).view(np.uint64)
-    out = np.empty(rows.shape[0], dtype=np.uint8)
-    kernels.distances(np.frombuffer(query, dtype=np.uint64), rows, out)
-    return out
-
-
 Words = tuple[NDArray[np.uint64], NDArray[np.uint64]]
-"""Packed fingerprints as two columns: the first eight bytes of each, and the last eight; (n,) each."""
+"""Packed fingerprints in two columns, (n,) each: the first eight bytes of each one, and the last eight."""
 
 
 def words(packed: NDArray[np.uint8]) -> Words:
-    """The two words of each row of `packed` (n, 16), column by column."""
+    """The two columns of the fingerprints in `packed` (n, 16)."""
     both = np.ascontiguousarray(packed).view(np.uint64)
     return both[:, 0].copy(), both[:, 1].copy()
 
 
+def distances(query: bytes, packed: Words) -> NDArray[np.uint8]:
+    """The Hamming distance, 0 to 128, of a 128-bit fingerprint to each of n others, (n,)."""
+    high, low = np.frombuffer(query, dtype=np.uint64)
+    return np.asarray(np.bitwise_count(packed[0] ^ high) + np.bitwise_count(packed[1] ^ low))
+
+
 def rows_within(query: bytes, packed: Words, d: int) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
-    """The rows at Hamming distance <= d from a 128-bit fingerprint, ascending, and their distances."""
-    from app.core.index import hamming_kernels as kernels
+    """The rows at Hamming distance at most d from a 128-bit fingerprint, ascending, and their distances."""
+    from app.core.index import kernels
 
     high, low = packed
     rows, out = np.empty(high.size, dtype=np.uint32), np.empty(high.size, dtype=np.uint8)
-    found = kernels.rows_within(np.frombuffer(query, dtype=np.uint64), high, low, d, rows, out)
-    return rows[:found].copy(), out[:found].copy()
-
-
-def tally(query: bytes, packed: Words) -> NDArray[np.int64]:
-    """How many rows lie exactly 0, 1, … 128 bits from a 128-bit fingerprint; (129,)."""
-    from app.core.index import hamming_kernels as kernels
-
-    counts = np.zeros(129, dtype=np.int64)
-    kernels.tally(np.frombuffer(query, dtype=np.uint64), *packed, counts)
-    return counts
+    count = kernels.rows_within(np.frombuffer(query, dtype=np.uint64), high, low, d, rows, out)
+    return rows[:count].copy(), out[:count].copy()

@@ -1,5 +1,6 @@
-"""Whole buckets at once: what the index must hold of many entries, for building and for proving it."""
+"""Whole buckets of many entries at once, for building and for checking the index."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -20,7 +21,7 @@ from app.core.index.records import (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EntryColumns:
-    """What the flat index tells of all entries, by ascending entry id."""
+    """The columns of the flat index, by ascending entry id."""
 
     entry_ids: NDArray[np.uint64]  # (n,)
     bits: NDArray[np.uint8]  # (n, 16), zero where there is no fingerprint
@@ -30,7 +31,7 @@ class EntryColumns:
 
     @classmethod
     def empty(cls, entry_ids: NDArray[np.uint64]) -> "EntryColumns":
-        """Entries of which nothing is known yet."""
+        """Entries without any signature yet."""
         n = entry_ids.size
         return cls(
             entry_ids,
@@ -43,7 +44,7 @@ class EntryColumns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PackedBuckets:
-    """Some buckets that hold anything, by ascending address, and their records by ascending entry."""
+    """Buckets that are not empty, by ascending address, and their records by ascending entry."""
 
     addresses: NDArray[np.uint32]  # (n,); of the flat index: the numbers of its segments
     bounds: NDArray[np.int64]  # (n + 1,): bucket i holds the bytes from bounds[i] to bounds[i + 1]
@@ -79,7 +80,7 @@ def flat_segments(columns: EntryColumns) -> PackedBuckets:
 
 
 def _packed(addresses: NDArray[np.uint32], records: NDArray[np.void] | NDArray[np.uint8]) -> PackedBuckets:
-    """Records grouped by address; each group in the order given."""
+    """Records grouped by address, each group in the given order."""
     # Sorted by either half in turn, because numpy sorts 16 bits by radix, several times as fast.
     order = np.argsort(addresses.astype(np.uint16), kind="stable")
     order = order[np.argsort((addresses >> np.uint32(16)).astype(np.uint16)[order], kind="stable")]
@@ -90,21 +91,13 @@ def _packed(addresses: NDArray[np.uint32], records: NDArray[np.void] | NDArray[n
 
 
 def differences(expected: bytes, held: bytes, width: int) -> tuple[list[bytes], list[bytes]]:
-    """The records that are missing from a bucket, and those that it holds too many of.
+    """The records that a bucket lacks, and those that it has too many of; records are `width` bytes.
 
     >>> differences(b"aabbcc", b"bbddbb", 2)
     ([b'aa', b'cc'], [b'bb', b'dd'])
     """
-    wanted, there = list(_split(expected, width)), list(_split(held, width))
-    missing = sorted(set(wanted) - set(there))
-    spare = set(wanted)
-    superfluous = []
-    for record in there:
-        if record in spare:
-            spare.discard(record)
-        else:
-            superfluous.append(record)
-    return missing, sorted(superfluous)
+    wanted, present = Counter(_split(expected, width)), Counter(_split(held, width))
+    return sorted(set(wanted) - set(present)), sorted((present - Counter(set(wanted))).elements())
 
 
 def _split(data: bytes, width: int) -> Iterator[bytes]:

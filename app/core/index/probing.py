@@ -1,9 +1,9 @@
-"""Probing or scanning: two ways to the same answer, and which of them is cheaper for a query.
+"""Probing (Lv et al. 2007) or scanning: the cheaper of two ways to the same answer.
 
-The buckets within d // 8 flips of the query's bands together hold all entries at distance <= d; so does the
-flat index. What either costs depends on how the library's fingerprints are spread. So the cost of probing is
-computed from the live sizes of the very buckets that the query would read. A bucket that holds half the
-library is thus never read: no lookup costs more than one scan of the flat index.
+The buckets within d // 8 flips of the query's bands together hold all entries at distance at most d; so does
+the flat index. The cost of probing depends on how the library's fingerprints are spread, so it is computed
+from the live sizes of the buckets that the query would read. A bucket that holds half the library is thus
+never read: no lookup costs more than one scan of the flat index.
 """
 
 import numpy as np
@@ -24,18 +24,11 @@ MOST_FLIPS = 3
 """Beyond three flips a probe reads 20,000 of all 524,288 buckets."""
 
 
-def probe_radius(
-    bits: bytes,
-    d: int,
-    bucket_sizes: NDArray[np.int32],
-    rows: int,
-) -> int | None:
-    """How many flips of each band to probe for distance d; None: scan the flat index instead.
+def probe_radius(bits: bytes, d: int, bucket_sizes: NDArray[np.int32], rows: int) -> int | None:
+    """The flips of each band to probe for distance d; None: scanning the flat index is cheaper.
 
-    `bucket_sizes` (8, 65536) counts the entries of every bucket, `rows` those of the flat index.
+    `bucket_sizes` (8, 65536) are the entries of every bucket, `rows` those of the flat index.
     """
-    from app.core.index import bucket_kernels as kernels
-
     flips = flips_needed(d)
     if flips > MOST_FLIPS:
         return None
@@ -43,5 +36,6 @@ def probe_radius(
     left = ROW_NANOSECONDS * rows - KEY_NANOSECONDS * BANDS * masks.size
     if left <= 0:
         return None
-    records = kernels.count_probed(bucket_sizes, np.array(band_keys(bits), dtype=np.uint32), masks)
+    buckets = np.array(band_keys(bits), dtype=np.uint32)[:, None] ^ masks
+    records = int(bucket_sizes[np.arange(BANDS)[:, None], buckets].sum())
     return flips if RECORD_NANOSECONDS * records < left else None

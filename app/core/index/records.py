@@ -1,9 +1,8 @@
 """Records of the band index: how entries are packed into buckets, and how buckets answer a query.
 
-Two fingerprints within Hamming distance d differ in at most d // 8 bits of at least one of their eight
-bands (pigeonhole), so reading every bucket within that many bit flips of each band finds all of them. A
-bucket of a band holds whole fingerprints: the distance is computed where it is read, without a second
-look-up. A bucket of a posting list holds entries by one value each of their MinHash or FracMinHash.
+A bucket of a band holds whole fingerprints, so that distances are computed without a second lookup. A bucket
+of a posting list holds entries by one value each of their MinHash or FracMinHash: entries are counted by the
+values that they share with a query (Spasojević and Poncin 2011, algorithm 1).
 
 The address of a bucket is a number: first the bits of its list, then those of the bucket in the list.
 """
@@ -15,6 +14,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.index.hamming import distances
 from app.core.model import Entry
 
 FINGERPRINT_RECORD = np.dtype([("bits", "u1", 16), ("entry_id", "<u8")])
@@ -38,10 +38,10 @@ MINHASH_BUCKET_BITS = 12
 SAMPLE_BUCKET_BITS = 18
 
 POSTING_CAP = 8192
-"""A posting bucket takes this many records. Values that so many books share tell no book from another."""
+"""Records that a posting bucket takes. Values that so many books share distinguish no book."""
 
 _ROOM = 1 << 13
-"""For so many entries the values of a query are counted; where they are more, four times as many."""
+"""Entries for which shared values are counted at first; four times as many if they are too few."""
 
 ENTRIES_PER_SEGMENT = 1024
 """Entry ids per segment of the flat index."""
@@ -61,11 +61,11 @@ class Hits:
 
     @property
     def size(self) -> int:
-        """How many there are."""
+        """Their number."""
         return self.entry_ids.size
 
     def sorted(self) -> "Hits":
-        """The same, nearest first, then by entry id."""
+        """The hits, nearest first, then by entry id."""
         order = np.lexsort((self.entry_ids, self.distances))
         return Hits(self.entry_ids[order], self.distances[order])
 
@@ -84,10 +84,10 @@ class Hits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posting:
-    """Where the values of one signature are posted: value i in bucket `addresses[i]`."""
+    """The buckets in which the values of one signature are posted: value i in `addresses[i]`."""
 
     addresses: NDArray[np.uint32]  # (n,)
-    tags: NDArray[np.uint64]  # (n,), of 12 bits: tell apart the values that share a bucket
+    tags: NDArray[np.uint64]  # (n,), of 12 bits: distinguish values in one bucket
 
 
 NO_POSTING = Posting(np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint64))
@@ -148,15 +148,12 @@ def record_id(record: bytes) -> int:
 
 
 def hits_within(buckets: Iterable[bytes | None], bits: bytes, d: int) -> Hits:
-    """The entries of these buckets at Hamming distance <= d from `bits`, each once."""
-    from app.core.index import hamming_kernels as kernels
-
+    """The entries of these buckets at Hamming distance at most d from `bits`, each once."""
     records = np.frombuffer(b"".join(filter(None, buckets)), dtype="<u8").reshape(-1, 3)
-    near = np.empty(len(records), dtype=np.uint64)
-    near = near[: kernels.records_within(np.frombuffer(bits, dtype=np.uint64), records, d, near)]
-    near = np.unique(near)
-    shift = kernels.DISTANCE_SHIFT
-    return Hits(near & ((np.uint64(1) << shift) - np.uint64(1)), (near >> shift).astype(np.uint8))
+    near = distances(bits, (records[:, 0], records[:, 1]))
+    within = near <= d
+    entry_ids, rows = np.unique(records[within, 2], return_index=True)
+    return Hits(entry_ids, near[within][rows]).sorted()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,14 +161,14 @@ class SharedValues:
     """Entries that have values of MinHash, or hashes of FracMinHash, in common with a query."""
 
     entry_ids: NDArray[np.uint64]  # (n,), ascending
-    counts: NDArray[np.int64]  # (n,), how many of the values each of them has
+    counts: NDArray[np.int64]  # (n,), shared values of each
 
     def at_least(self, count: int) -> NDArray[np.uint64]:
-        """The entries that have so many values in common with the query, ascending."""
+        """The entries that share at least `count` values with the query, ascending."""
         return self.entry_ids[self.counts >= count]
 
     def counts_of(self, entry_ids: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """How many values each of these entries has in common with the query."""
+        """The number of values that each of these entries shares with the query, (n,)."""
         if not self.entry_ids.size:
             return np.zeros(entry_ids.size, dtype=np.int64)
         rows = np.minimum(np.searchsorted(self.entry_ids, entry_ids), self.entry_ids.size - 1)
@@ -181,9 +178,9 @@ class SharedValues:
 def shared_values(buckets: Sequence[bytes | None], tags: NDArray[np.uint64]) -> SharedValues:
     """Entries with one of these values; `buckets[i]` is the bucket that value i falls into.
 
-    Two strangers agree in one value by chance, so a single shared value means nothing yet.
+    Unrelated books agree in one value by chance, so a single shared value means nothing yet.
     """
-    from app.core.index import bucket_kernels as kernels
+    from app.core.index import kernels
 
     data = [bucket or b"" for bucket in buckets]
     ends = np.array(list(accumulate(map(len, data))), dtype=np.int64) // POSTING_BYTES

@@ -1,7 +1,7 @@
-"""With which candidates a book is compared, where there are very many.
+"""The candidates that a book is compared with, where it has very many.
 
 Five thousand copies of one book would make twelve million pairs. Each book is compared with its nearest
-candidates; of those farther away, one stands for all that are known to be the same text.
+candidates. Of those farther away, one represents all that are known to have the same text.
 """
 
 from collections.abc import Sequence
@@ -24,37 +24,40 @@ class CandidateBook:
     book_id: UUID
     entry_id: int
     cluster: UUID | None  # of books with the same text; None: it is alone
-    related: bool  # to this very content of the book, already
-    waiting: bool  # its own job has not begun; not told where a person has decided
+    related: bool  # compared with this very content of the book already
+    waiting: bool  # its own job has not begun; False where a person has decided
     decided: bool  # a person has decided about the two books
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which candidates are to be compared."""
+    """The candidates to compare."""
 
-    compared: list[CandidateBook]  # in the order in which they were found
-    passed_over: int  # that another one stands for, or that are too many
+    compared: list[CandidateBook]  # nearest first
+    passed_over: int  # candidates that another one represents, or that are too many
 
 
-def select_candidates(found: Sequence[CandidateBook], entry_id: int, limits: SelectionLimits) -> Selection:
-    """Choose from the candidates of an entry, which come nearest first; those decided on always count.
+def select_candidates(
+    candidates: Sequence[CandidateBook], entry_id: int, limits: SelectionLimits
+) -> Selection:
+    """The candidates to compare an entry with, of all its candidates, nearest first.
 
-    Beyond the nearest, a later entry whose own job has not begun is left to that job: it will meet this one.
+    Those that a person decided on always count. Beyond the nearest, a later entry whose own job has not
+    begun is left to that job, which will meet this entry.
     """
-    chosen = [one for one in found if one.decided]
-    others = [one for one in found if not one.decided]
+    chosen = [candidate for candidate in candidates if candidate.decided]
+    others = [candidate for candidate in candidates if not candidate.decided]
     chosen += others[: limits.nearest]
-    covered = {one.cluster for one in chosen if one.cluster is not None}
+    covered = {candidate.cluster for candidate in chosen if candidate.cluster is not None}
     representatives = passed_over = 0
-    for one in others[limits.nearest :]:
-        if one.cluster is None and one.waiting and one.entry_id > entry_id:
+    for candidate in others[limits.nearest :]:
+        if candidate.cluster is None and candidate.waiting and candidate.entry_id > entry_id:
             continue
-        if one.cluster in covered or representatives == limits.representatives:
+        if candidate.cluster in covered or representatives == limits.representatives:
             passed_over += 1
             continue
         representatives += 1
-        chosen.append(one)
-        if one.cluster is not None:
-            covered.add(one.cluster)
-    return Selection([one for one in chosen if not one.related], passed_over)
+        chosen.append(candidate)
+        if candidate.cluster is not None:
+            covered.add(candidate.cluster)
+    return Selection([candidate for candidate in chosen if not candidate.related], passed_over)

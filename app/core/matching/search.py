@@ -95,7 +95,7 @@ def plan_verified(query: Entry, suite: Suite, flat: FlatIndex | None) -> Plan:
 
 
 def plan_samples(query: Entry, suite: Suite) -> Plan:
-    """What to read for the candidates that only the FracMinHash can settle."""
+    """What to read for the candidates that only the FracMinHash can decide."""
     if query.sample is None:
         return Plan()
     require_same_recipe(query.sample.recipe, suite.sample)

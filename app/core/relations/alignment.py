@@ -1,12 +1,12 @@
-"""Which pages of two books say the same: similarities of pages, local alignment, runs.
+"""The alignment of two books: which of their pages match, and how much of each page the other book has.
 
-Pages are alike by the share of equal bins of their signatures, as far as that exceeds chance
-(`background`). Local alignment then finds the runs (`runs`): pages that follow each other in both books,
-whatever was inserted, lost, bound elsewhere or paginated anew. Very long books are aligned in groups of pages
-first (`coarse`).
+As Spasojević and Poncin (2011), every page of one book is held against every page of the other. From there it
+is ours: page pairs that stand out from unrelated ones (`background`) make runs (`runs`), even if pages were
+inserted, lost, bound elsewhere or paginated anew. Very long books are aligned in groups first (`coarse`).
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 
 from app.core.model import PageSignatures, require_same_recipe
 from app.core.relations.background import Background, estimate_background
-from app.core.relations.coarse import Block, blocks_of, group_size, grouped_pages
+from app.core.relations.coarse import blocks_of, group_size, grouped_pages, sliced_pages
 from app.core.relations.coverage import page_coverage
 from app.core.relations.runs import find_runs, split
 
 Unit = Literal["page", "window"]
 
 MOST_CELLS = 25_000_000
-"""Pairs of pages that are compared at once: one byte each, and one more for the way to it."""
+"""Pairs of pages that are compared at once: one byte each, and one more for the step to it."""
 
 LEAST_BINS = 24
-"""Pages with fewer filled bins in common are too short to tell."""
+"""Pages with fewer filled bins in common are too short to compare."""
 
 _LEAST_TEXT = 75
 """A page with fewer code points counts as blank: a running head and less than a line, or a caption."""
@@ -41,13 +41,21 @@ _BEYOND_FORMULAS = 1.5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
-    """A stretch of pages in one book that matches one in the other."""
+    """Pages of two books that match and follow each other in both."""
 
-    left: tuple[int, int]  # first page and the one after the last
-    right: tuple[int, int]
-    pairs: NDArray[np.int64]  # (pairs, 2) pages that match, ascending in both
+    pairs: NDArray[np.int64]  # (pairs, 2) ascending in both books
     similarities: NDArray[np.float64]  # (pairs,) 0 to 1
-    agreement: NDArray[np.float64]  # (pairs,) how much of what is found of both pages they find in each other
+    same_page: NDArray[np.float64]  # (pairs,) share of what is found of both pages that is found on the pair
+
+    @property
+    def left(self) -> tuple[int, int]:
+        """The first page in the left book and the one after the last."""
+        return int(self.pairs[0, 0]), int(self.pairs[-1, 0]) + 1
+
+    @property
+    def right(self) -> tuple[int, int]:
+        """The first page in the right book and the one after the last."""
+        return int(self.pairs[0, 1]), int(self.pairs[-1, 1]) + 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,15 +64,15 @@ class Alignment:
 
     unit: Unit  # window: the pages of at least one book are not known
     runs: tuple[Run, ...]  # in the order of the left book
-    left_shares: NDArray[np.float64]  # (pages,) how much of each page is found in the other book, 0 to 1
-    right_shares: NDArray[np.float64]
+    left_coverage: NDArray[np.float64]  # (pages,) share of each page that the right book has, 0 to 1
+    right_coverage: NDArray[np.float64]  # (pages,) the reverse
     left_lengths: NDArray[np.int64]  # (pages,) code points; 0 for blank pages and those scanned before
     right_lengths: NDArray[np.int64]
-    typical_share: float  # how much of a typical page is found before what noise hides is allowed for
+    typical_coverage: float  # of a matching page, before noise is allowed for; 0 to 1
 
 
 def align(left: PageSignatures, right: PageSignatures) -> Alignment:
-    """The matching pages of two books; raises `RecipeMismatch`.
+    """The alignment of two books; raises `RecipeMismatch`.
 
     330 pages against 330 take some milliseconds and 400 KB. Time grows with the product of the page counts,
     memory with it up to 80 MB. The books in the other order give the same alignment, mirrored.
@@ -75,8 +83,17 @@ def align(left: PageSignatures, right: PageSignatures) -> Alignment:
     return _align(left, right)
 
 
-def _order(pages: PageSignatures) -> tuple[int, bytes, bytes]:
-    return len(pages.values), pages.values.tobytes(), pages.lengths.tobytes()
+def concatenated(runs: Sequence[Run]) -> Run:
+    """The pairs of all runs, one run after the other."""
+    return Run(
+        np.concatenate([np.zeros((0, 2), dtype=np.int64), *(run.pairs for run in runs)]),
+        np.concatenate([np.zeros(0), *(run.similarities for run in runs)]),
+        np.concatenate([np.zeros(0), *(run.same_page for run in runs)]),
+    )
+
+
+def _order(pages: PageSignatures) -> tuple[int, bytes]:
+    return len(pages.values), pages.values.tobytes() + pages.lengths.tobytes()
 
 
 def _align(left: PageSignatures, right: PageSignatures) -> Alignment:
@@ -88,99 +105,90 @@ def _align_pages(left: PageSignatures, right: PageSignatures) -> Alignment:
     """Compares every page with every other one."""
     from app.core.relations import kernels
 
-    alike = np.empty((len(left.values), len(right.values)), dtype=np.uint8)
-    kernels.page_similarities(left.values, right.values, LEAST_BINS, alike)
+    similarities = np.empty((len(left.values), len(right.values)), dtype=np.uint8)
+    kernels.page_similarities(left.values, right.values, LEAST_BINS, similarities)
     lengths = _text_lengths(left), _text_lengths(right)
-    chance = estimate_background(alike, *lengths)
-    kinship = []
-    for side, pages in enumerate((left, right)):
-        again = _scanned_again(pages, lengths[side], chance)
-        lengths[side][again] = 0
-        alike[(again, slice(None))[:: 1 if side == 0 else -1]] = 0
-        kinship.append(_neighbours(pages.values, 1)[0, 1:])
-    parts = find_runs(alike, chance)
-    pairs = np.concatenate([np.zeros((0, 2), dtype=np.int64), *parts])
-    shares, agreement, typical = page_coverage(pairs, alike, chance, lengths, (kinship[0], kinship[1]))
-    ends = np.cumsum([len(part) for part in parts])[:-1]
+    background = estimate_background(similarities, *lengths)
+    for pages, length, rows in zip((left, right), lengths, (similarities, similarities.T), strict=True):
+        again = _scanned_again(pages, length, background)
+        length[again] = 0
+        rows[again] = 0
+    neighbours = _neighbours(left.values, 1)[0, 1:], _neighbours(right.values, 1)[0, 1:]
+    runs = find_runs(similarities, background)
+    pairs = np.concatenate([np.zeros((0, 2), dtype=np.int64), *runs])
+    coverage = page_coverage(pairs, similarities, background, lengths, neighbours)
+    ends = np.cumsum([len(run) for run in runs])[:-1]
     return Alignment(
         unit=_unit(left, right),
         runs=tuple(
-            _run(part, alike[part[:, 0], part[:, 1]] / 255, agrees)
-            for part, agrees in zip(parts, np.split(agreement, ends), strict=bool(parts))
+            Run(run, similarities[run[:, 0], run[:, 1]] / 255, same_page)
+            for run, same_page in zip(runs, np.split(coverage.same_page, ends), strict=bool(runs))
         ),
-        left_shares=shares[0],
-        right_shares=shares[1],
+        left_coverage=coverage.left,
+        right_coverage=coverage.right,
         left_lengths=lengths[0],
         right_lengths=lengths[1],
-        typical_share=typical,
+        typical_coverage=coverage.typical,
     )
 
 
 def _align_groups(left: PageSignatures, right: PageSignatures, size: int) -> Alignment:
-    """Compares groups of so many pages, and then the pages of those groups that match."""
+    """Compares groups of `size` pages, and then the pages of those groups that match."""
     coarse = _align_pages(grouped_pages(left, size), grouped_pages(right, size))
-    sides = left, right
-    lengths = _text_lengths(left), _text_lengths(right)
-    shares = np.zeros(len(left.values)), np.zeros(len(right.values))
-    found: list[Run] = []
+    left_coverage, right_coverage = np.zeros(len(left.values)), np.zeros(len(right.values))
+    left_lengths, right_lengths = _text_lengths(left), _text_lengths(right)
+    runs: list[Run] = []
     typical: list[float] = []
-    for block in blocks_of([run.pairs for run in coarse.runs], size, *map(len, (left.values, right.values))):
-        fine = _align_pages(*(block.of(pages, side) for side, pages in enumerate(sides)))
-        found += [_moved(run, block) for run in fine.runs]
-        typical += [fine.typical_share] * len(fine.runs)
-        for side, (mine, theirs) in enumerate(
-            ((fine.left_shares, fine.left_lengths), (fine.right_shares, fine.right_lengths))
-        ):
-            span = slice(*block.spans[side])
-            shares[side][span] = np.maximum(shares[side][span], mine)
-            lengths[side][span] = np.minimum(lengths[side][span], theirs)
+    for block in blocks_of([run.pairs for run in coarse.runs], size, len(left.values), len(right.values)):
+        fine = _align_pages(sliced_pages(left, block.left), sliced_pages(right, block.right))
+        starts = np.array([block.left[0], block.right[0]], dtype=np.int64)
+        runs += [replace(run, pairs=run.pairs + starts) for run in fine.runs]
+        typical += [fine.typical_coverage] * len(fine.runs)
+        rows, columns = slice(*block.left), slice(*block.right)
+        left_coverage[rows] = np.maximum(left_coverage[rows], fine.left_coverage)
+        right_coverage[columns] = np.maximum(right_coverage[columns], fine.right_coverage)
+        left_lengths[rows] = np.minimum(left_lengths[rows], fine.left_lengths)
+        right_lengths[columns] = np.minimum(right_lengths[columns], fine.right_lengths)
     return Alignment(
-        _unit(left, right), _joined(found), *shares, *lengths, float(np.median(typical)) if typical else 0.0
+        unit=_unit(left, right),
+        runs=_joined(runs),
+        left_coverage=left_coverage,
+        right_coverage=right_coverage,
+        left_lengths=left_lengths,
+        right_lengths=right_lengths,
+        typical_coverage=float(np.median(typical)) if typical else 0.0,
     )
-
-
-def _moved(run: Run, block: Block) -> Run:
-    starts = np.array([span[0] for span in block.spans], dtype=np.int64)
-    return _run(run.pairs + starts, run.similarities, run.agreement)
 
 
 def _joined(runs: list[Run]) -> tuple[Run, ...]:
     """Runs that go on across the edge of a block as one."""
     if not runs:
         return ()
-    pairs = np.concatenate([run.pairs for run in runs])
-    order = np.unique(pairs[:, 0] * (pairs[:, 1].max() + 1) + pairs[:, 1], return_index=True)[1]
-    pairs = pairs[order]
-    similarities, agreement = (
-        np.concatenate(each)[order]
-        for each in ([run.similarities for run in runs], [run.agreement for run in runs])
-    )
+    every = concatenated(runs)
+    codes = every.pairs[:, 0] * (every.pairs[:, 1].max() + 1) + every.pairs[:, 1]
+    rows = np.unique(codes, return_index=True)[1]
+    pairs = every.pairs[rows]
     backwards = np.flatnonzero(np.diff(pairs[:, 1]) < 0) + 1
     joined = []
     start = 0
     for part in (part for ascending in np.split(pairs, backwards) for part in split(ascending)):
-        end = start + len(part)
-        joined.append(_run(part, similarities[start:end], agreement[start:end]))
-        start = end
+        chosen = rows[start : start + len(part)]
+        joined.append(Run(part, every.similarities[chosen], every.same_page[chosen]))
+        start += len(part)
     return tuple(joined)
 
 
 def _mirrored(alignment: Alignment) -> Alignment:
-    runs = [_run(run.pairs[:, ::-1], run.similarities, run.agreement) for run in alignment.runs]
+    runs = [replace(run, pairs=run.pairs[:, ::-1]) for run in alignment.runs]
     return Alignment(
         unit=alignment.unit,
         runs=tuple(sorted(runs, key=lambda run: (*run.left, *run.right))),
-        left_shares=alignment.right_shares,
-        right_shares=alignment.left_shares,
+        left_coverage=alignment.right_coverage,
+        right_coverage=alignment.left_coverage,
         left_lengths=alignment.right_lengths,
         right_lengths=alignment.left_lengths,
-        typical_share=alignment.typical_share,
+        typical_coverage=alignment.typical_coverage,
     )
-
-
-def _run(pairs: NDArray[np.int64], similarities: NDArray[np.float64], agreement: NDArray[np.float64]) -> Run:
-    (top, first), (bottom, last) = pairs[0].tolist(), pairs[-1].tolist()
-    return Run((top, bottom + 1), (first, last + 1), pairs, similarities, agreement)
 
 
 def _unit(left: PageSignatures, right: PageSignatures) -> Unit:
@@ -192,7 +200,7 @@ def _text_lengths(pages: PageSignatures) -> NDArray[np.int64]:
 
 
 def _neighbours(values: NDArray[np.uint8], farthest: int) -> NDArray[np.float64]:
-    """How alike each page is to the ones before it, 0 to 1: (farthest, pages), 0 where there are none."""
+    """The similarity, 0 to 1, of each page to those before it: (farthest, pages), 0 where there are none."""
     from app.core.relations import kernels
 
     equal = np.zeros((farthest, len(values)), dtype=np.uint8)
@@ -202,22 +210,24 @@ def _neighbours(values: NDArray[np.uint8], farthest: int) -> NDArray[np.float64]
 
 
 def _scanned_again(
-    pages: PageSignatures, lengths: NDArray[np.int64], chance: Background
+    pages: PageSignatures, lengths: NDArray[np.int64], background: Background
 ) -> NDArray[np.int64]:
-    """Which pages repeat one of the few text pages before them, more closely than formulas do."""
+    """The pages that repeat one of the few text pages before them, more closely than formulas do."""
     text = np.flatnonzero(lengths)
-    alike = _neighbours(np.ascontiguousarray(pages.values[text]), _FARTHEST_AGAIN)
-    least = max(_AGAIN * chance.typical, chance.threshold, _BEYOND_FORMULAS * _common(alike))
+    similarities = _neighbours(np.ascontiguousarray(pages.values[text]), _FARTHEST_AGAIN)
+    least = max(_AGAIN * background.typical, background.threshold, _BEYOND_FORMULAS * _usual(similarities))
     again = np.zeros(text.size, dtype=np.bool_)
     for back in range(1, min(_FARTHEST_AGAIN, text.size - 1) + 1):
         length, before = lengths[text[back:]], lengths[text[:-back]]
-        again[back:] |= (alike[back - 1, back:] >= least) & (np.abs(length - before) <= 10 + length // 32)
+        again[back:] |= (similarities[back - 1, back:] >= least) & (
+            np.abs(length - before) <= 10 + length // 32
+        )
     return text[again]
 
 
-def _common(alike: NDArray[np.float64]) -> float:
-    """How alike four of five neighbouring pages are at most."""
-    if not alike.size:
+def _usual(similarities: NDArray[np.float64]) -> float:
+    """The similarity that four of five neighbouring pages reach at most."""
+    if not similarities.size:
         return 0.0
-    place = int(0.8 * alike.size)
-    return float(np.partition(alike, place, axis=None)[place])
+    rank = int(0.8 * similarities.size)
+    return float(np.partition(similarities, rank, axis=None)[rank])

@@ -1,4 +1,4 @@
-"""What a classifier says of two books."""
+"""Classes of relations (Spasojević and Poncin 2011, section IV-A; the last three kinds are ours)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,21 +18,21 @@ Kind = Literal[
 Direction = Literal["contains", "contained_in"]
 
 MOST = 0.8
-"""Share of both books that the two pagination classes, and SAME_TEXT, ask for."""
+"""Share of both books that SAME_PAGINATION, DIFFERENT_PAGINATION and SAME_TEXT ask for."""
 
 PART = 0.9
-"""Share of a book that lies in the other one of which it is a part."""
+"""Share of a book from which on it is a part of the other one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Classification:
-    """A class, why, and how sure; told of the left book."""
+    """The class that a classifier finds for two books, from the left one's point of view."""
 
     kind: Kind
     direction: Direction | None  # of a part and its whole
     confidence: float  # 0 to 1
     confidences: Mapping[Kind, float]  # of each class; they sum up to 1
-    because: str  # a sentence for people
+    because: str  # the reason, one sentence for people
 
 
 def most_confident(raw: Mapping[Kind, float]) -> tuple[Kind, Mapping[Kind, float]]:
@@ -43,12 +43,12 @@ def most_confident(raw: Mapping[Kind, float]) -> tuple[Kind, Mapping[Kind, float
 
 
 def direction_of(shares: Sides) -> Direction:
-    """Which book is the part, by the share of each that the other holds."""
+    """The direction by the share of each book that the other has: the part has the larger one."""
     return "contained_in" if shares.left > shares.right else "contains"
 
 
 def opposite(direction: Direction | None) -> Direction | None:
-    """The direction told of the other book."""
+    """The direction from the other book's point of view."""
     match direction:
         case "contains":
             return "contained_in"

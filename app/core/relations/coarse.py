@@ -1,7 +1,7 @@
-"""Very long books in groups of pages: what to compare first, and which pages after that.
+"""Coarse to fine: very long books are compared in groups of pages first, then page by page where these match.
 
-The bin-wise least value of several pages is itself a MinHash signature, of what those pages' bins hold:
-groups that share pages share least values, whatever lies beside these.
+The bin-wise least value of several pages is itself a MinHash of their bins' contents (Broder 1997: the
+MinHash of a union is the least of the MinHashes). So groups that share pages share least values.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,20 +22,21 @@ _BLOCK = 32
 class Block:
     """Pages of two books to compare: in each book the first one and the one after the last."""
 
-    spans: tuple[tuple[int, int], tuple[int, int]]
-
-    def of(self, pages: PageSignatures, side: int) -> PageSignatures:
-        """These pages' signatures of the left (0) or right (1) book."""
-        span = slice(*self.spans[side])
-        return replace(pages, values=pages.values[span], lengths=pages.lengths[span])
+    left: tuple[int, int]
+    right: tuple[int, int]
 
 
-def group_size(left: int, right: int, cells: int) -> int:
-    """How many pages to take together so that at most so many pairs of groups are compared; 1: none."""
-    size = max(1, ceil(sqrt(left * right / cells)))
-    while size > 1 and -(-left // size) * -(-right // size) > cells:
+def group_size(left: int, right: int, most_cells: int) -> int:
+    """The pages of a group, at least 1, so that two books have at most `most_cells` pairs of groups."""
+    size = max(1, ceil(sqrt(left * right / most_cells)))
+    while size > 1 and -(-left // size) * -(-right // size) > most_cells:
         size += 1
     return size
+
+
+def sliced_pages(pages: PageSignatures, span: tuple[int, int]) -> PageSignatures:
+    """The signatures of the pages from the first of the span to the one before its end."""
+    return replace(pages, values=pages.values[slice(*span)], lengths=pages.lengths[slice(*span)])
 
 
 def grouped_pages(pages: PageSignatures, size: int) -> PageSignatures:
@@ -50,18 +51,15 @@ def grouped_pages(pages: PageSignatures, size: int) -> PageSignatures:
 def blocks_of(runs: Sequence[NDArray[np.int64]], size: int, left: int, right: int) -> Iterator[Block]:
     """The pages to compare for runs of groups, each (pairs, 2), one group beyond them in the right book.
 
-    Within a run no page of the left book comes twice.
+    `left` and `right` are the books' page counts. Within a run no page of the left book comes twice.
     """
     for pairs in runs:
-        starts = range(0, len(pairs), _BLOCK)
-        for start in starts:
+        for start in range(0, len(pairs), _BLOCK):
             part = pairs[start : start + _BLOCK]
             top = part[0, 0] - (start == 0)
-            beyond = start + _BLOCK >= len(pairs)
-            bottom = part[-1, 0] + 2 if beyond else max(pairs[start + _BLOCK, 0], part[0, 0] + 1)
+            last = start + _BLOCK >= len(pairs)
+            bottom = part[-1, 0] + 2 if last else max(pairs[start + _BLOCK, 0], part[0, 0] + 1)
             yield Block(
-                (
-                    (max(int(top) * size, 0), min(int(bottom) * size, left)),
-                    (max(int(part[0, 1] - 1) * size, 0), min(int(part[-1, 1] + 2) * size, right)),
-                )
+                left=(max(int(top) * size, 0), min(int(bottom) * size, left)),
+                right=(max(int(part[0, 1] - 1) * size, 0), min(int(part[-1, 1] + 2) * size, right)),
             )

@@ -1,4 +1,4 @@
-"""A person's word on the relation of two books, which outranks the machine's."""
+"""People's decisions on the relation of two books, which outrank the machine's findings."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -13,15 +13,15 @@ _DIRECTED: frozenset[Kind] = frozenset({"CONTIGUOUS_SUBSET", "OVERLAPPING_TEXT"}
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a person decided about two books."""
+    """A person's decision about two books."""
 
     verdict: DecisionVerdict
-    kind: Kind | None  # that was confirmed, or named instead of the machine's; None: rejected
+    kind: Kind | None  # confirmed, or named instead of the machine's; None: rejected
 
 
 @dataclass(frozen=True, slots=True)
 class RelationSummary:
-    """A kind of relation and how sure it is; told of one of the books."""
+    """A kind of relation and how sure it is, from the point of view of one of the books."""
 
     kind: Kind
     direction: Direction | None
@@ -29,10 +29,10 @@ class RelationSummary:
 
 
 def effective_relation(machine: RelationSummary | None, decision: Decision | None) -> RelationSummary | None:
-    """What counts: the decision where there is one, stale or not, else what the machine found.
+    """The relation that counts: the decision if there is one, stale or not, else the machine's finding.
 
-    A person is certain, so the confidence of a decision is 1. What was rejected counts as unrelated. A kind
-    that a person names keeps the direction that the machine found.
+    A person is certain, so the confidence of a decision is 1. Rejected books count as unrelated. A kind that
+    a person names keeps the direction that the machine found.
     """
     if decision is None:
         return machine

@@ -1,8 +1,9 @@
-"""Which relation two books have, told as Spasojević and Poncin (2011) do: `filters-v1`.
+"""The classifier `filters-v1`: a filter for each signal, in the form of Spasojević and Poncin (2011).
 
-The confidence of a class is the product of one filter for each signal that bears on it (formula 4), the
-signals are those of section IV-B and no others, and where no class is confident enough the books overlap.
-The thresholds are set by hand on the tuning half of the made pairs (`bench.data.book_pairs`).
+The signals (section IV-B), the confidence of a class as a product of filters (formula 4) and the fall-back to
+OVERLAPPING_TEXT are from the paper. All but the form is ours: the paper prints one filter, which is not used
+here. Every threshold and combination is set by hand on the tuning half of the made pairs
+(`bench.data.book_pairs`), on our page signatures.
 """
 
 from app.core.model import Metadata
@@ -20,7 +21,7 @@ _TELLING = 0.05
 
 
 def high_pass(signal: float, none: float, full: float) -> float:
-    """1 from `full` on, falling to 0 at `none` as in the paper: 1 - ((full - signal) / (full - none))²."""
+    """1 from `full` on, falling to 0 at `none` as the paper's one: 1 - ((full - signal) / (full - none))²."""
     return max(0.0, 1 - (max(full - signal, 0.0) / (full - none)) ** 2)
 
 
@@ -30,14 +31,14 @@ def low_pass(signal: float, full: float, none: float) -> float:
 
 
 def band(signal: float, none: tuple[float, float], full: tuple[float, float]) -> float:
-    """Both: 1 between the two values of `full`, 0 outside those of `none`."""
+    """Both filters: 1 between the two values of `full`, 0 outside those of `none`."""
     return high_pass(signal, none[0], full[0]) * low_pass(signal, full[1], none[1])
 
 
 def filters_v1(signals: Signals, left: Metadata, right: Metadata) -> Classification:
-    """The verdict of `filters-v1`; what a catalogue says of the books is no signal of the paper's."""
+    """The class of two books by `filters-v1`; metadata are no signal of the paper's and not looked at."""
     if signals.fit is None:
-        return _verdict({"UNRELATED": 1.0}, signals, Sides(1.0, 1.0))
+        return _classification({"UNRELATED": 1.0}, signals, Sides(1.0, 1.0))
     extra = _extra(signals.fit, signals.text_pages)
     shared = _shared(signals)
     related = high_pass(shared, none=0.03, full=0.1) * high_pass(signals.page_similarity, none=0.1, full=0.16)
@@ -62,11 +63,11 @@ def filters_v1(signals: Signals, left: Metadata, right: Metadata) -> Classificat
             * high_pass(_contained(shared, signals.text_pages), none=0.4, full=0.95),
         }
     raw["UNRELATED"] = 1 - related
-    return _verdict(raw | {"OVERLAPPING_TEXT": LEAST_CONFIDENCE}, signals, extra)
+    return _classification(raw | {"OVERLAPPING_TEXT": LEAST_CONFIDENCE}, signals, extra)
 
 
 def _extra(fit: LinearFit, pages: Sides) -> Sides:
-    """Share of each book that lies beyond the ends of the other by the line: offset and Δpage_count."""
+    """The share of each book beyond the ends of the other, by the offset and Δpage_count of the line."""
     ends = (fit.intercept, fit.delta_page_count)
     steepness = max(abs(fit.slope), 0.01)
     left = sum(max(-end, 0.0) for end in ends) / steepness / max(pages.left, 1)
@@ -75,9 +76,9 @@ def _extra(fit: LinearFit, pages: Sides) -> Sides:
 
 
 def _shared(signals: Signals) -> float:
-    """Book similarity over that of equal books read as badly, as page similarity tells; about 1 for those.
+    """Book similarity over that of equal books with as much noise, by page similarity; about 1 for those.
 
-    Where pages go in and out of phase it is more, as page similarity is then less than noise makes it.
+    It is more where pages go in and out of phase: that lowers page similarity beyond noise.
     """
     page = 2 * signals.page_similarity / (1 + signals.page_similarity)
     shingles = page**_SHINGLE_OVER_NGRAM
@@ -86,11 +87,11 @@ def _shared(signals: Signals) -> float:
 
 
 def _contained(shared: float, pages: Sides) -> float:
-    """The same for the smaller book, by its page count: about 1 for a part of the other book."""
+    """The share of the smaller book that is shared, by its page count: about 1 for a part of the other."""
     return shared * (pages.left + pages.right) / ((1 + shared) * max(pages.least, 1))
 
 
-def _verdict(raw: dict[Kind, float], signals: Signals, extra: Sides) -> Classification:
+def _classification(raw: dict[Kind, float], signals: Signals, extra: Sides) -> Classification:
     kind, confidences = most_confident(raw)
     part = Sides(extra.right, extra.left)
     return Classification(

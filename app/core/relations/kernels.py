@@ -10,10 +10,10 @@ from app.core.jit import U32, compiled
 def page_similarities(
     left: NDArray[np.uint8], right: NDArray[np.uint8], least: int, out: NDArray[np.uint8]
 ) -> None:
-    """Writes how alike each two pages are, 0 to 255: 255 · equal bins / bins filled in both.
+    """Writes the similarity of each two pages, 0 to 255, into `out`: 255 · equal bins / bins filled in both.
 
     Pages are rows of at most 255 bins; 0 is an empty one. Fewer than `least` bins filled in both count as
-    not alike. One row against all in each loop: this the compiler turns into vector instructions.
+    not alike. Each loop is one row against all, which the compiler turns into vector instructions.
     """
     bins = left.shape[1]
     equal = np.empty(right.shape[0], dtype=np.uint8)
@@ -55,7 +55,7 @@ def _count_common(page: NDArray[np.uint8], right: NDArray[np.uint8], both: NDArr
 
 @compiled
 def compare_neighbours(pages: NDArray[np.uint8], equal: NDArray[np.uint8], common: NDArray[np.uint8]) -> None:
-    """Writes how many bins each page and the one `row + 1` before it fill equally, and how many in common.
+    """Writes how many bins each page and the one `row + 1` before it have equal, and how many both have.
 
     `equal` and `common` are (rows, pages); pages that have none so far before them keep what is there.
     """

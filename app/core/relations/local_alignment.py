@@ -1,8 +1,8 @@
-"""The dynamic programme behind the alignment of pages, compiled.
+"""Compiled kernels that align two books locally (Smith and Waterman 1981) over similarities of their pages.
 
-Local alignment after Smith and Waterman (1981) on a matrix of page similarities: a step from one pair of
-pages to the next in the left book, the right book or both. A path ends where it has lost `drop` since its
-best pair, so that a strong stretch never swallows a weaker one behind a gap; what follows starts anew.
+A step leads from one pair of pages to the next in the left book, the right book or both. A path ends where it
+has lost so much since its best pair (the X-drop of Altschul et al. 1997), and what follows starts anew: a
+strong run never swallows a weaker one behind a gap.
 """
 
 import numpy as np
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from app.core.jit import compiled
 
 STOP, BOTH, LEFT, RIGHT, USED = range(5)
-"""How a path came to a pair: it starts there, or by a step in both books, the left one or the right one;
-the last one marks pairs that `trace_chain` has been to."""
+"""How a path came to a pair: it starts there, or a step in both books, the left or the right one led there.
+`trace_path` marks the pairs it has been to as USED."""
 
 
 @compiled
@@ -22,24 +22,24 @@ def smith_waterman(
     limits: NDArray[np.float32],
     steps: NDArray[np.uint8],
     best: NDArray[np.float32],
-    places: NDArray[np.int64],
+    ends: NDArray[np.int64],
 ) -> int:
-    """How many paths reach a weight; -1 where there are more than `best` has room for.
+    """The number of paths that reach a weight; -1 where they are more than `best` has room for.
 
-    A pair weighs `weights[similarity]`, which ascend. `limits` are the cost of a step in one book alone, what
-    a path may lose, and the least weight of a path that counts. Writes the weight of the best pair of each
-    path into `best`, its row and column into `places` (paths, 2), and into `steps`, of the shape of
-    `similarities`, how the best path to each pair came there.
+    A pair weighs `weights[similarity]`, (256,), which ascend. `limits` are the cost of a step in one book
+    alone, the loss that ends a path, and the least weight of a path that counts. Writes the weight of the
+    best pair of each path into `best`, its row and column into `ends` (paths, 2), and how the best path came
+    to each pair into `steps`, of the shape of `similarities`.
     """
     rows, columns = similarities.shape
     none = np.float32(0)
     step_cost, drop, least = limits[0], limits[1], limits[2]
     telling = np.searchsorted(weights, none, side="right")
-    # Of the row at hand and the one above, one place ahead of the column: score, best score so far, path.
+    # Of this row and the one above, one place ahead of the column: score, best score so far, path.
     scores = np.zeros((2, columns + 1), dtype=np.float32)
     peaks = np.zeros((2, columns + 1), dtype=np.float32)
     slots = np.zeros((2, columns + 1), dtype=np.int32)
-    found = 0
+    count = 0
     for i in range(rows):
         here, above = i % 2, (i + 1) % 2
         score = none
@@ -66,25 +66,25 @@ def smith_waterman(
                     if score > peak:
                         peak = score
                         if slot < 0 and score >= least:
-                            if found == best.size:
+                            if count == best.size:
                                 return -1
-                            slot = np.int32(found)
+                            slot = np.int32(count)
                             best[slot] = none
-                            found += 1
+                            count += 1
                         if slot >= 0 and score > best[slot]:
                             best[slot] = score
-                            places[slot, 0] = i
-                            places[slot, 1] = j
+                            ends[slot, 0] = i
+                            ends[slot, 1] = j
                     steps[i, j] = step
                     peaks[here, j + 1] = peak
                     slots[here, j + 1] = slot
             scores[here, j + 1] = score
-    return found
+    return count
 
 
 @compiled
-def trace_chain(steps: NDArray[np.uint8], row: int, column: int, path: NDArray[np.int64]) -> int:
-    """How many pairs the path to a pair has, up to one that was traced before.
+def trace_path(steps: NDArray[np.uint8], row: int, column: int, path: NDArray[np.int64]) -> int:
+    """The number of pairs on the path to a pair, up to one that was traced before.
 
     Writes them into `path` (rows + columns, 2), last first, and marks them in `steps`.
     """

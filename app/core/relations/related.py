@@ -1,4 +1,4 @@
-"""What is known of a book's relatives: relations and decisions as they are kept, told of one of the books."""
+"""A book's relatives as they are stored: relations and decisions from the point of view of that book."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from app.core.relations.signals import Signals
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredRelation:
-    """What the machine found out about a book and another one, told of the first."""
+    """The machine's finding about a book and another one, from the first one's point of view."""
 
     finding: RelationSummary
     classifier: str
@@ -27,7 +27,7 @@ class StoredRelation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredDecision:
-    """A decision as it is kept."""
+    """A decision as it is stored."""
 
     decision: Decision
     at: datetime
@@ -36,7 +36,7 @@ class StoredDecision:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RelatedBook:
-    """A book that has been compared with the one asked about, or decided upon."""
+    """A book that was compared with the queried one, or that a person decided on together with it."""
 
     book_id: UUID
     title: str | None
@@ -46,7 +46,7 @@ class RelatedBook:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PageMatches:
-    """Which pages of a book and another one match."""
+    """The matching pages of two books."""
 
     unit: Unit | None  # None: no page was compared
     runs: list[tuple[tuple[int, int], tuple[int, int]]]  # first page and the one after the last, in each book
@@ -56,7 +56,7 @@ class PageMatches:
 
 @dataclass(frozen=True, slots=True)
 class IndirectRelation:
-    """A book that has the same text as a related one, and was not compared itself."""
+    """A book that was not compared and has the same text as a related one."""
 
     book_id: UUID
     title: str | None
@@ -65,16 +65,16 @@ class IndirectRelation:
 
 @dataclass(frozen=True, slots=True)
 class RelationProgress:
-    """How far the search for a book's relations has come."""
+    """The progress of the search for a book's relations."""
 
     pending: int  # jobs that wait or run
     failed: list[int]  # jobs that failed for good
-    passed_over: int  # candidates that were too many to compare
+    passed_over: int  # candidates left out because there were too many
 
 
 @dataclass(frozen=True, slots=True)
 class KindCounts:
-    """How many pairs of books were ever found to be of a kind, and what it took."""
+    """The number of pairs of books ever found to be of a kind, and the time that it took."""
 
     kind: str
     pairs: int

@@ -1,4 +1,4 @@
-"""The relation of two books, from their page signatures to a verdict."""
+"""The relation of two books, from their signatures to a class (Spasojević and Poncin 2011, section IV)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -29,12 +29,12 @@ DEFAULT_CLASSIFIER = "shares-v1"
 CLASSIFIERS: Mapping[str, Classifier] = {DEFAULT_CLASSIFIER: shares_v1, "filters-v1": filters_v1}
 
 LEAST_TEXT = 300
-"""Code points that a book must have to say anything about it."""
+"""Code points without which a book has too little text to be compared."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparedBook:
-    """A book as far as its relations depend on it."""
+    """What relations are computed from: a book's signatures and metadata."""
 
     pages: PageSignatures | None
     minhash: MinHashSignature | None
@@ -43,17 +43,20 @@ class ComparedBook:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Relation:
-    """What one book has to do with another, told of the left one."""
+    """The relation of the left book to the right one."""
 
-    verdict: Classification
-    mirrored: Classification  # the same, told of the right book
+    classification: Classification
+    mirrored: Classification  # from the right book's point of view
     classifier: str
     signals: Signals | None  # None: too little text to align
     alignment: Alignment | None
 
 
 def relate(left: ComparedBook, right: ComparedBook, classifier: str = DEFAULT_CLASSIFIER) -> Relation:
-    """The relation of two books, by one of `CLASSIFIERS`; raises `RecipeMismatch`."""
+    """The relation of two books, by one of `CLASSIFIERS`.
+
+    Raises `RecipeMismatch` where signatures of two recipes meet.
+    """
     if left.pages is None or right.pages is None:
         missing = _insufficient("The page signatures of at least one book are missing.")
         return Relation(missing, missing, classifier, None, None)
@@ -63,12 +66,12 @@ def relate(left: ComparedBook, right: ComparedBook, classifier: str = DEFAULT_CL
         similarity = jaccard(left.minhash, right.minhash)
     signals = measure(alignment, similarity)
     if min(alignment.left_lengths.sum(), alignment.right_lengths.sum()) < LEAST_TEXT:
-        verdict = mirrored = _insufficient("At least one book has too little readable text.")
+        classification = mirrored = _insufficient("At least one book has too little readable text.")
     else:
         classify = CLASSIFIERS[classifier]
-        verdict = classify(signals, left.metadata, right.metadata)
+        classification = classify(signals, left.metadata, right.metadata)
         mirrored = classify(signals.swapped(), right.metadata, left.metadata)
-    return Relation(verdict, mirrored, classifier, signals, alignment)
+    return Relation(classification, mirrored, classifier, signals, alignment)
 
 
 def _insufficient(because: str) -> Classification:

@@ -1,8 +1,8 @@
-"""Which relation two books have: the definitions of the classes, applied to what was measured: `shares-v1`.
+"""The classifier `shares-v1`: the definitions of the classes, applied to measured shares of text and pages.
 
-Each class has a confidence, the product of one filter for each figure that its definition names (Spasojević
-and Poncin 2011, formula 4); a filter is 1/2 on the line that the definition draws and passes from 0 to 1
-within the accuracy of the figure. The most confident class wins.
+The confidence of a class is the product of one filter for each figure that its definition names (Spasojević
+and Poncin 2011, formula 4). The filters are ours: 1/2 on the line that the definition draws, rising from 0
+to 1 within the accuracy of the figure. The most confident class wins.
 """
 
 import re
@@ -24,10 +24,10 @@ RELATED = 0.04
 """Share of either book below which shared text is no relation."""
 
 OTHER_BREAKS = 0.08
-"""Share of the pages found that lie across page breaks where the pagination is another."""
+"""Share of the found pages that lie across page breaks from which on the pagination differs."""
 
 MOST_IF_REVISED = 0.9
-"""Stands for `MOST` where the catalogue says that two books are different volumes or issues."""
+"""Replaces `MOST` for two books that metadata call different volumes or issues."""
 
 REVISED = 0.1
 """Share of revised pages from which books of different years count as issues."""
@@ -35,11 +35,11 @@ REVISED = 0.1
 _NUMBER = re.compile(r"\d+")
 
 _ACCURACY = 0.005
-"""How far measured shares lie from the true ones."""
+"""How far measured shares lie from the true ones, about."""
 
 
 def shares_v1(signals: Signals, left: Metadata, right: Metadata) -> Classification:
-    """The verdict of `shares-v1`: each class as its definition says, in filters on measured shares."""
+    """The class of two books by `shares-v1`."""
     text, matched, stretch = signals.text_shared, signals.pages_matched, signals.stretch_matched
     related = _from(text.most, RELATED)
     raw: dict[Kind, float]
@@ -58,10 +58,10 @@ def shares_v1(signals: Signals, left: Metadata, right: Metadata) -> Classificati
             "DIFFERENT_PAGINATION": other,
             "OVERLAPPING_TEXT": related * (1 - same) * (1 - part) * (1 - other),
         }
-    return _verdict(raw | {"UNRELATED": 1 - related}, signals)
+    return _classification(raw | {"UNRELATED": 1 - related}, signals)
 
 
-def _verdict(raw: dict[Kind, float], signals: Signals) -> Classification:
+def _classification(raw: dict[Kind, float], signals: Signals) -> Classification:
     """The most confident class, with its direction and the reason."""
     kind, confidences = most_confident(raw)
     direction = _direction(kind, signals)
@@ -74,14 +74,14 @@ def _from(figure: float, line: float) -> float:
 
 
 def _share_of_one_pagination(signals: Signals, left: Metadata, right: Metadata) -> float:
-    """Volumes of a set and yearly issues share a layout, so they must share more to be one pagination."""
+    """The share of pages for SAME_PAGINATION: more for volumes and yearly issues, which share a layout."""
     years = left.year is not None and right.year is not None and left.year != right.year
     issues = _serial(left, right) or (years and signals.revised >= REVISED)
     return MOST_IF_REVISED if issues else MOST
 
 
 def _serial(left: Metadata, right: Metadata) -> bool:
-    """Whether the catalogue names different volumes, or titles that differ in their numbers alone."""
+    """Whether metadata name different volumes, or titles that differ in their numbers alone."""
     volumes = left.volume is not None and right.volume is not None and left.volume != right.volume
     numbers, names = zip(*(_numbers(each.title or "") for each in (left, right)), strict=True)
     return volumes or (all(numbers) and names[0] == names[1] and numbers[0] != numbers[1])

@@ -1,7 +1,8 @@
-"""What an alignment says about two books, in figures.
+"""Signals: figures about two aligned books, from which a classifier tells their relation.
 
-The signals of Spasojević and Poncin (2011), section IV-B, and the shares that the definitions of the
-relations ask for.
+Book similarity, page similarity, linear fit, Δpage_count and consecutive page correlation are those of
+Spasojević and Poncin (2011, section IV-B), taken over aligned pairs of pages instead of all pairs. The
+shares are ours: they are what the definitions of the relations ask for.
 """
 
 from dataclasses import dataclass, replace
@@ -9,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.relations.alignment import Alignment, Unit
+from app.core.relations.alignment import Alignment, Run, Unit, concatenated
 from app.core.relations.coverage import SAME_BREAKS
 
 FOUND = 0.6
@@ -21,7 +22,7 @@ STRETCH_GAP = 4
 
 @dataclass(frozen=True, slots=True)
 class LinearFit:
-    """Pages of the right book as a line over those of the left: `slope` · page + `intercept`."""
+    """Pages of the right book as a line over those of the left: `slope` · page + `intercept` (formula 2)."""
 
     slope: float
     intercept: float
@@ -30,29 +31,29 @@ class LinearFit:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """A figure told of each book."""
+    """A figure of each of two books."""
 
     left: float
     right: float
 
     @property
     def least(self) -> float:
-        """The smaller one."""
+        """The smaller figure."""
         return min(self.left, self.right)
 
     @property
     def most(self) -> float:
-        """The larger one."""
+        """The larger figure."""
         return max(self.left, self.right)
 
     def swapped(self) -> "Sides":
-        """The same, told of the books in the other order."""
+        """The figures of the books in the other order."""
         return Sides(self.right, self.left)
 
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """Everything from which a relation is told; shares are 0 to 1."""
+    """All figures from which a classifier finds a relation; shares are 0 to 1."""
 
     unit: Unit
     text_pages: Sides  # pages with enough text, each counted once however often it was scanned
@@ -71,7 +72,7 @@ class Signals:
     reverse_fit: LinearFit | None  # pages of the left book over those of the right
 
     def swapped(self) -> "Signals":
-        """The same, told of the books in the other order."""
+        """The signals of the books in the other order."""
         sides = {name: getattr(self, name).swapped() for name in _SIDES}
         return replace(self, **sides, fit=self.reverse_fit, reverse_fit=self.fit)
 
@@ -82,68 +83,38 @@ _SIDES = ("text_pages", "text_shared", "pages_matched", "stretch_matched", "stre
 def measure(alignment: Alignment, book_similarity: float) -> Signals:
     """The signals of two aligned books whose shingles have this Jaccard similarity."""
     lengths = (alignment.left_lengths, alignment.right_lengths)
-    shares = (alignment.left_shares, alignment.right_shares)
-    counts = [max(int(np.count_nonzero(each)), 1) for each in lengths]
-    pairs, similarities, agreement = _joined(alignment)
-    found = (shares[0][pairs[:, 0]] >= FOUND) & (shares[1][pairs[:, 1]] >= FOUND)
-    found &= (lengths[0][pairs[:, 0]] > 0) & (lengths[1][pairs[:, 1]] > 0) & _mutual(pairs, similarities)
-    found &= (agreement >= SAME_BREAKS) | _between(pairs, agreement >= SAME_BREAKS)
-    same = pairs[found]
-    ordinals = [np.cumsum(each > 0) - 1 for each in lengths]
+    coverage = (alignment.left_coverage, alignment.right_coverage)
+    counts = [max(int(np.count_nonzero(length)), 1) for length in lengths]
+    matched = concatenated(alignment.runs)
+    pairs = matched.pairs
+    same_breaks = _with_same_breaks(matched, coverage, lengths)
+    same = pairs[same_breaks]
+    ordinals = [np.cumsum(length > 0) - 1 for length in lengths]
     stretch = longest_stretch(np.column_stack([ordinals[side][same[:, side]] for side in (0, 1)]))
     spans = stretch[-1] - stretch[0] + 1 if len(stretch) else np.zeros(2)
-    matched_pages = [np.unique(same[:, side]).size for side in (0, 1)]
-    sizes = [each.size for each in lengths]
+    sizes = [length.size for length in lengths]
+    run_numbers = np.repeat(np.arange(len(alignment.runs)), [len(run.pairs) for run in alignment.runs])
     return Signals(
         unit=alignment.unit,
-        text_pages=Sides(*(float(np.count_nonzero(each)) for each in lengths)),
+        text_pages=Sides(*(float(np.count_nonzero(length)) for length in lengths)),
         book_similarity=book_similarity,
-        page_similarity=float(similarities.mean()) if similarities.size else 0.0,
+        page_similarity=float(matched.similarities.mean()) if len(pairs) else 0.0,
         text_shared=Sides(
             *(
-                float((share * each).sum() / max(int(each.sum()), 1))
-                for share, each in zip(shares, lengths, strict=True)
+                float((share * length).sum() / max(int(length.sum()), 1))
+                for share, length in zip(coverage, lengths, strict=True)
             )
         ),
-        typical_share=alignment.typical_share,
-        pages_matched=Sides(*(matched_pages[side] / counts[side] for side in (0, 1))),
+        typical_share=alignment.typical_coverage,
+        pages_matched=Sides(*(np.unique(same[:, side]).size / counts[side] for side in (0, 1))),
         stretch_matched=Sides(*(len(stretch) / counts[side] for side in (0, 1))),
         stretch=Sides(*(float(spans[side]) / counts[side] for side in (0, 1))),
-        other_breaks=_other_breaks(shares, lengths, same),
-        revised=_revised(alignment, same, _run_numbers(alignment)[found]),
-        consecutive_correlation=_consecutive(pairs, similarities, counts),
+        other_breaks=_other_breaks(coverage, lengths, same),
+        revised=_revised(alignment, same, run_numbers[same_breaks]),
+        consecutive_correlation=_consecutive_correlation(matched, counts),
         runs=len(alignment.runs),
         fit=_fit(pairs, sizes) if len(pairs) else None,
         reverse_fit=_fit(pairs[:, ::-1], sizes[::-1]) if len(pairs) else None,
-    )
-
-
-def _joined(alignment: Alignment) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Pairs, similarities and agreement of all runs."""
-    if not alignment.runs:
-        return np.zeros((0, 2), dtype=np.int64), np.zeros(0), np.zeros(0)
-    return (
-        np.concatenate([run.pairs for run in alignment.runs]),
-        np.concatenate([run.similarities for run in alignment.runs]),
-        np.concatenate([run.agreement for run in alignment.runs]),
-    )
-
-
-def _mutual(pairs: NDArray[np.int64], similarities: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which pairs are the most alike that either of their pages has."""
-    mutual = np.ones(len(pairs), dtype=np.bool_)
-    for side in (0, 1):
-        order = np.lexsort((-similarities, pairs[:, side]))
-        page = pairs[order, side]
-        mutual[order[1:]] &= page[1:] != page[:-1]
-    return mutual
-
-
-def _between(pairs: NDArray[np.int64], agree: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which pairs lie between two that agree, page for page: their breaks agree too, whatever noise says."""
-    known = {(i, j) for i, j in pairs[agree].tolist()}
-    return np.array(
-        [(i - 1, j - 1) in known and (i + 1, j + 1) in known for i, j in pairs.tolist()], dtype=np.bool_
     )
 
 
@@ -156,45 +127,75 @@ def longest_stretch(pairs: NDArray[np.int64]) -> NDArray[np.int64]:
     return max(np.split(pairs, breaks), key=len)
 
 
-def _run_numbers(alignment: Alignment) -> NDArray[np.int64]:
-    """Which run each pair of `_joined` is in."""
-    return np.repeat(np.arange(len(alignment.runs)), [len(run.pairs) for run in alignment.runs])
+def _with_same_breaks(
+    matched: Run, coverage: tuple[NDArray[np.float64], ...], lengths: tuple[NDArray[np.int64], ...]
+) -> NDArray[np.bool_]:
+    """The pairs of pages that match one to one with the same breaks, (pairs,)."""
+    same = _mutual(matched)
+    for side in (0, 1):
+        pages = matched.pairs[:, side]
+        same &= (coverage[side][pages] >= FOUND) & (lengths[side][pages] > 0)
+    agree = matched.same_page >= SAME_BREAKS
+    return same & (agree | _between(matched.pairs, agree))
+
+
+def _mutual(matched: Run) -> NDArray[np.bool_]:
+    """The pairs that are the most alike that either of their pages has."""
+    mutual = np.ones(len(matched.pairs), dtype=np.bool_)
+    for side in (0, 1):
+        order = np.lexsort((-matched.similarities, matched.pairs[:, side]))
+        page = matched.pairs[order, side]
+        mutual[order[1:]] &= page[1:] != page[:-1]
+    return mutual
+
+
+def _between(pairs: NDArray[np.int64], agree: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The pairs right between two that agree: their breaks agree too, and noise hides it."""
+    agreeing = {(i, j) for i, j in pairs[agree].tolist()}
+    return np.array(
+        [(i - 1, j - 1) in agreeing and (i + 1, j + 1) in agreeing for i, j in pairs.tolist()], dtype=np.bool_
+    )
 
 
 def _revised(alignment: Alignment, same: NDArray[np.int64], runs: NDArray[np.int64]) -> float:
-    """Pages between two that match, found in neither book, as many as both have: a lost leaf is in one."""
-    unknown, pages = [], 0
-    for side, (shares, lengths) in enumerate(
+    """The share of pages within runs that the other book has with other text.
+
+    Between two pairs of the same run, as many pages count as both books have there without a match: a leaf
+    that is lost is missing in one book alone.
+    """
+    unmatched, pages = [], 0
+    for side, (coverage, lengths) in enumerate(
         (
-            (alignment.left_shares, alignment.left_lengths),
-            (alignment.right_shares, alignment.right_lengths),
+            (alignment.left_coverage, alignment.left_lengths),
+            (alignment.right_coverage, alignment.right_lengths),
         )
     ):
-        counts = np.append(0, np.cumsum((shares < FOUND) & (lengths > 0)))
-        unknown.append(np.diff(counts[same[:, side]]))
+        counts = np.append(0, np.cumsum((coverage < FOUND) & (lengths > 0)))
+        unmatched.append(np.diff(counts[same[:, side]]))
         for run in alignment.runs:
             pages += int(np.count_nonzero(lengths[slice(*(run.left, run.right)[side])]))
-    replaced = np.minimum(*unknown)[np.diff(runs) == 0]
+    replaced = np.minimum(*unmatched)[np.diff(runs) == 0]
     return 2 * float(np.maximum(replaced, 0).sum()) / max(pages, 1)
 
 
 def _other_breaks(
-    shares: tuple[NDArray[np.float64], ...], lengths: tuple[NDArray[np.int64], ...], same: NDArray[np.int64]
+    coverage: tuple[NDArray[np.float64], ...], lengths: tuple[NDArray[np.int64], ...], same: NDArray[np.int64]
 ) -> float:
     found = across = 0
     for side in (0, 1):
-        pages = (shares[side] >= FOUND) & (lengths[side] > 0)
+        pages = (coverage[side] >= FOUND) & (lengths[side] > 0)
         found += int(pages.sum())
         pages[same[:, side]] = False
         across += int(pages.sum())
     return across / max(found, 1)
 
 
-def _consecutive(pairs: NDArray[np.int64], similarities: NDArray[np.float64], counts: list[int]) -> float:
+def _consecutive_correlation(matched: Run, counts: list[int]) -> float:
     """Over pages of the denser book that match two that follow each other: both similarities, per page."""
     dense = 0 if counts[0] <= counts[1] else 1
-    order = np.lexsort((pairs[:, 1 - dense], pairs[:, dense]))
-    page, other, similarity = pairs[order, dense], pairs[order, 1 - dense], similarities[order]
+    order = np.lexsort((matched.pairs[:, 1 - dense], matched.pairs[:, dense]))
+    page, other = matched.pairs[order, dense], matched.pairs[order, 1 - dense]
+    similarity = matched.similarities[order]
     both = (page[1:] == page[:-1]) & (other[1:] == other[:-1] + 1)
     return float((similarity[1:] + similarity[:-1])[both].sum() / counts[dense])
 

@@ -1,9 +1,9 @@
-"""A sample of a book's shingles that tells how much of it another book holds, however small that part is.
+"""FracMinHash (Irber et al. 2022): a sample of a book's shingles that shows how many two books share.
 
-FracMinHash (Irber et al. 2022): all distinct shingle hashes below a limit are kept, so the shingles that two
-books share are in both samples or in neither, wherever they stand. The limit is a power of two, 2^level, the
-largest that leaves no more hashes than the recipe allows; two books are compared below the lower of their
-limits, where each sample is complete. One hash in common there stands for 2^(64 − level) common shingles.
+All distinct shingle hashes below a limit are kept, so a shingle that two books share is in both samples or
+in neither. The limit is a power of two, 2^level: the largest that leaves no more hashes than the recipe
+allows. Two books are compared below the lower of their limits, where each sample is complete. One hash in
+common there stands for 2^(64 − level) common shingles, however small a part of both books these are.
 """
 
 import numpy as np
@@ -15,11 +15,11 @@ from app.core.recipe import FracMinHashRecipe
 _TOP_LEVEL = 64
 
 
-def sample(hashes: NDArray[np.uint64], recipe: FracMinHashRecipe) -> FracMinHash | None:
-    """The sample of shingle hashes, repeats included; None if there are none."""
+def fracminhash(hashes: NDArray[np.uint64], recipe: FracMinHashRecipe) -> FracMinHash | None:
+    """The sample of shingle hashes, which may repeat; None if there are none."""
     if hashes.size == 0:
         return None
-    # Some times as many as are wanted, if few repeat: the level is then found among few hashes.
+    # A first level that keeps some times as many as are wanted: the right one is then found among few.
     level = min(_TOP_LEVEL, _TOP_LEVEL + 2 - (hashes.size // recipe.most).bit_length())
     kept = _below(hashes, level)
     while level < _TOP_LEVEL and kept.size <= recipe.most:
@@ -32,13 +32,13 @@ def sample(hashes: NDArray[np.uint64], recipe: FracMinHashRecipe) -> FracMinHash
 
 
 def shared_hashes(a: FracMinHash, b: FracMinHash) -> int:
-    """How many hashes below the lower of their limits two samples share."""
+    """The number of hashes that two samples share, below the lower of their limits; raises RecipeMismatch."""
     require_same_recipe(a.recipe, b.recipe)
     return int(np.intersect1d(a.hashes, b.hashes, assume_unique=True).size)
 
 
 def shared_shingles(shared: int, a_level: int, b_level: int) -> int:
-    """How many shingles two books share, estimated from the hashes that their samples share.
+    """The number of shingles that two books share, estimated from the hashes that their samples share.
 
     >>> shared_shingles(3, 56, 55)
     1536

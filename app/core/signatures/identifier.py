@@ -1,10 +1,12 @@
 """The book identifier `bp1:…`: recipe, 128 fingerprint bits and length in one short string with a check.
 
+The idea of an identifier that preserves similarity is that of Vladimir et al. (2015), whose outlook also asks
+for the length: two libraries compare identifiers offline, and similar books have a small `distance`.
+
 After `bp1:` stand 32 characters of Crockford's base32, 160 bits: recipe code (8), fingerprint (128), length
 code (8), CRC-16/XMODEM of those 18 bytes (16). Upper and lower case are the same, hyphens are ignored, I
 and L read as 1 and O as 0. The length code is 10·log2 of the word count, rounded. The check finds every
-single wrong character and every swap of two neighbours. Two libraries can compare identifiers offline:
-similar books have a small `distance`.
+single wrong character and every swap of two neighbours.
 """
 
 from base64 import b32decode
@@ -34,29 +36,29 @@ _READ = str.maketrans(_CROCKFORD + "ilo", _RFC4648 + "BBA", "-")
 
 @dataclass(frozen=True, slots=True)
 class Identifier:
-    """What an identifier says."""
+    """The contents of an identifier."""
 
     fingerprint: Fingerprint
     word_count: int  # within 4 %
 
 
 def encode(fingerprint: Fingerprint, word_count: int) -> str:
-    """The identifier of a book; raises InvalidInput if fingerprints of this recipe have none.
+    """The identifier of a book; raises InvalidInput if the recipe has no identifiers.
 
     >>> encode(Fingerprint("gap-simhash128-v1", bytes(range(16))), 95_012)
     'bp1:040020g30g2gc1r81450p30d1r7tarna'
     """
-    [found] = encode_each([(fingerprint, word_count)])
-    return found
+    [identifier] = encode_each([(fingerprint, word_count)])
+    return identifier
 
 
 def encode_each(books: Sequence[tuple[Fingerprint, int]]) -> list[str]:
-    """The identifiers of books, each told by its fingerprint and word count; raises as `encode` does."""
+    """The identifiers of books from their fingerprints and word counts; raises as `encode` does."""
     # Most lookups find none, and encoding nothing takes as long as encoding a few.
     if not books:
         return []
     codes = {recipe: _code(recipe) for recipe in {fingerprint.recipe for fingerprint, _ in books}}
-    data = b"".join([_body(codes[one.recipe], one.bits, words) for one, words in books])
+    data = b"".join([_body(codes[signed.recipe], signed.bits, words) for signed, words in books])
     fives = np.unpackbits(np.frombuffer(data, dtype=np.uint8)).reshape(-1, 5) @ _PLACES
     letters = _LETTERS[fives].tobytes().decode()
     return [PREFIX + letters[at : at + 32] for at in range(0, len(letters), 32)]
@@ -76,7 +78,7 @@ def _body(code: bytes, bits: bytes, word_count: int) -> bytes:
 
 
 def decode(identifier: str) -> Identifier:
-    """What an identifier says; raises InvalidIdentifier if it is none or was damaged.
+    """The contents of an identifier; raises InvalidIdentifier if it is none or was damaged.
 
     >>> decode("bp1:040020g30g2gc1r81450p30d1r7tarna").fingerprint.hex
     '000102030405060708090a0b0c0d0e0f'

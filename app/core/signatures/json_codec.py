@@ -1,4 +1,4 @@
-"""Signatures as JSON: what `bookprint sign` prints and what a client may post instead of the text.
+"""Signatures as JSON, as `bookprint sign` prints them and a client may post them instead of the text.
 
 {"fingerprint": {"recipe": "gap-simhash128-v1", "hex": "<32 hex digits>"} | null,
  "minhash": {"recipe": "word5-minhash128-v1", "values": "<base64 of 128 little-endian uint32>",
@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from app.core.errors import InvalidInput, UnknownRecipe
 from app.core.model import Fingerprint, FracMinHash, MinHashSignature, PageSignatures, Sketch
@@ -23,28 +24,26 @@ from app.core.recipe import fingerprint_recipe, minhash_recipe, page_recipe, sam
 from app.core.signatures.page_minhash import from_records, record_bytes, to_records
 
 MAX_COUNT = (1 << 31) - 1
-"""Counts up to here are taken."""
+"""Higher counts are refused."""
 
 _Recipe = TypeVar("_Recipe")
+_Part = TypeVar("_Part")
 
 
 def encode(sketch: Sketch, pages: bool = True) -> dict[str, Any]:
-    """The sketch as plain JSON values; `pages` false leaves the page signatures out."""
-    fingerprint, minhash, page_signatures = (
-        sketch.fingerprint,
-        sketch.minhash,
-        sketch.pages if pages else None,
-    )
+    """The sketch as plain JSON values, without the page signatures if `pages` is false."""
+    fingerprint, minhash, page_signatures = sketch.fingerprint, sketch.minhash, sketch.pages
     document: dict[str, Any] = {
         "fingerprint": fingerprint and {"recipe": fingerprint.recipe, "hex": fingerprint.hex},
         "minhash": minhash
         and {
             "recipe": minhash.recipe,
-            "values": b64encode(minhash.values.astype("<u4").tobytes()).decode(),
+            "values": _base64(minhash.values.astype("<u4")),
             "shingle_count": minhash.shingle_count,
         },
-        "pages": page_signatures
-        and {
+        "pages": None
+        if page_signatures is None or not pages
+        else {
             "recipe": page_signatures.recipe,
             "unit": page_signatures.unit,
             "values": b64encode(to_records(page_signatures)).decode(),
@@ -53,12 +52,12 @@ def encode(sketch: Sketch, pages: bool = True) -> dict[str, Any]:
         "character_count": sketch.character_count,
         "page_count": sketch.page_count,
     }
-    # Left out where there is none, so that signatures made without one keep their content key.
+    # Left out if there is none, so that signatures made without one keep their content key.
     if sketch.sample is not None:
         document["sample"] = {
             "recipe": sketch.sample.recipe,
             "level": sketch.sample.level,
-            "hashes": b64encode(sketch.sample.hashes.astype("<u8").tobytes()).decode(),
+            "hashes": _base64(sketch.sample.hashes.astype("<u8")),
         }
     return document
 
@@ -66,28 +65,19 @@ def encode(sketch: Sketch, pages: bool = True) -> dict[str, Any]:
 def decode(document: Mapping[str, Any], field: str = "signatures") -> Sketch:
     """The sketch in plain JSON values; the reverse of `encode`.
 
-    Raises InvalidInput, or UnknownRecipe, whose `field` names the part that is wrong, below `field`.
+    Raises InvalidInput, or UnknownRecipe, whose `field` names the wrong part, below `field`.
     """
-    _only(
-        document,
-        field,
-        "fingerprint",
-        "minhash",
-        "sample",
-        "pages",
-        "word_count",
-        "character_count",
-        "page_count",
-    )
+    counts = ("word_count", "character_count", "page_count")
+    _require_names(document, field, "fingerprint", "minhash", "sample", "pages", *counts)
     page_count = document.get("page_count")
     sketch = Sketch(
-        fingerprint=_fingerprint(document.get("fingerprint"), f"{field}.fingerprint"),
-        minhash=_minhash(document.get("minhash"), f"{field}.minhash"),
-        pages=_pages(document.get("pages"), f"{field}.pages"),
+        fingerprint=_part(document, "fingerprint", field, decode_fingerprint, "recipe", "hex"),
+        minhash=_part(document, "minhash", field, _minhash, "recipe", "values", "shingle_count"),
+        pages=_part(document, "pages", field, _pages, "recipe", "unit", "values"),
         word_count=_count(document.get("word_count"), f"{field}.word_count"),
         character_count=_count(document.get("character_count"), f"{field}.character_count"),
         page_count=None if page_count is None else _count(page_count, f"{field}.page_count"),
-        sample=_sample(document.get("sample"), f"{field}.sample"),
+        sample=_part(document, "sample", field, _sample, "recipe", "level", "hashes"),
     )
     _check(sketch, field)
     return sketch
@@ -103,23 +93,19 @@ def decode_fingerprint(document: Mapping[str, Any], field: str = "fingerprint") 
 
 
 def _check(sketch: Sketch, field: str) -> None:
-    if sketch.fingerprint is None and sketch.minhash is None and sketch.pages is None:
+    minhash, sample, pages = sketch.minhash, sketch.sample, sketch.pages
+    if sketch.fingerprint is None and minhash is None and pages is None:
         raise InvalidInput("No signature at all. Send fingerprint, minhash or pages.", field=field)
     if sketch.word_count > sketch.character_count:
         raise InvalidInput("More words than characters.", field=f"{field}.word_count")
-    if sketch.minhash is not None and sketch.minhash.shingle_count > sketch.word_count:
+    if minhash is not None and minhash.shingle_count > sketch.word_count:
         raise InvalidInput("More shingles than words.", field=f"{field}.minhash.shingle_count")
-    if sketch.sample is not None and sketch.minhash is None:
+    if sample is not None and minhash is None:
         raise InvalidInput(
             "A sample tells nothing without the MinHash of the same shingles.", f"{field}.sample"
         )
-    if (
-        sketch.sample is not None
-        and sketch.minhash is not None
-        and sketch.sample.hashes.size > sketch.minhash.shingle_count
-    ):
+    if sample is not None and minhash is not None and sample.hashes.size > minhash.shingle_count:
         raise InvalidInput("More hashes than shingles.", field=f"{field}.sample.hashes")
-    pages = sketch.pages
     if pages is None:
         return
     if (pages.unit == "page") != (sketch.page_count is not None):
@@ -134,14 +120,23 @@ def _check(sketch: Sketch, field: str) -> None:
         )
 
 
-def _mapping(value: Any, field: str, *names: str) -> Mapping[str, Any]:
+def _part(
+    document: Mapping[str, Any],
+    name: str,
+    field: str,
+    decoded: Callable[[Mapping[str, Any], str], _Part],
+    *names: str,
+) -> _Part | None:
+    value, field = document.get(name), f"{field}.{name}"
+    if value is None:
+        return None
     if not isinstance(value, Mapping):
         raise InvalidInput("An object was expected here, or null.", field=field)
-    _only(value, field, *names)
-    return value
+    _require_names(value, field, *names)
+    return decoded(value, field)
 
 
-def _only(value: Mapping[str, Any], field: str, *names: str) -> None:
+def _require_names(value: Mapping[str, Any], field: str, *names: str) -> None:
     for name in value:
         if name not in names:
             raise InvalidInput(f"Unknown name. Known: {', '.join(names)}.", field=f"{field}.{name}")
@@ -181,31 +176,24 @@ def _recipe(named: Callable[[str], _Recipe], document: Mapping[str, Any], field:
         raise UnknownRecipe(str(error), field=f"{field}.recipe") from None
 
 
-def _fingerprint(value: Any, field: str) -> Fingerprint | None:
-    return None if value is None else decode_fingerprint(_mapping(value, field, "recipe", "hex"), field)
+def _base64(values: NDArray[np.unsignedinteger]) -> str:
+    return b64encode(values.tobytes()).decode()
 
 
-def _minhash(value: Any, field: str) -> MinHashSignature | None:
-    if value is None:
-        return None
-    document = _mapping(value, field, "recipe", "values", "shingle_count")
+def _minhash(document: Mapping[str, Any], field: str) -> MinHashSignature:
     recipe = _recipe(minhash_recipe, document, field)
     data = _bytes(document.get("values"), f"{field}.values", 4, recipe.permutations)
     count = _count(document.get("shingle_count"), f"{field}.shingle_count")
     return MinHashSignature(recipe.name, np.frombuffer(data, dtype="<u4").astype(np.uint32), count)
 
 
-def _sample(value: Any, field: str) -> FracMinHash | None:
-    if value is None:
-        return None
-    document = _mapping(value, field, "recipe", "level", "hashes")
+def _sample(document: Mapping[str, Any], field: str) -> FracMinHash:
     recipe = _recipe(sample_recipe, document, field)
     level = document.get("level")
     if not isinstance(level, int) or isinstance(level, bool) or not 0 <= level <= 64:
         raise InvalidInput("A whole number from 0 to 64 was expected here.", field=f"{field}.level")
-    hashes = np.frombuffer(_bytes(document.get("hashes"), f"{field}.hashes", 8), dtype="<u8").astype(
-        np.uint64
-    )
+    data = _bytes(document.get("hashes"), f"{field}.hashes", 8)
+    hashes = np.frombuffer(data, dtype="<u8").astype(np.uint64)
     if hashes.size > recipe.most:
         raise InvalidInput(f"At most {recipe.most} hashes were expected.", field=f"{field}.hashes")
     if (hashes[1:] <= hashes[:-1]).any():
@@ -215,19 +203,11 @@ def _sample(value: Any, field: str) -> FracMinHash | None:
     return FracMinHash(recipe.name, hashes, level)
 
 
-def _pages(value: Any, field: str) -> PageSignatures | None:
-    if value is None:
-        return None
-    document = _mapping(value, field, "recipe", "unit", "values")
+def _pages(document: Mapping[str, Any], field: str) -> PageSignatures:
     recipe = _recipe(page_recipe, document, field)
-    unit: Literal["page", "window"]
-    match document.get("unit"):
-        case "page":
-            unit = "page"
-        case "window":
-            unit = "window"
-        case _:
-            raise InvalidInput('"page" or "window" was expected here.', field=f"{field}.unit")
+    unit: Literal["page", "window"] = "page" if document.get("unit") == "page" else "window"
+    if document.get("unit") != unit:
+        raise InvalidInput('"page" or "window" was expected here.', field=f"{field}.unit")
     data = _bytes(document.get("values"), f"{field}.values", record_bytes(recipe))
     if not data:
         raise InvalidInput("At least one page signature was expected here.", field=f"{field}.values")

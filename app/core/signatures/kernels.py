@@ -89,7 +89,7 @@ def _hash_block(
     hashes: NDArray[np.uint32],
     positions: NDArray[np.int64],
 ) -> int:
-    """Hashes the n-grams that start in `text[start : start + BLOCK]` and end by `end`; tells how many do."""
+    """The number of n-grams that start in `text[start : start + BLOCK]` and end by `end`, which it hashes."""
     if kinds.size == 0:
         count = min(BLOCK, end - lengths[0] + 1 - start)
         if count <= 0:
@@ -110,7 +110,7 @@ def _hash_block(
 @compiled
 def _enter(cells: NDArray[np.uint64], cell: np.uint32, position: np.uint64, reach: np.uint64) -> None:
     value = cells[cell]
-    # the tallies of a cell that was met before borrow 1 from the distance, hence < for ≤
+    # the tallies of a cell that has any borrow 1 from the distance, hence < for ≤
     near = I64(U64(U64(position - value) >> POSITION_SHIFT) < reach)
     cells[cell] = U64(U64(position | U64(value & TALLIES)) + U64(ONE_MORE + near))
 
@@ -154,8 +154,9 @@ def count_ngrams(
 ) -> None:
     """Tallies the n-grams of `text[:size]` in one pass.
 
-    A cell is 24 bits last position (plus `window`), 20 bits count, 20 bits near repeats; zero at first, as
-    if last met at −`window` − 1. Tallies have twice the room they may use in the end and are rarely clamped.
+    A cell holds its last position plus `window` (24 bits), its count (20) and its near repeats (20). It is
+    zero at first, as if last met at −`window` − 1. Tallies have twice the room that they need, so they are
+    rarely clamped.
     """
     hashes = np.empty(BLOCK, dtype=np.uint32)
     positions = np.empty(BLOCK, dtype=np.int64)
@@ -176,7 +177,7 @@ def count_ngrams(
 def _gap_weights(
     tallies: NDArray[np.uint64], window: float, characters: float, weights: NDArray[np.int64]
 ) -> None:
-    """The weights of the module `simhash`, with an exponential that every IEEE machine rounds alike."""
+    """The `gap` weights of the module `simhash`, with an exponential that every IEEE machine rounds alike."""
     for f in range(tallies.size):
         count = float(I64(min(U64((tallies[f] >> COUNT_SHIFT) & TALLY), COUNT_LIMIT)))
         near = float(I64(min(U64(tallies[f] & TALLY), COUNT_LIMIT)))
@@ -204,15 +205,15 @@ def weigh(
 ) -> int:
     """Writes the cells counted at least `min_count` times, and their weights in units of 1/1024.
 
-    `features` has room for one more than all cells. Returns how many they are.
+    Returns their number; `features` has room for one more than all cells.
     """
     one = Index(1)
-    found = Index(0)
+    chosen = Index(0)
     least = U64(max(min_count, 1))
     for cell in range(cells.size):
-        features[found] = cell
-        found = Index(found + (one if U64((cells[cell] >> COUNT_SHIFT) & TALLY) >= least else Index(0)))
-    count = I64(found)
+        features[chosen] = cell
+        chosen = Index(chosen + (one if U64((cells[cell] >> COUNT_SHIFT) & TALLY) >= least else Index(0)))
+    count = I64(chosen)
     tallies = np.empty(count, dtype=np.uint64)
     for f in range(count):
         tallies[f] = cells[features[f]]
@@ -228,7 +229,7 @@ def weigh(
 def vote(features: NDArray[np.uint32], weights: NDArray[np.int64], votes: NDArray[np.int64]) -> None:
     """Writes into `votes[j]` the weights of all cells whose sign has bit j, less those of all others.
 
-    Each byte of the sign votes as a whole into one of 256 ballots; they are counted bit by bit at the end.
+    Each byte of a sign votes as a whole into one of 256 ballots, which are counted bit by bit at the end.
     """
     words = (votes.size + 63) // 64
     ballots = np.zeros((8 * words, 256), dtype=np.int64)
@@ -254,12 +255,11 @@ def _set_bits(hashes: NDArray[np.uint64], shift: np.uint64, bits: NDArray[np.uin
 
 
 @compiled
-def count_distinct(hashes: NDArray[np.uint64], bits: NDArray[np.uint8], some: NDArray[np.uint64]) -> int:
-    """How many different values there are, exactly.
+def repeated(hashes: NDArray[np.uint64], bits: NDArray[np.uint8], out: NDArray[np.uint64]) -> int:
+    """Writes all hashes that occur more than once, and a few others by chance; returns how many.
 
-    `bits` has a power of two of bytes, `some` room for one more than all hashes. A value met again finds
-    its bit set. So only the few values whose bit was ever found set, by themselves or by chance, need be
-    told apart.
+    A hash that comes again finds its bit set, by itself or by chance. `bits` is a power of two of bytes;
+    `out` has room for one more than all hashes.
     """
     one = Index(1)
     shift = U64(64)
@@ -272,55 +272,19 @@ def count_distinct(hashes: NDArray[np.uint64], bits: NDArray[np.uint8], some: ND
     for k in range(hashes.size):
         place = hashes[k] >> shift
         byte, bit = place >> U64(3), np.uint8(1 << (place & U64(7)))
-        held = bits[byte]
-        some[suspects] = hashes[k]
-        suspects = Index(suspects + (one if held & bit else Index(0)))
-        bits[byte] = held | bit
+        before = bits[byte]
+        out[suspects] = hashes[k]
+        suspects = Index(suspects + (one if before & bit else Index(0)))
+        bits[byte] = before | bit
     bits[:] = 0
-    _set_bits(some[:suspects], shift, bits)
-    chosen = Index(0)
+    _set_bits(out[:suspects], shift, bits)
+    count = Index(0)
     for k in range(hashes.size):
         place = hashes[k] >> shift
-        some[chosen] = hashes[k]
+        out[count] = hashes[k]
         if bits[place >> U64(3)] & np.uint8(1 << (place & U64(7))):
-            chosen = Index(chosen + one)
-    return hashes.size - I64(chosen) + _count_by_table(some[:chosen])
-
-
-@compiled
-def _doubled(table: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    larger = np.zeros(2 * table.size, dtype=np.uint64)
-    mask = U64(larger.size - 1)
-    for value in table:
-        slot = U64(value & mask)
-        while larger[slot] != U64(0):
-            slot = U64(U64(slot + U64(1)) & mask)
-        larger[slot] = value
-    return larger
-
-
-@compiled
-def _count_by_table(values: NDArray[np.uint64]) -> int:
-    size = 1024
-    while size < min(2 * values.size, 1 << 16):
-        size *= 2
-    table = np.zeros(size, dtype=np.uint64)
-    distinct = 0
-    zero = 0
-    for k in range(values.size):
-        value = values[k]
-        mask = U64(table.size - 1)
-        slot = U64(value & mask)
-        while table[slot] != U64(0) and table[slot] != value:
-            slot = U64(U64(slot + U64(1)) & mask)
-        if value == U64(0):
-            zero = 1
-        elif table[slot] == U64(0):
-            table[slot] = value
-            distinct += 1
-            if 2 * distinct > table.size:
-                table = _doubled(table)
-    return distinct + zero
+            count = Index(count + one)
+    return I64(count)
 
 
 @compiled
@@ -329,7 +293,7 @@ def minhash(
 ) -> None:
     """Lowers `values[p]` to the least a[p]·mix32(h) + b[p] mod 2^32 over the low 32 bits h of `hashes`.
 
-    Four permutations a turn; their number is a multiple of 4.
+    The number of permutations is a multiple of 4; four make one turn of the loop.
     """
     block = np.empty(BLOCK, dtype=np.uint32)
     for start in range(0, hashes.size, BLOCK):
@@ -351,7 +315,7 @@ def minhash(
 
 
 @compiled
-def sign_pages(
+def one_permutation_minhash(
     text: Codes,
     kinds: NDArray[np.uint8],
     lengths: Lengths,

@@ -1,10 +1,9 @@
-"""MinHash of a book's shingles, and what two of them say about two books.
+"""MinHash of a book's shingles (Broder 1997), and the similarities that two of them estimate.
 
-Value p is the least a_p·mix32(h) + b_p mod 2^32 over the low 32 bits h of all shingle hashes: scheme
-`affine32` of datasketch 2, seed and permutations included, so a `datasketch.MinHash` fed the same 32-bit
-values is equal bit for bit. The share of equal values estimates the Jaccard similarity J (Broder 1997);
-with the counts of distinct shingles n₁, n₂ the shared ones number J·(n₁ + n₂) / (1 + J), which gives
-containment both ways.
+Value p is the least a_p·mix32(h) + b_p mod 2^32 over the low 32 bits h of all shingle hashes. This is scheme
+`affine32` of datasketch 2 with its seed and permutations: a `datasketch.MinHash` fed the same 32-bit values
+is equal bit for bit. The share of equal values estimates the Jaccard similarity J. Of n₁ and n₂ distinct
+shingles, J·(n₁ + n₂) / (1 + J) are shared, which gives containment both ways.
 """
 
 from collections.abc import Sequence
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 @cache
 def permutations(recipe: MinHashRecipe) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """The factors (odd) and summands of the recipe's permutations, drawn as datasketch draws them."""
+    """The odd factors and the summands of the recipe's permutations, drawn as datasketch does, (p,) each."""
     generator = np.random.RandomState(recipe.seed)
     a = generator.randint(0, 1 << 31, recipe.permutations, dtype=np.uint32) * np.uint32(2) + np.uint32(1)
     b = generator.randint(0, 1 << 32, recipe.permutations, dtype=np.uint32)
@@ -46,29 +45,29 @@ def minhash(hashes: NDArray[np.uint64], recipe: MinHashRecipe) -> MinHashSignatu
 
 
 def equal_values(a: MinHashSignature, b: MinHashSignature) -> int:
-    """How many values two signatures share, place by place."""
+    """The number of equal values of two signatures, place by place; raises RecipeMismatch."""
     return int(equal_values_of_each(a, [b])[0])
 
 
-def equal_values_of_each(one: MinHashSignature, others: Sequence[MinHashSignature]) -> NDArray[np.intp]:
-    """How many values a signature shares with each of at least one others, (n,)."""
+def equal_values_of_each(this: MinHashSignature, others: Sequence[MinHashSignature]) -> NDArray[np.intp]:
+    """The numbers of equal values of a signature and each of n ≥ 1 others, (n,); raises RecipeMismatch."""
     for recipe in {other.recipe for other in others}:
-        require_same_recipe(one.recipe, recipe)
+        require_same_recipe(this.recipe, recipe)
     values = np.concatenate([other.values for other in others]).reshape(len(others), -1)
-    return np.asarray(np.count_nonzero(values == one.values, axis=1), dtype=np.intp)
+    return np.asarray(np.count_nonzero(values == this.values, axis=1), dtype=np.intp)
 
 
 def jaccard(a: MinHashSignature, b: MinHashSignature) -> float:
-    """The estimated Jaccard similarity of two books' shingles, 0 to 1, in steps of 1/128."""
+    """The Jaccard similarity of two books' shingles, 0 to 1, estimated in steps of 1/128."""
     return equal_values(a, b) / len(a.values)
 
 
 def containment(
     equal: NDArray[np.integer], this_count: int, other_counts: NDArray[np.integer], permutations: int = 128
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """How much of a book is in each of several others, and of each of them in it, 0 to 1, estimated.
+    """The containment of a book in n others, and of each of them in it: (n,) each, 0 to 1, estimated.
 
-    From the equal values (n,) and the counts of distinct shingles.
+    `equal` (n,) are the numbers of equal values; the counts are of distinct shingles.
 
     >>> containment(np.array([64]), 1000, np.array([2000]))
     (array([1.]), array([0.5]))
@@ -79,7 +78,7 @@ def containment(
 
 
 def to_datasketch(signature: MinHashSignature) -> "MinHash":
-    """The signature as a `datasketch.MinHash`, ready for its indexes."""
+    """The signature as a `datasketch.MinHash`."""
     from datasketch import MinHash
 
     recipe = minhash_recipe(signature.recipe)

@@ -1,9 +1,9 @@
 """Page signatures: a one-permutation MinHash of the character n-grams of each page (Li, Owen and Zhang 2012).
 
 The top 7 bits of an n-gram's hash choose one of 128 bins. A bin holds 1 + (h mod 2^16)·255 // 2^16 of the
-least hash h that fell into it, 1 to 255, or 0 if none did. The share of equal bins among those not empty in
-both estimates how much two pages share, also for half a page under OCR noise, where word shingles and
-simhash fail. A page's length goes with it, so that shares of pages become shares of text.
+least hash h that fell into it, 1 to 255, or 0 if none did: a few bits are enough (Li and König 2010). The
+share of equal bins among those filled in both estimates the Jaccard similarity of two pages, even for half a
+page under OCR noise. A page's length goes with it, to weigh it by its text.
 """
 
 from typing import Literal
@@ -14,37 +14,37 @@ from numpy.typing import NDArray
 from app.core.model import PageSignatures
 from app.core.recipe import PageRecipe
 from app.core.signatures.shingles import Shingles
-from app.core.text.content import NormalText, slice_ends
+from app.core.text.normal_form import NormalText, slice_ends
 
 MAX_LENGTH = 65_535
-"""Longer pages count as so long."""
+"""Code points; longer pages count as so long."""
 
 _LENGTH_BYTES = 2
 
 
-def sign_pages(text: NormalText, found: Shingles, recipe: PageRecipe) -> PageSignatures:
-    """The signature of each page, or of each window of words for a book whose pages are not known."""
+def page_minhash(text: NormalText, shingles: Shingles, recipe: PageRecipe) -> PageSignatures:
+    """The signature of each page, or of each window of words if the pages are not known."""
     from app.core.signatures import kernels
 
     if text.page_starts.size:
         unit, starts, ends = "page", text.page_starts, text.page_ends
     else:
-        unit, starts = "window", found.window_starts
+        unit, starts = "window", shingles.window_starts
         ends = slice_ends(text.codes, text.size, starts)
     values = np.zeros((starts.size, recipe.bins), dtype=np.uint8)
-    kernels.sign_pages(text.codes, text.kinds, recipe.lengths.as_tuple(), starts, ends, values)
+    kernels.one_permutation_minhash(text.codes, text.kinds, recipe.lengths.as_tuple(), starts, ends, values)
     lengths = np.minimum(ends - starts, MAX_LENGTH).astype(np.uint16)
     return PageSignatures(recipe.name, "page" if unit == "page" else "window", values, lengths)
 
 
 def to_records(pages: PageSignatures) -> bytes:
-    """The signatures as they are stored and sent: for each page its bins and its length, little-endian."""
+    """The signatures as stored and sent: for each page its bins and its length, little-endian."""
     lengths = pages.lengths.astype("<u2").view(np.uint8).reshape(-1, _LENGTH_BYTES)
     return np.hstack([pages.values, lengths]).tobytes()
 
 
 def from_records(recipe: PageRecipe, unit: Literal["page", "window"], data: bytes) -> PageSignatures:
-    """The reverse of `to_records`; `data` is a multiple of `record_bytes`."""
+    """The signatures in such records; `data` is a multiple of `record_bytes` long."""
     records = np.frombuffer(data, dtype=np.uint8).reshape(-1, record_bytes(recipe))
     lengths: NDArray[np.uint16] = np.ascontiguousarray(records[:, recipe.bins :]).view("<u2").ravel()
     return PageSignatures(
@@ -53,5 +53,5 @@ def from_records(recipe: PageRecipe, unit: Literal["page", "window"], data: byte
 
 
 def record_bytes(recipe: PageRecipe) -> int:
-    """How many bytes `to_records` takes for a page."""
+    """Bytes that `to_records` takes for a page."""
     return recipe.bins + _LENGTH_BYTES

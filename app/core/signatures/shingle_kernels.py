@@ -1,4 +1,4 @@
-"""Compiled kernels that hash the shingles of a normalised text, into arrays that the caller made."""
+"""Compiled kernels that hash the shingles of a normal form, into arrays that the caller made."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,8 @@ SHINGLE_BASE = 0x9E3779B97F4A7C15
 SPACE = 0x20
 BASE = U64(SHINGLE_BASE)
 BASE_SQUARED = U64(SHINGLE_BASE * SHINGLE_BASE % (1 << 64))
-STRETCH = 1 << 15
-"""Characters whose words are hashed together, so that their ends stay in the second-level cache."""
+PART = 1 << 15
+"""Code points whose words are hashed together, so that their ends stay in the second-level cache."""
 
 
 @compiled
@@ -41,7 +41,7 @@ def _powers(count: int) -> NDArray[np.uint64]:
 def _word_ends(
     text: Codes, start: int, stop: int, running: np.uint64, ends: NDArray[np.int64], sums: NDArray[np.uint64]
 ) -> tuple[int, np.uint64]:
-    """Writes where each space of `text[start:stop]` stands and the running hash before it.
+    """Writes the place of each space of `text[start:stop]` and the running hash before it.
 
     Returns their number and the running hash at `stop`. Two code points a turn halve the chain of products.
     """
@@ -76,14 +76,14 @@ def shingle_words(
     per_window: int,
     windows: NDArray[np.int64],
 ) -> tuple[int, int, int]:
-    """Writes the hashes of all runs of `per_shingle` words of a text of alphabets, and where windows start.
+    """Writes the hashes of all runs of `per_shingle` words of a text of alphabets, and the starts of windows.
 
     Returns the numbers of words, shingles and windows.
     """
     powers = _powers(512)
-    # the ends of the last words of the stretch before stand in front of those of this one
-    ends = np.empty(STRETCH + per_shingle + 2, dtype=np.int64)
-    sums = np.empty(STRETCH + per_shingle + 2, dtype=np.uint64)
+    # the ends of the last words of the part before stand in front of those of this one
+    ends = np.empty(PART + per_shingle + 2, dtype=np.int64)
+    sums = np.empty(PART + per_shingle + 2, dtype=np.uint64)
     ends[0] = -1
     sums[0] = 0
     kept = 1
@@ -91,14 +91,14 @@ def shingle_words(
     shingles = 0
     window_count = 0
     running = U64(0)
-    for start in range(0, size, STRETCH):
-        stop = min(start + STRETCH, size)
-        found, running = _word_ends(text, start, stop, running, ends[kept:], sums[kept:])
+    for start in range(0, size, PART):
+        stop = min(start + PART, size)
+        spaces, running = _word_ends(text, start, stop, running, ends[kept:], sums[kept:])
         if stop == size:
-            ends[kept + found] = size
-            sums[kept + found] = running
-            found += 1
-        known = kept + found
+            ends[kept + spaces] = size
+            sums[kept + spaces] = running
+            spaces += 1
+        known = kept + spaces
         for k in range(kept + window_count * per_window - words, known, per_window):
             windows[window_count] = ends[k - 1] + 1
             window_count += 1
@@ -108,7 +108,7 @@ def shingle_words(
             length = ends[k + per_shingle] - ends[k] - 1
             power = powers[length] if length < 512 else _power(length)
             hashes[shingles + k] = mix64(U64(sums[k + per_shingle] - U64(before * power)))
-        words += found
+        words += spaces
         shingles += max(known - per_shingle, 0)
         kept = min(known, per_shingle)
         for k in range(kept):
@@ -127,9 +127,10 @@ def shingle_tokens(
     window_weight: int,
     windows: NDArray[np.int64],
 ) -> tuple[int, int, int]:
-    """The same for any text; `weights` are those of a shingle, a word and an unspaced character.
+    """Writes the hashes of the shingles of a text of any scripts, and the starts of windows.
 
-    A shingle may not take more than 16 tokens. Returns the numbers of tokens, shingles and windows.
+    `weights` are those of a shingle, a word and an unspaced character. A shingle has at most 16 tokens.
+    Returns the numbers of tokens, shingles and windows.
     """
     powers = _powers(512)
     starts = np.empty(16, dtype=np.int64)  # of the tokens whose shingle is not complete yet

@@ -1,11 +1,11 @@
-"""Word shingles: overlapping runs of tokens, hashed to 64 bits.
+"""Word shingles (Broder 1997): overlapping runs of tokens, hashed to 64 bits.
 
-A token is a word, that is a longest run of letters, digits and marks of scripts that put spaces between
-words, or a single code point of a script that does not. A word weighs 8, such a code point 5; the shingle
-at a token is the shortest run of tokens from there that weighs at least 40: five words, or eight
-characters, or a mixture. Its hash is mix64(Σ x_k·B^(m-k) mod 2^64) over the code points x_1 … x_m of its
-stretch of the normal form, spaces included, with B = SHINGLE_BASE and mix64 the 64-bit finaliser of
-MurmurHash3.
+Spasojević and Poncin (2011, section III-B) take five words. Here a token is a word, or a single code point of
+a script without spaces between words. A word weighs 8, such a code point 5. The shingle at a token is the
+shortest run of tokens from there that weighs at least 40: five words, eight characters, or a mixture.
+
+Its hash is mix64(Σ x_k·B^(m-k) mod 2^64) over the code points x_1 … x_m of its part of the normal form,
+spaces included, with B = SHINGLE_BASE: a rolling hash (Karp and Rabin 1987) and MurmurHash3's finaliser.
 """
 
 from dataclasses import dataclass
@@ -14,16 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.recipe import MinHashRecipe, PageRecipe
-from app.core.text.content import NormalText
+from app.core.text.normal_form import NormalText
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shingles:
     """The shingles of a book in reading order, repeats included."""
 
-    hashes: NDArray[np.uint64]
+    hashes: NDArray[np.uint64]  # (n,)
     token_count: int
-    window_starts: NDArray[np.int64]  # code points; a window is as many tokens as weigh the recipe's window
+    window_starts: NDArray[np.int64]  # (windows,) code points; a window weighs as the recipe says
 
 
 def shingles(text: NormalText, recipe: MinHashRecipe, pages: PageRecipe) -> Shingles:
@@ -50,8 +50,10 @@ def shingles(text: NormalText, recipe: MinHashRecipe, pages: PageRecipe) -> Shin
 
 
 def count_distinct(hashes: NDArray[np.uint64]) -> int:
-    """How many different values there are, exactly."""
+    """The exact number of different values."""
     from app.core.signatures import kernels
 
     bits = np.empty(max(1 << 13, 1 << (2 * hashes.size).bit_length()), dtype=np.uint8)
-    return kernels.count_distinct(hashes, bits, np.empty(hashes.size + 1, dtype=np.uint64))
+    repeated = np.empty(hashes.size + 1, dtype=np.uint64)
+    repeated = np.sort(repeated[: kernels.repeated(hashes, bits, repeated)])
+    return hashes.size - int(np.count_nonzero(repeated[1:] == repeated[:-1]))

@@ -1,19 +1,18 @@
-"""All signatures of a book, from its content, in one go."""
+"""All signatures of a book, computed from its content in one pass after the other."""
 
 import json
-from collections.abc import Callable
 from hashlib import sha256
 
 from app.core import recipe as recipes
 from app.core.model import Content, Fingerprint, PageSignatures, Sketch
 from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_PAGES, DEFAULT_SAMPLE, Suite
-from app.core.signatures.fracminhash import sample
+from app.core.signatures.fracminhash import fracminhash
 from app.core.signatures.json_codec import encode
 from app.core.signatures.minhash import minhash
-from app.core.signatures.page_minhash import sign_pages
+from app.core.signatures.page_minhash import page_minhash
 from app.core.signatures.shingles import shingles
 from app.core.signatures.simhash import simhash
-from app.core.text.content import normalise
+from app.core.text.normal_form import normalise
 
 
 def sketch(
@@ -22,55 +21,48 @@ def sketch(
     minhash_recipe: str = DEFAULT_MINHASH,
     page_recipe: str = DEFAULT_PAGES,
     sample_recipe: str = DEFAULT_SAMPLE,
-    between: Callable[[], None] = lambda: None,
 ) -> Sketch:
     """The sketch of a book under the recipes of these names; raises UnknownRecipe.
 
     The kernels release the GIL. A book of 600 KB takes some milliseconds and 10 MB; both grow with its
-    length. `between` is called between its steps, each of some two milliseconds, for others to have a turn.
+    length.
     """
     for_fingerprint = recipes.fingerprint_recipe(fingerprint_recipe)
     for_minhash, for_pages = recipes.minhash_recipe(minhash_recipe), recipes.page_recipe(page_recipe)
     for_sample = recipes.sample_recipe(sample_recipe)
     text = normalise(content)
-    between()
-    fingerprint = simhash(text, for_fingerprint)
-    between()
-    found = shingles(text, for_minhash, for_pages)
-    between()
-    values, sampled = minhash(found.hashes, for_minhash), sample(found.hashes, for_sample)
-    between()
+    words = shingles(text, for_minhash, for_pages)
     return Sketch(
-        fingerprint=fingerprint,
-        minhash=values,
-        pages=sign_pages(text, found, for_pages),
-        word_count=found.token_count,
+        fingerprint=simhash(text, for_fingerprint),
+        minhash=minhash(words.hashes, for_minhash),
+        pages=page_minhash(text, words, for_pages),
+        word_count=words.token_count,
         character_count=text.size,
         page_count=content.page_count,
-        sample=sampled,
+        sample=fracminhash(words.hashes, for_sample),
     )
 
 
-def sketch_under(suite: Suite, content: Content, between: Callable[[], None] = lambda: None) -> Sketch:
-    """The sketch of a book under the recipes of a suite; `between` as for `sketch`."""
-    return sketch(content, suite.fingerprint, suite.minhash, sample_recipe=suite.sample, between=between)
+def sketch_under(suite: Suite, content: Content) -> Sketch:
+    """The sketch of a book under the recipes of a suite."""
+    return sketch(content, suite.fingerprint, suite.minhash, sample_recipe=suite.sample)
 
 
 def fingerprint(content: Content, recipe: str) -> Fingerprint | None:
-    """A book's fingerprint under the recipe of this name; None where it has too little to say."""
+    """The fingerprint of a book under the recipe of this name; None as for `simhash`."""
     return simhash(normalise(content), recipes.fingerprint_recipe(recipe))
 
 
 def page_signatures(content: Content, recipe: str = DEFAULT_PAGES) -> PageSignatures:
-    """A book's page signatures under the recipe of this name."""
+    """The page signatures of a book under the recipe of this name."""
     text, for_pages = normalise(content), recipes.page_recipe(recipe)
-    found = shingles(text, recipes.minhash_recipe(DEFAULT_MINHASH), for_pages)
-    return sign_pages(text, found, for_pages)
+    words = shingles(text, recipes.minhash_recipe(DEFAULT_MINHASH), for_pages)
+    return page_minhash(text, words, for_pages)
 
 
 def signature_key(sketch: Sketch) -> bytes:
     """SHA-256 of the sketch's signatures in canonical JSON (sorted keys, no blanks); 32 bytes.
 
-    It stands in for the content key of a book that came without its text.
+    It replaces the content key of a book that came without its text.
     """
     return sha256(json.dumps(encode(sketch), sort_keys=True, separators=(",", ":")).encode()).digest()

@@ -22,14 +22,20 @@ DONE, TOO_SMALL, NEEDS_WHOLE_NFKC = range(3)
 """How `normalise` may end."""
 
 
+def codes_of(text: str) -> Codes:
+    """The code points of a string, (characters,); halves of surrogate pairs stay as they are."""
+    # numpy keeps strings in UTF-32, which it makes four times as fast as the codec does
+    return np.array([text]).view(np.uint32)[: len(text)]
+
+
 @compiled
 def inspect(codes: Codes, traits: NDArray[np.uint8]) -> tuple[int, int]:
-    """All traits that occur, or-ed, and the number of page breaks."""
+    """All traits that occur in a text, or-ed, and its number of page breaks."""
     unusual = 0
     page_breaks = 0
     for i in range(codes.size):
         code = U32(codes[i])
-        # Latin without marks, Greek and Cyrillic, general punctuation: the table has nothing to say of these
+        # Latin without marks, Greek and Cyrillic, general punctuation: letters at most, by the table
         usual = (
             U32(code - U32(1)) < U32(0x2FF)
             or U32(code - U32(0x388)) < U32(0x482 - 0x388)
@@ -110,11 +116,11 @@ def normalise(
     out: Codes,
     page_starts: NDArray[np.int64],
 ) -> tuple[int, int, int]:
-    """Writes the normal form of `codes` into `out`, and where each page starts in it.
+    """Writes the normal form of `codes` into `out`, and the start of each page in it into `page_starts`.
 
-    Returns the length, all table entries met, or-ed, and a status: 0 done, 1 `out` is too small, 2 the text
-    must be put into NFKC first, because a character that NFKC changes stands beside one that may combine
-    with it. Page breaks beyond the size of `page_starts` are plain separators.
+    Returns the length, all table entries met, or-ed, and a status. NEEDS_WHOLE_NFKC: a character that NFKC
+    changes stands beside one that may combine with it, so the text must be put into NFKC first. Page breaks
+    beyond the size of `page_starts` are plain separators.
     """
     n = codes.size
     i = 0
@@ -197,7 +203,7 @@ def normalise(
 
 @compiled
 def kinds_of(text: Codes, table: NDArray[np.uint32], kinds: NDArray[np.uint8]) -> None:
-    """Writes the kind of script of each code point of a normal form; a mark has that of what it follows."""
+    """Writes the kind of script of each code point of a normal form; a mark has that of its letter."""
     last = U8(0)
     for i in range(text.size):
         entry = table[text[i]]

@@ -1,11 +1,11 @@
-"""The normaliser's character table: what becomes of each code point, frozen at Unicode 14.
+"""The character table of the normaliser: the mapping of each code point, frozen at Unicode 14.
 
-One 32-bit entry for each code point. Low 21 bits: the code point it becomes (for EXPAND: where its expansion
-starts in `expansions`, a count followed by that many entries). Above them: flags, the kind of script, and
-the action of a code point that needs more than a plain copy.
+Each code point has one entry of 32 bits. The low 21 are the code point it becomes; for EXPAND they are an
+index into `expansions`, where a count and so many entries stand. Above them are flags, the kind of script,
+and the action for a code point that needs more than a plain copy.
 """
 
-import zlib
+import lzma
 from base64 import b85decode
 from dataclasses import dataclass
 from functools import cache
@@ -54,7 +54,7 @@ class UnicodeTable:
 @cache
 def unicode_table() -> UnicodeTable:
     """The frozen table, unpacked once."""
-    raw = zlib.decompress(b85decode(PACKED))
+    raw = lzma.decompress(b85decode(PACKED))
     entries = np.frombuffer(raw, dtype="<u4", count=SIZE).astype(np.uint32)
     traits = np.frombuffer(raw, dtype=np.uint8, offset=4 * SIZE, count=SIZE).copy()
     expansions = np.frombuffer(raw, dtype="<u4", offset=5 * SIZE).astype(np.uint32)

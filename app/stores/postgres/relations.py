@@ -118,19 +118,19 @@ async def look_again(connection: AsyncConnection, book_id: UUID) -> None:
 
 def _row(compared: ComparedPair) -> dict[str, Any]:
     relation, left, right = compared.relation, compared.left, compared.right
-    verdict, signals, alignment = relation.verdict, relation.signals, relation.alignment
+    classification, signals, alignment = relation.classification, relation.signals, relation.alignment
     return {
         "left_id": left.book_id,
         "right_id": right.book_id,
         "left_entry": left.entry_id,
         "right_entry": right.entry_id,
-        "kind": verdict.kind,
-        "direction": verdict.direction,
-        "confidence": verdict.confidence,
+        "kind": classification.kind,
+        "direction": classification.direction,
+        "confidence": classification.confidence,
         "classifier": relation.classifier,
-        "left_because": verdict.because,
+        "left_because": classification.because,
         "right_because": relation.mirrored.because,
-        "confidences": dict(verdict.confidences),
+        "confidences": dict(classification.confidences),
         "signals": None if signals is None else asdict(signals),
         "unit": None if alignment is None else alignment.unit,
         "runs": [] if alignment is None else _runs(alignment),

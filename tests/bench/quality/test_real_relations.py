@@ -30,7 +30,7 @@ def _candidate(book: CorpusBook) -> ComparedBook:
 
 def test_readings_of_the_same_scans_are_of_one_pagination(corpus: Path) -> None:
     scans = [pair for pair in _pairs(corpus) if pair.label == "same scans"]
-    told = {(pair.left.id, pair.right.id): _related(pair).verdict.kind for pair in scans}
+    told = {(pair.left.id, pair.right.id): _related(pair).classification.kind for pair in scans}
     assert len(told) == 19
     assert set(told.values()) == {"SAME_PAGINATION"}, told
 
@@ -40,11 +40,11 @@ def test_other_works_are_unrelated_unless_they_quote_each_other(corpus: Path, la
     pairs = [pair for pair in _pairs(corpus) if pair.label == label]
     relations = [(pair, _related(pair)) for pair in pairs]
     wrong = [
-        (pair.left.id, pair.right.id, relation.verdict.kind)
+        (pair.left.id, pair.right.id, relation.classification.kind)
         for pair, relation in relations
-        if relation.verdict.kind not in ("UNRELATED", "OVERLAPPING_TEXT")
+        if relation.classification.kind not in ("UNRELATED", "OVERLAPPING_TEXT")
     ]
     assert pairs
     assert not wrong
-    quoting = [pair for pair, relation in relations if relation.verdict.kind == "OVERLAPPING_TEXT"]
+    quoting = [pair for pair, relation in relations if relation.classification.kind == "OVERLAPPING_TEXT"]
     assert all((pair.containment or 0) > 0.03 for pair in quoting)

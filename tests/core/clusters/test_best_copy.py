@@ -2,17 +2,17 @@
 
 from uuid import UUID
 
-from app.core.clusters.best_copy import Copy, best_copy, complete
+from app.core.clusters.best_copy import Copy, best_copy, complete_copies
 
 A, B, C, D = (UUID(int=number) for number in range(1, 5))
 
 
 def best(lengths: dict[UUID, int], agreement: dict[UUID, float]) -> UUID:
-    return best_copy(complete([Copy(*each) for each in lengths.items()]), agreement).book_id
+    return best_copy(complete_copies([Copy(*each) for each in lengths.items()]), agreement).book_id
 
 
 def test_a_lone_copy_is_the_best() -> None:
-    told = best_copy(complete([Copy(A, 10)]), {})
+    told = best_copy(complete_copies([Copy(A, 10)]), {})
     assert (told.book_id, told.because) == (A, "It is the only copy of its text.")
 
 
@@ -25,7 +25,7 @@ def test_matter_that_one_copy_alone_has_does_not_make_it_fuller() -> None:
 
 
 def test_of_two_copies_that_differ_in_length_the_fuller_one_is_kept() -> None:
-    told = best_copy(complete([Copy(A, 85_000), Copy(B, 100_000)]), {A: 0.9, B: 0.9})
+    told = best_copy(complete_copies([Copy(A, 85_000), Copy(B, 100_000)]), {A: 0.9, B: 0.9})
     assert told.book_id == B
     assert told.because == "It alone is complete: 100,000 words, where the fullest of 2 copies has 100,000."
 

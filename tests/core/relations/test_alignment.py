@@ -23,14 +23,14 @@ def aligned(left: Pages, right: Pages, rate: float = 0.02) -> Alignment:
 def told(alignment: Alignment) -> tuple[object, ...]:
     return (
         [
-            (run.left, run.right, run.pairs.tolist(), run.similarities.tolist(), run.agreement.tolist())
+            (run.left, run.right, run.pairs.tolist(), run.similarities.tolist(), run.same_page.tolist())
             for run in alignment.runs
         ],
-        alignment.left_shares.tolist(),
-        alignment.right_shares.tolist(),
+        alignment.left_coverage.tolist(),
+        alignment.right_coverage.tolist(),
         alignment.left_lengths.tolist(),
         alignment.right_lengths.tolist(),
-        alignment.typical_share,
+        alignment.typical_coverage,
     )
 
 
@@ -45,22 +45,22 @@ def test_pages_of_two_readings_match_one_to_one(rate: float) -> None:
     alignment = aligned(WHOLE, WHOLE, rate)
     assert matches(alignment) == [(page, page) for page in range(60)]
     assert [(run.left, run.right) for run in alignment.runs] == [((0, 60), (0, 60))]
-    assert alignment.left_shares.mean() > 0.98
-    assert (alignment.runs[0].agreement >= 0.75).all()
+    assert alignment.left_coverage.mean() > 0.98
+    assert (alignment.runs[0].same_page >= 0.75).all()
 
 
 def test_book_matches_itself_wholly() -> None:
     pages = signed(WHOLE)
     (run,) = align(pages, pages).runs
     assert (run.similarities == 1).all()
-    assert (run.agreement == 1).all()
+    assert (run.same_page == 1).all()
 
 
 @pytest.mark.parametrize("rate", RATES)
 def test_books_of_other_text_have_no_match(rate: float) -> None:
     alignment = aligned(WHOLE, OTHER, rate)
     assert alignment.runs == ()
-    assert alignment.left_shares.max() == 0
+    assert alignment.left_coverage.max() == 0
 
 
 def test_inserted_plates_and_blank_leaves_match_nothing() -> None:
@@ -105,9 +105,9 @@ def test_part_is_found_where_it_stands() -> None:
 @pytest.mark.parametrize("rate", [0.0, 0.05])
 def test_text_set_anew_is_found_whole_across_other_breaks(words: int, rate: float) -> None:
     alignment = aligned(WHOLE, set_anew(WHOLE, words), rate)
-    shares = [alignment.left_shares, alignment.right_shares]
+    shares = [alignment.left_coverage, alignment.right_coverage]
     assert min(share.mean() for share in shares) > 0.95
-    agreement = np.concatenate([run.agreement for run in alignment.runs])
+    agreement = np.concatenate([run.same_page for run in alignment.runs])
     assert np.mean(agreement >= 0.75) < 0.4
 
 

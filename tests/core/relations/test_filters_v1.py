@@ -24,7 +24,7 @@ def test_high_pass_rises_from_nought_to_one(signal: float, none: float, width: f
     assert high_pass(signal + 0.01, none, none + width) >= value
 
 
-def test_filters_are_those_of_the_paper() -> None:
+def test_filters_have_the_form_of_the_one_the_paper_prints() -> None:
     assert high_pass(0.5, 0, 1) == 0.75
     assert low_pass(0.5, 0, 1) == 0.75
     assert band(1.2, none=(0.7, 1.4), full=(0.95, 1.0)) == pytest.approx(0.75)
@@ -46,7 +46,7 @@ def test_filters_are_those_of_the_paper() -> None:
 def test_plain_cases_are_told(right: Pages, expected: Kind, rate: float) -> None:
     one, other = candidate(read(WHOLE, rate, 1)), candidate(read(right, rate, 2))
     for left, right_one, direction in ((one, other, "contains"), (other, one, "contained_in")):
-        verdict = relate(left, right_one, "filters-v1").verdict
+        verdict = relate(left, right_one, "filters-v1").classification
         assert verdict.kind == expected
         assert verdict.direction == (direction if expected == "CONTIGUOUS_SUBSET" else None)
         assert sum(verdict.confidences.values()) == pytest.approx(1)

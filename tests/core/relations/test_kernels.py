@@ -65,7 +65,7 @@ def _chains(each: object, similarities: NDArray[np.uint8], room: int = 100) -> t
         return (count,)
     traced, path = [], np.zeros((sum(similarities.shape), 2), dtype=np.int64)
     for row, column in places[:count].tolist():
-        size = each.trace_chain(steps, row, column, path)  # type: ignore[attr-defined]
+        size = each.trace_path(steps, row, column, path)  # type: ignore[attr-defined]
         traced.append(path[:size].tolist())
     return count, best[:count].tolist(), places[:count].tolist(), traced, steps.tolist()
 
@@ -110,7 +110,7 @@ def test_books_align_alike_on_both_sets_of_kernels() -> None:
         for name in KERNELS:
             with using(name):
                 alignment = align(left, right)
-            found.append((matches(alignment), alignment.left_shares.tolist(), alignment.typical_share))
+            found.append((matches(alignment), alignment.left_coverage.tolist(), alignment.typical_coverage))
         assert found[0] == found[1]
 
 

@@ -19,16 +19,16 @@ def told(left: Pages, right: Pages, rate: float = 0.02) -> Relation:
     """The relation, after a look whether the other order tells the same."""
     one, other = read(left, rate, 7), read(right, rate, 8)
     relation, turned = related(one, other), related(other, one)
-    assert relation.verdict.kind == relation.mirrored.kind == turned.verdict.kind
-    assert relation.verdict.direction == opposite(relation.mirrored.direction)
-    assert turned.verdict.direction == relation.mirrored.direction
-    assert sum(relation.verdict.confidences.values()) == pytest.approx(1)
-    assert relation.verdict.confidence == max(relation.verdict.confidences.values())
+    assert relation.classification.kind == relation.mirrored.kind == turned.classification.kind
+    assert relation.classification.direction == opposite(relation.mirrored.direction)
+    assert turned.classification.direction == relation.mirrored.direction
+    assert sum(relation.classification.confidences.values()) == pytest.approx(1)
+    assert relation.classification.confidence == max(relation.classification.confidences.values())
     return relation
 
 
 def kind(left: Pages, right: Pages, rate: float = 0.02) -> Kind:
-    return told(left, right, rate).verdict.kind
+    return told(left, right, rate).classification.kind
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.02, 0.05, 0.10])
@@ -68,15 +68,15 @@ def test_each_class_ends_where_its_definition_says(right: Pages, expected: Kind)
 
 
 def test_part_is_contained_in_the_whole_which_contains_it() -> None:
-    assert told(WHOLE[30:60], WHOLE).verdict.direction == "contained_in"
-    assert told(WHOLE, WHOLE[30:60]).verdict.direction == "contains"
-    assert told(WHOLE, WHOLE).verdict.direction is None
-    assert told(set_anew(WHOLE[30:60], 130), WHOLE).verdict.direction == "contained_in"
+    assert told(WHOLE[30:60], WHOLE).classification.direction == "contained_in"
+    assert told(WHOLE, WHOLE[30:60]).classification.direction == "contains"
+    assert told(WHOLE, WHOLE).classification.direction is None
+    assert told(set_anew(WHOLE[30:60], 130), WHOLE).classification.direction == "contained_in"
 
 
 def test_sentence_names_the_figures_of_the_book_it_is_told_of() -> None:
     relation = told(WHOLE[30:60], WHOLE)
-    assert relation.verdict.because == (
+    assert relation.classification.because == (
         "100% of the text pages of this book are one stretch of the other book, with the same page breaks, "
         "and make up 30% of it."
     )
@@ -100,13 +100,13 @@ def test_volumes_and_issues_with_revised_pages_are_not_of_one_pagination(
     left: Metadata, right: Metadata, expected: Kind
 ) -> None:
     one, other = candidate(read(WHOLE, 0.02, 1), left), candidate(read(REVISED, 0.02, 2), right)
-    assert relate(one, other).verdict.kind == relate(other, one).verdict.kind == expected
+    assert relate(one, other).classification.kind == relate(other, one).classification.kind == expected
 
 
 def test_reprints_of_other_years_with_lost_leaves_stay_of_one_pagination() -> None:
     lost = [page for number, page in enumerate(WHOLE) if number % 14 not in (4, 5)]
     one, other = candidate(WHOLE, Metadata(year=1890)), candidate(read(lost, 0.02, 2), Metadata(year=1899))
-    assert relate(one, other).verdict.kind == "SAME_PAGINATION"
+    assert relate(one, other).classification.kind == "SAME_PAGINATION"
 
 
 def test_pagination_stays_unknown_without_pages() -> None:
@@ -114,12 +114,12 @@ def test_pagination_stays_unknown_without_pages() -> None:
     plain = unpaged(text)
     for left, right in ((plain, candidate(read(WHOLE, 0.02, 2))), (plain, unpaged(text))):
         for relation in (relate(left, right), relate(right, left)):
-            assert relation.verdict.kind == "SAME_TEXT"
+            assert relation.classification.kind == "SAME_TEXT"
             assert relation.alignment is not None
             assert relation.alignment.unit == "window"
     part = relate(unpaged(" ".join(WHOLE[20:50])), candidate(WHOLE))
-    assert (part.verdict.kind, part.verdict.direction) == ("OVERLAPPING_TEXT", "contained_in")
-    assert relate(plain, candidate(OTHER)).verdict.kind == "UNRELATED"
+    assert (part.classification.kind, part.classification.direction) == ("OVERLAPPING_TEXT", "contained_in")
+    assert relate(plain, candidate(OTHER)).classification.kind == "UNRELATED"
 
 
 @pytest.mark.parametrize("classifier", CLASSIFIERS)
@@ -127,9 +127,9 @@ def test_too_little_text_says_nothing(classifier: str) -> None:
     whole = candidate(WHOLE)
     for scarce in (candidate([PLATE]), candidate(["few words only"] * 40), replace(whole, pages=None)):
         for relation in (relate(scarce, whole, classifier), relate(whole, scarce, classifier)):
-            assert relation.verdict.kind == relation.mirrored.kind == "INSUFFICIENT_TEXT"
-            assert relation.verdict.confidences == {"INSUFFICIENT_TEXT": 1}
-    assert relate(scarce, scarce, classifier).verdict.kind == "INSUFFICIENT_TEXT"
+            assert relation.classification.kind == relation.mirrored.kind == "INSUFFICIENT_TEXT"
+            assert relation.classification.confidences == {"INSUFFICIENT_TEXT": 1}
+    assert relate(scarce, scarce, classifier).classification.kind == "INSUFFICIENT_TEXT"
 
 
 def test_missing_minhash_leaves_the_relation_as_it_is() -> None:
@@ -137,7 +137,7 @@ def test_missing_minhash_leaves_the_relation_as_it_is() -> None:
     relation = relate(replace(one, minhash=None), other)
     assert relation.signals is not None
     assert relation.signals.book_similarity == 0
-    assert relation.verdict.kind == "SAME_PAGINATION"
+    assert relation.classification.kind == "SAME_PAGINATION"
 
 
 def test_pages_of_different_recipes_are_not_compared() -> None:

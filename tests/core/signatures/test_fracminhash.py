@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from app.core.errors import RecipeMismatch
 from app.core.model import FracMinHash
 from app.core.recipe import DEFAULT_SAMPLE, sample_recipe
-from app.core.signatures.fracminhash import sample, shared_hashes, shared_shingles
+from app.core.signatures.fracminhash import fracminhash, shared_hashes, shared_shingles
 
 RECIPE = sample_recipe(DEFAULT_SAMPLE)
 
@@ -24,14 +24,14 @@ def by_definition(hashes: set[int]) -> tuple[int, list[int]]:
 def test_sample_is_what_the_definition_says(seed: int, size: int, repeats: int, shift: int) -> None:
     rng = np.random.default_rng(seed)
     distinct = rng.integers(0, 2**64, size, dtype=np.uint64) >> np.uint64(shift)
-    made = sample(rng.permutation(np.repeat(distinct, repeats)), RECIPE)
+    made = fracminhash(rng.permutation(np.repeat(distinct, repeats)), RECIPE)
     assert made is not None
     assert (made.level, made.hashes.tolist()) == by_definition(set(distinct.tolist()))
     assert made.recipe == RECIPE.name
 
 
 def test_nothing_has_no_sample() -> None:
-    assert sample(np.zeros(0, dtype=np.uint64), RECIPE) is None
+    assert fracminhash(np.zeros(0, dtype=np.uint64), RECIPE) is None
 
 
 def test_shared_part_is_estimated_whatever_the_sizes() -> None:
@@ -39,7 +39,7 @@ def test_shared_part_is_estimated_whatever_the_sizes() -> None:
     whole = rng.integers(0, 2**64, 200_000, dtype=np.uint64)
     for part, stranger in ((10_000, 90_000), (40_000, 0), (150_000, 300_000)):
         other = np.concatenate([whole[:part], rng.integers(0, 2**64, stranger, dtype=np.uint64)])
-        one, two = sample(whole, RECIPE), sample(other, RECIPE)
+        one, two = fracminhash(whole, RECIPE), fracminhash(other, RECIPE)
         assert one is not None
         assert two is not None
         found = shared_hashes(one, two)

@@ -1,17 +1,11 @@
 """Compiled and numpy kernels give the same bits, and neither depends on how the text came."""
 
-import sys
-
 import numpy as np
 import pytest
-from app.core.index.places import BucketRefs
-from hiredis import pack_command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.core import recipe
-from app.core.index import bucket_kernels
-from app.core.index.records import hits_within
 from app.core.jit import BLOCK
 from app.core.model import Content
 from app.core.recipe import FINGERPRINT_RECIPES
@@ -19,7 +13,8 @@ from app.core.signatures import json_codec as signatures
 from app.core.signatures.shingles import count_distinct, shingles
 from app.core.signatures.simhash import simhash
 from app.core.signatures.sketch import fingerprint, sketch
-from app.core.text.content import NormalText, content_from_text, normalise
+from app.core.text.content import content_from_text
+from app.core.text.normal_form import NormalText, normalise
 from tests.core.kernel_sets import KERNELS, repeated_texts, tricky_texts, using
 from tests.vectors import texts
 
@@ -123,73 +118,3 @@ def test_many_distinct_values_are_counted_exactly(count: int, limit: int) -> Non
     values = np.random.default_rng(count).integers(0, limit, count).astype(np.uint64)
     for hashes in (values, values * np.uint64(0x9E3779B97F4A7C15)):
         assert count_distinct(hashes) == np.unique(hashes).size
-
-
-@given(
-    st.dictionaries(st.integers(0, 1 << 40), st.binary(max_size=200)),
-    st.integers(0, 250) | st.just(sys.maxsize),
-)
-@settings(deadline=None)  # the first one compiles
-def test_strings_of_the_redis_protocol_are_those_of_hiredis(buckets: dict[int, bytes], most: int) -> None:
-    words = [word for number, data in buckets.items() for word in (b"list:%d" % number, data[:most])]
-    data = np.frombuffer(b"".join(buckets.values()), dtype=np.uint8)
-    bounds = np.cumsum([0, *map(len, buckets.values())])
-    numbers = np.array(list(buckets), dtype=np.int64)
-    prefix = np.frombuffer(b"list:", dtype=np.uint8)
-    out = np.empty(data.size + 69 * numbers.size, dtype=np.uint8)
-    size = bucket_kernels.write_strings(prefix, numbers, bounds, most, data, out)
-    assert b"*%d\r\n" % len(words) + out[:size].tobytes() == pack_command(tuple(words))
-
-
-@given(st.text(max_size=30), st.lists(st.tuples(*[st.integers(0, (1 << 32) - 1)] * 2), max_size=20))
-@settings(deadline=None)  # the first one compiles
-def test_keys_of_buckets_are_written_as_hiredis_writes_them(
-    prefix: str, chosen: list[tuple[int, int]]
-) -> None:
-    places = BucketRefs(*np.array(chosen, dtype=np.uint32).reshape(-1, 2).T.copy())
-    keys = places.keys(prefix)
-    assert keys == [f"{prefix}{of}:{bucket}" for of, bucket in chosen]
-    assert b"*%d\r\n" % len(keys) + places.strings(prefix) == pack_command(tuple(keys))
-
-
-@given(st.binary(min_size=16, max_size=16), st.lists(st.binary(min_size=16, max_size=16), max_size=20))
-def test_distances_are_those_of_the_bits(query: bytes, rows: list[bytes]) -> None:
-    packed = np.frombuffer(b"".join(rows), dtype=np.uint64).reshape(-1, 2)
-    words = np.frombuffer(query, dtype=np.uint64)
-    expected = [(int.from_bytes(query) ^ int.from_bytes(row)).bit_count() for row in rows]
-    for each in KERNELS.values():
-        out = np.empty(len(rows), dtype=np.uint8)
-        each.distances(words, packed, out)
-        assert out.tolist() == expected
-
-
-@given(st.binary(min_size=16, max_size=16), st.lists(st.binary(min_size=23, max_size=23)), st.data())
-@settings(deadline=None)  # the first one compiles
-def test_records_within_a_distance_are_those_of_the_bits(
-    query: bytes, rows: list[bytes], data: st.DataObject
-) -> None:
-    distances = [(int.from_bytes(query) ^ int.from_bytes(row[:16])).bit_count() for row in rows]
-    d = data.draw(st.sampled_from([*distances, 0, 64, 128]))
-    near = {
-        (distance, int.from_bytes(row[16:], "little"))
-        for row, distance in zip(rows, distances, strict=True)
-        if distance <= d
-    }
-    often = data.draw(st.permutations(rows * 2))
-    records = np.frombuffer(b"".join(row + b"\0" for row in often), dtype="<u8").reshape(-1, 3)
-    for each in KERNELS.values():
-        words = np.empty(len(often), dtype=np.uint64)
-        words = words[: each.records_within(np.frombuffer(query, dtype=np.uint64), records, d, words)]
-        assert {(word >> 56, word & ((1 << 56) - 1)) for word in words.tolist()} == near
-    hits = hits_within([records.tobytes(), None], query, d)
-    assert list(zip(hits.distances.tolist(), hits.entry_ids.tolist(), strict=True)) == sorted(near)
-
-
-@given(st.lists(st.integers(0, 15), min_size=3, max_size=3), st.sets(st.integers(0, 15), min_size=1))
-@settings(deadline=None)  # the first one compiles
-def test_probed_buckets_are_counted(keys: list[int], masks: set[int]) -> None:
-    sizes = np.random.default_rng(3).integers(0, 100, (3, 16)).astype(np.int32)
-    expected = sum(int(sizes[band, key ^ mask]) for band, key in enumerate(keys) for mask in masks)
-    numbers = np.array(keys, dtype=np.intp), np.array(sorted(masks), dtype=np.intp)
-    for each in KERNELS.values():
-        assert each.count_probed(sizes, *numbers) == expected

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.errors import RecipeMismatch
-from app.core.index.hamming import distances
 from app.core.signatures import kernels
 from app.core.signatures.simhash import hamming
 from tests.core import reference
@@ -74,21 +73,6 @@ def test_signs_of_all_cells_are_balanced() -> None:
     votes = np.empty(256, dtype=np.int64)
     kernels.vote(cells, np.ones(cells.size, dtype=np.int64), votes)
     assert abs(votes).max() < 5 * math.sqrt(cells.size)
-
-
-def test_distance_to_each_row_is_found() -> None:
-    rows = np.random.default_rng(1).integers(0, 256, (1000, 16)).astype(np.uint8)
-    found = distances(rows[17].tobytes(), rows)
-    assert found.dtype == np.uint8
-    assert found.tolist() == [hamming(rows[17].tobytes(), row.tobytes()) for row in rows]
-    assert distances(bytes(16), np.empty((0, 16), dtype=np.uint8)).size == 0
-    assert distances(bytes(16), np.full((1, 16), 255, dtype=np.uint8)).tolist() == [128]
-
-
-def test_rows_taken_from_a_wider_array_are_read_rightly() -> None:
-    records = np.random.default_rng(2).integers(0, 256, (50, 24)).astype(np.uint8)
-    found = distances(bytes(16), records[:, :16])
-    assert found.tolist() == [hamming(bytes(16), row[:16].tobytes()) for row in records]
 
 
 def test_fingerprints_of_two_lengths_are_not_compared() -> None:

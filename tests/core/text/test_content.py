@@ -1,102 +1,19 @@
-"""Content and normal form."""
-
-import unicodedata
+"""The content of a book."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from app.core.errors import EmptyText, InvalidText
 from app.core.model import PAGE_BREAK, Content
 from app.core.text import kernels
-from app.core.text.content import codes_of, content_from_pages, content_from_text, content_key, normalise
-from app.core.text.unicode_table import ALNUM, MAX_COMBINING, NUL, UNICODE_VERSION, unicode_table
-from tests.core import reference
-from tests.core.kernel_sets import KERNELS, tricky_texts, using
-from tests.vectors import unicode_table as builder
-
-same_unicode = pytest.mark.skipif(
-    unicodedata.unidata_version != UNICODE_VERSION, reason=f"needs a Python with Unicode {UNICODE_VERSION}"
-)
-
-
-def normal(text: str) -> str:
-    return str(normalise(content_from_text(text)))
-
-
-@same_unicode
-def test_frozen_character_table_is_what_the_builder_makes() -> None:
-    table = unicode_table()
-    entries, traits, expansions = builder.build()
-    assert (table.entries == entries).all()
-    assert (table.traits == traits).all()
-    assert (table.expansions == expansions).all()
+from app.core.text.content import content_from_pages, content_from_text, content_key
+from app.core.text.unicode_table import ALNUM, MAX_COMBINING, NUL, unicode_table
+from tests.core.kernel_sets import KERNELS, using
 
 
 def test_ranges_that_inspection_skips_hold_nothing_to_find() -> None:
     traits = unicode_table().traits
     for first, last in ((1, 0x300), (0x388, 0x482), (0x2010, 0x2060)):
         assert set(traits[first:last].tolist()) <= {0, ALNUM}
-
-
-@same_unicode
-@pytest.mark.parametrize("name", KERNELS)
-@given(text=tricky_texts())
-def test_normal_form_is_that_of_the_rules(name: str, text: str) -> None:
-    content = content_from_text(text)
-    with using(name):
-        found = normalise(content)
-    form, starts = reference.normal_form(content.text)
-    assert str(found) == form
-    assert found.page_starts.tolist() == (starts if content.page_count else [])
-
-
-@same_unicode
-def test_every_single_character_has_the_normal_form_of_the_rules() -> None:
-    chars = [
-        chr(code) for code in range(1, 0x110000) if unicodedata.category(chr(code)) not in ("Cn", "Cs", "Co")
-    ]
-    for start in range(0, len(chars), 5000):
-        text = "".join(f"a{char}b\n" for char in chars[start : start + 5000])
-        assert normal(text) == reference.normal_form(unicodedata.normalize("NFC", text))[0]
-
-
-@given(text=tricky_texts())
-def test_normal_form_of_a_normal_form_is_itself(text: str) -> None:
-    once = normal(text)
-    # a new NFKC may compose what dropped characters kept apart
-    if unicodedata.is_normalized("NFKC", once):
-        assert normal(once) == once
-
-
-@pytest.mark.parametrize(
-    ("text", "form"),
-    [
-        ("(Nice) Day !", "nice day"),
-        ("exam-\nple", "example"),
-        ("exam-  \r\n  ple", "example"),
-        ("exam-\n\nple", "exam ple"),
-        ("exam-\fple", "example"),
-        ("exam-\n\fple", "example"),
-        ("exam-\n\f\fple", "exam ple"),
-        ("Jean-\nPaul", "jean paul"),
-        ("12-\nth", "12 th"),
-        ("co-op", "co op"),
-        ("word--\nnext", "word next"),
-        ("exam\u00adple exam\u00ad\nple", "example example"),
-        ("ΟΔΥΣΣΕΥΣ ὀδυσσεύς", "οδυσσευσ ὀδυσσεύσ"),
-        ("漢字、\n  漢字 word 漢", "漢字漢字 word 漢"),
-        ("हिन्दी में", "हिन्दी में"),
-        ("ﬁn … ½", "fin 1 2"),
-        ("a\ufeffb\u200dc", "abc"),
-    ],
-)
-def test_text_is_normalised(text: str, form: str) -> None:
-    assert normal(text) == form
-
-
-def test_expanding_characters_find_room() -> None:
-    assert normal("\ufdfa" * 1000).startswith("صلى الله عليه وسلمصلى")
 
 
 def test_content_is_composed() -> None:
@@ -117,19 +34,6 @@ def test_pages_and_their_join_are_the_same_content() -> None:
 
 def test_page_break_inside_a_page_is_a_line_break() -> None:
     assert content_from_pages(["one\f", "two"]) == Content("one\n\ftwo", 2)
-
-
-@given(st.lists(st.text(st.sampled_from("ab -\n\u0301漢"), max_size=8), min_size=1, max_size=8))
-def test_pages_slice_the_normal_form(pages: list[str]) -> None:
-    content = content_from_pages([*pages, "x"])
-    found = normalise(content)
-    whole = str(found)
-    starts, ends = found.page_starts.tolist(), found.page_ends.tolist()
-    assert len(starts) == content.page_count
-    assert starts == sorted(starts)
-    slices = [whole[start:end] for start, end in zip(starts, ends, strict=True)]
-    assert all(text == text.strip() for text in slices)
-    assert "".join(slices).replace(" ", "") == whole.replace(" ", "")
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -170,24 +74,10 @@ def test_no_pages_are_refused() -> None:
         content_from_pages([])
 
 
-@given(st.text(st.characters(exclude_categories=("Cs",)), max_size=20))
-def test_accepted_text_has_a_normal_form_that_is_not_empty(text: str) -> None:
-    try:
-        content = content_from_text(text)
-    except (EmptyText, InvalidText):
-        assert (
-            not reference.normal_form(text)[0]
-            or "\0" in text
-            or unicodedata.unidata_version != UNICODE_VERSION
-        )
-        return
-    assert normalise(content).size > 0
-
-
 def test_inspection_counts_page_breaks_in_every_width_of_string() -> None:
     for char in ("a", "é", "œ", "𝒳"):
         text = char + PAGE_BREAK * 3
-        seen, breaks = kernels.inspect(codes_of(text), unicode_table().traits)
+        seen, breaks = kernels.inspect(kernels.codes_of(text), unicode_table().traits)
         assert breaks == 3
         assert seen & ALNUM
         assert not seen & NUL

@@ -13,7 +13,7 @@ from app.core.index.records import POSTING_BYTES, POSTING_CAP, Hits
 from app.core.matching.search import Proposed, plan_related, proposed
 from app.core.model import Entry, Fingerprint, IndexState
 from app.core.recipe import DEFAULT_SAMPLE, sample_recipe
-from app.core.signatures.fracminhash import sample, shared_hashes
+from app.core.signatures.fracminhash import fracminhash, shared_hashes
 from app.services.lookup import Nearest, Verified, Within, find
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import RedisClient, Words, redis_of
@@ -242,7 +242,7 @@ async def test_a_small_part_that_two_books_share_is_proposed_by_their_samples(in
     def entry(entry_id: int, *parts: np.ndarray) -> Entry:
         hashes = np.concatenate([rng.integers(0, 2**64, 90_000, dtype=np.uint64), *parts])
         made = an_entry(rng, entry_id)
-        return Entry(entry_id, made.fingerprint, made.minhash, sample(hashes, recipe))
+        return Entry(entry_id, made.fingerprint, made.minhash, fracminhash(hashes, recipe))
 
     collection, other, stranger = entry(1, story), entry(2, story), entry(3)
     await index.insert([collection, other, stranger])
@@ -273,9 +273,13 @@ async def test_samples_are_read_where_they_decide(
     one, two = an_entry(rng, 1), an_entry(rng, 2)
     values = two.minhash.values.copy()
     values[:equal] = one.minhash.values[:equal]
-    whole = replace(one, minhash=replace(one.minhash, shingle_count=100_000), sample=sample(hashes, recipe))
+    whole = replace(
+        one, minhash=replace(one.minhash, shingle_count=100_000), sample=fracminhash(hashes, recipe)
+    )
     piece = replace(
-        two, minhash=replace(two.minhash, values=values, shingle_count=20_000), sample=sample(own, recipe)
+        two,
+        minhash=replace(two.minhash, values=values, shingle_count=20_000),
+        sample=fracminhash(own, recipe),
     )
     await index.insert([whole, piece])
     read: list[str] = []
