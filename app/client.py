@@ -1,4 +1,4 @@
-"""A running service, spoken to over HTTP: what commands ask it, and errors that say what to do."""
+"""A client of a running service over HTTP; its errors say what to do."""
 
 import threading
 import time
@@ -39,8 +39,8 @@ class Interrupted(Exception):
     """The user ended the command while it waited to ask again."""
 
 
-class Service:
-    """The service at `url`; safe for threads.
+class Client:
+    """Asks the service at `url`; safe for threads.
 
     While it is down or overloaded it is asked again for `patience` seconds; setting `stop` ends the waiting.
     """
@@ -59,7 +59,7 @@ class Service:
         except (httpx.InvalidURL, ValueError) as exc:
             raise InvalidUrl(f"{url} is not a URL: {exc}") from exc
 
-    def __enter__(self) -> "Service":
+    def __enter__(self) -> "Client":
         return self
 
     def __exit__(
@@ -74,6 +74,14 @@ class Service:
         except httpx.TransportError as exc:
             raise self._missing() from exc
 
+    def shortfall(self) -> str | None:
+        """The reason why the service is not ready; None when it is."""
+        try:
+            response = self._client.get("/health/ready", timeout=5.0)
+        except httpx.TransportError:
+            return "the API does not answer yet"
+        return None if response.is_success else _detail(response)
+
     def get(self, path: str, query: Mapping[str, str] | None = None) -> Any:
         """The JSON at a path; raises Refused or NoService."""
         return self._answer(self._request("GET", path, query, None))
@@ -81,12 +89,12 @@ class Service:
     def post(self, path: str, body: Mapping[str, Any], query: Mapping[str, str] | None = None) -> Any:
         """Post JSON, and return the JSON that answers; raises Refused or NoService.
 
-        Only for what may be posted again: a lost answer does not tell whether the post arrived.
+        Only for posts that may be repeated: after a lost answer the post is sent again.
         """
         return self._answer(self._request("POST", path, query, orjson.dumps(body)))
 
     def delete(self, path: str) -> None:
-        """Delete what is at a path; nothing there is as good. Raises Refused or NoService."""
+        """Delete the resource at a path, if there is one; raises Refused or NoService."""
         response = self._request("DELETE", path, None, None)
         if not response.is_success and response.status_code != 404:
             raise Refused(response.status_code, _detail(response))

@@ -1,4 +1,4 @@
-"""Settings, read from the environment; `.env` files are left to whoever starts the process."""
+"""Settings, read from the environment; `.env` files are not read."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 _MOST_WORKERS = 8
-"""Worker processes that `serve` starts unasked; each holds the roll of its own."""
+"""Worker processes that `serve` starts by default; each holds all fingerprints in memory."""
 
 
 def _one_per_core() -> int:

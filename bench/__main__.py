@@ -1,18 +1,23 @@
 """Run the benchmarks: `python -m bench [NAME ...]`.
 
 Each writes bench/results/NAME.json; bench/REPORT.md is then made of every result that lies there, so that one
-benchmark can be repeated without the others.
+benchmark can be repeated without the others. A benchmark is a module of this package with a function
+`run(out_dir) -> Section` or `run(out_dir, options)`; `add_options(parser)` beside it adds options of its own.
 """
 
 import argparse
 import importlib
 import json
 import pkgutil
+import signal
 import sys
 import time
 import traceback
 from collections.abc import Callable
+from functools import partial
+from inspect import signature
 from pathlib import Path
+from types import FrameType, ModuleType
 
 import bench
 from app.kernel_cache import keep_kernels
@@ -22,14 +27,17 @@ HERE = Path(__file__).resolve().parent
 Benchmark = Callable[[Path], Section]
 
 
-def benchmarks() -> dict[str, Benchmark]:
-    """Every benchmark of this package by its module's name, in alphabetical order."""
-    modules = {
-        info.name.rpartition(".")[2]: importlib.import_module(info.name)
-        for info in pkgutil.walk_packages(bench.__path__, "bench.")
-        if info.name != "bench.__main__"
-    }
-    return {name: module.run for name, module in sorted(modules.items()) if hasattr(module, "run")}
+def modules() -> dict[str, ModuleType]:
+    """The modules of all benchmarks by their own names, in alphabetical order; no name may occur twice."""
+    found: dict[str, ModuleType] = {}
+    for info in pkgutil.walk_packages(bench.__path__, "bench."):
+        name = info.name.rpartition(".")[2]
+        if name == "__main__" or not hasattr(module := importlib.import_module(info.name), "run"):
+            continue
+        if name in found:
+            raise ImportError(f"{info.name} and {found[name].__name__} have one name.")
+        found[name] = module
+    return dict(sorted(found.items()))
 
 
 def measure(name: str, benchmark: Benchmark, out_dir: Path) -> bool:
@@ -68,24 +76,43 @@ def write_report(names: list[str], out_dir: Path, report: Path) -> None:
 def main(arguments: list[str]) -> int:
     """Run the benchmarks named (all, when none is) and write the report; 1 when one of them failed."""
     keep_kernels()
-    known = benchmarks()
+    known = modules()
     parser = argparse.ArgumentParser(
         prog="python -m bench", description="Measure Bookprint against its peers."
     )
-    parser.add_argument(
-        "names", nargs="*", metavar="NAME", help=f"{', '.join(known) or 'none yet'}; default all"
-    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(known)}; default all")
     parser.add_argument("--out", type=Path, default=HERE / "results", help="folder for the JSON results")
     parser.add_argument("--report", type=Path, default=HERE / "REPORT.md", help="the report to write")
+    group = parser.add_argument_group("options of ab, peers and scale")
+    group.add_argument("--books", type=int, help="size of the library")
+    group.add_argument("--rounds", type=int, help="how often each figure is taken")
+    group.add_argument("--seconds", type=float, help="of each stream of lookups")
+    group.add_argument("--data", type=Path, metavar="DIR", help="folder that keeps loaded libraries")
+    for module in known.values():
+        if hasattr(module, "add_options"):
+            module.add_options(parser)
     options = parser.parse_args(arguments)
     unknown = [name for name in options.names if name not in known]
     if unknown:
         parser.error(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(known)}")
     options.out.mkdir(parents=True, exist_ok=True)
-    succeeded = [measure(name, known[name], options.out) for name in options.names or known]
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
+            signal.signal(number, _leave)
+    succeeded = [measure(name, _with(known[name], options), options.out) for name in options.names or known]
     write_report(list(known), options.out, options.report)
     print(f"Wrote {options.report}", flush=True)
     return 0 if all(succeeded) else 1
+
+
+def _with(module: ModuleType, options: argparse.Namespace) -> Benchmark:
+    run: Callable[..., Section] = module.run
+    return partial(run, options=options) if "options" in signature(run).parameters else run
+
+
+def _leave(number: int, _: FrameType | None) -> None:
+    """End as after an error, so that processes and folders are cleared away."""
+    sys.exit(128 + number)
 
 
 if __name__ == "__main__":

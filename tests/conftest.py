@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from app.kernel_cache import keep_kernels, keep_modules
+from app.kernel_cache import keep_kernels
 
 ROOT = Path(__file__).parent.parent
 
 # numba looks for its cache once, when it is first imported, so it is set before any test module is.
 _CACHES = Path(sys.prefix) if sys.prefix != sys.base_prefix else ROOT / ".pytest_cache"
 keep_kernels(_CACHES)
-keep_modules(_CACHES)
 
 from app.embedded import Servers  # noqa: E402
 from tests.redis_cluster import Cluster, running_cluster  # noqa: E402

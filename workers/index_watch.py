@@ -1,4 +1,4 @@
-"""Notices within a second that Redis was flushed, restarted or replaced, and has the index made whole."""
+"""Notices within a second that Redis was flushed, restarted or replaced, and has the index rebuilt."""
 
 import asyncio
 
@@ -13,27 +13,27 @@ log = structlog.get_logger()
 _SECONDS = 0.5
 
 
-async def watch_index(services: Services, whole: asyncio.Event) -> None:
-    """Look at the index's epoch again and again; reconcile whenever it is not whole. `whole` follows it."""
+async def watch_index(services: Services, complete: asyncio.Event) -> None:
+    """Read the index's state again and again; reconcile an incomplete index. `complete` follows the state."""
     while True:
         try:
             state = await services.reindex.state()
             if state is IndexState.COMPLETE:
-                if not whole.is_set():
+                if not complete.is_set():
                     await services.relate.warm_up()
-                    whole.set()
+                    complete.set()
             else:
-                whole.clear()
-                log.info("band index is not whole", state=state.value)
+                complete.clear()
+                log.info("band index is not complete", state=state.value)
                 report = await services.reindex.reconcile()
                 if report is not None:
                     log.info(
-                        "band index is whole again",
+                        "band index is complete again",
                         entries=report.entries,
                         added=report.missing,
                         swept=report.stale,
                     )
         except Unavailable as exc:
-            whole.clear()
+            complete.clear()
             log.warning("band index cannot be reconciled yet", reason=str(exc))
         await asyncio.sleep(_SECONDS)

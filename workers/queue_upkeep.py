@@ -1,4 +1,4 @@
-"""Looks after the queue: takes up the jobs of dead workers, and forgets what ended long ago."""
+"""Takes over the jobs of dead workers, and deletes the records of jobs that ended long ago."""
 
 import asyncio
 import time
@@ -14,7 +14,7 @@ log = structlog.get_logger()
 _SECONDS_BETWEEN_SWEEPS = 60.0
 
 
-async def keep_up(jobs: Jobs, dead_after: timedelta) -> None:
+async def rescue_and_sweep(jobs: Jobs, dead_after: timedelta) -> None:
     """Rescue and sweep again and again. Several processes may do so at once."""
     sweep_due = 0.0
     while True:
@@ -25,5 +25,5 @@ async def keep_up(jobs: Jobs, dead_after: timedelta) -> None:
                 await jobs.sweep()
                 sweep_due = time.monotonic() + _SECONDS_BETWEEN_SWEEPS
         except Unavailable as exc:
-            log.warning("jobs cannot be looked after", reason=str(exc))
+            log.warning("jobs cannot be rescued or swept yet", reason=str(exc))
         await asyncio.sleep(dead_after.total_seconds() / 4)

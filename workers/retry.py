@@ -23,10 +23,10 @@ class JobRetry(BaseRetryStrategy):
     def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
         """When to try again; None: never."""
         if isinstance(exception, asyncio.CancelledError):
-            return RetryDecision()  # its worker was told to end, which is no fault of the job
+            return RetryDecision()  # its worker was told to end, and the job did not fail
         if job.attempts + 1 >= self.most:
             return None
         wait = min(self.first_wait * _FACTOR**job.attempts, self.longest_wait)
-        # A lock that it shares would make others wait for it.
+        # Jobs that share its lock would wait for it.
         own_lock = None if job.lock is None else f"job:{job.id}"
         return RetryDecision(retry_at=datetime.now(UTC) + timedelta(seconds=wait), lock=own_lock)

@@ -15,7 +15,7 @@ log = structlog.get_logger()
 _EVERY_MINUTE = "* * * * *"
 
 _SHARE_OF_TIME = 0.05
-"""A large library is reconciled less often, so that it takes no more of a worker's time than this."""
+"""Most of a worker's time that reconciling may take: a large library is reconciled less often."""
 
 
 def create_queue(connector: PsycopgConnector, services: Services) -> App:
@@ -25,13 +25,13 @@ def create_queue(connector: PsycopgConnector, services: Services) -> App:
 
     @queue.task(name=RELATE, queue=RELATE_QUEUE, retry=JobRetry())
     async def relate(entry_id: int) -> None:
-        """Find the relations of a book, which is indexed first where its post could not do that."""
+        """Find the relations of a book; index the book first where its post could not."""
         await services.relate.relate_entry(entry_id)
 
     @queue.periodic(cron=_EVERY_MINUTE)
     @queue.task(name=RECONCILE, queue=INDEX_QUEUE, retry=JobRetry())
     async def reconcile(timestamp: int) -> None:
-        """Hold the band index against the catalogue."""
+        """Compare the band index with the catalogue, and mend it."""
         nonlocal due
         if time.monotonic() >= due:
             started = time.monotonic()

@@ -1,4 +1,4 @@
-"""The program `bookprint`: its commands, and how errors that the user can mend are told."""
+"""The program `bookprint`: its commands, and one message for each error that the user can mend."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -26,7 +26,7 @@ INTERRUPTED = 130
 def run() -> None:
     """Run the command that the arguments name, and exit with its status."""
     app = typer.Typer(
-        help="Near-duplicate books, found by their text.",
+        help="Find near-duplicate books by their text. Try `demo`; then `serve`, and `ingest` a folder.",
         no_args_is_help=True,
         add_completion=False,
         rich_markup_mode="markdown",
@@ -34,12 +34,12 @@ def run() -> None:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     for command in (demo, serve, worker, jobs, migrate, ingest, lookup, sign, reindex, verify):
-        app.command()(_telling(command))
+        app.command()(_with_plain_errors(command))
     app(prog_name="bookprint")
 
 
-def _telling(command: Callable[P, None]) -> Callable[P, None]:
-    """The command, but with errors that were to be expected told in one message instead of a traceback."""
+def _with_plain_errors(command: Callable[P, None]) -> Callable[P, None]:
+    """The command, with expected errors printed as one message instead of a traceback."""
 
     @wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:

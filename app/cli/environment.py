@@ -1,4 +1,4 @@
-"""Where a command finds its settings and its servers."""
+"""The settings of a command, and its servers."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -8,9 +8,10 @@ import typer
 
 from app.cli.environment import DEFAULT_URL
 from app.cli.output import Reporter, UserError, complain, notices, results
+from app.client import Client
 from app.kernel_cache import keep_kernels
 
-_AGAIN = "Not every book was posted. Run the same command again: what is there already is skipped."
+_AGAIN = "Not every book was posted. Run the same command again: books that are there already are skipped."
 
 
 def ingest(
@@ -20,14 +21,13 @@ def ingest(
     url: Annotated[str, typer.Option(help="Where the service answers.")] = DEFAULT_URL,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, max=64, help="Books posted at once.")] = 4,
 ) -> None:
-    """Post the books in text files (U+000C between pages) and in JSON lines, compressed or not.
+    """Post the books of text files (a form feed between pages) and of JSON Lines files, gzipped or not.
 
-    Books that are already there stay as they are, so that running it again is harmless. Books that cannot be
-    posted are named with the reason, and the exit status is 1.
+    Books that are already there stay as they are, so running the command again is harmless. A book that
+    cannot be posted is named with the reason, and the exit status is 1.
     """
     keep_kernels()
     from app.cli.posting import KINDS, Outcome, Tally, post_all
-    from app.client import Service
     from app.readers import files
     from app.readers.record import Record
 
@@ -38,7 +38,7 @@ def ingest(
     if found.passed_over:
         notices().print(
             f"{len(found.passed_over):,} files are passed over, as {found.passed_over[0]}: in folders only "
-            f"{', '.join(files.SUFFIXES)} are read. Name a file to have it read as text whatever its name.",
+            f"{', '.join(files.SUFFIXES)} are read. Name a file to have it read as text.",
         )
     if not found.sizes:
         raise UserError("There is nothing to post.")
@@ -51,7 +51,7 @@ def ingest(
             yield record
             share = position / max(found.size, 1)
 
-    with Service(url, connections=jobs) as service:
+    with Client(url, connections=jobs) as service:
         service.insist()
         with Reporter("Posting", "books") as reporter:
 

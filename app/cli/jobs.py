@@ -1,4 +1,4 @@
-"""`bookprint jobs`: what waits, runs and has failed in the background."""
+"""`bookprint jobs`: the states of background jobs, and the reasons of failures."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,10 +18,10 @@ _MOST_SHOWN = 1_000
 def jobs(
     data_dir: DataDir = None,
     retry: Annotated[
-        str | None, typer.Option(metavar="ID|all", help="Have this failed job, or all, tried again.")
+        str | None, typer.Option(metavar="ID|all", help="Try this failed job again, or all of them.")
     ] = None,
 ) -> None:
-    """Count the background jobs by state, and say why the failed ones failed."""
+    """Count the background jobs by state, and print the reason of each failure."""
     settings = load_settings(data_dir)
     if retry is None:
 

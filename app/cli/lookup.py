@@ -11,6 +11,7 @@ from rich.text import Text
 
 from app.cli.environment import DEFAULT_URL
 from app.cli.output import UserError, drawn_table, notices, print_lines, results
+from app.client import Client
 from app.core.errors import InvalidInput
 from app.core.recipe import DEFAULT_FINGERPRINT
 from app.kernel_cache import keep_kernels
@@ -29,7 +30,8 @@ def lookup(
         ),
     ],
     d: Annotated[
-        int | None, typer.Option("--d", min=0, max=128, help="Every book within this Hamming distance.")
+        int | None,
+        typer.Option("--d", min=0, max=128, help="Every book within this many bits."),
     ] = None,
     k: Annotated[int | None, typer.Option("--k", min=1, max=1000, help="The k nearest books.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="Most books to print.")] = 100,
@@ -60,8 +62,8 @@ def lookup(
 
 
 def sign(
-    file: Annotated[Path, typer.Argument(help="A text file; U+000C between pages.", dir_okay=False)],
-    pages: Annotated[bool, typer.Option("--pages/--no-pages", help="Whether to sign each page, too.")] = True,
+    file: Annotated[Path, typer.Argument(help="A text file; a form feed between pages.", dir_okay=False)],
+    pages: Annotated[bool, typer.Option("--pages/--no-pages", help="Sign each page as well.")] = True,
     recipe: Annotated[str, typer.Option(help="The fingerprint recipe.")] = DEFAULT_FINGERPRINT,
 ) -> None:
     """Print the signatures of a text file as JSON, which POST /v1/books takes instead of the text."""
@@ -95,10 +97,9 @@ def _ask(
     url: str, book: str, query: Mapping[str, str], limit: int
 ) -> tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]:
     """The last page of the answer and the items of all its pages, up to `limit`."""
-    from app.client import Service
 
     path, body = _question(book)
-    with Service(url, patience=_PATIENCE) as service:
+    with Client(url, patience=_PATIENCE) as service:
         service.insist()
         items: list[Mapping[str, Any]] = []
         cursor = None

@@ -1,4 +1,4 @@
-"""`bookprint migrate`, `reindex` and `verify`: looking after a library."""
+"""`bookprint migrate`, `reindex` and `verify`: the maintenance of a library."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 def migrate(data_dir: DataDir = None) -> None:
-    """Bring the database to the schema of this version; one that has it already is left alone."""
+    """Bring the database to the schema of this version; harmless where it has that schema."""
     settings = load_settings(data_dir)
     if settings.database_url is None:
         settings = running(settings) or settings
@@ -44,10 +44,10 @@ def reindex(
         str | None, typer.Option(help="Remove the index of this fingerprint recipe, which no longer serves.")
     ] = None,
 ) -> None:
-    """Hold the whole band index against the catalogue and mend it, while the service goes on serving.
+    """Compare the whole band index with the catalogue and mend it, while the service goes on serving.
 
     With --recipe, index all books under another fingerprint recipe beside the one that serves, then switch.
-    A command that was broken off is simply run again.
+    After an interruption run the command again.
     """
     if (recipe is not None and drop is not None) or (allow_missing and recipe is None):
         raise UserError("Give --recipe, with or without --allow-missing, or --drop, or neither.", status=2)
@@ -90,21 +90,21 @@ def _mend(settings: Settings) -> None:
 
 def verify(
     data_dir: DataDir = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
-    """Prove that the band index holds exactly what the catalogue says; exit status 1 if it does not.
+    """Prove that the band index holds exactly the books of the catalogue; exit status 1 if it does not.
 
     Books that are posted, changed or deleted meanwhile can show as differences.
     """
     keep_kernels()
     with library(load_settings(data_dir)) as settings, Reporter("Verifying", "books") as reporter:
-        verdict = within(settings, lambda services: services.verify(reporter.counted))
+        report = within(settings, lambda services: services.verify(reporter.counted))
     if json:
-        _print_as_json(verdict)
+        _print_as_json(report)
     else:
-        _print_as_table(verdict)
-    if not verdict.clean:
-        notices().print(_remedy(verdict))
+        _print_as_table(report)
+    if not report.clean:
+        notices().print(_remedy(report))
         raise typer.Exit(1)
 
 
@@ -121,7 +121,7 @@ def upgrade_schema(database_url: str) -> None:
 
 @contextmanager
 def library(settings: Settings) -> Iterator[Settings]:
-    """Settings that name both servers, started and brought up to date for the while where none run."""
+    """Settings that name both servers; servers that do not run are started until the block ends."""
     complete = running(settings)
     if complete is not None:
         yield complete
@@ -148,36 +148,36 @@ def within(settings: Settings, work: "Callable[[Services], Awaitable[T]]") -> T:
     return asyncio.run(run())
 
 
-def _print_as_table(verdict: "IndexReport") -> None:
+def _print_as_table(report: "IndexReport") -> None:
     rows = [
-        ("books", verdict.books, "in the catalogue"),
-        ("pending", verdict.pending, "durable and found, but not in the index yet"),
-        ("records", verdict.records, "that the index should hold"),
-        ("missing", verdict.missing, "of those, not in the index"),
-        ("superfluous", verdict.superfluous, "stale or double records in the index"),
-        ("broken", verdict.broken, "buckets that hold no whole records"),
+        ("books", report.books, "in the catalogue"),
+        ("pending", report.pending, "durable and found, but not in the index yet"),
+        ("records", report.records, "that the index should hold"),
+        ("missing", report.missing, "of those, not in the index"),
+        ("superfluous", report.superfluous, "stale or double records in the index"),
+        ("broken", report.broken, "buckets that hold no whole records"),
     ]
-    console, columns = results(), ("what", "count", "meaning")
-    cells = [(what, f"{count:,}", meaning) for what, count, meaning in rows]
+    console, columns = results(), ("part", "count", "meaning")
+    cells = [(part, f"{count:,}", meaning) for part, count, meaning in rows]
     if console.is_terminal:
         console.print(drawn_table(columns, cells, wide="meaning", right=("count",)))
     else:
         print_lines(console, columns, cells)
     console.print(
-        "clean" if verdict.clean else "not clean", style="bold green" if verdict.clean else "bold red"
+        "clean" if report.clean else "not clean", style="bold green" if report.clean else "bold red"
     )
 
 
-def _print_as_json(verdict: "IndexReport") -> None:
+def _print_as_json(report: "IndexReport") -> None:
     import orjson
 
     fields = ("clean", "whole", "books", "pending", "records", "missing", "superfluous", "broken")
-    results().print(orjson.dumps({name: getattr(verdict, name) for name in fields}).decode(), soft_wrap=True)
+    results().print(orjson.dumps({name: getattr(report, name) for name in fields}).decode(), soft_wrap=True)
 
 
-def _remedy(verdict: "IndexReport") -> str:
-    if not verdict.whole:
+def _remedy(report: "IndexReport") -> str:
+    if not report.whole:
         return "The index is being rebuilt by a worker (bookprint serve or worker). Verify again in a moment."
-    if verdict.missing or verdict.superfluous or verdict.broken:
+    if report.missing or report.superfluous or report.broken:
         return "Unless books were being posted, changed or deleted just now, run: bookprint reindex"
     return "Books wait for a worker (bookprint serve or worker) to index them. Verify again in a moment."

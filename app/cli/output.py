@@ -19,7 +19,7 @@ _SECONDS_BETWEEN_LINES = 5.0
 
 
 class UserError(Exception):
-    """Something the user can mend; the message says how. `status` is the exit status."""
+    """An error that the user can mend; the message says how. `status` is the exit status."""
 
     def __init__(self, message: str, status: int = 1) -> None:
         super().__init__(message)
@@ -38,7 +38,7 @@ def notices() -> Console:
 
 def _console(stderr: bool) -> Console:
     console = Console(stderr=stderr, highlight=False, markup=False)
-    console.soft_wrap = not console.is_terminal  # what is piped keeps its lines whole
+    console.soft_wrap = not console.is_terminal  # piped lines are never broken
     return console
 
 
@@ -80,7 +80,7 @@ def duration(seconds: float) -> str:
 class Reporter:
     """Shows how far a long command has come, how fast it goes and how long it will take; safe for threads.
 
-    `label` says what is being done, `noun` what is counted.
+    `label` names the work, `noun` the things that are counted.
     """
 
     def __init__(self, label: str, noun: str) -> None:

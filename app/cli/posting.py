@@ -1,4 +1,4 @@
-"""Posting many books at once, each held in memory only while it is on its way."""
+"""Posting many books at once; each is in memory only while it is being posted."""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from app.client import Interrupted, NoService, Refused, Service
+from app.client import Client, Interrupted, NoService, Refused
 from app.core.errors import InvalidInput
 from app.core.model import PAGE_BREAK, Submission
 from app.readers.record import Record
@@ -18,12 +18,12 @@ KINDS: tuple[Kind, ...] = ("created", "already there", "pending", "failed")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """What became of one record."""
+    """The fate of one record."""
 
     record: Record
     kind: Kind
     reason: str | None = None  # of a failure
-    answer: Mapping[str, Any] = field(default_factory=dict)  # what the service says of the book
+    answer: Mapping[str, Any] = field(default_factory=dict)  # the service's JSON
 
 
 @dataclass(slots=True)
@@ -46,9 +46,9 @@ class Tally:
 
 
 def post_all(
-    service: Service, records: Iterable[Record], jobs: int, report: Callable[[Outcome, Tally], None]
+    service: Client, records: Iterable[Record], jobs: int, report: Callable[[Outcome, Tally], None]
 ) -> Tally:
-    """Post every record with `jobs` connections; `report` is told of each outcome, one at a time.
+    """Post every record with `jobs` connections; `report` gets each outcome, one at a time.
 
     Ends early when the service stays away or the user interrupts; posts under way are still finished.
     """
@@ -71,7 +71,7 @@ class _Run:
     """What the posting threads share."""
 
     def __init__(
-        self, service: Service, records: Iterator[Record], report: Callable[[Outcome, Tally], None]
+        self, service: Client, records: Iterator[Record], report: Callable[[Outcome, Tally], None]
     ) -> None:
         self.tally = Tally()
         self.error: BaseException | None = None
@@ -104,7 +104,7 @@ class _Run:
             return None if self._service.stop.is_set() else next(self._records, None)
 
 
-def _post(service: Service, record: Record) -> Outcome:
+def _post(service: Client, record: Record) -> Outcome:
     if isinstance(record.book, InvalidInput):
         return Outcome(record, "failed", str(record.book))
     try:

@@ -3,6 +3,7 @@
 import importlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -17,14 +18,15 @@ import typer
 from app.cli.environment import DEFAULT_URL, DataDir, load_settings, running
 from app.cli.maintenance import upgrade_schema
 from app.cli.output import UserError, notices, results
-from app.cli.readiness import free_port, missing, url_of
+from app.client import Client
 from app.embedded import EmbeddedServers, Servers
 from app.embedded.processes import spawn
 from app.embedded.supervisor import ChildSpec, Supervisor
-from app.kernel_cache import keep_kernels, keep_modules
+from app.kernel_cache import keep_kernels
 
 _WARM = "from app.core.warm_up import warm_up; warm_up()"
 _SECONDS_BETWEEN_NOTICES = 30.0
+_LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 def serve(
@@ -45,7 +47,7 @@ def serve(
     """Run the whole service until Ctrl-C or SIGTERM: servers, API and workers.
 
     Where DATABASE_URL or REDIS_URL is set, that server is used; else a real PostgreSQL and a real Valkey are
-    started with their data in the data folder. Whatever dies is started again.
+    started with their data in the data folder. A process that ends is started again.
     """
     started = time.monotonic()
     settings = load_settings(data_dir)
@@ -57,7 +59,6 @@ def serve(
             f"{settings.data_dir} cannot be made: {exc.strerror}. Choose another --data-dir."
         ) from exc
     keep_kernels(settings.data_dir)
-    keep_modules(settings.data_dir)
     embedded = EmbeddedServers(
         settings.data_dir, database_url=settings.database_url, redis_url=settings.redis_url
     )
@@ -77,7 +78,7 @@ def serve(
         threading.Thread(target=_announce, args=(*address, started), daemon=True).start()
         status = supervisor.run()
     if status:
-        raise UserError("A process of the service does not stay up; what it wrote above says why.")
+        raise UserError("A process of the service does not stay up; its last lines above say why.")
 
 
 def worker(
@@ -107,6 +108,33 @@ def worker(
     os.execve(sys.executable, [*_python("workers"), "--concurrency", str(at_once)], os.environ | urls)
 
 
+def free_port(host: str, port: int) -> int:
+    """The port to listen at, a free one where `port` is 0; raises UserError where it cannot be used."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except socket.gaierror as exc:
+        raise UserError(f"--host {host} is no address: {exc.strerror}.") from exc
+    with socket.socket(family, kind, protocol) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(address)
+            listener.listen()
+        except OSError as exc:
+            raise UserError(
+                f"Cannot listen at {host} port {port}: {exc.strerror}. "
+                "Choose another with --port (and --host), or stop what listens there."
+            ) from exc
+        return int(listener.getsockname()[1])
+
+
+def url_of(host: str, port: int) -> str:
+    """The URL at which this machine reaches a service that listens at `host`."""
+    name = _LOOPBACK.get(host, host)
+    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
+
+
 def _api(host: str, port: int) -> ChildSpec:
     root = str(Path(__file__).parents[2])  # else uvicorn would look for `app` in the current folder first
     arguments = ["app.main:create_app", "--factory", "--app-dir", root, "--host", host, "--port", str(port)]
@@ -122,9 +150,9 @@ def _worker(number: int) -> ChildSpec:
 
 @contextmanager
 def _warming() -> Iterator[Callable[[], None]]:
-    """Compile the kernels into their cache in a process beside; yields what waits for it to be done.
+    """Compile the kernels into their cache in another process; yields a function that waits for its end.
 
-    Where an earlier start has done so already, there is nothing to do: the API then only has to load them.
+    After the first start the kernels are in the cache, and nothing is compiled.
     """
     done = Path(os.environ["NUMBA_CACHE_DIR"], "complete")
     if done.exists():
@@ -143,7 +171,7 @@ def _warming() -> Iterator[Callable[[], None]]:
         except subprocess.TimeoutExpired:
             notices().print("Compiling the kernels; only the first start takes so long.")
         if process.wait():
-            raise UserError("The kernels could not be compiled; what is written above says why.")
+            raise UserError("The kernels could not be compiled; the lines above say why.")
         with suppress(OSError):
             done.touch()
 
@@ -155,14 +183,15 @@ def _warming() -> Iterator[Callable[[], None]]:
 
 
 def _announce(host: str, port: int, started: float) -> None:
-    """Say when the service is ready, and now and then what it still lacks."""
-    last_notice = time.monotonic()
-    while lack := missing(host, port):
-        if time.monotonic() - last_notice > _SECONDS_BETWEEN_NOTICES:
-            last_notice = time.monotonic()
-            notices().print(f"Not ready yet: {lack}")
-        time.sleep(0.1)
+    """Say when the service is ready, and now and then why it is not."""
     url = url_of(host, port)
+    last_notice = time.monotonic()
+    with Client(url) as client:
+        while reason := client.shortfall():
+            if time.monotonic() - last_notice > _SECONDS_BETWEEN_NOTICES:
+                last_notice = time.monotonic()
+                notices().print(f"Not ready yet: {reason}")
+            time.sleep(0.1)
     option = "" if url == DEFAULT_URL else f" --url {url}"
     console = results()
     console.print(f"Bookprint is ready at {url} ({time.monotonic() - started:.1f} s)", style="bold green")
@@ -177,5 +206,5 @@ def _log(line: str) -> None:
 
 
 def _python(module: str) -> list[str]:
-    """Run a module of this installation, whatever modules the current folder has."""
+    """Run a module of this installation, never one of the current folder."""
     return [sys.executable, "-P", "-m", module]

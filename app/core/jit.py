@@ -5,14 +5,26 @@ commands without signatures should not wait for. Integer arithmetic wraps around
 each 32-bit step is cast. Positions are unsigned in the hottest loops: numba guards signed ones.
 """
 
+import sys
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, ParamSpec, TypeVar, cast
 
-import numba
 import numpy as np
-from numba.core import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
+
+# numba imports SciPy where it is installed, for linear algebra that no kernel uses: 14 MB in each process.
+_hides_scipy = "scipy" not in sys.modules
+if _hides_scipy:
+    sys.modules["scipy"] = cast(ModuleType, None)  # to import it fails
+
+import numba  # noqa: E402
+import numba.np.arraymath  # noqa: E402 - looks for SciPy
+from numba.core import types  # noqa: E402
+from numba.extending import intrinsic  # noqa: E402
+
+if _hides_scipy:
+    del sys.modules["scipy"]
 
 # numba's own annotations are partial
 nbtypes = cast(Any, types)

@@ -2,6 +2,6 @@
 
 from app.embedded.lock import DataDirInUse
 from app.embedded.server import ServerFailed
-from app.embedded.servers import EmbeddedServers, Servers, open_servers, running_servers
+from app.embedded.servers import EmbeddedServers, Servers, running_servers
 
-__all__ = ["DataDirInUse", "EmbeddedServers", "ServerFailed", "Servers", "open_servers", "running_servers"]
+__all__ = ["DataDirInUse", "EmbeddedServers", "ServerFailed", "Servers", "running_servers"]

@@ -1,6 +1,6 @@
-"""Becomes the command it is given, after settling what only the process itself can settle.
+"""Takes another identity and becomes the given command: a step that only the process itself can take.
 
-    python launch.py PARENT DEATH_SIGNAL IDENTITY FOLDER COMMAND…
+    python exec_as.py PARENT DEATH_SIGNAL IDENTITY FOLDER COMMAND…
 
 PARENT        pid of the starting process, or 0; if it is no longer the parent, nothing is started
 DEATH_SIGNAL  signal that the kernel sends when the starting thread ends (Linux; elsewhere no effect)
@@ -8,8 +8,8 @@ IDENTITY      `same`; `namespace:UID`, a user namespace where our own uid shows 
               or `reach:UID:GID`, that user with root's right to pass closed folders
 FOLDER        working directory of the command
 
-Run as a script by `app.embedded.processes.spawn`. It imports nothing of the project, so it starts in 20 ms,
-and unlike a `preexec_fn` it is safe in a process that has threads.
+A script, run by `app.embedded.processes.spawn`. It imports nothing of the project, so it starts in 20 ms, and
+unlike a `preexec_fn` it is safe in a process that has threads.
 Exit status 125: the identity could not be taken; 126: the folder or the command could not be reached.
 """
 
@@ -20,7 +20,8 @@ import sys
 
 CLONE_NEWUSER = 0x10000000
 PR_SET_PDEATHSIG = 1
-PR_SET_KEEPCAPS = 8
+PR_SET_SECUREBITS = 28
+SECBIT_NO_SETUID_FIXUP = 4
 PR_CAP_AMBIENT = 47
 PR_CAP_AMBIENT_RAISE = 2
 CAP_DAC_OVERRIDE = 1
@@ -60,7 +61,8 @@ def become(uid: int, gid: int) -> None:
 
 def become_with_reach(uid: int, gid: int) -> None:
     """Become another user that keeps, even after an `exec`, the capability to enter every folder."""
-    prctl(PR_SET_KEEPCAPS, 1)
+    # Else the kernel drops capabilities with root's uid, and `access` ignores them for any other uid.
+    prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP)
     become(uid, gid)
     header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0)
     kept = 1 << CAP_DAC_OVERRIDE
@@ -72,7 +74,7 @@ def become_with_reach(uid: int, gid: int) -> None:
 
 
 def take_identity(identity: str) -> None:
-    """Become what IDENTITY says; OSError when the system does not allow it."""
+    """Take the identity that IDENTITY names; OSError when the system does not allow it."""
     kind, *numbers = identity.split(":")
     if kind == "namespace":
         enter_namespace(int(numbers[0]))
@@ -83,7 +85,7 @@ def take_identity(identity: str) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Settle everything and become the command; returns an exit status only where that failed."""
+    """Become the command; returns an exit status only where that failed."""
     parent, death_signal, identity, folder, *command = arguments
     for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGCHLD", "SIGPIPE"):
         signal.signal(signal.Signals[name], signal.SIG_DFL)

@@ -1,4 +1,4 @@
-"""As whom PostgreSQL runs: it refuses root, and it needs a user that the system has a name for."""
+"""The user that PostgreSQL runs as: it refuses root, and needs a user that the system has a name for."""
 
 import os
 import pwd
@@ -10,10 +10,10 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A way to run a process; `launch` is what `launch.py` is told, `uid` and `gid` own its files."""
+    """The user that a process runs as."""
 
-    launch: str
-    uid: int
+    exec_as: str  # the argument IDENTITY of `exec_as.py`
+    uid: int  # owner of its files
     gid: int
 
 
@@ -48,7 +48,7 @@ def candidates(folder: Path) -> Iterator[Identity]:
         return
     if sys.platform == "linux":
         yield namespace()
-    # Within somebody's private home, only that user gets through to the folder.
+    # Within a private home, only its owner gets through to the folder.
     for ancestor in folder.resolve().parents:
         status = ancestor.stat()
         if status.st_uid != 0:

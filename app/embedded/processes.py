@@ -7,10 +7,9 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO
 
 import psutil
 
@@ -19,7 +18,7 @@ from app.embedded.identity import Identity
 
 Steps = Sequence[tuple[signal.Signals, float]]  # signals in turn, each with the seconds granted to it
 
-_LAUNCH = Path(__file__).with_name("exec_as.py")
+_EXEC_AS = Path(__file__).with_name("exec_as.py")
 _MARK = "BOOKPRINT_SERVED_FROM"
 _SECONDS_TO_DIE = 3.0
 
@@ -33,19 +32,9 @@ def spawn(
     identity: Identity | None = None,
     output: IO[bytes] | int | None = None,
 ) -> subprocess.Popen[bytes]:
-    """Start a command as the leader of its own session, in `folder`, with just this environment.
-
-    When this process is killed the child gets `death_signal` (Linux). The kernel ties that to the starting
-    thread, so it is arranged only from the main thread, which lasts as long as the process.
-    """
-    guarded = threading.current_thread() is threading.main_thread()
-    identity = identity or identities.ourselves()
+    """Start a command as the leader of its own session, in `folder`, with just this environment."""
     return subprocess.Popen(
-        [
-            *(sys.executable, "-I", "-S", _LAUNCH),
-            *(str(os.getpid() if guarded else 0), str(int(death_signal)), identity.launch, folder),
-            *command,
-        ],
+        exec_as_command(command, folder=folder, death_signal=death_signal, identity=identity),
         env=dict(environment),
         stdin=subprocess.DEVNULL,
         stdout=output,
@@ -54,26 +43,43 @@ def spawn(
     )
 
 
+def exec_as_command(
+    command: Sequence[str | Path],
+    *,
+    folder: Path,
+    death_signal: signal.Signals,
+    identity: Identity | None = None,
+) -> list[str | Path]:
+    """The command line that becomes `command` in the folder, as that identity.
+
+    When this process is killed the command gets `death_signal` (Linux). The kernel ties that to the starting
+    thread, so it is arranged only from the main thread, which lasts as long as the process.
+    """
+    guarded = threading.current_thread() is threading.main_thread()
+    parent = str(os.getpid() if guarded else 0)
+    exec_as = (identity or identities.ourselves()).exec_as
+    settings = (parent, str(int(death_signal)), exec_as, folder)
+    return [sys.executable, "-I", "-S", _EXEC_AS, *settings, *command]
+
+
 def plain_environment() -> dict[str, str]:
-    """An environment for the servers in which no setting of the user's shell can change how they behave."""
+    """An environment for the servers that holds no setting of the user's shell."""
     return {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
 
 
 def processes_in(folder: Path, name: str) -> list[psutil.Process]:
-    """Living processes called `name` whose working directory is `folder`: a server and what it has forked."""
-    home = str(folder.resolve())
-    found = []
-    for process in psutil.process_iter():
-        try:
-            if process.name() == name and _lives(process) and process.cwd() == home:
-                found.append(process)
-        except (psutil.NoSuchProcess, psutil.AccessDenied):
-            continue
-    return found
+    """Living processes called `name` whose working directory is `folder`: a server and its forks."""
+    processes = psutil.process_iter(["name", "cwd", "status"])
+    here = {"name": name, "cwd": str(folder.resolve())}
+    return [
+        process
+        for process in processes
+        if here.items() <= process.info.items() and process.info["status"] != psutil.STATUS_ZOMBIE
+    ]
 
 
 def mark(data_dir: Path) -> dict[str, str]:
-    """An environment variable that all offspring inherit; by it the next launcher finds what still lives."""
+    """An environment variable that all offspring inherit; the next launcher finds survivors by it."""
     return {_MARK: str(data_dir)}
 
 
@@ -101,7 +107,7 @@ def kill(processes: Sequence[psutil.Process]) -> None:
 def end_orphans(folder: Path, name: str, steps: Steps) -> None:
     """Stop the server that an earlier, killed launcher left running in `folder`.
 
-    Signals go to the server itself, not to what it forked, except SIGKILL at the end.
+    Signals go to the server itself; SIGKILL, the last, goes to its forks as well.
     """
     for number, seconds in (*steps, (signal.SIGKILL, _SECONDS_TO_DIE)):
         family = processes_in(folder, name)
@@ -119,13 +125,13 @@ def end_orphans(folder: Path, name: str, steps: Steps) -> None:
 
 def _wait_until_dead(processes: Sequence[psutil.Process], seconds: float) -> None:
     deadline = time.monotonic() + seconds
-    while any(map(_lives, processes)) and time.monotonic() < deadline:
+    while any(map(is_alive, processes)) and time.monotonic() < deadline:
         time.sleep(0.01)
 
 
-def _lives(process: psutil.Process) -> bool:
+def is_alive(process: psutil.Process) -> bool:
+    """Whether the process runs; one that has ended and waits to be reaped does not."""
     try:
-        # One that is dead but not yet reaped by its parent, whoever that is, holds nothing any more.
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
@@ -141,18 +147,3 @@ def end(process: subprocess.Popen[bytes], steps: Steps) -> None:
             process.wait(seconds)
         except subprocess.TimeoutExpired:
             continue
-
-
-class Stoppable(Protocol):
-    """Anything that can be stopped."""
-
-    def stop(self) -> None:
-        """Stop it, and return when it has ended."""
-
-
-def stop_all(parts: Sequence[Stoppable]) -> None:
-    """Stop all of them at once."""
-    if parts:
-        with ThreadPoolExecutor(len(parts)) as pool:
-            for stopped in [pool.submit(part.stop) for part in parts]:
-                stopped.result()

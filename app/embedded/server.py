@@ -1,6 +1,7 @@
-"""What the two embedded servers have in common."""
+"""Base class of the two embedded servers."""
 
 import subprocess
+import time
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import IO, ClassVar
@@ -26,7 +27,7 @@ class Server(ABC):
         self.folder = folder
         self.log_file = logs / f"{folder.name}.log"
         self._sockets = sockets
-        self.process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
 
     @property
     @abstractmethod
@@ -38,8 +39,8 @@ class Server(ABC):
         """The server's command line."""
 
     @abstractmethod
-    def wait_ready(self, timeout: float) -> None:
-        """Return when the server answers; raise ServerFailed when it died or `timeout` seconds are over."""
+    def answers(self) -> bool:
+        """Whether the server can be used now."""
 
     def prepare(self) -> None:
         """Make the folder ready for a start; no process is alive in it."""
@@ -50,11 +51,11 @@ class Server(ABC):
         return identities.ourselves()
 
     def launch(self) -> None:
-        """Clear what an earlier life left behind and start the server, without waiting until it answers."""
+        """Clear the remains of an earlier process and start the server, without waiting until it answers."""
         self.stop()
         self.prepare()
         with self._open_log() as log:
-            self.process = spawn(
+            self._process = spawn(
                 self.command(),
                 folder=self.folder,
                 environment=plain_environment(),
@@ -63,26 +64,36 @@ class Server(ABC):
                 output=log,
             )
 
+    def wait_ready(self, timeout: float) -> None:
+        """Return when the server answers; raise ServerFailed when it ended or `timeout` seconds are over."""
+        deadline = time.monotonic() + timeout
+        while not self.answers():
+            if self.exit_status() is not None:
+                raise self.failure("ended while starting")
+            if time.monotonic() > deadline:
+                raise self.failure(f"did not answer within {timeout:.0f} s")
+            time.sleep(0.01)
+
     def stop(self) -> None:
         """End the server and everything it forked, by force if need be; harmless when it is not running."""
-        if self.process is not None:
-            end(self.process, self.stop_steps)
-            self.process = None
+        if self._process is not None:
+            end(self._process, self.stop_steps)
+            self._process = None
         end_orphans(self.folder, self.name, self.stop_steps)
 
     @property
     def pid(self) -> int | None:
         """The server's process id; None when it was not launched."""
-        return self.process.pid if self.process is not None else None
+        return self._process.pid if self._process is not None else None
 
     def exit_status(self) -> int | None:
         """None while the server runs, else its status (negative: the signal that killed it); reaps it."""
-        return self.process.poll() if self.process is not None else 0
+        return self._process.poll() if self._process is not None else 0
 
-    def failure(self, what: str) -> ServerFailed:
-        """An error that says what happened, with the end of the log."""
+    def failure(self, event: str) -> ServerFailed:
+        """An error that names the event, with the end of the log."""
         lines = self.log_file.read_text(errors="replace").splitlines()[-12:] if self.log_file.exists() else []
-        return ServerFailed("\n  ".join([f"{self.name} {what}; the end of {self.log_file}:", *lines]))
+        return ServerFailed("\n  ".join([f"{self.name} {event}; the end of {self.log_file}:", *lines]))
 
     def _open_log(self) -> IO[bytes]:
         self.log_file.parent.mkdir(mode=0o700, exist_ok=True)

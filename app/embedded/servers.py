@@ -5,16 +5,16 @@ In the folder: `servers.json` (who runs them and where; also the lock), `postgre
 
 import os
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from app.embedded import sockets
-from app.embedded.lock import DataDirInUse, DataDirLock, LockInfo, current_note
+from app.embedded.host import make_socket_folder, remove_socket_folder
+from app.embedded.lock import DataDirInUse, DataDirLock, LockInfo, lock_info
 from app.embedded.postgres import PostgresServer
-from app.embedded.processes import kill, marked_processes, stop_all
+from app.embedded.processes import kill, marked_processes
 from app.embedded.server import Server
 from app.embedded.valkey import ValkeyServer
 
@@ -30,10 +30,10 @@ class Servers:
 
 
 class EmbeddedServers:
-    """Starts and stops what is not given from outside: a server whose URL is given is used as it is.
+    """Starts and stops the servers; a server whose URL is given is used as it is.
 
     The folder is made if missing. Start from the main thread: then the servers end with this process, however
-    it ends. What a killed predecessor left running is stopped first.
+    it ends. Servers that a killed predecessor left running are stopped first.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class EmbeddedServers:
         self.data_dir = data_dir.resolve()
         self._database_url = database_url
         self._redis_url = redis_url
-        self._claim = DataDirLock(self.data_dir)
+        self._lock = DataDirLock(self.data_dir)
         self._sockets: Path | None = None
         self._running: tuple[Server, ...] = ()
 
@@ -58,17 +58,17 @@ class EmbeddedServers:
         does not come up.
         """
         self.data_dir.mkdir(parents=True, exist_ok=True)
-        previous = self._claim.take()
+        previous = self._lock.acquire()
         try:
             kill(marked_processes(self.data_dir))
             if previous is not None and previous.sockets is not None:
-                sockets.remove_folder(Path(previous.sockets))
-            self._sockets = sockets.make_folder()
-            self._claim.write(LockInfo(os.getpid(), str(self._sockets)))
+                remove_socket_folder(Path(previous.sockets))
+            self._sockets = make_socket_folder()
+            self._lock.write(LockInfo(os.getpid(), str(self._sockets)))
             servers = self._launch(self._sockets)
             for server in self._running:
                 server.wait_ready(_READY_TIMEOUT)
-            self._claim.write(
+            self._lock.write(
                 LockInfo(os.getpid(), str(self._sockets), servers.database_url, servers.redis_url)
             )
         except BaseException:
@@ -88,13 +88,14 @@ class EmbeddedServers:
         return servers
 
     def stop(self) -> None:
-        """Stop what was started here, within 11 s; harmless when nothing runs."""
-        stop_all(self._running)
+        """Stop the servers within 11 s; harmless when none runs."""
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(Server.stop, self._running))
         self._running = ()
         if self._sockets is not None:
-            sockets.remove_folder(self._sockets)
+            remove_socket_folder(self._sockets)
             self._sockets = None
-        self._claim.release()
+        self._lock.release()
 
     def __enter__(self) -> Servers:
         return self.start()
@@ -105,29 +106,16 @@ class EmbeddedServers:
         self.stop()
 
 
-@contextmanager
-def open_servers(
-    data_dir: Path, *, database_url: str | None = None, redis_url: str | None = None
-) -> Iterator[Servers]:
-    """The servers for a command on a data folder: outside ones as given, else running ones, else our own."""
-    found = running_servers(data_dir) if database_url is None or redis_url is None else None
-    if found is not None:
-        yield Servers(database_url or found.database_url, redis_url or found.redis_url)
-    else:
-        with EmbeddedServers(data_dir, database_url=database_url, redis_url=redis_url) as servers:
-            yield servers
-
-
 def running_servers(data_dir: Path, timeout: float = 30.0) -> Servers | None:
     """The servers that another process runs in the folder, for a command that works beside a running service.
 
     Waits up to `timeout` seconds for servers that are just starting. None when nobody runs servers there.
     """
     deadline = time.monotonic() + timeout
-    while note := current_note(data_dir):
-        if note.database_url is not None and note.redis_url is not None:
-            return Servers(note.database_url, note.redis_url)
+    while info := lock_info(data_dir):
+        if info.database_url is not None and info.redis_url is not None:
+            return Servers(info.database_url, info.redis_url)
         if time.monotonic() > deadline:
-            raise DataDirInUse(data_dir, note.pid)
+            raise DataDirInUse(data_dir, info.pid)
         time.sleep(0.05)
     return None

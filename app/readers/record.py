@@ -1,4 +1,4 @@
-"""What every reader yields: the books of a file in order, and what is wrong with unreadable ones."""
+"""The record that every reader yields: one book of a file, or why it cannot be read."""
 
 from dataclasses import dataclass
 

@@ -28,7 +28,8 @@ SHARES: dict[Kind, float] = {
     "CONTIGUOUS_SUBSET": 0.077,
     "OVERLAPPING_TEXT": 0.360,
 }
-"""How common each class is among similar books (Spasojević and Poncin, Table I, G.T.%)."""
+"""How common each class is among similar books (Spasojević and Poncin, 2011, Table I, G.T.%; they add up to
+100.3)."""
 
 Half = Literal["tuning", "report"]
 
@@ -52,7 +53,7 @@ class RealPair:
 
     left: CorpusBook
     right: CorpusBook
-    expected: frozenset[str] | None  # the kinds that are right; None: nobody has told
+    expected: frozenset[str] | None  # the kinds that are right; None: unknown
     source: str  # the collection: "cis", "oiti", "kr", "tcp", "eltec"
     label: str  # the corpus's relation, or "same scans"
     containment: float | None  # share of the smaller book's shingles found in the other, 0 to 1
@@ -143,7 +144,7 @@ class _Scanner:
         self._read: dict[tuple[int, int], tuple[str, NDArray[np.intp]]] = {}
 
     def scan(self, draft: Draft, fact: Truth, recipe: str, rng: np.random.Generator) -> MadePair:
-        """The pair; which book is left and which is right is already settled in the truth."""
+        """The pair; which book is left and which is right follows from the truth."""
         return MadePair(
             left=self._pages(draft.left, draft.main[0], 0, rng),
             right=self._pages(draft.right, draft.main[1], 1, rng),

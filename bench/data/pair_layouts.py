@@ -46,7 +46,8 @@ def reprint_with_extra_matter(shelf: Shelf, rng: np.random.Generator) -> Draft:
     sides = [body, body]
     for side in (0, 1) if rng.random() < 0.3 else (0,):
         sides[side] = _with_extra(shelf, source, body, rng.uniform(*BORDER), rng)
-    return _draft(*sides, source, rng)
+    left, right = sides
+    return _draft(left, right, source, rng)
 
 
 def imperfect_reprint(shelf: Shelf, rng: np.random.Generator) -> Draft:
@@ -149,7 +150,8 @@ def shared_story(shelf: Shelf, rng: np.random.Generator) -> Draft:
         rest = _foreign(shelf, source, len(shared) * (1 / rng.uniform(0.05, 0.6) - 1), rng)
         place = int(rng.integers(0, len(rest) + 1))
         collections.append(rest[:place] + shared + rest[place:])
-    return _draft(*collections, source, rng)
+    left, right = collections
+    return _draft(left, right, source, rng)
 
 
 def reflowed_part(shelf: Shelf, rng: np.random.Generator) -> Draft:
@@ -206,7 +208,8 @@ def anthologies(shelf: Shelf, rng: np.random.Generator) -> Draft:
                 for leaf in own[bounds[place] : bounds[place + 1]] + pieces[piece]
             ]
         )
-    return _draft(*sides, first, rng)
+    left, right = sides
+    return _draft(left, right, first, rng)
 
 
 def other_work(shelf: Shelf, rng: np.random.Generator) -> Draft:
@@ -260,7 +263,7 @@ def _volume(shelf: Shelf, rng: np.random.Generator, share: float, own: float) ->
     """So much of a book from the same plates, `own` of it front matter of its own; volumes have numbers."""
     source, first, end = _body(shelf, rng)
     count = round((end - first) * share)
-    at = int(rng.choice([first, end - count, rng.integers(first, end - count + 1)]))
+    at = int(rng.choice([first, end - count, int(rng.integers(first, end - count + 1))]))
     part = _fronted(shelf, source, source.leaves(at, at + count), own, rng)
     whole = _fronted(shelf, source, source.leaves(first, end), rng.uniform(0, 0.04), rng)
     draft = _draft(whole, part, source, rng)

@@ -52,13 +52,13 @@ class Leaf(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """The relation of two books, told of the left one, and the figures it follows from (shares 0 to 1)."""
+    """The relation of two books, seen from the left one, and the figures it follows from (shares 0 to 1)."""
 
     kind: Kind
     direction: Direction | None  # of a contiguous subset
     pages_matched: tuple[float, float]  # share of left's, right's text pages that match one to one
     text_shared: tuple[float, float]  # share of left's, right's letters that the other has too
-    stretch: tuple[float, float]  # share of left's, right's text pages that match in the longest run
+    longest_run: tuple[float, float]  # share of left's, right's text pages that match in the longest run
     page_map: tuple[tuple[int, int], ...]  # pages that match, as indices into both books, ascending
 
 
@@ -73,15 +73,15 @@ def truth(left: Sequence[Leaf], right: Sequence[Leaf], letters: Mapping[int, NDA
     counts = [max(1, int((size >= TEXT_PAGE).sum())) for size in sizes]
     run = _longest_run([(int(ordinals[0][i]), int(ordinals[1][j])) for i, j in matches])
     matched = tuple(len(matches) / count for count in counts)
-    stretch = tuple(len(run) / count for count in counts)
+    longest_run = tuple(len(run) / count for count in counts)
     broken = _broken(shared) > OTHER_BREAKS * common
     direction: Direction | None = None
     kind: Kind
     if min(matched) >= MOST:
         kind = "SAME_PAGINATION"
-    elif stretch[1] >= PART and stretch[0] < MOST:
+    elif longest_run[1] >= PART and longest_run[0] < MOST:
         kind, direction = "CONTIGUOUS_SUBSET", "contains"
-    elif stretch[0] >= PART and stretch[1] < MOST:
+    elif longest_run[0] >= PART and longest_run[1] < MOST:
         kind, direction = "CONTIGUOUS_SUBSET", "contained_in"
     elif min(text) >= MOST and broken:
         kind = "DIFFERENT_PAGINATION"
@@ -92,7 +92,7 @@ def truth(left: Sequence[Leaf], right: Sequence[Leaf], letters: Mapping[int, NDA
         direction=direction,
         pages_matched=(matched[0], matched[1]),
         text_shared=(text[0], text[1]),
-        stretch=(stretch[0], stretch[1]),
+        longest_run=(longest_run[0], longest_run[1]),
         page_map=tuple(matches),
     )
 

@@ -1,17 +1,15 @@
-"""The sets of the identifiers paper, made anew: texts with 1 to 15 noisy derivatives, kept as signatures.
+"""The sets of Vladimir et al. (2015), made anew: texts with 1 to 15 noisy derivatives, kept as signatures.
 
 Texts are made and signed one canonical text at a time, by all cores, and never kept; their signatures lie in
 the user's cache folder, so that several benchmarks use one set. Each canonical text is a class of its own,
-as in the paper: two chunks of one novel, and two novels of one author, are different books.
+as there: two chunks of one novel, and two novels of one author, are different books.
 """
 
 import os
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from itertools import repeat
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Literal
 
@@ -26,12 +24,13 @@ from app.core.text.content import content_from_text
 from app.core.text.normal_form import normalise
 from app.synthesis import confusions, noise
 from bench.data import hard_set as hard
+from bench.data.signed_texts import studied_recipes
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder
-from bench.quality.f1_curves import studied_recipes
+from bench.harness.processes import processes
 
 SEED = 20261121
 HARD_SEED, CHUNKS_PER_WORK = 20261120, 3
-"""As in the benchmark `quality`."""
+"""As in the benchmark `fingerprints`."""
 DONOR = 40_001
 """Characters that a book must have, so that sentences can be taken from it."""
 NO_SAMPLE = 255
@@ -177,7 +176,7 @@ def _sign(plan: SetPlan) -> SignedSet:
     _row(0, 0, "a few words " * 200)
     is_hard = plan.cut == "hard set"
     _books[:] = canonical_books(plan.works, hard.CHUNK if is_hard else DONOR)
-    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("fork")) as pool:
+    with processes() as pool:
         if is_hard:
             batches = list(pool.map(_sign_chunks, range(len(_books)), repeat(plan.texts)))
         else:

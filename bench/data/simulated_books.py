@@ -20,10 +20,9 @@ from app.core.model import Fingerprint, FracMinHash, MinHashSignature, Sketch
 from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE
 from app.core.signatures.sketch import sketch
 from bench.data.fingerprint_model import BITS, LibraryModel, Spread, fit, spread
+from bench.data.signed_texts import EXCERPT, EXCERPTS_PER_WORK, sign, studied_recipes
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder
 from bench.harness.report import Cell, Section, Table
-from bench.quality.band_skew import CHUNK, CHUNKS_PER_WORK
-from bench.quality.f1_curves import sign, studied_recipes
 
 BATCH = 20_000
 SAMPLE_SIZE = 128
@@ -153,9 +152,9 @@ def _batch(
 def _flips(rng: np.random.Generator, flips: NDArray[np.int64]) -> NDArray[np.uint8]:
     """Masks with so many bits set, (n, 16)."""
     bits = np.zeros((len(flips), BITS), dtype=np.uint8)
-    some = np.flatnonzero(flips)
-    order = rng.random((some.size, BITS), dtype=np.float32).argsort(axis=1)
-    bits[some] = order < flips[some, None]
+    flipped = np.flatnonzero(flips)
+    order = rng.random((flipped.size, BITS), dtype=np.float32).argsort(axis=1)
+    bits[flipped] = order < flips[flipped, None]
     return np.packbits(bits, axis=1)
 
 
@@ -199,24 +198,24 @@ def _samples(
     # A float has fewer bits than a hash; the lowest tell no order but choose buckets.
     least = least.clip(max=2.0**64 - 2.0**12)
     hashes = least.astype(np.uint64) ^ rng.integers(0, 1 << 12, least.shape, dtype=np.uint64)
-    held = hashes[work]
+    lowest = hashes[work]
     changed = np.flatnonzero(added > 0)
     lost = np.uint64(2**64 - 1)
-    part = np.where(rng.random((changed.size, _DEEP)) < kept[changed, None], held[changed], lost)
+    part = np.where(rng.random((changed.size, _DEEP)) < kept[changed, None], lowest[changed], lost)
     own = rng.standard_exponential((changed.size, _DEEP)).cumsum(axis=1)
     own = (own * (2.0**64 / (whole[work[changed]] * added[changed]))[:, None]).clip(max=2.0**64 - 2.0**12)
     drawn = own.astype(np.uint64) ^ rng.integers(0, 1 << 12, own.shape, dtype=np.uint64)
-    held[changed] = np.sort(np.concatenate([part, drawn], axis=1), axis=1)[:, :_DEEP]
+    lowest[changed] = np.sort(np.concatenate([part, drawn], axis=1), axis=1)[:, :_DEEP]
     carried = np.flatnonzero(has_notice)
     notices = np.broadcast_to(notice.hashes[:SAMPLE_SIZE].astype(np.uint64), (carried.size, SAMPLE_SIZE))
-    held[carried] = np.sort(np.concatenate([held[carried], notices], axis=1), axis=1)[:, :_DEEP]
-    held.sort(axis=1)
+    lowest[carried] = np.sort(np.concatenate([lowest[carried], notices], axis=1), axis=1)[:, :_DEEP]
+    lowest.sort(axis=1)
     # The highest power of two that at most 128 hashes lie below.
-    levels = np.floor(np.log2(held[:, SAMPLE_SIZE].astype(np.float64))).astype(np.int64)
+    levels = np.floor(np.log2(lowest[:, SAMPLE_SIZE].astype(np.float64))).astype(np.int64)
     levels = np.minimum(levels, 63)
-    levels -= (np.uint64(1) << levels.astype(np.uint64)) > held[:, SAMPLE_SIZE]
-    sizes = (held < (np.uint64(1) << levels.astype(np.uint64))[:, None]).sum(axis=1)
-    return held[:, :SAMPLE_SIZE], np.minimum(sizes, SAMPLE_SIZE), levels
+    levels -= (np.uint64(1) << levels.astype(np.uint64)) > lowest[:, SAMPLE_SIZE]
+    sizes = (lowest < (np.uint64(1) << levels.astype(np.uint64))[:, None]).sum(axis=1)
+    return lowest[:, :SAMPLE_SIZE], np.minimum(sizes, SAMPLE_SIZE), levels
 
 
 def run(out_dir: Path) -> Section:
@@ -236,7 +235,7 @@ def run(out_dir: Path) -> Section:
     strangers = np.arange(_DRAWN)
     return Section(
         title="Simulated libraries: do they spread like real ones?",
-        command="python -m bench simulation",
+        command="python -m bench simulated_books",
         tables=[
             Table(
                 headers=[
@@ -251,7 +250,7 @@ def run(out_dir: Path) -> Section:
                 rows=[
                     _row("corpus, one book of each work", whole, np.arange(len(whole))),
                     _row("simulation", model.draw(rng, _DRAWN), strangers),
-                    _row(f"corpus, chunks of {CHUNK:,} characters", chunks, chunk_works),
+                    _row(f"corpus, chunks of {EXCERPT:,} characters", chunks, chunk_works),
                     _row("uniform", rng.integers(0, 256, (_DRAWN, 16), dtype=np.uint8), strangers),
                 ],
                 caption=f"Unrelated texts of all languages, seed {_SEED}",
@@ -271,8 +270,8 @@ def _chunks(books: list[CorpusBook], rng: np.random.Generator) -> tuple[NDArray[
     signed, works = [], []
     numbers = {work: number for number, work in enumerate(sorted({book.work for book in books}))}
     for book in books:
-        for chunk in rng.permutation(len(book.text) // CHUNK)[:CHUNKS_PER_WORK]:
-            words = sign(book.text[chunk * CHUNK : (chunk + 1) * CHUNK], recipe)
+        for chunk in rng.permutation(len(book.text) // EXCERPT)[:EXCERPTS_PER_WORK]:
+            words = sign(book.text[chunk * EXCERPT : (chunk + 1) * EXCERPT], recipe)
             signed.append(words.view(np.uint8)[: BITS // 8])
             works.append(numbers[book.work])
     return np.stack(signed), np.array(works)

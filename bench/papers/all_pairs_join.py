@@ -2,7 +2,7 @@
 
 Both compare every text with every other once. The join by bands finds the same pairs wherever the pigeonhole
 bound holds: of B bands one differs in at most d // B bits. Where it does not, as with 24-bit bands at d = 7
-in the identifiers paper, it loses pairs.
+in Vladimir et al. (2015), it loses pairs.
 """
 
 import os
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.index.bands import flip_masks
-from app.core.jit import U32, U64, compiled, popcount
+from app.core.jit import U64, compiled, popcount
 
 Words = NDArray[np.uint64]
 Counts = NDArray[np.int32]
@@ -137,17 +137,23 @@ def tallies(
     By brute force the first axis has one place; by bands place f holds the pairs whose most similar band
     differs in f bits, of at most three places. Every pair is looked at, so this is slow but simple.
     """
-    high, low = words[:, 0].copy(), words[:, 1].copy()
-    keys = np.zeros((0, len(words)), dtype=np.uint32) if banding is None else banding.keys(words)
     places = 1 if banding is None or banding.bits > MASKED_BITS else _FLIPS
+    keys = None if banding is None else banding.keys(words)
+    shape = (places, BITS + 1)
     found = np.zeros((places, queries.size, BITS + 1), dtype=np.int32)
     right = np.zeros_like(found)
 
-    def count(first: int) -> None:
-        part = slice(first, first + _ROWS)
-        _tally(high, low, keys, books, queries[part], found[:, part], right[:, part])
+    def count(number: int) -> None:
+        row = queries[number]
+        near = np.bitwise_count(words ^ words[row]).sum(axis=1, dtype=np.int64)
+        flips = 0 if keys is None else np.bitwise_count(keys ^ keys[:, row, None]).min(axis=0)
+        met = np.arange(len(words)) != row
+        met &= flips < places
+        cells = flips * np.int64(BITS + 1) + near
+        for counts, of in ((found, met), (right, met & (books == books[row]))):
+            counts[:, number] = np.bincount(cells[of], minlength=places * (BITS + 1)).reshape(shape)
 
-    _parallel(count, range(0, queries.size, _ROWS))
+    _parallel(count, range(queries.size))
     return found, right
 
 
@@ -213,7 +219,7 @@ def _banded(
                     j = order[band, at]
                     if apart > U64(d) or j <= i:
                         continue
-                    # A pair is told by the first band that it shares.
+                    # A pair is counted at the first band that it shares.
                     earlier = 0
                     while popcount(U64(keys[earlier, i] ^ keys[earlier, j])) > U64(flips):
                         earlier += 1
@@ -223,37 +229,3 @@ def _banded(
                         left[found], right[found], distances[found] = i, j, apart
                     found += 1
     return found
-
-
-@compiled
-def _tally(
-    high: Words,
-    low: Words,
-    keys: NDArray[np.uint32],
-    books: NDArray[np.int64],
-    queries: NDArray[np.int64],
-    found: Counts,
-    right: Counts,
-) -> None:
-    near = np.empty(_AT_ONCE, dtype=np.uint64)
-    least = np.empty(_AT_ONCE, dtype=np.uint32)
-    for query in range(queries.size):
-        i = queries[query]
-        for start in range(0, high.size, _AT_ONCE):
-            some_high, some_low = high[start : start + _AT_ONCE], low[start : start + _AT_ONCE]
-            for k in range(some_high.size):
-                near[k] = popcount(high[i] ^ some_high[k]) + popcount(low[i] ^ some_low[k])
-            if keys.shape[0] == 0:
-                least[:] = 0
-            else:
-                least[:] = BITS
-            for band in range(keys.shape[0]):
-                key, others = keys[band, i], keys[band, start : start + _AT_ONCE]
-                for k in range(others.size):
-                    least[k] = min(least[k], U32(popcount(U64(key ^ others[k]))))
-            for k in range(some_high.size):
-                j = start + k
-                if least[k] < found.shape[0] and j != i:
-                    found[least[k], query, near[k]] += 1
-                    if books[i] == books[j]:
-                        right[least[k], query, near[k]] += 1

@@ -1,23 +1,19 @@
 """The evidence of all candidate pairs of a signed set, as the finders of the index would propose them."""
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.index.records import POSTING_CAP
-from app.core.jit import U64, compiled, popcount
+from app.core.index.records import POSTING_BYTES, POSTING_CAP, SharedValues, pack_postings, shared_values
 from bench.data.paper_sets import SignedSet
 from bench.papers.all_pairs_join import brute_pairs
 
-_ROWS = 512
 _NO_DISTANCE = 255
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Kin:
+class CandidatePairs:
     """Candidates of every text, both ways round: by query, then by candidate."""
 
     query: NDArray[np.int64]
@@ -27,137 +23,74 @@ class Kin:
     shared: NDArray[np.int64]  # hashes that both samples have
 
 
-def kin(texts: SignedSet, reach: int, least: int) -> Kin:
+def candidate_pairs(texts: SignedSet, reach: int, least: int) -> CandidatePairs:
     """Pairs within `reach` bits, or with `least` equal MinHash values or shared hashes of their samples."""
-    rows = np.flatnonzero(texts.has_gap)
-    near = brute_pairs(texts.gap[rows], reach)
-    numbers = texts.minhash.astype(np.uint64) | np.arange(128, dtype=np.uint64) << np.uint64(32)
     signed = texts.shingle_counts > 0
-    minhash_ends = np.cumsum(np.where(signed, 128, 0))
-    found = [
-        (rows[near.left], rows[near.right]),
-        _sharing(numbers[signed].ravel(), minhash_ends, least),
-        _sharing(texts.sample, texts.sample_ends, least),
-    ]
-    left, right = (np.concatenate(column).astype(np.int64) for column in zip(*found, strict=True))
-    pairs = np.unique(left * texts.size + right)
-    return _both_ways(texts, pairs // texts.size, pairs % texts.size)
+    numbered = texts.minhash.astype(np.uint64) | np.arange(128, dtype=np.uint64) << np.uint64(32)
+    minhash = _Postings.of(numbered[signed].ravel(), np.cumsum(np.where(signed, 128, 0)))
+    samples = _Postings.of(texts.sample, texts.sample_ends)
+    near = _Neighbours.of(texts, reach)
+    found = []
+    for row in range(texts.size):
+        equal, shared = minhash.sharing(row), samples.sharing(row)
+        proposed = np.concatenate([near.near(row), equal.at_least(least), shared.at_least(least)])
+        others = np.setdiff1d(proposed, [np.uint64(row)])
+        distance = np.bitwise_count(texts.gap[others] ^ texts.gap[row]).sum(axis=1, dtype=np.uint8)
+        distance[~(texts.has_gap[others] & texts.has_gap[row])] = _NO_DISTANCE
+        query = np.full(others.size, row)
+        found.append((query, others, distance, equal.counts_of(others), shared.counts_of(others)))
+    query, other, distance, equals, hashes = (np.concatenate(column) for column in zip(*found, strict=True))
+    return CandidatePairs(query, other.astype(np.int64), distance, equals, hashes)
 
 
-def _sharing(
-    values: NDArray[np.uint64], ends: NDArray[np.int64], least: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Pairs of rows i < j that have so many values in common; row i's values end at `ends[i]`."""
-    if values.size == 0:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    names = np.unique(values, return_inverse=True)[1]
-    owners = np.searchsorted(ends, np.arange(values.size), side="right")
-    order = np.argsort(names, kind="stable")
-    postings = owners[order].astype(np.int32)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(names))])
-    begins = np.concatenate([[0], ends])
+@dataclass(frozen=True, slots=True, eq=False)
+class _Postings:
+    """Which texts have each value, in records as the index holds them."""
 
-    def block(first: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        last = min(first + _ROWS, ends.size)
-        room = 1 << 15
-        while True:
-            left, right = np.empty(room, np.int64), np.empty(room, np.int64)
-            found = _count_shared(
-                begins, names, starts, postings, first, last, least, POSTING_CAP, left, right
+    records: bytes  # of all values, one value after the other
+    starts: NDArray[np.int64]  # of each value, in records
+    values: NDArray[np.intp]  # by number, of all texts, one text after the other
+    ends: NDArray[np.int64]  # of each text, in values
+
+    @classmethod
+    def of(cls, values: NDArray[np.uint64], ends: NDArray[np.int64]) -> "_Postings":
+        numbers = np.unique(values, return_inverse=True)[1]
+        owners = np.searchsorted(ends, np.arange(values.size), side="right")
+        # Each value has a bucket of its own, so no tag is needed to tell it from others.
+        by_value = owners[np.argsort(numbers, kind="stable")].astype(np.uint64)
+        records = pack_postings(np.zeros_like(by_value), by_value).tobytes()
+        starts = np.concatenate([[0], np.cumsum(np.bincount(numbers))])
+        return cls(records, starts, numbers, ends)
+
+    def sharing(self, row: int) -> SharedValues:
+        """The texts that share values with this one, and how many; values of too many texts tell nothing."""
+        numbers = self.values[self.ends[row - 1] if row else 0 : self.ends[row]]
+        buckets = [
+            self.records[POSTING_BYTES * start : POSTING_BYTES * end] if end - start <= POSTING_CAP else None
+            for start, end in zip(
+                self.starts[numbers].tolist(), self.starts[numbers + 1].tolist(), strict=True
             )
-            if found <= room:
-                return left[:found], right[:found]
-            room = found
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        blocks = list(pool.map(block, range(0, ends.size, _ROWS)))
-    left, right = (np.concatenate(column) for column in zip(*blocks, strict=True))
-    return left, right
+        ]
+        return shared_values(buckets, np.zeros(len(buckets), dtype=np.uint64))
 
 
-def _both_ways(texts: SignedSet, left: NDArray[np.int64], right: NDArray[np.int64]) -> Kin:
-    distance = np.empty(left.size, np.uint8)
-    equal, shared = np.empty(left.size, np.int64), np.empty(left.size, np.int64)
-    begins = np.concatenate([[0], texts.sample_ends])
-    _compare(texts.gap, texts.minhash, texts.sample, begins, left, right, distance, equal, shared)
-    distance[~(texts.has_gap[left] & texts.has_gap[right])] = _NO_DISTANCE
-    equal[(texts.shingle_counts[left] == 0) | (texts.shingle_counts[right] == 0)] = 0
-    query, other = np.concatenate([left, right]), np.concatenate([right, left])
-    order = np.lexsort((other, query))
-    columns = (np.concatenate([each, each])[order] for each in (distance, equal, shared))
-    return Kin(query[order], other[order], *columns)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Neighbours:
+    """The texts within some distance of each."""
 
+    others: NDArray[np.uint64]  # of all texts, one text after the other
+    starts: NDArray[np.intp]  # (n + 1,)
 
-@compiled
-def _count_shared(
-    begins: NDArray[np.int64],
-    names: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    postings: NDArray[np.int32],
-    first: int,
-    last: int,
-    least: int,
-    cap: int,
-    left: NDArray[np.int64],
-    right: NDArray[np.int64],
-) -> int:
-    counts = np.zeros(begins.size, dtype=np.int32)
-    touched = np.empty(begins.size, dtype=np.int32)
-    found = 0
-    for i in range(first, last):
-        met = 0
-        for at in range(begins[i], begins[i + 1]):
-            name = names[at]
-            if starts[name + 1] - starts[name] > cap:
-                continue
-            for place in range(starts[name], starts[name + 1]):
-                j = postings[place]
-                if j > i:
-                    if counts[j] == 0:
-                        touched[met] = j
-                        met += 1
-                    counts[j] += 1
-        for place in range(met):
-            j = touched[place]
-            if counts[j] >= least:
-                if found < left.size:
-                    left[found], right[found] = i, j
-                found += 1
-            counts[j] = 0
-    return found
+    @classmethod
+    def of(cls, texts: SignedSet, reach: int) -> "_Neighbours":
+        rows = np.flatnonzero(texts.has_gap)
+        pairs = brute_pairs(texts.gap[rows], reach)
+        left, right = rows[pairs.left], rows[pairs.right]
+        queries, others = np.concatenate([left, right]), np.concatenate([right, left])
+        order = np.argsort(queries, kind="stable")
+        starts = np.searchsorted(queries[order], np.arange(texts.size + 1))
+        return cls(others[order].astype(np.uint64), starts)
 
-
-@compiled
-def _compare(
-    words: NDArray[np.uint64],
-    minhash: NDArray[np.uint32],
-    sample: NDArray[np.uint64],
-    begins: NDArray[np.int64],
-    left: NDArray[np.int64],
-    right: NDArray[np.int64],
-    distance: NDArray[np.uint8],
-    equal: NDArray[np.int64],
-    shared: NDArray[np.int64],
-) -> None:
-    for pair in range(left.size):
-        i, j = left[pair], right[pair]
-        apart = U64(0)
-        for word in range(words.shape[1]):
-            apart += popcount(words[i, word] ^ words[j, word])
-        distance[pair] = apart
-        same = 0
-        for place in range(minhash.shape[1]):
-            same += minhash[i, place] == minhash[j, place]
-        equal[pair] = same
-        # Both samples are ascending.
-        a, b, both = begins[i], begins[j], 0
-        while a < begins[i + 1] and b < begins[j + 1]:
-            if sample[a] == sample[b]:
-                both += 1
-                a += 1
-                b += 1
-            elif sample[a] < sample[b]:
-                a += 1
-            else:
-                b += 1
-        shared[pair] = both
+    def near(self, row: int) -> NDArray[np.uint64]:
+        """The texts within the distance of this one."""
+        return self.others[self.starts[row] : self.starts[row + 1]]

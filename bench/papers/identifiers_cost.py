@@ -1,4 +1,4 @@
-"""What a fingerprint costs, by the length of the book and by its own (the identifiers paper, figure 3)."""
+"""What a fingerprint costs, by the length of the book and by its own (Vladimir et al. 2015, figure 3)."""
 
 import statistics
 import time
@@ -10,9 +10,9 @@ from app.core.signatures.simhash import simhash
 from app.core.text.content import content_from_text
 from app.core.text.normal_form import normalise
 from bench.data.paper_sets import canonical_books
+from bench.data.signed_texts import studied_recipes
 from bench.harness.plot import Line, Plot
 from bench.harness.report import Cell, Section, Table
-from bench.quality.f1_curves import studied_recipes
 
 CHARACTERS = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
 LENGTHS = tuple(range(64, 257, 32))
@@ -22,7 +22,7 @@ WEIGHTINGS = ("tf", "gap")
 
 
 def run(out_dir: Path) -> Section:
-    """English text of up to ten million characters; less than a minute."""
+    """Time fingerprints of English texts of up to ten million characters; less than a minute."""
     return measure(out_dir, CHARACTERS, ROUNDS)
 
 
@@ -47,8 +47,8 @@ def measure(out_dir: Path, characters: Sequence[int], rounds: int) -> Section:
         lengths.append([f"{weighting}, speed (64 bits = 1)", *(round(values[0] / v, 3) for v in values)])
     plots = [_size_plot(out_dir, characters, by_size), _length_plot(out_dir, by_bits)]
     return Section(
-        title="The identifiers paper: cost of a fingerprint",
-        command="python -m bench seed_cost",
+        title="Vladimir et al. (2015): cost of a fingerprint",
+        command="python -m bench identifiers_cost",
         tables=[
             Table(
                 ["weights", *(f"{size:,} characters" for size in characters)],
@@ -62,10 +62,10 @@ def measure(out_dir: Path, characters: Sequence[int], rounds: int) -> Section:
             ),
         ],
         notes=[
-            "CPU time of one core from the decoded text to the bits, normalisation included. The paper shows "
-            "speed relative to 64 bits without values; it falls with each further bit there, because every "
-            "n-gram votes bit by bit. Here n-grams are counted once whatever the length, and a byte of signs "
-            "votes at a time, so 256 bits cost little more than 64.",
+            "CPU time of one core from the decoded text to the bits, normalisation included. Vladimir et al. "
+            "(2015, figure 3) show speed relative to 64 bits without values; it falls with each further bit "
+            "there, presumably because every n-gram votes bit by bit. Here n-grams are counted once for any "
+            "length, and a byte of signs votes at a time, so 256 bits cost little more than 64.",
             *(f"![{title}](results/{name})" for title, name in plots),
         ],
     )
@@ -87,8 +87,8 @@ def _size_plot(out_dir: Path, characters: Sequence[int], times: dict[str, list[f
         Line(weighting, list(zip(characters, values, strict=True))) for weighting, values in times.items()
     ]
     plot = Plot("Time per book, 128 bits", "characters", "milliseconds", lines, log_x=True, log_y=True)
-    plot.save(out_dir / "seed_cost_characters.svg")
-    return plot.title, "seed_cost_characters.svg"
+    plot.save(out_dir / "identifiers_cost_characters.svg")
+    return plot.title, "identifiers_cost_characters.svg"
 
 
 def _length_plot(out_dir: Path, times: dict[str, list[float]]) -> tuple[str, str]:
@@ -97,6 +97,6 @@ def _length_plot(out_dir: Path, times: dict[str, list[float]]) -> tuple[str, str
         for weighting, values in times.items()
     ]
     title = f"Speed by fingerprint length, {USUAL:,} characters"
-    plot = Plot(title, "bits", "speed, 64 bits = 1", lines, x_range=(56, 264), y_range=(0, 1.1))
-    plot.save(out_dir / "seed_cost_bits.svg")
-    return title, "seed_cost_bits.svg"
+    plot = Plot(title, "bits", "speed, 64 bits = 1", lines, y_range=(0, 1.1))
+    plot.save(out_dir / "identifiers_cost_bits.svg")
+    return title, "identifiers_cost_bits.svg"

@@ -1,19 +1,18 @@
-"""Hamming distance against corruption rate for books of three sizes (the identifiers paper, figure 1)."""
+"""Hamming distance against corruption rate for books of three sizes (Vladimir et al. 2015, figure 1)."""
 
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 
 from app.synthesis.noise import corrupt
 from bench.data.paper_sets import SEED, canonical_books
+from bench.data.signed_texts import sign, studied_recipes
 from bench.harness.corpus import CorpusBook
 from bench.harness.plot import Line, Plot
+from bench.harness.processes import processes
 from bench.harness.report import Cell, Section, Table
-from bench.quality.f1_curves import sign, studied_recipes
 
 SIZES = (50_000, 300_000, 1_200_000)
 """Characters; for each the English book of the nearest length."""
@@ -32,7 +31,7 @@ class Drift:
 
 
 def run(out_dir: Path) -> Section:
-    """Three books, ten rates, forty draws each; about a minute."""
+    """Corrupt three books at ten error rates, forty times each; about a minute."""
     return measure(out_dir, SIZES, DRAWS)
 
 
@@ -40,19 +39,19 @@ def measure(out_dir: Path, sizes: Sequence[int], draws: int) -> Section:
     """The table, and a plot for each weighting in `out_dir`."""
     english = [book for book in canonical_books(at_least=0) if book.language == "en"]
     books = [nearest(english, size) for size in sizes]
-    with ProcessPoolExecutor(mp_context=get_context("fork")) as pool:
+    with processes() as pool:
         drifts = list(pool.map(drift, [book.text for book in books], [draws] * len(books)))
     plots = [_plot(out_dir, weighting, drifts) for weighting in WEIGHTINGS]
     return Section(
-        title="The identifiers paper: Hamming distance against corruption rate",
-        command="python -m bench seed_noise",
+        title="Vladimir et al. (2015): Hamming distance against corruption rate",
+        command="python -m bench identifiers_noise",
         tables=[_table(drifts, draws)],
         notes=[
             "One English book of each size, `"
             + "`, `".join(book.id for book in books)
-            + f"`, 128 bits. Errors are character errors alone, drawn {draws} times at each rate. The "
-            "paper draws the same figure for three books without telling its values; it finds distance to "
-            "grow with the rate, and smaller books to drift further. With gap both hold; with tf the "
+            + f"`, 128 bits. Errors are character errors alone, drawn {draws} times at each rate. "
+            "Vladimir et al. (2015, figure 1) draw three books without values; there distance grows with the "
+            "rate, and smaller books drift further. With gap both hold; with tf the "
             "longest of these books drifts as far as the shortest.",
             *(f"![{title}](results/{name})" for title, name in plots),
         ],
@@ -101,6 +100,6 @@ def _plot(out_dir: Path, weighting: str, drifts: Sequence[Drift]) -> tuple[str, 
             name = "median" if percentile == 50 else f"{percentile} %"
             lines.append(Line(f"{each.characters:,}, {name}", points, percentile != 50, kind))
     title = f"Hamming distance to the clean book, {weighting}-simhash128"
-    plot = Plot(title, "character error rate, %", "bits of 128", lines, y_range=(0, 45), x_range=(0, 10.2))
-    plot.save(out_dir / f"seed_noise_{weighting}.svg")
-    return title, f"seed_noise_{weighting}.svg"
+    plot = Plot(title, "character error rate, %", "bits of 128", lines, y_range=(0, 45))
+    plot.save(out_dir / f"identifiers_noise_{weighting}.svg")
+    return title, f"identifiers_noise_{weighting}.svg"

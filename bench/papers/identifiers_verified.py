@@ -1,4 +1,4 @@
-"""F1 of verified near-duplicates on the sets made by the paper's procedure and on the hard set."""
+"""F1 of verified near-duplicates on sets made as in Vladimir et al. (2015) and on the hard set."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,13 +11,13 @@ from app.core.model import Entry, Fingerprint, FracMinHash, MinHashSignature
 from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE
 from bench.data.paper_sets import FULL, HARD, LONGER, NO_SAMPLE, SHORT, SetPlan, SignedSet, signed_set
 from bench.harness.report import Cell, Section, Table
-from bench.papers.candidate_pairs import Kin, kin
+from bench.papers.candidate_pairs import CandidatePairs, candidate_pairs
 
 WANTED = {FULL.name: 0.99, HARD.name: 0.99, SHORT.name: 0.97}
 
 
 def run(out_dir: Path) -> Section:
-    """All sets; some minutes after the sets are made."""
+    """Verify every set; some minutes once the sets are made."""
     return measure((FULL, HARD, SHORT, LONGER))
 
 
@@ -36,8 +36,8 @@ def measure(plans: Sequence[SetPlan]) -> Section:
             ]
         )
     return Section(
-        title="Verified near-duplicates on sets made by the paper's procedure",
-        command="python -m bench seed_verified",
+        title="Verified near-duplicates on sets made as in Vladimir et al. (2015)",
+        command="python -m bench identifiers_verified",
         tables=[
             Table(
                 headers=[
@@ -57,22 +57,23 @@ def measure(plans: Sequence[SetPlan]) -> Section:
             )
         ],
         notes=[
-            "Every canonical text is a class of its own, as in the paper, even where two are cut from one "
+            "Every canonical text is a class of its own, as there, even where two are cut from one "
             "work. Precision and recall are means over queries; F1 the mean of their harmonic means, “F1 of "
             "pairs” pools all pairs. Candidates are found as the band index finds them: within "
-            f"{VERIFICATION.distance_alone} bits, or with {VERIFICATION.kin} equal MinHash values or shared "
-            "sample hashes. The hard set is that of `python -m bench quality`. The rule's steps were chosen "
-            "on the three sets of which an F1 is wanted, so they look a little better there than elsewhere.",
+            f"{VERIFICATION.distance_alone} bits, or with {VERIFICATION.min_shared} equal MinHash values or "
+            "shared sample hashes. The hard set is that of `python -m bench fingerprints`. The rule's steps "
+            "were chosen on the three sets of which an F1 is wanted, so they look a little better there than "
+            "elsewhere.",
         ],
     )
 
 
-def candidates(texts: SignedSet) -> Kin:
+def candidates(texts: SignedSet) -> CandidatePairs:
     """What the band index would hold against each text of a set."""
-    return kin(texts, VERIFICATION.distance_alone, VERIFICATION.kin)
+    return candidate_pairs(texts, VERIFICATION.distance_alone, VERIFICATION.min_shared)
 
 
-def accepted(texts: SignedSet, proposed: Kin) -> NDArray[np.bool_]:
+def accepted(texts: SignedSet, proposed: CandidatePairs) -> NDArray[np.bool_]:
     """Which candidates the verification rule confirms, one query after the other."""
     verdicts = np.zeros(proposed.query.size, dtype=np.bool_)
     ends = np.searchsorted(proposed.query, np.arange(texts.size + 1))
@@ -102,7 +103,7 @@ def entry(texts: SignedSet, row: int) -> Entry:
     return Entry(row, fingerprint, minhash, sample)
 
 
-def figures(texts: SignedSet, proposed: Kin, verdicts: NDArray[np.bool_]) -> list[Cell]:
+def figures(texts: SignedSet, proposed: CandidatePairs, verdicts: NDArray[np.bool_]) -> list[Cell]:
     """Recall of candidates; precision, recall, F1 by query; F1 of pairs; false pairs in and across works."""
     right = texts.books[proposed.query] == texts.books[proposed.other]
     one_work = texts.works[proposed.query] == texts.works[proposed.other]
@@ -122,5 +123,5 @@ def figures(texts: SignedSet, proposed: Kin, verdicts: NDArray[np.bool_]) -> lis
     ]
 
 
-def _per_query(texts: SignedSet, proposed: Kin, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _per_query(texts: SignedSet, proposed: CandidatePairs, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
     return np.asarray(np.bincount(proposed.query[chosen], minlength=texts.size))

@@ -5,12 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.data.signed_texts import EXCERPT, EXCERPTS_PER_WORK, sign, studied_recipes
 from bench.harness.corpus import CorpusBook
 from bench.harness.report import Cell, Table
-from bench.quality.f1_curves import sign, studied_recipes
 
-CHUNK = 30_000
-CHUNKS_PER_WORK = 16
 BANDS = 8
 LIBRARY = 1_000_000
 
@@ -22,8 +20,8 @@ def skew_table(books: Sequence[CorpusBook], seed: int) -> Table:
     works: list[int] = []
     english = [book for book in books if book.language == "en"]
     for work, book in enumerate(english):
-        for chunk in rng.permutation(len(book.text) // CHUNK)[:CHUNKS_PER_WORK]:
-            texts.append(book.text[chunk * CHUNK : (chunk + 1) * CHUNK])
+        for chunk in rng.permutation(len(book.text) // EXCERPT)[:EXCERPTS_PER_WORK]:
+            texts.append(book.text[chunk * EXCERPT : (chunk + 1) * EXCERPT])
             works.append(work)
     rows: list[list[Cell]] = []
     for name, recipe in studied_recipes().items():
@@ -41,7 +39,8 @@ def skew_table(books: Sequence[CorpusBook], seed: int) -> Table:
             *(f"candidates a query among a million, {flips} flips" for flips in range(3)),
         ],
         rows=rows,
-        caption=f"{BANDS} bands: {len(texts):,} chunks of {CHUNK:,} characters, {len(english)} English works",
+        caption=f"{BANDS} bands: {len(texts):,} chunks of {EXCERPT:,} characters, "
+        f"{len(english)} English works",
     )
 
 

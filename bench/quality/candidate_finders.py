@@ -43,7 +43,7 @@ _OTHERS = ("unrelated", "same author", "other language")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class HasSignatures:
+class SignedBook:
     """What finders know of one book."""
 
     values: NDArray[np.uint32]  # (128,) MinHash values, or (0,)
@@ -53,13 +53,13 @@ class HasSignatures:
 class Shelf:
     """Many books, to be asked which of them a finder proposes."""
 
-    def __init__(self, books: Sequence[HasSignatures]) -> None:
+    def __init__(self, books: Sequence[SignedBook]) -> None:
         self.size = len(books)
         self.signed = np.array([book.values.size > 0 for book in books], dtype=np.bool_)
         self.values = np.array([book.values for book in books if book.values.size]).reshape(-1, VALUES)
         self.samples = [_Postings.of([book.samples[size] for book in books]) for size in range(len(_SIZES))]
 
-    def equal(self, query: HasSignatures) -> NDArray[np.bool_]:
+    def equal(self, query: SignedBook) -> NDArray[np.bool_]:
         """Which values each book shares with the query, (n, 128)."""
         equal = np.zeros((self.size, VALUES), dtype=np.bool_)
         if query.values.size:
@@ -94,24 +94,24 @@ class Finder:
 
     name: str
     size: int | None  # of its samples; None: it looks at MinHash values
-    records: Callable[[HasSignatures], int]  # that the index holds of a book
-    proposes: Callable[[HasSignatures, Shelf], NDArray[np.bool_]]  # which books of the shelf, (n,)
+    records: Callable[[SignedBook], int]  # that the index holds of a book
+    proposes: Callable[[SignedBook, Shelf], NDArray[np.bool_]]  # which books of the shelf, (n,)
 
 
-def sign(content: Content) -> HasSignatures:
+def sign(content: Content) -> SignedBook:
     """MinHash values and shingle samples of one book."""
     recipe = minhash_recipe(DEFAULT_MINHASH)
     hashes = shingles(normalise(content), recipe, page_recipe(DEFAULT_PAGES)).hashes
     signature = minhash(hashes, recipe)
     values = np.zeros(0, dtype=np.uint32) if signature is None else signature.values
     found = (fracminhash(hashes, FracMinHashRecipe(f"sample{most}", most, recipe.name)) for most in _SIZES)
-    return HasSignatures(
+    return SignedBook(
         values, tuple(np.zeros(0, dtype=np.uint64) if each is None else each.hashes for each in found)
     )
 
 
 def _by_values(least: int) -> Finder:
-    def proposes(query: HasSignatures, shelf: Shelf) -> NDArray[np.bool_]:
+    def proposes(query: SignedBook, shelf: Shelf) -> NDArray[np.bool_]:
         return np.asarray(shelf.equal(query).sum(axis=1) >= least)
 
     return Finder(f"values, ≥ {least} equal", None, lambda book: book.values.size, proposes)
@@ -120,9 +120,9 @@ def _by_values(least: int) -> Finder:
 def _by_bands(rows: int) -> Finder:
     bands = VALUES // rows
 
-    def proposes(query: HasSignatures, shelf: Shelf) -> NDArray[np.bool_]:
+    def proposes(query: SignedBook, shelf: Shelf) -> NDArray[np.bool_]:
         equal = shelf.equal(query)[:, : bands * rows].reshape(-1, bands, rows)
-        return np.asarray(equal.all(axis=2).any(axis=1))
+        return np.asarray(np.any(np.all(equal, axis=2), axis=1))
 
     return Finder(
         f"{bands} bands of {rows} values", None, lambda book: bands * (book.values.size > 0), proposes
@@ -132,7 +132,7 @@ def _by_bands(rows: int) -> Finder:
 def _by_sample(size: int, least: int) -> Finder:
     place = _SIZES.index(size)
 
-    def proposes(query: HasSignatures, shelf: Shelf) -> NDArray[np.bool_]:
+    def proposes(query: SignedBook, shelf: Shelf) -> NDArray[np.bool_]:
         return np.asarray(shelf.samples[place].shared(query.samples[place], shelf.size) >= least)
 
     name = f"samples of {size}, ≥ {least} shared"
@@ -142,10 +142,10 @@ def _by_sample(size: int, least: int) -> Finder:
 def _either(least: int, size: int) -> Finder:
     values, samples = _by_values(least), _by_sample(size, least)
 
-    def proposes(query: HasSignatures, shelf: Shelf) -> NDArray[np.bool_]:
+    def proposes(query: SignedBook, shelf: Shelf) -> NDArray[np.bool_]:
         return values.proposes(query, shelf) | samples.proposes(query, shelf)
 
-    def records(book: HasSignatures) -> int:
+    def records(book: SignedBook) -> int:
         return values.records(book) + samples.records(book)
 
     return Finder(f"values or samples of {size}, ≥ {least}", size, records, proposes)
@@ -186,10 +186,10 @@ def run(out_dir: Path) -> Section:
 
 
 def real_pairs(
-    signed: Sequence[HasSignatures],
+    signed: Sequence[SignedBook],
     kinds: NDArray[np.str_],
-    asked: Sequence[HasSignatures],
-    others: Sequence[HasSignatures],
+    asked: Sequence[SignedBook],
+    others: Sequence[SignedBook],
 ) -> Table:
     """Labelled pairs that each finder proposes; `kinds` in the order of `itertools.combinations`."""
     shelf, strangers = Shelf(signed), Shelf(others)
@@ -260,7 +260,7 @@ def _draw(
 
 def _overlap(
     longer: CorpusBook, shorter: CorpusBook, share: float, rate: float, rng: np.random.Generator
-) -> tuple[Shelf, HasSignatures, HasSignatures]:
+) -> tuple[Shelf, SignedBook, SignedBook]:
     """The longer book with a passage of the shorter one, the passage alone, and the shorter book."""
     middle = len(longer.text) // 2
     length = min(round(share / (1 - share) * len(longer.text)), len(shorter.text))
@@ -271,10 +271,10 @@ def _overlap(
     return Shelf([holder]), asking[0], asking[1]
 
 
-def simulated(books: int, queries: int) -> tuple[list[HasSignatures], list[HasSignatures]]:
+def simulated(books: int, queries: int) -> tuple[list[SignedBook], list[SignedBook]]:
     """Books of a simulated library that ask, and all those of other works than theirs."""
-    asked: list[HasSignatures] = []
-    others: list[HasSignatures] = []
+    asked: list[SignedBook] = []
+    others: list[SignedBook] = []
     for batch in simulate(books):
         rows = np.random.default_rng(SEED).permutation(len(batch))[:queries]
         asking = np.isin(batch.works, batch.works[rows])
@@ -286,7 +286,7 @@ def simulated(books: int, queries: int) -> tuple[list[HasSignatures], list[HasSi
                 assert batch.sizes is not None
                 hashes = batch.samples[row, : batch.sizes[row]]
                 smaller = hashes[: _below(hashes, _SIZES[0])]
-                one = HasSignatures(batch.minhash[row], (smaller, hashes, hashes[:0]))
+                one = SignedBook(batch.minhash[row], (smaller, hashes, hashes[:0]))
                 (asked if row in chosen else others).append(one)
     return asked, others
 

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
+from typing import Any
 
 Z95 = 1.959964
 """Standard deviations on either side of the mean that hold 95 % of a normal distribution."""
@@ -32,37 +33,37 @@ def wilson(value: float, count: float) -> Share:
 
 
 class Confusion:
-    """How often books of each kind were told to be of each."""
+    """How often books of each kind were predicted to be of each."""
 
     def __init__(self, outcomes: Iterable[tuple[str, str]]) -> None:
-        """`outcomes` are pairs of the true kind and the one told."""
+        """`outcomes` are pairs of the true kind and the one predicted."""
         self.counts = Counter(outcomes)
 
-    def row(self, kind: str, told: Sequence[str]) -> list[int]:
-        """How often pairs of this kind were told to be of each of those."""
-        return [self.counts[kind, each] for each in told]
+    def row(self, kind: str, predicted: Sequence[str]) -> list[int]:
+        """How often pairs of this kind were predicted to be of each of those."""
+        return [self.counts[kind, each] for each in predicted]
 
     def recall(self, kind: str) -> Share:
-        """Share of the pairs of this kind that were told to be."""
+        """Share of the pairs of this kind that were predicted to be."""
         total = sum(count for (true, _), count in self.counts.items() if true == kind)
         return wilson(self.counts[kind, kind] / max(total, 1), total)
 
-    def precision(self, kind: str, shares: Mapping[str, float]) -> Share:
-        """Share of the pairs told to be of this kind that are, if kinds were as common as `shares` says.
+    def precision(self, kind: str, shares: Mapping[Any, float]) -> Share:
+        """Share of the pairs predicted to be of this kind that are, if kinds were as common as `shares` says.
 
         The interval is that of as many equal pairs as the unequal ones are worth: (sum w)^2 / sum w^2.
         """
         totals: Counter[str] = Counter()
         for (true, _), count in self.counts.items():
             totals[true] += count
-        told = [
+        predicted = [
             (true, count, shares.get(true, 0.0) / totals[true])
             for (true, said), count in self.counts.items()
             if said == kind
         ]
-        weight = sum(count * each for _, count, each in told)
-        right = sum(count * each for true, count, each in told if true == kind)
-        squares = sum(count * each**2 for _, count, each in told)
+        weight = sum(count * each for _, count, each in predicted)
+        right = sum(count * each for true, count, each in predicted if true == kind)
+        squares = sum(count * each**2 for _, count, each in predicted)
         return wilson(right / weight, weight**2 / squares) if weight else wilson(0.0, 0)
 
     def macro_f1(self, kinds: Sequence[str]) -> float:

@@ -6,9 +6,10 @@ import numpy as np
 
 from app.core.recipe import DEFAULT_FINGERPRINT, FINGERPRINT_RECIPES
 from app.synthesis.noise import corrupt
+from bench.data.signed_texts import sign
 from bench.harness.corpus import CorpusBook
+from bench.harness.f1_curves import distances_from
 from bench.harness.report import Cell, Table
-from bench.quality.f1_curves import distances_from, sign
 
 WORDS = (1_000, 3_000, 10_000, 30_000, 100_000, 200_000)
 CHARACTERS_PER_WORD = 5.6

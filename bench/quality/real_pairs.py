@@ -12,7 +12,7 @@ from app.core.matching.verification import evidence, is_near_duplicate
 from app.core.model import Sketch
 from app.core.signatures.sketch import sketch
 from bench.harness.corpus import CorpusBook, Pair
-from bench.harness.report import Table
+from bench.harness.report import Cell, Table
 
 HARD_NEGATIVES = ("series", "different", "translation")
 RELATIONS = ("same_work", "contains", "overlaps", *HARD_NEGATIVES)
@@ -95,7 +95,7 @@ def recall_table(found: PairSet) -> Table:
 
 def relation_table(found: PairSet) -> Table:
     """Pairs within d, and pairs that the verification rule accepts, by what they are."""
-    rows = []
+    rows: list[list[Cell]] = []
     for label in (*RELATIONS, "unrelated", "same author", "other language"):
         of = found.label == label
         within = [int((found.distance[of] <= d).sum()) for d in DISTANCES]

@@ -17,8 +17,8 @@ from app.core.text.content import content_from_text
 from app.core.text.normal_form import NormalText, normalise
 from bench.data.hard_set import hard_set, one_per_work
 from bench.harness.corpus import corpus_books, corpus_folder, corpus_pairs
+from bench.harness.f1_curves import Numbers, Words, curve
 from bench.harness.report import Cell, Section, Table
-from bench.quality.f1_curves import Numbers, Words, curve
 from bench.quality.real_pairs import labels
 
 SEED = 20261120
@@ -66,7 +66,7 @@ class Pairs:
 
 
 def run(out_dir: Path) -> Section:
-    """Signs a part of the hard set and all real books under every variant; some minutes."""
+    """Sign a part of the hard set and all real books under every variant; some minutes."""
     folder = corpus_folder()
     books = list(corpus_books(folder))
     works = one_per_work(books)

@@ -13,11 +13,11 @@ import socket
 import time
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
-from multiprocessing import get_context
 from pathlib import Path
+
+from bench.harness.processes import processes
 
 Request = tuple[bytes, ...]
 """What is sent, in pieces; pieces that many requests share are held once."""
@@ -85,7 +85,7 @@ def drive(
     address: tuple[str, int], streams: Sequence[Stream], *, seconds: float, warm_up: float = 1.0
 ) -> list[Outcome]:
     """Run the streams side by side in another process; `seconds` are counted after the warm-up."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+    with processes(1, start="spawn") as pool:
         return pool.submit(_drive, address, streams, seconds, warm_up).result(
             seconds + warm_up + 2 * _DRAIN_SECONDS
         )
@@ -94,7 +94,7 @@ def drive(
 @dataclass(slots=True, eq=False)
 class _Connection:
     socket: socket.socket
-    stream: "_Running"
+    stream: "_StreamState"
     unsent: deque[memoryview] = field(default_factory=deque)
     received: bytearray = field(default_factory=bytearray)
     due: float = 0.0
@@ -116,7 +116,7 @@ class _Connection:
 
 
 @dataclass(slots=True, eq=False)
-class _Running:
+class _StreamState:
     stream: Stream
     outcome: Outcome
     turn: float  # when the next request's turn begins
@@ -175,22 +175,24 @@ def _drive(
     running = []
     for number, stream in enumerate(streams):
         moments = random.Random(_SEED + number) if number else None
-        one = _Running(stream, Outcome(stream.name), began, moments)
-        one.free = [_connect(address, one) for _ in range(stream.connections)]
-        running.append(one)
+        state = _StreamState(stream, Outcome(stream.name), began, moments)
+        state.free = [_connect(address, state) for _ in range(stream.connections)]
+        running.append(state)
     busy: set[_Connection] = set()
     while True:
         now = time.perf_counter()
         if now >= began:
-            for one in running:
-                one.fall_due(now, end)
-                busy.update(one.start(now))
+            for state in running:
+                state.fall_due(now, end)
+                busy.update(state.start(now))
         if now > end + _DRAIN_SECONDS:
             break
-        over = now >= end or all(one.exhausted for one in running)
-        if over and not busy and not any(one.waiting and not one.exhausted for one in running):
+        over = now >= end or all(state.exhausted for state in running)
+        if over and not busy and not any(state.waiting and not state.exhausted for state in running):
             break
-        dues = [one.next_due for one in running if one.stream.rate is not None and one.next_due <= end]
+        dues = [
+            state.next_due for state in running if state.stream.rate is not None and state.next_due <= end
+        ]
         wait = max(0.0, min([*dues, now + 0.1]) - now)
         unsent = [connection for connection in busy if connection.unsent]
         readable, writable, _ = select.select(list(busy), unsent, [], wait)
@@ -200,18 +202,18 @@ def _drive(
             if _receive(connection, counted_from):
                 busy.discard(connection)
                 connection.stream.free.append(connection)
-    for one in running:
-        for connection in one.free:
+    for state in running:
+        for connection in state.free:
             connection.socket.close()
-        if not one.exhausted:
-            one.outcome.give_up(one.waiting, now, counted_from)
+        if not state.exhausted:
+            state.outcome.give_up(state.waiting, now, counted_from)
     for connection in busy:
         connection.stream.outcome.give_up([connection.due], now, counted_from)
         connection.socket.close()
-    return [one.outcome for one in running]
+    return [state.outcome for state in running]
 
 
-def _connect(address: tuple[str, int], stream: _Running) -> _Connection:
+def _connect(address: tuple[str, int], stream: _StreamState) -> _Connection:
     connected = socket.create_connection(address, timeout=10)
     connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connected.setblocking(False)

@@ -1,7 +1,7 @@
 """Relating over HTTP: from the first post until every relation is stored, and what it takes.
 
 `bookprint serve` runs with two workers on servers of its own. Processor time is that of all its processes
-together. A book is settled when no job is left and everything that its near-duplicates lookup answers shows
+together. A book is done when no job is left and everything that its near-duplicates lookup answers shows
 a relation.
 """
 
@@ -17,13 +17,11 @@ from typing import Any
 
 import httpx
 import orjson
-import psutil
-from prometheus_client.parser import text_string_to_metric_families
 
 from app.synthesis.library import synthetic_library
 from bench.harness.corpus import corpus_books, corpus_folder
-from bench.harness.report import CannotMeasure, Section, Table
-from bench.service.service_process import post, processor_seconds, running
+from bench.harness.report import Section, Table
+from bench.service.service_process import Service, await_jobs, post, processor_seconds, running
 
 _SEED = 13
 _WORKERS = 2
@@ -40,8 +38,6 @@ _WARM_UP = 24
 """Books, about, that are related before: every worker has loaded its kernels then."""
 
 _ERROR_RATE, _EDITED = 0.05, 0.02
-_POLL_SECONDS = 0.25
-_LONGEST = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +105,8 @@ _PROCESSES = ("API", "worker", "Postgres", "Valkey")
 
 
 def _corpus() -> _Measured:
-    with _served() as (client, service):
-        return _measure(client, service, _corpus_bodies())
+    with _served() as service:
+        return _measure(service, _corpus_bodies())
 
 
 def _corpus_bodies() -> Iterator[bytes]:
@@ -131,49 +127,32 @@ def _synthetic(relatives: int, works: int) -> _Measured:
         sharing=0.0,
     )
     bodies = [orjson.dumps({"pages": book.pages, "title": book.title, "year": book.year}) for book in library]
-    with _served() as (client, service):
+    with _served() as service:
         first = _WARM_UP // relatives * (relatives + 1)
-        _measure(client, service, bodies[:first])
-        return _measure(client, service, bodies[first:])
+        _measure(service, bodies[:first])
+        return _measure(service, bodies[first:])
 
 
 @contextmanager
-def _served() -> Iterator[tuple[httpx.Client, psutil.Process]]:
+def _served() -> Iterator[Service]:
     with (
         tempfile.TemporaryDirectory() as folder,
-        running(Path(folder) / "data", "--workers", str(_WORKERS)) as (url, service, _),
-        httpx.Client(base_url=url, timeout=120) as client,
+        running(Path(folder) / "data", "--workers", str(_WORKERS)) as service,
     ):
-        yield client, service
+        yield service
 
 
-def _measure(client: httpx.Client, service: psutil.Process, bodies: Iterable[bytes]) -> _Measured:
-    before, started = processor_seconds(service), time.perf_counter()
-    with ThreadPoolExecutor(_POSTING) as clients:
-        ids = [posted["id"] for posted in clients.map(lambda body: post(client, body), bodies)]
-    posting = time.perf_counter() - started
-    while _waiting(client):
-        if time.perf_counter() - started > _LONGEST:
-            raise CannotMeasure(f"Jobs still wait after {_LONGEST:.0f} s.")
-        time.sleep(_POLL_SECONDS)
-    seconds = time.perf_counter() - started
-    after = processor_seconds(service)
-    spent = {name: after[name] - before.get(name, 0.0) for name in after}
-    return _Measured(len(ids), seconds, posting, spent, _stored(client, ids))
-
-
-def _waiting(client: httpx.Client) -> bool:
-    """Whether jobs wait or run; raises where one has failed."""
-    answer = client.get("/metrics").text
-    jobs = [
-        sample.labels
-        for family in text_string_to_metric_families(answer)
-        for sample in family.samples
-        if sample.name == "bookprint_jobs" and sample.value
-    ]
-    if any(labels["state"] == "failed" for labels in jobs):
-        raise RuntimeError(f"Jobs failed: {jobs}")
-    return bool(jobs)
+def _measure(service: Service, bodies: Iterable[bytes]) -> _Measured:
+    with service.client() as client:
+        before, started = processor_seconds(service.process), time.perf_counter()
+        with ThreadPoolExecutor(_POSTING) as clients:
+            ids = [posted["id"] for posted in clients.map(lambda body: post(client, body), bodies)]
+        posting = time.perf_counter() - started
+        await_jobs(client)
+        seconds = time.perf_counter() - started
+        after = processor_seconds(service.process)
+        spent = {name: after[name] - before.get(name, 0.0) for name in after}
+        return _Measured(len(ids), seconds, posting, spent, _stored(client, ids))
 
 
 def _stored(client: httpx.Client, ids: Sequence[str]) -> Counter[str]:

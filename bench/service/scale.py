@@ -1,6 +1,6 @@
 """Libraries of 75 thousand, a million and ten million books: memory, build rate, latency and throughput.
 
-    python -m bench.service.scale --books 1000000 --data DIR --only d7 closed
+    python -m bench scale --books 1000000 --data DIR --only d7 closed
 
 measures parts of one library, loaded into DIR the first time and found there again; `python -m bench scale`
 measures all. Every part of every library ends up in results/scale-LIBRARY.json, and the report in what lies
@@ -9,9 +9,7 @@ there. Everything shares the machine: API, worker, Postgres, Valkey and the driv
 
 import argparse
 import json
-import os
 import statistics
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -25,24 +23,14 @@ import redis
 
 from app.core.signatures.json_codec import encode
 from app.embedded import Servers
-from app.kernel_cache import keep_kernels
 from app.synthesis.library import synthetic_library
+from bench.data.library_servers import Library, client_of, opened, reconcile
 from bench.data.simulated_books import simulate
-from bench.harness.report import CannotMeasure, Section
+from bench.harness.redis_memory import empty_redis, used, weighed
+from bench.harness.report import CannotMeasure, Section, machine
 from bench.service import scale_report
-from bench.service.loaded_service import (
-    Library,
-    Lookups,
-    Meter,
-    client_of,
-    lookups,
-    middle,
-    opened,
-    reconcile,
-    served,
-)
+from bench.service.loaded_service import Lookups, Meter, lookups, medians, served
 from bench.service.open_loop_driver import Request, Stream, delete, drive, get, post
-from bench.speed.redis_memory import empty_redis, used, weighed
 
 LIBRARIES = (
     Library(75_000, texts=True),
@@ -71,12 +59,23 @@ class Effort:
     rounds: int = 3
 
 
-def run(out_dir: Path) -> Section:
-    """Measure every library; those in the folder that BOOKPRINT_SCALE_DATA names are not loaded again."""
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options that no other benchmark has."""
+    group = parser.add_argument_group("scale")
+    group.add_argument("--fingerprints", action="store_true", help="books with fingerprints only")
+    group.add_argument(
+        "--only", nargs="+", choices=PARTS, default=PARTS, metavar="PART", help=", ".join(PARTS)
+    )
+
+
+def run(out_dir: Path, options: argparse.Namespace) -> Section:
+    """Measure every library, or the one of `--books`; those in `--data` are not loaded again."""
+    usual = Effort()
+    effort = Effort(options.seconds or usual.seconds, rounds=options.rounds or usual.rounds)
+    libraries = [Library(options.books, texts=not options.fingerprints)] if options.books else LIBRARIES
     with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(os.environ.get("BOOKPRINT_SCALE_DATA") or temporary)
-        for library in LIBRARIES:
-            measure(library, PARTS, folder, out_dir, Effort())
+        for library in libraries:
+            measure(library, options.only, options.data or Path(temporary), out_dir, effort)
     return scale_report.section(out_dir)
 
 
@@ -87,7 +86,7 @@ def measure(library: Library, parts: Sequence[str], folder: Path, out_dir: Path,
     figures: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
 
     def keep(part: str, found: dict[str, Any]) -> None:
-        figures[part] = found
+        figures[part] = found | {"machine": machine()}
         shown = {name: value for name, value in found.items() if name not in ("rounds", "families")}
         print(f"  {library.title}: {part} {shown}", flush=True)
         kept.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
@@ -101,10 +100,10 @@ def measure(library: Library, parts: Sequence[str], folder: Path, out_dir: Path,
             keep("memory", weighed(client, library.books))
         asked = [part for part in parts if part not in ("build", "memory")]
         if asked:
-            with served(servers, folder / library.name / "service") as (address, service):
-                roots = [service, *_children()]
-                meter = Meter(address, roots, effort.seconds, effort.warm_up)
-                meter.settle(lookups(library, QUERIES["d7"]))
+            with served(servers, folder / library.name / "service") as service:
+                roots = [service.process, *_children()]
+                meter = Meter(service.address, roots, effort.seconds, effort.warm_up)
+                meter.await_idle(lookups(library, QUERIES["d7"]))
                 for part in asked:
                     keep(part, _PART[part](meter, library, effort))
 
@@ -135,7 +134,7 @@ def _asked(query: str) -> "Part":
     def part(meter: Meter, library: Library, effort: Effort) -> dict[str, Any]:
         """Open loop at 100 lookups a second."""
         stream = lookups(library, query)
-        return middle([meter.measure(stream)[0] for _ in range(effort.rounds)])
+        return medians([meter.measure(stream)[0] for _ in range(effort.rounds)])
 
     return part
 
@@ -143,13 +142,13 @@ def _asked(query: str) -> "Part":
 def _nothing(meter: Meter, library: Library, effort: Effort) -> dict[str, Any]:
     """Open loop at 100 requests a second that look nothing up: what the machine makes any answer take."""
     stream = replace(lookups(library, ""), requests=[get("/health/live")])
-    return middle([meter.measure(stream)[0] for _ in range(effort.rounds)])
+    return medians([meter.measure(stream)[0] for _ in range(effort.rounds)])
 
 
 def _closed(meter: Meter, library: Library, effort: Effort) -> dict[str, Any]:
     """Closed loop over keep-alive connections."""
     stream = lookups(library, QUERIES["d7"], rate=None, connections=_CONNECTIONS)
-    return middle([meter.measure(stream)[0] for _ in range(effort.rounds)])
+    return medians([meter.measure(stream)[0] for _ in range(effort.rounds)])
 
 
 def _with_signatures(meter: Meter, library: Library, effort: Effort) -> dict[str, Any]:
@@ -192,7 +191,7 @@ def _beside_posts(
     posting: list[float] = []
     failed = 0
     for requests in posts:
-        meter.settle(asked)  # what was posted or deleted before is still being worked off
+        meter.await_idle(asked)  # what was posted or deleted before is still being worked off
         quiet.append(meter.measure(asked)[0])
         seen, [posted] = meter.measure(asked, Stream("posts", requests, rate=rate, once=True))
         busy.append(seen)
@@ -210,9 +209,9 @@ def _beside_posts(
 
 
 def _compared(before: Sequence[Lookups], under: Sequence[Lookups]) -> dict[str, Any]:
-    ratio = statistics.median(one.p99 for one in under) / statistics.median(one.p99 for one in before)
-    return middle(under) | {
-        "p99_without": round(statistics.median(one.p99 for one in before), 3),
+    ratio = statistics.median(each.p99 for each in under) / statistics.median(each.p99 for each in before)
+    return medians(under) | {
+        "p99_without": round(statistics.median(each.p99 for each in before), 3),
         "p99_ratio": round(ratio, 2),
     }
 
@@ -264,28 +263,3 @@ _PART: dict[str, Part] = {
     "texts": _with_texts,
     "skew": _skewed,
 }
-
-
-def main(arguments: Sequence[str]) -> None:
-    """Measure parts of one library."""
-    keep_kernels()
-    usual = Effort()
-    parser = argparse.ArgumentParser(prog="python -m bench.service.scale", description="Measure one library.")
-    parser.add_argument("--books", type=int, default=75_000)
-    parser.add_argument("--fingerprints", action="store_true", help="books with fingerprints only")
-    parser.add_argument("--data", type=Path, required=True, help="folder that keeps the loaded library")
-    parser.add_argument(
-        "--only", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART", help=", ".join(PARTS)
-    )
-    parser.add_argument("--seconds", type=float, default=usual.seconds)
-    parser.add_argument("--rounds", type=int, default=usual.rounds)
-    parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "results")
-    options = parser.parse_args(arguments)
-    library = Library(options.books, texts=not options.fingerprints)
-    effort = Effort(seconds=options.seconds, rounds=options.rounds)
-    options.out.mkdir(parents=True, exist_ok=True)
-    measure(library, options.only, options.data, options.out, effort)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

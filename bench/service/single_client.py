@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import httpx
 import numpy as np
@@ -29,7 +28,7 @@ from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_text
 from app.synthesis.library import synthetic_library
 from bench.harness.report import Cell, Section, Table
-from bench.service.service_process import post, processor_seconds, running
+from bench.service.service_process import Address, post, processor_seconds, running
 
 _SEED = 11
 _BOOK_CHARACTERS = 600_000
@@ -46,21 +45,19 @@ def run(out_dir: Path) -> Section:
     """Start the service twice, post large books, fill a library of 3,000 and ask it."""
     with tempfile.TemporaryDirectory() as folder:
         data_dir = Path(folder) / "data"
-        with running(data_dir) as (_, _, first_start):
-            pass
-        with (
-            running(data_dir) as (url, process, second_start),
-            httpx.Client(base_url=url, timeout=60) as client,
-        ):
+        with running(data_dir) as service:
+            first_start = service.start_seconds
+        with running(data_dir) as service, service.client() as client:
+            second_start = service.start_seconds
             large = _large_books()
-            posts, cost = _post_large(client, process, large)
+            posts, cost = _post_large(client, service.process, large)
             peer = [_datasketch_seconds(text) for text in large]
             hexes = _fill(client)
-            lookups = _look_up(url, list(hexes))
+            lookups = _look_up(service.address, list(hexes))
             exactness = _against_brute_force(client, hexes)
     return Section(
         title="The service: start, posts and lookups over HTTP",
-        command="python -m bench service",
+        command="python -m bench single_client",
         tables=[
             Table(
                 ["", "median", "lowest", "highest"],
@@ -139,7 +136,7 @@ def _fill(client: httpx.Client) -> dict[str, str]:
     rng = np.random.default_rng(_SEED)
     hexes: dict[str, str] = {}
     for book in synthetic_library(_SEED + 1, works=_TEXTS, copies=(0, 0), characters=(8_000, 8_000)):
-        bodies = [{"text": book.text}]
+        bodies: list[dict[str, object]] = [{"text": book.text}]
         known = sketch(content_from_text(book.text))
         bodies += [{"signatures": encode(_near(known, rng))} for _ in range(_LIBRARY // _TEXTS - 1)]
         for body in bodies:
@@ -162,10 +159,9 @@ def _near(known: Sketch, rng: np.random.Generator) -> Sketch:
     )
 
 
-def _look_up(url: str, ids: Sequence[str]) -> list[list[Cell]]:
+def _look_up(address: Address, ids: Sequence[str]) -> list[list[Cell]]:
     """Lookups over one connection, with the plainest client there is, since its time counts too."""
-    address = urlsplit(url)
-    connection = http.client.HTTPConnection(str(address.hostname), address.port)
+    connection = http.client.HTTPConnection(*address)
     rows: list[list[Cell]] = []
     for query in ("?d=7", "?d=15", "?d=23", "?d=40", ""):
         seconds = []

@@ -4,6 +4,7 @@ import statistics
 import time
 import tracemalloc
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +13,9 @@ from app.core.model import PageSignatures
 from app.core.recipe import DEFAULT_PAGES
 from app.core.relations.alignment import align
 from app.core.signatures.sketch import sketch
-from bench.harness.corpus import CorpusBook
-from bench.harness.report import Cell, Table
+from app.core.warm_up import warm_up
+from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder
+from bench.harness.report import Cell, Section, Table
 
 SIZES = (330, 1_000, 5_000, 10_000)
 """Pages of either book."""
@@ -23,8 +25,18 @@ SECONDS = 0.5
 """Each size is repeated for so long, at least three times."""
 
 
+def run(out_dir: Path) -> Section:
+    """Align books of several sizes with a copy, a half copy and a stranger; under a minute."""
+    warm_up()
+    return Section(
+        title="Aligning two books: time and memory",
+        command="python -m bench alignment",
+        tables=[cost(corpus_books(corpus_folder()))],
+    )
+
+
 def cost(books: Iterable[CorpusBook]) -> Table:
-    """Of the corpus's pages in a row, cut into books of these sizes."""
+    """The time and memory of one alignment, of the corpus's pages in a row cut into books of these sizes."""
     values, lengths = _pages(books, 2 * max(SIZES))
     rows: list[list[Cell]] = []
     for size in SIZES:

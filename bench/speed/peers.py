@@ -3,16 +3,14 @@
 `peers_on_redis` tells what datasketch is given. faiss and gaoya keep fingerprints in one process's memory.
 """
 
+import argparse
 import ctypes
 import gc
-import os
 import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -20,23 +18,25 @@ import psutil
 from numpy.typing import NDArray
 
 from app.core.recipe import DEFAULT_SUITE
+from app.services.lookup import Within, find
 from app.wiring import Stores
+from bench.data.library_servers import Library, client_of, opened, reconcile
 from bench.data.simulated_books import Books, simulate
+from bench.harness.processes import processes
+from bench.harness.redis_memory import empty_redis, used
 from bench.harness.report import Cell, Section, Table
-from bench.service.loaded_service import Library, client_of, opened, reconcile
 from bench.speed import peers_on_redis
-from bench.speed.peers_on_redis import NEAR_TIMES, QUERIES, D, against_datasketch, in_house
-from bench.speed.redis_memory import empty_redis, used
+from bench.speed.peers_on_redis import NEAR_TIMES, QUERIES, D, against_datasketch, with_stores
 
 _ALONE = Library(1_000_000, texts=False)
 _SEED = 5
 _WORDS = 32  # of a document for gaoya
 
 
-def run(out_dir: Path) -> Section:
-    """Some minutes; libraries in the folder that BOOKPRINT_SCALE_DATA names are not loaded again."""
+def run(out_dir: Path, options: argparse.Namespace) -> Section:
+    """Measure both tables; libraries in the folder of `--data` are not loaded again; some minutes."""
     with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(os.environ.get("BOOKPRINT_SCALE_DATA") or temporary)
+        folder = options.data or Path(temporary)
         together = against_datasketch(folder)
         alone = _in_process(folder)
     return Section(
@@ -65,9 +65,9 @@ def _in_process(folder: Path) -> Table:
     for name, measure, columns in (
         ("faiss IndexBinaryFlat", _faiss, ["yes", "no", "adds; removal rewrites all", "no"]),
         (f"gaoya SimHash, {D + 2} blocks", _gaoya, ["no", "no", "adds; cannot remove", "no"]),
-        ("Bookprint, scan of the roll", _roll, ["yes", "from Redis", "yes", "no"]),
+        ("Bookprint, flat index", _flat_index, ["yes", "from Redis", "yes", "no"]),
     ):
-        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        with processes(1, start="spawn") as pool:
             figures = pool.submit(measure).result(1800)
         rows.append([name, *figures, *columns])
         print(f"  {name}: {figures}", flush=True)
@@ -118,13 +118,13 @@ def _faiss() -> list[Cell]:
     index = faiss.IndexBinaryFlat(128)
     index.add(fingerprints)
     seconds = time.perf_counter() - started
-    held = _resident() - before
+    size = _resident() - before
     rows = _chosen(len(fingerprints))
     # Its radius is exclusive.
     milliseconds, hits = _timed(
         lambda row: int(index.range_search(fingerprints[row : row + 1], D + 1)[0][1]), rows
     )
-    return [seconds, milliseconds, held / len(fingerprints), hits]
+    return [seconds, milliseconds, size / len(fingerprints), hits]
 
 
 def _gaoya() -> list[Cell]:
@@ -144,9 +144,9 @@ def _gaoya() -> list[Cell]:
         asked += [text for number, text in enumerate(texts, first) if number in chosen]
         first += len(texts)
         del batch, texts
-    held = _resident() - before
+    size = _resident() - before
     milliseconds, hits = _timed(lambda row: len(index.query(asked[row])), range(len(asked)))
-    return [seconds * _ALONE.books / books, milliseconds, held / books, hits]
+    return [seconds * _ALONE.books / books, milliseconds, size / books, hits]
 
 
 def _as_words(batch: Books) -> list[str]:
@@ -155,7 +155,7 @@ def _as_words(batch: Books) -> list[str]:
     return [" ".join(format(value, "x") for value in row) for row in batch.minhash[:, :_WORDS].tolist()]
 
 
-def _roll() -> list[Cell]:
+def _flat_index() -> list[Cell]:
     from app.core.index.flat_index import FlatIndex
     from app.core.index.records import FLAT_RECORD
 
@@ -167,12 +167,12 @@ def _roll() -> list[Cell]:
     started = time.perf_counter()
     flat_index = FlatIndex(records)
     seconds = time.perf_counter() - started
-    held = _resident() - before
+    size = _resident() - before
     milliseconds, hits = _timed(
         lambda row: flat_index.within(fingerprints[row].tobytes(), D).entry_ids.size,
         _chosen(len(fingerprints)),
     )
-    return [seconds, milliseconds, held / len(fingerprints), hits]
+    return [seconds, milliseconds, size / len(fingerprints), hits]
 
 
 def _over_redis(folder: Path) -> list[Cell]:
@@ -180,21 +180,20 @@ def _over_redis(folder: Path) -> list[Cell]:
         empty_redis(client)
         empty = used(client)
         seconds = reconcile(servers)
-        held = (used(client) - empty) / _ALONE.books
+        size = (used(client) - empty) / _ALONE.books
         [*batches] = simulate(_ALONE.books, texts=False)
         sizes = len(batches[0])
-        queries = [batches[row // sizes].sketch(row % sizes).fingerprint for row in _chosen(_ALONE.books)]
+        queries = [batches[row // sizes].sketch(row % sizes).to_entry(0) for row in _chosen(_ALONE.books)]
 
         async def use(stores: Stores) -> tuple[float, float]:
             times, hits = [], 0
             for number, query in enumerate([*queries[:5], *queries]):
-                assert query is not None
                 started = time.perf_counter()
-                found = (await stores.indexes.of(DEFAULT_SUITE).within(query, D)).hits
+                found = (await find(stores.indexes.of(DEFAULT_SUITE), query, Within(D), 0)).hits
                 if number >= 5:
                     times.append(time.perf_counter() - started)
                     hits += found.entry_ids.size
             return 1000 * statistics.median(times), hits / len(times)
 
-        milliseconds, hits = in_house(servers, use)
-    return [seconds, milliseconds, held, hits]
+        milliseconds, hits = with_stores(servers, use)
+    return [seconds, milliseconds, size, hits]

@@ -17,17 +17,19 @@ from typing import TypeVar
 import numpy as np
 import uvloop
 
+from app.core.index.records import Hits
 from app.core.model import Entry, MinHashSignature
 from app.core.recipe import DEFAULT_SUITE
 from app.core.signatures.minhash import to_datasketch
 from app.embedded import Servers
 from app.services.index.contents import ExpectedIndex
+from app.services.lookup import Verified, Within, find
 from app.settings import Settings
 from app.wiring import Stores, open_stores
+from bench.data.library_servers import Library, client_of, opened, reconcile
 from bench.data.simulated_books import Books, simulate
+from bench.harness.redis_memory import empty_redis, used
 from bench.harness.report import Cell, Table
-from bench.service.loaded_service import Library, client_of, opened, reconcile
-from bench.speed.redis_memory import empty_redis, used
 
 T = TypeVar("T")
 
@@ -44,8 +46,8 @@ _SEED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class RequestMetrics:
-    """What one index did; a second, but for the bytes and the recall."""
+class IndexFigures:
+    """Figures of one index: rates a second, but for the bytes and the recall."""
 
     built: float  # books written in bulk
     asked: float  # queries one after the other
@@ -73,31 +75,39 @@ def against_datasketch(folder: Path) -> Table:
             empty_redis(client)
 
     def row(
-        name: str, figure: Callable[[RequestMetrics], float | None], peer: Callable[[RequestMetrics], float]
+        name: str, figure: Callable[[IndexFigures], float | None], peer: Callable[[IndexFigures], float]
     ) -> list[Cell]:
         ours, same, other = figure(whole), figure(alone), peer(theirs)
         ratios = [None if each is None else each / other for each in (ours, same)]
         return [name, ours, same, other, *ratios]
 
-    def built(one: RequestMetrics) -> float:
-        return one.built
+    def built(figures: IndexFigures) -> float:
+        return figures.built
 
-    def question(one: RequestMetrics) -> float:
-        return one.asked
+    def question(figures: IndexFigures) -> float:
+        return figures.asked
 
-    rows = [
+    rows: list[list[Cell]] = [
         row("books written in bulk/s", built, built),
-        row(f"books written {ADDED_AT_ONCE} at a time/s", lambda one: one.added, built),
+        row(f"books written {ADDED_AT_ONCE} at a time/s", lambda figures: figures.added, built),
         row("queries/s, one after the other", question, question),
         ["their spread", whole.spread, alone.spread, theirs.spread, None, None],
-        row(f"queries/s, {ASKED_AT_ONCE} at a time", lambda one: one.asked_together, question),
-        row(f"exact range queries (d ≤ {D})/s, one after the other", lambda one: one.near, question),
-        row(f"the same, {ASKED_AT_ONCE} at a time", lambda one: one.near_together, question),
-        row("bytes in Redis per book", lambda one: one.bytes_per_book, lambda one: one.bytes_per_book),
+        row(f"queries/s, {ASKED_AT_ONCE} at a time", lambda figures: figures.asked_together, question),
+        row(f"exact range queries (d ≤ {D})/s, one after the other", lambda figures: figures.near, question),
+        row(f"the same, {ASKED_AT_ONCE} at a time", lambda figures: figures.near_together, question),
+        row(
+            "bytes in Redis per book",
+            lambda figures: figures.bytes_per_book,
+            lambda figures: figures.bytes_per_book,
+        ),
         *(
-            [f"recall, books of one work with J ≥ {least}", *(one.recall[at] for one in found), None, None]
+            [
+                f"recall, books of one work with J ≥ {least}",
+                *(each.recall[at] for each in (whole, alone, theirs)),
+                None,
+                None,
+            ]
             for at, least in enumerate((0.5, 0.1))
-            for found in [(whole, alone, theirs)]
         ),
     ]
     headers = ["", "Bookprint", "Bookprint, MinHash alone", "datasketch", "ratio", "ratio, MinHash alone"]
@@ -111,11 +121,11 @@ class Question:
     batch: Books
     row: int
     entry_id: int
-    kin: dict[int, float]  # entry id to estimated Jaccard similarity
+    relatives: dict[int, float]  # entry id to estimated Jaccard similarity
 
     def recall(self, found: set[int], at_least: float) -> tuple[int, int]:
-        """How many of its kin were found, of how many."""
-        wanted = {entry for entry, similarity in self.kin.items() if similarity >= at_least}
+        """How many of its relatives were found, of how many."""
+        wanted = {entry for entry, similarity in self.relatives.items() if similarity >= at_least}
         return len(wanted & found), len(wanted)
 
 
@@ -126,14 +136,14 @@ def _questions(batches: Sequence[Books]) -> list[Question]:
     first = 1
     for batch in batches:
         for row in rng.permutation(len(batch))[: 2 * QUERIES // len(batches)].tolist():
-            kin = np.flatnonzero(batch.works == batch.works[row])
+            relatives = np.flatnonzero(batch.works == batch.works[row])
             assert batch.minhash is not None
-            similar = (batch.minhash[kin] == batch.minhash[row]).mean(axis=1)
-            pairs = zip((first + kin).tolist(), similar.tolist(), strict=True)
+            similar = (batch.minhash[relatives] == batch.minhash[row]).mean(axis=1)
+            pairs = zip((first + relatives).tolist(), similar.tolist(), strict=True)
             known = {entry: each for entry, each in pairs if entry != first + row}
             asked.append(Question(batch, row, first + row, known))
         first += len(batch)
-    asked.sort(key=lambda question: not question.kin)
+    asked.sort(key=lambda question: not question.relatives)
     return [*asked[: QUERIES // 2], *asked[-QUERIES // 2 :]]
 
 
@@ -147,7 +157,7 @@ def _recall(questions: Sequence[Question], answers: Sequence[set[int]]) -> tuple
     return shares[0], shares[1]
 
 
-def _datasketch(servers: Servers, batches: Sequence[Books], asked: Sequence[Question]) -> RequestMetrics:
+def _datasketch(servers: Servers, batches: Sequence[Books], asked: Sequence[Question]) -> IndexFigures:
     from datasketch import MinHashLSH
 
     signatures = [_to_datasketch(batch, row) for batch in batches for row in range(len(batch))]
@@ -166,17 +176,17 @@ def _datasketch(servers: Servers, batches: Sequence[Books], asked: Sequence[Ques
             for entry_id, signature in enumerate(signatures, 1):
                 session.insert(entry_id, signature)
         seconds = time.perf_counter() - started
-        held = used(client) - empty
+        size = used(client) - empty
         answers: list[set[int]] = []
         rates = []
         for _ in range(ROUNDS):
             started = time.perf_counter()
             answers = [set(lsh.query(question)) for question in questions]
             rates.append(len(questions) / (time.perf_counter() - started))
-    return RequestMetrics(
+    return IndexFigures(
         built=len(signatures) / seconds,
         asked=statistics.median(rates),
-        bytes_per_book=held / len(signatures),
+        bytes_per_book=size / len(signatures),
         recall=_recall(asked, answers),
         spread=_spread(rates),
     )
@@ -188,40 +198,42 @@ def _to_datasketch(batch: Books, row: int) -> object:
     return to_datasketch(signature)
 
 
-def _bookprint(servers: Servers, asked: Sequence[Question], *, minhash_alone: bool) -> RequestMetrics:
+def _bookprint(servers: Servers, asked: Sequence[Question], *, minhash_alone: bool) -> IndexFigures:
     with client_of(servers) as client:
         seconds = []
         empty = 0
         for _ in range(ROUNDS):
             empty_redis(client)
             empty = used(client)
-            seconds.append(in_house(servers, _write_minhash) if minhash_alone else reconcile(servers))
-        held = used(client) - empty
+            seconds.append(with_stores(servers, _write_minhash) if minhash_alone else reconcile(servers))
+        size = used(client) - empty
     if minhash_alone:
-        # Queries need the roll too, which a book with MinHash alone would be in all the same.
+        # Queries need the flat index too, which a book with MinHash alone would be in all the same.
         reconcile(servers)
     entries = [question.batch.sketch(question.row).to_entry(question.entry_id) for question in asked]
     if minhash_alone:
         entries = [_minhash_alone(entry) for entry in entries]
 
-    async def use(stores: Stores) -> RequestMetrics:
+    async def use(stores: Stores) -> IndexFigures:
         index = stores.indexes.of(DEFAULT_SUITE)
 
-        async def near(entry: Entry) -> None:
-            assert entry.fingerprint is not None
-            await index.within(entry.fingerprint, D)
+        async def near(entry: Entry) -> object:
+            return await find(index, entry, Within(D), 0)
 
-        found = [(await index.near_duplicates(entry)).hits for entry in entries]
-        rates = [await _rate(index.near_duplicates, entries, 1) for _ in range(ROUNDS)]
-        together = [await _rate(index.near_duplicates, entries, ASKED_AT_ONCE) for _ in range(ROUNDS)]
+        async def verified(entry: Entry) -> Hits:
+            return (await find(index, entry, Verified(), 0)).hits
+
+        found = [await verified(entry) for entry in entries]
+        rates = [await _rate(verified, entries, 1) for _ in range(ROUNDS)]
+        together = [await _rate(verified, entries, ASKED_AT_ONCE) for _ in range(ROUNDS)]
         ranges = [
             [await _rate(near, NEAR_TIMES * entries, at_once) for _ in range(0 if minhash_alone else ROUNDS)]
             for at_once in (1, ASKED_AT_ONCE)
         ]
-        return RequestMetrics(
+        return IndexFigures(
             built=LIBRARY.books / statistics.median(seconds),
             asked=statistics.median(rates),
-            bytes_per_book=held / LIBRARY.books,
+            bytes_per_book=size / LIBRARY.books,
             recall=_recall(asked, [set(hits.entry_ids.tolist()) for hits in found]),
             spread=_spread(rates),
             added=await _add(stores, minhash_alone),
@@ -230,7 +242,7 @@ def _bookprint(servers: Servers, asked: Sequence[Question], *, minhash_alone: bo
             near_together=statistics.median(ranges[1]) if ranges[1] else None,
         )
 
-    return in_house(servers, use)
+    return with_stores(servers, use)
 
 
 async def _write_minhash(stores: Stores) -> float:
@@ -240,7 +252,7 @@ async def _write_minhash(stores: Stores) -> float:
     index = stores.indexes.of(DEFAULT_SUITE)
     projection = await ExpectedIndex.of(stores.signatures, index, entry_ids, [index.suite.minhash])
     async for part in projection.minhash():
-        await index.write(part.prefix, part.filled, part.most)
+        await index.write_buckets(part.keys, part.packed, part.largest)
     return time.perf_counter() - started
 
 
@@ -269,10 +281,10 @@ async def _add(stores: Stores, minhash_alone: bool) -> float:
     parts = [entries[start : start + ADDED_AT_ONCE] for start in range(0, _ADDED, ADDED_AT_ONCE)]
     started = time.perf_counter()
     for part in parts:
-        await index.add(part)
+        await index.insert(part)
     rate = len(entries) / (time.perf_counter() - started)
     for part in parts:
-        await index.remove(part)
+        await index.delete(part)
     return rate
 
 
@@ -280,8 +292,8 @@ def _minhash_alone(entry: Entry) -> Entry:
     return replace(entry, fingerprint=None, sample=None)
 
 
-def in_house(servers: Servers, use: Callable[[Stores], Awaitable[T]]) -> T:
-    """What this answers on the product's own parts, wired to these servers, in an event loop like theirs."""
+def with_stores(servers: Servers, use: Callable[[Stores], Awaitable[T]]) -> T:
+    """The result of a function of the product's stores on these servers, in an event loop like theirs."""
 
     async def run() -> T:
         settings = Settings(DATABASE_URL=servers.database_url, REDIS_URL=servers.redis_url)

@@ -9,6 +9,7 @@ import re
 import statistics
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 import xxhash
@@ -16,7 +17,7 @@ from datasketch import MinHash
 from gaoya.minhash import MinHashStringIndex
 from rensa import RMinHash
 
-from app.core.model import PAGE_BREAK, Content
+from app.core.model import PAGE_BREAK, Content, Sketch
 from app.core.recipe import (
     DEFAULT_FINGERPRINT,
     DEFAULT_MINHASH,
@@ -48,7 +49,7 @@ def run(out_dir: Path) -> Section:
     texts = _texts()
     speeds: list[list[Cell]] = []
     for language, text in texts.items():
-        [times] = _turns([lambda text=text: sketch(content_from_text(text))])
+        [times] = _turns([partial(_sketched, text)])
         speeds.append([language, *_spread(_BYTES / seconds / 1e6 for seconds in times)])
     return Section(
         title="Signatures: megabytes per second and core",
@@ -120,8 +121,12 @@ def _against_peers(language: str, text: str) -> Table:
     )
 
 
+def _sketched(text: str) -> Sketch:
+    return sketch(content_from_text(text))
+
+
 def _where_time_goes(texts: dict[str, str]) -> Table:
-    rows = []
+    rows: list[list[Cell]] = []
     for language in _PEER_LANGUAGES:
         if language not in texts:
             continue

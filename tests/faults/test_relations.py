@@ -23,7 +23,7 @@ from app.embedded import Servers, running_servers
 from app.settings import Settings
 from tests.api.conftest import asking, started
 from tests.api.library import prose, scanned
-from tests.faults.service_process import Service, serving
+from tests.faults.killable_service import Service, serving
 from tests.paged_books import pages_of, run_jobs
 
 SEED = 2024
@@ -137,7 +137,9 @@ class Workers:
         self._processes = [self._start() for _ in range(WORKERS)]
 
     def _start(self) -> subprocess.Popen[bytes]:
-        return subprocess.Popen([sys.executable, "-m", "tests.faults.worker"], env=self._environment)
+        return subprocess.Popen(
+            [sys.executable, "-m", "tests.faults.impatient_worker"], env=self._environment
+        )
 
     def send(self, number: int) -> None:
         """Send each of them a signal."""

@@ -1,11 +1,14 @@
 """The benchmark runner: what it keeps, and what a failure leaves."""
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from bench.__main__ import measure, write_report
+from bench.__main__ import HERE, measure, modules, write_report
 from bench.harness.report import CannotMeasure, Section, Table
 
 
@@ -52,3 +55,35 @@ def test_benchmark_that_lacks_something_says_what(tmp_path: Path, capsys: pytest
     assert measure("a", lack, tmp_path)
     assert "not measured. Set BOOKPRINT_CORPUS." in capsys.readouterr().out
     assert not (tmp_path / "a.json").exists()
+
+
+def test_every_result_names_its_machine_and_has_a_benchmark() -> None:
+    results = {
+        path.stem: json.loads(path.read_text(encoding="utf-8")) for path in (HERE / "results").glob("*.json")
+    }
+    for name, result in results.items():
+        parts = [result] if "machine" in result else result.values()
+        assert all(part["machine"] for part in parts), name
+        assert name.partition("-")[0] in modules(), name
+
+
+def test_every_benchmark_says_what_it_does() -> None:
+    assert all(module.run.__doc__ for module in modules().values())
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_ended_benchmark_clears_away(number: int, tmp_path: Path) -> None:
+    program = (
+        "import os, signal, sys, tempfile\n"
+        "from bench import __main__ as runner\n"
+        "def run(out_dir):\n"
+        "    with tempfile.TemporaryDirectory(dir=out_dir):\n"
+        f"        os.kill(os.getpid(), {int(number)})\n"
+        "module = type(sys)('slow')\n"
+        "module.run = run\n"
+        "runner.modules = lambda: {'slow': module}\n"
+        "sys.exit(runner.main(['slow', '--out', sys.argv[1]]))\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program, tmp_path], cwd=HERE.parent, check=False)
+    assert ended.returncode == 128 + number
+    assert not list(tmp_path.iterdir())

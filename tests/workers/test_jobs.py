@@ -18,7 +18,7 @@ from app.services.jobs import MOST_TRIES
 from app.settings import Settings
 from app.wiring import Services
 from tests.open_services import open_with_stores
-from tests.workers.faulty import PACE, open_queue, run
+from tests.workers.faulty_worker import PACE, open_queue, run
 from workers.queue_worker import QueueWorker, work_off
 from workers.retry import JobRetry
 
@@ -63,7 +63,7 @@ async def working(database_url: str, services: Services) -> AsyncIterator[None]:
 async def supervised(database_url: str) -> AsyncIterator[list[int]]:
     """A worker process that is started again whenever it dies; yields the signals of its deaths."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.workers.faulty"),
+        *(sys.executable, "-m", "tests.workers.faulty_worker"),
         env=os.environ | {"DATABASE_URL": database_url},
         stdout=asyncio.subprocess.PIPE,
         start_new_session=True,

@@ -1,4 +1,4 @@
-"""`bookprint demo`: a library made up on the spot, posted to a real service, and searched for duplicates."""
+"""`bookprint demo`: a synthetic library, posted to a real service, and searched for near-duplicates."""
 
 import os
 import signal
@@ -16,17 +16,16 @@ from rich.console import Console
 from rich.text import Text
 
 from app.cli.output import Reporter, UserError, results
-from app.cli.readiness import free_port, missing, url_of
+from app.cli.serve import free_port, url_of
+from app.client import Client
 from app.core.model import Metadata, Submission
 from app.embedded.processes import end, spawn
 from app.kernel_cache import keep_kernels
 
 if TYPE_CHECKING:
-    from app.cli.demo.showcase import Library
-    from app.client import Service
     from app.synthesis.library import SyntheticBook
 
-_COPIES = (1, 4)
+_COPIES = (1, 4)  # of a work
 _NAMESPACE = "bookprint-demo"
 _HOST = "127.0.0.1"
 _CONNECTIONS = 4
@@ -38,7 +37,7 @@ _LOG_LINES = 15
 def demo(
     url: Annotated[
         str | None,
-        typer.Option(help="Use the service that runs there; what is posted is deleted in the end."),
+        typer.Option(help="Use the service that runs there; the demo's books are deleted in the end."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Another seed makes another library.")] = 1,
     works: Annotated[int, typer.Option(min=2, max=2000, help="Works; of each there are 1 to 4 copies.")] = 40,
@@ -50,14 +49,12 @@ def demo(
     of their sentences are lost or come from another book.
     """
     keep_kernels()
-    from app.client import Service
-
     console = results()
     console.print(Text("Bookprint demo\n", style="bold"))
     if url is None:
         _on_own_service(console, seed, works, keep)
     else:
-        with Service(url, connections=_CONNECTIONS) as service:
+        with Client(url, connections=_CONNECTIONS) as service:
             service.insist()
             _on_running_service(service, console, seed, works)
     console.print("Next, a library of your own:", style="bold")
@@ -66,48 +63,44 @@ def demo(
 
 
 def _on_own_service(console: Console, seed: int, works: int, keep: bool) -> None:
-    from app.client import Service
-
-    with tempfile.TemporaryDirectory(prefix="bookprint-demo-", ignore_cleanup_errors=True) as folder:
-        port = free_port(_HOST, 0)
-        with _serving(Path(folder), port) as process:
-            books = _make(console, seed, works)
-            _await_ready(console, process, port, Path(folder))
-            with Service(url_of(_HOST, port), connections=_CONNECTIONS) as service:
-                _show(service, _post(service, console, seed, books), console, seed)
-            if keep:
-                console.print(
-                    f"The service runs on at {url_of(_HOST, port)} until Ctrl-C.", style="bold green"
-                )
-                _wait_for_interrupt(process)
+    url = url_of(_HOST, port := free_port(_HOST, 0))
+    with (
+        tempfile.TemporaryDirectory(prefix="bookprint-demo-", ignore_cleanup_errors=True) as folder,
+        _serving(Path(folder), port) as process,
+        Client(url, connections=_CONNECTIONS) as service,
+    ):
+        books = _make(console, seed, works)
+        _await_ready(service, console, process, Path(folder))
+        _show(service, console, seed, books, {})
+        if keep:
+            console.print(f"The service runs on at {url} until Ctrl-C.", style="bold green")
+            _wait_for_interrupt(process)
     console.print("Everything is stopped, and the temporary data is gone.\n")
 
 
-def _on_running_service(service: "Service", console: Console, seed: int, works: int) -> None:
+def _on_running_service(service: Client, console: Console, seed: int, works: int) -> None:
     posted: dict[str, Any] = {}
     try:
-        library = _post(service, console, seed, _make(console, seed, works), posted)
-        _show(service, library, console, seed)
+        _show(service, console, seed, _make(console, seed, works), posted)
     finally:
         for answer in posted.values():
             service.delete(answer["links"]["self"])
         console.print(f"The {len(posted):,} books of the demo are deleted again.\n")
 
 
-def _show(service: "Service", library: "Library", console: Console, seed: int) -> None:
-    from app.cli.demo.showcase import (
-        show_contrast,
-        show_exact_lookup,
-        show_near_duplicates,
-        show_relations,
-        show_request,
-    )
+def _show(
+    service: Client, console: Console, seed: int, books: "Sequence[SyntheticBook]", posted: dict[str, Any]
+) -> None:
+    """Post the books and search them; `posted` gets the service's answer for each book as it arrives."""
+    from app.cli.demo import showcase
 
-    show_near_duplicates(service, library, console)
-    show_relations(service, library, console)
-    show_exact_lookup(service, library, console)
-    show_contrast(library, seed, console)
-    show_request(service, library, console)
+    _post(service, console, seed, books, posted)
+    library = showcase.Library({book.id: book for book in books}, posted)
+    showcase.show_near_duplicates(service, library, console)
+    showcase.show_relations(service, library, console)
+    showcase.show_exact_lookup(service, library, console)
+    showcase.show_evaluation(library, seed, console)
+    showcase.show_request(service, library, console)
 
 
 @contextmanager
@@ -135,10 +128,10 @@ def _log(folder: Path) -> Path:
     return folder / "serve.log"
 
 
-def _await_ready(console: Console, process: Popen[bytes], port: int, folder: Path) -> None:
+def _await_ready(service: Client, console: Console, process: Popen[bytes], folder: Path) -> None:
     started = time.monotonic()
     with console.status("Starting the service; the first time compiles its kernels …"):
-        while missing(_HOST, port):
+        while service.shortfall():
             if process.poll() is not None or time.monotonic() - started > _START_SECONDS:
                 lines = _log(folder).read_text(errors="replace").splitlines()[-_LOG_LINES:]
                 raise UserError("\n  ".join(["The service did not start. Its last lines:", *lines]))
@@ -161,18 +154,11 @@ def _make(console: Console, seed: int, works: int) -> "Sequence[SyntheticBook]":
 
 
 def _post(
-    service: "Service",
-    console: Console,
-    seed: int,
-    books: "Sequence[SyntheticBook]",
-    posted: dict[str, Any] | None = None,
-) -> "Library":
-    """Post the books; `posted` gets what the service answers, book by book."""
-    from app.cli.demo.showcase import Library
+    service: Client, console: Console, seed: int, books: "Sequence[SyntheticBook]", posted: dict[str, Any]
+) -> None:
     from app.cli.posting import Outcome, Tally, post_all
     from app.readers.record import Record
 
-    answers = {} if posted is None else posted
     started = time.monotonic()
     records = (Record(book.id, 0, _submission(book, seed)) for book in books)
     with Reporter("Posting", "books") as reporter:
@@ -180,7 +166,7 @@ def _post(
         def report(outcome: Outcome, tally: Tally) -> None:
             if outcome.kind == "failed":
                 raise UserError(f"{outcome.record.place} could not be posted: {outcome.reason}")
-            answers[outcome.record.place] = outcome.answer
+            posted[outcome.record.place] = outcome.answer
             reporter.counted(tally.total, len(books))
 
         tally = post_all(service, records, _CONNECTIONS, report)
@@ -192,7 +178,6 @@ def _post(
     console.print(
         f"Posted {len(books):,} books over HTTP in {seconds:.1f} s, {len(books) / seconds:,.0f} a second.\n"
     )
-    return Library({book.id: book for book in books}, answers)
 
 
 def _submission(book: "SyntheticBook", seed: int) -> Submission:

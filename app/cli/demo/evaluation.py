@@ -1,4 +1,4 @@
-"""How well fingerprints alone tell near-duplicates from strangers, where the truth is known."""
+"""How well fingerprints alone tell near-duplicates from unrelated books, where the truth is known."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

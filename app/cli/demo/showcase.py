@@ -1,4 +1,4 @@
-"""What the demo shows of its library: near-duplicates, an exact lookup, two recipes compared, a request."""
+"""The parts of the demo: near-duplicates, relations, an exact lookup, two recipes compared, a request."""
 
 import json
 import time
@@ -11,7 +11,7 @@ from rich.text import Text
 
 from app.cli.demo.evaluation import best_threshold
 from app.cli.output import drawn_table
-from app.client import Service
+from app.client import Client
 from app.core.model import Fingerprint
 
 if TYPE_CHECKING:
@@ -25,15 +25,15 @@ _TF = "tf-simhash128-v1"
 
 
 class Library:
-    """The made-up books, and what the service answered when each was posted; both by the books' own names."""
+    """The synthetic books, and the service's answer to each post; both by the books' own names."""
 
     def __init__(self, books: "Mapping[str, SyntheticBook]", posted: Mapping[str, Mapping[str, Any]]) -> None:
         self.books = books
         self.posted = posted
         self._names = {answer["id"]: name for name, answer in posted.items()}
 
-    def kin(self, name: str) -> set[str]:
-        """The other books of the same work: what is to be found."""
+    def copies(self, name: str) -> set[str]:
+        """The other books of the same work: those that a lookup should find."""
         work = self.books[name].work
         return {other for other, book in self.books.items() if book.work == work and other != name}
 
@@ -47,7 +47,7 @@ class Library:
         return Fingerprint(answer["recipe"], bytes.fromhex(answer["hex"]))
 
 
-def show_near_duplicates(service: Service, library: Library, console: Console) -> None:
+def show_near_duplicates(service: Client, library: Library, console: Console) -> None:
     """Ask for the near-duplicates of every book, print some, and count all against the truth."""
     found: dict[str, dict[str, Mapping[str, Any]]] = {}
     for name, answer in library.posted.items():
@@ -62,7 +62,7 @@ def show_near_duplicates(service: Service, library: Library, console: Console) -
     for name in _first_editions(library)[:_SHOWN_WORKS]:
         _add_work(table, library, name, found[name])
     console.print(table, soft_wrap=False)
-    wanted = {(name, other) for name in library.books for other in library.kin(name)}
+    wanted = {(name, other) for name in library.books for other in library.copies(name)}
     answered = {(name, other) for name, others in found.items() for other in others}
     console.print(
         f"Asked for the near-duplicates of all {len(library.books):,} books, the service found "
@@ -71,22 +71,22 @@ def show_near_duplicates(service: Service, library: Library, console: Console) -
 
 
 def _first_editions(library: Library) -> list[str]:
-    return [name for name, book in library.books.items() if name.endswith("-c00") and library.kin(name)]
+    return [name for name, book in library.books.items() if name.endswith("-c00") and library.copies(name)]
 
 
 def _add_work(table: Table, library: Library, name: str, found: Mapping[str, Mapping[str, Any]]) -> None:
     table.add_row(Text(library.books[name].title, style="bold"))
     for other, item in found.items():
         book = library.books[other]
-        stranger = Text(" not a copy", style="red") if other not in library.kin(name) else Text()
+        warning = Text(" not a copy", style="red") if other not in library.copies(name) else Text()
         table.add_row(
-            Text.assemble(f"  {_version(other)}", stranger),
+            Text.assemble(f"  {_version(other)}", warning),
             str(item["distance"]),
             f"{item['jaccard']:.2f}",
             f"{book.error_rate:.1%}",
             f"{book.edited:.1%}",
         )
-    for other in sorted(library.kin(name) - set(found)):
+    for other in sorted(library.copies(name) - set(found)):
         table.add_row(Text(f"  {_version(other)} not found", style="red"))
     table.add_section()
 
@@ -95,8 +95,8 @@ def _version(name: str) -> str:
     return f"copy {int(name[-2:])}" if not name.endswith("-c00") else "the original"
 
 
-def show_relations(service: Service, library: Library, console: Console) -> None:
-    """Print how the versions of one book are related to it, as the workers have found out."""
+def show_relations(service: Client, library: Library, console: Console) -> None:
+    """Print how the versions of one book are related to it, as the workers found."""
     name = _first_editions(library)[0]
     columns = ("relations", "kind", "confidence", "why")
     with console.status("Waiting for the workers to compare pages …"):
@@ -112,9 +112,9 @@ def show_relations(service: Service, library: Library, console: Console) -> None
     console.print(f"“{library.books[name].title}” page by page, from the background workers{left}.\n")
 
 
-def show_exact_lookup(service: Service, library: Library, console: Console) -> None:
-    """Ask for every book within `_RADIUS` bits, and hold the answer against brute force."""
-    name = max(_first_editions(library), key=lambda each: len(library.kin(each)))
+def show_exact_lookup(service: Client, library: Library, console: Console) -> None:
+    """Ask for every book within `_RADIUS` bits, and compare the answer with brute force."""
+    name = max(_first_editions(library), key=lambda each: len(library.copies(each)))
     path = library.posted[name]["links"]["near_duplicates"]
     service.get(path, {"d": str(_RADIUS)})
     started = time.perf_counter()
@@ -138,8 +138,8 @@ def _bits(fingerprint: Fingerprint) -> int:
     return int.from_bytes(fingerprint.bits, "big")
 
 
-def show_contrast(library: Library, seed: int, console: Console) -> None:
-    """Hold the default fingerprint against plain term frequency, each at its own best threshold."""
+def show_evaluation(library: Library, seed: int, console: Console) -> None:
+    """Compare the default fingerprint with plain term frequency, each at its own best threshold."""
     from app.core.recipe import fingerprint_recipe
     from app.core.signatures.simhash import simhash
     from app.core.text.content import content_from_pages
@@ -154,16 +154,16 @@ def show_contrast(library: Library, seed: int, console: Console) -> None:
         fit = best_threshold([each for each in fingerprints if each is not None], works)
         figures = (f"{fit.f1:.3f}", f"{fit.precision:.3f}", f"{fit.recall:.3f}", str(fit.d))
         rows.append((label, *figures, f"{fit.unrelated_median:g} bits"))
-    columns = ("fingerprint alone", "F1", "precision", "recall", "at d", "strangers")
+    columns = ("fingerprint alone", "F1", "precision", "recall", "at d", "unrelated")
     console.print(drawn_table(columns, rows, wide=columns[0], right=columns[1:]), soft_wrap=False)
     pairs = len(works) * (len(works) - 1) // 2
     console.print(
         f"{len(works):,} books of {len(set(works)):,} works, seed {seed}, {pairs:,} pairs; each recipe at "
-        "its best d; strangers: median distance of unrelated books.\n"
+        "its best d; unrelated: median distance of books of different works.\n"
     )
 
 
-def show_request(service: Service, library: Library, console: Console) -> None:
+def show_request(service: Client, library: Library, console: Console) -> None:
     """Print a request as a client would make it, and the beginning of the answer."""
     name = _first_editions(library)[0]
     path = library.posted[name]["links"]["near_duplicates"]

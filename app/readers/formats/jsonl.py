@@ -33,7 +33,7 @@ def submission(line: bytes) -> Submission:
 
 
 def read(path: Path) -> Iterator[Record]:
-    """The books of a file, one at a time, whatever its size; a blank line is no book."""
+    """The books of a file of any size, one at a time; a blank line is no book."""
     with path.open("rb") as raw:
         stream = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if path.suffix.lower() == ".gz" else raw
         number = 0

@@ -1,6 +1,6 @@
 """Plain text: one book a file, U+000C between its pages, the title taken from the file's name.
 
-The encoding is what a byte order mark says, else UTF-8. Anything else is refused, never guessed: a wrong
+The encoding is that of the byte order mark, else UTF-8. Other encodings are refused, never guessed: a wrong
 guess turns letters into other letters, and the book would not be found again.
 """
 

@@ -1,14 +1,15 @@
 """Brings a database to the newest schema; safe to call from several processes at once."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
-from alembic import command
-from alembic.config import Config
-from alembic.util import CommandError
 
 import migrations
 from app.core.errors import BookprintError
+
+if TYPE_CHECKING:  # workers never migrate, so they do without Alembic
+    from alembic.config import Config
 
 _LOCK = 7_236_501
 """Key of the advisory lock that lets one process migrate while the others wait."""
@@ -19,6 +20,9 @@ def upgrade(database_url: str) -> None:
 
     Raises BookprintError where the database is out of reach or of another version.
     """
+    from alembic import command
+    from alembic.util import CommandError
+
     engine = sa.create_engine(database_url, poolclass=sa.NullPool)
     try:
         with engine.connect() as lock, engine.connect() as connection:
@@ -35,7 +39,9 @@ def upgrade(database_url: str) -> None:
         engine.dispose()
 
 
-def _config() -> Config:
+def _config() -> "Config":
+    from alembic.config import Config
+
     config = Config()
     config.set_main_option("script_location", str(Path(migrations.__file__).parent).replace("%", "%%"))
     return config

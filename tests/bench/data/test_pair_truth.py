@@ -74,7 +74,7 @@ def test_direction_is_told_of_the_left_book(direction: Direction) -> None:
     books = (pages(0, 100), pages(20, 60))
     fact = found(*(books if direction == "contains" else books[::-1]))
     assert (fact.kind, fact.direction) == (SUBSET, direction)
-    assert sorted(fact.stretch) == [0.4, 1.0]
+    assert sorted(fact.longest_run) == [0.4, 1.0]
 
 
 def test_part_in_two_places_of_the_other_is_no_contiguous_subset() -> None:

@@ -1,4 +1,4 @@
-"""The experiments of the seeds, as small as they can be."""
+"""The experiments of Vladimir et al. (2015), as small as they can be."""
 
 from pathlib import Path
 
@@ -9,12 +9,14 @@ from app.core.matching.verification import evidence
 from app.core.signatures.fracminhash import shared_hashes
 from bench.data.paper_sets import SMALL, SignedSet, signed_set
 from bench.harness.report import Section
-from bench.papers import identifiers_cost as seed_cost
-from bench.papers import identifiers_distance as seed_distance
-from bench.papers import identifiers_length as seed_length
-from bench.papers import identifiers_noise as seed_noise
-from bench.papers import identifiers_verified as seed_verified
-from bench.papers.candidate_pairs import kin
+from bench.papers import (
+    identifiers_cost,
+    identifiers_distance,
+    identifiers_length,
+    identifiers_noise,
+    identifiers_verified,
+)
+from bench.papers.candidate_pairs import candidate_pairs
 
 pytestmark = [pytest.mark.corpus, pytest.mark.timeout(240)]
 
@@ -45,8 +47,8 @@ def test_every_canonical_text_has_1_to_15_derivatives(texts: SignedSet) -> None:
 
 def test_candidates_and_their_evidence_are_those_of_a_plain_comparison(texts: SignedSet) -> None:
     reach, least = 36, 2
-    found = kin(texts, reach, least)
-    entries = [seed_verified.entry(texts, row) for row in range(80)]
+    found = candidate_pairs(texts, reach, least)
+    entries = [identifiers_verified.entry(texts, row) for row in range(80)]
     expected = {}
     for i, this in enumerate(entries):
         for j, other in enumerate(entries):
@@ -63,19 +65,19 @@ def test_candidates_and_their_evidence_are_those_of_a_plain_comparison(texts: Si
 
 
 def test_verified_near_duplicates_of_short_texts_are_versions(texts: SignedSet) -> None:
-    proposed = seed_verified.candidates(texts)
-    verdicts = seed_verified.accepted(texts, proposed)
-    _, precision, _, f1, *_ = seed_verified.figures(texts, proposed, verdicts)
+    proposed = identifiers_verified.candidates(texts)
+    verdicts = identifiers_verified.accepted(texts, proposed)
+    _, precision, _, f1, *_ = identifiers_verified.figures(texts, proposed, verdicts)
     assert precision >= 0.98
     assert f1 >= 0.95
 
 
 def test_every_experiment_writes_its_tables_and_plots(texts: SignedSet, tmp_path: Path) -> None:
     sections: list[Section] = [
-        seed_distance.measure(tmp_path, (SMALL,)),
-        seed_noise.measure(tmp_path, (20_000, 60_000), draws=2),
-        seed_length.measure(tmp_path, books=6, rates=(0.05,)),
-        seed_cost.measure(tmp_path, (10_000, 20_000), rounds=1),
+        identifiers_distance.measure(tmp_path, (SMALL,)),
+        identifiers_noise.measure(tmp_path, (20_000, 60_000), draws=2),
+        identifiers_length.measure(tmp_path, books=6, rates=(0.05,)),
+        identifiers_cost.measure(tmp_path, (10_000, 20_000), rounds=1),
     ]
     for section in sections:
         text = section.to_markdown()

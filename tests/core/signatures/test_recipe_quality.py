@@ -1,4 +1,4 @@
-"""The default recipe and the verification rule on real books; `python -m bench quality` has the figures."""
+"""The default recipe and the verification rule on real books; figures: `python -m bench fingerprints`."""
 
 from pathlib import Path
 
@@ -10,8 +10,9 @@ from app.core.recipe import DEFAULT_FINGERPRINT, FINGERPRINT_RECIPES
 from app.core.signatures.sketch import sketch
 from app.synthesis.noise import corrupt
 from bench.data.hard_set import hard_set, one_per_work
+from bench.data.signed_texts import sign, sign_all
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_pairs
-from bench.quality.f1_curves import fit, sign, sign_all
+from bench.harness.f1_curves import fit
 
 SEED = 2
 WORKS = 50

@@ -12,7 +12,8 @@ _FEW_KEYS = 20_000  # of kinds with fewer, every key
 
 def empty_redis(client: "redis.Redis") -> None:
     """Delete every key and wait until its memory is free: Valkey would free it later, by itself."""
-    client.execute_command("FLUSHALL", "SYNC")
+    client.config_set("lazyfree-lazy-user-flush", "no")
+    client.flushall()
 
 
 def used(client: "redis.Redis") -> int:

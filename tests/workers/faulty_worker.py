@@ -1,4 +1,4 @@
-"""A worker with tasks that fail in every way: `python -m tests.workers.faulty`, on DATABASE_URL.
+"""A worker with tasks that fail in every way: `python -m tests.workers.faulty_worker`, on DATABASE_URL.
 
 It runs the jobs of one queue as `python -m workers` does, only faster, and is started again whenever it dies,
 as `bookprint serve` would do. Tests also run it in their own process.
@@ -15,7 +15,7 @@ from app.core.errors import Unavailable
 from app.services.jobs import Jobs
 from app.stores.postgres.connections import open_database
 from app.stores.postgres.jobs import JobStore
-from workers.queue_upkeep import keep_up
+from workers.queue_upkeep import rescue_and_sweep
 from workers.queue_worker import Pace, QueueWorker, connect, work_off
 from workers.retry import JobRetry
 
@@ -53,12 +53,12 @@ def open_queue(database_url: str) -> App:
 
 async def run(database_url: str, jobs: Jobs, concurrency: int = 4) -> None:
     """Work off the queue and look after it, until cancelled."""
-    whole = asyncio.Event()
-    whole.set()
+    at_once = asyncio.Event()
+    at_once.set()
     async with asyncio.TaskGroup() as group:
-        group.create_task(keep_up(jobs, PACE.dead_after))
-        loop = QueueWorker(QUEUE, concurrency, whole, pace=PACE)
-        group.create_task(work_off(lambda: open_queue(database_url), loop, jobs))
+        group.create_task(rescue_and_sweep(jobs, PACE.dead_after))
+        worker = QueueWorker(QUEUE, concurrency, at_once, pace=PACE)
+        group.create_task(work_off(lambda: open_queue(database_url), worker, jobs))
 
 
 async def live(database_url: str) -> None:

@@ -1,8 +1,6 @@
 """Where compiled code is kept."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -42,20 +40,3 @@ def test_where_nothing_can_be_written_a_temporary_folder_serves(unset: Path) -> 
     unset.write_text("a file where the folder would be")
     keep_kernels()
     assert Path(os.environ["NUMBA_CACHE_DIR"]).is_dir()
-
-
-@pytest.mark.parametrize("flag", ["0", "1"])
-def test_compiled_modules_are_kept_apart_only_where_python_is_told_to_write_none(
-    tmp_path: Path, flag: str
-) -> None:
-    source = tmp_path / "sources"
-    source.mkdir()
-    (source / "some_module.py").write_text("x = 1\n")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    environment |= {"XDG_CACHE_HOME": str(tmp_path / "cache"), "PYTHONPATH": str(source)}
-    if flag == "1":
-        environment["PYTHONDONTWRITEBYTECODE"] = "1"
-    code = "from app.kernel_cache import keep_modules; keep_modules(); import some_module"
-    subprocess.run([sys.executable, "-c", code], env=environment, check=True, timeout=60)
-    assert bool(list((tmp_path / "cache").rglob("some_module.*.pyc"))) == (flag == "1")
-    assert bool(list(source.rglob("*.pyc"))) == (flag == "0")

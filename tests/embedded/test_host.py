@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from app.embedded import memory as module
-from app.embedded.memory import memory
+from app.embedded import host
+from app.embedded.host import memory
 from app.embedded.postgres import _shared_buffers
 
 PHYSICAL = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -23,7 +23,7 @@ def test_a_container_may_allow_less_than_there_is(
     limit = tmp_path / "memory.max"
     if told is not None:
         limit.write_text(told)
-    monkeypatch.setattr(module, "_LIMITS", (tmp_path / "none", limit))
+    monkeypatch.setattr(host, "_LIMITS", (tmp_path / "none", limit))
     assert memory() == expected
 
 

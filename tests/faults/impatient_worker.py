@@ -1,10 +1,10 @@
-"""`python -m tests.faults.worker`: a worker that counts as dead after three seconds of silence."""
+"""`python -m tests.faults.impatient_worker`: a worker that counts as dead after three seconds of silence."""
 
 import asyncio
 from datetime import timedelta
 
 from app.settings import Settings
-from workers.__main__ import run
+from workers.process import run
 from workers.queue_worker import Pace
 
 if __name__ == "__main__":
