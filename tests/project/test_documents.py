@@ -1,0 +1,72 @@
+"""The documents against the tree: links, modules, benchmarks, and the words of the glossary."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+_ROOMS = ["api", "cli", "core", "embedded", "readers", "services", "stores", "synthesis"]
+_MODULE = re.compile(
+    rf"`((?:{'|'.join([*_ROOMS, 'app', 'bench', 'migrations', 'tests', 'workers'])})/[\w/.]*)`"
+)
+_BENCH_COLUMN = "python -m bench …"
+
+
+def _name(document: Path) -> str:
+    return str(document.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=_name)
+def test_every_link_leads_somewhere(document: Path) -> None:
+    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", document.read_text(encoding="utf-8"))
+    assert [link for link in links if not (document.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=_name)
+def test_every_module_named_exists(document: Path) -> None:
+    named = _MODULE.findall(document.read_text(encoding="utf-8"))
+    assert [path for path in named if not _exists(path)] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=_name)
+def test_every_benchmark_named_exists(document: Path) -> None:
+    known = {path.stem for path in (ROOT / "bench").rglob("*.py")}
+    assert sorted(_benchmarks(document.read_text(encoding="utf-8")) - known) == []
+
+
+def test_glossary_has_each_word_once() -> None:
+    words = re.findall(
+        r"^\| \*\*(.+?)\*\*", (ROOT / "docs/glossary.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert [word for word, count in Counter(words).items() if count > 1] == []
+
+
+def _exists(path: str) -> bool:
+    """Whether this is a folder, a module, or a name in a module, from the root or below app."""
+    base, _, attribute = path.rstrip("/").rpartition(".")
+    return any(
+        (folder / path).exists()
+        or (folder / f"{path}.py").exists()
+        or (bool(base) and re.search(rf"\b{attribute}\b", _source(folder / f"{base}.py")) is not None)
+        for folder in (ROOT, ROOT / "app")
+    )
+
+
+def _source(module: Path) -> str:
+    return module.read_text(encoding="utf-8") if module.exists() else ""
+
+
+def _benchmarks(text: str) -> set[str]:
+    """Names after `python -m bench`, and those in the last column of tables headed by it."""
+    names = set(re.findall(r"python -m bench ([a-z]\w*)", text))
+    in_table = False
+    for line in text.splitlines():
+        cells = line.strip("|").split("|")
+        in_table = line.startswith("|") and (in_table or _BENCH_COLUMN in cells[-1])
+        if in_table and _BENCH_COLUMN not in cells[-1]:
+            names |= set(re.findall(r"`([a-z]\w+)`", cells[-1]))
+    return names
