@@ -70,3 +70,25 @@ def _benchmarks(text: str) -> set[str]:
         if in_table and _BENCH_COLUMN not in cells[-1]:
             names |= set(re.findall(r"`([a-z]\w+)`", cells[-1]))
     return names
+
+
+def test_every_module_cites_its_source() -> None:
+    uncited = [
+        f"{module}: {author} {year}"
+        for author, year, module in _cited((ROOT / "docs/sources.md").read_text(encoding="utf-8"))
+        if not {author, year} <= set(re.findall(r"\w+", _source(ROOT / "app" / f"{module}.py")))
+    ]
+    assert uncited == []
+
+
+def _cited(text: str) -> list[tuple[str, str, str]]:
+    """Author, year and module of each row of the tables; a row without a key belongs to the one before."""
+    cited, key = [], None
+    for line in text.splitlines():
+        if line.startswith("#"):
+            key = None
+        if line.startswith("|"):
+            key = re.search(r"\*\*(\w+) (\d{4})\*\*", line) or key
+            if key:
+                cited += [(key[1], key[2], module) for module in re.findall(r"`(core/[\w/]+)`", line)]
+    return cited
