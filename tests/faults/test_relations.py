@@ -21,9 +21,11 @@ from httpx import AsyncClient, TransportError
 
 from app.embedded import Servers, running_servers
 from app.settings import Settings
+from app.wiring import open_stores
 from tests.api.conftest import asking, started
 from tests.api.library import prose, scanned
 from tests.faults.killable_service import Service, serving
+from tests.open_services import with_stores
 from tests.paged_books import pages_of, run_jobs
 
 SEED = 2024
@@ -120,7 +122,8 @@ def expected(module_database_url: str, module_redis_url: str) -> Outcome:
         settings = Settings(database_url=module_database_url, redis_url=module_redis_url)
         async with started(settings) as app, asking(app) as client:
             await post_all(client, BOOKS)
-            await run_jobs(app.state.services)
+            async with open_stores(settings) as stores:
+                await run_jobs(with_stores(app.state.services, stores))
             return await outcome(client)
 
     return asyncio.run(undisturbed())
