@@ -14,9 +14,6 @@ from pathlib import Path
 from typing import ClassVar
 from urllib.parse import quote
 
-import psycopg
-from psycopg.conninfo import make_conninfo
-
 from app.embedded import identity as identities
 from app.embedded.host import memory
 from app.embedded.identity import Identity
@@ -40,6 +37,9 @@ SETTINGS = {
     "log_line_prefix": "%m [%p] ",
     "jit": "off",  # compiling costs more than the short queries here take
 }
+
+_CREATE_IF_MISSING = f"""SELECT 'CREATE DATABASE {DATABASE}'
+WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = '{DATABASE}') \\gexec"""
 
 _LEAST_BUFFERS = 128 * 1024 * 1024
 _MOST_BUFFERS = 2 * 1024 * 1024 * 1024
@@ -100,15 +100,14 @@ class PostgresServer(Server):
 
     def answers(self) -> bool:
         """Whether the server can be used; creates our database where it is missing."""
-        try:
-            address = make_conninfo(host=str(self._sockets), port=PORT, user=USER, dbname="postgres")
-            with psycopg.connect(address, autocommit=True, connect_timeout=5) as connection:
-                known = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (DATABASE,))
-                if known.fetchone() is None:
-                    connection.execute(f"CREATE DATABASE {DATABASE}")
-        except psycopg.OperationalError:
-            return False
-        return True
+        address = (f"--host={self._sockets}", f"--port={PORT}", f"--username={USER}", "--dbname=postgres")
+        psql = subprocess.run(
+            [self._bin() / "psql", *address, "--no-psqlrc", "--no-password", "--set=ON_ERROR_STOP=1"],
+            input=_CREATE_IF_MISSING.encode(),
+            capture_output=True,
+            env=plain_environment() | {"PGCONNECT_TIMEOUT": "5"},
+        )
+        return psql.returncode == 0
 
     def _create(self) -> None:
         """Run `initdb` in a folder beside, then rename it: a half-made folder is never used."""

@@ -28,6 +28,7 @@ class Server(ABC):
         self.log_file = logs / f"{folder.name}.log"
         self._sockets = sockets
         self._process: subprocess.Popen[bytes] | None = None
+        self._log_start = 0  # where the log of the last launch begins
 
     @property
     @abstractmethod
@@ -55,6 +56,7 @@ class Server(ABC):
         self.stop()
         self.prepare()
         with self._open_log() as log:
+            self._log_start = log.tell()
             self._process = spawn(
                 self.command(),
                 folder=self.folder,
@@ -89,6 +91,12 @@ class Server(ABC):
     def exit_status(self) -> int | None:
         """None while the server runs, else its status (negative: the signal that killed it); reaps it."""
         return self._process.poll() if self._process is not None else 0
+
+    def logged(self) -> bytes:
+        """What the server has logged since its last launch."""
+        with self.log_file.open("rb") as log:
+            log.seek(self._log_start)
+            return log.read()
 
     def failure(self, event: str) -> ServerFailed:
         """An error that names the event, with the end of the log."""

@@ -10,10 +10,6 @@ from pathlib import Path
 from typing import ClassVar
 from urllib.parse import quote
 
-import redis
-from redis.backoff import NoBackoff
-from redis.retry import Retry
-
 from app.embedded.processes import Steps
 from app.embedded.server import Server, ServerFailed
 
@@ -29,6 +25,7 @@ SETTINGS = {
     # Keys fetched from memory side by side before they are read; 128 is the most that Valkey allows.
     "prefetch-batch-max-size": "128",
 }
+_READY = b"Ready to accept connections"  # what it logs when it has loaded its snapshot
 _GAVE_UP = 1  # exit status when Valkey cannot read its snapshot (among other reasons)
 
 
@@ -61,14 +58,9 @@ class ValkeyServer(Server):
 
     def answers(self) -> bool:
         """Whether the server has loaded its snapshot; one that ends over its snapshot is launched anew."""
-        at_once = Retry(NoBackoff(), 0)
-        with redis.Redis(unix_socket_path=str(self._socket), socket_timeout=5, retry=at_once) as client:
-            try:
-                return bool(client.ping())
-            except redis.RedisError:
-                if self.exit_status() == _GAVE_UP and (self.folder / SNAPSHOT).exists():
-                    self.launch()
-                return False
+        if self.exit_status() == _GAVE_UP and (self.folder / SNAPSHOT).exists():
+            self.launch()
+        return self.exit_status() is None and _READY in self.logged()
 
 
 def binary() -> Path:

@@ -125,6 +125,13 @@ def test_an_interrupted_creation_of_the_database_is_begun_anew(folder: Path) -> 
     assert not half.parent.exists()
 
 
+def test_a_database_that_was_never_created_is_created(data_dir: Path) -> None:
+    with EmbeddedServers(data_dir) as servers:
+        sql(servers.database_url.replace("/bookprint?", "/postgres?"), "DROP DATABASE bookprint")
+    with EmbeddedServers(data_dir) as servers:
+        assert sql(servers.database_url, "SELECT current_database()") == "bookprint"
+
+
 def test_a_damaged_snapshot_of_valkey_is_dropped(data_dir: Path) -> None:
     with EmbeddedServers(data_dir) as servers:
         sql(servers.database_url, "INSERT INTO kept VALUES (7)")
