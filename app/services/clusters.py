@@ -66,8 +66,8 @@ async def _page(snapshot: Snapshot, name: ClusterName, after: UUID | None, limit
         best = await _best(snapshot, copies)
     else:
         best = await _best(snapshot, await _fullest(snapshot, copies))
-        told = f"The fullest of {len(copies)} related books has this text."
-        best = replace(best, because=f"{told} {best.because}") if len(copies) > 1 else best
+        fullest = f"The fullest of {len(copies)} related books has this text."
+        best = replace(best, because=f"{fullest} {best.because}") if len(copies) > 1 else best
     return ClusterPage(name, len(copies), best, members[:limit], len(members) > limit)
 
 

@@ -65,7 +65,7 @@ Question = Within | Nearest | Verified
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A place in an answer, to go on from."""
+    """A position in an answer, to go on from."""
 
     distance: int  # 129 where there is none
     entry_id: int
@@ -73,7 +73,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Match:
-    """A book found, and what speaks for it."""
+    """A book found, and the evidence for it."""
 
     book: BookSummary
     evidence: Evidence
@@ -86,7 +86,7 @@ class Answer:
     exact: bool  # True: provably every book that the question asks for
     total: int  # on all pages
     matches: list[Match]
-    next: Position | None  # the last place of this page, where another one follows
+    next: Position | None  # the last one of this page, where another one follows
     related: bool = False  # the book asked about has relations, with these books perhaps
 
 
@@ -257,23 +257,24 @@ def _position(match: Match) -> Position:
     return Position(LAST_DISTANCE if distance is None else distance, match.book.entry.entry_id)
 
 
-def _matches(query: Entry, found: Sequence[BookSummary]) -> dict[int, Match]:
-    """The books with what speaks for each, by entry."""
-    if not found:
+def _matches(query: Entry, books: Sequence[BookSummary]) -> dict[int, Match]:
+    """The books with the evidence for each, by entry."""
+    if not books:
         return {}
-    told = evidence_of_each(query, [brief.entry for brief in found])
-    return {brief.entry.entry_id: Match(brief, evidence) for brief, evidence in zip(found, told, strict=True)}
+    evidence = evidence_of_each(query, [book.entry for book in books])
+    return {book.entry.entry_id: Match(book, each) for book, each in zip(books, evidence, strict=True)}
 
 
-def _merged(hits: Hits, places: Sequence[Position]) -> Hits:
-    """The hits and these places, each entry once, nearest first."""
-    if not places:
+def _merged(hits: Hits, positions: Sequence[Position]) -> Hits:
+    """The hits and these positions, each entry once, nearest first."""
+    if not positions:
         return hits
-    entry_ids = np.array([place.entry_id for place in places], dtype=np.uint64)
+    entry_ids = np.array([position.entry_id for position in positions], dtype=np.uint64)
+    distances = np.array([position.distance for position in positions], dtype=np.uint8)
     others = hits.without(entry_ids)
     return Hits(
         np.concatenate([others.entry_ids, entry_ids]),
-        np.concatenate([others.distances, np.array([place.distance for place in places], dtype=np.uint8)]),
+        np.concatenate([others.distances, distances]),
     ).sorted()
 
 

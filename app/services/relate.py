@@ -13,12 +13,10 @@ from uuid import UUID
 
 from app.core.errors import BookprintError, Unavailable
 from app.core.matching.candidates import CandidateBook, SelectionLimits, select_candidates
-from app.core.matching.search import LAST_DISTANCE, plan_related, proposed
-from app.core.matching.verification import VERIFICATION, Evidence, evidence, is_near_duplicate
+from app.core.matching.search import plan_related, proposed, related_entries
 from app.core.model import Entry
 from app.core.recipe import DEFAULT_PAGES, Suite
 from app.core.relations.relation import DEFAULT_CLASSIFIER, ComparedBook, relate
-from app.core.signatures.fracminhash import shared_hashes
 from app.core.signatures.sketch import page_signatures
 from app.core.warm_up import warm_up
 from app.services.index.reconcile import Reindex
@@ -31,11 +29,8 @@ from app.stores.redis.indexes import Indexes
 _READ_AT_ONCE = 32
 """Candidates whose page signatures are held at a time: 40 KB each for a book of 330 pages."""
 
-_SHARED = VERIFICATION.min_shared
-"""Equal MinHash values, or hashes in both shingle samples, that make two books candidates."""
-
 _NAMED = 3
-"""Pairs that failed and are told by name."""
+"""Pairs that failed and are named in the error."""
 
 
 class PairsFailed(BookprintError):
@@ -82,9 +77,9 @@ class Relate:
         self._limits = limits
 
     async def warm_up(self) -> None:
-        """Load kernels and the roll, which the first job would otherwise do while lookups wait.
+        """Load kernels and the flat index, which the first job would otherwise do while lookups wait.
 
-        Raises `Unavailable` while the index is not whole.
+        Raises `Unavailable` while the index is not complete.
         """
         await asyncio.to_thread(warm_up)
         suite = (await self._suites.current()).serving
@@ -99,42 +94,33 @@ class Relate:
         for book in await self._entries.read_summaries([entry_id], suite):
             if not book.indexed:
                 await self._reindex.index_entry(entry_id)
-            near = await self._search(book.entry, suite)
-            found = await self._candidates.list_candidates(book.book_id, entry_id, near, DEFAULT_CLASSIFIER)
-            choice = select_candidates(found, entry_id, self._limits)
-            outcome = await self._compare(entry_id, choice.compared, suite)
+            others = await self._search(book.entry, suite)
+            candidates = await self._candidates.list_candidates(
+                book.book_id, entry_id, others, DEFAULT_CLASSIFIER
+            )
+            selection = select_candidates(candidates, entry_id, self._limits)
+            outcome = await self._compare(entry_id, selection.compared, suite)
             await self._relations.insert_search(
-                entry_id, outcome.compared, choice.passed_over, outcome.seconds
+                entry_id, outcome.compared, selection.passed_over, outcome.seconds
             )
             if outcome.failures:
                 raise PairsFailed(book.book_id, outcome.failures)
 
     async def _search(self, entry: Entry, suite: Suite) -> list[int]:
-        """Entries that may be related, nearest first: near-duplicates, then by how much they overlap."""
+        """Entries that may be related, nearest first."""
         pending = await self._entries.read_pending(suite)
         index = self._indexes.of(suite)
         plan = plan_related(entry, suite, index.flat_index.latest)
-        found = proposed(plan, await index.read(plan))
-        entry_ids, near = found.entry_ids, found.verified(entry)
-        shared = dict(zip(entry_ids.tolist(), found.shared.tolist(), strict=True))
-        places = dict(zip(entry_ids[near].tolist(), found.distances[near].astype(int).tolist(), strict=True))
-        for other in (brief.entry for brief in pending):
-            told = evidence(entry, other)
-            if is_near_duplicate(told):
-                places[other.entry_id] = _distance(told)
-            shared[other.entry_id] = _shared(entry, other, told)
-        far = [other for other, count in shared.items() if count >= _SHARED and other not in places]
-        ordered = sorted(places, key=lambda other: (places[other], other))
-        ordered += sorted(far, key=lambda other: (-shared[other], other))
-        return [other for other in ordered if other != entry.entry_id]
+        proposals = proposed(plan, await index.read(plan))
+        return related_entries(entry, proposals, [book.entry for book in pending])
 
     async def _compare(self, entry_id: int, others: Sequence[CandidateBook], suite: Suite) -> _Outcome:
         outcome = _Outcome()
         for start in range(0, len(others), _READ_AT_ONCE):
             await self._relations.insert(outcome.compared)
             outcome.compared = []
-            some = [other.entry_id for other in others[start : start + _READ_AT_ONCE]]
-            stored = {one.entry_id: one for one in await self._read([entry_id, *some], suite)}
+            entry_ids = [entry_id, *(other.entry_id for other in others[start : start + _READ_AT_ONCE])]
+            stored = {book.entry_id: book for book in await self._read(entry_ids, suite)}
             book = stored.pop(entry_id, None)
             if book is None:
                 break  # Gone or changed since: another job sees to that.
@@ -142,9 +128,9 @@ class Relate:
             for other in stored.values():
                 try:
                     begun = time.perf_counter()
-                    one = await self._related(book, query, other, suite)
-                    outcome.compared.append(one)
-                    outcome.seconds[one.relation.classification.kind].append(time.perf_counter() - begun)
+                    pair = await self._related(book, query, other, suite)
+                    outcome.compared.append(pair)
+                    outcome.seconds[pair.relation.classification.kind].append(time.perf_counter() - begun)
                 except Unavailable:
                     raise
                 except Exception as error:
@@ -174,15 +160,3 @@ class Relate:
 
     async def _read(self, entry_ids: Sequence[int], suite: Suite) -> list[StoredSignatures]:
         return await self._candidates.read_signatures(entry_ids, suite.minhash, DEFAULT_PAGES)
-
-
-def _distance(told: Evidence) -> int:
-    return LAST_DISTANCE if told.distance is None else told.distance
-
-
-def _shared(entry: Entry, other: Entry, told: Evidence) -> int:
-    """Equal MinHash values or hashes in both samples, whichever are more."""
-    equal = told.equal_values or 0
-    if entry.sample is None or other.sample is None:
-        return equal
-    return max(equal, shared_hashes(entry.sample, other.sample))

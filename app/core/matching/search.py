@@ -24,9 +24,16 @@ from app.core.index.records import (
     sample_posting,
     shared_values,
 )
-from app.core.matching.verification import VERIFICATION, Candidates, verified
+from app.core.matching.verification import (
+    VERIFICATION,
+    Candidates,
+    evidence_of_each,
+    is_near_duplicate,
+    verified,
+)
 from app.core.model import Entry, Fingerprint, require_same_recipe
 from app.core.recipe import Suite
+from app.core.signatures.fracminhash import shared_hashes
 
 LAST_DISTANCE = 129
 """Orders hits: the distance of an entry that was found without one, behind all others."""
@@ -145,3 +152,29 @@ def near_duplicates(query: Entry, found: Proposed) -> Hits:
     """Those of the proposed entries that the verification rule accepts, nearest first."""
     accepted = found.verified(query)
     return Hits(found.entry_ids[accepted], found.distances[accepted]).sorted()
+
+
+def related_entries(query: Entry, found: Proposed, pending: Sequence[Entry]) -> list[int]:
+    """The entries that may be related, nearest first, the query left out.
+
+    Near-duplicates come by their distance; then others that share enough values, by how many. `pending`
+    entries are compared one by one, because the index does not hold them yet.
+    """
+    near = found.verified(query)
+    distances = dict(zip(found.entry_ids[near].tolist(), found.distances[near].tolist(), strict=True))
+    shared = dict(zip(found.entry_ids.tolist(), found.shared.tolist(), strict=True))
+    for other, pair in zip(pending, evidence_of_each(query, pending), strict=True):
+        if is_near_duplicate(pair):
+            distances[other.entry_id] = LAST_DISTANCE if pair.distance is None else pair.distance
+        sampled = 0
+        if query.sample is not None and other.sample is not None:
+            sampled = shared_hashes(query.sample, other.sample)
+        shared[other.entry_id] = max(pair.equal_values or 0, sampled)
+    far = [
+        entry_id
+        for entry_id, count in shared.items()
+        if count >= VERIFICATION.min_shared and entry_id not in distances
+    ]
+    ordered = sorted(distances, key=lambda entry_id: (distances[entry_id], entry_id))
+    ordered += sorted(far, key=lambda entry_id: (-shared[entry_id], entry_id))
+    return [entry_id for entry_id in ordered if entry_id != query.entry_id]

@@ -40,11 +40,8 @@ class RedisClient:
 
     def __init__(self, redis: "Redis | RedisCluster") -> None:
         self._redis = redis
-
-    @property
-    def is_cluster(self) -> bool:
+        self.is_cluster = isinstance(redis, RedisCluster)
         """Whether keys are shared out among several nodes."""
-        return isinstance(self._redis, RedisCluster)
 
     async def run(self, commands: Sequence[Words]) -> list[Any]:
         """The answers in order; raises `Unavailable` where a node cannot be reached or refuses.
@@ -110,9 +107,11 @@ class RedisClient:
 
     def together(self, keys: Sequence[str]) -> list[list[int]]:
         """The keys, by their places, in groups that one command may name."""
+        if not self.is_cluster:
+            return [[*range(len(keys))]] if keys else []
         groups: dict[str, list[int]] = {}
         for place, key in enumerate(keys):
-            groups.setdefault(hash_tag(key) if self.is_cluster else "", []).append(place)
+            groups.setdefault(hash_tag(key), []).append(place)
         return list(groups.values())
 
     async def by_node(self, keys: Sequence[str]) -> list[list[str]]:
