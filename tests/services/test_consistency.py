@@ -103,8 +103,8 @@ async def test_a_pending_book_that_is_indexed_during_a_lookup_is_found(
         two = await post(services, flipped(one.fingerprint.bits, 3))
     read = FlatIndexReplica.read
 
-    async def late(replica: FlatIndexReplica, keys: Sequence[str] = ()) -> Reading:
-        reading = await read(replica, keys)
+    async def late(replica: FlatIndexReplica, *asked: Sequence[str]) -> Reading:
+        reading = await read(replica, *asked)
         await services.reindex.index_entry(two.entry_id)
         return reading
 

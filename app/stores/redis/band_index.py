@@ -7,6 +7,7 @@ index of all entries. It is written last: an entry in the flat index is in its b
 
 from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from app.core.index.packing import PackedBuckets
 from app.core.index.records import (
     FINGERPRINT_RECORD,
     FLAT_RECORD,
+    NO_POSTING,
     POSTING_BYTES,
     Posting,
     minhash_posting,
@@ -28,7 +30,7 @@ from app.core.recipe import DEFAULT_SUITE, Suite
 from app.stores.redis.client import RedisClient
 from app.stores.redis.epoch import Epochs
 from app.stores.redis.flat_index_replica import FlatIndexReplica
-from app.stores.redis.keys import bucket_keys, bucket_prefix, epoch_keys, is_bucket
+from app.stores.redis.keys import bucket_keys, bucket_prefix, epoch_keys, epochs_of, is_bucket
 from app.stores.redis.scripts import ADD_POSTINGS, ADD_RECORDS, MEND_POSTINGS, REMOVE_RECORDS, Script
 
 _BUCKETS_AT_ONCE = 500
@@ -57,12 +59,17 @@ class BandIndex:
 
         Raises `IndexRebuilding` where it cannot be relied on.
         """
-        bands = [] if plan.bands is None else bucket_keys(self.suite.fingerprint, plan.bands)
-        minhash = bucket_keys(self.suite.minhash, plan.minhash.addresses)
-        sample = bucket_keys(self.suite.sample, plan.sample.addresses)
-        reading = await self.flat_index.read([*bands, *minhash, *sample])
-        values, second, third = reading.values, len(bands), len(bands) + len(minhash)
-        return IndexRead(reading.flat, values[:second], values[second:third], values[third:])
+        parts = [
+            (self.suite.fingerprint, NO_POSTING.addresses if plan.bands is None else plan.bands),
+            (self.suite.minhash, plan.minhash.addresses),
+            (self.suite.sample, plan.sample.addresses),
+        ]
+        reading = await self.flat_index.read(
+            [key for recipe, addresses in parts for key in bucket_keys(recipe, addresses)],
+            [epoch for recipe, addresses in parts for epoch in epochs_of(recipe, addresses)],
+        )
+        values = iter(reading.values)
+        return IndexRead(reading.flat, *(list(islice(values, addresses.size)) for _, addresses in parts))
 
     async def insert(self, entries: Sequence[Entry]) -> None:
         """Write new entries; repeating it changes nothing.

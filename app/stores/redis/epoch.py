@@ -13,7 +13,6 @@ from typing import Any
 from app.core.errors import IndexRebuilding
 from app.core.model import IndexState
 from app.stores.redis.client import RedisClient, Words, in_places
-from app.stores.redis.keys import epoch_key
 from app.stores.redis.scripts import FINISH_EPOCH, OPEN_EPOCH, READ_RUN_ID
 
 Marks = Mapping[str, bytes]
@@ -62,22 +61,20 @@ class Epochs:
 
     async def require(self, marks: Marks | None = None) -> Marks:
         """The epochs; raises `IndexRebuilding` where one is not complete, or they are not `marks`."""
-        found = (await read_guarded(self._client, [], epochs=self._keys)).marks
+        found = (await read_guarded(self._client, self._keys, [])).marks
         if marks is not None and marks != found:
             raise _rebuilding()
         return found
 
 
 async def read_guarded(
-    client: RedisClient, keys: Sequence[str], *commands: Words, epochs: Sequence[str] = ()
+    client: RedisClient, epochs: Sequence[str], keys: Sequence[str], *commands: Words
 ) -> GuardedRead:
     """The strings at these keys and the answers to commands, in one round trip.
 
-    Raises `IndexRebuilding` unless each partition that a key belongs to, and those of the further `epochs`,
-    are complete.
+    `epochs` are those of all partitions that are read. Raises `IndexRebuilding` unless they are complete.
     """
-    wanted = list(dict.fromkeys([*epochs, *map(epoch_key, keys)]))
-    read = await _read(client, wanted, keys, commands)
+    read = await _read(client, epochs, keys, commands)
     if not all(read.complete.values()):
         raise _rebuilding()
     marks = {key: epoch for key, epoch in read.marks.items() if epoch is not None}

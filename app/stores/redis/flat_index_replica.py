@@ -46,6 +46,12 @@ class Reading:
     values: Sequence[bytes | None]  # one for each key
 
 
+@dataclass(frozen=True, slots=True)
+class _Request:
+    keys: Sequence[str]
+    epochs: Sequence[str]
+
+
 class FlatIndexReplica:
     """The flat index of one suite."""
 
@@ -65,12 +71,13 @@ class FlatIndexReplica:
         """The flat index as it was last read, for estimates; None before it was read at all."""
         return self._flat
 
-    async def read(self, keys: Sequence[str] = ()) -> Reading:
+    async def read(self, keys: Sequence[str] = (), epochs: Sequence[str] = ()) -> Reading:
         """The flat index, and the strings at these keys, read in the same round trip.
 
-        Raises `IndexRebuilding` unless all partitions that were read are complete.
+        `epochs` are those of the partitions that the keys belong to. Raises `IndexRebuilding` unless these
+        and the flat index are complete.
         """
-        return await self._reads.ask(keys)
+        return await self._reads.ask(_Request(keys, epochs))
 
     async def insert(self, entries: Sequence[Entry]) -> None:
         """Enter these entries; they are in all their buckets already."""
@@ -120,16 +127,17 @@ class FlatIndexReplica:
     def _append(self, kind: bytes, records: bytes) -> Words:
         return ("XADD", self._changes, "MAXLEN", "~", _KEPT_CHANGES, "*", kind, records)
 
-    async def _read_batch(self, requests: Sequence[Sequence[str]]) -> Sequence[Reading]:
-        reading = await self._read([key for keys in requests for key in keys])
+    async def _read_batch(self, requests: Sequence[_Request]) -> Sequence[Reading]:
+        epochs = dict.fromkeys([self._epoch, *(epoch for request in requests for epoch in request.epochs)])
+        reading = await self._read([*epochs], [key for request in requests for key in request.keys])
         values = iter(reading.values)
-        return [replace(reading, values=list(islice(values, len(keys)))) for keys in requests]
+        return [replace(reading, values=list(islice(values, len(request.keys)))) for request in requests]
 
-    async def _read(self, keys: Sequence[str]) -> Reading:
+    async def _read(self, epochs: Sequence[str], keys: Sequence[str]) -> Reading:
         while True:
             flat = self._flat or await self._load()
             tail = ("XRANGE", self._changes, self._last, "+", "COUNT", _CHANGES_AT_ONCE)
-            read = await read_guarded(self._client, keys, tail, epochs=[self._epoch])
+            read = await read_guarded(self._client, epochs, keys, tail)
             [changes] = read.answers
             if read.marks[self._epoch] != self._mark[self._epoch] or not self._follow(flat, changes):
                 self._flat = None
@@ -154,15 +162,15 @@ class FlatIndexReplica:
     async def _load(self) -> FlatIndex:
         # The stream's end first: what comes later is followed, even if a segment holds it already.
         newest = ("XREVRANGE", self._changes, "+", "-", "COUNT", 1)
-        read = await read_guarded(self._client, [], newest, epochs=[self._epoch])
+        read = await read_guarded(self._client, [self._epoch], [], newest)
         if read.answers[0]:
             [(last, _)] = read.answers[0]
         else:
             [last] = await self._client.run([self._append(_OPENED, b"")])
-        listed = await read_guarded(self._client, [], ("SMEMBERS", self.segments_key), epochs=[self._epoch])
+        listed = await read_guarded(self._client, [self._epoch], [], ("SMEMBERS", self.segments_key))
         segments: list[bytes] = []
         for keys in self._segment_keys(listed.answers[0]):
-            values = (await read_guarded(self._client, keys)).values
+            values = (await read_guarded(self._client, [self._epoch], keys)).values
             segments += [value for value in values if value]
         records = np.frombuffer(b"".join(segments), dtype=FLAT_RECORD)
         # A rebuilding meanwhile shows when the stream is followed under another epoch.

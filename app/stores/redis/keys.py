@@ -41,13 +41,14 @@ def hash_tag(key: str) -> str:
     return key[key.index("{") + 1 : key.index("}")]
 
 
-def epoch_key(key: str) -> str:
-    """The key of the epoch of the partition that a key belongs to.
+def epochs_of(recipe: str, addresses: NDArray[np.integer]) -> list[str]:
+    """The keys of the epochs of the partitions that these buckets belong to, each once.
 
-    >>> epoch_key("bp:{a:4}:65536")
-    'bp:{a:4}:epoch'
+    >>> epochs_of("a", np.array([5, 65536, 7]))
+    ['bp:{a:0}:epoch', 'bp:{a:4}:epoch']
     """
-    return f"bp:{{{hash_tag(key)}}}:epoch"
+    partitions = np.unique(addresses >> _PARTITION_BITS).tolist()
+    return [f"bp:{{{recipe}:{partition}}}:epoch" for partition in partitions]
 
 
 def flat_index_prefix(suite: Suite) -> str:

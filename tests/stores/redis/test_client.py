@@ -41,12 +41,13 @@ async def test_strings_are_written_and_read_in_order(redis_client: RedisClient) 
 async def test_a_guarded_read_is_one_round_trip(
     redis_client: RedisClient, pipelines: list[Sequence[Words]]
 ) -> None:
-    epochs = Epochs(redis_client, [f"bp:{{a:{number}}}:epoch" for number in range(7)])
+    keys = [f"bp:{{a:{number}}}:epoch" for number in range(7)]
+    epochs = Epochs(redis_client, keys)
     await epochs.begin("token")
     assert await epochs.finish("token")
     await redis_client.write({KEYS[3]: b"there"})
     pipelines.clear()
-    read = await read_guarded(redis_client, KEYS[:7], ("STRLEN", KEYS[3]))
+    read = await read_guarded(redis_client, keys, KEYS[:7], ("STRLEN", KEYS[3]))
     assert len(pipelines) == 1
     assert (read.values[3], read.answers, len(read.marks)) == (b"there", [5], 7)
 

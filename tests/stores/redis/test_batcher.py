@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from app.stores.together import Together
+from app.stores.redis.batcher import Batcher
 
 
 async def test_questions_that_come_meanwhile_are_asked_together_next() -> None:
@@ -17,7 +17,7 @@ async def test_questions_that_come_meanwhile_are_asked_together_next() -> None:
         await gate.wait()
         return [number**2 for number in numbers]
 
-    together = Together(squares, 3)
+    together = Batcher(squares, 3)
     first = asyncio.create_task(together.ask(1))
     await asyncio.sleep(0.01)
     others = [asyncio.create_task(together.ask(number)) for number in range(2, 7)]
@@ -36,7 +36,7 @@ async def test_a_failure_reaches_those_who_asked_and_nobody_else() -> None:
             raise ValueError("unlucky")
         return list(numbers)
 
-    together = Together(fragile, 2)
+    together = Batcher(fragile, 2)
     answers = await asyncio.gather(*(together.ask(n) for n in (1, 2, 3, 13, 4, 5)), return_exceptions=True)
     assert answers[:3] == [1, 2, 3]
     assert all(isinstance(answer, ValueError) for answer in answers[3:5])
@@ -53,7 +53,7 @@ async def test_one_who_gives_up_leaves_the_others_their_answers() -> None:
         await gate.wait()
         return list(numbers)
 
-    together = Together(slow, 10)
+    together = Batcher(slow, 10)
     tasks = [asyncio.create_task(together.ask(n)) for n in range(3)]
     await asyncio.sleep(0.01)
     tasks[0].cancel()
