@@ -14,7 +14,7 @@ from psycopg.rows import dict_row
 from psycopg.sql import SQL, Composed
 from psycopg_pool import AsyncConnectionPool
 
-from app.stores.postgres.errors import postgres_outages
+from app.stores.postgres.errors import postgres_errors
 
 Row = dict[str, Any]
 Statement = SQL | Composed
@@ -62,14 +62,14 @@ class Database:
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
         """A connection for statements that find rows by key, each a transaction of its own."""
-        with postgres_outages():
+        with postgres_errors():
             async with self._statements.connection() as connection:
                 yield connection
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
         """A connection in a transaction, committed at the end; its statements may read whole tables."""
-        with postgres_outages():
+        with postgres_errors():
             async with self._transactions.connection() as connection:
                 yield connection
 

@@ -10,7 +10,7 @@ from app.core.errors import Unavailable
 
 
 @contextmanager
-def postgres_outages() -> Iterator[None]:
+def postgres_errors() -> Iterator[None]:
     """Turn lost or refused connections to Postgres into `Unavailable`."""
     try:
         yield
