@@ -1,9 +1,8 @@
 """Books that are related, and their jobs, for tests without a worker."""
 
-from psycopg.sql import SQL
-
 from app.core.matching.candidates import SelectionLimits
 from app.services.relate import Relate
+from app.stores.postgres.statements import SQL
 from tests.open_services import OpenServices
 
 WORDS = 300
@@ -54,5 +53,5 @@ async def run_jobs(services: OpenServices, relate: Relate | None = None) -> int:
 async def end(services: OpenServices, job_id: int, status: str) -> None:
     """Let a job end so."""
     await services.database.rows(
-        SQL("UPDATE procrastinate_jobs SET status = %(status)s WHERE id = %(id)s"), id=job_id, status=status
+        SQL("UPDATE procrastinate_jobs SET status = $status WHERE id = $id"), id=job_id, status=status
     )

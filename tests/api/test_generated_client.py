@@ -12,9 +12,9 @@ import httpx
 import pytest
 from openapi_python_client import Config, MetaType, generate
 from openapi_python_client.config import ConfigFile
-from psycopg.sql import SQL
 
 from app.settings import Settings
+from app.stores.postgres.statements import SQL
 from app.wiring import Services
 from tests.api.library import prose, scanned
 from tests.api.service_process import Server, serving

@@ -1,13 +1,14 @@
 """Background jobs as clients and Prometheus see them."""
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 from httpx import AsyncClient
 from jsonschema import Draft202012Validator
-from psycopg.sql import SQL
 
 from app.stores.postgres.jobs import insert_relate_jobs_of
+from app.stores.postgres.statements import SQL
 from app.wiring import Services
 from tests.api.library import prose
 from tests.api.test_operation import labelled, samples
@@ -17,14 +18,14 @@ async def posted(client: AsyncClient, services: Services) -> tuple[dict[str, Any
     """A book and its entry."""
     book = (await client.post("/v1/books", json={"text": prose(1)})).json()
     [row] = await services.database.rows(
-        SQL("SELECT entry_id FROM books WHERE id = %(id)s::uuid"), id=book["id"]
+        SQL("SELECT entry_id FROM books WHERE id = $id"), id=UUID(book["id"])
     )
     return book, row["entry_id"]
 
 
 async def deferred(services: Services, *entry_ids: int) -> list[int]:
     """New relate jobs of these entries."""
-    defer = SQL(insert_relate_jobs_of("unnest(%(entry_ids)s::bigint[]) AS entry_id"))
+    defer = SQL(insert_relate_jobs_of("unnest($entry_ids::bigint[]) AS entry_id"))
     [row] = await services.database.rows(defer, entry_ids=list(entry_ids))
     [ids] = row.values()
     return list(ids)
@@ -34,7 +35,7 @@ async def test_a_waiting_job_names_its_book_and_its_next_try(client: AsyncClient
     book, entry_id = await posted(client, services)
     later, soon = await deferred(services, entry_id, entry_id)
     await services.database.rows(
-        SQL("UPDATE procrastinate_jobs SET scheduled_at = now() + interval '1 hour' WHERE id = %(id)s"),
+        SQL("UPDATE procrastinate_jobs SET scheduled_at = now() + interval '1 hour' WHERE id = $id"),
         id=later,
     )
 
@@ -74,7 +75,7 @@ async def test_metrics_tell_jobs_by_state_and_the_tries_that_failed(
 ) -> None:
     ids = await deferred(services, 0, 1, 2)
     await services.database.rows(
-        SQL("UPDATE procrastinate_jobs SET status = 'failed' WHERE id = %(id)s"), id=ids[0]
+        SQL("UPDATE procrastinate_jobs SET status = 'failed' WHERE id = $id"), id=ids[0]
     )
     await services.jobs.note_failure(ids[0], "relate", ValueError("no"))
 

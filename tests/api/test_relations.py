@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from httpx import AsyncClient
-from psycopg.sql import SQL
 
+from app.stores.postgres.statements import SQL
 from app.wiring import Services
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, near, post

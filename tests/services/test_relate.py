@@ -8,7 +8,6 @@ from uuid import UUID
 
 import numpy as np
 import pytest
-from psycopg.sql import SQL
 
 from app.core.errors import Unavailable
 from app.core.matching.candidates import CandidateBook
@@ -20,6 +19,7 @@ from app.core.text.content import content_from_pages, content_from_text
 from app.services.relate import PairsFailed
 from app.settings import Settings
 from app.stores.postgres import candidates
+from app.stores.postgres.statements import SQL
 from app.stores.redis.band_index import BandIndex
 from app.wiring import Services
 from tests.api.library import prose, scanned
@@ -202,11 +202,11 @@ async def test_page_signatures_that_are_missing_come_from_the_text_or_are_told(s
     book, scan = await post(services, PAGES), await post(services, SCAN)
     signed = replace(sketch(content_from_pages(PAGES)), pages=None)
     textless = (await services.ingest.post(Submission(sketch=signed))).book
-    await services.database.rows(SQL("DELETE FROM signatures WHERE recipe LIKE 'char6%%'"))
+    await services.database.rows(SQL("DELETE FROM signatures WHERE recipe LIKE 'char6%'"))
     await run_jobs(services)
 
     assert await kinds(services, book) == {scan.id: "SAME_PAGINATION", textless.id: "INSUFFICIENT_TEXT"}
-    assert len(await services.database.rows(SQL("SELECT FROM signatures WHERE recipe LIKE 'char6%%'"))) == 2
+    assert len(await services.database.rows(SQL("SELECT FROM signatures WHERE recipe LIKE 'char6%'"))) == 2
 
 
 async def test_a_pair_that_cannot_be_compared_holds_up_no_other(services: Services) -> None:
@@ -214,7 +214,7 @@ async def test_a_pair_that_cannot_be_compared_holds_up_no_other(services: Servic
     poison = await post(services, SCAN)
     others = [await post(services, pages_of(scanned(TEXT, seed))) for seed in (2, 3)]
     await services.database.rows(
-        SQL("UPDATE signatures SET data = '\\x00' WHERE recipe LIKE 'char6%%' AND entry_id = %(id)s"),
+        SQL("UPDATE signatures SET data = '\\x00' WHERE recipe LIKE 'char6%' AND entry_id = $id"),
         id=poison.entry_id,
     )
     for _ in range(2):
@@ -280,7 +280,7 @@ async def join(services: Services, copies: Sequence[Book]) -> None:
     await services.database.rows(
         SQL("""
             INSERT INTO cluster_members (by, book_id, founder_id)
-            SELECT DISTINCT 'same_text', id, %(founder)s::uuid
+            SELECT DISTINCT 'same_text', id, $founder::uuid
             FROM books JOIN relations ON id IN (left_id, right_id)
             ON CONFLICT DO NOTHING
         """),

@@ -10,12 +10,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from procrastinate.jobs import Job as QueuedJob
-from psycopg.sql import SQL
 
 from app.core.errors import BookprintError, UnknownJob
 from app.core.model import Job, JobCounts
 from app.services.jobs import MOST_TRIES
 from app.settings import Settings
+from app.stores.postgres.statements import SQL
 from app.wiring import Services
 from tests.open_services import open_with_stores
 from tests.workers.faulty_worker import PACE, open_queue, run
@@ -23,7 +23,7 @@ from workers.queue_worker import QueueWorker, work_off
 from workers.retry import JobRetry
 
 UNFINISHED = SQL(
-    "SELECT FROM procrastinate_jobs WHERE id = ANY(%(ids)s) AND status NOT IN ('succeeded', 'failed')"
+    "SELECT FROM procrastinate_jobs WHERE id = ANY($ids) AND status NOT IN ('succeeded', 'failed')"
 )
 
 
@@ -249,7 +249,7 @@ async def test_a_lost_connection_does_not_lose_the_end_of_a_job(
             await execute(
                 services,
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                "WHERE datname = current_database() AND query ILIKE '%%procrastinate%%' "
+                "WHERE datname = current_database() AND query ILIKE '%procrastinate%' "
                 "AND pid <> pg_backend_pid()",
             )
         assert {job.state for job in await ended(services, ids)} == {"succeeded"}

@@ -4,19 +4,18 @@ Every method is one transaction. A book's signatures belong to its entry; new co
 what the band index still holds of the old one no longer counts.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
-from psycopg.errors import UniqueViolation
-from psycopg.sql import SQL, Composed, Identifier, Placeholder
+from asyncpg import UniqueViolationError
 
 from app.core.errors import Conflict, InvalidInput, StaleVersion, UnknownBook
 from app.core.model import Book, BookFilter, Entry, Fingerprint, Metadata, Sketch, StoredBook, Versions
 from app.core.recipe import Suite, Suites
 from app.stores.postgres.clusters import delete_from_clusters
-from app.stores.postgres.connections import Connection, Database, Row, Statement, rows
+from app.stores.postgres.connections import Connection, Database, Row, rows
 from app.stores.postgres.jobs import insert_relate_jobs, insert_relate_jobs_of
 from app.stores.postgres.relations import delete_relations, repeat_cut_searches
 from app.stores.postgres.rows import (
@@ -31,6 +30,7 @@ from app.stores.postgres.rows import (
     to_columns,
     to_summary,
 )
+from app.stores.postgres.statements import SQL
 from app.stores.postgres.suites import LOCKED_SUITES, SuitesChanged, read_locked_suites, suite_lines
 from app.stores.postgres.texts import CODEC
 
@@ -40,7 +40,7 @@ _RELATED_BY = frozenset({"title", "year", "volume"})
 _LOCK_SUITES = f"""
     held AS MATERIALIZED ({LOCKED_SUITES}),
     agreed AS MATERIALIZED (
-        SELECT count(*) = cardinality(%(suites)s::text[]) AND bool_and(suite = ANY(%(suites)s::text[]))
+        SELECT count(*) = cardinality($suites::text[]) AND bool_and(suite = ANY($suites::text[]))
             AS agreed
         FROM held
     )
@@ -52,12 +52,12 @@ _STORE_CONTENT = f"""
         INSERT INTO signatures (entry_id, recipe, data, shingle_count, unit)
         SELECT entry_id, signature.*
         FROM stored, unnest(
-            %(recipes)s::text[], %(signatures)s::bytea[], %(counts)s::integer[], %(units)s::text[]
+            $recipes::text[], $signatures::bytea[], $counts::integer[], $units::text[]
         ) AS signature
     ),
     kept AS (
         INSERT INTO texts (entry_id, codec, data)
-        SELECT entry_id, %(codec)s, %(text)s::bytea FROM stored WHERE %(text)s::bytea IS NOT NULL
+        SELECT entry_id, $codec, $text::bytea FROM stored WHERE $text::bytea IS NOT NULL
     ),
     deferred AS MATERIALIZED ({insert_relate_jobs_of("stored")})
     SELECT agreed, entry_id FROM agreed LEFT JOIN stored ON true LEFT JOIN deferred ON true
@@ -73,9 +73,9 @@ _INSERT = SQL(f"""
             page_count, word_count, character_count
         )
         SELECT
-            %(id)s, %(title)s, %(title_words)s::text[], %(authors)s::text[], %(language)s, %(year)s::integer,
-            %(volume)s, %(external_id)s, %(identifiers)s::text[], %(content_key)s,
-            %(page_count)s::integer, %(word_count)s::integer, %(character_count)s::bigint
+            $id, $title, $title_words::text[], $authors::text[], $language, $year::integer,
+            $volume, $external_id, $identifiers::text[], $content_key,
+            $page_count::integer, $word_count::integer, $character_count::bigint
         FROM agreed WHERE agreed
         ON CONFLICT DO NOTHING
         RETURNING entry_id
@@ -86,46 +86,43 @@ _UPDATE_CONTENT = SQL(f"""
     WITH {_LOCK_SUITES},
     stored AS (
         UPDATE books SET
-            entry_id = nextval('entry_ids'), indexed_at = NULL, content_key = %(content_key)s,
-            page_count = %(page_count)s::integer, word_count = %(word_count)s::integer,
-            character_count = %(character_count)s::bigint, version = version + 1, updated_at = now()
-        FROM agreed WHERE agreed AND id = %(id)s
+            entry_id = nextval('entry_ids'), indexed_at = NULL, content_key = $content_key,
+            page_count = $page_count::integer, word_count = $word_count::integer,
+            character_count = $character_count::bigint, version = version + 1, updated_at = now()
+        FROM agreed WHERE agreed AND id = $id
         RETURNING entry_id
     ),
     {_STORE_CONTENT}
 """)
 _DELETE_CONTENT = SQL("""
-    WITH signed AS (DELETE FROM signatures WHERE entry_id = %(entry_id)s),
-    kept AS (DELETE FROM texts WHERE entry_id = %(entry_id)s),
-    searched AS (DELETE FROM related_entries WHERE entry_id = %(entry_id)s)
-    INSERT INTO tombstones (entry_id) VALUES (%(entry_id)s)
+    WITH signed AS (DELETE FROM signatures WHERE entry_id = $entry_id),
+    kept AS (DELETE FROM texts WHERE entry_id = $entry_id),
+    searched AS (DELETE FROM related_entries WHERE entry_id = $entry_id)
+    INSERT INTO tombstones (entry_id) VALUES ($entry_id)
 """)
-_INSERT_TOMBSTONE = SQL("INSERT INTO tombstones (entry_id) VALUES (%(entry_id)s)")
-_DELETE = SQL("DELETE FROM books WHERE id = %(book_id)s")
+_INSERT_TOMBSTONE = SQL("INSERT INTO tombstones (entry_id) VALUES ($entry_id)")
+_DELETE = SQL("DELETE FROM books WHERE id = $book_id")
 
-_READ = SQL(f"{SELECT_BOOKS} WHERE books.id = %(book_id)s")
-_READ_LOCKED = SQL(f"{SELECT_BOOKS} WHERE books.id = %(book_id)s FOR UPDATE OF books")
-_READ_BY_EXTERNAL_ID = SQL(f"{SELECT_BOOKS} WHERE books.external_id = %(external_id)s")
-_READ_BY_CONTENT = SQL(
-    f"{SELECT_BOOKS} WHERE books.content_key = %(content_key)s AND books.external_id IS NULL"
-)
-_READ_SUMMARY = SQL(select_summaries(with_sample=True) + "WHERE books.id = %(book_id)s")
+_READ = SQL(f"{SELECT_BOOKS} WHERE books.id = $book_id")
+_READ_LOCKED = SQL(f"{SELECT_BOOKS} WHERE books.id = $book_id FOR UPDATE OF books")
+_READ_BY_EXTERNAL_ID = SQL(f"{SELECT_BOOKS} WHERE books.external_id = $external_id")
+_READ_BY_CONTENT = SQL(f"{SELECT_BOOKS} WHERE books.content_key = $content_key AND books.external_id IS NULL")
+_READ_SUMMARY = SQL(select_summaries(with_sample=True) + "WHERE books.id = $book_id")
 _READ_RIVAL = SQL("""
     SELECT id FROM books
-    WHERE id <> %(book_id)s AND (
-        external_id = %(external_id)s
+    WHERE id <> $book_id AND (
+        external_id = $external_id
         OR content_key = coalesce(
-            %(content_key)s::bytea, (SELECT content_key FROM books WHERE id = %(book_id)s)
-        ) AND external_id IS NULL AND %(external_id)s IS NULL
+            $content_key::bytea, (SELECT content_key FROM books WHERE id = $book_id)
+        ) AND external_id IS NULL AND $external_id IS NULL
     )
 """)
 
-_LIST = SQL(SELECT_BOOKS + "WHERE {} ORDER BY books.id LIMIT %(limit)s")
 _CONDITIONS = {
-    "after": SQL("books.id > %(after)s"),
-    "identifier": SQL("books.identifiers @> ARRAY[%(identifier)s]"),
-    "external_id": SQL("books.external_id = %(external_id)s"),
-    "words": SQL("books.title_words @> %(words)s::text[]"),
+    "after": "books.id > $after",
+    "identifier": "books.identifiers @> ARRAY[$identifier]",
+    "external_id": "books.external_id = $external_id",
+    "words": "books.title_words @> $words::text[]",
 }
 
 
@@ -271,8 +268,8 @@ class BookStore:
             "words": words,
         }
         conditions = [_CONDITIONS[name] for name, value in values.items() if value is not None]
-        query = _LIST.format(SQL(" AND ").join(conditions))
-        return [to_book(row) for row in await self._database.rows(query, **values, limit=limit)]
+        statement = SQL(f"{SELECT_BOOKS} WHERE {' AND '.join(conditions)} ORDER BY books.id LIMIT $limit")
+        return [to_book(row) for row in await self._database.rows(statement, **values, limit=limit)]
 
 
 def _content_values(content: NewContent) -> dict[str, Any]:
@@ -316,16 +313,14 @@ async def _read_versions(connection: Connection, book_id: UUID, suites: Suites) 
     return versions
 
 
-def _update_of(columns: Mapping[str, object]) -> Composed:
-    changes = [SQL("{} = {}").format(Identifier(name), Placeholder(name)) for name in columns]
-    return SQL("UPDATE books SET {}, version = version + 1, updated_at = now() WHERE id = %(id)s").format(
-        SQL(", ").join(changes)
-    )
+def _update_of(columns: Iterable[str]) -> SQL:
+    changes = ", ".join(f"{name} = ${name}" for name in columns)
+    return SQL(f"UPDATE books SET {changes}, version = version + 1, updated_at = now() WHERE id = $id")
 
 
 async def _update(
     connection: Connection,
-    statement: Statement,
+    statement: SQL,
     book_id: UUID,
     *,
     external_id: object,
@@ -337,7 +332,7 @@ async def _update(
     try:
         async with connection.transaction():
             await rows(connection, statement, id=book_id, **given, **values)
-    except UniqueViolation as exc:
+    except UniqueViolationError as exc:
         found = await rows(connection, _READ_RIVAL, book_id=book_id, **given)
         if not found:
             raise

@@ -6,7 +6,6 @@ from typing import Literal
 from uuid import UUID
 
 import numpy as np
-from psycopg.sql import SQL
 
 from app.core.matching.candidates import CandidateBook
 from app.core.model import Content, Metadata, MinHashSignature, PageSignatures
@@ -15,6 +14,7 @@ from app.core.relations.relation import ComparedBook
 from app.core.signatures.page_minhash import from_records, to_records
 from app.stores.postgres.connections import Database
 from app.stores.postgres.jobs import UNFINISHED_RELATE_JOBS
+from app.stores.postgres.statements import SQL
 from app.stores.postgres.texts import decompress
 
 _READ_AT_ONCE = 500
@@ -25,23 +25,23 @@ _READ_AT_ONCE = 500
 # jobs wait is asked afterwards, so that no index of all that wait is read too.
 _LIST = SQL(f"""
     WITH decided AS (
-        SELECT right_id AS id FROM decisions WHERE left_id = %(book_id)s
-        UNION ALL SELECT left_id FROM decisions WHERE right_id = %(book_id)s
+        SELECT right_id AS id FROM decisions WHERE left_id = $book_id
+        UNION ALL SELECT left_id FROM decisions WHERE right_id = $book_id
     ),
     wanted AS (
-        SELECT id, entry_id FROM books WHERE entry_id = ANY(%(entry_ids)s::bigint[])
+        SELECT id, entry_id FROM books WHERE entry_id = ANY($entry_ids::bigint[])
         UNION SELECT books.id, books.entry_id FROM decided JOIN books ON books.id = decided.id
     ),
     related AS MATERIALIZED (
         SELECT right_entry AS entry_id FROM relations
-        WHERE left_id = %(book_id)s AND left_entry = %(entry)s
-            AND classifier = %(classifier)s
+        WHERE left_id = $book_id AND left_entry = $entry
+            AND classifier = $classifier
         UNION ALL SELECT left_entry FROM relations
-        WHERE right_id = %(book_id)s AND right_entry = %(entry)s
-            AND classifier = %(classifier)s
+        WHERE right_id = $book_id AND right_entry = $entry
+            AND classifier = $classifier
     ),
     jobs AS MATERIALIZED (
-        {UNFINISHED_RELATE_JOBS} = ANY(%(entry_ids)s::bigint[])
+        {UNFINISHED_RELATE_JOBS} = ANY($entry_ids::bigint[])
     )
     SELECT books.id AS book_id, books.entry_id,
         (
@@ -59,25 +59,25 @@ _READ_SIGNATURES = SQL("""
     FROM books
     LEFT JOIN LATERAL (
         SELECT data, shingle_count FROM signatures
-        WHERE entry_id = books.entry_id AND recipe = %(minhash_recipe)s LIMIT 1
+        WHERE entry_id = books.entry_id AND recipe = $minhash_recipe LIMIT 1
     ) AS minhash ON true
     LEFT JOIN LATERAL (
         SELECT data, unit FROM signatures
-        WHERE entry_id = books.entry_id AND recipe = %(pages_recipe)s LIMIT 1
+        WHERE entry_id = books.entry_id AND recipe = $pages_recipe LIMIT 1
     ) AS pages ON true
     LEFT JOIN texts ON texts.entry_id = books.entry_id
-    WHERE books.entry_id = ANY(%(entry_ids)s::bigint[])
+    WHERE books.entry_id = ANY($entry_ids::bigint[])
 """)
 _READ_TEXT = SQL("""
     SELECT books.page_count, texts.codec, texts.data
     FROM texts JOIN books ON books.entry_id = texts.entry_id
-    WHERE texts.entry_id = %(entry_id)s
+    WHERE texts.entry_id = $entry_id
 """)
 # The lock keeps the book from leaving between the look and the insert.
 _INSERT_PAGES = SQL("""
     INSERT INTO signatures (entry_id, recipe, data, unit)
-    SELECT entry_id, %(recipe)s, %(data)s, %(unit)s
-    FROM books WHERE entry_id = %(entry_id)s FOR KEY SHARE
+    SELECT entry_id, $recipe, $data, $unit
+    FROM books WHERE entry_id = $entry_id FOR KEY SHARE
     ON CONFLICT DO NOTHING
 """)
 

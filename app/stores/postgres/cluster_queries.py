@@ -4,33 +4,32 @@ from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from uuid import UUID
 
-from psycopg.sql import SQL
-
 from app.core.clusters.best_copy import Copy
 from app.core.clusters.clustering import By
 from app.core.model import Member
 from app.stores.postgres.connections import Connection, Database, rows
+from app.stores.postgres.statements import SQL
 
 _FIRST = UUID(int=0)
 
 _READ_FOUNDER = SQL("""
     SELECT coalesce(m.founder_id, b.id) AS founder_id
-    FROM books b LEFT JOIN cluster_members m ON (m.by, m.book_id) = (%(by)s, b.id)
+    FROM books b LEFT JOIN cluster_members m ON (m.by, m.book_id) = ($by, b.id)
     WHERE b.id = coalesce(
-        (SELECT heir_id FROM cluster_heirs h WHERE (h.by, h.book_id) = (%(by)s, %(name)s::uuid)), %(name)s
+        (SELECT heir_id FROM cluster_heirs h WHERE (h.by, h.book_id) = ($by, $name::uuid)), $name
     )
 """)
-_READ_BOOK = SQL("SELECT id FROM books WHERE id = %(book)s")
+_READ_BOOK = SQL("SELECT id FROM books WHERE id = $book")
 _MEMBERS = """
     (
-        SELECT book_id AS id FROM cluster_members WHERE by = %(by)s AND founder_id = %(founder)s
-        UNION SELECT %(founder)s::uuid
+        SELECT book_id AS id FROM cluster_members WHERE by = $by AND founder_id = $founder
+        UNION SELECT $founder::uuid
     ) AS members JOIN books b USING (id)
 """
 _LIST_COPIES = SQL(f"SELECT id AS book_id, b.word_count FROM {_MEMBERS}")
 _LIST_MEMBERS = SQL(f"""
     SELECT id AS book_id, b.title, b.volume, b.year, b.page_count, b.word_count FROM {_MEMBERS}
-    WHERE id > %(after)s ORDER BY id LIMIT %(limit)s
+    WHERE id > $after ORDER BY id LIMIT $limit
 """)
 _READ_AGREEMENT = SQL("""
     SELECT own.book_id, avg((r.signals ->> 'page_similarity')::float8) AS agreement
@@ -42,7 +41,7 @@ _READ_AGREEMENT = SQL("""
     ) r ON true
     JOIN cluster_members other
         ON (other.by, other.book_id, other.founder_id) = (own.by, r.other_id, own.founder_id)
-    WHERE own.by = %(by)s AND own.book_id = ANY(%(books)s::uuid[]) AND r.signals IS NOT NULL
+    WHERE own.by = $by AND own.book_id = ANY($books::uuid[]) AND r.signals IS NOT NULL
     GROUP BY own.book_id
 """)
 _SNAPSHOT = SQL("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")

@@ -15,8 +15,6 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from psycopg.sql import SQL
-
 from app.core.clusters.clustering import KINDS, By, Forest, Joining, Pair, Pieces, ordered
 from app.stores.postgres.cluster_edges import (
     read_connected,
@@ -26,6 +24,7 @@ from app.stores.postgres.cluster_edges import (
     read_never_matching,
 )
 from app.stores.postgres.connections import Connection, Row, rows
+from app.stores.postgres.statements import SQL
 
 _FIRST_READ, _MOST_READ = 16, 1024
 """Books whose edges are read at once while looking whether a cluster falls apart: doubled each time."""
@@ -38,7 +37,7 @@ _LOCK = SQL("SELECT pg_advisory_xact_lock(1668052339)")
 _DELETE = [
     SQL(f"""
         WITH held AS MATERIALIZED (
-            SELECT left_id, right_id FROM {table} WHERE left_id = %(book)s OR right_id = %(book)s
+            SELECT left_id, right_id FROM {table} WHERE left_id = $book OR right_id = $book
             ORDER BY left_id, right_id FOR UPDATE
         )
         DELETE FROM {table} t USING held WHERE (t.left_id, t.right_id) = (held.left_id, held.right_id)
@@ -47,51 +46,51 @@ _DELETE = [
     for table in ("relations", "decisions")
 ]
 _FOUNDERS = SQL("""
-    SELECT book_id, founder_id FROM cluster_members WHERE by = %(by)s AND book_id = ANY(%(books)s::uuid[])
+    SELECT book_id, founder_id FROM cluster_members WHERE by = $by AND book_id = ANY($books::uuid[])
 """)
 _MEMBERS = SQL("""
     SELECT book_id, founder_id FROM cluster_members
-    WHERE by = %(by)s AND founder_id = ANY(%(founders)s::uuid[])
+    WHERE by = $by AND founder_id = ANY($founders::uuid[])
 """)
 _OLDEST_BUT = SQL("""
     SELECT book_id FROM cluster_members
-    WHERE by = %(by)s AND founder_id = %(founder)s AND book_id <> ALL(%(books)s::uuid[])
+    WHERE by = $by AND founder_id = $founder AND book_id <> ALL($books::uuid[])
     ORDER BY book_id LIMIT 2
 """)
-_REMOVE = SQL("DELETE FROM cluster_members WHERE by = %(by)s AND book_id = ANY(%(books)s::uuid[])")
+_REMOVE = SQL("DELETE FROM cluster_members WHERE by = $by AND book_id = ANY($books::uuid[])")
 _RENAME = SQL("""
-    UPDATE cluster_members SET founder_id = %(founder)s
-    WHERE by = %(by)s AND founder_id = ANY(%(founders)s::uuid[])
+    UPDATE cluster_members SET founder_id = $founder
+    WHERE by = $by AND founder_id = ANY($founders::uuid[])
 """)
 _RENAME_BUT = SQL("""
-    UPDATE cluster_members SET founder_id = %(oldest)s
-    WHERE by = %(by)s AND founder_id = %(founder)s AND book_id <> ALL(%(books)s::uuid[])
+    UPDATE cluster_members SET founder_id = $oldest
+    WHERE by = $by AND founder_id = $founder AND book_id <> ALL($books::uuid[])
 """)
 _PUT = SQL("""
     INSERT INTO cluster_members (by, book_id, founder_id)
-    SELECT %(by)s, * FROM unnest(%(books)s::uuid[], %(founders)s::uuid[])
+    SELECT $by, * FROM unnest($books::uuid[], $founders::uuid[])
     ON CONFLICT (by, book_id) DO UPDATE SET founder_id = excluded.founder_id
 """)
 _BORDERS = SQL("""
     SELECT left_id, right_id FROM cluster_borders
-    WHERE by = %(by)s AND (left_id = ANY(%(founders)s::uuid[]) OR right_id = ANY(%(founders)s::uuid[]))
+    WHERE by = $by AND (left_id = ANY($founders::uuid[]) OR right_id = ANY($founders::uuid[]))
 """)
 _DELETE_BORDERS = SQL("""
     DELETE FROM cluster_borders
-    WHERE by = %(by)s AND (left_id = ANY(%(founders)s::uuid[]) OR right_id = ANY(%(founders)s::uuid[]))
+    WHERE by = $by AND (left_id = ANY($founders::uuid[]) OR right_id = ANY($founders::uuid[]))
 """)
 _PUT_BORDERS = SQL("""
     INSERT INTO cluster_borders (by, left_id, right_id)
-    SELECT %(by)s, * FROM unnest(%(lefts)s::uuid[], %(rights)s::uuid[])
+    SELECT $by, * FROM unnest($lefts::uuid[], $rights::uuid[])
     ON CONFLICT DO NOTHING
 """)
 _HEIR = SQL("""
     SELECT m.book_id FROM cluster_members m JOIN cluster_members own USING (by, founder_id)
-    WHERE by = %(by)s AND own.book_id = %(book)s AND m.book_id <> %(book)s ORDER BY m.book_id LIMIT 1
+    WHERE by = $by AND own.book_id = $book AND m.book_id <> $book ORDER BY m.book_id LIMIT 1
 """)
-_INHERIT = SQL("INSERT INTO cluster_heirs (by, book_id, heir_id) VALUES (%(by)s, %(book)s, %(heir)s)")
-_PASS_ON = SQL("UPDATE cluster_heirs SET heir_id = %(heir)s WHERE by = %(by)s AND heir_id = %(book)s")
-_DISINHERIT = SQL("DELETE FROM cluster_heirs WHERE by = %(by)s AND heir_id = %(book)s")
+_INHERIT = SQL("INSERT INTO cluster_heirs (by, book_id, heir_id) VALUES ($by, $book, $heir)")
+_PASS_ON = SQL("UPDATE cluster_heirs SET heir_id = $heir WHERE by = $by AND heir_id = $book")
+_DISINHERIT = SQL("DELETE FROM cluster_heirs WHERE by = $by AND heir_id = $book")
 
 
 async def update_clusters(connection: Connection, pairs: Collection[Pair]) -> None:

@@ -1,119 +1,159 @@
 """Connections to Postgres: one pool for single statements, one for transactions.
 
-Statements are written in Postgres's own SQL with named parameters, as psycopg takes them. A transaction may
-wait for a lock; on a pool of their own transactions never make lookups wait for a connection.
+A transaction may wait for a lock; on a pool of their own transactions never make lookups wait for a
+connection.
 """
 
-import select
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from functools import partial
+from typing import TypeAlias
+from uuid import UUID
 
-import psycopg
-from psycopg.rows import dict_row
-from psycopg.sql import SQL, Composed
-from psycopg_pool import AsyncConnectionPool
+import asyncpg
 
-from app.stores.postgres.errors import postgres_errors
+from app.core.errors import Unavailable
+from app.stores.postgres.statements import SQL
 
-Row = dict[str, Any]
-Statement = SQL | Composed
-Connection = psycopg.AsyncConnection[Row]
+_to_json = partial(json.dumps, default=str, allow_nan=False)
+
+Row = asyncpg.Record
+Connection: TypeAlias = "asyncpg.pool.PoolConnectionProxy[Row]"
+Session: TypeAlias = "asyncpg.Connection[Row]"
+Pool: TypeAlias = "asyncpg.Pool[Row]"
 
 _STATEMENT_WAIT = 1.5
 _TRANSACTION_WAIT = 10.0
 """Seconds that a statement or a transaction waits for a free connection."""
 
-_OPTIONS = (
+_CONNECT_WAIT = 5.0
+"""Seconds that a server may take to accept a connection."""
+
+_SETTINGS = {
     # A reconciliation that reads all entries on all cores makes lookups wait.
-    "-c max_parallel_workers_per_gather=0 "
+    "max_parallel_workers_per_gather": "0",
     # No statement is worth compiling.
-    "-c jit=off"
-)
+    "jit": "off",
+}
 
-_BY_KEY = (
+_BY_KEY = {
     # Planning a lookup's statement anew takes longer than running it.
-    " -c plan_cache_mode=force_generic_plan"
+    "plan_cache_mode": "force_generic_plan",
     # A plan made while a table is empty would read all of it, and is kept when the table has grown.
-    " -c enable_seqscan=off"
+    "enable_seqscan": "off",
+}
+
+_LOST = (
+    OSError,
+    asyncpg.InterfaceError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.TransactionRollbackError,
+    asyncpg.LockNotAvailableError,
 )
+"""Errors after which the same statement can be sent again."""
 
 
-async def rows(connection: Connection, statement: Statement, **parameters: object) -> list[Row]:
-    """All rows of the answer as dictionaries by column; none where the statement answers no rows."""
-    cursor = await connection.execute(statement, parameters, binary=True)
-    return [] if cursor.description is None else await cursor.fetchall()
+async def rows(connection: Connection, statement: SQL, **parameters: object) -> list[Row]:
+    """All rows of the answer, whose columns are known by name; none where the statement answers no rows."""
+    return await connection.fetch(statement.text, *statement.values(parameters))
 
 
 class Database:
     """Runs statements on the catalogue; raises `Unavailable` while Postgres cannot be reached."""
 
-    def __init__(
-        self, statements: AsyncConnectionPool[Connection], transactions: AsyncConnectionPool[Connection]
-    ) -> None:
+    def __init__(self, statements: Pool, transactions: Pool) -> None:
         self._statements = statements
         self._transactions = transactions
 
-    async def rows(self, statement: Statement, **parameters: object) -> list[Row]:
+    async def rows(self, statement: SQL, **parameters: object) -> list[Row]:
         """All rows of one statement, which finds them by key and is a transaction of its own."""
         async with self.connection() as connection:
             return await rows(connection, statement, **parameters)
 
-    @asynccontextmanager
-    async def connection(self) -> AsyncIterator[Connection]:
+    def connection(self) -> AbstractAsyncContextManager[Connection]:
         """A connection for statements that find rows by key, each a transaction of its own."""
-        with postgres_errors():
-            async with self._statements.connection() as connection:
-                yield connection
+        return _acquired(self._statements, _STATEMENT_WAIT)
+
+    def session(self) -> AbstractAsyncContextManager[Connection]:
+        """A connection whose statements may wait and read whole tables, each a transaction of its own."""
+        return _acquired(self._transactions, _TRANSACTION_WAIT)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
-        """A connection in a transaction, committed at the end; its statements may read whole tables."""
-        with postgres_errors():
-            async with self._transactions.connection() as connection:
-                yield connection
+        """A connection as `session` has them, in a transaction that is committed at the end."""
+        async with self.session() as connection, connection.transaction():
+            yield connection
 
 
 @asynccontextmanager
 async def open_database(url: str, connections: int) -> AsyncIterator[Database]:
     """Two pools of at most `connections` each, which connect when they are asked."""
     async with (
-        _pool(url, connections, _STATEMENT_WAIT, _OPTIONS + _BY_KEY, autocommit=True) as statements,
-        _pool(url, connections, _TRANSACTION_WAIT, _OPTIONS, autocommit=False) as transactions,
+        _pool(url, connections, _SETTINGS | _BY_KEY, reset=_keep) as statements,
+        _pool(url, connections, _SETTINGS) as transactions,
     ):
         yield Database(statements, transactions)
 
 
 def _pool(
-    url: str, size: int, wait: float, options: str, *, autocommit: bool
-) -> AsyncConnectionPool[Connection]:
-    async def check(connection: Connection) -> None:
-        if _is_lost(connection):
-            await connection.close()
-            await pool.check()  # a server that restarts closes them all
-            raise psycopg.OperationalError("The server has closed the connection.")
-
-    pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
+    url: str,
+    size: int,
+    settings: Mapping[str, str],
+    reset: Callable[[Session], Awaitable[None]] | None = None,
+) -> Pool:
+    return asyncpg.create_pool(
         url.replace("+psycopg", "", 1),
         min_size=0,
         max_size=size,
-        timeout=wait,
-        reconnect_timeout=1.0,
-        check=check,
-        open=False,
-        kwargs={
-            "autocommit": autocommit,
-            "connect_timeout": 5,
-            "options": options,
-            "prepare_threshold": 0,
-            "row_factory": dict_row,
-        },
+        init=_set_types,
+        timeout=_CONNECT_WAIT,
+        server_settings=dict(settings),
+        max_cached_statement_lifetime=0,
+        reset=reset,
     )
-    return pool
 
 
-def _is_lost(connection: Connection) -> bool:
-    """Whether the server has closed an idle connection, known without a round trip: it is else silent."""
-    silent = select.poll()
-    silent.register(connection.fileno(), select.POLLIN)
-    return bool(silent.poll(0))
+async def _keep(_: Session) -> None:
+    """Leave a session as it is: single statements change nothing of it that would be worth a round trip."""
+
+
+async def _set_types(connection: Session) -> None:
+    """Have ids as the standard library's, of which the driver's are a subclass that JSON writers refuse."""
+    await connection.set_type_codec(
+        "uuid",
+        schema="pg_catalog",
+        encoder=lambda value: value.bytes,
+        decoder=lambda data: UUID(bytes=data),
+        format="binary",
+    )
+    await connection.set_type_codec("jsonb", schema="pg_catalog", encoder=_to_json, decoder=json.loads)
+
+
+@asynccontextmanager
+async def _acquired(pool: Pool, wait: float) -> AsyncIterator[Connection]:
+    with _unavailable():
+        try:
+            connection = await pool.acquire(timeout=wait)
+        except TimeoutError as exc:
+            raise Unavailable(
+                "The catalogue (Postgres) cannot be reached, or every connection to it is busy. "
+                "Try again in a moment."
+            ) from exc
+        try:
+            yield connection
+        finally:
+            await pool.release(connection)
+
+
+@contextmanager
+def _unavailable() -> Iterator[None]:
+    """Turn lost or refused connections to Postgres into `Unavailable`."""
+    try:
+        yield
+    except ValueError:  # the driver's own, of a value that does not fit its parameter
+        raise
+    except _LOST as exc:
+        raise Unavailable("The catalogue (Postgres) cannot be reached. Try again in a moment.") from exc

@@ -2,29 +2,26 @@
 
 from uuid import UUID
 
-from psycopg.sql import SQL
-
 from app.core.errors import NothingToConfirm, UnknownBook
 from app.core.relations.decision import DecisionVerdict
 from app.core.relations.relation import Kind
 from app.stores.postgres.clusters import update_clusters
 from app.stores.postgres.connections import Connection, Database, rows
 from app.stores.postgres.jobs import insert_relate_jobs
+from app.stores.postgres.statements import SQL
 
 _READ_ENTRIES = SQL(
-    "SELECT id, entry_id FROM books WHERE id IN (%(left_id)s, %(right_id)s) ORDER BY id FOR KEY SHARE"
+    "SELECT id, entry_id FROM books WHERE id IN ($left_id, $right_id) ORDER BY id FOR KEY SHARE"
 )
-_READ_KIND = SQL("SELECT kind FROM relations WHERE left_id = %(left_id)s AND right_id = %(right_id)s")
+_READ_KIND = SQL("SELECT kind FROM relations WHERE left_id = $left_id AND right_id = $right_id")
 _INSERT = SQL("""
     INSERT INTO decisions (left_id, right_id, left_entry, right_entry, verdict, kind)
-    VALUES (%(left_id)s, %(right_id)s, %(left_entry)s, %(right_entry)s, %(verdict)s, %(kind)s)
+    VALUES ($left_id, $right_id, $left_entry, $right_entry, $verdict, $kind)
     ON CONFLICT (left_id, right_id) DO UPDATE
     SET left_entry = excluded.left_entry, right_entry = excluded.right_entry, verdict = excluded.verdict,
         kind = excluded.kind, decided_at = now()
 """)
-_DELETE = SQL(
-    "DELETE FROM decisions WHERE left_id = %(left_id)s AND right_id = %(right_id)s RETURNING left_id"
-)
+_DELETE = SQL("DELETE FROM decisions WHERE left_id = $left_id AND right_id = $right_id RETURNING left_id")
 
 
 class DecisionStore:

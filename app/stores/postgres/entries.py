@@ -9,13 +9,13 @@ from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
-from psycopg.sql import SQL
 
 from app.core.errors import Unavailable, UnknownBook
 from app.core.model import BookSummary, Entry
 from app.core.recipe import Suite
 from app.stores.postgres.connections import Database
 from app.stores.postgres.rows import select_summaries, suite_recipes, to_summary
+from app.stores.postgres.statements import SQL
 
 PENDING_LIMIT = 10_000
 """Entries that wait for the band index and are compared straight from Postgres; beyond it lookups refuse."""
@@ -23,15 +23,15 @@ PENDING_LIMIT = 10_000
 _MANY_HITS = 1_000
 """More hits than this are compared with all tombstones, of which there are few but after mass deletions."""
 
-_WITH_IDS = "WHERE books.entry_id = ANY(%(entry_ids)s::bigint[])"
+_WITH_IDS = "WHERE books.entry_id = ANY($entry_ids::bigint[])"
 
 # In order, Postgres walks the index of pending books and marks those that no longer are; a bitmap would meet
 # them again until a vacuum.
-_PENDING = "ARRAY(SELECT entry_id FROM books WHERE indexed_at IS NULL ORDER BY entry_id LIMIT %(limit)s)"
+_PENDING = "ARRAY(SELECT entry_id FROM books WHERE indexed_at IS NULL ORDER BY entry_id LIMIT $limit)"
 _READ_PENDING = SQL(f"SELECT {_PENDING} AS pending")
 _READ_QUERY_BOOK = {
     with_sample: SQL(
-        select_summaries(f"{_PENDING} AS pending", with_sample=with_sample) + " WHERE books.id = %(book_id)s"
+        select_summaries(f"{_PENDING} AS pending", with_sample=with_sample) + " WHERE books.id = $book_id"
     )
     for with_sample in (False, True)
 }
@@ -40,11 +40,11 @@ _READ_CURRENT_HITS = SQL(f"""
     SELECT state.*, shown.*
     FROM (
         SELECT
-            EXISTS (SELECT FROM relations WHERE left_id = %(book_id)s)
-                OR EXISTS (SELECT FROM relations WHERE right_id = %(book_id)s)
-                OR EXISTS (SELECT FROM decisions WHERE left_id = %(book_id)s)
-                OR EXISTS (SELECT FROM decisions WHERE right_id = %(book_id)s) AS related,
-            ARRAY(SELECT entry_id FROM tombstones WHERE entry_id = ANY(%(hits)s::bigint[])) AS deleted
+            EXISTS (SELECT FROM relations WHERE left_id = $book_id)
+                OR EXISTS (SELECT FROM relations WHERE right_id = $book_id)
+                OR EXISTS (SELECT FROM decisions WHERE left_id = $book_id)
+                OR EXISTS (SELECT FROM decisions WHERE right_id = $book_id) AS related,
+            ARRAY(SELECT entry_id FROM tombstones WHERE entry_id = ANY($hits::bigint[])) AS deleted
     ) AS state
     LEFT JOIN ({select_summaries()} {_WITH_IDS}) AS shown ON true
 """)
@@ -53,9 +53,7 @@ _READ_CURRENT_IDS = SQL(f"SELECT entry_id FROM books {_WITH_IDS} ORDER BY entry_
 _COUNT = SQL("SELECT count(*) FROM books")
 _COUNT_PENDING = SQL("SELECT count(*) FROM books WHERE indexed_at IS NULL")
 _UPDATE_INDEXED = SQL(f"UPDATE books SET indexed_at = now() {_WITH_IDS} AND indexed_at IS NULL")
-_DELETE_TOMBSTONES = SQL(
-    "DELETE FROM tombstones WHERE deleted_at < now() - make_interval(secs => %(seconds)s)"
-)
+_DELETE_TOMBSTONES = SQL("DELETE FROM tombstones WHERE deleted_at < now() - make_interval(secs => $seconds)")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,12 +8,12 @@ on counting tries, and it knows neither reasons nor limits. No other module name
 from collections.abc import Sequence
 from datetime import timedelta
 
-from psycopg.errors import UndefinedTable
-from psycopg.sql import SQL
+from asyncpg import UndefinedTableError
 
 from app.core.errors import BookprintError
 from app.core.model import Job, JobCounts, Rescued
 from app.stores.postgres.connections import Connection, Database, rows
+from app.stores.postgres.statements import SQL
 
 RECONCILE = "reconcile"
 RELATE = "relate"
@@ -46,7 +46,7 @@ def insert_relate_jobs_of(entries: str) -> str:
 
 _INSERT_MISSING = SQL(f"""
     WITH missing AS (
-        SELECT entry_id FROM unnest(%(entry_ids)s::bigint[]) AS entry_id WHERE NOT EXISTS (
+        SELECT entry_id FROM unnest($entry_ids::bigint[]) AS entry_id WHERE NOT EXISTS (
             {UNFINISHED_RELATE_JOBS} = entry_id AND status = 'todo'
         )
     )
@@ -74,8 +74,8 @@ _JOBS = f"""
 """
 _IS_FAILED = "job.status IN ('failed', 'cancelled', 'aborted')"
 
-_READ = SQL(f"{_JOBS} WHERE job.id = %(job_id)s")
-_LIST_FAILED = SQL(f"{_JOBS} WHERE {_IS_FAILED} ORDER BY failure.failed_at DESC NULLS LAST LIMIT %(limit)s")
+_READ = SQL(f"{_JOBS} WHERE job.id = $job_id")
+_LIST_FAILED = SQL(f"{_JOBS} WHERE {_IS_FAILED} ORDER BY failure.failed_at DESC NULLS LAST LIMIT $limit")
 # Each part has an index that holds no other jobs; those that succeeded are too many to be counted.
 _COUNT_BY_STATE = SQL(f"""
     SELECT job.task_name AS task, {_STATE}, count(*) AS count
@@ -87,22 +87,22 @@ _COUNT_BY_STATE = SQL(f"""
 """)
 _COUNT_FAILURES = SQL("SELECT task, tries FROM failure_counts")
 _COUNT_WORKERS = SQL(
-    "SELECT count(*) FROM procrastinate_workers WHERE last_heartbeat > now() - %(silent_for)s::interval"
+    "SELECT count(*) FROM procrastinate_workers WHERE last_heartbeat > now() - $silent_for::interval"
 )
 _INSERT_FAILURE = SQL("""
     WITH counted AS (
-        INSERT INTO failure_counts (task, tries) VALUES (%(task)s, 1)
+        INSERT INTO failure_counts (task, tries) VALUES ($task, 1)
         ON CONFLICT (task) DO UPDATE SET tries = failure_counts.tries + 1
     )
     INSERT INTO job_failures (job_id, reason)
-    SELECT id, %(reason)s FROM procrastinate_jobs WHERE id = %(job_id)s
+    SELECT id, $reason FROM procrastinate_jobs WHERE id = $job_id
     ON CONFLICT (job_id) DO UPDATE SET reason = excluded.reason, failed_at = now()
 """)
 _UPDATE_FAILED = SQL(f"""
     WITH again AS (
         UPDATE procrastinate_jobs AS job
         SET status = 'todo', attempts = 0, scheduled_at = NULL, lock = NULL, abort_requested = false
-        WHERE {_IS_FAILED} AND (%(job_id)s::bigint IS NULL OR id = %(job_id)s)
+        WHERE {_IS_FAILED} AND ($job_id::bigint IS NULL OR id = $job_id)
         RETURNING id
     ),
     forgotten AS (DELETE FROM job_failures USING again WHERE job_id = again.id)
@@ -113,7 +113,7 @@ _UPDATE_ABANDONED = SQL(f"""
         SELECT job.id, job.task_name
         FROM procrastinate_jobs AS job LEFT JOIN procrastinate_workers AS worker ON worker.id = job.worker_id
         WHERE job.status = 'doing'
-            AND (worker.id IS NULL OR worker.last_heartbeat < now() - %(silent_for)s::interval)
+            AND (worker.id IS NULL OR worker.last_heartbeat < now() - $silent_for::interval)
         FOR UPDATE OF job SKIP LOCKED
     ),
     noted AS (
@@ -129,7 +129,7 @@ _UPDATE_ABANDONED = SQL(f"""
     )
     UPDATE procrastinate_jobs AS job
     SET status = CAST(
-            CASE WHEN job.attempts + 1 < %(most_tries)s THEN 'todo' ELSE 'failed' END
+            CASE WHEN job.attempts + 1 < $most_tries THEN 'todo' ELSE 'failed' END
             AS procrastinate_job_status
         ),
         attempts = job.attempts + 1,
@@ -144,16 +144,16 @@ _DELETE_ENDED = SQL(f"""
     WITH succeeded AS (
         SELECT job.id
         FROM procrastinate_events AS event JOIN procrastinate_jobs AS job ON job.id = event.job_id
-        WHERE event.type = 'succeeded' AND event.at < now() - %(succeeded_for)s::interval
-        ORDER BY event.at LIMIT %(limit)s
+        WHERE event.type = 'succeeded' AND event.at < now() - $succeeded_for::interval
+        ORDER BY event.at LIMIT $limit
         FOR UPDATE OF job SKIP LOCKED
     ),
     failed AS (
         SELECT job.id
         FROM procrastinate_jobs AS job
-        WHERE {_IS_FAILED} AND now() - %(failed_for)s::interval
+        WHERE {_IS_FAILED} AND now() - $failed_for::interval
             > (SELECT max(at) FROM procrastinate_events WHERE job_id = job.id)
-        LIMIT %(limit)s
+        LIMIT $limit
         FOR UPDATE OF job SKIP LOCKED
     ),
     deleted AS (
@@ -196,7 +196,7 @@ class JobStore:
         """How many workers were heard of in that time; raises BookprintError where there are no tables."""
         try:
             [row] = await self._database.rows(_COUNT_WORKERS, silent_for=silent_for)
-        except UndefinedTable as exc:
+        except UndefinedTableError as exc:
             raise BookprintError("The job queue has no tables. Run `bookprint migrate`.") from exc
         return int(row["count"])
 

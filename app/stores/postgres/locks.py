@@ -2,11 +2,10 @@
 
 from contextlib import AsyncExitStack
 
-from psycopg.sql import SQL
-
 from app.stores.postgres.connections import Database, rows
+from app.stores.postgres.statements import SQL
 
-_LOCK = SQL("SELECT pg_try_advisory_lock(%(key)s) AS locked")
+_LOCK = SQL("SELECT pg_try_advisory_lock($key) AS locked")
 
 
 class SessionLock:
@@ -20,11 +19,10 @@ class SessionLock:
 
     async def __aenter__(self) -> bool:
         """Whether the lock could be had; False: another process holds it."""
-        connection = await self._held.enter_async_context(self._database.transaction())
+        connection = await self._held.enter_async_context(self._database.session())
         # The session's end frees the lock in any state of the connection.
         self._held.push_async_callback(connection.close)
         [row] = await rows(connection, _LOCK, key=self._KEY)
-        await connection.commit()
         return bool(row["locked"])
 
     async def __aexit__(self, *_: object) -> None:

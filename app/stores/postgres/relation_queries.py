@@ -5,7 +5,6 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
-from psycopg.sql import SQL
 
 from app.core.relations.classification import opposite
 from app.core.relations.decision import Decision, RelationSummary, effective_relation
@@ -22,12 +21,13 @@ from app.core.relations.signals import LinearFit, Sides, Signals
 from app.stores.postgres.connections import Database, Row
 from app.stores.postgres.jobs import UNFINISHED_RELATE_JOBS
 from app.stores.postgres.relations import SIMILARITY_STEPS
+from app.stores.postgres.statements import SQL
 
 _PAIRS_OF_BOOK = """
-    SELECT left_id, right_id FROM relations WHERE left_id = %(book_id)s
-    UNION SELECT left_id, right_id FROM relations WHERE right_id = %(book_id)s
-    UNION SELECT left_id, right_id FROM decisions WHERE left_id = %(book_id)s
-    UNION SELECT left_id, right_id FROM decisions WHERE right_id = %(book_id)s
+    SELECT left_id, right_id FROM relations WHERE left_id = $book_id
+    UNION SELECT left_id, right_id FROM relations WHERE right_id = $book_id
+    UNION SELECT left_id, right_id FROM decisions WHERE left_id = $book_id
+    UNION SELECT left_id, right_id FROM decisions WHERE right_id = $book_id
 """
 
 
@@ -36,9 +36,9 @@ def _select_related(pairs: str, more: str) -> SQL:
     return SQL(f"""
         WITH pairs AS ({pairs})
         SELECT
-            one.id = %(book_id)s AS is_left,
-            CASE WHEN one.id = %(book_id)s THEN other.id ELSE one.id END AS book_id,
-            CASE WHEN one.id = %(book_id)s THEN other.title ELSE one.title END AS title,
+            one.id = $book_id AS is_left,
+            CASE WHEN one.id = $book_id THEN other.id ELSE one.id END AS book_id,
+            CASE WHEN one.id = $book_id THEN other.title ELSE one.title END AS title,
             relations.kind, relations.direction, relations.confidence, relations.classifier,
             relations.left_because, relations.right_because, relations.confidences,
             decisions.verdict, decisions.kind AS decided_kind, decisions.decided_at,
@@ -55,19 +55,19 @@ def _select_related(pairs: str, more: str) -> SQL:
 
 _LIST_DIRECT = _select_related(_PAIRS_OF_BOOK, "relations.signals")
 _READ_PAIR = _select_related(
-    "SELECT least(%(book_id)s::uuid, %(other_id)s::uuid) AS left_id, "
-    "greatest(%(book_id)s::uuid, %(other_id)s::uuid) AS right_id",
+    "SELECT least($book_id::uuid, $other_id::uuid) AS left_id, "
+    "greatest($book_id::uuid, $other_id::uuid) AS right_id",
     "relations.signals, relations.unit, relations.runs, relations.page_map",
 )
 # A page of a lookup asks for a hundred pairs, and shows no more of each.
 _READ_SUMMARIES = SQL("""
     SELECT
-        pairs.id AS book_id, pairs.left_id = %(book_id)s AS is_left,
+        pairs.id AS book_id, pairs.left_id = $book_id AS is_left,
         relations.kind, relations.direction, relations.confidence,
         decisions.verdict, decisions.kind AS decided_kind
     FROM (
-        SELECT id, least(%(book_id)s, id) AS left_id, greatest(%(book_id)s, id) AS right_id
-        FROM unnest(%(others)s::uuid[]) AS others (id)
+        SELECT id, least($book_id, id) AS left_id, greatest($book_id, id) AS right_id
+        FROM unnest($others::uuid[]) AS others (id)
     ) AS pairs
     LEFT JOIN relations USING (left_id, right_id)
     LEFT JOIN decisions USING (left_id, right_id)
@@ -75,7 +75,7 @@ _READ_SUMMARIES = SQL("""
 """)
 
 _READ_PROGRESS = SQL(f"""
-    WITH book AS (SELECT entry_id FROM books WHERE id = %(book_id)s),
+    WITH book AS (SELECT entry_id FROM books WHERE id = $book_id),
     jobs AS (
         SELECT id, status IN ('todo', 'doing') AS pending
         FROM ({UNFINISHED_RELATE_JOBS} = (SELECT entry_id FROM book)) AS unfinished
@@ -92,7 +92,7 @@ _LIST_INDIRECT = SQL(f"""
     WITH pairs AS ({_PAIRS_OF_BOOK}),
     direct AS (
         SELECT
-            CASE WHEN pairs.left_id = %(book_id)s THEN pairs.right_id ELSE pairs.left_id END
+            CASE WHEN pairs.left_id = $book_id THEN pairs.right_id ELSE pairs.left_id END
                 AS id,
             CASE WHEN decisions.verdict = 'rejected' THEN 'UNRELATED'
                 ELSE coalesce(decisions.kind, relations.kind) END AS kind
@@ -113,12 +113,12 @@ _LIST_INDIRECT = SQL(f"""
     FROM bridges
     JOIN cluster_members ON cluster_members.founder_id = bridges.founder_id AND by = 'same_text'
     JOIN books ON books.id = cluster_members.book_id
-    WHERE books.id <> %(book_id)s AND books.id > %(after)s
+    WHERE books.id <> $book_id AND books.id > $after
         AND NOT EXISTS (SELECT FROM direct WHERE direct.id = books.id)
-    ORDER BY books.id LIMIT %(limit)s
+    ORDER BY books.id LIMIT $limit
 """)
 
-_READ_KNOWN = SQL("SELECT id FROM books WHERE id = ANY(%(book_ids)s::uuid[])")
+_READ_KNOWN = SQL("SELECT id FROM books WHERE id = ANY($book_ids::uuid[])")
 _COUNT = SQL("SELECT kind, pairs, seconds FROM relation_counts ORDER BY kind")
 
 

@@ -5,7 +5,6 @@ book gets another content, in the same transaction. Jobs write their pairs in as
 them wait for each other.
 """
 
-import json
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -13,7 +12,6 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
-from psycopg.sql import SQL
 
 from app.core.clusters.clustering import KINDS, Pair
 from app.core.relations.alignment import Alignment
@@ -21,6 +19,7 @@ from app.core.relations.relation import Kind, Relation
 from app.stores.postgres.clusters import update_clusters
 from app.stores.postgres.connections import Connection, Database, rows
 from app.stores.postgres.jobs import insert_relate_jobs
+from app.stores.postgres.statements import SQL
 
 SIMILARITY_STEPS = 255
 """Similarities in a page map are stored in so many steps."""
@@ -53,7 +52,7 @@ _JOINING = frozenset[Kind]().union(*KINDS.values())
 _INSERT = SQL(f"""
     INSERT INTO relations ({", ".join(_TYPES)})
     SELECT {", ".join(read.format(f"given.{name}") for name, read in _FROM_JSON.items())}
-    FROM jsonb_to_recordset(%(compared)s::jsonb)
+    FROM jsonb_to_recordset($compared::jsonb)
         AS given ({", ".join(f"{name} {kind}" for name, kind in _TYPES.items())})
     JOIN books AS one ON one.id = given.left_id AND one.entry_id = given.left_entry
     JOIN books AS other ON other.id = given.right_id AND other.entry_id = given.right_entry
@@ -68,13 +67,13 @@ _INSERT = SQL(f"""
 
 _INSERT_SEARCH = SQL("""
     INSERT INTO related_entries (entry_id, passed_over)
-    SELECT entry_id, %(passed_over)s FROM books WHERE entry_id = %(entry_id)s FOR KEY SHARE
+    SELECT entry_id, $passed_over FROM books WHERE entry_id = $entry_id FOR KEY SHARE
     ON CONFLICT (entry_id) DO UPDATE SET passed_over = excluded.passed_over
 """)
 
 _UPDATE_COUNTS = SQL("""
     INSERT INTO relation_counts (kind, pairs, seconds)
-    SELECT * FROM unnest(%(kinds)s::text[], %(pairs)s::bigint[], %(seconds)s::float8[])
+    SELECT * FROM unnest($kinds::text[], $pairs::bigint[], $seconds::float8[])
     ON CONFLICT (kind) DO UPDATE
     SET pairs = relation_counts.pairs + excluded.pairs, seconds = relation_counts.seconds + excluded.seconds
 """)
@@ -82,14 +81,14 @@ _UPDATE_COUNTS = SQL("""
 _READ_CUT_SEARCHES = SQL("""
     SELECT related_entries.entry_id
     FROM relations
-    JOIN books ON books.id IN (left_id, right_id) AND books.id <> %(book_id)s
+    JOIN books ON books.id IN (left_id, right_id) AND books.id <> $book_id
     JOIN related_entries ON related_entries.entry_id = books.entry_id
-    WHERE (left_id = %(book_id)s OR right_id = %(book_id)s) AND passed_over > 0
+    WHERE (left_id = $book_id OR right_id = $book_id) AND passed_over > 0
     ORDER BY related_entries.entry_id
 """)
 
 _DELETE = SQL("""
-    DELETE FROM relations WHERE left_id = %(book_id)s OR right_id = %(book_id)s RETURNING left_id, right_id
+    DELETE FROM relations WHERE left_id = $book_id OR right_id = $book_id RETURNING left_id, right_id
 """)
 
 
@@ -159,8 +158,7 @@ async def _insert(connection: Connection, compared: Sequence[ComparedPair]) -> l
     A new relation of another kind makes no edge and takes none away: people's decisions are as they were.
     """
     ordered = sorted(compared, key=lambda pair: (pair.left.book_id, pair.right.book_id))
-    document = json.dumps([_row(pair) for pair in ordered], default=str, allow_nan=False)
-    written = await rows(connection, _INSERT, compared=document)
+    written = await rows(connection, _INSERT, compared=[_row(pair) for pair in ordered])
     return [
         (row["left_id"], row["right_id"]) for row in written if not row["is_new"] or row["kind"] in _JOINING
     ]

@@ -20,6 +20,7 @@ from app.core.model import (
 )
 from app.core.recipe import Suite
 from app.core.signatures.page_minhash import to_records
+from app.stores.postgres.connections import Row
 
 _VALUE = np.dtype("<u4")
 
@@ -63,7 +64,7 @@ def _signature(kind: str) -> str:
     return f"""
         LEFT JOIN LATERAL (
             SELECT data, shingle_count FROM signatures
-            WHERE entry_id = books.entry_id AND recipe = %({kind})s LIMIT 1
+            WHERE entry_id = books.entry_id AND recipe = ${kind} LIMIT 1
         ) AS {kind} ON true
     """
 
@@ -73,7 +74,7 @@ def suite_recipes(suite: Suite) -> dict[str, str]:
     return {"fingerprint": suite.fingerprint, "minhash": suite.minhash, "sample": suite.sample}
 
 
-def to_book(row: Mapping[str, Any]) -> Book:
+def to_book(row: Row) -> Book:
     """A row of `SELECT_BOOKS`."""
     return Book(
         id=row["id"],
@@ -95,7 +96,7 @@ def to_book(row: Mapping[str, Any]) -> Book:
     )
 
 
-def to_summary(row: Mapping[str, Any], suite: Suite) -> BookSummary:
+def to_summary(row: Row, suite: Suite) -> BookSummary:
     """A row of `select_summaries` with the recipes of this suite."""
     bits, minhash, sample = row["bits"], row["minhash"], row["sample"]
     return BookSummary(

@@ -1,9 +1,9 @@
 """Which schema the database has."""
 
-from psycopg.errors import UndefinedTable
-from psycopg.sql import SQL
+from asyncpg import UndefinedTableError
 
 from app.stores.postgres.connections import Database
+from app.stores.postgres.statements import SQL
 from migrations import NEWEST
 
 _READ_REVISIONS = SQL("SELECT version_num FROM alembic_version")
@@ -19,6 +19,6 @@ class SchemaQueries:
         """Whether the database has the schema that this version of Bookprint expects."""
         try:
             found = await self._database.rows(_READ_REVISIONS)
-        except UndefinedTable:
+        except UndefinedTableError:
             return False
         return [row["version_num"] for row in found] == [NEWEST]

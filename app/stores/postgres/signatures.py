@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from psycopg.sql import SQL
 
 from app.core.index.packing import EntryColumns
 from app.core.recipe import Suite
 from app.stores.postgres.connections import Database, Row, rows
+from app.stores.postgres.statements import SQL
 
 _READ_AT_ONCE = 20_000
 """Entries."""
@@ -33,9 +33,9 @@ _READ_PARTS = SQL("""
     FROM (
         SELECT
             entry_id, coalesce(shingle_count, 0) AS shingle_count,
-            substring(data FROM %(start)s::integer FOR %(length)s::integer) AS part
+            substring(data FROM $start::integer FOR $length::integer) AS part
         FROM signatures
-        WHERE recipe = %(recipe)s AND entry_id BETWEEN %(least)s AND %(greatest)s
+        WHERE recipe = $recipe AND entry_id BETWEEN $least AND $greatest
         ORDER BY entry_id
     ) AS parts
 """)

@@ -11,10 +11,9 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, astuple
 
-from psycopg.sql import SQL
-
 from app.core.recipe import Suite, Suites
 from app.stores.postgres.connections import Connection, Database, Row, rows
+from app.stores.postgres.statements import SQL
 from app.stores.postgres.texts import count_textless
 
 SERVING, BUILDING, RETIRED, CLOSING = "serving", "building", "retired", "closing"
@@ -34,11 +33,11 @@ LOCKED_SUITES = "SELECT concat_ws(' ', fingerprint, minhash, sample, state) AS s
 _LOCK_TABLE = SQL("LOCK TABLE suites IN EXCLUSIVE MODE")
 _INSERT = SQL(
     "INSERT INTO suites (fingerprint, minhash, sample, state)"
-    " VALUES (%(fingerprint)s, %(minhash)s, %(sample)s, 'building')"
+    " VALUES ($fingerprint, $minhash, $sample, 'building')"
 )
-_DELETE = SQL("DELETE FROM suites WHERE fingerprint = %(recipe)s")
-_CLOSE = SQL("UPDATE suites SET state = 'closing' WHERE fingerprint = %(recipe)s")
-_CHANGE_STATE = SQL("UPDATE suites SET state = %(new)s WHERE state = %(old)s")
+_DELETE = SQL("DELETE FROM suites WHERE fingerprint = $recipe")
+_CLOSE = SQL("UPDATE suites SET state = 'closing' WHERE fingerprint = $recipe")
+_CHANGE_STATE = SQL("UPDATE suites SET state = $new WHERE state = $old")
 
 
 class SuitesChanged(Exception):

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import zstandard
-from psycopg.sql import SQL
 
 from app.core.model import Content, Fingerprint
 from app.stores.postgres.connections import Connection, Database, rows
+from app.stores.postgres.statements import SQL
 
 CODEC = "zstd"
 """Name of the compression that new texts get; stored with each text."""
 
 _LACKING = """
-    NOT EXISTS (SELECT FROM signatures WHERE entry_id = books.entry_id AND recipe = %(recipe)s)
+    NOT EXISTS (SELECT FROM signatures WHERE entry_id = books.entry_id AND recipe = $recipe)
 """
 _HAS_TEXT = "EXISTS (SELECT FROM texts WHERE entry_id = books.entry_id)"
 _COUNT = SQL(f"SELECT count(*) FROM books WHERE {_HAS_TEXT} AND {_LACKING}")
@@ -21,14 +21,14 @@ _COUNT_TEXTLESS = SQL(f"SELECT count(*) FROM books WHERE NOT {_HAS_TEXT} AND {_L
 _LIST = SQL(f"""
     SELECT books.entry_id, books.page_count, texts.codec, texts.data
     FROM books JOIN texts ON texts.entry_id = books.entry_id
-    WHERE {_LACKING} AND books.entry_id > %(after)s
-    ORDER BY books.entry_id LIMIT %(limit)s
+    WHERE {_LACKING} AND books.entry_id > $after
+    ORDER BY books.entry_id LIMIT $limit
 """)
 # The lock keeps each book from leaving between the look and the insert.
 _INSERT = SQL("""
     INSERT INTO signatures (entry_id, recipe, data)
-    SELECT books.entry_id, %(recipe)s, computed.bits
-    FROM unnest(%(entry_ids)s::bigint[], %(bits)s::bytea[]) AS computed (entry_id, bits)
+    SELECT books.entry_id, $recipe, computed.bits
+    FROM unnest($entry_ids::bigint[], $bits::bytea[]) AS computed (entry_id, bits)
     JOIN books ON books.entry_id = computed.entry_id FOR KEY SHARE OF books
     ON CONFLICT DO NOTHING
 """)

@@ -4,8 +4,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from psycopg.types.json import Jsonb
-
 from app.core.clusters.clustering import KINDS, By, Clustering, Edge, Pair
 from app.stores.postgres.clusters import delete_from_clusters, update_clusters
 from app.stores.postgres.connections import Connection
@@ -47,25 +45,24 @@ class Library:
 
 async def stored(connection: Connection, by: By) -> Clustering:
     """The clusters as the tables have them."""
-    members = await connection.execute("SELECT * FROM cluster_members WHERE by = %s", [by])
-    founders = {row["book_id"]: row["founder_id"] async for row in members}
-    borders = await connection.execute("SELECT * FROM cluster_borders WHERE by = %s", [by])
-    return Clustering(founders, frozenset([(row["left_id"], row["right_id"]) async for row in borders]))
+    members = await connection.fetch("SELECT * FROM cluster_members WHERE by = $1", by)
+    founders = {row["book_id"]: row["founder_id"] for row in members}
+    borders = await connection.fetch("SELECT * FROM cluster_borders WHERE by = $1", by)
+    return Clustering(founders, frozenset([(row["left_id"], row["right_id"]) for row in borders]))
 
 
 async def add_books(connection: Connection, ids: Iterable[UUID]) -> None:
-    async with connection.cursor() as cursor:
-        await cursor.executemany(
-            "INSERT INTO books (id, content_key, word_count, character_count, page_count)"
-            " VALUES (%s, %s, 1000, 6000, 3)",
-            [(book, book.bytes) for book in ids],
-        )
+    await connection.executemany(
+        "INSERT INTO books (id, content_key, word_count, character_count, page_count)"
+        " VALUES ($1, $2, 1000, 6000, 3)",
+        [(book, book.bytes) for book in ids],
+    )
 
 
 async def delete_book(connection: Connection, book: UUID) -> None:
-    await connection.execute("SELECT FROM books WHERE id = %s FOR UPDATE", [book])
+    await connection.execute("SELECT FROM books WHERE id = $1 FOR UPDATE", book)
     await delete_from_clusters(connection, book)
-    await connection.execute("DELETE FROM books WHERE id = %s", [book])
+    await connection.execute("DELETE FROM books WHERE id = $1", book)
 
 
 async def relate(
@@ -83,29 +80,29 @@ async def write_relations(
 ) -> None:
     written = sorted((pair, relation) for pair, relation in kinds.items() if relation is not None)
     deleted = sorted(pair for pair, relation in kinds.items() if relation is None)
-    async with connection.cursor() as cursor:
-        await cursor.executemany(
-            """
-            INSERT INTO relations (
-                left_id, right_id, left_entry, right_entry, kind, confidence, classifier, left_because,
-                right_because, confidences, signals
-            )
-            VALUES (%s, %s, 1, 1, %s, %s, 'test', '', '', '{}', %s)
-            ON CONFLICT (left_id, right_id)
-            DO UPDATE SET kind = excluded.kind, confidence = excluded.confidence
-            """,
-            [(*pair, *relation, Jsonb({"page_similarity": similarity})) for pair, relation in written],
+    await connection.executemany(
+        """
+        INSERT INTO relations (
+            left_id, right_id, left_entry, right_entry, kind, confidence, classifier, left_because,
+            right_because, confidences, signals
         )
-        await cursor.executemany("DELETE FROM relations WHERE left_id = %s AND right_id = %s", deleted)
+        VALUES ($1, $2, 1, 1, $3, $4, 'test', '', '', '{}', $5)
+        ON CONFLICT (left_id, right_id)
+        DO UPDATE SET kind = excluded.kind, confidence = excluded.confidence
+        """,
+        [(*pair, *relation, {"page_similarity": similarity}) for pair, relation in written],
+    )
+    await connection.executemany("DELETE FROM relations WHERE left_id = $1 AND right_id = $2", deleted)
 
 
 async def decide(connection: Connection, pair: Pair, decision: Decision | None) -> None:
     """Write a person's decision (None: withdraw it) and bring the clusters up to date."""
-    await connection.execute("DELETE FROM decisions WHERE left_id = %s AND right_id = %s", pair)
+    await connection.execute("DELETE FROM decisions WHERE left_id = $1 AND right_id = $2", *pair)
     if decision is not None:
         await connection.execute(
             "INSERT INTO decisions (left_id, right_id, left_entry, right_entry, verdict, kind)"
-            " VALUES (%s, %s, 1, 1, %s, %s)",
-            (*pair, *decision),
+            " VALUES ($1, $2, 1, 1, $3, $4)",
+            *pair,
+            *decision,
         )
     await update_clusters(connection, [pair])

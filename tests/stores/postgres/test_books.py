@@ -5,7 +5,6 @@ from uuid import uuid4
 
 import numpy as np
 import pytest
-from psycopg.sql import SQL
 
 from app.core.errors import Conflict, InvalidInput, StaleVersion, Unavailable, UnknownBook
 from app.core.model import BookFilter, Metadata
@@ -15,6 +14,7 @@ from app.stores.postgres.books import BookStore
 from app.stores.postgres.connections import Database, open_database
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.locks import ReconcileLock
+from app.stores.postgres.statements import SQL
 from app.stores.postgres.texts import compress, decompress
 from tests.factories import a_sketch, new_content
 
@@ -26,7 +26,8 @@ def content(text: str | None = None):
 
 
 async def waiting_jobs(database: Database) -> list[dict[str, object]]:
-    return await database.rows(SQL("SELECT task_name, args FROM procrastinate_jobs ORDER BY id"))
+    rows = await database.rows(SQL("SELECT task_name, args FROM procrastinate_jobs ORDER BY id"))
+    return [dict(row) for row in rows]
 
 
 async def test_a_new_book_is_pending_and_its_job_waits(catalogue: BookStore, database: Database) -> None:
@@ -153,8 +154,8 @@ async def test_a_deleted_book_frees_its_external_id_and_content(
     assert again.created
     assert again.book.entry_id > first.entry_id
     for table in ("signatures", "texts"):
-        left = await database.rows(SQL(f"SELECT DISTINCT entry_id FROM {table}"))
-        assert left == [{"entry_id": again.book.entry_id}]
+        [left] = await database.rows(SQL(f"SELECT DISTINCT entry_id FROM {table}"))
+        assert left["entry_id"] == again.book.entry_id
 
 
 async def test_books_are_found_by_identifier_title_words_and_external_id(catalogue: BookStore) -> None:
@@ -252,7 +253,7 @@ async def test_reads_survive_the_loss_of_every_connection(catalogue: BookStore, 
     end = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
     others = "datname = current_database() AND pid <> pg_backend_pid()"
     async with database.transaction() as connection:
-        await connection.execute(SQL(f"{end} WHERE {others}"))
+        await connection.execute(f"{end} WHERE {others}")
     assert await catalogue.read(book.id) == book
 
 

@@ -60,14 +60,16 @@ def test_whatever_happens_clusters_are_as_computed_from_nothing(
     changes: list[tuple[object, ...]],
 ) -> None:
     async def follow() -> None:
-        async with open_database(module_database_url, 1) as database, database.transaction() as connection:
+        async with open_database(module_database_url, 1) as database, database.session() as connection:
+            transaction = connection.transaction()
+            await transaction.start()
             await add_books(connection, BOOKS)
             library = Library()
             for change in [("relate", begun), *changes]:
                 await apply(connection, library, change)
                 for by in KINDS:
                     assert await stored(connection, by) == library.clusters(by)
-            await connection.rollback()
+            await transaction.rollback()
 
     runner.run(follow())
 
@@ -122,10 +124,10 @@ async def test_a_rejection_separates_books_that_others_join_and_its_withdrawal_j
 
 async def test_only_clusters_that_change_are_written(database: Database) -> None:
     async def versions(connection: Connection) -> dict[UUID, str]:
-        found = await connection.execute(
+        found = await connection.fetch(
             "SELECT book_id, ctid::text FROM cluster_members WHERE by = 'same_text'"
         )
-        return {row["book_id"]: row["ctid"] async for row in found}
+        return {row["book_id"]: row["ctid"] for row in found}
 
     async with database.transaction() as connection:
         await add_books(connection, BOOKS)

@@ -5,11 +5,11 @@ from concurrent.futures import ThreadPoolExecutor
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from psycopg.sql import SQL
 
 from app.stores.postgres.connections import open_database
 from app.stores.postgres.migrate import upgrade
 from app.stores.postgres.schema import SchemaQueries
+from app.stores.postgres.statements import SQL
 from migrations.tables import metadata
 
 
