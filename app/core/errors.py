@@ -27,6 +27,34 @@ class EmptyText(InvalidInput):
     """The text has no letter and no digit, so nothing can be computed from it."""
 
 
+class UnusableFile(InvalidInput):
+    """A file from which no book can be taken; the subclass says why."""
+
+
+class UnsupportedFormat(UnusableFile):
+    """The bytes of the file are in no format that is read here."""
+
+
+class BrokenFile(UnusableFile):
+    """The file is of a known format, but damaged; the message says where."""
+
+
+class EncryptedFile(UnusableFile):
+    """The file needs a password or a licence to be read."""
+
+
+class NoText(UnusableFile):
+    """The file holds no text, as pictures without recognised text do not."""
+
+
+class SeveralBooks(UnusableFile):
+    """The file holds several books, each of which is taken one by one."""
+
+
+class FileTooLarge(UnusableFile):
+    """The file is larger than any book, at the latest once it is expanded."""
+
+
 class InvalidIdentifier(InvalidInput):
     """The string is not a Bookprint identifier, or was damaged in copying."""
 

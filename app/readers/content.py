@@ -1,0 +1,21 @@
+"""From what a reader found to the content that signatures are computed from."""
+
+from app.core.errors import EmptyText, NoText
+from app.core.model import Content
+from app.core.text.content import content_from_pages, content_from_text
+from app.core.text.page_furniture import without_furniture
+from app.readers.extraction import Extraction
+
+
+def to_content(extraction: Extraction) -> Content:
+    """The content of the book in a file, without running heads, page numbers and catchwords.
+
+    Raises NoText where there is no letter and no digit.
+    """
+    pages = without_furniture(extraction.pages) if extraction.printed_lines else list(extraction.pages)
+    try:
+        if extraction.paginated:
+            return content_from_pages(pages)
+        return content_from_text("\n".join(pages))
+    except EmptyText as exc:
+        raise NoText("The file holds no text. Have its pages recognised (OCR) first.") from exc

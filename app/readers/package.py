@@ -1,0 +1,222 @@
+"""Packages of files: zip and tar archives, and folders. Nothing of an archive is written to a folder."""
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import re
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from typing import BinaryIO, cast
+
+from app.core.errors import BrokenFile, EncryptedFile, FileTooLarge
+from app.readers.source import Allowance, Source
+
+MOST_MEMBERS = 200_000
+"""Files in one package."""
+
+_SPOOLED_BYTES = 1 << 24
+"""Bytes of an expanded file that are kept in memory; a larger one goes to a temporary file without a name."""
+
+_PART = 1 << 20
+
+_ENCRYPTED = 0x1
+"""Flag of a member of a zip (APPNOTE, section 4.4.4)."""
+
+_OPENERS: dict[bytes, Callable[[BinaryIO], BinaryIO]] = {
+    b"\x1f\x8b": lambda raw: cast(BinaryIO, gzip.GzipFile(fileobj=raw)),
+    b"BZh": lambda raw: cast(BinaryIO, bz2.BZ2File(raw)),
+    b"\xfd7zXZ\0": lambda raw: cast(BinaryIO, lzma.LZMAFile(raw)),  # noqa: SIM115
+}
+_COMPRESSED_SUFFIX = re.compile(r"\.(gz|bz2|xz|tgz)$", re.IGNORECASE)
+
+_HIDDEN = re.compile(r"(^|/)(\.[^./]|__MACOSX(/|$))")
+"""Files that systems leave beside others: .DS_Store, and what a Mac adds to archives."""
+
+_DAMAGE = (
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    zlib.error,
+    gzip.BadGzipFile,
+    lzma.LZMAError,
+    EOFError,
+    NotImplementedError,  # a method of compression that zipfile does not know
+    OSError,
+    ValueError,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Package:
+    """The files of a package by their path within it, in natural order: page_2 comes before page_10."""
+
+    name: str
+    members: Mapping[str, Source]
+
+    def matching(self, pattern: str) -> list[Source]:
+        """The members whose whole path matches a regular expression, case aside, in order."""
+        matches = re.compile(pattern, re.IGNORECASE).fullmatch
+        return [source for path, source in self.members.items() if matches(path)]
+
+
+def expanded(source: Source) -> Source:
+    """The content of a file compressed with gzip, bzip2 or xz; any other file as it is.
+
+    Raises BrokenFile and FileTooLarge.
+    """
+    head = source.head()
+    opener = next((opener for mark, opener in _OPENERS.items() if head.startswith(mark)), None)
+    if opener is None:
+        return source
+    allowance = Allowance()
+    spool = SpooledTemporaryFile(_SPOOLED_BYTES)  # noqa: SIM115 (it lives as long as the source)
+    with source.opened() as raw, _damage_named(source.name), opener(raw) as stream:
+        while part := stream.read(_PART):
+            allowance.spend(len(part))
+            spool.write(part)
+    size = spool.tell()
+    return Source(_COMPRESSED_SUFFIX.sub("", source.name), size, lambda: _stream(_View(spool)))
+
+
+def open_package(source: Source) -> Package | None:
+    """The archive in these bytes; None where they are none.
+
+    Raises BrokenFile, EncryptedFile and FileTooLarge.
+    """
+    head = source.head()
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return _package(source.name, _zip_members(source))
+    if head[257:262] == b"ustar":
+        return _package(source.name, _tar_members(source))
+    return None
+
+
+def open_folder(folder: Path) -> Package:
+    """The files of a folder at any depth."""
+
+    def members() -> Iterator[tuple[str, Source]]:
+        for parent, _, names in os.walk(folder):
+            for name in names:
+                path = Path(parent, name)
+                if path.is_file():
+                    inside = path.relative_to(folder).as_posix()
+                    yield inside, Source.of_file(path, inside)
+
+    return _package(folder.name, members())
+
+
+def natural_order(path: str) -> list[tuple[int, str]]:
+    """A key that sorts the numbers in paths by their value."""
+    return [
+        (int(part), "") if part.isdecimal() and len(part) < 20 else (-1, part)
+        for part in re.split(r"(\d+)", path.casefold())
+        if part
+    ]
+
+
+def _package(name: str, members: Iterator[tuple[str, Source]]) -> Package:
+    found: dict[str, Source] = {}
+    with _damage_named(name):
+        for path, source in members:
+            if not any(
+                part.startswith((".", "__MACOSX")) for part in path.split("/") if part not in {".", ".."}
+            ):
+                found[path] = source
+            if len(found) > MOST_MEMBERS:
+                raise FileTooLarge(f"{name} holds more than {MOST_MEMBERS:,} files. Split it into its books.")
+    return Package(name, {path: found[path] for path in sorted(found, key=natural_order)})
+
+
+def _zip_members(source: Source) -> Iterator[tuple[str, Source]]:
+    allowance, archive = Allowance(), zipfile.ZipFile(source.opened())
+    for info in archive.infolist():
+        if info.is_dir():
+            continue
+        if info.flag_bits & _ENCRYPTED:
+            raise EncryptedFile(f"{source.name} is encrypted. Send it without its password.")
+        opened = _counted(partial(archive.open, info), info.filename, allowance)
+        yield info.filename, Source(info.filename, info.file_size, opened)
+
+
+def _tar_members(source: Source) -> Iterator[tuple[str, Source]]:
+    allowance, archive = Allowance(), tarfile.open(fileobj=source.opened(), mode="r:")  # noqa: SIM115
+    for info in archive:
+        if info.isreg():
+            opened = _counted(partial(archive.extractfile, info), info.name, allowance)
+            yield info.name.removeprefix("./"), Source(info.name, info.size, opened)
+
+
+def _counted(opened: Callable[[], object], name: str, allowance: Allowance) -> Callable[[], BinaryIO]:
+    def open_member() -> BinaryIO:
+        with _damage_named(name):
+            return _stream(_Counted(cast(BinaryIO, opened()), name, allowance))
+
+    return open_member
+
+
+def _stream(raw: io.RawIOBase) -> BinaryIO:
+    return io.BufferedReader(raw, _PART)
+
+
+class _Counted(io.RawIOBase):
+    """A member of an archive, of which every byte that is expanded counts."""
+
+    def __init__(self, stream: BinaryIO, name: str, allowance: Allowance) -> None:
+        self._stream = stream
+        self._name = name
+        self._allowance = allowance
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "memoryview | bytearray") -> int:  # type: ignore[override]
+        with _damage_named(self._name):
+            data = self._stream.read(len(buffer))
+        self._allowance.spend(len(data))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class _View(io.RawIOBase):
+    """A file with a position of its own, so that several can read it in turn."""
+
+    def __init__(self, file: "SpooledTemporaryFile[bytes]") -> None:
+        self._file = file
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        if whence != io.SEEK_SET:
+            offset += self._position if whence == io.SEEK_CUR else self._file.seek(0, io.SEEK_END)
+        self._position = max(offset, 0)
+        return self._position
+
+    def readinto(self, buffer: "memoryview | bytearray") -> int:  # type: ignore[override]
+        self._file.seek(self._position)
+        data = self._file.read(len(buffer))
+        buffer[: len(data)] = data
+        self._position += len(data)
+        return len(data)
+
+
+@contextmanager
+def _damage_named(name: str) -> Iterator[None]:
+    try:
+        yield
+    except _DAMAGE as exc:
+        if isinstance(exc, FileTooLarge | EncryptedFile | BrokenFile):
+            raise
+        raise BrokenFile(f"{name} is a damaged archive: {str(exc) or type(exc).__name__}.") from exc

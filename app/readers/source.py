@@ -1,0 +1,65 @@
+"""Bytes with a name that readers read from: a file, a member of a package, or what a client has sent."""
+
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from app.core.errors import FileTooLarge
+
+HEAD_BYTES = 1 << 16
+"""Bytes from which a format is recognised."""
+
+MOST_BYTES = 1 << 30
+"""Bytes that the file of one book may have, also when all that is compressed in it is expanded."""
+
+
+class Allowance:
+    """How many bytes may still be expanded from one file, all its members together."""
+
+    def __init__(self) -> None:
+        self._left = MOST_BYTES
+
+    def spend(self, count: int) -> None:
+        """Raise FileTooLarge once more has been expanded than a book needs."""
+        self._left -= count
+        if self._left < 0:
+            raise too_large()
+
+
+def too_large() -> FileTooLarge:
+    """The error for a file of more than MOST_BYTES."""
+    return FileTooLarge(f"The file holds more than {MOST_BYTES:,} bytes. Split it into its books.")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """Bytes with a name, which can be opened as often as needed."""
+
+    name: str  # of the file, or the path within the package; only to be shown
+    size: int  # bytes
+    opened: Callable[[], BinaryIO]
+
+    @classmethod
+    def of_file(cls, path: Path, name: str | None = None) -> "Source":
+        """A file, shown under another name where one is given; raises FileTooLarge."""
+        size = path.stat().st_size
+        if size > MOST_BYTES:
+            raise too_large()
+        return cls(name or path.name, size, lambda: path.open("rb"))
+
+    @classmethod
+    def of_bytes(cls, data: bytes, name: str) -> "Source":
+        """Bytes in memory."""
+        return cls(name, len(data), lambda: io.BytesIO(data))
+
+    def head(self) -> bytes:
+        """The first HEAD_BYTES bytes."""
+        with self.opened() as stream:
+            return stream.read(HEAD_BYTES)
+
+    def read(self) -> bytes:
+        """All bytes."""
+        with self.opened() as stream:
+            return stream.read()
