@@ -3,7 +3,7 @@
 from app.core.errors import EmptyText, NoText
 from app.core.model import Content
 from app.core.text.content import content_from_pages, content_from_text
-from app.core.text.page_furniture import without_furniture
+from app.core.text.page_furniture import with_plain_hyphens, without_furniture
 from app.readers.extraction import Extraction
 
 
@@ -12,7 +12,9 @@ def to_content(extraction: Extraction) -> Content:
 
     Raises NoText where there is no letter and no digit.
     """
-    pages = without_furniture(extraction.pages) if extraction.printed_lines else list(extraction.pages)
+    pages = [with_plain_hyphens(page) for page in extraction.pages]
+    if extraction.printed_lines and extraction.paginated:
+        pages = without_furniture(pages)
     try:
         if extraction.paginated:
             return content_from_pages(pages)

@@ -4,9 +4,136 @@ Running heads, page numbers and catchwords belong to one edition, so they keep t
 the words that a page break divides, from meeting. They are known by where they stand and how they repeat.
 """
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+_EDGE_LINES = 2
+"""Lines at the head and at the foot of a page that may be furniture."""
+
+_NEIGHBOURS = 8
+"""Pages before and after in which a running head must come again."""
+
+_REPETITIONS = 2
+"""Pages among the neighbours that must show it, too."""
+
+_NEXT = 2
+"""One of them so near: left and right pages may differ, but the heads of chapters stand farther apart."""
+
+_ALIKE = 0.6
+"""Least Dice similarity of the letter pairs of two running heads: OCR reads the same line differently."""
+
+_LONGEST_HEAD = 90
+"""Characters; a longer line is text."""
+
+_NUMBER = re.compile(r"[0-9]{1,4}|[ivxlc]{1,8}")
+_LAST_HYPHEN = re.compile(r"[¬⸗\ufffe\xad](?=[ \t]*(?:\n|\f|\Z))")
+_ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line at the edge of a page, as it is compared with those of other pages."""
+
+    letters: str  # folded, of all but the numbers at its ends
+    pairs: frozenset[str]  # of neighbouring letters
+    offsets: frozenset[int]  # the numbers at its ends, less the index of the page
+    length: int  # characters
 
 
 def without_furniture(pages: Sequence[str]) -> list[str]:
-    """The pages without running heads, page numbers and catchwords."""
-    return list(pages)
+    """The pages, whose line breaks are those of the print, without running heads, page numbers, catchwords.
+
+    A line at the edge of a page goes if it comes again at the same edge of pages nearby, or if its number
+    counts the pages; and the last line if it announces the first word of the next page.
+
+    >>> without_furniture(["2 EMMA\\nwas", "EMMA 3\\na", "4 EMMA\\nwell-", "EMMA 5\\nread girl"])
+    ['was', 'a', 'well-', 'read girl']
+    """
+    lines = [[line for line in page.splitlines() if line and not line.isspace()] for page in pages]
+    for _ in range(_EDGE_LINES):
+        for edge in (0, -1):
+            _drop_repeated(lines, edge)
+    for page, following in pairwise(lines):
+        if page and following and _announces(page[-1], following[0]):
+            page.pop()
+    return ["\n".join(page) for page in lines]
+
+
+def with_plain_hyphens(text: str) -> str:
+    """The text with U+002D for whatever else divides a word at a line's end: ¬, ⸗, and PDF's U+FFFE.
+
+    >>> with_plain_hyphens("ver¬\\nſchieden")
+    'ver-\\nſchieden'
+    """
+    return _LAST_HYPHEN.sub("-", text)
+
+
+def _drop_repeated(pages: list[list[str]], edge: int) -> None:
+    """Drop the line at this edge (0: first, -1: last) of each page on which it is furniture."""
+    lines = [_line(page[edge], index) if page else None for index, page in enumerate(pages)]
+    repeated = [_is_repeated(lines, index) for index in range(len(pages))]
+    for page, drop in zip(pages, repeated, strict=True):
+        if drop:
+            del page[edge]
+
+
+def _is_repeated(lines: Sequence[_Line | None], index: int) -> bool:
+    line = lines[index]
+    if line is None or line.length > _LONGEST_HEAD:
+        return False
+    counted = alike = next_alike = 0
+    for other in range(max(index - _NEIGHBOURS, 0), min(index + _NEIGHBOURS + 1, len(lines))):
+        neighbour = lines[other]
+        if other == index or neighbour is None or neighbour.length > _LONGEST_HEAD:
+            continue
+        counted += bool(line.offsets & neighbour.offsets)
+        if _are_alike(line, neighbour):
+            alike += 1
+            next_alike += abs(other - index) <= _NEXT
+    is_number = counted >= _REPETITIONS and (alike > 0 or not line.letters)
+    return is_number or (alike >= _REPETITIONS and next_alike > 0)
+
+
+def _are_alike(left: _Line, right: _Line) -> bool:
+    if left.letters == right.letters:
+        return len(left.letters) > 1
+    return 2 * len(left.pairs & right.pairs) >= _ALIKE * (len(left.pairs) + len(right.pairs)) > 0
+
+
+def _line(text: str, index: int) -> _Line:
+    words = [word for word in text.casefold().split() if any(map(str.isalnum, word))]
+    offsets = set()
+    for end in (0, -1):
+        number = _number(words[end]) if words else None
+        if number is not None:
+            offsets.add(number - index)
+            del words[end]
+    letters = "".join(character for word in words for character in word if character.isalpha())
+    pairs = frozenset(map("".join, pairwise(letters)))
+    return _Line(letters, pairs, frozenset(offsets), len(text))
+
+
+def _number(word: str) -> int | None:
+    """The number in a word that has no other letters and digits."""
+    match = _NUMBER.search(word)
+    if match is None or sum(map(str.isalnum, word)) != len(match[0]):
+        return None
+    return int(match[0]) if match[0].isdecimal() else _roman(match[0])
+
+
+def _roman(numeral: str) -> int:
+    values = [_ROMAN[letter] for letter in numeral]
+    return sum(
+        -value if value < following else value
+        for value, following in zip(values, [*values[1:], 0], strict=True)
+    )
+
+
+def _announces(last: str, first: str) -> bool:
+    """Whether the last line of a page is a catchword: the beginning of the next page's first word or two."""
+    catchword = "".join(filter(str.isalnum, last.casefold()))
+    if not catchword or len(last.split()) > 2:
+        return False
+    return "".join(filter(str.isalnum, first.casefold())).startswith(catchword)
