@@ -76,7 +76,7 @@ def reason_of(error: Exception) -> str:
     >>> reason_of(OSError("no way to postgresql://me:secret@db/books\\nsecond line"))
     'OSError: no way to postgresql://…@db/books'
     """
-    message = _PASSWORDS.sub(lambda found: "…@" if found[0].endswith("@") else "…", str(error).strip())
+    message = _PASSWORDS.sub(lambda match: "…@" if match[0].endswith("@") else "…", str(error).strip())
     first = message.splitlines()[0] if message else ""
     reason = f"{type(error).__name__}: {first}" if first else type(error).__name__
     return reason if len(reason) <= _LONGEST_REASON else f"{reason[: _LONGEST_REASON - 1]}…"

@@ -62,7 +62,7 @@ class Relations:
         Direct relations come all on the first page; of books that only have the same text as a relative,
         `limit` on each, behind the id `after`. Raises `UnknownBook`.
         """
-        progress = await self._settled(book_id, wait)
+        progress = await self._finished(book_id, wait)
         direct = [] if after else sorted(await self._related.list_direct(book_id), key=_order)
         indirect = await self._related.list_indirect(book_id, after, limit + 1)
         complete = not (progress.passed_over or indirect or after)
@@ -72,11 +72,11 @@ class Relations:
 
     async def pair(self, book_id: UUID, other_id: UUID) -> tuple[RelatedBook, PageMatches]:
         """What is known about two books, told of the first; raises `UnknownBook` and `NotCompared`."""
-        found = await self._related.read_pair(book_id, other_id)
-        if found is None:
+        pair = await self._related.read_pair(book_id, other_id)
+        if pair is None:
             await self._require(book_id, other_id)
             raise NotCompared(book_id, other_id)
-        return found
+        return pair
 
     async def findings(self, book_id: UUID, others: Sequence[UUID]) -> Mapping[UUID, RelationSummary]:
         """The relations in force of a book with those of the others with whom it has one."""
@@ -101,7 +101,7 @@ class Relations:
         """What comparing books has come to, by kind of relation."""
         return await self._related.count()
 
-    async def _settled(self, book_id: UUID, wait: float) -> RelationProgress:
+    async def _finished(self, book_id: UUID, wait: float) -> RelationProgress:
         deadline, pause = time.monotonic() + wait, _FIRST_PAUSE
         progress = await self._progress(book_id)
         if not progress.pending or self._waiting >= _MOST_WAITING:

@@ -62,9 +62,9 @@ def corrupt_pages(pages: Sequence[str], rate: float, rng: np.random.Generator) -
     after[struck[kinds == SPACE]] = ord(" ")
     inserted = struck[kinds == INSERT]
     after[inserted] = codes[rng.integers(0, codes.size, inserted.size)]
-    both = np.stack([read, after], axis=1).ravel()
-    kept = both != _NOTHING
-    noisy = bytes(both[kept].data).decode("utf-32-le")
+    written = np.stack([read, after], axis=1).ravel()
+    kept = written != _NOTHING
+    noisy = bytes(written[kept].data).decode("utf-32-le")
     places = np.cumsum([0, *map(len, pages)]).tolist()
     sizes = [np.count_nonzero(kept[2 * start : 2 * end]) for start, end in pairwise(places)]
     return [noisy[start:end] for start, end in pairwise(np.cumsum([0, *sizes]).tolist())]
@@ -75,14 +75,14 @@ def _lookalikes(codes: Codes, places: Places, rng: np.random.Generator) -> Codes
     true = codes[places]
     row = np.minimum(np.searchsorted(_KNOWN, true), _KNOWN.size - 1)
     guesses = _TAKEN_FOR[row, rng.integers(0, _GUESSES, places.size)]
-    anything = codes[rng.integers(0, codes.size, places.size)]
-    return np.where(_KNOWN[row] == true, guesses, anything)
+    random = codes[rng.integers(0, codes.size, places.size)]
+    return np.where(_KNOWN[row] == true, guesses, random)
 
 
 def _merge(codes: Codes, struck: Places, read: Codes, rng: np.random.Generator) -> Places:
     """Merges as many pairs as were struck, wherever the text has such; returns the strikes left over."""
     sites = [np.flatnonzero((codes[:-1] == ord(rule[0])) & (codes[1:] == ord(rule[1]))) for rule in MERGERS]
-    rules = np.repeat(np.arange(len(MERGERS)), [found.size for found in sites])
+    rules = np.repeat(np.arange(len(MERGERS)), [of_rule.size for of_rule in sites])
     results = np.array([ord(rule[2]) for rule in MERGERS], dtype=np.uint32)
     places = np.concatenate(sites)
     used = min(struck.size, places.size)
@@ -96,7 +96,7 @@ def _merge(codes: Codes, struck: Places, read: Codes, rng: np.random.Generator) 
 def _split(codes: Codes, struck: Places, read: Codes, after: Codes, rng: np.random.Generator) -> Places:
     """Splits as many characters as were struck, of those that can split; returns the strikes left over."""
     sites = [np.flatnonzero(codes == ord(rule[0])) for rule in SPLITTERS]
-    rules = np.repeat(np.arange(len(SPLITTERS)), [found.size for found in sites])
+    rules = np.repeat(np.arange(len(SPLITTERS)), [of_rule.size for of_rule in sites])
     halves = np.array([[ord(rule[1]), ord(rule[2])] for rule in SPLITTERS], dtype=np.uint32)
     places = np.concatenate(sites)
     used = min(struck.size, places.size)

@@ -129,6 +129,6 @@ def _punctuated(world: World, words: NDArray[np.intp], rng: np.random.Generator)
     after[ends] = np.where(rng.random(ends.size) < 0.9, ". ", "? ")
     after[ends[rng.random(ends.size) < 1 / PARAGRAPH_SENTENCES]] = ".\n\n"
     after[-1] = ".\n\n"
-    both = np.empty(2 * words.size, dtype=object)
-    both[0::2], both[1::2] = text, after
-    return "".join(both)
+    pieces = np.empty(2 * words.size, dtype=object)
+    pieces[0::2], pieces[1::2] = text, after
+    return "".join(pieces)

@@ -276,12 +276,12 @@ def _single(kind: _Kind, error: Exception, remedy: str | None = None) -> _Answer
 
 
 def _invalid_fields(error: RequestValidationError) -> _Answer:
-    found = error.errors()
-    if len(found) > _MOST_ERRORS:
-        excess = InvalidInput(f"{len(found)} fields of the request are unknown or wrong.")
+    details = error.errors()
+    if len(details) > _MOST_ERRORS:
+        excess = InvalidInput(f"{len(details)} fields of the request are unknown or wrong.")
         remedy = "Send only the fields that /docs shows, each with a value of its type."
         return _single(_KINDS[InvalidInput], excess, remedy)
-    errors = [_field_error(detail) for detail in found]
+    errors = [_field_error(detail) for detail in details]
     summary = " ".join(f"{error.field}: {error.detail} {error.remedy}" for error in errors)
     return _Answer(422, "invalid", _INVALID, summary, errors)
 

@@ -76,7 +76,7 @@ def _answer(page: ClusterPage, cursors: Cursors) -> ClusterAnswer:
 
 
 def _name(cluster_id: str) -> ClusterName:
-    found = _NAME.fullmatch(cluster_id)
-    if found is None:
+    match = _NAME.fullmatch(cluster_id)
+    if match is None:
         raise UnknownCluster(cluster_id if len(cluster_id) <= _SHOWN else f"{cluster_id[:_SHOWN]}…")
-    return ClusterName(cast(By, found[1]), UUID(found[2]))
+    return ClusterName(cast(By, match[1]), UUID(match[2]))

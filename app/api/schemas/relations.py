@@ -205,15 +205,15 @@ class RelationsAnswer(Document):
     next_cursor: str | None = Field(description="Send it as cursor for more of those known `via`.")
 
     @classmethod
-    def of(cls, found: RelationList, next_cursor: str | None) -> Self:
+    def of(cls, relations: RelationList, next_cursor: str | None) -> Self:
         """The document of a book's relations."""
         return cls(
-            pending=found.progress.pending,
-            failed=[f"/v1/jobs/{job_id}" for job_id in found.progress.failed],
-            complete=found.complete,
+            pending=relations.progress.pending,
+            failed=[f"/v1/jobs/{job_id}" for job_id in relations.progress.failed],
+            complete=relations.complete,
             items=[
-                *(RelationAnswer.of(related) for related in found.direct),
-                *(RelationAnswer.indirect(related) for related in found.indirect),
+                *(RelationAnswer.of(related) for related in relations.direct),
+                *(RelationAnswer.indirect(related) for related in relations.indirect),
             ],
             next_cursor=next_cursor,
         )

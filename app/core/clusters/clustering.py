@@ -114,7 +114,7 @@ class Joining:
             if met := apart.pop(first, set()) | apart.pop(second, set()):
                 apart[oldest] = met
 
-    def settled(self, books: Iterable[UUID]) -> bool:
+    def is_final(self, books: Iterable[UUID]) -> bool:
         """Whether no further edge between these books, which are all books, can change anything.
 
         This is so if each cluster borders on every other one.

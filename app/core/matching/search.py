@@ -18,7 +18,6 @@ from app.core.index.records import (
     NO_POSTING,
     Hits,
     Posting,
-    SharedValues,
     hits_within,
     minhash_posting,
     sample_posting,
@@ -142,27 +141,27 @@ def proposed(plan: Plan, read: IndexRead) -> Proposed:
     )
 
 
-def with_samples(found: Proposed, plan: Plan, read: IndexRead) -> Proposed:
+def with_samples(proposals: Proposed, plan: Plan, read: IndexRead) -> Proposed:
     """The same entries, with the hashes that they share with the query's FracMinHash."""
-    shared: SharedValues = shared_values(read.sample, plan.sample.tags)
-    return replace(found, candidates=replace(found.candidates, shared=shared.counts_of(found.entry_ids)))
+    shared = shared_values(read.sample, plan.sample.tags).counts_of(proposals.entry_ids)
+    return replace(proposals, candidates=replace(proposals.candidates, shared=shared))
 
 
-def near_duplicates(query: Entry, found: Proposed) -> Hits:
+def near_duplicates(query: Entry, proposals: Proposed) -> Hits:
     """Those of the proposed entries that the verification rule accepts, nearest first."""
-    accepted = found.verified(query)
-    return Hits(found.entry_ids[accepted], found.distances[accepted]).sorted()
+    accepted = proposals.verified(query)
+    return Hits(proposals.entry_ids[accepted], proposals.distances[accepted]).sorted()
 
 
-def related_entries(query: Entry, found: Proposed, pending: Sequence[Entry]) -> list[int]:
+def related_entries(query: Entry, proposals: Proposed, pending: Sequence[Entry]) -> list[int]:
     """The entries that may be related, nearest first, the query left out.
 
     Near-duplicates come by their distance; then others that share enough values, by how many. `pending`
     entries are compared one by one, because the index does not hold them yet.
     """
-    near = found.verified(query)
-    distances = dict(zip(found.entry_ids[near].tolist(), found.distances[near].tolist(), strict=True))
-    shared = dict(zip(found.entry_ids.tolist(), found.shared.tolist(), strict=True))
+    near = proposals.verified(query)
+    distances = dict(zip(proposals.entry_ids[near].tolist(), proposals.distances[near].tolist(), strict=True))
+    shared = dict(zip(proposals.entry_ids.tolist(), proposals.shared.tolist(), strict=True))
     for other, pair in zip(pending, evidence_of_each(query, pending), strict=True):
         if is_near_duplicate(pair):
             distances[other.entry_id] = LAST_DISTANCE if pair.distance is None else pair.distance

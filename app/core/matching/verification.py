@@ -159,8 +159,8 @@ def _containment(
     equal = candidates.equal_values / len(minhash.values)
     counts = candidates.shingle_counts.astype(np.float64)
     smaller = np.maximum(1.0, np.minimum(minhash.shingle_count, counts))
-    both = equal * (minhash.shingle_count + counts) / (1 + equal)
-    return smaller, np.minimum(1.0, both / smaller)
+    shared = equal * (minhash.shingle_count + counts) / (1 + equal)
+    return smaller, np.minimum(1.0, shared / smaller)
 
 
 def _is_sampled(candidates: Candidates) -> NDArray[np.bool_]:

@@ -181,13 +181,13 @@ def _revised(alignment: Alignment, same: NDArray[np.int64], runs: NDArray[np.int
 def _other_breaks(
     coverage: tuple[NDArray[np.float64], ...], lengths: tuple[NDArray[np.int64], ...], same: NDArray[np.int64]
 ) -> float:
-    found = across = 0
+    pages_found = across = 0
     for side in (0, 1):
         pages = (coverage[side] >= FOUND) & (lengths[side] > 0)
-        found += int(pages.sum())
+        pages_found += int(pages.sum())
         pages[same[:, side]] = False
         across += int(pages.sum())
-    return across / max(found, 1)
+    return across / max(pages_found, 1)
 
 
 def _consecutive_correlation(matched: Run, counts: list[int]) -> float:
@@ -196,8 +196,8 @@ def _consecutive_correlation(matched: Run, counts: list[int]) -> float:
     order = np.lexsort((matched.pairs[:, 1 - dense], matched.pairs[:, dense]))
     page, other = matched.pairs[order, dense], matched.pairs[order, 1 - dense]
     similarity = matched.similarities[order]
-    both = (page[1:] == page[:-1]) & (other[1:] == other[:-1] + 1)
-    return float((similarity[1:] + similarity[:-1])[both].sum() / counts[dense])
+    consecutive = (page[1:] == page[:-1]) & (other[1:] == other[:-1] + 1)
+    return float((similarity[1:] + similarity[:-1])[consecutive].sum() / counts[dense])
 
 
 def _fit(pairs: NDArray[np.int64], sizes: list[int]) -> LinearFit:

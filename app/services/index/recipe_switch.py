@@ -126,14 +126,13 @@ class Recipes:
         """Compute what fingerprints are lacking; returns how many were found."""
         total = await self._missing.count(recipe)
         seen = computed = after = 0
-        while some := await self._missing.list_texts(recipe, after, _COMPUTED_AT_ONCE):
+        while texts := await self._missing.list_texts(recipe, after, _COMPUTED_AT_ONCE):
             # The kernels let go of the interpreter's lock.
-            found = await asyncio.gather(*(asyncio.to_thread(_fingerprint, text, recipe) for text in some))
-            signed = [
-                (text.entry_id, bits) for text, bits in zip(some, found, strict=True) if bits is not None
-            ]
+            work = (asyncio.to_thread(_fingerprint, text, recipe) for text in texts)
+            pairs = zip(texts, await asyncio.gather(*work), strict=True)
+            signed = [(text.entry_id, bits) for text, bits in pairs if bits is not None]
             await self._missing.insert(recipe, signed)
-            seen, computed, after = seen + len(some), computed + len(signed), some[-1].entry_id
+            seen, computed, after = seen + len(texts), computed + len(signed), texts[-1].entry_id
             progress(seen, max(seen, total))
         return computed
 
@@ -175,8 +174,8 @@ class Recipes:
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[None]:
         """While no other process changes recipes."""
-        async with _held(self._lock, _PATIENCE) as held:
-            if not held:
+        async with _held(self._lock, _PATIENCE) as locked:
+            if not locked:
                 raise BookprintError(
                     "Another `bookprint reindex --recipe` or `--drop` is running. Wait until it has ended."
                 )
@@ -194,9 +193,9 @@ async def _held(lock: Callable[[], SessionLock], patience: float) -> AsyncIterat
     """While the lock is held; False where it could not be had in so many seconds."""
     deadline = time.monotonic() + patience
     while True:
-        async with lock() as held:
-            if held or time.monotonic() > deadline:
-                yield held
+        async with lock() as locked:
+            if locked or time.monotonic() > deadline:
+                yield locked
                 return
         await asyncio.sleep(_PAUSE)
 

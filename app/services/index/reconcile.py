@@ -242,8 +242,8 @@ class Reindex:
 
     async def _enter_one(self, entry_ids: NDArray[np.uint64], suite: Suite, write: Write) -> None:
         for start in range(0, entry_ids.size, _WRITTEN_AT_ONCE):
-            some = entry_ids[start : start + _WRITTEN_AT_ONCE].tolist()
-            summaries = await self._entries.read_summaries(some, suite)
+            ids = entry_ids[start : start + _WRITTEN_AT_ONCE].tolist()
+            summaries = await self._entries.read_summaries(ids, suite)
             await write(self._indexes.of(suite), [book.entry for book in summaries])
 
     async def _mark(self, entry_ids: NDArray[np.uint64]) -> None:

@@ -212,7 +212,7 @@ class _Change:
         async with aclosing(read_edges_in_order(self._connection, self._by, books)) as parts:
             async for edges in parts:
                 joining.take(edges)
-                if joining.settled(books):
+                if joining.is_final(books):
                     break
         new = joining.clustering()
         await self._remove(old.keys() - new.founders.keys())

@@ -93,15 +93,15 @@ class RedisClient:
     async def call_each(self, script: Script, keys: Sequence[str], arguments: Sequence[bytes]) -> None:
         """Call a script that treats each key by itself, each key with its argument."""
         for start in range(0, len(keys), _WRITTEN_AT_ONCE):
-            some = keys[start : start + _WRITTEN_AT_ONCE]
+            chunk = keys[start : start + _WRITTEN_AT_ONCE]
             await self.run(
                 [
                     (
                         *("EVALSHA", script.sha, len(group)),
-                        *(some[place] for place in group),
+                        *(chunk[place] for place in group),
                         *(arguments[start + place] for place in group),
                     )
-                    for group in self.together(some)
+                    for group in self.together(chunk)
                 ]
             )
 
@@ -128,14 +128,14 @@ class RedisClient:
 
     async def names(self, pattern: str) -> AsyncIterator[list[str]]:
         """All keys that match, some at a time; keys that come or go meanwhile may be missed."""
-        some: list[str] = []
+        names: list[str] = []
         with redis_errors():
             async for name in self._redis.scan_iter(match=pattern, count=_SCANNED_AT_ONCE):
-                some.append(name.decode())
-                if len(some) == _SCANNED_AT_ONCE:
-                    yield some
-                    some = []
-        yield some
+                names.append(name.decode())
+                if len(names) == _SCANNED_AT_ONCE:
+                    yield names
+                    names = []
+        yield names
 
     async def ping(self) -> None:
         """Raises `Unavailable` if a node does not answer."""

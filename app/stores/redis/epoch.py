@@ -61,10 +61,10 @@ class Epochs:
 
     async def require(self, marks: Marks | None = None) -> Marks:
         """The epochs; raises `IndexRebuilding` where one is not complete, or they are not `marks`."""
-        found = (await read_guarded(self._client, self._keys, [])).marks
-        if marks is not None and marks != found:
+        current = (await read_guarded(self._client, self._keys, [])).marks
+        if marks is not None and marks != current:
             raise _rebuilding()
-        return found
+        return current
 
 
 async def read_guarded(

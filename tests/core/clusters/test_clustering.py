@@ -78,7 +78,7 @@ def test_once_settled_no_further_edge_changes_anything(graph: dict[Pair, float],
     joining = Joining(never)
     for edge in edges:
         joining.take([edge])
-        if joining.settled(books):
+        if joining.is_final(books):
             break
     assert joining.clustering() == cluster(edges, never)
 
