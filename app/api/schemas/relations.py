@@ -97,10 +97,10 @@ class SignalsAnswer(Document):
     pages_matched: SharesAnswer = Field(
         description="Share of the text pages that match one to one with the same page breaks."
     )
-    stretch_matched: SharesAnswer = Field(
-        description="Share of the text pages that so match within the longest stretch."
+    span_matched: SharesAnswer = Field(
+        description="Share of the text pages that so match within the longest span."
     )
-    stretch: SharesAnswer = Field(description="Share of the text pages that lie between its ends.")
+    span: SharesAnswer = Field(description="Share of the text pages that lie between its ends.")
     other_breaks: Share = Field(description="Share of the pages found that lie across page breaks.")
     revised: Share = Field(
         description="Share of the pages within runs in whose place the other book has other text."
@@ -220,7 +220,7 @@ class RelationsAnswer(Document):
 
 
 class RunAnswer(Document):
-    """A stretch of pages in one book that matches one in the other."""
+    """A run of pages in one book that matches one in the other."""
 
     model_config = shown(examples.RUN)
 

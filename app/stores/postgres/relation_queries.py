@@ -197,8 +197,11 @@ def _decision(row: Row) -> Decision | None:
 
 
 def _signals(document: Mapping[str, Any]) -> Signals:
+    # Relations stored up to November 2026 call a span a stretch.
     values: dict[str, Any] = {
-        name: Sides(**value) if isinstance(value, dict) and "left" in value else value
+        name.replace("stretch", "span"): Sides(**value)
+        if isinstance(value, dict) and "left" in value
+        else value
         for name, value in document.items()
     }
     for name in ("fit", "reverse_fit"):
