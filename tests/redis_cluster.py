@@ -142,11 +142,11 @@ class Cluster:
     @staticmethod
     def _is_well(master: Master) -> bool:
         lines = master.client.execute_command("CLUSTER", "INFO")
-        told = lines if isinstance(lines, dict) else dict(line.split(":") for line in lines.decode().split())
+        info = lines if isinstance(lines, dict) else dict(line.split(":") for line in lines.decode().split())
         return (
-            told["cluster_state"] == "ok"
-            and int(told["cluster_slots_ok"]) == SLOTS
-            and int(told["cluster_known_nodes"]) == _MASTERS
+            info["cluster_state"] == "ok"
+            and int(info["cluster_slots_ok"]) == SLOTS
+            and int(info["cluster_known_nodes"]) == _MASTERS
         )
 
 
@@ -188,8 +188,8 @@ def _answers(client: redis.Redis) -> bool:
 
 
 def _free_ports(count: int) -> list[int]:
-    with ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for each in sockets:
             each.bind(("127.0.0.1", 0))
         return [each.getsockname()[1] for each in sockets]

@@ -80,19 +80,19 @@ def made_pairs(
 
 def _pairs_at(shelf: Shelf, scanner: "_Scanner", quota: int, seed: tuple[int, ...]) -> Iterator[MadePair]:
     """Exactly `quota` pairs of each class; a recipe is passed over once the class it aims at is full."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     number = 0
-    while any(found[kind] < quota for kind in RECIPES):
+    while any(counts[kind] < quota for kind in RECIPES):
         for kind, recipes in RECIPES.items():
-            if found[kind] >= quota:
+            if counts[kind] >= quota:
                 continue
             rng = np.random.default_rng([*seed, number])
             recipe = recipes[int(rng.integers(len(recipes)))]
             number += 1
             draft = _worn(recipe(shelf, rng), rng)
             fact = truth(draft.left, draft.right, shelf.letters)
-            if found[fact.kind] < quota:
-                found[fact.kind] += 1
+            if counts[fact.kind] < quota:
+                counts[fact.kind] += 1
                 yield scanner.scan(draft, fact, recipe.__name__, rng)
 
 
@@ -174,7 +174,7 @@ class _Scanner:
         return f"{head}\n{text}" if head else text
 
     def _text(self, side: int, of: int, start: int, end: int) -> str:
-        """A stretch of a source as read; page breaks are where they were, others within a few characters."""
+        """A span of a source as read; page breaks are where they were, others within a few characters."""
         source = self._shelf.sources[of]
         if (of, side) not in self._read:
             noise = np.random.default_rng([self._seed, of, round(self._rate * 1e6), side])

@@ -75,12 +75,12 @@ def versions(text: str, books: Sequence[CorpusBook], work: int, rng: np.random.G
     """The text and its derivatives; the other books, of over 40,000 characters, lend sentences."""
     yield text
     for _ in range(int(rng.integers(COPIES[0], COPIES[1] + 1))):
-        edited = edit_sentences(text, rng.uniform(0, EDITED), _stretch(books, work, rng), rng)
+        edited = edit_sentences(text, rng.uniform(0, EDITED), _span(books, work, rng), rng)
         yield corrupt(edited, rng.uniform(0, ERROR_RATE), rng)
 
 
-def _stretch(books: Sequence[CorpusBook], work: int, rng: np.random.Generator) -> str:
-    """A stretch of another work, to take foreign sentences from."""
+def _span(books: Sequence[CorpusBook], work: int, rng: np.random.Generator) -> str:
+    """A span of another work, to take foreign sentences from."""
     other = books[(work + int(rng.integers(1, len(books)))) % len(books)].text
     start = int(rng.integers(0, len(other) - CHUNK // 2))
     return other[start : start + CHUNK // 2]

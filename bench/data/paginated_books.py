@@ -67,8 +67,8 @@ class Source:
         """The last break between words up to 40 characters before the place, or the place itself."""
         if place >= len(self.text):
             return len(self.text)
-        found = max(self.text.rfind(mark, max(0, place - 40), place) for mark in " \n")
-        return found + 1 if found >= 0 else place
+        gap = max(self.text.rfind(mark, max(0, place - 40), place) for mark in " \n")
+        return gap + 1 if gap >= 0 else place
 
 
 class Shelf:

@@ -67,7 +67,7 @@ def imperfect_reprint(shelf: Shelf, rng: np.random.Generator) -> Draft:
 
 
 def partly_reset(shelf: Shelf, rng: np.random.Generator) -> Draft:
-    """From the same plates, but for one stretch of 5 to 45 % of the pages that was set anew."""
+    """From the same plates, but 5 to 45 % of the pages, in one place, were set again."""
     source, first, end = _body(shelf, rng)
     count = round((end - first) * rng.uniform(0.05, 0.45))
     at = int(rng.integers(first, end - count + 1))
@@ -215,14 +215,14 @@ def anthologies(shelf: Shelf, rng: np.random.Generator) -> Draft:
 def other_work(shelf: Shelf, rng: np.random.Generator) -> Draft:
     """Books of two works, of one author or at least of one language where possible; some with the same
     publisher's list."""
-    one, first, end = _body(shelf, rng)
-    strangers = shelf.others(len(shelf.works), [one], rng)
-    other = next((each for each in strangers if one.author and each.author == one.author), strangers[0])
+    source, first, end = _body(shelf, rng)
+    strangers = shelf.others(len(shelf.works), [source], rng)
+    other = next((each for each in strangers if source.author and each.author == source.author), strangers[0])
     size = min(other.page_count, int(rng.integers(BODY[0], BODY[1] + 1)))
     at = int(rng.integers(0, other.page_count - size + 1))
-    left, right = one.leaves(first, end), other.leaves(at, at + size)
-    _advertise(shelf, left, right, [one, other], rng)
-    return Draft(left, right, (one, other), (one.year, other.year))
+    left, right = source.leaves(first, end), other.leaves(at, at + size)
+    _advertise(shelf, left, right, [source, other], rng)
+    return Draft(left, right, (source, other), (source.year, other.year))
 
 
 def next_volume(shelf: Shelf, rng: np.random.Generator) -> Draft:
@@ -235,7 +235,7 @@ def next_volume(shelf: Shelf, rng: np.random.Generator) -> Draft:
 
 
 def _body(shelf: Shelf, rng: np.random.Generator) -> tuple[Source, int, int]:
-    """A source and a stretch of its pages."""
+    """A source and consecutive pages of it."""
     source = shelf.any(rng)
     size = min(source.page_count, int(rng.integers(BODY[0], BODY[1] + 1)))
     first = int(rng.integers(0, source.page_count - size + 1))

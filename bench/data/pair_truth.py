@@ -1,6 +1,6 @@
 """What two books made from the same sources have to do with each other, by the definitions of the classes.
 
-A book is made of leaves, and each leaf says which stretches of which source it prints. All shares are thus
+A book is made of leaves, and each leaf says which spans of which source it prints. All shares are thus
 counted from what is really there, in text pages or in letters, whatever a recipe meant to make; running
 heads, captions and blank pages count for nothing, and a page scanned twice counts once.
 """
@@ -25,17 +25,17 @@ SAME_PAGE = 0.8
 MOST = 0.8
 """Share of both books that the two pagination classes ask for."""
 PART = 0.9
-"""Share of a book that lies in one stretch of a larger one of which it is a contiguous subset."""
+"""Share of a book that lies in one span of a larger one of which it is a contiguous subset."""
 OTHER_BREAKS = 0.05
 """Share of the common text that page breaks divide otherwise where the pagination is another."""
 GAP = 4
-"""Text pages, that is two leaves, that may be missing within one stretch."""
+"""Text pages, that is two leaves, that may be missing within one span."""
 RELATED = 0.03
 """Share of either book below which shared text (a publisher's list, a motto) is no relation."""
 
 
 class Piece(NamedTuple):
-    """A stretch of one source's text."""
+    """A span of one source's text."""
 
     source: int
     start: int
@@ -125,8 +125,8 @@ def _shared(
         for of, start, end in () if leaf.rescan else leaf.pieces:
             if of in owners:
                 pages = owners[of][start:end][letters[of][start:end]]
-                found, counts = np.unique(pages[pages >= 0], return_counts=True)
-                for j, count in zip(found.tolist(), counts.tolist(), strict=True):
+                shared_pages, counts = np.unique(pages[pages >= 0], return_counts=True)
+                for j, count in zip(shared_pages.tolist(), counts.tolist(), strict=True):
                     shared[i, j] = shared.get((i, j), 0) + count
     return shared
 

@@ -134,13 +134,13 @@ def slices(books: Sequence[CorpusBook], plan: SetPlan) -> list[Slice]:
         longest = sorted(range(len(books)), key=lambda work: -len(books[work].text))[: plan.texts]
         return [Slice(work, 0, len(books[work].text)) for work in sorted(longest)]
     size = plan.characters or chunk_size([len(book.text) for book in books], plan.texts)
-    found = [
+    texts = [
         Slice(work, start, start + size)
         for work, book in enumerate(books)
         for start in range(0, len(book.text) - size + 1, size)
     ]
-    chosen = np.random.default_rng(SEED).permutation(len(found))[: plan.texts]
-    return [found[place] for place in sorted(chosen.tolist())]
+    chosen = np.random.default_rng(SEED).permutation(len(texts))[: plan.texts]
+    return [texts[place] for place in sorted(chosen.tolist())]
 
 
 def chunk_size(lengths: Sequence[int], chunks: int) -> int:

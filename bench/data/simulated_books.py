@@ -175,8 +175,8 @@ def _minhash(
     follows = rng.random((changed.size, VALUES, _MINIMA), dtype=np.float32) < kept[changed, None, None]
     # Where none of those followed is kept, the next lies some way behind the last.
     behind = least[work[changed], :, -1] + 2.0**32 / (whole[work[changed]] * kept[changed])[:, None]
-    there = np.where(follows, least[work[changed]], np.inf).min(axis=2)
-    values[changed] = np.where(np.isfinite(there), there, behind * (1 + rng.random(behind.shape)))
+    least_there = np.where(follows, least[work[changed]], np.inf).min(axis=2)
+    values[changed] = np.where(np.isfinite(least_there), least_there, behind * (1 + rng.random(behind.shape)))
     with np.errstate(divide="ignore"):
         own = rng.standard_exponential((n, VALUES)) * (2.0**32 / (whole[work] * added))[:, None]
     values = np.minimum(np.minimum(values, own), notice)
@@ -278,13 +278,13 @@ def _chunks(books: list[CorpusBook], rng: np.random.Generator) -> tuple[NDArray[
 
 
 def _row(name: str, fingerprints: NDArray[np.uint8], works: NDArray[np.int64]) -> list[Cell]:
-    found: Spread = spread(fingerprints, works)
+    measured: Spread = spread(fingerprints, works)
     return [
         name,
         len(fingerprints),
-        found.mean,
-        found.deviation,
-        *found.within.values(),
-        found.largest_bucket,
-        *found.sharing,
+        measured.mean,
+        measured.deviation,
+        *measured.within.values(),
+        measured.largest_bucket,
+        *measured.sharing,
     ]

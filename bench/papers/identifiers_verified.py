@@ -109,15 +109,15 @@ def figures(texts: SignedSet, proposed: CandidatePairs, verdicts: NDArray[np.boo
     one_work = texts.works[proposed.query] == texts.works[proposed.other]
     wanted, asked = texts.wanted, texts.wanted > 0
     seen = _per_query(texts, proposed, right)
-    found = _per_query(texts, proposed, verdicts)
+    per_query = _per_query(texts, proposed, verdicts)
     hits = _per_query(texts, proposed, verdicts & right)
-    precision = np.where(found > 0, hits / np.maximum(found, 1), 1.0)
+    precision = np.where(per_query > 0, hits / np.maximum(per_query, 1), 1.0)
     return [
         float((seen[asked] / wanted[asked]).mean()),
         float(precision[asked].mean()),
         float((hits[asked] / wanted[asked]).mean()),
-        float((2 * hits[asked] / (found[asked] + wanted[asked])).mean()),
-        float(2 * hits.sum() / (found.sum() + wanted.sum())),
+        float((2 * hits[asked] / (per_query[asked] + wanted[asked])).mean()),
+        float(2 * hits.sum() / (per_query.sum() + wanted.sum())),
         int((verdicts & ~right & one_work).sum()) // 2,
         int((verdicts & ~right & ~one_work).sum()) // 2,
     ]

@@ -77,7 +77,7 @@ class _Postings:
     @classmethod
     def of(cls, samples: Sequence[NDArray[np.uint64]]) -> "_Postings":
         hashes = np.concatenate([np.zeros(0, dtype=np.uint64), *samples])
-        owners = np.repeat(np.arange(len(samples)), [found.size for found in samples])
+        owners = np.repeat(np.arange(len(samples)), [sample.size for sample in samples])
         order = np.argsort(hashes, kind="stable")
         return cls(hashes[order], owners[order])
 
@@ -104,9 +104,9 @@ def sign(content: Content) -> SignedBook:
     hashes = shingles(normalise(content), recipe, page_recipe(DEFAULT_PAGES)).hashes
     signature = minhash(hashes, recipe)
     values = np.zeros(0, dtype=np.uint32) if signature is None else signature.values
-    found = (fracminhash(hashes, FracMinHashRecipe(f"sample{most}", most, recipe.name)) for most in _SIZES)
+    samples = (fracminhash(hashes, FracMinHashRecipe(f"sample{most}", most, recipe.name)) for most in _SIZES)
     return SignedBook(
-        values, tuple(np.zeros(0, dtype=np.uint64) if each is None else each.hashes for each in found)
+        values, tuple(np.zeros(0, dtype=np.uint64) if each is None else each.hashes for each in samples)
     )
 
 
@@ -286,8 +286,8 @@ def simulated(books: int, queries: int) -> tuple[list[SignedBook], list[SignedBo
                 assert batch.sizes is not None
                 hashes = batch.samples[row, : batch.sizes[row]]
                 smaller = hashes[: _below(hashes, _SIZES[0])]
-                one = SignedBook(batch.minhash[row], (smaller, hashes, hashes[:0]))
-                (asked if row in chosen else others).append(one)
+                book = SignedBook(batch.minhash[row], (smaller, hashes, hashes[:0]))
+                (asked if row in chosen else others).append(book)
     return asked, others
 
 

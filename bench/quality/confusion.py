@@ -58,8 +58,8 @@ class Confusion:
             totals[true] += count
         predicted = [
             (true, count, shares.get(true, 0.0) / totals[true])
-            for (true, said), count in self.counts.items()
-            if said == kind
+            for (true, predicted_kind), count in self.counts.items()
+            if predicted_kind == kind
         ]
         weight = sum(count * each for _, count, each in predicted)
         right = sum(count * each for true, count, each in predicted if true == kind)
@@ -74,5 +74,5 @@ class Confusion:
         ) / len(kinds)
 
 
-def _harmonic(one: float, other: float) -> float:
-    return 2 * one * other / (one + other) if one + other else 0.0
+def _harmonic(first: float, second: float) -> float:
+    return 2 * first * second / (first + second) if first + second else 0.0

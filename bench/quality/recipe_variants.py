@@ -118,8 +118,8 @@ def _row(
 
 
 def _hard_figures(words: Words, numbers: Numbers) -> tuple[float, float]:
-    found = curve(words, numbers)
-    return float(found.f1[found.best]), found.best
+    f1 = curve(words, numbers)
+    return float(f1.f1[f1.best]), f1.best
 
 
 def _real_figures(words: Words, pairs: Pairs) -> tuple[float, ...]:
@@ -132,6 +132,6 @@ def _real_figures(words: Words, pairs: Pairs) -> tuple[float, ...]:
 
 def _sign(texts: Sequence[NormalText], recipe: FingerprintRecipe) -> Words:
     """The fingerprints of each draw, (draws, texts, 2)."""
-    found = [simhash(text, recipe) for text in texts]
-    bits = b"".join(bytes(recipe.bits // 8) if each is None else each.bits for each in found)
+    signed = [simhash(text, recipe) for text in texts]
+    bits = b"".join(bytes(recipe.bits // 8) if each is None else each.bits for each in signed)
     return np.frombuffer(bits, dtype=np.uint64).reshape(len(texts), DRAWS, 2).transpose(1, 0, 2).copy()

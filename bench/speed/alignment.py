@@ -60,14 +60,16 @@ def cost(books: Iterable[CorpusBook]) -> Table:
 
 def _pages(books: Iterable[CorpusBook], wanted: int) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
     """The page signatures of the first so many pages, and the pages' lengths."""
-    found: list[PageSignatures] = []
+    signatures: list[PageSignatures] = []
     for book in books:
         pages = sketch(book.content).pages if book.pages else None
         if pages is not None:
-            found.append(pages)
-        if sum(len(each.values) for each in found) >= wanted:
+            signatures.append(pages)
+        if sum(len(each.values) for each in signatures) >= wanted:
             break
-    return np.concatenate([each.values for each in found]), np.concatenate([each.lengths for each in found])
+    return np.concatenate([each.values for each in signatures]), np.concatenate(
+        [each.lengths for each in signatures]
+    )
 
 
 def _pairs(
@@ -77,8 +79,8 @@ def _pairs(
     kept = rng.random((size, values.shape[1])) < KEPT
     again = np.where(kept, values[:size], rng.permuted(values[:size], axis=0))
     half, half_lengths = values[size : 2 * size].copy(), lengths[size : 2 * size].copy()
-    mine, theirs = slice(size // 4, size // 4 + size // 2), slice(size // 3, size // 3 + size // 2)
-    half[theirs], half_lengths[theirs] = again[mine], lengths[:size][mine]
+    source, target = slice(size // 4, size // 4 + size // 2), slice(size // 3, size // 3 + size // 2)
+    half[target], half_lengths[target] = again[source], lengths[:size][source]
     left = PageSignatures(DEFAULT_PAGES, "page", values[:size], lengths[:size])
     for name, other, long in (
         ("the same", again, lengths[:size]),

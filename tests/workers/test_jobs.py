@@ -259,13 +259,13 @@ async def test_failed_jobs_can_be_put_back_one_or_all(services: Services, databa
     ids = await defer(database_url, "raising", "raising", "good")
     async with working(database_url, services):
         await ended(services, ids)
-    one, other, good = ids
+    first, second, good = ids
 
-    await services.jobs.retry(one)
-    put_back = await services.jobs.get(one)
+    await services.jobs.retry(first)
+    put_back = await services.jobs.get(first)
     assert (put_back.state, put_back.attempts, put_back.reason) == ("waiting", 0, None)
     assert await services.jobs.retry_all() == 1
-    assert (await services.jobs.get(other)).state == "waiting"
+    assert (await services.jobs.get(second)).state == "waiting"
     with pytest.raises(BookprintError, match="is succeeded"):
         await services.jobs.retry(good)
     with pytest.raises(UnknownJob):

@@ -79,11 +79,11 @@ async def test_a_worker_builds_and_rebuilds_the_index_relates_books_and_ends_on_
     assert await clean()
     assert (await services.books.get(book.id)).indexed
 
-    one = (await services.ingest.post(Submission(content=content_from_pages(PAGES)))).book
-    other = (await services.ingest.post(Submission(content=content_from_pages(PAGES[1:])))).book
-    found = await services.relations.of_book(other.id, None, 1, wait=60)
-    assert [(related.book_id, finding_of(related).kind) for related in found.direct] == [
-        (one.id, "SAME_PAGINATION")
+    first = (await services.ingest.post(Submission(content=content_from_pages(PAGES)))).book
+    second = (await services.ingest.post(Submission(content=content_from_pages(PAGES[1:])))).book
+    listed = await services.relations.of_book(second.id, None, 1, wait=60)
+    assert [(related.book_id, finding_of(related).kind) for related in listed.direct] == [
+        (first.id, "SAME_PAGINATION")
     ]
 
     worker.send_signal(signal.SIGTERM)

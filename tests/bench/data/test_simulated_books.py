@@ -69,9 +69,9 @@ def test_strangers_share_hardly_any_value(books: Books) -> None:
 def test_a_library_is_more_skewed_than_uniform_fingerprints() -> None:
     kept = LibraryModel.load()
     drawn = kept.draw(np.random.default_rng(2), 1_500)
-    found = spread(drawn, np.arange(len(drawn)))
-    assert 58 < found.mean < 63
-    assert found.sharing[0] > 3 * (1 - (1 - 1 / 65_536) ** 8)
+    spread_drawn = spread(drawn, np.arange(len(drawn)))
+    assert 58 < spread_drawn.mean < 63
+    assert spread_drawn.sharing[0] > 3 * (1 - (1 - 1 / 65_536) ** 8)
 
 
 def test_a_model_can_be_fitted_kept_and_read_again(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -7,7 +7,7 @@ from app.core.model import Fingerprint
 
 
 def fingerprint(*ones: int) -> Fingerprint:
-    return Fingerprint("any", sum(1 << one for one in ones).to_bytes(16, "big"))
+    return Fingerprint("any", sum(1 << bit for bit in ones).to_bytes(16, "big"))
 
 
 def test_works_that_lie_apart_are_told_apart_at_the_smallest_distance_that_does() -> None:

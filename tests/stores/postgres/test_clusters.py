@@ -124,10 +124,10 @@ async def test_a_rejection_separates_books_that_others_join_and_its_withdrawal_j
 
 async def test_only_clusters_that_change_are_written(database: Database) -> None:
     async def versions(connection: Connection) -> dict[UUID, str]:
-        found = await connection.fetch(
+        stored = await connection.fetch(
             "SELECT book_id, ctid::text FROM cluster_members WHERE by = 'same_text'"
         )
-        return {row["book_id"]: row["ctid"] for row in found}
+        return {row["book_id"]: row["ctid"] for row in stored}
 
     async with database.transaction() as connection:
         await add_books(connection, BOOKS)

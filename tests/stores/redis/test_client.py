@@ -65,9 +65,9 @@ async def test_many_writes_leave_room_for_others_and_are_all_made(
 
 @on_cluster_too
 async def test_many_records_for_one_bucket_are_all_written(redis_client: RedisClient) -> None:
-    one, other = KEYS[:2]
-    await redis_client.call_each(ADD_RECORDS, [one, other, one, one], [b"aa", b"bb", b"cc", b"aa"])
-    assert await redis_client.read([one, other]) == [b"aacc", b"bb"]
+    first, second = KEYS[:2]
+    await redis_client.call_each(ADD_RECORDS, [first, second, first, first], [b"aa", b"bb", b"cc", b"aa"])
+    assert await redis_client.read([first, second]) == [b"aacc", b"bb"]
 
 
 @on_cluster_too

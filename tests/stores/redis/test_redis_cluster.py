@@ -40,10 +40,10 @@ def frail() -> Iterator[Cluster]:
 @pytest.fixture
 async def two(frail: Cluster) -> AsyncIterator[tuple[BandIndex, BandIndex]]:
     """A whole band index on the frail cluster, as two processes see it."""
-    async with open_client(frail.url) as one, open_client(frail.url) as other:
-        index = BandIndex(one)
+    async with open_client(frail.url) as first, open_client(frail.url) as second:
+        index = BandIndex(first)
         await build(index, [])
-        yield index, BandIndex(other)
+        yield index, BandIndex(second)
 
 
 async def build(index: BandIndex, entries: list[Entry]) -> None:
@@ -59,7 +59,7 @@ def some_entries(count: int) -> list[Entry]:
     return [an_entry(rng, entry_id) for entry_id in range(1, count + 1)]
 
 
-async def found(index: BandIndex, entry: Entry) -> list[int]:
+async def entry_ids_near(index: BandIndex, entry: Entry) -> list[int]:
     return sorted((await find(index, entry, Within(128), 0)).hits.entry_ids.tolist())
 
 
@@ -111,7 +111,7 @@ async def test_nothing_is_answered_from_a_flushed_node(index: BandIndex, cluster
     entries = some_entries(8)
     await index.insert(entries)
     for master in cluster.masters:
-        assert await found(index, entries[0]) == list(range(1, 9))
+        assert await entry_ids_near(index, entries[0]) == list(range(1, 9))
         master.client.flushall()
         assert await index.epochs.state() is IndexState.LOST
         with pytest.raises(IndexRebuilding):
@@ -120,7 +120,7 @@ async def test_nothing_is_answered_from_a_flushed_node(index: BandIndex, cluster
             await index.insert(entries)
         # The flat index lies on one node, and answers where that has lived on.
         with suppress(IndexRebuilding):
-            assert await found(index, entries[0]) == list(range(1, 9))
+            assert await entry_ids_near(index, entries[0]) == list(range(1, 9))
         await build(index, entries)
 
 
@@ -137,10 +137,10 @@ async def test_a_killed_node_is_named_and_the_index_rebuilt_when_it_is_back(
     index, other = two
     entries = some_entries(8)
     await index.insert(entries)
-    assert await found(other, entries[0]) == list(range(1, 9))
+    assert await entry_ids_near(other, entries[0]) == list(range(1, 9))
     victim = frail.masters[1]
     victim.kill()
-    for attempt in (found(index, entries[0]), index.insert(entries), other.epochs.state()):
+    for attempt in (entry_ids_near(index, entries[0]), index.insert(entries), other.epochs.state()):
         with pytest.raises(Unavailable, match="Redis"):
             await attempt
     victim.start()
@@ -148,7 +148,7 @@ async def test_a_killed_node_is_named_and_the_index_rebuilt_when_it_is_back(
     with pytest.raises(IndexRebuilding):
         await near_duplicates(index, entries[0])
     await build(index, entries)
-    assert await found(other, entries[0]) == list(range(1, 9))
+    assert await entry_ids_near(other, entries[0]) == list(range(1, 9))
 
 
 async def test_a_replica_that_takes_over_is_not_trusted_before_the_index_is_rebuilt(
@@ -159,7 +159,7 @@ async def test_a_replica_that_takes_over_is_not_trusted_before_the_index_is_rebu
     victim = frail.masters[0]
     with frail.replica(victim) as replica:
         await index.insert(entries)
-        assert await found(other, entries[0]) == list(range(1, 9))
+        assert await entry_ids_near(other, entries[0]) == list(range(1, 9))
         victim.kill()
         wait_for(lambda: replica.client.info("replication")["role"] == "master")
         wait_for(lambda: all(":ok" in master.call("INFO") for master in (replica, *frail.masters[1:])))
@@ -168,7 +168,7 @@ async def test_a_replica_that_takes_over_is_not_trusted_before_the_index_is_rebu
                 await near_duplicates(process, entries[0])
         await build(index, entries)
         for process in two:
-            assert await found(process, entries[0]) == list(range(1, 9))
+            assert await entry_ids_near(process, entries[0]) == list(range(1, 9))
 
 
 async def test_slots_that_another_node_took_over_without_their_keys_are_noticed(
@@ -177,7 +177,7 @@ async def test_slots_that_another_node_took_over_without_their_keys_are_noticed(
     index, other = two
     entries = some_entries(8)
     await index.insert(entries)
-    assert await found(other, entries[0]) == list(range(1, 9))
+    assert await entry_ids_near(other, entries[0]) == list(range(1, 9))
     frail.hand_over(range(1500), frail.masters[0], frail.masters[2])
     wait_for(lambda: all("1500-5460" in master.call("NODES") for master in frail.masters))
     # Each of these lookups meets a key that has moved.
@@ -192,7 +192,7 @@ async def test_slots_that_another_node_took_over_without_their_keys_are_noticed(
     for entry in entries:
         assert await near_duplicates(index, entry) == [entry.entry_id]
         assert await near_duplicates(other, entry) == [entry.entry_id]
-    assert await found(other, entries[0]) == list(range(1, 9))
+    assert await entry_ids_near(other, entries[0]) == list(range(1, 9))
 
 
 async def test_any_node_that_is_named_and_answers_will_do(cluster: Cluster) -> None:
