@@ -38,7 +38,7 @@ class Pace:
     poll: float = 0.5  # seconds between two looks for jobs, when there were none
     heartbeat: float = 4.0  # seconds
     dead_after: timedelta = timedelta(seconds=20)  # of silence; kernels may hold up heartbeats for a while
-    grace: float = 5.0  # seconds for jobs to end once the worker is told to; then they are given back
+    grace: float = 5.0  # seconds for jobs to end once the worker must; then they are given back
 
 
 @dataclass(frozen=True, slots=True)

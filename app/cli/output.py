@@ -1,6 +1,6 @@
 """What commands print: results on standard output, everything else on standard error.
 
-On a terminal a table is drawn and progress is a bar; piped, a table is lines with tabs, and progress a line
+On a terminal a table is drawn and progress is a bar. Piped, a table is lines with tabs, and progress a line
 every few seconds.
 """
 

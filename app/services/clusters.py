@@ -24,7 +24,7 @@ class ClusterName:
 
 @dataclass(frozen=True, slots=True)
 class ClusterPage:
-    """Some members of a cluster, and what is told of all of them."""
+    """A page of a cluster's members, and figures of the whole cluster."""
 
     name: ClusterName  # after the oldest member
     size: int

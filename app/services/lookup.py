@@ -2,7 +2,7 @@
 
 A lookup plans what to read, reads the band index, verifies what it proposes, keeps what Postgres calls
 current, and cuts out a page. Pending books are compared straight from Postgres. They are read before the
-index, and the current ones after it, so a book that changes its state in between is met at least once.
+index, and the current ones after it. So a book that changes its state in between is met at least once.
 """
 
 from collections.abc import Callable, Sequence
@@ -237,7 +237,7 @@ async def find(index: BandIndex, query: Entry, question: Question, spare: int) -
 async def _near_duplicates(index: BandIndex, query: Entry) -> Hits:
     """The verified near-duplicates.
 
-    Few lookups meet a candidate that only FracMinHash can settle. The others do without its buckets, which
+    Few lookups meet a candidate that only FracMinHash can decide. The others do without its buckets, which
     are the fuller ones.
     """
     plan = plan_verified(query, index.suite, index.flat_index.latest)

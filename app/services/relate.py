@@ -1,7 +1,7 @@
 """Finding the relations of a book: search candidates, compare page by page, store what comes out.
 
-A job first makes sure that the book's own entry is in the band index and searches after that, so of two books
-posted at once at least one sees the other. Everything can be repeated: pairs that were compared are skipped.
+A job first makes sure that the book's own entry is in the band index and searches after that. So of two books
+posted at once at least one sees the other. All can be repeated: compared pairs are skipped.
 """
 
 import asyncio

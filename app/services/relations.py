@@ -1,4 +1,4 @@
-"""Telling the relations of a book, and people's decisions on them."""
+"""The relations of a book, and people's decisions on them."""
 
 import asyncio
 import time
@@ -71,7 +71,7 @@ class Relations:
         return RelationList(progress, complete, direct, page, more)
 
     async def pair(self, book_id: UUID, other_id: UUID) -> tuple[RelatedBook, PageMatches]:
-        """What is known about two books, told of the first; raises `UnknownBook` and `NotCompared`."""
+        """The relation of two books, seen from the first; raises `UnknownBook` and `NotCompared`."""
         pair = await self._related.read_pair(book_id, other_id)
         if pair is None:
             await self._require(book_id, other_id)
@@ -79,7 +79,7 @@ class Relations:
         return pair
 
     async def findings(self, book_id: UUID, others: Sequence[UUID]) -> Mapping[UUID, RelationSummary]:
-        """The relations in force of a book with those of the others with whom it has one."""
+        """The effective relations of a book with others, by their ids; without one, none."""
         return await self._related.read_summaries(book_id, others) if others else {}
 
     async def decide(

@@ -1,8 +1,8 @@
 """What happens to a text between two copies of a book: OCR errors, and sentences added or lost.
 
 After Vladimir et al., "A preliminary study on similarity-preserving digital book identifiers", section 3.1:
-errors are drawn from a distribution of confusions in which a stray space is the most common, and new
-sentences come from another book, so that the length hardly changes.
+Errors are drawn from a distribution of confusions in which a stray space is the most common. New sentences
+come from another book, so that the length hardly changes.
 """
 
 import re
@@ -80,7 +80,7 @@ def _lookalikes(codes: Codes, places: Places, rng: np.random.Generator) -> Codes
 
 
 def _merge(codes: Codes, struck: Places, read: Codes, rng: np.random.Generator) -> Places:
-    """Merges as many pairs as were struck, wherever the text has such; returns the strikes left over."""
+    """Merges as many pairs as were struck, where the text has such; returns the strikes left over."""
     sites = [np.flatnonzero((codes[:-1] == ord(rule[0])) & (codes[1:] == ord(rule[1]))) for rule in MERGERS]
     rules = np.repeat(np.arange(len(MERGERS)), [of_rule.size for of_rule in sites])
     results = np.array([ord(rule[2]) for rule in MERGERS], dtype=np.uint32)

@@ -1,7 +1,7 @@
 """Prose of a made-up language: ordinary words spread evenly, and a book's own names and topics in bursts.
 
 A book is a sequence of scenes. Each scene has a few of the book's people and topics, which come again and
-again within it and are rare elsewhere; everything else is drawn from the vocabulary that all books share, in
+again within it and are rare elsewhere. Everything else is drawn from the vocabulary that all books share, in
 the book's own style.
 
 The constants are set so that volumes of one author lie as far from each other, from other books and from

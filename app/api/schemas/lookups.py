@@ -1,7 +1,7 @@
 """Lookups: bodies, questions, and the answer.
 
-The answer is a TypedDict, which makes the schema and is written by orjson as it is: a page of a hundred books
-takes pydantic longer than finding them took.
+The answer is a TypedDict, which makes the schema and is written by orjson as it is. A page of a hundred
+books takes pydantic longer than finding them took.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,8 @@
 """The search of a band index: which buckets answer a question, and what they answer.
 
-A plan says what to read, a read holds what there was, and the functions below tell the entries found. The
-verification rule accepts nothing that neither the bands nor a posting list proposes, so every near-duplicate
-is found but those behind a full posting bucket.
+A plan says what to read, a read holds the buckets, and the functions below compute the entries. The
+verification rule accepts nothing that neither the bands nor a posting list proposes. So only near-duplicates
+behind a full posting bucket are missed.
 """
 
 from collections.abc import Sequence
@@ -77,7 +77,7 @@ class Proposed:
 
     @property
     def shared(self) -> NDArray[np.int64]:
-        """Equal MinHash values, or hashes in both samples, whichever are more."""
+        """Equal MinHash values, or hashes in both samples: the larger of the two."""
         return np.maximum(self.candidates.equal_values, self.candidates.shared)
 
 

@@ -1,10 +1,10 @@
 """Verification: the evidence that two books' signatures give, and when it makes them near-duplicates.
 
-Unrelated books share no word shingle (Jaccard below 0.0005), while true copies can fall to 0.03 under OCR:
-three equal MinHash values of 128 already show common text. That alone is not enough, because books that quote
-the same poems reach eight. So the farther apart the fingerprints lie, the more equal values it takes. For a
-part of a larger work, whose fingerprint may lie anywhere, containment decides. The rule is ours, measured in
-docs/decisions/0003-near-duplicate-rule.md.
+Unrelated books share no word shingle (Jaccard below 0.0005), while true copies can fall to 0.03 under OCR.
+Three equal MinHash values of 128 already show common text. That alone is not enough, because books that
+quote the same poems reach eight. So the farther apart the fingerprints lie, the more equal values it takes.
+For a part of a larger work, whose fingerprint may lie anywhere, containment decides. The rule is ours,
+measured in docs/decisions/0003-near-duplicate-rule.md.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,8 @@
 """The alignment of two books: which of their pages match, and how much of each page the other book has.
 
-As Spasojević and Poncin (2011), every page of one book is held against every page of the other. From there it
-is ours: page pairs that stand out from unrelated ones (`background`) make runs (`runs`), even if pages were
-inserted, lost, bound elsewhere or paginated anew. Very long books are aligned in groups first (`coarse`).
+As Spasojević and Poncin (2011), every page of one book is held against every page of the other. From there
+it is ours: page pairs that stand out from unrelated ones (`background`) make runs (`runs`). Pages may be
+inserted, lost, bound elsewhere or paginated again. Very long books are aligned in groups first (`coarse`).
 """
 
 from collections.abc import Sequence

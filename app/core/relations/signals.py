@@ -1,8 +1,8 @@
-"""Signals: figures about two aligned books, from which a classifier tells their relation.
+"""Signals: figures about two aligned books, from which a classifier decides their relation.
 
 Book similarity, page similarity, linear fit, Δpage_count and consecutive page correlation are those of
-Spasojević and Poncin (2011, section IV-B), taken over aligned pairs of pages instead of all pairs. The
-shares are ours: they are what the definitions of the relations ask for.
+Spasojević and Poncin (2011, section IV-B), over aligned pairs of pages instead of all. The shares are ours:
+they are what the definitions of the relations ask for.
 """
 
 from dataclasses import dataclass, replace
@@ -160,8 +160,8 @@ def _between(pairs: NDArray[np.int64], agree: NDArray[np.bool_]) -> NDArray[np.b
 def _revised(alignment: Alignment, same: NDArray[np.int64], runs: NDArray[np.int64]) -> float:
     """The share of pages within runs that the other book has with other text.
 
-    Between two pairs of the same run, as many pages count as both books have there without a match: a leaf
-    that is lost is missing in one book alone.
+    Between two pairs of the same run, as many pages count as both books have there without a match. A lost
+    leaf is missing in one book alone.
     """
     unmatched, pages = [], 0
     for side, (coverage, lengths) in enumerate(

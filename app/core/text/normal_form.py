@@ -1,7 +1,7 @@
 """The normal form of a book: the letters and digits that its signatures are computed from.
 
 Signatures must not depend on layout, case and punctuation. Spasojević and Poncin (2011, section III-B) keep
-lower-case letters and digits alone; this does so for every script, and joins words split at a line's end.
+lower-case letters and digits alone. This does so for every script, and joins words split at a line's end.
 """
 
 import unicodedata

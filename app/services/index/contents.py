@@ -1,7 +1,7 @@
 """The index as it should be, computed from Postgres, one list of buckets after the other.
 
-Reading the MinHash of a million books at once would take half a gigabyte, so the posting lists are made in
-passes, each of which reads only the part of the signatures that it needs.
+Reading the MinHash of a million books at once would take half a gigabyte. So the posting lists are made in
+passes, each of which reads only its part of the signatures.
 """
 
 import asyncio
@@ -80,7 +80,7 @@ class ExpectedIndex:
 
     @property
     def list_count(self) -> int:
-        """How many lists `lists` tells of."""
+        """The number of lists that `lists` yields."""
         suite, count = self._index.suite, BANDS + 1
         if suite.minhash in self.postings:
             count += minhash_recipe(suite.minhash).permutations

@@ -1,8 +1,8 @@
 """Keeping the band index in step with the catalogue.
 
-`reconcile` compares the entries of the flat index with those of the catalogue and mends the difference, or
-builds the index anew where nothing in it can be relied on. It runs by itself after a flush, a restart or a
-failover, and every minute in any case. `reindex` compares and mends every record while lookups go on.
+`reconcile` compares the entries of the flat index with those of the catalogue and mends the difference. It
+builds the index from nothing where it was lost. It runs by itself after a flush, a restart or a failover,
+and every minute in any case. `reindex` compares and mends every record while lookups go on.
 """
 
 import asyncio
@@ -72,8 +72,8 @@ class _Census:
 class Reindex:
     """Reconciling, rebuilding and mending the band indexes of all suites.
 
-    A suite that is being built is left to its builder, but for pending entries: when they are marked as
-    indexed, they are in every suite.
+    A suite that is being built is left to its builder, but for pending entries. Entries marked as indexed
+    are in every suite.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class Reindex:
     async def fill(self, suite: Suite, postings: Collection[str], progress: Progress) -> NDArray[np.uint64]:
         """Write the whole index of a suite, bucket by bucket, and the posting lists of these recipes.
 
-        Whatever other processes write to it meanwhile may be lost. Returns the entries that were written.
+        Writes of other processes may be lost meanwhile. Returns the entries that were written.
         """
         entry_ids, _ = await self._signatures.read_entry_ids()
         await self._indexes.of(suite).delete_all(postings)

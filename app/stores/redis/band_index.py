@@ -1,8 +1,8 @@
 """The band index in Redis: a projection of the catalogue that answers "which entries are near".
 
-Every bucket is one string of fixed-width records (`app.core.index.records`): those of the eight bands, those
-of the 128 posting lists of MinHash values and those of the one of FracMinHash. Beside them stands the flat
-index of all entries. It is written last: an entry in the flat index is in its buckets too.
+Every bucket is one string of fixed-width records (`app.core.index.records`). There are eight bands, 128
+posting lists of MinHash values and one of FracMinHash. Beside them stands the flat index of all entries. It
+is written last: an entry in the flat index is in its buckets too.
 """
 
 from collections.abc import AsyncIterator, Collection, Sequence

@@ -1,4 +1,4 @@
-"""Epochs: whether the index is complete, told by every partition for itself.
+"""Epochs: marks by which every partition shows whether it is complete.
 
 The epoch of a partition names the life of the server in which it was built, and its building. A flush deletes
 it; after a restart or a failover, or on another node of a cluster, it no longer fits the server's run id. A

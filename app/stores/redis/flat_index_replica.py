@@ -3,7 +3,7 @@
 A change of the flat index in Redis is also appended to a stream. Each read begins with the stream, from the
 last change that the replica knows. If that change comes first, nothing was missed; if not, the stream was
 trimmed or Redis flushed, and the flat index is read anew. A change is in the stream before the write that
-makes it is acknowledged, so a lookup meets every entry that was indexed before it began.
+makes it is acknowledged. So a lookup meets every entry that was indexed before it began.
 """
 
 import asyncio

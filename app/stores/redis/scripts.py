@@ -83,9 +83,9 @@ for i, key in ipairs(KEYS) do
 end
 """
 )
-"""The same for postings of one new entry: the first bucket with room tells whether they are there, since no
-script is interrupted and whoever writes an entry writes its postings in their order. BITOP copies a string
-without the room that APPEND added; to read each bucket here and write it anew takes twice as long."""
+"""The same for postings of one new entry: the first bucket with room tells whether they are there. No script
+is interrupted, and postings are always written in their order. BITOP copies a string without the room that
+APPEND added; to read each bucket here and write it anew takes twice as long."""
 
 REMOVE_RECORDS = Script(
     _FIND
