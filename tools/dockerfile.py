@@ -66,7 +66,7 @@ class Stage:
 
     name: str
     folder: str = "/"
-    user: int | None = None  # whom its processes run as; None: whoever we are
+    user: int | None = None  # whom its processes run as; None: our own
     environment: dict[str, str] = field(default_factory=dict)
     healthcheck: Step | None = None
     command: Step | None = None
@@ -150,7 +150,7 @@ class Build:
         prefix = f" --prefix {shlex.quote(str(self._root))} "
         command = re.sub(r"\b(groupadd|useradd)\s", lambda word: word[0].rstrip() + prefix, command)
         if os.geteuid() != 0:
-            # everything belongs to us, and nobody else will run what is built
+            # everything belongs to us, and no other user will run the image
             command = re.sub(r"\bchown\s", ": chown ", command)
         status = self.execute(["/bin/sh", "-ec", command]).wait()
         if status != 0:

@@ -33,7 +33,7 @@ _OPTIONS = "-c enable_sort=off -c enable_bitmapscan=off -c enable_seqscan=off"
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How often a worker looks for jobs and reports to be alive, and how it ends."""
+    """The times at which a worker looks for jobs, reports to be alive, and ends."""
 
     poll: float = 0.5  # seconds between two looks for jobs, when there were none
     heartbeat: float = 4.0  # seconds
@@ -43,7 +43,7 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class QueueWorker:
-    """How the jobs of one queue are run."""
+    """The way in which the jobs of one queue are run."""
 
     queue: str
     concurrency: int

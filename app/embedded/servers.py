@@ -23,7 +23,7 @@ _READY_TIMEOUT = 300.0  # seconds; recovery after a crash of a busy server can t
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """Where the two servers are reached."""
+    """The addresses of the two servers."""
 
     database_url: str  # for SQLAlchemy with psycopg
     redis_url: str  # for redis-py

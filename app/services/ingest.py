@@ -26,7 +26,7 @@ from app.stores.redis.indexes import Indexes
 log = structlog.get_logger()
 
 INDEX_SECONDS = 2.0
-"""How long a post waits for Redis before it is acknowledged as pending."""
+"""Seconds that a post waits for Redis before it is acknowledged as pending."""
 
 
 class Ingest:

@@ -36,11 +36,11 @@ class Jobs:
         return job
 
     async def counts(self) -> list[JobCounts]:
-        """How many jobs wait, run or have failed, by task."""
+        """The numbers of jobs that wait, run or have failed, by task."""
         return await self._jobs.count()
 
     async def failure_counts(self) -> dict[str, int]:
-        """How many tries have ever failed, by task."""
+        """The number of tries that ever failed, by task."""
         return await self._jobs.count_failures()
 
     async def failed(self, limit: int) -> list[Job]:

@@ -46,7 +46,7 @@ class PairsFailed(BookprintError):
 
 @dataclass(slots=True)
 class _Outcome:
-    """What came of comparing one book with others."""
+    """The outcome of comparing one book with others."""
 
     compared: list[ComparedPair] = field(default_factory=list)  # the last pairs, which are not stored yet
     seconds: dict[str, list[float]] = field(

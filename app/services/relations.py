@@ -49,7 +49,7 @@ class RelationList:
 
 
 class Relations:
-    """What is known about pairs of books."""
+    """Relations and decisions on pairs of books."""
 
     def __init__(self, related: RelationQueries, decisions: DecisionStore) -> None:
         self._related = related
@@ -98,7 +98,7 @@ class Relations:
             raise NoDecision(book_id, other_id)
 
     async def counts(self) -> list[KindCounts]:
-        """What comparing books has come to, by kind of relation."""
+        """Counts of compared pairs, by kind of relation."""
         return await self._related.count()
 
     async def _finished(self, book_id: UUID, wait: float) -> RelationProgress:

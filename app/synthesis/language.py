@@ -23,7 +23,7 @@ VOCABULARY = 12_000
 COMMON = 150
 """So many of the most common words have one syllable."""
 SYLLABLES = (0.2, 0.5, 0.25, 0.05)
-"""How many of the other words have one, two, three, four."""
+"""The shares of the other words that have one, two, three, four."""
 MODES = 4
 MODE_SPREAD = 1.2
 """Standard deviation of the log of a word's preference in one mode."""

@@ -1,4 +1,4 @@
-"""What happens to a text between two copies of a book: OCR errors, and sentences added or lost.
+"""The changes of a text between two copies of a book: OCR errors, and sentences added or lost.
 
 After Vladimir et al., "A preliminary study on similarity-preserving digital book identifiers", section 3.1:
 Errors are drawn from a distribution of confusions in which a stray space is the most common. New sentences
@@ -19,7 +19,7 @@ Places = NDArray[np.intp]
 
 SPACE, SUBSTITUTE, INSERT, DELETE, MERGE, SPLIT = range(6)
 SHARES = (0.30, 0.30, 0.10, 0.10, 0.10, 0.10)
-"""How often each kind of error occurs, in the order above."""
+"""The frequency of each kind of error, in the order above."""
 
 COSTS = (1, 1, 1, 1, 2, 2)
 """Characters that an error of each kind changes, as edit distance counts them."""
@@ -71,7 +71,7 @@ def corrupt_pages(pages: Sequence[str], rate: float, rng: np.random.Generator) -
 
 
 def _lookalikes(codes: Codes, places: Places, rng: np.random.Generator) -> Codes:
-    """What the characters at these places are taken for."""
+    """The characters for which those at these places are taken."""
     true = codes[places]
     row = np.minimum(np.searchsorted(_KNOWN, true), _KNOWN.size - 1)
     guesses = _TAKEN_FOR[row, rng.integers(0, _GUESSES, places.size)]

@@ -38,7 +38,7 @@ PARAGRAPH_SENTENCES = 5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class World:
-    """Who writes, how, and about what."""
+    """The author, style and topics of a book."""
 
     language: Language
     author: str

@@ -151,8 +151,8 @@ def spread(fingerprints: NDArray[np.uint8], works: NDArray[np.int64]) -> Spread:
     sharing = np.zeros(3)
     at = np.zeros(BITS + 1)
     for row in range(len(bands) - 1):
-        strangers = np.flatnonzero(works[row + 1 :] != works[row]) + row + 1
-        differing = np.bitwise_count(bands[strangers] ^ bands[row])
+        unrelated = np.flatnonzero(works[row + 1 :] != works[row]) + row + 1
+        differing = np.bitwise_count(bands[unrelated] ^ bands[row])
         closest = differing.min(axis=1, initial=16)
         sharing += [(closest <= flips).sum() for flips in range(3)]
         at += np.bincount(differing.sum(axis=1), minlength=BITS + 1)

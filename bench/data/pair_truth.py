@@ -1,8 +1,8 @@
 """What two books made from the same sources have to do with each other, by the definitions of the classes.
 
-A book is made of leaves, and each leaf says which spans of which source it prints. All shares are thus
-counted from what is really there, in text pages or in letters, whatever a recipe meant to make; running
-heads, captions and blank pages count for nothing, and a page scanned twice counts once.
+A book is made of leaves, and each leaf says which spans of which source it prints. So all shares are counted
+from the leaves themselves, in text pages or in letters. Running heads, captions and blank pages count for
+nothing, and a page scanned twice counts once.
 """
 
 from collections import Counter

@@ -1,6 +1,6 @@
 """All pairs of a set of fingerprints within a Hamming distance: by brute force, and by bands.
 
-Both compare every text with every other once. The join by bands finds the same pairs wherever the pigeonhole
+Both compare every text with every other once. The join by bands finds the same pairs where the pigeonhole
 bound holds: of B bands one differs in at most d // B bits. Where it does not, as with 24-bit bands at d = 7
 in Vladimir et al. (2015), it loses pairs.
 """

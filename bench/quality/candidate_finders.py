@@ -192,7 +192,7 @@ def real_pairs(
     others: Sequence[SignedBook],
 ) -> Table:
     """Labelled pairs that each finder proposes; `kinds` in the order of `itertools.combinations`."""
-    shelf, strangers = Shelf(signed), Shelf(others)
+    shelf, unrelated = Shelf(signed), Shelf(others)
     of_columns = [np.isin(kinds, names) for names in _columns()]
     rows: list[list[Cell]] = [["all pairs", *(int(of.sum()) for of in of_columns), None, None]]
     for finder in FINDERS:
@@ -202,7 +202,7 @@ def real_pairs(
         weight = POSTING_BYTES * float(np.mean([finder.records(book) for book in signed]))
         met = None
         if finder.size is None or finder.size <= SAMPLE_SIZE:
-            met = 1e6 * float(np.mean([finder.proposes(book, strangers).mean() for book in asked]))
+            met = 1e6 * float(np.mean([finder.proposes(book, unrelated).mean() for book in asked]))
         rows.append([finder.name, *(int((proposed & of).sum()) for of in of_columns), weight, met])
     names = [*_TRUE, *HARD_NEGATIVES, "other works", "bytes per book", "strangers per query at 1,000,000"]
     return Table(["finder", *names], rows, "Pairs of the corpus that are proposed")

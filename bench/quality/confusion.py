@@ -1,4 +1,4 @@
-"""How well a classifier tells relations: confusion matrix, precision, recall, F1, with Wilson intervals."""
+"""Quality of a classifier of relations: confusion matrix, precision, recall, F1, with Wilson intervals."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

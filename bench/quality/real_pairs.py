@@ -67,11 +67,11 @@ def _compare(this: Sketch, other: Sketch) -> tuple[int, bool]:
 def recall_table(pairs: PairSet) -> Table:
     """Recall of same_work pairs below the nearest unrelated pair, by language and over all."""
     rows = []
-    copies, strangers = pairs.label == "same_work", pairs.label == "unrelated"
+    copies, unrelated = pairs.label == "same_work", pairs.label == "unrelated"
     languages = sorted(set(pairs.language[copies]))
     for name in (*languages, "all"):
         here = (pairs.language == name) | (name == "all")
-        near = strangers | (pairs.label == "other language") if name == "all" else strangers
+        near = unrelated | (pairs.label == "other language") if name == "all" else unrelated
         true, false = pairs.distance[copies & here], pairs.distance[near & here]
         nearest = int(false.min()) if false.size else 129
         limits = [float((true <= d).mean()) for d in DISTANCES]

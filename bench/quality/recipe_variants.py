@@ -124,10 +124,10 @@ def _hard_figures(words: Words, numbers: Numbers) -> tuple[float, float]:
 
 def _real_figures(words: Words, pairs: Pairs) -> tuple[float, ...]:
     copies = pairs.distances(words, "same_work")
-    strangers = np.concatenate([pairs.distances(words, label) for label in ("unrelated", "other language")])
-    last = int(strangers.min()) - 1
+    unrelated = np.concatenate([pairs.distances(words, label) for label in ("unrelated", "other language")])
+    last = int(unrelated.min()) - 1
     shares = [float((copies <= d).mean()) for d in (last, 15, 23, 28)]
-    return (last, *shares, float((strangers <= 28).sum()))
+    return (last, *shares, float((unrelated <= 28).sum()))
 
 
 def _sign(texts: Sequence[NormalText], recipe: FingerprintRecipe) -> Words:

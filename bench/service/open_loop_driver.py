@@ -1,9 +1,9 @@
 """Load for an HTTP service, from a process of its own with as little work per request as can be.
 
-Open loop: requests fall due at a constant rate whatever the service does, and latency counts from when a
-request was due; so a service that stalls for a second is charged with every request of that second. Those of
-a second stream fall due at random moments of their turns, so the two meet in every way. Closed loop: each
-connection asks again as soon as it was answered. `select` waits to the microsecond.
+Open loop: requests fall due at a constant rate and latency counts from when a request was due. So a service
+that stalls for a second is charged with every request of that second. Those of a second stream fall due at
+random moments of their turns, so the two meet in every way. Closed loop: each connection asks again as soon
+as it was answered. `select` waits to the microsecond.
 """
 
 import os
@@ -53,7 +53,7 @@ class Outcome:
     unanswered: int = 0
 
     def give_up(self, dues: Iterable[float], now: float, counted_from: float) -> None:
-        """Count requests that nobody waits for any longer with the time that they were waited for."""
+        """Count requests that were given up with the time that they were waited for."""
         for due in dues:
             if due >= counted_from:
                 self.latencies.append(now - due)

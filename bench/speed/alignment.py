@@ -26,7 +26,7 @@ SECONDS = 0.5
 
 
 def run(out_dir: Path) -> Section:
-    """Align books of several sizes with a copy, a half copy and a stranger; under a minute."""
+    """Align books of several sizes with a copy, a half copy and an unrelated book; under a minute."""
     warm_up()
     return Section(
         title="Aligning two books: time and memory",

@@ -1,6 +1,6 @@
 """Bookprint's index against datasketch on the same Redis, and against faiss and gaoya in process.
 
-`peers_on_redis` tells what datasketch is given. faiss and gaoya keep fingerprints in one process's memory.
+`peers_on_redis` says what datasketch is given. faiss and gaoya keep fingerprints in one process's memory.
 """
 
 import argparse

@@ -99,14 +99,14 @@ async def test_copies_are_one_cluster_whichever_of_them_is_asked(
     client: AsyncClient, services: Services
 ) -> None:
     books = await copies(client, services, [0.02] * 3)
-    stranger = await post(client, pages=pages_of(OTHER))
+    unrelated = await post(client, pages=pages_of(OTHER))
     await run_jobs(services)
 
     answers = [await cluster(client, book) for book in books]
     assert members(answers[0]) == ids(*books)
     assert (answers[0]["id"], answers[0]["size"]) == (f"same_text-{books[0]['id']}", 3)
     assert answers == [answers[0]] * 3
-    assert members(await cluster(client, stranger)) == ids(stranger)
+    assert members(await cluster(client, unrelated)) == ids(unrelated)
     assert members(await cluster(client, books[1], by="related")) == ids(*books)
 
 

@@ -55,7 +55,7 @@ async def test_relations_answer_what_the_contract_names(client: AsyncClient, pai
     assert item["decision"] is item["machine"] is item["via"] is None
 
 
-async def test_a_relation_is_told_of_the_book_in_the_path(
+async def test_a_relation_is_seen_from_the_book_in_the_path(
     client: AsyncClient, pair: tuple[Json, Json]
 ) -> None:
     book, reprint = pair

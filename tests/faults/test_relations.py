@@ -64,7 +64,7 @@ BOOKS = library()
 
 @dataclass(frozen=True)
 class Outcome:
-    """All relations between books, and the clusters, told by external ids."""
+    """All relations between books, and the clusters, by external ids."""
 
     relations: dict[tuple[str, str], Json]  # of the first to the second
     indirect: dict[tuple[str, str], str]  # which book stands for the second
@@ -72,7 +72,7 @@ class Outcome:
 
 
 async def ask(client: AsyncClient, path: str) -> Json:
-    """Read what is there, as soon as the service can tell."""
+    """Read an answer, as soon as the service gives one."""
     while True:
         with suppress(TransportError):
             answer = await client.get(path, timeout=70)
@@ -84,7 +84,7 @@ async def ask(client: AsyncClient, path: str) -> Json:
 
 
 async def outcome(client: AsyncClient) -> Outcome:
-    """What the service tells, once nothing is pending."""
+    """The service's answers, once nothing is pending."""
     names = {book["id"]: book["external_id"] for book in (await ask(client, "/v1/books?limit=1000"))["items"]}
     assert sorted(names.values()) == sorted(book["external_id"] for book in BOOKS)
     for book_id in names:
@@ -262,7 +262,7 @@ async def test_relations_are_the_same_as_without_the_fault(
         for book in (await ask(client, "/v1/books?limit=1000"))["items"]:
             assert (await client.delete(book["links"]["self"])).status_code == 204
         for start in range(0, len(BOOKS), part):
-            # Jobs pile up first, lest none be met.
+            # Jobs pile up first, so that some are met.
             scene.workers.send(signal.SIGSTOP)
             await post_all(client, BOOKS[start : start + part // 2])
             async with asyncio.timeout(30):

@@ -23,7 +23,7 @@ def test_folders_give_books_of_known_suffixes_in_order_and_name_the_rest(tmp_pat
     assert listing.size == 3
 
 
-def test_a_file_named_outright_is_read_as_text_whatever_its_suffix(tmp_path: Path) -> None:
+def test_a_file_named_outright_is_read_as_text_with_any_suffix(tmp_path: Path) -> None:
     path = tmp_path / "book.asc"
     path.write_text("a book")
     listing = files.find([path, path])

@@ -1,4 +1,4 @@
-"""What the band index and the catalogue owe each other, whatever happens to Redis."""
+"""The band index agrees with the catalogue after every fault of Redis."""
 
 from collections.abc import Sequence
 
@@ -189,7 +189,8 @@ async def test_an_old_snapshot_gets_only_what_it_lacks(services: Services, redis
     for key in snapshot:
         if key.endswith(b":epoch"):
             await redis.set(key, f"{'f' * 40}:of-another-life")
-    # The nodes of a cluster may come back with data of different age, so there the index is built anew.
+    # The nodes of a cluster may come back with data of different age, so there the index is built from
+    # nothing.
     alone = isinstance(redis, Redis)
     assert await services.reindex.state() is (IndexState.RESTARTED if alone else IndexState.LOST)
     report = await services.reindex.reconcile()

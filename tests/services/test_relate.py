@@ -1,4 +1,4 @@
-"""Jobs that relate books, on real servers: what they find, in whatever order they run and whatever fails."""
+"""Jobs that relate books, on real servers: their findings, in any order and after any failure."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -72,16 +72,16 @@ async def test_relations_stored_with_the_former_names_of_signals_are_read(servic
     assert await relations(services, book) == before
 
 
-async def test_a_scan_another_edition_and_a_part_are_told_apart(services: Services) -> None:
+async def test_a_scan_another_edition_and_a_part_have_kinds_of_their_own(services: Services) -> None:
     book = await post(services, PAGES)
     scan = await post(services, SCAN)
     reset = await post(services, pages_of(TEXT, 170))
     part = await post(services, PAGES[2:7])
-    stranger = await post(services, pages_of(prose(2, 3000)))
+    unrelated = await post(services, pages_of(prose(2, 3000)))
     await run_jobs(services)
 
     relation_kinds = await kinds(services, book)
-    assert relation_kinds.pop(stranger.id, "UNRELATED") == "UNRELATED"
+    assert relation_kinds.pop(unrelated.id, "UNRELATED") == "UNRELATED"
     assert relation_kinds == {
         scan.id: "SAME_PAGINATION",
         reset.id: "DIFFERENT_PAGINATION",
@@ -211,7 +211,7 @@ async def test_texts_without_pages_are_the_same_text(services: Services) -> None
     assert await kinds(services, first) == {second.id: "SAME_TEXT"}
 
 
-async def test_page_signatures_that_are_missing_come_from_the_text_or_are_told(services: Services) -> None:
+async def test_missing_page_signatures_come_from_the_text_or_are_named(services: Services) -> None:
     book, scan = await post(services, PAGES), await post(services, SCAN)
     signed = replace(sketch(content_from_pages(PAGES)), pages=None)
     textless = (await services.ingest.post(Submission(sketch=signed))).book

@@ -152,7 +152,7 @@ def test_damaged_identifier_is_refused(damaged: str) -> None:
         identifier.decode(damaged)
 
 
-def test_probed_buckets_are_those_told() -> None:
+def test_probed_buckets_are_those_of_the_vectors() -> None:
     bits = bytes.fromhex(IDENTIFIERS["valid"][1]["hex"])
     probed = probes(bits, 1)
     assert np.stack([probed >> 16, probed & 0xFFFF], axis=1).tolist() == IDENTIFIERS["probe_keys_one_flip"]

@@ -57,7 +57,7 @@ class FieldError(BaseModel):
 
 
 class Problem(BaseModel):
-    """What went wrong (RFC 9457)."""
+    """An error as a problem document (RFC 9457)."""
 
     model_config = ConfigDict(
         extra="allow",
@@ -113,7 +113,7 @@ class _Answer:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """How a kind of error is shown."""
+    """The form in which a kind of error is shown."""
 
     status: int
     name: str  # last part of the problem's type
@@ -322,7 +322,7 @@ _REMEDIES = {
     "not_together": "Leave one of them out.",
     "identifier_form": "Write it as scheme:value, for example isbn:9780141439600.",
 }
-"""What to do about each kind of validation error; the context of the error fills the gaps."""
+"""The remedy for each kind of validation error; the context of the error fills the gaps."""
 
 
 def _shortened(name: str) -> str:

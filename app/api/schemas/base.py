@@ -80,7 +80,7 @@ class Document(BaseModel):
 
 
 class PageQuery(BaseModel):
-    """Which page of a list to answer."""
+    """The page of a list to answer."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -17,7 +17,7 @@ from app.services.relations import RelationList, finding_of
 
 
 class RelationsQuery(PageQuery):
-    """Which page of a book's relations, and whether to wait for them."""
+    """The page of a book's relations, and the time to wait for them."""
 
     wait: float = Field(
         default=0,
@@ -231,7 +231,7 @@ class RunAnswer(Document):
 
 
 class PageRelation(RelationAnswer):
-    """How two books are related, page by page. Pages are counted from 0."""
+    """The relation of two books, page by page. Pages are counted from 0."""
 
     model_config = shown(examples.PAGE_RELATION)
 

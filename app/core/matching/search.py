@@ -40,7 +40,7 @@ LAST_DISTANCE = 129
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """What to read of the index of a suite for a query."""
+    """The part of a suite's index to read for a query."""
 
     bits: bytes | None = None  # of the query; None: it has no fingerprint, or none is compared
     distance: int = 0  # bits up to which entries are near
@@ -51,7 +51,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IndexRead:
-    """What was read for a plan: the flat index, and a bucket for each address; None where there is none."""
+    """The index as read for a plan: the flat index, and a bucket for each address (None: empty)."""
 
     flat: FlatIndex
     bands: Sequence[bytes | None]
@@ -67,7 +67,7 @@ class Proposed:
     candidates: Candidates
 
     def verified(self, query: Entry) -> NDArray[np.bool_]:
-        """Which of them are near-duplicates of the query."""
+        """Whether each is a near-duplicate of the query, (n,)."""
         return verified(query, self.candidates)
 
     @property
@@ -82,7 +82,7 @@ class Proposed:
 
 
 def plan_range(fingerprint: Fingerprint, suite: Suite, distance: int, flat: FlatIndex | None) -> Plan:
-    """What to read for every entry within a distance; `flat` is the index as last read, for estimates."""
+    """The plan for every entry within a distance; `flat` is the index as last read, for estimates."""
     require_same_recipe(fingerprint.recipe, suite.fingerprint)
     radius = None if flat is None else probe_radius(fingerprint.bits, distance, flat.bucket_sizes, flat.size)
     bands = None if radius is None else probes(fingerprint.bits, radius)
@@ -90,7 +90,7 @@ def plan_range(fingerprint: Fingerprint, suite: Suite, distance: int, flat: Flat
 
 
 def plan_verified(query: Entry, suite: Suite, flat: FlatIndex | None) -> Plan:
-    """What to read for the near-duplicates of a query, but its FracMinHash, which few candidates need."""
+    """The plan for the near-duplicates of a query, but its FracMinHash, which few candidates need."""
     plan = Plan()
     if query.fingerprint is not None:
         plan = plan_range(query.fingerprint, suite, VERIFICATION.distance_alone, flat)
@@ -101,7 +101,7 @@ def plan_verified(query: Entry, suite: Suite, flat: FlatIndex | None) -> Plan:
 
 
 def plan_samples(query: Entry, suite: Suite) -> Plan:
-    """What to read for the candidates that only the FracMinHash can decide."""
+    """The plan for the candidates that only the FracMinHash can decide."""
     if query.sample is None:
         return Plan()
     require_same_recipe(query.sample.recipe, suite.sample)
@@ -109,7 +109,7 @@ def plan_samples(query: Entry, suite: Suite) -> Plan:
 
 
 def plan_related(query: Entry, suite: Suite, flat: FlatIndex | None) -> Plan:
-    """What to read for every entry that may be related, be it only by a small part of either book."""
+    """The plan for every entry that may be related, be it only by a small part of either book."""
     return replace(plan_verified(query, suite, flat), sample=plan_samples(query, suite).sample)
 
 

@@ -122,7 +122,7 @@ class Candidates:
 def verified(
     query: HasSignatures, candidates: Candidates, rule: Verification = VERIFICATION
 ) -> NDArray[np.bool_]:
-    """Which candidates are near-duplicates of the query, (n,): `is_near_duplicate` for all at once."""
+    """Whether each candidate is a near-duplicate of the query, (n,): `is_near_duplicate` for all at once."""
     if query.minhash is None:
         return candidates.distances <= rule.distance_alone
     smaller, share = _containment(query.minhash, candidates)
@@ -136,7 +136,7 @@ def verified(
 def needs_sample(
     query: HasSignatures, candidates: Candidates, rule: Verification = VERIFICATION
 ) -> NDArray[np.bool_]:
-    """Which candidates only the shared hashes of the samples can decide, (n,); `shared` is ignored."""
+    """Whether only shared hashes of the samples can decide on each candidate, (n,); `shared` is ignored."""
     doubtful = (
         (candidates.equal_values >= rule.min_shared)
         & (candidates.distances > rule.distance_alone)

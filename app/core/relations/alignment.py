@@ -60,7 +60,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Alignment:
-    """How the pages of two books match."""
+    """The matching pages of two books."""
 
     unit: Unit  # window: the pages of at least one book are not known
     runs: tuple[Run, ...]  # in the order of the left book

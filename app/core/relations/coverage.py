@@ -34,7 +34,7 @@ _WHOLE = 0.75
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coverage:
-    """How much of the pages of two books is found in each other; shares are 0 to 1."""
+    """The shares of the pages of two books that are found in each other, 0 to 1."""
 
     left: NDArray[np.float64]  # (left pages,) share of each page that the right book has
     right: NDArray[np.float64]  # (right pages,) the reverse

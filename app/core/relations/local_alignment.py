@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from app.core.jit import compiled
 
 STOP, BOTH, LEFT, RIGHT, USED = range(5)
-"""How a path came to a pair: it starts there, or a step in both books, the left or the right one led there.
+"""The last step of a path to a pair: none (it starts there), in both books, in the left or in the right one.
 `trace_path` marks the pairs it has been to as USED."""
 
 

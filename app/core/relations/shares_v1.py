@@ -35,7 +35,7 @@ REVISED = 0.1
 _NUMBER = re.compile(r"\d+")
 
 _ACCURACY = 0.005
-"""How far measured shares lie from the true ones, about."""
+"""The typical error of measured shares."""
 
 
 def shares_v1(signals: Signals, left: Metadata, right: Metadata) -> Classification:

@@ -30,7 +30,7 @@ class Difference:
 
 @dataclass(slots=True)
 class IndexComparison:
-    """What was compared so far."""
+    """Counts of a comparison so far."""
 
     records: int = 0  # that the index should hold
     full: int = 0  # buckets that take no more records

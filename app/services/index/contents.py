@@ -47,12 +47,12 @@ class BucketList:
 
     @property
     def largest(self) -> int:
-        """How many bytes a bucket takes."""
+        """The most bytes of a bucket."""
         return sys.maxsize if self.cap is None else self.cap * self.width
 
 
 class ExpectedIndex:
-    """What the index of one suite must hold of some entries."""
+    """The expected index of one suite for some entries."""
 
     def __init__(
         self, signatures: SignatureQueries, index: BandIndex, columns: EntryColumns, postings: Collection[str]
@@ -75,7 +75,7 @@ class ExpectedIndex:
 
     @property
     def size(self) -> int:
-        """How many entries it is of."""
+        """The number of entries."""
         return self._columns.entry_ids.size
 
     @property

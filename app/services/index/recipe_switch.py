@@ -1,9 +1,9 @@
 """From one fingerprint recipe to another while the service goes on: build beside, then switch.
 
-Once the table of suites says that a suite is being built, every entry that is committed enters it. What was
-there before gets its fingerprint from the stored text; then the bands are written as a whole, what came and
-went meanwhile is mended, and one transaction lets the new suite serve. Each step finds out by itself how far
-it had come, so a command that was broken off is simply run again.
+Once the table of suites says that a suite is being built, every entry that is committed enters it. Earlier
+books get their fingerprints from the stored texts, and the bands are written as a whole. Then changes made
+meanwhile are mended, and one transaction lets the new suite serve. Each step finds out by itself how far it
+had come, so a command that was broken off is simply run again.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ class TextsMissing(BookprintError):
 
 @dataclass(frozen=True, slots=True)
 class Switched:
-    """What a change of recipes did."""
+    """The result of a change of recipes."""
 
     entries: int  # in the index that now serves
     computed: int  # fingerprints that were computed from stored texts
@@ -57,7 +57,7 @@ class Switched:
 
 
 class Recipes:
-    """Which fingerprint recipes are indexed, and which one serves."""
+    """Changes the fingerprint recipes that are indexed, and the one that serves."""
 
     def __init__(
         self,

@@ -47,7 +47,7 @@ Write = Callable[[BandIndex, Sequence[Entry]], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Reconciled:
-    """What a reconciliation found and mended."""
+    """Counts of what a reconciliation mended."""
 
     entries: int
     missing: int  # in the catalogue, not wholly in the index: added
@@ -101,7 +101,7 @@ class Reindex:
                     await self._entries.update_indexed([entry_id])
 
     async def state(self) -> IndexState:
-        """What is known of the indexes in which lookups are answered."""
+        """The worst state of the indexes in which lookups are answered."""
         return await (await self._epochs()).state()
 
     async def reconcile(self) -> Reconciled | None:
@@ -292,7 +292,7 @@ class Reindex:
 
 
 async def _beside(answer: Awaitable[T], work: Awaitable[None]) -> T:
-    """What the first awaits, when both are done; none is still under way when this raises."""
+    """The first's answer, when both are done; none is still under way when this raises."""
     outcomes = await asyncio.gather(answer, work, return_exceptions=True)
     for outcome in outcomes:
         if isinstance(outcome, BaseException):

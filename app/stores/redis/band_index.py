@@ -55,7 +55,7 @@ class BandIndex:
         self._client = client
 
     async def read(self, plan: Plan) -> IndexRead:
-        """What the plan asks for, in one round trip.
+        """The buckets of a plan and the flat index, in one round trip.
 
         Raises `IndexRebuilding` where it cannot be relied on.
         """
@@ -157,7 +157,7 @@ class BandIndex:
             yield [key for key in keys if is_bucket(key)]
 
     def records(self, entries: Sequence[Entry]) -> tuple[BucketRecords, BucketRecords]:
-        """What the bands and what the posting lists hold of these entries."""
+        """The records of these entries in the bands and in the posting lists."""
         bands, posted = BucketRecords(), BucketRecords()
         for entry in entries:
             if entry.fingerprint is not None:

@@ -21,7 +21,7 @@ Marks = Mapping[str, bytes]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GuardedRead:
-    """What was read of complete partitions."""
+    """A read of complete partitions."""
 
     values: list[bytes | None]  # one for each key
     answers: list[Any]  # one for each command
@@ -36,7 +36,7 @@ class Epochs:
         self._keys = list(dict.fromkeys(keys))
 
     async def state(self) -> IndexState:
-        """What is known of the partitions in this life of Redis."""
+        """The state of the partitions in this life of Redis."""
         epochs = await _read(self._client, self._keys, [], [])
         if all(epochs.complete.values()):
             return IndexState.COMPLETE
@@ -102,7 +102,7 @@ async def _read(
 async def _read_from(
     client: RedisClient, nodes: Sequence[Sequence[str]], keys: Sequence[str], commands: Sequence[Words]
 ) -> _Read:
-    """What the nodes answer; `nodes` are the epochs that each of them serves."""
+    """The nodes' answers; `nodes` are the epochs that each of them serves."""
     epochs = [key for served in nodes for key in served]
     wanted = [*epochs, *keys]
     groups = client.together(wanted)

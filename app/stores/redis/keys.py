@@ -27,7 +27,7 @@ def bucket_keys(recipe: str, addresses: NDArray[np.integer]) -> list[str]:
 
 
 def bucket_prefix(recipe: str) -> str:
-    """What every key of a recipe's buckets begins with."""
+    """The prefix of every key of a recipe's buckets."""
     return f"bp:{{{recipe}:"
 
 
@@ -37,7 +37,7 @@ def is_bucket(key: str) -> bool:
 
 
 def hash_tag(key: str) -> str:
-    """What stands in braces."""
+    """The part in braces."""
     return key[key.index("{") + 1 : key.index("}")]
 
 
@@ -52,7 +52,7 @@ def epochs_of(recipe: str, addresses: NDArray[np.integer]) -> list[str]:
 
 
 def flat_index_prefix(suite: Suite) -> str:
-    """How the keys of a suite's flat index begin."""
+    """The prefix of the keys of a suite's flat index."""
     return f"bp:{{{suite.fingerprint}+{suite.minhash}+{suite.sample}}}:"
 
 

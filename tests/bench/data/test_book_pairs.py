@@ -69,7 +69,7 @@ def test_matching_pages_read_alike_and_differ_by_noise(pairs: Sequence[MadePair]
     assert checked > 100
 
 
-def test_volumes_and_years_are_told(pairs: Sequence[MadePair]) -> None:
+def test_volumes_and_years_are_in_the_metadata(pairs: Sequence[MadePair]) -> None:
     for pair in pairs:
         first, second = pair.metadata
         if pair.recipe == "yearly":

@@ -70,7 +70,7 @@ def test_a_part_is_a_subset_below_four_fifths_with_at_most_a_tenth_of_its_own(
 
 
 @pytest.mark.parametrize("direction", ["contains", "contained_in"])
-def test_direction_is_told_of_the_left_book(direction: Direction) -> None:
+def test_direction_is_that_of_the_left_book(direction: Direction) -> None:
     books = (pages(0, 100), pages(20, 60))
     fact = truth_of(*(books if direction == "contains" else books[::-1]))
     assert (fact.kind, fact.direction) == (SUBSET, direction)

@@ -59,10 +59,10 @@ def test_equal_values_and_shared_hashes_tell_the_same_similarity(books: Books) -
     assert abs(np.mean(equal) - np.mean(shared)) < 0.03
 
 
-def test_strangers_share_hardly_any_value(books: Books) -> None:
+def test_unrelated_books_share_hardly_any_value(books: Books) -> None:
     assert books.minhash is not None
-    strangers = books.works[:2_000] != books.works[2_000:]
-    equal = (books.minhash[:2_000] == books.minhash[2_000:]).sum(axis=1)[strangers]
+    unrelated = books.works[:2_000] != books.works[2_000:]
+    equal = (books.minhash[:2_000] == books.minhash[2_000:]).sum(axis=1)[unrelated]
     assert (equal >= 3).mean() < 0.001
 
 

@@ -1,4 +1,4 @@
-"""Clusters by the rule: connected, separated where a person said so, whatever the order."""
+"""Clusters by the rule: connected, separated where a person said so, in any order of edges."""
 
 from itertools import combinations
 from random import Random
@@ -72,7 +72,7 @@ def test_clusters_are_connected_separated_as_large_as_can_be_and_independent_of_
 
 
 @given(graph=graphs, never=st.sets(pairs, max_size=5))
-def test_once_settled_no_further_edge_changes_anything(graph: dict[Pair, float], never: set[Pair]) -> None:
+def test_once_final_no_further_edge_changes_anything(graph: dict[Pair, float], never: set[Pair]) -> None:
     edges = in_order(edges_of({pair: strength for pair, strength in graph.items() if pair not in never}))
     books = {book for edge in edges for book in (edge.left, edge.right)}
     joining = Joining(never)

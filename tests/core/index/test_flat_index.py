@@ -1,4 +1,4 @@
-"""The roll against a plain list of entries."""
+"""The flat index against a plain list of entries."""
 
 import numpy as np
 import pytest
@@ -58,7 +58,7 @@ def test_the_nearest_are_the_first_of_all(made: np.ndarray) -> None:
         assert pairs(flat_index.nearest(bits, k)) == expected[:k]
 
 
-def test_entries_put_one_by_one_in_any_order_make_the_same_roll(made: np.ndarray) -> None:
+def test_entries_put_one_by_one_in_any_order_make_the_same_index(made: np.ndarray) -> None:
     whole, grown = FlatIndex(made), FlatIndex()
     for record in made:
         grown.put(record)
@@ -108,7 +108,7 @@ def test_rows_are_found_by_entry_id(made: np.ndarray) -> None:
     assert (flat_index.distances(None, rows) == 255).all()
 
 
-def test_an_empty_roll_answers_nothing() -> None:
+def test_an_empty_flat_index_answers_nothing() -> None:
     flat_index = FlatIndex()
     assert flat_index.within(bytes(16), 128).size == 0
     assert flat_index.nearest(bytes(16), 3).size == 0

@@ -57,7 +57,7 @@ def test_part_of_a_book_is_a_near_duplicate_by_containment() -> None:
     assert is_near_duplicate(pair)
 
 
-def test_evidence_is_told_from_the_side_of_the_first_book() -> None:
+def test_evidence_is_seen_from_the_first_book() -> None:
     part, whole = of(WORDS[:4000]), of(WORDS)
     first, second = evidence(part, whole), evidence(whole, part)
     assert (first.this_in_other, first.other_in_this) == (second.other_in_this, second.this_in_other)

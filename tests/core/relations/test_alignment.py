@@ -1,4 +1,4 @@
-"""Which pages match: found whatever was inserted, lost, doubled, moved or set anew, and alike both ways."""
+"""Matching pages: found beside insertions, losses, doubles, moves and resetting, and alike both ways."""
 
 import tracemalloc
 

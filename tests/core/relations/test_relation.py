@@ -1,4 +1,4 @@
-"""The relation of two books: one of the classes by its definition, told alike of either book."""
+"""The relation of two books: one of the classes by its definition, the same from either book."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ REVISED = [OTHER[page] if page % 7 == 1 else WHOLE[page] for page in range(100)]
 
 
 def relation_of(left: Pages, right: Pages, rate: float = 0.02) -> Relation:
-    """The relation, after a look whether the other order tells the same."""
+    """The relation, after a check that the other order gives the same."""
     first, second = read(left, rate, 7), read(right, rate, 8)
     relation, turned = related(first, second), related(second, first)
     assert relation.classification.kind == relation.mirrored.kind == turned.classification.kind
@@ -32,7 +32,7 @@ def kind(left: Pages, right: Pages, rate: float = 0.02) -> Kind:
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.02, 0.05, 0.10])
-def test_classes_are_told_at_every_rate_of_errors(rate: float) -> None:
+def test_classes_are_the_same_at_every_rate_of_errors(rate: float) -> None:
     assert kind(WHOLE, WHOLE, rate) == "SAME_PAGINATION"
     assert kind(WHOLE, set_anew(WHOLE, 130), rate) == "DIFFERENT_PAGINATION"
     assert kind(WHOLE, WHOLE[30:80], rate) == "CONTIGUOUS_SUBSET"
@@ -74,7 +74,7 @@ def test_part_is_contained_in_the_whole_which_contains_it() -> None:
     assert relation_of(set_anew(WHOLE[30:60], 130), WHOLE).classification.direction == "contained_in"
 
 
-def test_sentence_names_the_figures_of_the_book_it_is_told_of() -> None:
+def test_sentence_names_the_figures_of_the_book_in_question() -> None:
     relation = relation_of(WHOLE[30:60], WHOLE)
     assert relation.classification.because == (
         "100% of the text pages of this book are one span of the other book, with the same page breaks, "

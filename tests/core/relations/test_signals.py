@@ -69,7 +69,7 @@ def test_span_is_the_longest_of_those_that_gaps_divide() -> None:
     assert signals.runs == 2
 
 
-def test_strangers_have_neither_fit_nor_share() -> None:
+def test_unrelated_books_have_neither_fit_nor_share() -> None:
     signals = measured(WHOLE, OTHER)
     assert signals.fit is signals.reverse_fit is None
     assert signals.text_shared.most == signals.pages_matched.most == signals.page_similarity == 0

@@ -34,11 +34,11 @@ def test_nothing_has_no_sample() -> None:
     assert fracminhash(np.zeros(0, dtype=np.uint64), RECIPE) is None
 
 
-def test_shared_part_is_estimated_whatever_the_sizes() -> None:
+def test_shared_part_is_estimated_at_any_sizes() -> None:
     rng = np.random.default_rng(4)
     whole = rng.integers(0, 2**64, 200_000, dtype=np.uint64)
-    for part, stranger in ((10_000, 90_000), (40_000, 0), (150_000, 300_000)):
-        other = np.concatenate([whole[:part], rng.integers(0, 2**64, stranger, dtype=np.uint64)])
+    for part, foreign in ((10_000, 90_000), (40_000, 0), (150_000, 300_000)):
+        other = np.concatenate([whole[:part], rng.integers(0, 2**64, foreign, dtype=np.uint64)])
         first, second = fracminhash(whole, RECIPE), fracminhash(other, RECIPE)
         assert first is not None
         assert second is not None

@@ -1,4 +1,4 @@
-"""Page signatures: small, the same wherever a page stands, and telling how much two pages share."""
+"""Page signatures: small, the same at any place of the page, and a measure of the text two pages share."""
 
 import numpy as np
 import pytest

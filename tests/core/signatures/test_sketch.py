@@ -1,4 +1,4 @@
-"""Whole sketches: what they tell apart, what they ignore, and how much work hostile texts make."""
+"""Whole sketches: texts that differ, texts that do not, and the work that hostile texts make."""
 
 import subprocess
 import sys
@@ -47,7 +47,7 @@ def test_layout_case_and_punctuation_do_not_matter() -> None:
     assert same(of(plain), of(shouted))
 
 
-def test_page_breaks_change_only_what_is_told_of_pages() -> None:
+def test_page_breaks_change_only_the_values_of_pages() -> None:
     pages = texts.pages("german", 4, 300, 5)
     with_pages = sketch(content_from_pages(pages))
     without = of("\n".join(pages))
@@ -82,7 +82,7 @@ def test_window_of_a_book_without_pages_has_300_words() -> None:
     assert pages.values.shape == (4, 128)
 
 
-def test_books_of_one_vocabulary_are_told_apart() -> None:
+def test_books_of_one_vocabulary_differ() -> None:
     first, second = of(texts.text("latin", 20_000, 1)), of(texts.text("latin", 20_000, 2))
     assert first.fingerprint is not None
     assert second.fingerprint is not None

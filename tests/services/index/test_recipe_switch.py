@@ -322,7 +322,7 @@ async def knows_the_retired_recipe(elsewhere: Services) -> None:
 
 @on_cluster_too
 @pytest.mark.parametrize("asks_before", [True, False])
-async def test_no_book_is_missed_by_whoever_has_not_heard_of_a_drop(
+async def test_no_book_is_missed_by_a_process_that_has_not_seen_a_drop(
     services: Services, elsewhere: Services, monkeypatch: pytest.MonkeyPatch, asks_before: bool
 ) -> None:
     await change(services)

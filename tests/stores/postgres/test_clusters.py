@@ -53,7 +53,7 @@ def runner() -> Iterator[asyncio.Runner]:
 
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(begun=begun, changes=st.lists(changes, min_size=4, max_size=12))
-def test_whatever_happens_clusters_are_as_computed_from_nothing(
+def test_after_any_events_clusters_are_as_computed_from_nothing(
     module_database_url: str,
     runner: asyncio.Runner,
     begun: dict[Pair, tuple[str, float]],

@@ -244,8 +244,8 @@ async def test_a_small_part_that_two_books_share_is_proposed_by_their_samples(in
         made = an_entry(rng, entry_id)
         return Entry(entry_id, made.fingerprint, made.minhash, fracminhash(hashes, recipe))
 
-    collection, other, stranger = entry(1, story), entry(2, story), entry(3)
-    await index.insert([collection, other, stranger])
+    collection, other, unrelated = entry(1, story), entry(2, story), entry(3)
+    await index.insert([collection, other, unrelated])
     entry_ids = await related(index, other)
     assert entry_ids.entry_ids.tolist() == [1, 2]
     assert entry_ids.shared.tolist()[0] == shared_hashes(other.sample, collection.sample) >= 3

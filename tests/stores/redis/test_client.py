@@ -1,4 +1,4 @@
-"""Redis through redis-py: what travels together, and what a server must tell."""
+"""Redis through redis-py: round trips, and errors of servers."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -71,7 +71,7 @@ async def test_many_records_for_one_bucket_are_all_written(redis_client: RedisCl
 
 
 @on_cluster_too
-async def test_names_of_all_nodes_are_told(redis_client: RedisClient) -> None:
+async def test_names_of_all_nodes_are_listed(redis_client: RedisClient) -> None:
     await redis_client.write(dict.fromkeys([*KEYS, "bp:{another:1}:1"], b"x"))
     names = [name async for names in redis_client.names("bp:{a:*") for name in names]
     assert sorted(names) == sorted(KEYS)

@@ -205,7 +205,7 @@ async def test_any_node_that_is_named_and_answers_will_do(cluster: Cluster) -> N
             await client.ping()
 
 
-async def test_a_wrong_password_is_told_from_a_silent_node(cluster: Cluster) -> None:
+async def test_a_wrong_password_is_distinguished_from_a_silent_node(cluster: Cluster) -> None:
     async with open_client(cluster.url.replace("//", "//me:wrong@")) as client:
         with pytest.raises(Unavailable, match="invalid username-password"):
             await client.read(KEYS)
@@ -225,7 +225,7 @@ async def test_the_password_is_given_to_every_node(cluster: Cluster) -> None:
             master.client.config_set("requirepass", "")
 
 
-async def test_a_server_that_is_no_cluster_is_told(redis_url: str) -> None:
+async def test_a_server_that_is_no_cluster_is_an_error(redis_url: str) -> None:
     if not redis_url.startswith("redis://"):
         pytest.skip("the server listens on no port")
     async with open_client(redis_url.replace("redis://", "redis+cluster://")) as client:
@@ -233,7 +233,7 @@ async def test_a_server_that_is_no_cluster_is_told(redis_url: str) -> None:
             await client.read(KEYS)
 
 
-async def test_a_node_that_is_taken_for_a_server_by_itself_is_told(cluster: Cluster) -> None:
+async def test_a_node_that_is_taken_for_a_server_by_itself_is_an_error(cluster: Cluster) -> None:
     for master in cluster.masters:
         async with open_client(f"redis://127.0.0.1:{master.port}") as client:
             with pytest.raises(Unavailable, match=r"redis\+cluster://"):
