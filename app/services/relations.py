@@ -78,7 +78,7 @@ class Relations:
             raise NotCompared(book_id, other_id)
         return pair
 
-    async def findings(self, book_id: UUID, others: Sequence[UUID]) -> Mapping[UUID, RelationSummary]:
+    async def summaries(self, book_id: UUID, others: Sequence[UUID]) -> Mapping[UUID, RelationSummary]:
         """The effective relations of a book with others, by their ids; without one, none."""
         return await self._related.read_summaries(book_id, others) if others else {}
 
@@ -129,13 +129,13 @@ class Relations:
                 raise UnknownBook(book_id)
 
 
-def finding_of(related: RelatedBook) -> RelationSummary | None:
-    """The relation in force; None: not compared, and nobody has decided."""
-    machine = None if related.evidence is None else related.evidence.finding
+def effective_of(related: RelatedBook) -> RelationSummary | None:
+    """The effective relation; None: not compared, and nobody has decided."""
+    machine = None if related.evidence is None else related.evidence.summary
     return effective_relation(machine, None if related.decided is None else related.decided.decision)
 
 
 def _order(related: RelatedBook) -> tuple[int, float, UUID]:
-    finding = finding_of(related)
-    assert finding is not None
-    return _CLOSENESS.index(finding.kind), -finding.confidence, related.book_id
+    summary = effective_of(related)
+    assert summary is not None
+    return _CLOSENESS.index(summary.kind), -summary.confidence, related.book_id

@@ -248,8 +248,8 @@ async def _write_minhash(stores: Stores) -> float:
     started = time.perf_counter()
     entry_ids, _ = await stores.signatures.read_entry_ids()
     index = stores.indexes.of(DEFAULT_SUITE)
-    projection = await ExpectedIndex.of(stores.signatures, index, entry_ids, [index.suite.minhash])
-    async for part in projection.minhash():
+    expected = await ExpectedIndex.of(stores.signatures, index, entry_ids, [index.suite.minhash])
+    async for part in expected.minhash():
         await index.write_buckets(part.keys, part.packed, part.largest)
     return time.perf_counter() - started
 

@@ -13,7 +13,7 @@ from app.core.relations.alignment import Unit
 from app.core.relations.decision import DecisionVerdict
 from app.core.relations.related import IndirectRelation, PageMatches, RelatedBook, StoredDecision
 from app.core.relations.relation import Direction, Kind
-from app.services.relations import RelationList, finding_of
+from app.services.relations import RelationList, effective_of
 
 
 class RelationsQuery(PageQuery):
@@ -169,17 +169,17 @@ class RelationAnswer(Document):
     @classmethod
     def of(cls, related: RelatedBook, **others: object) -> Self:
         """The document of a book that was compared or decided upon; `others` as in `BookAnswer.of`."""
-        evidence, decided, finding = related.evidence, related.decided, finding_of(related)
+        evidence, decided, summary = related.evidence, related.decided, effective_of(related)
         fields: dict[str, Any] = {
             "book_id": related.book_id,
             "title": related.title,
-            "kind": finding and finding.kind,
-            "direction": finding and finding.direction,
-            "confidence": finding and finding.confidence,
+            "kind": summary and summary.kind,
+            "direction": summary and summary.direction,
+            "confidence": summary and summary.confidence,
             "signals": evidence and evidence.signals,
             "classifier": evidence and evidence.classifier,
             "decision": decided and DecisionAnswer.of(decided),
-            "machine": evidence and decided and evidence.finding,
+            "machine": evidence and decided and evidence.summary,
             "via": None,
         }
         return cls(**fields, **others)

@@ -154,7 +154,7 @@ class RelationQueries:
     async def read_summaries(self, book_id: UUID, others: Sequence[UUID]) -> dict[UUID, RelationSummary]:
         """The relations in force of a book with those of the others with whom it has one."""
         found = await self._database.rows(_READ_SUMMARIES, book_id=book_id, others=list(others))
-        summaries = {row["book_id"]: effective_relation(_finding(row), _decision(row)) for row in found}
+        summaries = {row["book_id"]: effective_relation(_summary(row), _decision(row)) for row in found}
         return {other: summary for other, summary in summaries.items() if summary is not None}
 
     async def count(self) -> list[KindCounts]:
@@ -169,12 +169,12 @@ class RelationQueries:
 
 def _related(row: Row) -> RelatedBook:
     evidence = decided = None
-    finding, decision = _finding(row), _decision(row)
-    if finding is not None:
+    summary, decision = _summary(row), _decision(row)
+    if summary is not None:
         side = "left" if row["is_left"] else "right"
         signals = None if row["signals"] is None else _signals(row["signals"])
         evidence = StoredRelation(
-            finding=finding,
+            summary=summary,
             classifier=row["classifier"],
             because=row[f"{side}_because"],
             confidences=row["confidences"],
@@ -185,7 +185,7 @@ def _related(row: Row) -> RelatedBook:
     return RelatedBook(row["book_id"], row["title"], evidence, decided)
 
 
-def _finding(row: Row) -> RelationSummary | None:
+def _summary(row: Row) -> RelationSummary | None:
     if row["kind"] is None:
         return None
     direction = row["direction"] if row["is_left"] else opposite(row["direction"])

@@ -1,4 +1,4 @@
-"""The band index in Redis: a projection of the catalogue that answers "which entries are near".
+"""The band index in Redis: a copy of the catalogue that answers "which entries are near".
 
 Every bucket is one string of fixed-width records (`app.core.index.records`). There are eight bands, 128
 posting lists of MinHash values and one of FracMinHash. Beside them stands the flat index of all entries. It
