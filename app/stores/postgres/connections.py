@@ -38,7 +38,7 @@ _SETTINGS = {
 }
 
 _BY_KEY = {
-    # Planning a lookup's statement anew takes longer than running it.
+    # Planning a lookup's statement again takes longer than running it.
     "plan_cache_mode": "force_generic_plan",
     # A plan made while a table is empty would read all of it, and is kept when the table has grown.
     "enable_seqscan": "off",
