@@ -1,9 +1,9 @@
 """Runs a Dockerfile's own steps in a clean folder, where no container engine is at hand.
 
-Every stage is built in `root`, so that an absolute path means the same in all of them; a finished stage
-is moved to `stages/NAME`, where `COPY --from` finds it. Paths under `/opt`, `/etc` and `/home` are
-rewritten into that root; the rest of the machine stands in for the base image. Accounts are made in the
-root's own `/etc/passwd`. COPY takes only what the .dockerignore lets through.
+Every stage is built in `root`, so that an absolute path means the same in all of them. A finished stage is
+moved to `stages/NAME`, where `COPY --from` finds it. Paths under `/opt`, `/etc` and `/home` are rewritten
+into that root; the rest of the machine stands in for the base image. Accounts are made in the root's own
+`/etc/passwd`. COPY takes only what the .dockerignore lets through.
 
 What this cannot show: that the base image has all that the steps call, and how a container isolates them.
 """

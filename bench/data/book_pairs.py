@@ -1,6 +1,6 @@
 """Labelled pairs of books as lists of pages: made from the corpus's paginated books, and real ones.
 
-A made pair is scanned twice, each side with OCR noise of its own; leaves are lost, scanned again, blank or
+A made pair is scanned twice, each side with OCR noise of its own. Leaves are lost, scanned again, blank or
 plates, and running heads differ. Pairs are made one by one as they are asked for.
 """
 
@@ -28,7 +28,7 @@ SHARES: dict[Kind, float] = {
     "CONTIGUOUS_SUBSET": 0.077,
     "OVERLAPPING_TEXT": 0.360,
 }
-"""How common each class is among similar books (Spasojević and Poncin, 2011, Table I, G.T.%; they add up to
+"""The share of each class among similar books (Spasojević and Poncin, 2011, Table I, G.T.%; they add up to
 100.3)."""
 
 Half = Literal["tuning", "report"]
@@ -99,7 +99,7 @@ def _pairs_at(shelf: Shelf, scanner: "_Scanner", quota: int, seed: tuple[int, ..
 def real_pairs(books: Sequence[CorpusBook], pairs: Sequence[Pair]) -> Iterator[RealPair]:
     """The real pairs.
 
-    Several engines' readings of one scan have the same pagination; editions are not labelled; other works,
+    Several engines' readings of one scan have the same pagination; editions are not labelled. Other works,
     volumes of a series among them, are unrelated, or overlap where they quote each other. Editions count
     where both have pages.
     """

@@ -1,10 +1,10 @@
 """Texts with known versions, made from real books: the hard set, and the protocol of Vladimir et al. (2015).
 
-The hard set takes chunks of novels as books, so that two of them share author, names and style but no text:
-a query must find its own versions and nothing else, not even the next chunk of its own novel. The protocol of
+The hard set takes chunks of novels as books, so that two of them share author, names and style but no text. A
+query must find its own versions and nothing else, not even the next chunk of its own novel. The protocol of
 Vladimir et al. ("A preliminary study on similarity-preserving digital book identifiers", section 3.2) takes
-whole books. In both, each book gets 1 to 15 derivatives with 0 to 5 % OCR errors, as there, and with 0 to 8 %
-of the sentences removed or inserted from other books; the paper says "a certain amount".
+whole books. In both, each book gets 1 to 15 derivatives with 0 to 5 % OCR errors, as there. 0 to 8 % of the
+sentences are removed or inserted from other books; the paper says "a certain amount".
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""How pairs of books are made: each recipe draws two books from a shelf and lays out their leaves.
+"""Recipes for pairs of books: each draws two books from a shelf and lays out their leaves.
 
 A recipe aims at a class, and often at its border; what the pair is, `bench.data.pair_truth` counts.
 """

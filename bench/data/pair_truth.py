@@ -1,4 +1,4 @@
-"""What two books made from the same sources have to do with each other, by the definitions of the classes.
+"""The true relation of two books made from the same sources, by the definitions of the classes.
 
 A book is made of leaves, and each leaf says which spans of which source it prints. So all shares are counted
 from the leaves themselves, in text pages or in letters. Running heads, captions and blank pages count for
@@ -63,7 +63,8 @@ class Truth:
 
 
 def truth(left: Sequence[Leaf], right: Sequence[Leaf], letters: Mapping[int, NDArray[np.bool_]]) -> Truth:
-    """The relation of two books; `letters` tells for each source which characters are letters or digits."""
+    """The relation of two books; `letters` marks for each source the characters that are letters or
+    digits."""
     sizes = [_sizes(book, letters) for book in (left, right)]
     shared = _shared(left, right, letters)
     matches = _matches(shared, *sizes)
@@ -143,7 +144,7 @@ def _matches(
 
 
 def _broken(shared: Mapping[tuple[int, int], int]) -> int:
-    """Letters of the common text that one book has on one page and the other divides; a page that was revised
+    """Letters of the common text that one book has on one page and the other divides. A page that was revised
     without moving its neighbours' text has none."""
     left: Counter[int] = Counter()
     right: Counter[int] = Counter()

@@ -1,12 +1,11 @@
 """Simulated books by the million: fingerprints, MinHash values and shingle samples.
 
-A work is a set of shingles, whose hashes are the points of a Poisson process; a book of it keeps each shingle
-with some probability and has others of its own. MinHash values and samples of the book are then what the
-recipes would find: minima of kept and own shingles, and the hashes below a power of two. So two books of one
-work share values as often as their Jaccard similarity says, and unrelated books as rarely as 32 bits allow.
-One book in ten carries the same notice of some three hundred shingles. Fingerprints come from
-`fingerprint_model`; those of a work's further books lie up to 14 bits from its first, those of parts and
-collections further away.
+A work is a set of shingles, whose hashes are the points of a Poisson process. A book of it keeps each shingle
+with some probability and has others of its own. MinHash values and samples of the book follow by the recipes:
+minima of kept and own shingles, and the hashes below a power of two. So two books of one work share values as
+often as their Jaccard similarity says, and unrelated books as rarely as 32 bits allow. One book in ten
+carries the same notice of some three hundred shingles. Fingerprints come from `fingerprint_model`; those of a
+work's further books lie up to 14 bits from its first, those of parts and collections further away.
 """
 
 from collections.abc import Iterator

@@ -34,7 +34,7 @@ class Checkout:
     python: Path
 
     def environment(self) -> dict[str, str]:
-        """What its processes find in their environment: its own sources first, and no servers of others."""
+        """The environment of its processes: its own sources first, and no servers of others."""
         kept = {key: value for key, value in os.environ.items() if key not in _NOT_PASSED_ON}
         return kept | {"PYTHONPATH": str(self.folder)}
 

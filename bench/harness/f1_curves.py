@@ -1,8 +1,8 @@
 """F1 of a fingerprint as a finder of near-duplicates, for every Hamming distance d.
 
-Every text is a query against all others. At d, a query finds the texts at most d bits away; its precision is
-the share of those that are versions of it, its recall the share of its versions that it finds, its F1 their
-harmonic mean (0 where it finds none). The curve is the mean over queries that have a version to find.
+Every text is a query against all others. At d, a query finds the texts at most d bits away. Its precision is
+the share of those that are versions of it, its recall the share of its versions that it finds. Its F1 is
+their harmonic mean (0 where it finds none). The curve is the mean over queries that have a version to find.
 """
 
 from dataclasses import dataclass
@@ -51,8 +51,8 @@ def curve(words: Words, books: Numbers) -> Curve:
 def curve_of(
     pairs: NDArray[np.float64], right: NDArray[np.float64], wanted: NDArray[np.float64] | Numbers
 ) -> Curve:
-    """The curve of answers: by query and d how many texts were found and how many of them rightly, (queries,
-    bits + 1) each, and how many versions there were to find, (queries,)."""
+    """The curve of answers: by query and d the counts of texts found, and of those found rightly, (queries,
+    bits + 1) each. `wanted` are the counts of versions to find, (queries,)."""
     asked = wanted > 0
     pairs, right, wanted = pairs[asked], right[asked], wanted[asked, None]
     return Curve(

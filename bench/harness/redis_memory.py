@@ -1,4 +1,4 @@
-"""What Redis holds, and how much of it each kind of key takes."""
+"""The memory of Redis, by kind of key."""
 
 import re
 from collections import defaultdict

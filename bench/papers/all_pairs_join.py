@@ -39,7 +39,7 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class Banding:
-    """How fingerprints are cut into bands, and how far a bucket may be from a query's."""
+    """A division of fingerprints into bands, and the bits by which a bucket may differ from a query's."""
 
     bands: int
     bits: int  # of one band
@@ -134,7 +134,7 @@ def tallies(
 ) -> tuple[Counts, Counts]:
     """Found and rightly found texts by flips, query (a row) and exact distance: (flips, queries, 129) each.
 
-    By brute force the first axis has one place; by bands place f holds the pairs whose most similar band
+    By brute force the first axis has one place. By bands place f holds the pairs whose most similar band
     differs in f bits, of at most three places. Every pair is looked at, so this is slow but simple.
     """
     places = 1 if banding is None or banding.bits > MASKED_BITS else _FLIPS

@@ -45,7 +45,7 @@ def candidate_pairs(texts: SignedSet, reach: int, least: int) -> CandidatePairs:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Postings:
-    """Which texts have each value, in records as the index holds them."""
+    """The texts by value, in records as the index holds them."""
 
     records: bytes  # of all values, one value after the other
     starts: NDArray[np.int64]  # of each value, in records

@@ -69,12 +69,12 @@ def measure(plans: Sequence[SetPlan]) -> Section:
 
 
 def candidates(texts: SignedSet) -> CandidatePairs:
-    """What the band index would hold against each text of a set."""
+    """The candidates that the band index would give for each text of a set."""
     return candidate_pairs(texts, VERIFICATION.distance_alone, VERIFICATION.min_shared)
 
 
 def accepted(texts: SignedSet, proposed: CandidatePairs) -> NDArray[np.bool_]:
-    """Which candidates the verification rule confirms, one query after the other."""
+    """The candidates that the verification rule accepts, one query after the other."""
     verdicts = np.zeros(proposed.query.size, dtype=np.bool_)
     ends = np.searchsorted(proposed.query, np.arange(texts.size + 1))
     for row in range(texts.size):

@@ -1,4 +1,4 @@
-"""How evenly fingerprints of one language fall into the buckets of 8 bands of 16 bits."""
+"""The sizes of buckets of 8 bands of 16 bits, for fingerprints of one language."""
 
 from collections.abc import Sequence
 

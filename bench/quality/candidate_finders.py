@@ -1,4 +1,4 @@
-"""Which finder of candidates keeps which true pairs, and at what cost.
+"""Recall and cost of finders of candidates.
 
 Posting lists of single MinHash values, LSH bands of several values and posting lists of shingle samples
 (FracMinHash): on the corpus's labelled pairs; on overlaps made of corpus books, where a passage of one stands
@@ -44,7 +44,7 @@ _OTHERS = ("unrelated", "same author", "other language")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SignedBook:
-    """What finders know of one book."""
+    """The signatures of one book that finders use."""
 
     values: NDArray[np.uint32]  # (128,) MinHash values, or (0,)
     samples: tuple[NDArray[np.uint64], ...]  # of each size, ascending
@@ -60,7 +60,7 @@ class Shelf:
         self.samples = [_Postings.of([book.samples[size] for book in books]) for size in range(len(_SIZES))]
 
     def equal(self, query: SignedBook) -> NDArray[np.bool_]:
-        """Which values each book shares with the query, (n, 128)."""
+        """Whether each book shares each value with the query, (n, 128)."""
         equal = np.zeros((self.size, VALUES), dtype=np.bool_)
         if query.values.size:
             equal[self.signed] = self.values == query.values
@@ -82,7 +82,7 @@ class _Postings:
         return cls(hashes[order], owners[order])
 
     def shared(self, own: NDArray[np.uint64], books: int) -> NDArray[np.intp]:
-        """How many of these hashes each of the books has."""
+        """The number of these hashes in each of the books."""
         starts, ends = (np.searchsorted(self.hashes, own, side=side) for side in ("left", "right"))
         met = [self.owners[start:end] for start, end in zip(starts, ends, strict=True)]
         return np.bincount(np.concatenate([np.zeros(0, dtype=np.intp), *met]), minlength=books)
@@ -292,7 +292,7 @@ def simulated(books: int, queries: int) -> tuple[list[SignedBook], list[SignedBo
 
 
 def _below(hashes: NDArray[np.uint64], most: int) -> int:
-    """How many of these lie below the highest power of two that leaves at most so many."""
+    """The number of these below the highest power of two that leaves at most so many."""
     if hashes.size <= most:
         return hashes.size
     level = int(hashes[most]).bit_length() - 1

@@ -33,14 +33,14 @@ def wilson(value: float, count: float) -> Share:
 
 
 class Confusion:
-    """How often books of each kind were predicted to be of each."""
+    """Counts of pairs by true and predicted kind."""
 
     def __init__(self, outcomes: Iterable[tuple[str, str]]) -> None:
         """`outcomes` are pairs of the true kind and the one predicted."""
         self.counts = Counter(outcomes)
 
     def row(self, kind: str, predicted: Sequence[str]) -> list[int]:
-        """How often pairs of this kind were predicted to be of each of those."""
+        """Counts of pairs of this kind by predicted kind."""
         return [self.counts[kind, each] for each in predicted]
 
     def recall(self, kind: str) -> Share:

@@ -1,4 +1,5 @@
-"""How far OCR errors move a fingerprint, by the length of the book; whether short texts have one at all."""
+"""The bits by which OCR errors move a fingerprint, by the length of the book, down to texts that have
+none."""
 
 from collections.abc import Sequence
 

@@ -39,7 +39,7 @@ def compare_all(books: Sequence[CorpusBook], pairs: Sequence[Pair]) -> PairSet:
 
 
 def labels(books: Sequence[CorpusBook], pairs: Sequence[Pair]) -> NDArray[np.str_]:
-    """What each pair of books is, in the order of `itertools.combinations`; see PairSet."""
+    """The label of each pair of books, in the order of `itertools.combinations`; see PairSet."""
     relation: dict[frozenset[str], str] = {frozenset((pair.a, pair.b)): pair.relation for pair in pairs}
     authors = {book.id: set(re.findall(r"\w{4,}", book.author.lower())) for book in books}
     return np.array(

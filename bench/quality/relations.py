@@ -1,4 +1,4 @@
-"""How well relations are classified: on made pairs of works not tuned on, and on real pairs."""
+"""Quality of the classifiers of relations: on made pairs of works not tuned on, and on real pairs."""
 
 import statistics
 import time

@@ -20,7 +20,7 @@ from pathlib import Path
 from bench.harness.processes import processes
 
 Request = tuple[bytes, ...]
-"""What is sent, in pieces; pieces that many requests share are held once."""
+"""The bytes to send, in pieces; pieces that many requests share are held once."""
 
 _DRAIN_SECONDS = 20.0
 _NICENESS = -10
@@ -41,7 +41,7 @@ class Stream:
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of one stream; only requests due after the warm-up count."""
+    """The outcome of one stream; only requests due after the warm-up count."""
 
     name: str
     latencies: list[float] = field(default_factory=list)  # seconds

@@ -42,7 +42,7 @@ _ERROR_RATE, _EDITED = 0.05, 0.02
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
-    """What became of posted books."""
+    """The outcome of posted books."""
 
     books: int
     seconds: float  # from the first post until no job was left

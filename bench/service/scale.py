@@ -52,7 +52,7 @@ _SEED = 17
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How long and how often everything is measured."""
+    """Times and rounds of the measurements."""
 
     seconds: float = 12.0
     warm_up: float = 2.0

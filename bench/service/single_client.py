@@ -1,8 +1,8 @@
 """The service as its clients meet it: start, posts and lookups over HTTP, and what a post costs the machine.
 
 `bookprint serve` runs in processes of its own. The processor time of a post is that of all of them together
-(API, worker, Postgres, Valkey), read before and after the posts, the background work awaited. Beside it, in
-the same run, stands the time that datasketch takes for its MinHash signature of the same texts.
+(API, worker, Postgres, Valkey). It is read before and after the posts, the background work awaited. Beside
+it, in the same run, stands the time that datasketch takes for its MinHash signature of the same texts.
 """
 
 import http.client

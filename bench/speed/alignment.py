@@ -1,4 +1,4 @@
-"""What it costs to align two books: time on one core and memory, by their page counts."""
+"""The cost of aligning two books: time on one core and memory, by their page counts."""
 
 import statistics
 import time

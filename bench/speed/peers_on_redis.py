@@ -3,7 +3,7 @@
 datasketch (threshold 0.5, 128 permutations) is what a team would otherwise put on Redis. It gets the same
 MinHash values, in an `insertion_session`, and has the same Valkey for itself; it answers candidates without
 scores. Bookprint is measured as it is, with fingerprints, MinHash and shingle samples, and once more with
-MinHash alone, which is what datasketch knows; both times it answers verified near-duplicates.
+MinHash alone, as datasketch has it. Both times it answers verified near-duplicates.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ ADDED_AT_ONCE = 50
 ASKED_AT_ONCE = 100
 D = 7
 NEAR_TIMES = 10
-"""How often range queries are asked in a round, which would be over in 50 ms."""
+"""Repetitions of range queries in a round, which would be over in 50 ms."""
 _ADDED = 2_000
 _SEED = 5
 
@@ -124,7 +124,7 @@ class Question:
     relatives: dict[int, float]  # entry id to estimated Jaccard similarity
 
     def recall(self, answer: set[int], at_least: float) -> tuple[int, int]:
-        """How many of its relatives were found, of how many."""
+        """The number of its relatives that were found, and of all."""
         wanted = {entry for entry, similarity in self.relatives.items() if similarity >= at_least}
         return len(wanted & answer), len(wanted)
 

@@ -1,8 +1,9 @@
 """Signatures per second, from `str` to the last bit, beside the libraries that a team would use instead.
 
-Each contender gets the same 600 KB of text (UTF-8) in the same process and on one core, turn by turn, so that
-a change of the machine's pace meets all of them. Bookprint computes all it stores: fingerprint, 128 MinHash
-values with the number of distinct shingles, signatures of 330 pages. The others compute MinHash alone.
+Each contender gets the same 600 KB of text (UTF-8) in the same process and on one core. They take turns, so
+that a change of the machine's pace meets all of them. Bookprint computes all it stores: fingerprint, 128
+MinHash values with the number of distinct shingles, signatures of 330 pages. The others compute MinHash
+alone.
 """
 
 import re

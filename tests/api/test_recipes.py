@@ -1,4 +1,4 @@
-"""What clients see of a change of recipes."""
+"""A change of recipes, as clients see it."""
 
 from httpx import AsyncClient
 

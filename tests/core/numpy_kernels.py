@@ -1,4 +1,4 @@
-"""What the compiled kernels compute, once more in plain numpy, bit for bit: an oracle for the tests.
+"""The compiled kernels once more in plain numpy, bit for bit: an oracle for the tests.
 
 It uses whole arrays where the compiled kernels have running values.
 """

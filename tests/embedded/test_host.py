@@ -1,4 +1,4 @@
-"""How much memory the servers may take."""
+"""The memory that the servers may take."""
 
 import os
 from pathlib import Path

@@ -44,7 +44,7 @@ STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + WO
 
 
 def words(data_dir: Path, name: str) -> list[str]:
-    """What the command has written down, once it has."""
+    """The command's notes, once it has written them."""
     file = data_dir / f"{name}.pids"
     assert eventually(file.exists, 10)
     return file.read_text().split()

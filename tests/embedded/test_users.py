@@ -43,7 +43,7 @@ def binaries(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def in_namespace(uid: int) -> list[str | Path]:
-    """What to put before a command so that it runs as an ordinary user with this number."""
+    """The prefix with which a command runs as an ordinary user with this number."""
     return [sys.executable, "-I", "-S", EXEC_AS, "0", "0", f"namespace:{uid}", ROOT]
 
 

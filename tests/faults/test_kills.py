@@ -27,7 +27,7 @@ PAUSE = 0.6  # seconds between two posts of a client, so that the kills are spre
 
 @dataclass
 class Progress:
-    """What the clients have seen so far."""
+    """The answers that the clients have seen so far."""
 
     acknowledged: dict[str, str] = field(default_factory=dict)  # external id or text -> book id
     hexes: dict[str, str] = field(default_factory=dict)  # book id -> fingerprint

@@ -118,7 +118,7 @@ async def clusters(client: AsyncClient, names: dict[str, str], by: str) -> set[f
 
 @pytest.fixture(scope="module")
 def expected(module_database_url: str, module_redis_url: str) -> Outcome:
-    """What comes out where nothing fails: one book after the other, and each job once."""
+    """The outcome without a fault: one book after the other, and each job once."""
 
     async def undisturbed() -> Outcome:
         settings = Settings(database_url=module_database_url, redis_url=module_redis_url)

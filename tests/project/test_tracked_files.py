@@ -1,4 +1,4 @@
-"""What no file of the project may hold."""
+"""Text that no file of the project may hold."""
 
 import re
 import subprocess

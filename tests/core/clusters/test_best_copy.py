@@ -1,4 +1,4 @@
-"""Which copy is kept: complete before clean, clean before old."""
+"""The best copy: complete before clean, clean before old."""
 
 from uuid import UUID
 

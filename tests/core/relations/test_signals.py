@@ -1,4 +1,4 @@
-"""What is measured of two books: the paper's signals and the shares that the definitions ask for."""
+"""The signals of two books: those of the paper and the shares that the definitions ask for."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Which spans of a text are its shingles."""
+"""The spans of a text that are its shingles."""
 
 import pytest
 

@@ -198,7 +198,7 @@ async def test_recipes_are_never_mixed(services: Services) -> None:
 async def broken_off(
     services: Services, monkeypatch: pytest.MonkeyPatch, where: type, name: str
 ) -> BaseException:
-    """What came of a change that failed where it first called this method."""
+    """The outcome of a change that failed where it first called this method."""
 
     async def fail(*_: object) -> None:
         raise Unavailable("The process died here.")

@@ -1,4 +1,4 @@
-"""How Postgres runs the statements of the stores, as planned while all tables are empty.
+"""The plans of the stores' statements, made by Postgres while all tables are empty.
 
 A connection keeps such a plan when the tables have grown, until Postgres next looks how large they are.
 """

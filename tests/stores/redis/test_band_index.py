@@ -77,7 +77,7 @@ def pairs(hits: Hits) -> list[tuple[int, int]]:
 
 @pytest.fixture(params=["probed", "scanned", "planned"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """How exact questions are answered: by the bands, from the flat index, or as the planner says."""
+    """The ways to answer exact questions: by the bands, from the flat index, or as the planner says."""
     cost = {"probed": 10**9, "scanned": 0.0, "planned": planning.ROW_NANOSECONDS}
     monkeypatch.setattr(planning, "ROW_NANOSECONDS", cost[request.param])
     return str(request.param)
