@@ -59,8 +59,8 @@ class Relations:
     async def of_book(self, book_id: UUID, after: UUID | None, limit: int, wait: float = 0) -> RelationList:
         """The relations of a book, as soon as no job is pending or after `wait` seconds.
 
-        Direct relations come all on the first page; of books that only have the same text as a relative,
-        `limit` on each, behind the id `after`. Raises `UnknownBook`.
+        Direct relations come all on the first page. Of books that only have the same text as a relative,
+        `limit` come on each, behind the id `after`. Raises `UnknownBook`.
         """
         progress = await self._finished(book_id, wait)
         direct = [] if after else sorted(await self._related.list_direct(book_id), key=_order)

@@ -4,8 +4,8 @@ A book is a sequence of scenes. Each scene has a few of the book's people and to
 again within it and are rare elsewhere. Everything else is drawn from the vocabulary that all books share, in
 the book's own style.
 
-The constants are set so that volumes of one author lie as far from each other, from other books and from
-their own copies as chunks of one real novel do, under tf-simhash and under gap-simhash both.
+The constants are set by chunks of one real novel. Volumes of one author lie as far from each other, from
+other books and from their copies, under tf-simhash and gap-simhash.
 """
 
 from dataclasses import dataclass

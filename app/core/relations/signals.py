@@ -1,8 +1,8 @@
 """Signals: figures about two aligned books, from which a classifier decides their relation.
 
-Book similarity, page similarity, linear fit, Δpage_count and consecutive page correlation are those of
-Spasojević and Poncin (2011, section IV-B), over aligned pairs of pages instead of all. The shares are ours:
-they are what the definitions of the relations ask for.
+Book similarity, page similarity, linear fit, Δpage_count and consecutive page correlation follow Spasojević
+and Poncin (2011, section IV-B), over aligned pairs of pages. The shares are ours: they are what the
+definitions of the relations ask for.
 """
 
 from dataclasses import dataclass, replace

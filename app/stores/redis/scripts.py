@@ -1,8 +1,8 @@
 """The Lua scripts of the band index.
 
 Those that take many keys also do right where they are called once for each key, as on a cluster. A bucket of
-up to 16 KB is searched before it is added to, and written anew, because APPEND doubles the room that a string
-takes; of a larger one only the end is searched, so the work of a write stays bounded.
+up to 16 KB is searched before it is added to. It is written as a whole, because APPEND doubles the room that
+a string takes. Of a larger one only the end is searched, so the work of a write stays bounded.
 """
 
 from dataclasses import dataclass, field
