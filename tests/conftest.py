@@ -79,6 +79,13 @@ def cluster() -> Iterator[Cluster]:
 
 
 @pytest.fixture
+def frail() -> Iterator[Cluster]:
+    """A cluster to be broken by one test."""
+    with running_cluster() as cluster:
+        yield cluster
+
+
+@pytest.fixture
 def cluster_url(cluster: Cluster) -> str:
     """The URL of an empty Redis cluster; the same one for all tests."""
     cluster.flush()

@@ -5,7 +5,7 @@ difference that the callers meet: `together` says which keys one command may nam
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -63,15 +63,13 @@ class RedisClient:
         if isinstance(error, NoScriptError):
             for script in SCRIPTS:
                 await self._redis.script_load(script.body)
-        elif not isinstance(self._redis, RedisCluster):
-            return False
-        elif isinstance(error, MovedError):
-            # By following single keys redis-py learns which node serves their slots now.
-            for key in {_key_of(words) for words in commands}:
-                await self._redis.exists(key)
+        elif self.is_cluster:
+            # By single keys redis-py learns which nodes serve them, or that it has to find the nodes anew.
+            with suppress(ConnectionLost, ClusterDownError):
+                for key in {_key_of(words) for words in commands}:
+                    await self._redis.type(key)
         else:
-            # Closed, it finds the nodes anew when it is used next.
-            await self._redis.aclose()
+            return False
         return True
 
     async def read(self, keys: Sequence[str]) -> list[bytes | None]:
@@ -143,8 +141,6 @@ class RedisClient:
             await self._redis.ping()
 
     async def _run(self, commands: Sequence[Words]) -> list[Any]:
-        if not commands:
-            return []
         pipeline: Any = self._redis.pipeline(transaction=False)
         for words in commands:
             pipeline.execute_command(*words)
@@ -202,7 +198,8 @@ def redis_of(url: str) -> "Redis | RedisCluster":
     nodes = [ClusterNode(place.get("host", "localhost"), place.get("port", 6379)) for place in places]
     if parse_url(first).get("db"):
         raise ValueError("REDIS_URL: a cluster has no database but number 0.")
-    return RedisCluster.from_url(first, startup_nodes=nodes, **options)
+    # To find the nodes anew after every few slots that moved would close connections in use.
+    return RedisCluster.from_url(first, startup_nodes=nodes, reinitialize_steps=0, **options)
 
 
 def _key_of(words: Words) -> str:

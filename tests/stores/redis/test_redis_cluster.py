@@ -1,7 +1,7 @@
 """The band index on a Redis cluster: commands go where the keys are, and what changes there is noticed."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from uuid import uuid4
 
@@ -15,7 +15,7 @@ from app.services.lookup import Verified, Within, find
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import RedisClient, open_client, redis_of
 from tests.factories import an_entry
-from tests.redis_cluster import Cluster, running_cluster, wait_for
+from tests.redis_cluster import Cluster, wait_for
 
 KEYS = [f"bp:{{a:{number}}}:{number}" for number in range(200)]
 
@@ -28,13 +28,6 @@ def index_url(cluster: Cluster) -> str:
 @pytest.fixture(autouse=True)
 def _empty(cluster: Cluster) -> None:
     cluster.flush()
-
-
-@pytest.fixture
-def frail() -> Iterator[Cluster]:
-    """A cluster to be broken by one test."""
-    with running_cluster() as cluster:
-        yield cluster
 
 
 @pytest.fixture
@@ -78,6 +71,29 @@ async def test_hung_up_connections_are_replaced(redis_client: RedisClient, clust
     for master in cluster.masters:
         master.client.client_kill_filter(_type="normal", skipme=True)
     assert await redis_client.read(KEYS) == [None] * len(KEYS)
+
+
+async def test_connections_that_close_under_many_commands_are_replaced_or_told(
+    redis_client: RedisClient, cluster: Cluster
+) -> None:
+    strings = {key: key.encode() for key in KEYS[:30]}
+    await redis_client.write(strings)
+    over = asyncio.Event()
+
+    async def keep_reading() -> None:
+        while not over.is_set():
+            with suppress(Unavailable):
+                assert await redis_client.read([*strings]) == [*strings.values()]
+
+    async with asyncio.TaskGroup() as readers:
+        for _ in range(20):
+            readers.create_task(keep_reading())
+        for _ in range(20):
+            await asyncio.sleep(0.05)
+            for master in cluster.masters:
+                master.client.client_kill_filter(_type="normal", skipme=True)
+        over.set()
+    assert await redis_client.read([*strings]) == [*strings.values()]
 
 
 async def test_a_run_that_is_given_up_leaves_no_answers_behind(redis_client: RedisClient) -> None:
