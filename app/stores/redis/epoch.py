@@ -92,11 +92,12 @@ class _Read:
 async def _read(
     client: RedisClient, epochs: Sequence[str], keys: Sequence[str], commands: Sequence[Words]
 ) -> _Read:
-    nodes = await client.by_node(epochs)
-    read = await _read_from(client, nodes, keys, commands)
-    now = await client.by_node(epochs)
-    # Where the cluster has changed, the run ids are not those of the nodes that answered.
-    return read if now == nodes else await _read_from(client, now, keys, commands)
+    while True:
+        nodes = await client.by_node(epochs)
+        read = await _read_from(client, nodes, keys, commands)
+        # Where the cluster has changed, the run ids are not those of the nodes that answered.
+        if await client.by_node(epochs) == nodes:
+            return read
 
 
 async def _read_from(
