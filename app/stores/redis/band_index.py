@@ -60,16 +60,13 @@ class BandIndex:
         Raises `IndexRebuilding` where it cannot be relied on.
         """
         parts = [
-            (self.suite.fingerprint, NO_POSTING.addresses if plan.bands is None else plan.bands),
-            (self.suite.minhash, plan.minhash.addresses),
-            (self.suite.sample, plan.sample.addresses),
+            bucket_keys(self.suite.fingerprint, NO_POSTING.addresses if plan.bands is None else plan.bands),
+            bucket_keys(self.suite.minhash, plan.minhash.addresses),
+            bucket_keys(self.suite.sample, plan.sample.addresses),
         ]
-        reading = await self.flat_index.read(
-            [key for recipe, addresses in parts for key in bucket_keys(recipe, addresses)],
-            [epoch for recipe, addresses in parts for epoch in epochs_of(recipe, addresses)],
-        )
+        reading = await self.flat_index.read([key for keys in parts for key in keys])
         values = iter(reading.values)
-        return IndexRead(reading.flat, *(list(islice(values, addresses.size)) for _, addresses in parts))
+        return IndexRead(reading.flat, *(list(islice(values, len(keys))) for keys in parts))
 
     async def insert(self, entries: Sequence[Entry]) -> None:
         """Write new entries; repeating it changes nothing.
@@ -85,16 +82,23 @@ class BandIndex:
     async def insert_unguarded(self, entries: Sequence[Entry]) -> None:
         """Write the records that entries lack while the index is built and has no epoch to rely on."""
         if entries:
-            await self._insert(entries, MEND_POSTINGS)
+            await self._insert(entries, [self.records([entry]) for entry in entries], MEND_POSTINGS)
 
     async def _guarded(self, entries: Sequence[Entry], postings: Script) -> None:
         if entries:
-            marks = await self.epochs.require()
-            await self._insert(entries, postings)
-            await self.epochs.require(marks)
+            records = [self.records([entry]) for entry in entries]
+            buckets = (key for parts in records for part in parts for key in part.keys)
+            epochs = Epochs(self._client, [self.flat_index.epoch, *epochs_of(buckets)])
+            marks = await epochs.require()
+            await self._insert(entries, records, postings)
+            await epochs.require(marks)
 
-    async def _insert(self, entries: Sequence[Entry], postings: Script) -> None:
-        records = [self.records([entry]) for entry in entries]
+    async def _insert(
+        self,
+        entries: Sequence[Entry],
+        records: Sequence[tuple[BucketRecords, BucketRecords]],
+        postings: Script,
+    ) -> None:
         for bands, _ in records:
             await self._client.call_each(ADD_RECORDS, bands.keys, bands.data)
         for _, posted in records:

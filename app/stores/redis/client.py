@@ -89,7 +89,7 @@ class RedisClient:
         )
 
     async def call_each(self, script: Script, keys: Sequence[str], arguments: Sequence[bytes]) -> None:
-        """Call a script that treats each key by itself, each key with its argument."""
+        """Call a script that treats each key by itself, each key with its argument, all of one length."""
         for start in range(0, len(keys), _WRITTEN_AT_ONCE):
             chunk = keys[start : start + _WRITTEN_AT_ONCE]
             await self.run(
@@ -97,7 +97,7 @@ class RedisClient:
                     (
                         *("EVALSHA", script.sha, len(group)),
                         *(chunk[place] for place in group),
-                        *(arguments[start + place] for place in group),
+                        b"".join(arguments[start + place] for place in group),
                     )
                     for group in self.together(chunk)
                 ]
