@@ -17,7 +17,7 @@ from app.core.signatures.fracminhash import fracminhash, shared_hashes
 from app.services.lookup import Nearest, Verified, Within, find
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import RedisClient, Words, redis_of
-from app.stores.redis.keys import bucket_prefix
+from app.stores.redis.keys import bucket_prefix, epochs_of
 from tests.factories import an_entry, flipped
 from tests.redis_cluster import Operator, on_cluster_too
 
@@ -369,6 +369,22 @@ async def test_a_flush_is_noticed_and_nothing_is_answered_from_it(index: BandInd
             await within(index, entry.fingerprint, d)
     with pytest.raises(IndexRebuilding):
         await index.insert([entry])
+
+
+@on_cluster_too
+async def test_an_insert_asks_for_the_epochs_of_its_own_partitions(index: BandIndex, redis: Operator) -> None:
+    entry = an_entry(np.random.default_rng(4), 1)
+    bands, postings = index.records([entry])
+    touched = {index.flat_index.epoch, *epochs_of(bands.keys), *epochs_of(postings.keys)}
+    marks = await index.epochs.require()
+    for key in marks.keys() - touched:
+        await redis.delete(key)
+    await index.insert([entry])
+    for key in touched:
+        await redis.delete(key)
+        with pytest.raises(IndexRebuilding):
+            await index.insert([entry])
+        await redis.set(key, marks[key])
 
 
 @on_cluster_too
