@@ -47,6 +47,7 @@ _BY_KEY = {
 _LOST = (
     OSError,
     asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # a connection that is lost while it cancels a statement
     asyncpg.PostgresConnectionError,
     asyncpg.InsufficientResourcesError,
     asyncpg.OperatorInterventionError,
