@@ -142,7 +142,7 @@ def _retry_after(response: httpx.Response) -> float:
 
 
 def _detail(response: httpx.Response) -> str:
-    """What a problem document says, in one line."""
+    """The message of a problem document, in one line."""
     try:
         problem = orjson.loads(response.content)
     except orjson.JSONDecodeError:

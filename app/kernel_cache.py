@@ -23,7 +23,7 @@ def keep_kernels(data_dir: Path | None = None) -> None:
     version = _version_of_the_core()
     folder = next(filter(_usable, (cache / "kernels" / version for cache in caches)), None)
     if folder is None:
-        # Nothing of ours can be written: a folder for this process alone, where nobody else can put code.
+        # No folder of ours can be written: one for this process alone, where no other user can put code.
         folder = Path(tempfile.mkdtemp(prefix="bookprint-kernels-"))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
     os.environ["NUMBA_CACHE_DIR"] = str(folder)

@@ -1,4 +1,4 @@
-"""How the processes of Bookprint log: plain lines for people, JSON for collectors."""
+"""Logs of the processes of Bookprint: plain lines for people, JSON for collectors."""
 
 import logging
 import sys

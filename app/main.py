@@ -84,6 +84,6 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
 async def _warm(kernels: KernelState) -> None:
     await kernels.warm_up()
-    # What is loaded by now stays: a collection that went through it all would hold up lookups.
+    # Objects loaded by now stay: a collection that went through them all would hold up lookups.
     gc.collect()
     gc.freeze()

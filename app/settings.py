@@ -16,7 +16,7 @@ def _one_per_core() -> int:
 
 
 class Settings(BaseSettings):
-    """How this process runs. Every field is set by the environment variable of its alias."""
+    """The settings of this process. Every field is set by the environment variable of its alias."""
 
     model_config = SettingsConfigDict(frozen=True, populate_by_name=True, extra="ignore")
 

@@ -29,15 +29,15 @@ Benchmark = Callable[[Path], Section]
 
 def modules() -> dict[str, ModuleType]:
     """The modules of all benchmarks by their own names, in alphabetical order; no name may occur twice."""
-    found: dict[str, ModuleType] = {}
+    by_name: dict[str, ModuleType] = {}
     for info in pkgutil.walk_packages(bench.__path__, "bench."):
         name = info.name.rpartition(".")[2]
         if name == "__main__" or not hasattr(module := importlib.import_module(info.name), "run"):
             continue
-        if name in found:
-            raise ImportError(f"{info.name} and {found[name].__name__} have one name.")
-        found[name] = module
-    return dict(sorted(found.items()))
+        if name in by_name:
+            raise ImportError(f"{info.name} and {by_name[name].__name__} have one name.")
+        by_name[name] = module
+    return dict(sorted(by_name.items()))
 
 
 def measure(name: str, benchmark: Benchmark, out_dir: Path) -> bool:

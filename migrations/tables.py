@@ -125,7 +125,7 @@ relations = Table(
     Column("left_entry", BigInteger, nullable=False),  # the contents that were compared
     Column("right_entry", BigInteger, nullable=False),
     Column("kind", Text, nullable=False),
-    Column("direction", Text),  # told of the left book
+    Column("direction", Text),  # of the left book
     Column("confidence", Double, nullable=False),
     Column("classifier", Text, nullable=False),
     Column("left_because", Text, nullable=False),
@@ -181,7 +181,7 @@ relation_counts = Table(
     Column("seconds", Double, nullable=False),  # that it took
 )
 
-# No foreign keys below: they would lock books, which whoever waits to change the clusters may hold.
+# No foreign keys below: they would lock books, on which a transaction that waits for the clusters has locks.
 cluster_members = Table(
     "cluster_members",
     metadata,

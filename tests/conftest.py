@@ -1,4 +1,4 @@
-"""What every test may ask for: real servers, a database of its own, the corpus of real books."""
+"""Fixtures of all tests: real servers, a database for each test, the corpus of real books."""
 
 import os
 import sys
@@ -24,7 +24,7 @@ _MOST_PROCESSES = 4
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """What `-n auto` means: each process starts servers of its own, and named servers serve one."""
+    """The processes of `-n auto`: each starts servers of its own, and named servers serve one."""
     named = any(os.environ.get(name) for name in ("DATABASE_URL", "REDIS_URL"))
     return 0 if named else min(_MOST_PROCESSES, os.cpu_count() or 1)
 
@@ -74,6 +74,13 @@ def redis_url(servers: Servers) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
     """A Redis cluster for the tests that leave it as they found it, but for the keys."""
+    with running_cluster() as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def frail() -> Iterator[Cluster]:
+    """A cluster to be broken by one test."""
     with running_cluster() as cluster:
         yield cluster
 

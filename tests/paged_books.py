@@ -11,8 +11,8 @@ WORDS = 300
 
 def pages_of(text: str, words: int = WORDS) -> list[str]:
     """The text in pages of so many words."""
-    told = text.split(" ")
-    return [" ".join(told[start : start + words]) for start in range(0, len(told), words)]
+    all_words = text.split(" ")
+    return [" ".join(all_words[start : start + words]) for start in range(0, len(all_words), words)]
 
 
 def with_limits(services: OpenServices, nearest: int, representatives: int) -> Relate:

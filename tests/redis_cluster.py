@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from pathlib import Path
 
 import pytest
@@ -71,7 +72,15 @@ class Master:
         """Make this node known to another one."""
         self.call("MEET", "127.0.0.1", other.port, other.bus_port)
 
-    @property
+    def give(self, key: bytes, taker: "Master") -> None:
+        """Move one key of a slot that is on its way to another node."""
+        self.client.migrate("127.0.0.1", taker.port, key, 0, 5000)
+
+    def count_keys(self, slot: int) -> int:
+        """The keys of a slot that are here."""
+        return int(self.call("COUNTKEYSINSLOT", slot))
+
+    @cached_property
     def name(self) -> str:
         """The node's id in the cluster."""
         return str(self.call("MYID"))
@@ -129,24 +138,38 @@ class Cluster:
         for master in self.masters:
             master.client.flushall()
 
+    def owner(self, slot: int) -> Master:
+        """The master that holds the keys of a slot, which must have some and be on no move."""
+        [owner] = [master for master in self.masters if master.count_keys(slot)]
+        return owner
+
+    def open_slot(self, slot: int, giver: Master, taker: Master) -> list[bytes]:
+        """Begin the move of a slot; returns its keys, of which none has moved."""
+        taker.call("SETSLOT", slot, "IMPORTING", giver.name)
+        giver.call("SETSLOT", slot, "MIGRATING", taker.name)
+        keys: list[bytes] = giver.client.execute_command("CLUSTER", "GETKEYSINSLOT", slot, 10_000)
+        return keys
+
+    def assign_slot(self, slot: int, taker: Master) -> None:
+        """End the move of a slot of which the others hold no key any more."""
+        for master in (taker, *(m for m in self.masters if m is not taker)):
+            master.call("SETSLOT", slot, "NODE", taker.name)
+
     def hand_over(self, slots: range, giver: Master, taker: Master) -> None:
         """Have another master serve slots, whose keys are lost: what an operator should not do."""
-        taken = taker.name
         for slot in slots:
-            taker.call("SETSLOT", slot, "IMPORTING", giver.name)
-            for key in giver.client.execute_command("CLUSTER", "GETKEYSINSLOT", slot, 10_000):
+            for key in self.open_slot(slot, giver, taker):
                 giver.client.delete(key)
-            for master in (taker, *(m for m in self.masters if m is not taker)):
-                master.call("SETSLOT", slot, "NODE", taken)
+            self.assign_slot(slot, taker)
 
     @staticmethod
     def _is_well(master: Master) -> bool:
         lines = master.client.execute_command("CLUSTER", "INFO")
-        told = lines if isinstance(lines, dict) else dict(line.split(":") for line in lines.decode().split())
+        info = lines if isinstance(lines, dict) else dict(line.split(":") for line in lines.decode().split())
         return (
-            told["cluster_state"] == "ok"
-            and int(told["cluster_slots_ok"]) == SLOTS
-            and int(told["cluster_known_nodes"]) == _MASTERS
+            info["cluster_state"] == "ok"
+            and int(info["cluster_slots_ok"]) == SLOTS
+            and int(info["cluster_known_nodes"]) == _MASTERS
         )
 
 
@@ -188,8 +211,8 @@ def _answers(client: redis.Redis) -> bool:
 
 
 def _free_ports(count: int) -> list[int]:
-    with ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for each in sockets:
             each.bind(("127.0.0.1", 0))
         return [each.getsockname()[1] for each in sockets]

@@ -24,7 +24,7 @@ _ROOM = 4_000_000_000  # bytes
 def scratch_folder() -> Iterator[Path]:
     """A folder that is removed at the end, in memory where there is room for it.
 
-    The tests kill processes, never the machine, so what a server has written is safe there too; and the many
+    The tests kill processes, never the machine, so data that a server has written is safe there too. The many
     small `fsync`s of a test run cost nothing.
     """
     memory = Path("/dev/shm").resolve()

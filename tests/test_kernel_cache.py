@@ -1,4 +1,4 @@
-"""Where compiled code is kept."""
+"""The folder of compiled code."""
 
 import os
 from pathlib import Path

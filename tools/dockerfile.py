@@ -1,9 +1,9 @@
 """Runs a Dockerfile's own steps in a clean folder, where no container engine is at hand.
 
-Every stage is built in `root`, so that an absolute path means the same in all of them; a finished stage
-is moved to `stages/NAME`, where `COPY --from` finds it. Paths under `/opt`, `/etc` and `/home` are
-rewritten into that root; the rest of the machine stands in for the base image. Accounts are made in the
-root's own `/etc/passwd`. COPY takes only what the .dockerignore lets through.
+Every stage is built in `root`, so that an absolute path means the same in all of them. A finished stage is
+moved to `stages/NAME`, where `COPY --from` finds it. Paths under `/opt`, `/etc` and `/home` are rewritten
+into that root; the rest of the machine stands in for the base image. Accounts are made in the root's own
+`/etc/passwd`. COPY takes only what the .dockerignore lets through.
 
 What this cannot show: that the base image has all that the steps call, and how a container isolates them.
 """
@@ -66,7 +66,7 @@ class Stage:
 
     name: str
     folder: str = "/"
-    user: int | None = None  # whom its processes run as; None: whoever we are
+    user: int | None = None  # whom its processes run as; None: our own
     environment: dict[str, str] = field(default_factory=dict)
     healthcheck: Step | None = None
     command: Step | None = None
@@ -150,7 +150,7 @@ class Build:
         prefix = f" --prefix {shlex.quote(str(self._root))} "
         command = re.sub(r"\b(groupadd|useradd)\s", lambda word: word[0].rstrip() + prefix, command)
         if os.geteuid() != 0:
-            # everything belongs to us, and nobody else will run what is built
+            # everything belongs to us, and no other user will run the image
             command = re.sub(r"\bchown\s", ": chown ", command)
         status = self.execute(["/bin/sh", "-ec", command]).wait()
         if status != 0:

@@ -74,7 +74,7 @@ def wait_healthy(build: Build, stage: Stage, port: int, process: subprocess.Pope
 def running(
     build: Build, command: Sequence[str], variables: Mapping[str, str]
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A process of the image; at the end it is told to stop and must do so, with status 0."""
+    """A process of the image; at the end it is asked to stop and must do so, with status 0."""
     process = build.execute(list(command), variables)
     try:
         yield process
@@ -94,7 +94,7 @@ def with_port(command: Sequence[str], port: int) -> list[str]:
 
 
 def free_port() -> int:
-    """A port of loopback that nobody listens at now."""
+    """A free port of loopback."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])

@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def _lower_priority() -> None:
-    """Let the API go first wherever both want to compute."""
+    """Give the API priority where both want to compute."""
     os.nice(_NICENESS)
     # Where Linux weighs sessions against each other, niceness counts only within one.
     with suppress(OSError):

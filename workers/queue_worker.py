@@ -33,17 +33,17 @@ _OPTIONS = "-c enable_sort=off -c enable_bitmapscan=off -c enable_seqscan=off"
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How often a worker looks for jobs and reports to be alive, and how it ends."""
+    """The times at which a worker looks for jobs, reports to be alive, and ends."""
 
     poll: float = 0.5  # seconds between two looks for jobs, when there were none
     heartbeat: float = 4.0  # seconds
     dead_after: timedelta = timedelta(seconds=20)  # of silence; kernels may hold up heartbeats for a while
-    grace: float = 5.0  # seconds for jobs to end once the worker is told to; then they are given back
+    grace: float = 5.0  # seconds for jobs to end once the worker must; then they are given back
 
 
 @dataclass(frozen=True, slots=True)
 class QueueWorker:
-    """How the jobs of one queue are run."""
+    """The way in which the jobs of one queue are run."""
 
     queue: str
     concurrency: int

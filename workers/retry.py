@@ -23,7 +23,7 @@ class JobRetry(BaseRetryStrategy):
     def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
         """When to try again; None: never."""
         if isinstance(exception, asyncio.CancelledError):
-            return RetryDecision()  # its worker was told to end, and the job did not fail
+            return RetryDecision()  # its worker had to end, and the job did not fail
         if job.attempts + 1 >= self.most:
             return None
         wait = min(self.first_wait * _FACTOR**job.attempts, self.longest_wait)

@@ -32,24 +32,24 @@ def ingest(
     from app.readers.record import Record
 
     try:
-        found = files.find(paths)
+        listing = files.find(paths)
     except OSError as exc:
         raise UserError(f"{exc.filename} cannot be read: {exc.strerror}", 2) from exc
-    if found.passed_over:
+    if listing.passed_over:
         notices().print(
-            f"{len(found.passed_over):,} files are passed over, as {found.passed_over[0]}: in folders only "
-            f"{', '.join(files.SUFFIXES)} are read. Name a file to have it read as text.",
+            f"{len(listing.passed_over):,} files are passed over, as {listing.passed_over[0]}: in folders "
+            f"only {', '.join(files.SUFFIXES)} are read. Name a file to have it read as text.",
         )
-    if not found.sizes:
+    if not listing.sizes:
         raise UserError("There is nothing to post.")
 
     share = 0.0
 
     def records() -> Iterator[Record]:
         nonlocal share
-        for record, position in files.read_all(found):
+        for record, position in files.read_all(listing):
             yield record
-            share = position / max(found.size, 1)
+            share = position / max(listing.size, 1)
 
     with Client(url, connections=jobs) as service:
         service.insist()

@@ -45,13 +45,13 @@ def jobs(
     results().print(f"{count:,} failed {'job is' if count == 1 else 'jobs are'} to be tried again")
 
 
-def _number(which: str) -> int | None:
+def _number(argument: str) -> int | None:
     """The id of one job; None for all."""
-    if which == "all":
+    if argument == "all":
         return None
-    if not which.isascii() or not which.isdecimal():
+    if not argument.isascii() or not argument.isdecimal():
         raise UserError("--retry takes the id of a failed job, or all.", status=2)
-    return int(which)
+    return int(argument)
 
 
 def _show(counts: "list[JobCounts]", failed: "list[Job]") -> None:

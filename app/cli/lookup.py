@@ -150,7 +150,7 @@ def _share(value: float | None) -> str:
 
 def _summary(answer: Mapping[str, Any], shown: int) -> str:
     total = answer["total"]
-    found = f"{total:,} {'book' if total == 1 else 'books'} found" if total else "No book found"
+    count = f"{total:,} {'book' if total == 1 else 'books'} found" if total else "No book found"
     proof = "; no other book is as near" if answer["exact"] else ""
     rest = f"; {shown:,} shown, --limit shows more" if shown < total else ""
-    return f"{found}{proof}{rest}."
+    return f"{count}{proof}{rest}."

@@ -1,6 +1,6 @@
-"""What commands print: results on standard output, everything else on standard error.
+"""The output of commands: results on standard output, everything else on standard error.
 
-On a terminal a table is drawn and progress is a bar; piped, a table is lines with tabs, and progress a line
+On a terminal a table is drawn and progress is a bar. Piped, a table is lines with tabs, and progress a line
 every few seconds.
 """
 
@@ -27,12 +27,12 @@ class UserError(Exception):
 
 
 def results() -> Console:
-    """Where results go."""
+    """The console for results."""
     return _console(stderr=False)
 
 
 def notices() -> Console:
-    """Where progress, hints and errors go."""
+    """The console for progress, hints and errors."""
     return _console(stderr=True)
 
 

@@ -28,7 +28,7 @@ class Outcome:
 
 @dataclass(slots=True)
 class Tally:
-    """How many records ended how, and why posting stopped before its end, if it did."""
+    """The number of records by outcome, and the reason why posting stopped early, if it did."""
 
     counts: dict[Kind, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
     stopped: NoService | None = None
@@ -68,7 +68,7 @@ def post_all(
 
 
 class _Run:
-    """What the posting threads share."""
+    """The state that the posting threads share."""
 
     def __init__(
         self, service: Client, records: Iterator[Record], report: Callable[[Outcome, Tally], None]

@@ -46,8 +46,8 @@ def serve(
 ) -> None:
     """Run the whole service until Ctrl-C or SIGTERM: servers, API and workers.
 
-    Where DATABASE_URL or REDIS_URL is set, that server is used; else a real PostgreSQL and a real Valkey are
-    started with their data in the data folder. A process that ends is started again.
+    Where DATABASE_URL or REDIS_URL is set, that server is used. Otherwise a real PostgreSQL and a real
+    Valkey are started with their data in the data folder. A process that ends is started again.
     """
     started = time.monotonic()
     settings = load_settings(data_dir)

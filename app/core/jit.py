@@ -1,4 +1,4 @@
-"""What the compiled kernels share: the decorator, two mixing functions, the bit count and the types.
+"""Common parts of the compiled kernels: the decorator, two mixing functions, the bit count and the types.
 
 Modules import kernels inside the functions that call them, because importing numba takes half a second that
 commands without signatures should not wait for. Integer arithmetic wraps around on purpose: numba widens, so
@@ -60,7 +60,7 @@ def _type_popcount(typing_context: Any, word: Any) -> Any:
 
 
 popcount = cast(Callable[[np.uint64], np.uint64], intrinsic(_type_popcount))
-"""How many bits of a word are set."""
+"""The number of set bits of a word."""
 
 
 @compiled

@@ -159,7 +159,7 @@ class StoredBook:
 
 @dataclass(frozen=True, slots=True)
 class BookFilter:
-    """Which books to list; None of a field means any."""
+    """The books to list; None of a field means any."""
 
     identifier: str | None = None  # "scheme:value", exactly
     external_id: str | None = None
@@ -185,7 +185,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class JobCounts:
-    """How many jobs of a task are in a state."""
+    """The number of jobs of a task in a state."""
 
     task: str
     state: JobState
@@ -214,7 +214,7 @@ class Member:
 
 
 class IndexState(Enum):
-    """How far the index can be relied on."""
+    """The state of an index, by how far it can be relied on."""
 
     COMPLETE = "complete"  # it agrees with the catalogue
     RESTARTED = "restarted"  # complete before the server restarted: records may be missing

@@ -151,12 +151,12 @@ PAGE_RECIPES: Mapping[str, PageRecipe] = MappingProxyType({_CHAR6.name: _CHAR6})
 _Recipe = TypeVar("_Recipe")
 
 
-def _named(recipes: Mapping[str, _Recipe], name: str, what: str) -> _Recipe:
+def _named(recipes: Mapping[str, _Recipe], name: str, kind: str) -> _Recipe:
     try:
         return recipes[name]
     except KeyError:
         known = ", ".join(recipes)
-        raise UnknownRecipe(f"No {what} recipe is called {name!r}. Known: {known}.", field="recipe") from None
+        raise UnknownRecipe(f"No {kind} recipe is called {name!r}. Known: {known}.", field="recipe") from None
 
 
 def fingerprint_recipe(name: str) -> FingerprintRecipe:

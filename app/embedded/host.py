@@ -1,4 +1,4 @@
-"""What the machine offers to the servers: how much memory, and a place for unix sockets."""
+"""The machine's offer to the servers: memory, and a place for unix sockets."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ _LIMITS = (
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),  # before version 2
 )
-"""Where Linux states how many bytes the processes of a container may take."""
+"""The file in which Linux states how many bytes the processes of a container may take."""
 
 _LONGEST_SOCKETS = 80  # bytes; paths of sockets stay under 104 with the longest name, `.s.PGSQL.5432.lock`
 _PREFIX = "bookprint-"

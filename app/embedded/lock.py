@@ -1,7 +1,7 @@
 """One launcher per data folder: a locked file that also says where the running servers are.
 
 The kernel drops the lock when its holder dies. A free lock therefore means that every server still alive in
-the folder is an orphan; while it is held, the servers may be used and not touched.
+the folder is an orphan. While it is held, the servers may be used and not touched.
 """
 
 import fcntl

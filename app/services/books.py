@@ -30,5 +30,5 @@ class Books:
         return await self._books.list_books(wanted, after, limit)
 
     async def count_pending(self) -> int:
-        """How many books the band index does not hold yet."""
+        """The number of books that the band index does not hold yet."""
         return await self._entries.count_pending()

@@ -13,7 +13,7 @@ from app.stores.postgres.cluster_queries import ClusterQueries, Snapshot
 
 @dataclass(frozen=True, slots=True)
 class ClusterName:
-    """What joins the books of a cluster, and the id of one of them, which may be gone."""
+    """The kind of a cluster, and the id of one of its books, which may be gone."""
 
     by: By
     book_id: UUID
@@ -24,7 +24,7 @@ class ClusterName:
 
 @dataclass(frozen=True, slots=True)
 class ClusterPage:
-    """Some members of a cluster, and what is told of all of them."""
+    """A page of a cluster's members, and figures of the whole cluster."""
 
     name: ClusterName  # after the oldest member
     size: int

@@ -38,7 +38,7 @@ class Health:
     async def check(self) -> dict[str, PartHealth]:
         """The health of each part by name: postgres, redis, jobs."""
         postgres, jobs = await asyncio.gather(_state(self._postgres), _state(self._jobs))
-        # Which indexes must be complete is known to Postgres alone.
+        # Only Postgres knows which indexes must be complete.
         redis = await _state(self._index if postgres.ok else self._redis)
         return {"postgres": postgres, "redis": redis, "jobs": jobs}
 

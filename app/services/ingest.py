@@ -1,7 +1,7 @@
 """Taking books in: compute, store durably, then write the band index.
 
-A post is acknowledged once Postgres has it. If the band index cannot be written, the book is `pending`:
-lookups compare it straight from Postgres, and the job that finds its relations, or the next reconciliation,
+A post is acknowledged once Postgres has it. If the band index cannot be written, the book is `pending`, and
+lookups compare it straight from Postgres. The job that finds its relations, or the next reconciliation,
 indexes it.
 """
 
@@ -26,7 +26,7 @@ from app.stores.redis.indexes import Indexes
 log = structlog.get_logger()
 
 INDEX_SECONDS = 2.0
-"""How long a post waits for Redis before it is acknowledged as pending."""
+"""Seconds that a post waits for Redis before it is acknowledged as pending."""
 
 
 class Ingest:
@@ -125,7 +125,7 @@ class Ingest:
         return stored.as_indexed()
 
     async def _forget(self, versions: Versions) -> None:
-        # What cannot be removed now is a ghost: lookups skip it, the next reconciliation sweeps it.
+        # A record that cannot be removed now stays: lookups skip it, the next reconciliation removes it.
         try:
             async with asyncio.timeout(INDEX_SECONDS):
                 await self._indexes.delete(versions)

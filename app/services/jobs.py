@@ -36,11 +36,11 @@ class Jobs:
         return job
 
     async def counts(self) -> list[JobCounts]:
-        """How many jobs wait, run or have failed, by task."""
+        """The numbers of jobs that wait, run or have failed, by task."""
         return await self._jobs.count()
 
     async def failure_counts(self) -> dict[str, int]:
-        """How many tries have ever failed, by task."""
+        """The number of tries that ever failed, by task."""
         return await self._jobs.count_failures()
 
     async def failed(self, limit: int) -> list[Job]:
@@ -76,7 +76,7 @@ def reason_of(error: Exception) -> str:
     >>> reason_of(OSError("no way to postgresql://me:secret@db/books\\nsecond line"))
     'OSError: no way to postgresql://…@db/books'
     """
-    message = _PASSWORDS.sub(lambda found: "…@" if found[0].endswith("@") else "…", str(error).strip())
+    message = _PASSWORDS.sub(lambda match: "…@" if match[0].endswith("@") else "…", str(error).strip())
     first = message.splitlines()[0] if message else ""
     reason = f"{type(error).__name__}: {first}" if first else type(error).__name__
     return reason if len(reason) <= _LONGEST_REASON else f"{reason[: _LONGEST_REASON - 1]}…"

@@ -2,7 +2,7 @@
 
 A lookup plans what to read, reads the band index, verifies what it proposes, keeps what Postgres calls
 current, and cuts out a page. Pending books are compared straight from Postgres. They are read before the
-index, and the current ones after it, so a book that changes its state in between is met at least once.
+index, and the current ones after it. So a book that changes its state in between is met at least once.
 """
 
 from collections.abc import Callable, Sequence
@@ -91,7 +91,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Found:
+class _IndexAnswer:
     """Entries found in the index, and what a pending book must show to be found with them."""
 
     hits: Hits  # nearest first
@@ -147,16 +147,16 @@ class Lookup:
         index, spare = self._indexes.of(suite), _SPARE
         while True:
             try:
-                found = await find(index, query, question, spare)
+                result = await find(index, query, question, spare)
             except IndexRebuilding:
                 await self._require_lookups(suite)
                 raise
-            waiting = [_position(match) for match in others.values() if found.accepts(match.evidence)]
-            hits = _merged(found.hits.but(query.entry_id), waiting)
+            waiting = [_position(match) for match in others.values() if result.accepts(match.evidence)]
+            hits = _merged(result.hits.but(query.entry_id), waiting)
             most = question.k if isinstance(question, Nearest) else None
             answer = await self._page(suite, query, hits, others, after, limit, most, book_id)
-            answer = replace(answer, exact=found.exact)
-            if most is None or answer.total == most or found.hits.size < most + spare:
+            answer = replace(answer, exact=result.exact)
+            if most is None or answer.total == most or result.hits.size < most + spare:
                 return answer
             spare *= 10
 
@@ -215,37 +215,37 @@ class Lookup:
             )
 
 
-async def find(index: BandIndex, query: Entry, question: Question, spare: int) -> _Found:
+async def find(index: BandIndex, query: Entry, question: Question, spare: int) -> _IndexAnswer:
     """The entries that answer a question; of the nearest, `spare` more than asked for."""
     fingerprint = query.fingerprint
     match question:
         case Verified():
-            return _Found(await _near_duplicates(index, query), is_near_duplicate, exact=False)
+            return _IndexAnswer(await _near_duplicates(index, query), is_near_duplicate, exact=False)
         case _ if fingerprint is None:
-            return _Found(Hits.none(), lambda _: False)
+            return _IndexAnswer(Hits.none(), lambda _: False)
         case Within(d):
             plan = plan_range(fingerprint, index.suite, d, index.flat_index.latest)
-            return _Found(near(plan, await index.read(plan)), lambda evidence: _is_within(evidence, d))
+            return _IndexAnswer(near(plan, await index.read(plan)), lambda evidence: _is_within(evidence, d))
         case Nearest(k):
             require_same_recipe(fingerprint.recipe, index.suite.fingerprint)
             hits = (await index.read(Plan())).flat.nearest(fingerprint.bits, k + spare)
             # Farther out than the last hit, books that were not read could come before a pending one.
             reach = 128 if hits.size < k + spare else int(hits.distances[-1]) - 1
-            return _Found(hits, lambda evidence: _is_within(evidence, reach))
+            return _IndexAnswer(hits, lambda evidence: _is_within(evidence, reach))
 
 
 async def _near_duplicates(index: BandIndex, query: Entry) -> Hits:
     """The verified near-duplicates.
 
-    Few lookups meet a candidate that only FracMinHash can settle. The others do without its buckets, which
+    Few lookups meet a candidate that only FracMinHash can decide. The others do without its buckets, which
     are the fuller ones.
     """
     plan = plan_verified(query, index.suite, index.flat_index.latest)
-    found = proposed(plan, await index.read(plan))
-    if needs_sample(query, found.candidates).any():
+    proposals = proposed(plan, await index.read(plan))
+    if needs_sample(query, proposals.candidates).any():
         samples = plan_samples(query, index.suite)
-        found = with_samples(found, samples, await index.read(samples))
-    return near_duplicates(query, found)
+        proposals = with_samples(proposals, samples, await index.read(samples))
+    return near_duplicates(query, proposals)
 
 
 def _is_within(evidence: Evidence, d: int) -> bool:

@@ -1,7 +1,7 @@
 """Finding the relations of a book: search candidates, compare page by page, store what comes out.
 
-A job first makes sure that the book's own entry is in the band index and searches after that, so of two books
-posted at once at least one sees the other. Everything can be repeated: pairs that were compared are skipped.
+A job first makes sure that the book's own entry is in the band index and searches after that. So of two books
+posted at once at least one sees the other. All can be repeated: compared pairs are skipped.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ class PairsFailed(BookprintError):
 
 @dataclass(slots=True)
 class _Outcome:
-    """What came of comparing one book with others."""
+    """The outcome of comparing one book with others."""
 
     compared: list[ComparedPair] = field(default_factory=list)  # the last pairs, which are not stored yet
     seconds: dict[str, list[float]] = field(

@@ -1,4 +1,4 @@
-"""Telling the relations of a book, and people's decisions on them."""
+"""The relations of a book, and people's decisions on them."""
 
 import asyncio
 import time
@@ -49,7 +49,7 @@ class RelationList:
 
 
 class Relations:
-    """What is known about pairs of books."""
+    """Relations and decisions on pairs of books."""
 
     def __init__(self, related: RelationQueries, decisions: DecisionStore) -> None:
         self._related = related
@@ -59,10 +59,10 @@ class Relations:
     async def of_book(self, book_id: UUID, after: UUID | None, limit: int, wait: float = 0) -> RelationList:
         """The relations of a book, as soon as no job is pending or after `wait` seconds.
 
-        Direct relations come all on the first page; of books that only have the same text as a relative,
-        `limit` on each, behind the id `after`. Raises `UnknownBook`.
+        Direct relations come all on the first page. Of books that only have the same text as a relative,
+        `limit` come on each, behind the id `after`. Raises `UnknownBook`.
         """
-        progress = await self._settled(book_id, wait)
+        progress = await self._finished(book_id, wait)
         direct = [] if after else sorted(await self._related.list_direct(book_id), key=_order)
         indirect = await self._related.list_indirect(book_id, after, limit + 1)
         complete = not (progress.passed_over or indirect or after)
@@ -71,15 +71,15 @@ class Relations:
         return RelationList(progress, complete, direct, page, more)
 
     async def pair(self, book_id: UUID, other_id: UUID) -> tuple[RelatedBook, PageMatches]:
-        """What is known about two books, told of the first; raises `UnknownBook` and `NotCompared`."""
-        found = await self._related.read_pair(book_id, other_id)
-        if found is None:
+        """The relation of two books, seen from the first; raises `UnknownBook` and `NotCompared`."""
+        pair = await self._related.read_pair(book_id, other_id)
+        if pair is None:
             await self._require(book_id, other_id)
             raise NotCompared(book_id, other_id)
-        return found
+        return pair
 
-    async def findings(self, book_id: UUID, others: Sequence[UUID]) -> Mapping[UUID, RelationSummary]:
-        """The relations in force of a book with those of the others with whom it has one."""
+    async def summaries(self, book_id: UUID, others: Sequence[UUID]) -> Mapping[UUID, RelationSummary]:
+        """The effective relations of a book with others, by their ids; without one, none."""
         return await self._related.read_summaries(book_id, others) if others else {}
 
     async def decide(
@@ -98,10 +98,10 @@ class Relations:
             raise NoDecision(book_id, other_id)
 
     async def counts(self) -> list[KindCounts]:
-        """What comparing books has come to, by kind of relation."""
+        """Counts of compared pairs, by kind of relation."""
         return await self._related.count()
 
-    async def _settled(self, book_id: UUID, wait: float) -> RelationProgress:
+    async def _finished(self, book_id: UUID, wait: float) -> RelationProgress:
         deadline, pause = time.monotonic() + wait, _FIRST_PAUSE
         progress = await self._progress(book_id)
         if not progress.pending or self._waiting >= _MOST_WAITING:
@@ -129,13 +129,13 @@ class Relations:
                 raise UnknownBook(book_id)
 
 
-def finding_of(related: RelatedBook) -> RelationSummary | None:
-    """The relation in force; None: not compared, and nobody has decided."""
-    machine = None if related.evidence is None else related.evidence.finding
+def effective_of(related: RelatedBook) -> RelationSummary | None:
+    """The effective relation; None: not compared, and nobody has decided."""
+    machine = None if related.evidence is None else related.evidence.summary
     return effective_relation(machine, None if related.decided is None else related.decided.decision)
 
 
 def _order(related: RelatedBook) -> tuple[int, float, UUID]:
-    finding = finding_of(related)
-    assert finding is not None
-    return _CLOSENESS.index(finding.kind), -finding.confidence, related.book_id
+    summary = effective_of(related)
+    assert summary is not None
+    return _CLOSENESS.index(summary.kind), -summary.confidence, related.book_id

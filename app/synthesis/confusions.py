@@ -1,4 +1,4 @@
-"""What OCR engines take characters for, in Latin, Cyrillic and Greek print."""
+"""The characters that OCR engines confuse, in Latin, Cyrillic and Greek print."""
 
 LATIN = (
     "aeo bhl ceo dal eco ftl gqy hbn il1j ji; klh l1it mnu nur oce0 pn qg rnt sao tfl unv vuy wv xz yvg "

@@ -1,8 +1,8 @@
 """A made-up language: one vocabulary for all books, its words as unequally common as a real language's.
 
-The word of rank r has a probability in proportion to 1 / (r + 2.7) (Zipf-Mandelbrot). A text moves between
-a few modes of writing (talk, narration, description), each of which prefers some words; that gives every book
-of the language the same slow swings, as real prose has.
+The word of rank r has a probability in proportion to 1 / (r + 2.7) (Zipf-Mandelbrot). A text moves between a
+few modes of writing (talk, narration, description), each of which prefers some words. That gives every book
+of the language the slow swings of real prose.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ VOCABULARY = 12_000
 COMMON = 150
 """So many of the most common words have one syllable."""
 SYLLABLES = (0.2, 0.5, 0.25, 0.05)
-"""How many of the other words have one, two, three, four."""
+"""The shares of the other words that have one, two, three, four."""
 MODES = 4
 MODE_SPREAD = 1.2
 """Standard deviation of the log of a word's preference in one mode."""
@@ -48,7 +48,7 @@ def word(rng: np.random.Generator, syllables: int) -> str:
 
 @lru_cache(maxsize=4)
 def language(seed: int = 0) -> Language:
-    """The language of this seed; books of one language share its vocabulary, whatever their own seeds."""
+    """The language of this seed; books of one language share its vocabulary."""
     rng = np.random.default_rng([0x1A06, seed])
     words: dict[str, None] = {}
     while len(words) < VOCABULARY:

@@ -14,7 +14,7 @@ from app.synthesis.prose import prose, title, world
 PAGE_CHARACTERS = (1400, 2600)
 REMEMBERED_CHAPTERS = 50
 VOLUMES = 3
-"""Works in a row with the same author and people: sequels are the strangers that look most alike."""
+"""Works in a row with the same author and people: sequels are the unrelated books that look most alike."""
 
 _AUTHORS = 1 << 40  # seeds of authors, apart from those of works
 _OUTSIDE = 1 << 41
@@ -52,9 +52,9 @@ def synthetic_library(
     """Each canonical book, followed by its copies (`copies[0]` to `copies[1]` of them), work after work.
 
     Books have `characters[0]` to `characters[1]` characters. A copy's error rate and its share of edited
-    sentences are uniform between 0 and the values given; every copy has page breaks of its own. A work
+    sentences are uniform between 0 and the values given. Every copy has page breaks of its own. A work
     repeats a chapter (a tenth) of an earlier one with the probability `sharing`. The same arguments give the
-    same books, and work n is the same whatever `works` is.
+    same books, and work n does not depend on `works`.
     """
     tongue = language()
     donor = _outside_book(seed)

@@ -1,8 +1,8 @@
-"""What happens to a text between two copies of a book: OCR errors, and sentences added or lost.
+"""The changes of a text between two copies of a book: OCR errors, and sentences added or lost.
 
 After Vladimir et al., "A preliminary study on similarity-preserving digital book identifiers", section 3.1:
-errors are drawn from a distribution of confusions in which a stray space is the most common, and new
-sentences come from another book, so that the length hardly changes.
+Errors are drawn from a distribution of confusions in which a stray space is the most common. New sentences
+come from another book, so that the length hardly changes.
 """
 
 import re
@@ -19,7 +19,7 @@ Places = NDArray[np.intp]
 
 SPACE, SUBSTITUTE, INSERT, DELETE, MERGE, SPLIT = range(6)
 SHARES = (0.30, 0.30, 0.10, 0.10, 0.10, 0.10)
-"""How often each kind of error occurs, in the order above."""
+"""The frequency of each kind of error, in the order above."""
 
 COSTS = (1, 1, 1, 1, 2, 2)
 """Characters that an error of each kind changes, as edit distance counts them."""
@@ -62,27 +62,27 @@ def corrupt_pages(pages: Sequence[str], rate: float, rng: np.random.Generator) -
     after[struck[kinds == SPACE]] = ord(" ")
     inserted = struck[kinds == INSERT]
     after[inserted] = codes[rng.integers(0, codes.size, inserted.size)]
-    both = np.stack([read, after], axis=1).ravel()
-    kept = both != _NOTHING
-    noisy = bytes(both[kept].data).decode("utf-32-le")
+    written = np.stack([read, after], axis=1).ravel()
+    kept = written != _NOTHING
+    noisy = bytes(written[kept].data).decode("utf-32-le")
     places = np.cumsum([0, *map(len, pages)]).tolist()
     sizes = [np.count_nonzero(kept[2 * start : 2 * end]) for start, end in pairwise(places)]
     return [noisy[start:end] for start, end in pairwise(np.cumsum([0, *sizes]).tolist())]
 
 
 def _lookalikes(codes: Codes, places: Places, rng: np.random.Generator) -> Codes:
-    """What the characters at these places are taken for."""
+    """The characters for which those at these places are taken."""
     true = codes[places]
     row = np.minimum(np.searchsorted(_KNOWN, true), _KNOWN.size - 1)
     guesses = _TAKEN_FOR[row, rng.integers(0, _GUESSES, places.size)]
-    anything = codes[rng.integers(0, codes.size, places.size)]
-    return np.where(_KNOWN[row] == true, guesses, anything)
+    random = codes[rng.integers(0, codes.size, places.size)]
+    return np.where(_KNOWN[row] == true, guesses, random)
 
 
 def _merge(codes: Codes, struck: Places, read: Codes, rng: np.random.Generator) -> Places:
-    """Merges as many pairs as were struck, wherever the text has such; returns the strikes left over."""
+    """Merges as many pairs as were struck, where the text has such; returns the strikes left over."""
     sites = [np.flatnonzero((codes[:-1] == ord(rule[0])) & (codes[1:] == ord(rule[1]))) for rule in MERGERS]
-    rules = np.repeat(np.arange(len(MERGERS)), [found.size for found in sites])
+    rules = np.repeat(np.arange(len(MERGERS)), [of_rule.size for of_rule in sites])
     results = np.array([ord(rule[2]) for rule in MERGERS], dtype=np.uint32)
     places = np.concatenate(sites)
     used = min(struck.size, places.size)
@@ -96,7 +96,7 @@ def _merge(codes: Codes, struck: Places, read: Codes, rng: np.random.Generator) 
 def _split(codes: Codes, struck: Places, read: Codes, after: Codes, rng: np.random.Generator) -> Places:
     """Splits as many characters as were struck, of those that can split; returns the strikes left over."""
     sites = [np.flatnonzero(codes == ord(rule[0])) for rule in SPLITTERS]
-    rules = np.repeat(np.arange(len(SPLITTERS)), [found.size for found in sites])
+    rules = np.repeat(np.arange(len(SPLITTERS)), [of_rule.size for of_rule in sites])
     halves = np.array([[ord(rule[1]), ord(rule[2])] for rule in SPLITTERS], dtype=np.uint32)
     places = np.concatenate(sites)
     used = min(struck.size, places.size)

@@ -1,11 +1,11 @@
 """Prose of a made-up language: ordinary words spread evenly, and a book's own names and topics in bursts.
 
 A book is a sequence of scenes. Each scene has a few of the book's people and topics, which come again and
-again within it and are rare elsewhere; everything else is drawn from the vocabulary that all books share, in
+again within it and are rare elsewhere. Everything else is drawn from the vocabulary that all books share, in
 the book's own style.
 
-The constants are set so that volumes of one author lie as far from each other, from other books and from
-their own copies as chunks of one real novel do, under tf-simhash and under gap-simhash both.
+The constants are set by chunks of one real novel. Volumes of one author lie as far from each other, from
+other books and from their copies, under tf-simhash and gap-simhash.
 """
 
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ PARAGRAPH_SENTENCES = 5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class World:
-    """Who writes, how, and about what."""
+    """The author, style and topics of a book."""
 
     language: Language
     author: str
@@ -129,6 +129,6 @@ def _punctuated(world: World, words: NDArray[np.intp], rng: np.random.Generator)
     after[ends] = np.where(rng.random(ends.size) < 0.9, ". ", "? ")
     after[ends[rng.random(ends.size) < 1 / PARAGRAPH_SENTENCES]] = ".\n\n"
     after[-1] = ".\n\n"
-    both = np.empty(2 * words.size, dtype=object)
-    both[0::2], both[1::2] = text, after
-    return "".join(both)
+    pieces = np.empty(2 * words.size, dtype=object)
+    pieces[0::2], pieces[1::2] = text, after
+    return "".join(pieces)

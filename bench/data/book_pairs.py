@@ -1,6 +1,6 @@
 """Labelled pairs of books as lists of pages: made from the corpus's paginated books, and real ones.
 
-A made pair is scanned twice, each side with OCR noise of its own; leaves are lost, scanned again, blank or
+A made pair is scanned twice, each side with OCR noise of its own. Leaves are lost, scanned again, blank or
 plates, and running heads differ. Pairs are made one by one as they are asked for.
 """
 
@@ -28,7 +28,7 @@ SHARES: dict[Kind, float] = {
     "CONTIGUOUS_SUBSET": 0.077,
     "OVERLAPPING_TEXT": 0.360,
 }
-"""How common each class is among similar books (Spasojević and Poncin, 2011, Table I, G.T.%; they add up to
+"""The share of each class among similar books (Spasojević and Poncin, 2011, Table I, G.T.%; they add up to
 100.3)."""
 
 Half = Literal["tuning", "report"]
@@ -80,26 +80,26 @@ def made_pairs(
 
 def _pairs_at(shelf: Shelf, scanner: "_Scanner", quota: int, seed: tuple[int, ...]) -> Iterator[MadePair]:
     """Exactly `quota` pairs of each class; a recipe is passed over once the class it aims at is full."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     number = 0
-    while any(found[kind] < quota for kind in RECIPES):
+    while any(counts[kind] < quota for kind in RECIPES):
         for kind, recipes in RECIPES.items():
-            if found[kind] >= quota:
+            if counts[kind] >= quota:
                 continue
             rng = np.random.default_rng([*seed, number])
             recipe = recipes[int(rng.integers(len(recipes)))]
             number += 1
             draft = _worn(recipe(shelf, rng), rng)
             fact = truth(draft.left, draft.right, shelf.letters)
-            if found[fact.kind] < quota:
-                found[fact.kind] += 1
+            if counts[fact.kind] < quota:
+                counts[fact.kind] += 1
                 yield scanner.scan(draft, fact, recipe.__name__, rng)
 
 
 def real_pairs(books: Sequence[CorpusBook], pairs: Sequence[Pair]) -> Iterator[RealPair]:
     """The real pairs.
 
-    Several engines' readings of one scan have the same pagination; editions are not labelled; other works,
+    Several engines' readings of one scan have the same pagination; editions are not labelled. Other works,
     volumes of a series among them, are unrelated, or overlap where they quote each other. Editions count
     where both have pages.
     """
@@ -174,7 +174,7 @@ class _Scanner:
         return f"{head}\n{text}" if head else text
 
     def _text(self, side: int, of: int, start: int, end: int) -> str:
-        """A stretch of a source as read; page breaks are where they were, others within a few characters."""
+        """A span of a source as read; page breaks are where they were, others within a few characters."""
         source = self._shelf.sources[of]
         if (of, side) not in self._read:
             noise = np.random.default_rng([self._seed, of, round(self._rate * 1e6), side])

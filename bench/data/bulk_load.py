@@ -39,7 +39,7 @@ _SIGNATURE_COLUMNS = {"entry_id": "int8", "recipe": "text", "data": "bytea", "sh
 def load(database_url: str, n: int, *, texts: bool) -> float | None:
     """Bring n simulated books into the database; the seconds it took, or None where they are there already.
 
-    With `texts` false the books have fingerprints only. What else the database holds is deleted.
+    With `texts` false the books have fingerprints only. All other rows of the database are deleted.
     """
     upgrade(database_url)
     engine = sa.create_engine(database_url, poolclass=sa.NullPool)

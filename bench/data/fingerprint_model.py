@@ -2,9 +2,10 @@
 
 Bit j of a book of language L is 1 exactly if s·μ_Lj + (Λz)_j + u_j·e_j > 0, with z, e standard normal. μ is
 how a language pulls the bit (long books of one language resemble each other), s (mean 1) how strongly it
-pulls this book, Λ how bits go together beyond that. It is fitted by moments: μ from the share of works whose
-bit is set, less the spread that so few works show by chance; Λ from the leading eigenvectors of the
-correlation of bits among works. `fingerprint_model.json` keeps the outcome, so a simulation needs no corpus.
+pulls this book, Λ how bits go together beyond that. It is fitted by moments. μ comes from the share of works
+whose bit is set, less the spread that so few works show by chance. Λ comes from the leading eigenvectors of
+the correlation of bits among works. `fingerprint_model.json` keeps the outcome, so a simulation needs no
+corpus.
 """
 
 import json
@@ -32,7 +33,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LibraryModel:
-    """Where the fingerprints of a library lie, and how long its books are."""
+    """A model of the fingerprints of a library and the lengths of its books."""
 
     languages: Sequence[str]
     shares: Floats  # (languages,) of the works; sums to 1
@@ -55,7 +56,7 @@ class LibraryModel:
         return np.packbits(votes > 0, axis=1)
 
     def draw_shingle_counts(self, rng: np.random.Generator, n: int) -> Floats:
-        """How many distinct shingles each of n books has."""
+        """The number of distinct shingles of each of n books, (n,)."""
         return np.interp(rng.random(n), np.linspace(0, 1, self.shingle_counts.size), self.shingle_counts)
 
     def save(self, path: Path = KEPT_AS) -> None:
@@ -116,7 +117,8 @@ def _bits(sketch: Sketch) -> NDArray[np.uint8]:
 
 
 def _shrink(share: Floats, works: int) -> float:
-    """How much of the spread of the bits' shares is not chance, as a factor for their deviation from 1/2."""
+    """The part of the spread of the bits' shares that is not chance, as a factor for their deviation from
+    1/2."""
     if works < 2:
         return 0.0
     by_chance = float(np.mean(share * (1 - share))) / (works - 1)
@@ -136,7 +138,7 @@ def _loadings(residuals: Floats, weights: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How fingerprints of unrelated books lie to each other."""
+    """The distances of fingerprints of unrelated books."""
 
     mean: float  # of the distances of pairs, bits
     deviation: float
@@ -151,8 +153,8 @@ def spread(fingerprints: NDArray[np.uint8], works: NDArray[np.int64]) -> Spread:
     sharing = np.zeros(3)
     at = np.zeros(BITS + 1)
     for row in range(len(bands) - 1):
-        strangers = np.flatnonzero(works[row + 1 :] != works[row]) + row + 1
-        differing = np.bitwise_count(bands[strangers] ^ bands[row])
+        unrelated = np.flatnonzero(works[row + 1 :] != works[row]) + row + 1
+        differing = np.bitwise_count(bands[unrelated] ^ bands[row])
         closest = differing.min(axis=1, initial=16)
         sharing += [(closest <= flips).sum() for flips in range(3)]
         at += np.bincount(differing.sum(axis=1), minlength=BITS + 1)

@@ -1,10 +1,10 @@
 """Texts with known versions, made from real books: the hard set, and the protocol of Vladimir et al. (2015).
 
-The hard set takes chunks of novels as books, so that two of them share author, names and style but no text:
-a query must find its own versions and nothing else, not even the next chunk of its own novel. The protocol of
+The hard set takes chunks of novels as books, so that two of them share author, names and style but no text. A
+query must find its own versions and nothing else, not even the next chunk of its own novel. The protocol of
 Vladimir et al. ("A preliminary study on similarity-preserving digital book identifiers", section 3.2) takes
-whole books. In both, each book gets 1 to 15 derivatives with 0 to 5 % OCR errors, as there, and with 0 to 8 %
-of the sentences removed or inserted from other books; the paper says "a certain amount".
+whole books. In both, each book gets 1 to 15 derivatives with 0 to 5 % OCR errors, as there. 0 to 8 % of the
+sentences are removed or inserted from other books; the paper says "a certain amount".
 """
 
 from collections.abc import Iterator, Sequence
@@ -75,12 +75,12 @@ def versions(text: str, books: Sequence[CorpusBook], work: int, rng: np.random.G
     """The text and its derivatives; the other books, of over 40,000 characters, lend sentences."""
     yield text
     for _ in range(int(rng.integers(COPIES[0], COPIES[1] + 1))):
-        edited = edit_sentences(text, rng.uniform(0, EDITED), _stretch(books, work, rng), rng)
+        edited = edit_sentences(text, rng.uniform(0, EDITED), _span(books, work, rng), rng)
         yield corrupt(edited, rng.uniform(0, ERROR_RATE), rng)
 
 
-def _stretch(books: Sequence[CorpusBook], work: int, rng: np.random.Generator) -> str:
-    """A stretch of another work, to take foreign sentences from."""
+def _span(books: Sequence[CorpusBook], work: int, rng: np.random.Generator) -> str:
+    """A span of another work, to take foreign sentences from."""
     other = books[(work + int(rng.integers(1, len(books)))) % len(books)].text
     start = int(rng.integers(0, len(other) - CHUNK // 2))
     return other[start : start + CHUNK // 2]

@@ -25,12 +25,12 @@ class Library:
 
     @property
     def name(self) -> str:
-        """What its files are called."""
+        """The name of its files."""
         return f"{self.books}-{'all' if self.texts else 'fingerprints'}"
 
     @property
     def title(self) -> str:
-        """What the report calls it."""
+        """Its name in the report."""
         return f"{self.books:,}" if self.texts else f"{self.books:,}, fingerprints only"
 
 

@@ -37,7 +37,7 @@ class Source:
 
     @property
     def page_count(self) -> int:
-        """How many pages, blank ones too."""
+        """The number of pages, blank ones too."""
         return self.starts.size - 1
 
     def page(self, number: int) -> str:
@@ -67,8 +67,8 @@ class Source:
         """The last break between words up to 40 characters before the place, or the place itself."""
         if place >= len(self.text):
             return len(self.text)
-        found = max(self.text.rfind(mark, max(0, place - 40), place) for mark in " \n")
-        return found + 1 if found >= 0 else place
+        gap = max(self.text.rfind(mark, max(0, place - 40), place) for mark in " \n")
+        return gap + 1 if gap >= 0 else place
 
 
 class Shelf:
@@ -134,7 +134,7 @@ def _source(number: int, book: CorpusBook) -> Source | None:
 
 
 def _letters(text: str) -> NDArray[np.bool_]:
-    """Which characters are letters or digits."""
+    """Whether each character is a letter or digit."""
     codes = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
     known = np.zeros(int(codes.max(initial=0)) + 1, dtype=np.bool_)
     known[[ord(each) for each in set(text) if each.isalnum()]] = True

@@ -1,4 +1,4 @@
-"""How pairs of books are made: each recipe draws two books from a shelf and lays out their leaves.
+"""Recipes for pairs of books: each draws two books from a shelf and lays out their leaves.
 
 A recipe aims at a class, and often at its border; what the pair is, `bench.data.pair_truth` counts.
 """
@@ -67,7 +67,7 @@ def imperfect_reprint(shelf: Shelf, rng: np.random.Generator) -> Draft:
 
 
 def partly_reset(shelf: Shelf, rng: np.random.Generator) -> Draft:
-    """From the same plates, but for one stretch of 5 to 45 % of the pages that was set anew."""
+    """From the same plates, but 5 to 45 % of the pages, in one place, were set again."""
     source, first, end = _body(shelf, rng)
     count = round((end - first) * rng.uniform(0.05, 0.45))
     at = int(rng.integers(first, end - count + 1))
@@ -77,7 +77,7 @@ def partly_reset(shelf: Shelf, rng: np.random.Generator) -> Draft:
 
 
 def reflowed(shelf: Shelf, rng: np.random.Generator) -> Draft:
-    """Set anew with pages of half to twice the size, with up to 8 % of front matter of its own."""
+    """Reset with pages of half to twice the size, with up to 8 % of front matter of its own."""
     source, first, end = _body(shelf, rng)
     body = _reflowed(source, first, end, _other_size(rng, 0.5, 2), rng)
     right = _fronted(shelf, source, body, rng.uniform(0, 0.08), rng)
@@ -85,7 +85,7 @@ def reflowed(shelf: Shelf, rng: np.random.Generator) -> Draft:
 
 
 def reflowed_at_near_size(shelf: Shelf, rng: np.random.Generator) -> Draft:
-    """Set anew with pages 0.9 to 1.1 times the size."""
+    """Reset with pages 0.9 to 1.1 times the size."""
     source, first, end = _body(shelf, rng)
     body = _reflowed(source, first, end, rng.uniform(0.9, 1.1), rng)
     return _draft(source.leaves(first, end), body, source, rng)
@@ -114,7 +114,7 @@ def drifting(shelf: Shelf, rng: np.random.Generator) -> Draft:
 
 
 def reflowed_with_extra_matter(shelf: Shelf, rng: np.random.Generator) -> Draft:
-    """Set anew, with a tenth to three tenths of extra matter."""
+    """Reset, with a tenth to three tenths of extra matter."""
     source, first, end = _body(shelf, rng)
     body = _reflowed(source, first, end, _other_size(rng, 0.5, 2), rng)
     right = _with_extra(shelf, source, body, rng.uniform(*BORDER), rng)
@@ -137,7 +137,7 @@ def volume_with_own_matter(shelf: Shelf, rng: np.random.Generator) -> Draft:
 
 
 def shared_story(shelf: Shelf, rng: np.random.Generator) -> Draft:
-    """Two collections that share a story of 5 to 60 % of each, half of the time set anew."""
+    """Two collections that share a story of 5 to 60 % of each, half of the time reset."""
     source, first, end = _body(shelf, rng)
     story = max(6, round((end - first) * rng.uniform(0.3, 0.6)))
     at = int(rng.integers(first, end - story + 1))
@@ -155,7 +155,7 @@ def shared_story(shelf: Shelf, rng: np.random.Generator) -> Draft:
 
 
 def reflowed_part(shelf: Shelf, rng: np.random.Generator) -> Draft:
-    """A tenth to 79 % of a book, set anew."""
+    """A tenth to 79 % of a book, reset."""
     source, first, end = _body(shelf, rng)
     count = round((end - first) * rng.uniform(0.10, 0.79))
     at = int(rng.integers(first, end - count + 1))
@@ -164,7 +164,7 @@ def reflowed_part(shelf: Shelf, rng: np.random.Generator) -> Draft:
 
 
 def added_matter(shelf: Shelf, rng: np.random.Generator) -> Draft:
-    """Over a fifth of either book is matter of its own; half of the time the common text is set anew."""
+    """Over a fifth of either book is matter of its own; half of the time the common text is reset."""
     source, first, end = _body(shelf, rng)
     body = source.leaves(first, end)
     other = _reflowed(source, first, end, _other_size(rng, 0.5, 2), rng) if rng.random() < 0.5 else body
@@ -215,14 +215,14 @@ def anthologies(shelf: Shelf, rng: np.random.Generator) -> Draft:
 def other_work(shelf: Shelf, rng: np.random.Generator) -> Draft:
     """Books of two works, of one author or at least of one language where possible; some with the same
     publisher's list."""
-    one, first, end = _body(shelf, rng)
-    strangers = shelf.others(len(shelf.works), [one], rng)
-    other = next((each for each in strangers if one.author and each.author == one.author), strangers[0])
+    source, first, end = _body(shelf, rng)
+    unrelated = shelf.others(len(shelf.works), [source], rng)
+    other = next((each for each in unrelated if source.author and each.author == source.author), unrelated[0])
     size = min(other.page_count, int(rng.integers(BODY[0], BODY[1] + 1)))
     at = int(rng.integers(0, other.page_count - size + 1))
-    left, right = one.leaves(first, end), other.leaves(at, at + size)
-    _advertise(shelf, left, right, [one, other], rng)
-    return Draft(left, right, (one, other), (one.year, other.year))
+    left, right = source.leaves(first, end), other.leaves(at, at + size)
+    _advertise(shelf, left, right, [source, other], rng)
+    return Draft(left, right, (source, other), (source.year, other.year))
 
 
 def next_volume(shelf: Shelf, rng: np.random.Generator) -> Draft:
@@ -235,7 +235,7 @@ def next_volume(shelf: Shelf, rng: np.random.Generator) -> Draft:
 
 
 def _body(shelf: Shelf, rng: np.random.Generator) -> tuple[Source, int, int]:
-    """A source and a stretch of its pages."""
+    """A source and consecutive pages of it."""
     source = shelf.any(rng)
     size = min(source.page_count, int(rng.integers(BODY[0], BODY[1] + 1)))
     first = int(rng.integers(0, source.page_count - size + 1))

@@ -1,8 +1,8 @@
-"""What two books made from the same sources have to do with each other, by the definitions of the classes.
+"""The true relation of two books made from the same sources, by the definitions of the classes.
 
-A book is made of leaves, and each leaf says which stretches of which source it prints. All shares are thus
-counted from what is really there, in text pages or in letters, whatever a recipe meant to make; running
-heads, captions and blank pages count for nothing, and a page scanned twice counts once.
+A book is made of leaves, and each leaf says which spans of which source it prints. So all shares are counted
+from the leaves themselves, in text pages or in letters. Running heads, captions and blank pages count for
+nothing, and a page scanned twice counts once.
 """
 
 from collections import Counter
@@ -25,17 +25,17 @@ SAME_PAGE = 0.8
 MOST = 0.8
 """Share of both books that the two pagination classes ask for."""
 PART = 0.9
-"""Share of a book that lies in one stretch of a larger one of which it is a contiguous subset."""
+"""Share of a book that lies in one span of a larger one of which it is a contiguous subset."""
 OTHER_BREAKS = 0.05
 """Share of the common text that page breaks divide otherwise where the pagination is another."""
 GAP = 4
-"""Text pages, that is two leaves, that may be missing within one stretch."""
+"""Text pages, that is two leaves, that may be missing within one span."""
 RELATED = 0.03
 """Share of either book below which shared text (a publisher's list, a motto) is no relation."""
 
 
 class Piece(NamedTuple):
-    """A stretch of one source's text."""
+    """A span of one source's text."""
 
     source: int
     start: int
@@ -63,7 +63,8 @@ class Truth:
 
 
 def truth(left: Sequence[Leaf], right: Sequence[Leaf], letters: Mapping[int, NDArray[np.bool_]]) -> Truth:
-    """The relation of two books; `letters` tells for each source which characters are letters or digits."""
+    """The relation of two books; `letters` marks for each source the characters that are letters or
+    digits."""
     sizes = [_sizes(book, letters) for book in (left, right)]
     shared = _shared(left, right, letters)
     matches = _matches(shared, *sizes)
@@ -125,8 +126,8 @@ def _shared(
         for of, start, end in () if leaf.rescan else leaf.pieces:
             if of in owners:
                 pages = owners[of][start:end][letters[of][start:end]]
-                found, counts = np.unique(pages[pages >= 0], return_counts=True)
-                for j, count in zip(found.tolist(), counts.tolist(), strict=True):
+                shared_pages, counts = np.unique(pages[pages >= 0], return_counts=True)
+                for j, count in zip(shared_pages.tolist(), counts.tolist(), strict=True):
                     shared[i, j] = shared.get((i, j), 0) + count
     return shared
 
@@ -143,7 +144,7 @@ def _matches(
 
 
 def _broken(shared: Mapping[tuple[int, int], int]) -> int:
-    """Letters of the common text that one book has on one page and the other divides; a page that was revised
+    """Letters of the common text that one book has on one page and the other divides. A page that was revised
     without moving its neighbours' text has none."""
     left: Counter[int] = Counter()
     right: Counter[int] = Counter()

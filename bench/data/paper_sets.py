@@ -1,8 +1,8 @@
 """The sets of Vladimir et al. (2015), made anew: texts with 1 to 15 noisy derivatives, kept as signatures.
 
-Texts are made and signed one canonical text at a time, by all cores, and never kept; their signatures lie in
-the user's cache folder, so that several benchmarks use one set. Each canonical text is a class of its own,
-as there: two chunks of one novel, and two novels of one author, are different books.
+Texts are made and signed one canonical text at a time, by all cores, and never kept. Their signatures lie in
+the user's cache folder, so that several benchmarks use one set. Each canonical text is a class of its own, as
+there: two chunks of one novel, and two novels of one author, are different books.
 """
 
 import os
@@ -40,7 +40,7 @@ Words = NDArray[np.uint64]
 
 @dataclass(frozen=True, slots=True)
 class SetPlan:
-    """Which canonical texts a set has."""
+    """The canonical texts of a set."""
 
     name: str
     texts: int  # canonical texts at most, of the hard set of each work
@@ -89,7 +89,7 @@ class SignedSet:
 
     @property
     def wanted(self) -> NDArray[np.int64]:
-        """How many other versions each text has, (n,)."""
+        """The number of other versions of each text, (n,)."""
         return np.asarray(np.bincount(self.books)[self.books] - 1)
 
     @property
@@ -134,13 +134,13 @@ def slices(books: Sequence[CorpusBook], plan: SetPlan) -> list[Slice]:
         longest = sorted(range(len(books)), key=lambda work: -len(books[work].text))[: plan.texts]
         return [Slice(work, 0, len(books[work].text)) for work in sorted(longest)]
     size = plan.characters or chunk_size([len(book.text) for book in books], plan.texts)
-    found = [
+    texts = [
         Slice(work, start, start + size)
         for work, book in enumerate(books)
         for start in range(0, len(book.text) - size + 1, size)
     ]
-    chosen = np.random.default_rng(SEED).permutation(len(found))[: plan.texts]
-    return [found[place] for place in sorted(chosen.tolist())]
+    chosen = np.random.default_rng(SEED).permutation(len(texts))[: plan.texts]
+    return [texts[place] for place in sorted(chosen.tolist())]
 
 
 def chunk_size(lengths: Sequence[int], chunks: int) -> int:

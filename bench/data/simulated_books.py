@@ -1,12 +1,11 @@
-"""Books by the million that nobody has to write: fingerprints, MinHash values and shingle samples.
+"""Simulated books by the million: fingerprints, MinHash values and shingle samples.
 
-A work is a set of shingles, whose hashes are the points of a Poisson process; a book of it keeps each shingle
-with some probability and has others of its own. MinHash values and samples of the book are then what the
-recipes would find: minima of kept and own shingles, and the hashes below a power of two. So two books of
-one work share values as often as their Jaccard similarity says, and strangers as rarely as 32 bits allow. One
-book in ten carries the same notice of some three hundred shingles. Fingerprints come from
-`fingerprint_model`; those of a work's further books lie up to 14 bits from its first, those of parts and
-collections further away.
+A work is a set of shingles, whose hashes are the points of a Poisson process. A book of it keeps each shingle
+with some probability and has others of its own. MinHash values and samples of the book follow by the recipes:
+minima of kept and own shingles, and the hashes below a power of two. So two books of one work share values as
+often as their Jaccard similarity says, and unrelated books as rarely as 32 bits allow. One book in ten
+carries the same notice of some three hundred shingles. Fingerprints come from `fingerprint_model`; those of a
+work's further books lie up to 14 bits from its first, those of parts and collections further away.
 """
 
 from collections.abc import Iterator
@@ -175,8 +174,8 @@ def _minhash(
     follows = rng.random((changed.size, VALUES, _MINIMA), dtype=np.float32) < kept[changed, None, None]
     # Where none of those followed is kept, the next lies some way behind the last.
     behind = least[work[changed], :, -1] + 2.0**32 / (whole[work[changed]] * kept[changed])[:, None]
-    there = np.where(follows, least[work[changed]], np.inf).min(axis=2)
-    values[changed] = np.where(np.isfinite(there), there, behind * (1 + rng.random(behind.shape)))
+    least_there = np.where(follows, least[work[changed]], np.inf).min(axis=2)
+    values[changed] = np.where(np.isfinite(least_there), least_there, behind * (1 + rng.random(behind.shape)))
     with np.errstate(divide="ignore"):
         own = rng.standard_exponential((n, VALUES)) * (2.0**32 / (whole[work] * added))[:, None]
     values = np.minimum(np.minimum(values, own), notice)
@@ -232,7 +231,7 @@ def run(out_dir: Path) -> Section:
     bits = [each.fingerprint.bits for i in first if (each := sketches[i]).fingerprint is not None]
     whole = np.frombuffer(b"".join(bits), dtype=np.uint8).reshape(-1, 16)
     chunks, chunk_works = _chunks(books, rng)
-    strangers = np.arange(_DRAWN)
+    unrelated = np.arange(_DRAWN)
     return Section(
         title="Simulated libraries: do they spread like real ones?",
         command="python -m bench simulated_books",
@@ -249,9 +248,9 @@ def run(out_dir: Path) -> Section:
                 ],
                 rows=[
                     _row("corpus, one book of each work", whole, np.arange(len(whole))),
-                    _row("simulation", model.draw(rng, _DRAWN), strangers),
+                    _row("simulation", model.draw(rng, _DRAWN), unrelated),
                     _row(f"corpus, chunks of {EXCERPT:,} characters", chunks, chunk_works),
-                    _row("uniform", rng.integers(0, 256, (_DRAWN, 16), dtype=np.uint8), strangers),
+                    _row("uniform", rng.integers(0, 256, (_DRAWN, 16), dtype=np.uint8), unrelated),
                 ],
                 caption=f"Unrelated texts of all languages, seed {_SEED}",
             )
@@ -278,13 +277,13 @@ def _chunks(books: list[CorpusBook], rng: np.random.Generator) -> tuple[NDArray[
 
 
 def _row(name: str, fingerprints: NDArray[np.uint8], works: NDArray[np.int64]) -> list[Cell]:
-    found: Spread = spread(fingerprints, works)
+    measured: Spread = spread(fingerprints, works)
     return [
         name,
         len(fingerprints),
-        found.mean,
-        found.deviation,
-        *found.within.values(),
-        found.largest_bucket,
-        *found.sharing,
+        measured.mean,
+        measured.deviation,
+        *measured.within.values(),
+        measured.largest_bucket,
+        *measured.sharing,
     ]

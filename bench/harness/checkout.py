@@ -34,7 +34,7 @@ class Checkout:
     python: Path
 
     def environment(self) -> dict[str, str]:
-        """What its processes find in their environment: its own sources first, and no servers of others."""
+        """The environment of its processes: its own sources first, and no servers of others."""
         kept = {key: value for key, value in os.environ.items() if key not in _NOT_PASSED_ON}
         return kept | {"PYTHONPATH": str(self.folder)}
 
@@ -94,8 +94,8 @@ def other_checkout(commit: str, folder: Path) -> Checkout:
     _git("archive", f"--output={archive}", name)
     shutil.unpack_archive(archive, folder)
     archive.unlink()
-    ours, theirs = ((root / _LOCK).read_bytes() for root in (ROOT, folder))
-    if ours == theirs:
+    own_lock, other_lock = ((root / _LOCK).read_bytes() for root in (ROOT, folder))
+    if own_lock == other_lock:
         return Checkout(name, folder, Path(sys.executable))
     checkout = Checkout(name, folder, folder / ".venv" / "bin" / "python")
     make = ["/bin/sh", "-c", _WHOLE_GROUP, "sh", "/bin/sh", "tools/make-venv", ".venv"]
@@ -109,7 +109,7 @@ def _base_python() -> str:
 
 
 def _git(*arguments: str) -> str:
-    found = subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True, text=True, check=False)
-    if found.returncode:
-        raise CannotMeasure(f"git {' '.join(arguments)}: {found.stderr.strip()}")
-    return found.stdout.strip()
+    completed = subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True, text=True, check=False)
+    if completed.returncode:
+        raise CannotMeasure(f"git {' '.join(arguments)}: {completed.stderr.strip()}")
+    return completed.stdout.strip()

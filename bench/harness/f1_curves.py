@@ -1,8 +1,8 @@
 """F1 of a fingerprint as a finder of near-duplicates, for every Hamming distance d.
 
-Every text is a query against all others. At d, a query finds the texts at most d bits away; its precision is
-the share of those that are versions of it, its recall the share of its versions that it finds, its F1 their
-harmonic mean (0 where it finds none). The curve is the mean over queries that have a version to find.
+Every text is a query against all others. At d, a query finds the texts at most d bits away. Its precision is
+the share of those that are versions of it, its recall the share of its versions that it finds. Its F1 is
+their harmonic mean (0 where it finds none). The curve is the mean over queries that have a version to find.
 """
 
 from dataclasses import dataclass
@@ -38,28 +38,28 @@ class Curve:
 def curve(words: Words, books: Numbers) -> Curve:
     """The curve of fingerprints (texts, words) of which those with one number in `books` are versions."""
     bits = words.shape[1] * 64
-    found = np.zeros((len(words), bits + 1))
+    pairs = np.zeros((len(words), bits + 1))
     right = np.zeros((len(words), bits + 1))
     for query in range(len(words)):
         distances = distances_from(words, query)
         others = np.arange(len(words)) != query
-        found[query] = np.bincount(distances[others], minlength=bits + 1).cumsum()
+        pairs[query] = np.bincount(distances[others], minlength=bits + 1).cumsum()
         right[query] = np.bincount(distances[others & (books == books[query])], minlength=bits + 1).cumsum()
-    return curve_of(found, right, right[:, -1])
+    return curve_of(pairs, right, right[:, -1])
 
 
 def curve_of(
-    found: NDArray[np.float64], right: NDArray[np.float64], wanted: NDArray[np.float64] | Numbers
+    pairs: NDArray[np.float64], right: NDArray[np.float64], wanted: NDArray[np.float64] | Numbers
 ) -> Curve:
-    """The curve of answers: by query and d how many texts were found and how many of them rightly, (queries,
-    bits + 1) each, and how many versions there were to find, (queries,)."""
+    """The curve of answers: by query and d the counts of texts found, and of those found rightly, (queries,
+    bits + 1) each. `wanted` are the counts of versions to find, (queries,)."""
     asked = wanted > 0
-    found, right, wanted = found[asked], right[asked], wanted[asked, None]
+    pairs, right, wanted = pairs[asked], right[asked], wanted[asked, None]
     return Curve(
-        f1=(2 * right / (found + wanted)).mean(axis=0),
-        precision=np.where(found > 0, right / np.maximum(found, 1), 1.0).mean(axis=0),
+        f1=(2 * right / (pairs + wanted)).mean(axis=0),
+        precision=np.where(pairs > 0, right / np.maximum(pairs, 1), 1.0).mean(axis=0),
         recall=(right / wanted).mean(axis=0),
-        pairs_f1=2 * right.sum(axis=0) / (found.sum(axis=0) + wanted.sum()),
+        pairs_f1=2 * right.sum(axis=0) / (pairs.sum(axis=0) + wanted.sum()),
     )
 
 

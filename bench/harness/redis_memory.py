@@ -1,4 +1,4 @@
-"""What Redis holds, and how much of it each kind of key takes."""
+"""The memory of Redis, by kind of key."""
 
 import re
 from collections import defaultdict
@@ -27,13 +27,13 @@ def weighed(client: "redis.Redis", books: int) -> dict[str, Any]:
     for key in client.scan_iter(count=5000):
         keys[_kind(key.decode())].append(key)
     families = {}
-    for kind, found in sorted(keys.items()):
-        sample = found[:: _SAMPLED_KEYS if len(found) > _FEW_KEYS else 1]
+    for kind, names in sorted(keys.items()):
+        sample = names[:: _SAMPLED_KEYS if len(names) > _FEW_KEYS else 1]
         pipeline = client.pipeline(transaction=False)
         for key in sample:
             pipeline.memory_usage(key, samples=0)
-        weight = sum(size or 0 for size in pipeline.execute()) * len(found) / len(sample)
-        families[kind] = {"keys": len(found), "bytes_per_book": round(weight / books, 1)}
+        weight = sum(size or 0 for size in pipeline.execute()) * len(names) / len(sample)
+        families[kind] = {"keys": len(names), "bytes_per_book": round(weight / books, 1)}
     info = client.info("memory")
     return {
         "bytes_per_book": round(info["used_memory"] / books, 1),

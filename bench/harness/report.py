@@ -1,4 +1,4 @@
-"""What a benchmark hands back, and how bench/REPORT.md is made of it.
+"""The result of a benchmark, and bench/REPORT.md made from all results.
 
 A benchmark is a module of this package with a function `run(out_dir: Path) -> Section`. It measures,
 returns its tables as a `Section`, and may write further files to `out_dir`; `python -m bench` does the rest.

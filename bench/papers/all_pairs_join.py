@@ -1,6 +1,6 @@
 """All pairs of a set of fingerprints within a Hamming distance: by brute force, and by bands.
 
-Both compare every text with every other once. The join by bands finds the same pairs wherever the pigeonhole
+Both compare every text with every other once. The join by bands finds the same pairs where the pigeonhole
 bound holds: of B bands one differs in at most d // B bits. Where it does not, as with 24-bit bands at d = 7
 in Vladimir et al. (2015), it loses pairs.
 """
@@ -39,7 +39,7 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class Banding:
-    """How fingerprints are cut into bands, and how far a bucket may be from a query's."""
+    """A division of fingerprints into bands, and the bits by which a bucket may differ from a query's."""
 
     bands: int
     bits: int  # of one band
@@ -103,11 +103,11 @@ def _collect(rows: int, join: Callable[..., int]) -> Pairs:
         while True:
             left, right = np.empty(room, np.int32), np.empty(room, np.int32)
             distances = np.empty(room, np.uint8)
-            found = join(first, min(first + _ROWS, rows), left, right, distances)
-            if found <= room:
+            count = join(first, min(first + _ROWS, rows), left, right, distances)
+            if count <= room:
                 break
-            room = found
-        return _sorted(Pairs(left[:found], right[:found], distances[:found]))
+            room = count
+        return _sorted(Pairs(left[:count], right[:count], distances[:count]))
 
     blocks = _parallel(block, range(0, rows, _ROWS))
     columns = ([getattr(each, name) for each in blocks] for name in Pairs.__slots__)
@@ -134,14 +134,14 @@ def tallies(
 ) -> tuple[Counts, Counts]:
     """Found and rightly found texts by flips, query (a row) and exact distance: (flips, queries, 129) each.
 
-    By brute force the first axis has one place; by bands place f holds the pairs whose most similar band
+    By brute force the first axis has one place. By bands place f holds the pairs whose most similar band
     differs in f bits, of at most three places. Every pair is looked at, so this is slow but simple.
     """
     places = 1 if banding is None or banding.bits > MASKED_BITS else _FLIPS
     keys = None if banding is None else banding.keys(words)
     shape = (places, BITS + 1)
-    found = np.zeros((places, queries.size, BITS + 1), dtype=np.int32)
-    right = np.zeros_like(found)
+    all_counts = np.zeros((places, queries.size, BITS + 1), dtype=np.int32)
+    right = np.zeros_like(all_counts)
 
     def count(number: int) -> None:
         row = queries[number]
@@ -150,11 +150,11 @@ def tallies(
         met = np.arange(len(words)) != row
         met &= flips < places
         cells = flips * np.int64(BITS + 1) + near
-        for counts, of in ((found, met), (right, met & (books == books[row]))):
+        for counts, of in ((all_counts, met), (right, met & (books == books[row]))):
             counts[:, number] = np.bincount(cells[of], minlength=places * (BITS + 1)).reshape(shape)
 
     _parallel(count, range(queries.size))
-    return found, right
+    return all_counts, right
 
 
 @compiled
@@ -168,7 +168,7 @@ def _brute(
     right: NDArray[np.int32],
     distances: NDArray[np.uint8],
 ) -> int:
-    found = 0
+    count = 0
     limit = U64(d)
     near = np.empty(_AT_ONCE, dtype=np.uint64)
     for i in range(first, last):
@@ -184,10 +184,10 @@ def _brute(
                 continue
             for k in range(some_high.size):
                 if near[k] <= limit:
-                    if found < left.size:
-                        left[found], right[found], distances[found] = i, start + k, near[k]
-                    found += 1
-    return found
+                    if count < left.size:
+                        left[count], right[count], distances[count] = i, start + k, near[k]
+                    count += 1
+    return count
 
 
 @compiled
@@ -208,7 +208,7 @@ def _banded(
     right: NDArray[np.int32],
     distances: NDArray[np.uint8],
 ) -> int:
-    found = 0
+    count = 0
     for i in range(first, last):
         for band in range(keys.shape[0]):
             for mask in masks:
@@ -225,7 +225,7 @@ def _banded(
                         earlier += 1
                     if earlier < band:
                         continue
-                    if found < left.size:
-                        left[found], right[found], distances[found] = i, j, apart
-                    found += 1
-    return found
+                    if count < left.size:
+                        left[count], right[count], distances[count] = i, j, apart
+                    count += 1
+    return count

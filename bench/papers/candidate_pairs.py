@@ -30,7 +30,7 @@ def candidate_pairs(texts: SignedSet, reach: int, least: int) -> CandidatePairs:
     minhash = _Postings.of(numbered[signed].ravel(), np.cumsum(np.where(signed, 128, 0)))
     samples = _Postings.of(texts.sample, texts.sample_ends)
     near = _Neighbours.of(texts, reach)
-    found = []
+    pairs = []
     for row in range(texts.size):
         equal, shared = minhash.sharing(row), samples.sharing(row)
         proposed = np.concatenate([near.near(row), equal.at_least(least), shared.at_least(least)])
@@ -38,14 +38,14 @@ def candidate_pairs(texts: SignedSet, reach: int, least: int) -> CandidatePairs:
         distance = np.bitwise_count(texts.gap[others] ^ texts.gap[row]).sum(axis=1, dtype=np.uint8)
         distance[~(texts.has_gap[others] & texts.has_gap[row])] = _NO_DISTANCE
         query = np.full(others.size, row)
-        found.append((query, others, distance, equal.counts_of(others), shared.counts_of(others)))
-    query, other, distance, equals, hashes = (np.concatenate(column) for column in zip(*found, strict=True))
+        pairs.append((query, others, distance, equal.counts_of(others), shared.counts_of(others)))
+    query, other, distance, equals, hashes = (np.concatenate(column) for column in zip(*pairs, strict=True))
     return CandidatePairs(query, other.astype(np.int64), distance, equals, hashes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Postings:
-    """Which texts have each value, in records as the index holds them."""
+    """The texts by value, in records as the index holds them."""
 
     records: bytes  # of all values, one value after the other
     starts: NDArray[np.int64]  # of each value, in records

@@ -1,4 +1,4 @@
-"""What a fingerprint costs, by the length of the book and by its own (Vladimir et al. 2015, figure 3)."""
+"""The cost of a fingerprint, by the length of the book and by its own (Vladimir et al. 2015, figure 3)."""
 
 import statistics
 import time

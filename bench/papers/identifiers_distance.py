@@ -96,19 +96,19 @@ def _of(texts: SignedSet, weighting: str) -> tuple[Words, NDArray[np.bool_]]:
 
 
 def _curves(texts: SignedSet) -> Curves:
-    found: dict[tuple[str, str], Curve] = {}
+    curves: dict[tuple[str, str], Curve] = {}
     for weighting in WEIGHTINGS:
         words, signed = _of(texts, weighting)
         rows = np.flatnonzero(signed)
         words, books, wanted = words[rows], texts.books[rows], texts.wanted[rows]
-        found[weighting, BRUTE] = _curve(words, books, wanted, np.arange(rows.size), None, 0)
-        some = np.arange(0, rows.size, -(-rows.size // ASKED))
+        curves[weighting, BRUTE] = _curve(words, books, wanted, np.arange(rows.size), None, 0)
+        queries = np.arange(0, rows.size, -(-rows.size // ASKED))
         for banding in (PAPER_24, PAPER_32):
-            found[weighting, banding.name] = _curve(words, books, wanted, some, banding, 0)
-        counts = tallies(words, books, some, OURS[0])
+            curves[weighting, banding.name] = _curve(words, books, wanted, queries, banding, 0)
+        counts = tallies(words, books, queries, OURS[0])
         for banding in OURS:
-            found[weighting, banding.name] = _cumulated(counts, wanted[some], banding.flips)
-    return found
+            curves[weighting, banding.name] = _cumulated(counts, wanted[queries], banding.flips)
+    return curves
 
 
 def _curve(
@@ -123,8 +123,8 @@ def _curve(
 
 
 def _cumulated(counts: tuple[Counts, Counts], wanted: Numbers, flips: int) -> Curve:
-    found, right = (each[: flips + 1].sum(axis=0, dtype=np.float64).cumsum(axis=1) for each in counts)
-    return curve_of(found, right, wanted)
+    pairs, right = (each[: flips + 1].sum(axis=0, dtype=np.float64).cumsum(axis=1) for each in counts)
+    return curve_of(pairs, right, wanted)
 
 
 def _quality(texts: SignedSet, curves: Curves, caption: str) -> Table:
@@ -163,9 +163,9 @@ def _joins(texts: SignedSet, caption: str) -> Table:
             is_published = d == D and weighting == "tf" and texts.size > AS_MANY
             paper = PAPER.get(BRUTE) if is_published else None
             rows.append(_join_row(weighting, d, BRUTE, seconds, exact.left.size, None, paper))
-            theirs = _faiss(words, d)
-            if theirs is not None:
-                pairs, seconds = theirs
+            faiss_join = _faiss(words, d)
+            if faiss_join is not None:
+                pairs, seconds = faiss_join
                 rows.append(
                     _join_row(
                         weighting, d, "faiss IndexBinaryFlat", seconds, pairs.left.size, same(pairs, exact)
@@ -248,7 +248,7 @@ def _curve_table(curves: Curves, caption: str) -> Table:
         ]
         for d in range(0, SHOWN, 2)
     ]
-    headers = [f"{weighting}, {finder}: {what}" for weighting, finder in chosen for what in ("P", "R")]
+    headers = [f"{weighting}, {finder}: {measure}" for weighting, finder in chosen for measure in ("P", "R")]
     return Table(["d", *headers], rows, f"Precision and recall against d. {caption}")
 
 

@@ -89,11 +89,11 @@ def signed(books: Sequence[CorpusBook], rate: float) -> Mapping[str, Bits]:
 def _sign_versions(rate: float, number: int, text: str, donor: str) -> NDArray[np.uint64]:
     rng = np.random.default_rng([SEED, number, round(rate * 1000)])
     recipes = studied_recipes().values()
-    found = [sign(text, *recipes)]
+    signed = [sign(text, *recipes)]
     for _ in range(DERIVATIVES):
         edited = edit_sentences(text, rng.uniform(0, EDITED), donor, rng)
-        found.append(sign(corrupt(edited, rate, rng), *recipes))
-    return np.stack(found)
+        signed.append(sign(corrupt(edited, rate, rng), *recipes))
+    return np.stack(signed)
 
 
 def clustered(bits: Bits, classes: NDArray[np.int64]) -> float:
@@ -102,10 +102,10 @@ def clustered(bits: Bits, classes: NDArray[np.int64]) -> float:
     clusters = KMeans(count, n_init=STARTS, random_state=SEED % 2**31).fit_predict(bits.astype(np.float64))
     table = np.zeros((count, count), dtype=np.int64)
     np.add.at(table, (classes, clusters), 1)
-    right, wanted, found = (
+    right, wanted, pairs = (
         int((sizes * (sizes - 1)).sum()) for sizes in (table, table.sum(axis=1), table.sum(axis=0))
     )
-    return 2 * right / (wanted + found)
+    return 2 * right / (wanted + pairs)
 
 
 def _plot(out_dir: Path, scores: Mapping[tuple[str, float], Sequence[float]]) -> str:

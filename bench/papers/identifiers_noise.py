@@ -64,7 +64,7 @@ def nearest(books: Sequence[CorpusBook], size: int) -> CorpusBook:
 
 
 def drift(text: str, draws: int) -> Drift:
-    """How far errors move the fingerprints of one text."""
+    """The bits by which errors move the fingerprints of one text."""
     recipes = studied_recipes(128)
     clean = sign(text, *recipes.values())
     bits: dict[str, list[list[int]]] = {weighting: [] for weighting in recipes}

@@ -69,12 +69,12 @@ def measure(plans: Sequence[SetPlan]) -> Section:
 
 
 def candidates(texts: SignedSet) -> CandidatePairs:
-    """What the band index would hold against each text of a set."""
+    """The candidates that the band index would give for each text of a set."""
     return candidate_pairs(texts, VERIFICATION.distance_alone, VERIFICATION.min_shared)
 
 
 def accepted(texts: SignedSet, proposed: CandidatePairs) -> NDArray[np.bool_]:
-    """Which candidates the verification rule confirms, one query after the other."""
+    """The candidates that the verification rule accepts, one query after the other."""
     verdicts = np.zeros(proposed.query.size, dtype=np.bool_)
     ends = np.searchsorted(proposed.query, np.arange(texts.size + 1))
     for row in range(texts.size):
@@ -109,15 +109,15 @@ def figures(texts: SignedSet, proposed: CandidatePairs, verdicts: NDArray[np.boo
     one_work = texts.works[proposed.query] == texts.works[proposed.other]
     wanted, asked = texts.wanted, texts.wanted > 0
     seen = _per_query(texts, proposed, right)
-    found = _per_query(texts, proposed, verdicts)
+    per_query = _per_query(texts, proposed, verdicts)
     hits = _per_query(texts, proposed, verdicts & right)
-    precision = np.where(found > 0, hits / np.maximum(found, 1), 1.0)
+    precision = np.where(per_query > 0, hits / np.maximum(per_query, 1), 1.0)
     return [
         float((seen[asked] / wanted[asked]).mean()),
         float(precision[asked].mean()),
         float((hits[asked] / wanted[asked]).mean()),
-        float((2 * hits[asked] / (found[asked] + wanted[asked])).mean()),
-        float(2 * hits.sum() / (found.sum() + wanted.sum())),
+        float((2 * hits[asked] / (per_query[asked] + wanted[asked])).mean()),
+        float(2 * hits.sum() / (per_query.sum() + wanted.sum())),
         int((verdicts & ~right & one_work).sum()) // 2,
         int((verdicts & ~right & ~one_work).sum()) // 2,
     ]

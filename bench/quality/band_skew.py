@@ -1,4 +1,4 @@
-"""How evenly fingerprints of one language fall into the buckets of 8 bands of 16 bits."""
+"""The sizes of buckets of 8 bands of 16 bits, for fingerprints of one language."""
 
 from collections.abc import Sequence
 
@@ -49,8 +49,8 @@ def _sharing(bands: NDArray[np.uint16], works: NDArray[np.int64]) -> list[float]
     counts = np.zeros(3)
     total = 0
     for i in range(len(bands)):
-        strangers = np.flatnonzero(works[i + 1 :] != works[i]) + i + 1
-        closest = np.bitwise_count(bands[strangers] ^ bands[i]).min(axis=1, initial=16)
+        unrelated = np.flatnonzero(works[i + 1 :] != works[i]) + i + 1
+        closest = np.bitwise_count(bands[unrelated] ^ bands[i]).min(axis=1, initial=16)
         counts += [(closest <= flips).sum() for flips in range(3)]
-        total += strangers.size
+        total += unrelated.size
     return [float(count) / total for count in counts]

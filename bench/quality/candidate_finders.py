@@ -1,4 +1,4 @@
-"""Which finder of candidates keeps which true pairs, and at what cost.
+"""Recall and cost of finders of candidates.
 
 Posting lists of single MinHash values, LSH bands of several values and posting lists of shingle samples
 (FracMinHash): on the corpus's labelled pairs; on overlaps made of corpus books, where a passage of one stands
@@ -44,7 +44,7 @@ _OTHERS = ("unrelated", "same author", "other language")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SignedBook:
-    """What finders know of one book."""
+    """The signatures of one book that finders use."""
 
     values: NDArray[np.uint32]  # (128,) MinHash values, or (0,)
     samples: tuple[NDArray[np.uint64], ...]  # of each size, ascending
@@ -60,7 +60,7 @@ class Shelf:
         self.samples = [_Postings.of([book.samples[size] for book in books]) for size in range(len(_SIZES))]
 
     def equal(self, query: SignedBook) -> NDArray[np.bool_]:
-        """Which values each book shares with the query, (n, 128)."""
+        """Whether each book shares each value with the query, (n, 128)."""
         equal = np.zeros((self.size, VALUES), dtype=np.bool_)
         if query.values.size:
             equal[self.signed] = self.values == query.values
@@ -77,12 +77,12 @@ class _Postings:
     @classmethod
     def of(cls, samples: Sequence[NDArray[np.uint64]]) -> "_Postings":
         hashes = np.concatenate([np.zeros(0, dtype=np.uint64), *samples])
-        owners = np.repeat(np.arange(len(samples)), [found.size for found in samples])
+        owners = np.repeat(np.arange(len(samples)), [sample.size for sample in samples])
         order = np.argsort(hashes, kind="stable")
         return cls(hashes[order], owners[order])
 
     def shared(self, own: NDArray[np.uint64], books: int) -> NDArray[np.intp]:
-        """How many of these hashes each of the books has."""
+        """The number of these hashes in each of the books."""
         starts, ends = (np.searchsorted(self.hashes, own, side=side) for side in ("left", "right"))
         met = [self.owners[start:end] for start, end in zip(starts, ends, strict=True)]
         return np.bincount(np.concatenate([np.zeros(0, dtype=np.intp), *met]), minlength=books)
@@ -104,9 +104,9 @@ def sign(content: Content) -> SignedBook:
     hashes = shingles(normalise(content), recipe, page_recipe(DEFAULT_PAGES)).hashes
     signature = minhash(hashes, recipe)
     values = np.zeros(0, dtype=np.uint32) if signature is None else signature.values
-    found = (fracminhash(hashes, FracMinHashRecipe(f"sample{most}", most, recipe.name)) for most in _SIZES)
+    samples = (fracminhash(hashes, FracMinHashRecipe(f"sample{most}", most, recipe.name)) for most in _SIZES)
     return SignedBook(
-        values, tuple(np.zeros(0, dtype=np.uint64) if each is None else each.hashes for each in found)
+        values, tuple(np.zeros(0, dtype=np.uint64) if each is None else each.hashes for each in samples)
     )
 
 
@@ -192,7 +192,7 @@ def real_pairs(
     others: Sequence[SignedBook],
 ) -> Table:
     """Labelled pairs that each finder proposes; `kinds` in the order of `itertools.combinations`."""
-    shelf, strangers = Shelf(signed), Shelf(others)
+    shelf, unrelated = Shelf(signed), Shelf(others)
     of_columns = [np.isin(kinds, names) for names in _columns()]
     rows: list[list[Cell]] = [["all pairs", *(int(of.sum()) for of in of_columns), None, None]]
     for finder in FINDERS:
@@ -202,7 +202,7 @@ def real_pairs(
         weight = POSTING_BYTES * float(np.mean([finder.records(book) for book in signed]))
         met = None
         if finder.size is None or finder.size <= SAMPLE_SIZE:
-            met = 1e6 * float(np.mean([finder.proposes(book, strangers).mean() for book in asked]))
+            met = 1e6 * float(np.mean([finder.proposes(book, unrelated).mean() for book in asked]))
         rows.append([finder.name, *(int((proposed & of).sum()) for of in of_columns), weight, met])
     names = [*_TRUE, *HARD_NEGATIVES, "other works", "bytes per book", "strangers per query at 1,000,000"]
     return Table(["finder", *names], rows, "Pairs of the corpus that are proposed")
@@ -286,13 +286,13 @@ def simulated(books: int, queries: int) -> tuple[list[SignedBook], list[SignedBo
                 assert batch.sizes is not None
                 hashes = batch.samples[row, : batch.sizes[row]]
                 smaller = hashes[: _below(hashes, _SIZES[0])]
-                one = SignedBook(batch.minhash[row], (smaller, hashes, hashes[:0]))
-                (asked if row in chosen else others).append(one)
+                book = SignedBook(batch.minhash[row], (smaller, hashes, hashes[:0]))
+                (asked if row in chosen else others).append(book)
     return asked, others
 
 
 def _below(hashes: NDArray[np.uint64], most: int) -> int:
-    """How many of these lie below the highest power of two that leaves at most so many."""
+    """The number of these below the highest power of two that leaves at most so many."""
     if hashes.size <= most:
         return hashes.size
     level = int(hashes[most]).bit_length() - 1

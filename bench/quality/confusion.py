@@ -1,4 +1,4 @@
-"""How well a classifier tells relations: confusion matrix, precision, recall, F1, with Wilson intervals."""
+"""Quality of a classifier of relations: confusion matrix, precision, recall, F1, with Wilson intervals."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,14 +33,14 @@ def wilson(value: float, count: float) -> Share:
 
 
 class Confusion:
-    """How often books of each kind were predicted to be of each."""
+    """Counts of pairs by true and predicted kind."""
 
     def __init__(self, outcomes: Iterable[tuple[str, str]]) -> None:
         """`outcomes` are pairs of the true kind and the one predicted."""
         self.counts = Counter(outcomes)
 
     def row(self, kind: str, predicted: Sequence[str]) -> list[int]:
-        """How often pairs of this kind were predicted to be of each of those."""
+        """Counts of pairs of this kind by predicted kind."""
         return [self.counts[kind, each] for each in predicted]
 
     def recall(self, kind: str) -> Share:
@@ -58,8 +58,8 @@ class Confusion:
             totals[true] += count
         predicted = [
             (true, count, shares.get(true, 0.0) / totals[true])
-            for (true, said), count in self.counts.items()
-            if said == kind
+            for (true, predicted_kind), count in self.counts.items()
+            if predicted_kind == kind
         ]
         weight = sum(count * each for _, count, each in predicted)
         right = sum(count * each for true, count, each in predicted if true == kind)
@@ -74,5 +74,5 @@ class Confusion:
         ) / len(kinds)
 
 
-def _harmonic(one: float, other: float) -> float:
-    return 2 * one * other / (one + other) if one + other else 0.0
+def _harmonic(first: float, second: float) -> float:
+    return 2 * first * second / (first + second) if first + second else 0.0

@@ -1,4 +1,5 @@
-"""How far OCR errors move a fingerprint, by the length of the book; whether short texts have one at all."""
+"""The bits by which OCR errors move a fingerprint, by the length of the book, down to texts that have
+none."""
 
 from collections.abc import Sequence
 
@@ -58,7 +59,7 @@ def short_table(books: Sequence[CorpusBook], seed: int) -> Table:
 
 
 def _excerpts(books: Sequence[CorpusBook], language: str, size: int, rng: np.random.Generator) -> list[str]:
-    """Up to SAMPLES stretches of so many characters, each of another work where there are enough."""
+    """Up to SAMPLES spans of so many characters, each of another work where there are enough."""
     long_enough = {book.work: book for book in books if book.language == language and len(book.text) > size}
     chosen = rng.permutation(sorted(long_enough))[:SAMPLES]
     starts = [int(rng.integers(0, len(long_enough[work].text) - size)) for work in chosen]

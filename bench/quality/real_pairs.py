@@ -39,7 +39,7 @@ def compare_all(books: Sequence[CorpusBook], pairs: Sequence[Pair]) -> PairSet:
 
 
 def labels(books: Sequence[CorpusBook], pairs: Sequence[Pair]) -> NDArray[np.str_]:
-    """What each pair of books is, in the order of `itertools.combinations`; see PairSet."""
+    """The label of each pair of books, in the order of `itertools.combinations`; see PairSet."""
     relation: dict[frozenset[str], str] = {frozenset((pair.a, pair.b)): pair.relation for pair in pairs}
     authors = {book.id: set(re.findall(r"\w{4,}", book.author.lower())) for book in books}
     return np.array(
@@ -60,19 +60,19 @@ def _unlabelled(this: CorpusBook, other: CorpusBook, authors: Mapping[str, set[s
 
 
 def _compare(this: Sketch, other: Sketch) -> tuple[int, bool]:
-    found = evidence(this, other)
-    return 129 if found.distance is None else found.distance, is_near_duplicate(found)
+    pair = evidence(this, other)
+    return 129 if pair.distance is None else pair.distance, is_near_duplicate(pair)
 
 
-def recall_table(found: PairSet) -> Table:
+def recall_table(pairs: PairSet) -> Table:
     """Recall of same_work pairs below the nearest unrelated pair, by language and over all."""
     rows = []
-    copies, strangers = found.label == "same_work", found.label == "unrelated"
-    languages = sorted(set(found.language[copies]))
+    copies, unrelated = pairs.label == "same_work", pairs.label == "unrelated"
+    languages = sorted(set(pairs.language[copies]))
     for name in (*languages, "all"):
-        here = (found.language == name) | (name == "all")
-        near = strangers | (found.label == "other language") if name == "all" else strangers
-        true, false = found.distance[copies & here], found.distance[near & here]
+        here = (pairs.language == name) | (name == "all")
+        near = unrelated | (pairs.label == "other language") if name == "all" else unrelated
+        true, false = pairs.distance[copies & here], pairs.distance[near & here]
         nearest = int(false.min()) if false.size else 129
         limits = [float((true <= d).mean()) for d in DISTANCES]
         rows.append(
@@ -93,13 +93,13 @@ def recall_table(found: PairSet) -> Table:
     )
 
 
-def relation_table(found: PairSet) -> Table:
+def relation_table(pairs: PairSet) -> Table:
     """Pairs within d, and pairs that the verification rule accepts, by what they are."""
     rows: list[list[Cell]] = []
     for label in (*RELATIONS, "unrelated", "same author", "other language"):
-        of = found.label == label
-        within = [int((found.distance[of] <= d).sum()) for d in DISTANCES]
-        rows.append([label, int(of.sum()), *within, int(found.accepted[of].sum())])
+        of = pairs.label == label
+        within = [int((pairs.distance[of] <= d).sum()) for d in DISTANCES]
+        rows.append([label, int(of.sum()), *within, int(pairs.accepted[of].sum())])
     return Table(
         headers=["pairs", "how many", *(f"d ≤ {d}" for d in DISTANCES), "verified near-duplicates"],
         rows=rows,

@@ -118,20 +118,20 @@ def _row(
 
 
 def _hard_figures(words: Words, numbers: Numbers) -> tuple[float, float]:
-    found = curve(words, numbers)
-    return float(found.f1[found.best]), found.best
+    f1 = curve(words, numbers)
+    return float(f1.f1[f1.best]), f1.best
 
 
 def _real_figures(words: Words, pairs: Pairs) -> tuple[float, ...]:
     copies = pairs.distances(words, "same_work")
-    strangers = np.concatenate([pairs.distances(words, label) for label in ("unrelated", "other language")])
-    last = int(strangers.min()) - 1
+    unrelated = np.concatenate([pairs.distances(words, label) for label in ("unrelated", "other language")])
+    last = int(unrelated.min()) - 1
     shares = [float((copies <= d).mean()) for d in (last, 15, 23, 28)]
-    return (last, *shares, float((strangers <= 28).sum()))
+    return (last, *shares, float((unrelated <= 28).sum()))
 
 
 def _sign(texts: Sequence[NormalText], recipe: FingerprintRecipe) -> Words:
     """The fingerprints of each draw, (draws, texts, 2)."""
-    found = [simhash(text, recipe) for text in texts]
-    bits = b"".join(bytes(recipe.bits // 8) if each is None else each.bits for each in found)
+    signed = [simhash(text, recipe) for text in texts]
+    bits = b"".join(bytes(recipe.bits // 8) if each is None else each.bits for each in signed)
     return np.frombuffer(bits, dtype=np.uint64).reshape(len(texts), DRAWS, 2).transpose(1, 0, 2).copy()

@@ -1,4 +1,4 @@
-"""How well relations are classified: on made pairs of works not tuned on, and on real pairs."""
+"""Quality of the classifiers of relations: on made pairs of works not tuned on, and on real pairs."""
 
 import statistics
 import time
@@ -149,8 +149,8 @@ def _borderline(truth: Truth) -> bool:
 
 
 def _mapped(truth: Truth, alignment: Alignment | None) -> tuple[int, int, int]:
-    found = {(i, j) for run in alignment.runs for i, j in run.pairs.tolist()} if alignment else set()
-    return len(truth.page_map), len(found), len(found.intersection(truth.page_map))
+    pairs_found = {(i, j) for run in alignment.runs for i, j in run.pairs.tolist()} if alignment else set()
+    return len(truth.page_map), len(pairs_found), len(pairs_found.intersection(truth.page_map))
 
 
 def _confusion(outcomes: Iterable[Outcome], classifier: str) -> Confusion:
@@ -190,12 +190,12 @@ def _matrix(outcomes: Sequence[Outcome], classifier: str, caption: str) -> Table
 def _by_error_rate(outcomes: Sequence[Outcome]) -> Table:
     rows: list[list[Cell]] = []
     for rate in ERROR_RATES:
-        some = [each for each in outcomes if each.error_rate == rate]
+        chosen = [each for each in outcomes if each.error_rate == rate]
         for classifier in CLASSIFIERS:
-            confusion = _confusion(some, classifier)
+            confusion = _confusion(chosen, classifier)
             recalls = [round(100 * confusion.recall(kind).value, 1) for kind in KINDS]
             rows.append(
-                [100 * rate, classifier, len(some), round(100 * confusion.macro_f1(KINDS), 1), *recalls]
+                [100 * rate, classifier, len(chosen), round(100 * confusion.macro_f1(KINDS), 1), *recalls]
             )
     headers = ["CER, %", "classifier", "pairs", "macro-F1", *(f"recall {kind}" for kind in KINDS)]
     return Table(headers, rows, "By error rate")
@@ -205,16 +205,18 @@ def _page_maps(outcomes: Sequence[Outcome]) -> Table:
     rows: list[list[Cell]] = []
     for kind in ("SAME_PAGINATION", "CONTIGUOUS_SUBSET"):
         for name, low, high in (("0.5 to 5", 0.0, HARD), ("10", HARD, 1.0)):
-            some = [each for each in outcomes if each.truth == kind and low < each.error_rate <= high]
-            true, found, both = (sum(counts) for counts in zip(*(each.mapped for each in some), strict=True))
-            directed = [each.direction_right for each in some if each.direction_right is not None]
+            chosen = [each for each in outcomes if each.truth == kind and low < each.error_rate <= high]
+            true, mapped, common = (
+                sum(counts) for counts in zip(*(each.mapped for each in chosen), strict=True)
+            )
+            directed = [each.direction_right for each in chosen if each.direction_right is not None]
             rows.append(
                 [
                     kind,
                     name,
                     true,
-                    round(100 * both / max(true, 1), 2),
-                    round(100 * both / max(found, 1), 2),
+                    round(100 * common / max(true, 1), 2),
+                    round(100 * common / max(mapped, 1), 2),
                     f"{sum(directed)} of {len(directed)}" if directed else "",
                 ]
             )

@@ -3,8 +3,8 @@
     python -m bench ab --other COMMIT [--books 1000000]
 
 Both are driven from outside, by HTTP and the command line, so the other may be laid out as it likes. Each
-round measures this one, then the other, a few seconds apart; so a ratio of a round holds where the machine
-is slower in one hour than in the next.
+round measures this one, then the other, a few seconds apart. So a ratio of a round holds where the machine is
+slower in one hour than in the next.
 """
 
 import argparse
@@ -64,7 +64,7 @@ class Side:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What its processes need to know."""
+        """The settings of its processes."""
         return {"NUMBA_CACHE_DIR": str(self.kernels)}
 
 

@@ -49,9 +49,9 @@ def sign(texts: str, out: str) -> None:
     milliseconds = []
     for text in given:
         started = time.perf_counter()
-        found = sketch(content_from_text(text))
+        made = sketch(content_from_text(text))
         milliseconds.append(1000 * (time.perf_counter() - started))
-        signed.append(encode(found))
+        signed.append(encode(made))
     digest = sha256(json.dumps(signed, sort_keys=True).encode()).hexdigest()
     Path(out).write_text(json.dumps({"milliseconds": milliseconds, "digest": digest}), encoding="utf-8")
 

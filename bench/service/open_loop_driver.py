@@ -1,9 +1,9 @@
 """Load for an HTTP service, from a process of its own with as little work per request as can be.
 
-Open loop: requests fall due at a constant rate whatever the service does, and latency counts from when a
-request was due; so a service that stalls for a second is charged with every request of that second. Those of
-a second stream fall due at random moments of their turns, so the two meet in every way. Closed loop: each
-connection asks again as soon as it was answered. `select` waits to the microsecond.
+Open loop: requests fall due at a constant rate and latency counts from when a request was due. So a service
+that stalls for a second is charged with every request of that second. Those of a second stream fall due at
+random moments of their turns, so the two meet in every way. Closed loop: each connection asks again as soon
+as it was answered. `select` waits to the microsecond.
 """
 
 import os
@@ -20,7 +20,7 @@ from pathlib import Path
 from bench.harness.processes import processes
 
 Request = tuple[bytes, ...]
-"""What is sent, in pieces; pieces that many requests share are held once."""
+"""The bytes to send, in pieces; pieces that many requests share are held once."""
 
 _DRAIN_SECONDS = 20.0
 _NICENESS = -10
@@ -41,7 +41,7 @@ class Stream:
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of one stream; only requests due after the warm-up count."""
+    """The outcome of one stream; only requests due after the warm-up count."""
 
     name: str
     latencies: list[float] = field(default_factory=list)  # seconds
@@ -53,7 +53,7 @@ class Outcome:
     unanswered: int = 0
 
     def give_up(self, dues: Iterable[float], now: float, counted_from: float) -> None:
-        """Count requests that nobody waits for any longer with the time that they were waited for."""
+        """Count requests that were given up with the time that they were waited for."""
         for due in dues:
             if due >= counted_from:
                 self.latencies.append(now - due)

@@ -42,7 +42,7 @@ _ERROR_RATE, _EDITED = 0.05, 0.02
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
-    """What became of posted books."""
+    """The outcome of posted books."""
 
     books: int
     seconds: float  # from the first post until no job was left
@@ -75,20 +75,20 @@ def run(out_dir: Path) -> Section:
                 [
                     [
                         relatives,
-                        found.books,
-                        found.pairs,
-                        1000 * sum(found.spent.values()) / found.books,
-                        *(1000 * found.spent.get(name, 0.0) / found.books for name in _PROCESSES),
+                        counts.books,
+                        counts.pairs,
+                        1000 * sum(counts.spent.values()) / counts.books,
+                        *(1000 * counts.spent.get(name, 0.0) / counts.books for name in _PROCESSES),
                     ]
-                    for relatives, found in sets
+                    for relatives, counts in sets
                 ],
                 "Processor time of the whole pipeline per book of 330 pages: sign, store, index, relate",
             ),
             Table(
                 ["relatives", "pairs per second and core"],
                 [
-                    [relatives, found.pairs / (sum(found.spent.values()) - found.spent["API"])]
-                    for relatives, found in sets
+                    [relatives, counts.pairs / (sum(counts.spent.values()) - counts.spent["API"])]
+                    for relatives, counts in sets
                 ],
                 "Pairs by the processor time of workers, Postgres and Valkey, storing of the texts included",
             ),

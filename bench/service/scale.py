@@ -52,7 +52,7 @@ _SEED = 17
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How long and how often everything is measured."""
+    """Times and rounds of the measurements."""
 
     seconds: float = 12.0
     warm_up: float = 2.0
@@ -85,9 +85,9 @@ def measure(library: Library, parts: Sequence[str], folder: Path, out_dir: Path,
     kept = scale_report.figures_file(out_dir, library)
     figures: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
 
-    def keep(part: str, found: dict[str, Any]) -> None:
-        figures[part] = found | {"machine": machine()}
-        shown = {name: value for name, value in found.items() if name not in ("rounds", "families")}
+    def keep(part: str, part_figures: dict[str, Any]) -> None:
+        figures[part] = part_figures | {"machine": machine()}
+        shown = {name: value for name, value in part_figures.items() if name not in ("rounds", "families")}
         print(f"  {library.title}: {part} {shown}", flush=True)
         kept.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
@@ -228,15 +228,15 @@ def _skewed(meter: Meter, library: Library, effort: Effort) -> dict[str, Any]:
         for number in range(_COPIES)
     ]
     ids = _send(meter, requests)
-    found: dict[str, Any] = {"copies": len(ids)}
-    found |= _compared(before, [meter.measure(asked)[0] for _ in range(effort.rounds)])
+    figures: dict[str, Any] = {"copies": len(ids)}
+    figures |= _compared(before, [meter.measure(asked)[0] for _ in range(effort.rounds)])
     for name, query, plain in (("d7", "?d=7", before), ("verified", "", before_verified)):
         paths = [f"/v1/books/{identifier}/near-duplicates{query}" for identifier in ids[:200]]
         stream = replace(asked, requests=[get(path) for path in paths], rate=_COPIES_ASKED_A_SECOND)
         under = [meter.measure(stream)[0] for _ in range(effort.rounds)]
-        found[f"of_a_copy_{name}"] = _compared(plain, under)
+        figures[f"of_a_copy_{name}"] = _compared(plain, under)
     _delete(meter, ids)
-    return found
+    return figures
 
 
 def _send(meter: Meter, requests: Sequence[Request]) -> list[str]:

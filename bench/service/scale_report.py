@@ -22,7 +22,7 @@ Figures = dict[str, Any]
 
 
 def figures_file(out_dir: Path, library: Library) -> Path:
-    """Where the figures of a library are kept."""
+    """The file of the figures of a library."""
     return out_dir / f"scale-{library.name}.json"
 
 

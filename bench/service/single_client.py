@@ -1,8 +1,8 @@
 """The service as its clients meet it: start, posts and lookups over HTTP, and what a post costs the machine.
 
 `bookprint serve` runs in processes of its own. The processor time of a post is that of all of them together
-(API, worker, Postgres, Valkey), read before and after the posts, the background work awaited. Beside it, in
-the same run, stands the time that datasketch takes for its MinHash signature of the same texts.
+(API, worker, Postgres, Valkey). It is read before and after the posts, the background work awaited. Beside
+it, in the same run, stands the time that datasketch takes for its MinHash signature of the same texts.
 """
 
 import http.client
@@ -182,7 +182,7 @@ def _against_brute_force(client: httpx.Client, hexes: dict[str, str]) -> Table:
     asked = random.Random(_SEED).sample(sorted(fingerprints), _QUERIES_PER_DISTANCE)
     rows = []
     for d in _DISTANCES:
-        found = expected = agreed = 0
+        answered = expected = agreed = 0
         for book_id in asked:
             answer = set(_all_near(client, book_id, d))
             truth = {
@@ -190,10 +190,12 @@ def _against_brute_force(client: httpx.Client, hexes: dict[str, str]) -> Table:
                 for other, bits in fingerprints.items()
                 if other != book_id and hamming(bits, fingerprints[book_id]) <= d
             }
-            found += len(answer & fingerprints.keys())
+            answered += len(answer & fingerprints.keys())
             expected += len(truth)
             agreed += len(answer & truth)
-        rows.append([d, expected, agreed / expected if expected else 1.0, agreed / found if found else 1.0])
+        rows.append(
+            [d, expected, agreed / expected if expected else 1.0, agreed / answered if answered else 1.0]
+        )
     return Table(
         ["d", "neighbours by brute force", "recall", "precision"],
         rows,

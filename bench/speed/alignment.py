@@ -1,4 +1,4 @@
-"""What it costs to align two books: time on one core and memory, by their page counts."""
+"""The cost of aligning two books: time on one core and memory, by their page counts."""
 
 import statistics
 import time
@@ -26,7 +26,7 @@ SECONDS = 0.5
 
 
 def run(out_dir: Path) -> Section:
-    """Align books of several sizes with a copy, a half copy and a stranger; under a minute."""
+    """Align books of several sizes with a copy, a half copy and an unrelated book; under a minute."""
     warm_up()
     return Section(
         title="Aligning two books: time and memory",
@@ -60,14 +60,16 @@ def cost(books: Iterable[CorpusBook]) -> Table:
 
 def _pages(books: Iterable[CorpusBook], wanted: int) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
     """The page signatures of the first so many pages, and the pages' lengths."""
-    found: list[PageSignatures] = []
+    signatures: list[PageSignatures] = []
     for book in books:
         pages = sketch(book.content).pages if book.pages else None
         if pages is not None:
-            found.append(pages)
-        if sum(len(each.values) for each in found) >= wanted:
+            signatures.append(pages)
+        if sum(len(each.values) for each in signatures) >= wanted:
             break
-    return np.concatenate([each.values for each in found]), np.concatenate([each.lengths for each in found])
+    return np.concatenate([each.values for each in signatures]), np.concatenate(
+        [each.lengths for each in signatures]
+    )
 
 
 def _pairs(
@@ -77,8 +79,8 @@ def _pairs(
     kept = rng.random((size, values.shape[1])) < KEPT
     again = np.where(kept, values[:size], rng.permuted(values[:size], axis=0))
     half, half_lengths = values[size : 2 * size].copy(), lengths[size : 2 * size].copy()
-    mine, theirs = slice(size // 4, size // 4 + size // 2), slice(size // 3, size // 3 + size // 2)
-    half[theirs], half_lengths[theirs] = again[mine], lengths[:size][mine]
+    source, target = slice(size // 4, size // 4 + size // 2), slice(size // 3, size // 3 + size // 2)
+    half[target], half_lengths[target] = again[source], lengths[:size][source]
     left = PageSignatures(DEFAULT_PAGES, "page", values[:size], lengths[:size])
     for name, other, long in (
         ("the same", again, lengths[:size]),

@@ -1,6 +1,6 @@
 """Bookprint's index against datasketch on the same Redis, and against faiss and gaoya in process.
 
-`peers_on_redis` tells what datasketch is given. faiss and gaoya keep fingerprints in one process's memory.
+`peers_on_redis` says what datasketch is given. faiss and gaoya keep fingerprints in one process's memory.
 """
 
 import argparse
@@ -189,10 +189,10 @@ def _over_redis(folder: Path) -> list[Cell]:
             times, hits = [], 0
             for number, query in enumerate([*queries[:5], *queries]):
                 started = time.perf_counter()
-                found = (await find(stores.indexes.of(DEFAULT_SUITE), query, Within(D), 0)).hits
+                near = (await find(stores.indexes.of(DEFAULT_SUITE), query, Within(D), 0)).hits
                 if number >= 5:
                     times.append(time.perf_counter() - started)
-                    hits += found.entry_ids.size
+                    hits += near.entry_ids.size
             return 1000 * statistics.median(times), hits / len(times)
 
         milliseconds, hits = with_stores(servers, use)

@@ -3,7 +3,7 @@
 datasketch (threshold 0.5, 128 permutations) is what a team would otherwise put on Redis. It gets the same
 MinHash values, in an `insertion_session`, and has the same Valkey for itself; it answers candidates without
 scores. Bookprint is measured as it is, with fingerprints, MinHash and shingle samples, and once more with
-MinHash alone, which is what datasketch knows; both times it answers verified near-duplicates.
+MinHash alone, as datasketch has it. Both times it answers verified near-duplicates.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ ADDED_AT_ONCE = 50
 ASKED_AT_ONCE = 100
 D = 7
 NEAR_TIMES = 10
-"""How often range queries are asked in a round, which would be over in 50 ms."""
+"""Repetitions of range queries in a round, which would be over in 50 ms."""
 _ADDED = 2_000
 _SEED = 5
 
@@ -65,8 +65,8 @@ def against_datasketch(folder: Path) -> Table:
     [*batches] = simulate(LIBRARY.books)
     asked = _questions(batches)
     with opened(LIBRARY, folder) as servers:
-        theirs = _datasketch(servers, batches, asked)
-        print(f"  datasketch: {theirs}", flush=True)
+        datasketch = _datasketch(servers, batches, asked)
+        print(f"  datasketch: {datasketch}", flush=True)
         whole = _bookprint(servers, asked, minhash_alone=False)
         print(f"  Bookprint: {whole}", flush=True)
         alone = _bookprint(servers, asked, minhash_alone=True)
@@ -77,9 +77,9 @@ def against_datasketch(folder: Path) -> Table:
     def row(
         name: str, figure: Callable[[IndexFigures], float | None], peer: Callable[[IndexFigures], float]
     ) -> list[Cell]:
-        ours, same, other = figure(whole), figure(alone), peer(theirs)
-        ratios = [None if each is None else each / other for each in (ours, same)]
-        return [name, ours, same, other, *ratios]
+        own, same, other = figure(whole), figure(alone), peer(datasketch)
+        ratios = [None if each is None else each / other for each in (own, same)]
+        return [name, own, same, other, *ratios]
 
     def built(figures: IndexFigures) -> float:
         return figures.built
@@ -91,7 +91,7 @@ def against_datasketch(folder: Path) -> Table:
         row("books written in bulk/s", built, built),
         row(f"books written {ADDED_AT_ONCE} at a time/s", lambda figures: figures.added, built),
         row("queries/s, one after the other", question, question),
-        ["their spread", whole.spread, alone.spread, theirs.spread, None, None],
+        ["their spread", whole.spread, alone.spread, datasketch.spread, None, None],
         row(f"queries/s, {ASKED_AT_ONCE} at a time", lambda figures: figures.asked_together, question),
         row(f"exact range queries (d ≤ {D})/s, one after the other", lambda figures: figures.near, question),
         row(f"the same, {ASKED_AT_ONCE} at a time", lambda figures: figures.near_together, question),
@@ -103,7 +103,7 @@ def against_datasketch(folder: Path) -> Table:
         *(
             [
                 f"recall, books of one work with J ≥ {least}",
-                *(each.recall[at] for each in (whole, alone, theirs)),
+                *(each.recall[at] for each in (whole, alone, datasketch)),
                 None,
                 None,
             ]
@@ -123,10 +123,10 @@ class Question:
     entry_id: int
     relatives: dict[int, float]  # entry id to estimated Jaccard similarity
 
-    def recall(self, found: set[int], at_least: float) -> tuple[int, int]:
-        """How many of its relatives were found, of how many."""
+    def recall(self, answer: set[int], at_least: float) -> tuple[int, int]:
+        """The number of its relatives that were found, and of all."""
         wanted = {entry for entry, similarity in self.relatives.items() if similarity >= at_least}
-        return len(wanted & found), len(wanted)
+        return len(wanted & answer), len(wanted)
 
 
 def _questions(batches: Sequence[Books]) -> list[Question]:
@@ -150,10 +150,8 @@ def _questions(batches: Sequence[Books]) -> list[Question]:
 def _recall(questions: Sequence[Question], answers: Sequence[set[int]]) -> tuple[float, float]:
     shares = []
     for at_least in (0.5, 0.1):
-        counted = [
-            question.recall(found, at_least) for question, found in zip(questions, answers, strict=True)
-        ]
-        shares.append(sum(found for found, _ in counted) / max(1, sum(wanted for _, wanted in counted)))
+        counted = [question.recall(hits, at_least) for question, hits in zip(questions, answers, strict=True)]
+        shares.append(sum(hits for hits, _ in counted) / max(1, sum(wanted for _, wanted in counted)))
     return shares[0], shares[1]
 
 
@@ -223,7 +221,7 @@ def _bookprint(servers: Servers, asked: Sequence[Question], *, minhash_alone: bo
         async def verified(entry: Entry) -> Hits:
             return (await find(index, entry, Verified(), 0)).hits
 
-        found = [await verified(entry) for entry in entries]
+        answers = [await verified(entry) for entry in entries]
         rates = [await _rate(verified, entries, 1) for _ in range(ROUNDS)]
         together = [await _rate(verified, entries, ASKED_AT_ONCE) for _ in range(ROUNDS)]
         ranges = [
@@ -234,7 +232,7 @@ def _bookprint(servers: Servers, asked: Sequence[Question], *, minhash_alone: bo
             built=LIBRARY.books / statistics.median(seconds),
             asked=statistics.median(rates),
             bytes_per_book=size / LIBRARY.books,
-            recall=_recall(asked, [set(hits.entry_ids.tolist()) for hits in found]),
+            recall=_recall(asked, [set(hits.entry_ids.tolist()) for hits in answers]),
             spread=_spread(rates),
             added=await _add(stores, minhash_alone),
             asked_together=statistics.median(together),
@@ -250,8 +248,8 @@ async def _write_minhash(stores: Stores) -> float:
     started = time.perf_counter()
     entry_ids, _ = await stores.signatures.read_entry_ids()
     index = stores.indexes.of(DEFAULT_SUITE)
-    projection = await ExpectedIndex.of(stores.signatures, index, entry_ids, [index.suite.minhash])
-    async for part in projection.minhash():
+    expected = await ExpectedIndex.of(stores.signatures, index, entry_ids, [index.suite.minhash])
+    async for part in expected.minhash():
         await index.write_buckets(part.keys, part.packed, part.largest)
     return time.perf_counter() - started
 

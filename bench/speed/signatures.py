@@ -1,8 +1,9 @@
 """Signatures per second, from `str` to the last bit, beside the libraries that a team would use instead.
 
-Each contender gets the same 600 KB of text (UTF-8) in the same process and on one core, turn by turn, so that
-a change of the machine's pace meets all of them. Bookprint computes all it stores: fingerprint, 128 MinHash
-values with the number of distinct shingles, signatures of 330 pages. The others compute MinHash alone.
+Each contender gets the same 600 KB of text (UTF-8) in the same process and on one core. They take turns, so
+that a change of the machine's pace meets all of them. Bookprint computes all it stores: fingerprint, 128
+MinHash values with the number of distinct shingles, signatures of 330 pages. The others compute MinHash
+alone.
 """
 
 import re
@@ -102,10 +103,10 @@ def _against_peers(language: str, text: str) -> Table:
         "gaoya, insert, k = 128": lambda: _gaoya(text),
     }
     turns = _turns(list(contenders.values()))
-    ours = turns[0]
+    own_times = turns[0]
     rows: list[list[Cell]] = []
     for name, times in zip(contenders, turns, strict=True):
-        ratios = [theirs / own for theirs, own in zip(times, ours, strict=True)]
+        ratios = [peer / own for peer, own in zip(times, own_times, strict=True)]
         rows.append(
             [
                 name,
@@ -143,14 +144,14 @@ def _where_time_goes(texts: dict[str, str]) -> Table:
 def _steps(text: str, content: Content) -> list[Callable[[], object]]:
     for_minhash, for_pages = minhash_recipe(DEFAULT_MINHASH), page_recipe(DEFAULT_PAGES)
     normal = normalise(content)
-    found = shingles(normal, for_minhash, for_pages)
+    shingled = shingles(normal, for_minhash, for_pages)
     return [
         lambda: content_from_text(text),
         lambda: normalise(content),
         lambda: shingles(normal, for_minhash, for_pages),
-        lambda: minhash(found.hashes, for_minhash),
+        lambda: minhash(shingled.hashes, for_minhash),
         lambda: simhash(normal, fingerprint_recipe(DEFAULT_FINGERPRINT)),
-        lambda: page_minhash(normal, found, for_pages),
+        lambda: page_minhash(normal, shingled, for_pages),
     ]
 
 

@@ -62,9 +62,9 @@ async def copies(client: AsyncClient, services: Services, errors: Sequence[float
 async def chain(client: AsyncClient, services: Services) -> list[Json]:
     """Two books and one that has both their texts: the first and the last share nothing."""
     volumes = [await post(client, pages=PAGES), await post(client, pages=pages_of(OTHER))]
-    both = await post(client, pages=[*PAGES, *pages_of(OTHER)])
+    union = await post(client, pages=[*PAGES, *pages_of(OTHER)])
     await run_jobs(services)
-    return [*volumes, both]
+    return [*volumes, union]
 
 
 async def test_a_book_alone_is_a_cluster_of_one(client: AsyncClient, services: Services) -> None:
@@ -99,14 +99,14 @@ async def test_copies_are_one_cluster_whichever_of_them_is_asked(
     client: AsyncClient, services: Services
 ) -> None:
     books = await copies(client, services, [0.02] * 3)
-    stranger = await post(client, pages=pages_of(OTHER))
+    unrelated = await post(client, pages=pages_of(OTHER))
     await run_jobs(services)
 
     answers = [await cluster(client, book) for book in books]
     assert members(answers[0]) == ids(*books)
     assert (answers[0]["id"], answers[0]["size"]) == (f"same_text-{books[0]['id']}", 3)
     assert answers == [answers[0]] * 3
-    assert members(await cluster(client, stranger)) == ids(stranger)
+    assert members(await cluster(client, unrelated)) == ids(unrelated)
     assert members(await cluster(client, books[1], by="related")) == ids(*books)
 
 
@@ -125,13 +125,13 @@ async def test_what_shares_text_is_related_and_no_copy(client: AsyncClient, chai
 async def test_a_rejected_relation_cuts_and_its_withdrawal_joins(
     client: AsyncClient, chain: list[Json]
 ) -> None:
-    first, second, both = chain
-    await decide(client, both, second, "rejected")
-    assert members(await cluster(client, first, by="related")) == ids(first, both)
+    first, second, union = chain
+    await decide(client, union, second, "rejected")
+    assert members(await cluster(client, first, by="related")) == ids(first, union)
     assert members(await cluster(client, second, by="related")) == ids(second)
     assert (await cluster(client, second, by="related"))["id"] == f"related-{second['id']}"
 
-    await decide(client, both, second, None)
+    await decide(client, union, second, None)
     assert members(await cluster(client, second, by="related")) == ids(*chain)
 
 
@@ -141,24 +141,24 @@ async def test_books_that_never_match_stay_apart_though_others_join_them(
     books = await copies(client, services, [0.02] * 4)
     await decide(client, books[0], books[3], "rejected")
 
-    found = [members(await cluster(client, book)) for book in books]
-    assert books[3]["id"] not in found[0]
-    assert all(books[place]["id"] in found[place] for place in range(4))
-    assert sorted(found[0] + found[3]) == ids(*books)
+    clusters = [members(await cluster(client, book)) for book in books]
+    assert books[3]["id"] not in clusters[0]
+    assert all(books[place]["id"] in clusters[place] for place in range(4))
+    assert sorted(clusters[0] + clusters[3]) == ids(*books)
 
     await decide(client, books[3], books[0], None)
     assert members(await cluster(client, books[3])) == ids(*books)
 
 
 async def test_a_person_may_join_what_the_machine_did_not(client: AsyncClient, services: Services) -> None:
-    one, other = await post(client, pages=PAGES), await post(client, pages=pages_of(OTHER))
+    first, second = await post(client, pages=PAGES), await post(client, pages=pages_of(OTHER))
     await run_jobs(services)
-    await decide(client, one, other, {"kind": "SAME_TEXT"})
-    assert members(await cluster(client, other)) == ids(one, other)
+    await decide(client, first, second, {"kind": "SAME_TEXT"})
+    assert members(await cluster(client, second)) == ids(first, second)
 
-    await decide(client, one, other, {"kind": "OVERLAPPING_TEXT"})
-    assert members(await cluster(client, other)) == ids(other)
-    assert members(await cluster(client, other, by="related")) == ids(one, other)
+    await decide(client, first, second, {"kind": "OVERLAPPING_TEXT"})
+    assert members(await cluster(client, second)) == ids(second)
+    assert members(await cluster(client, second, by="related")) == ids(first, second)
 
 
 async def test_clusters_that_become_one_keep_the_older_id_and_the_other_leads_there(
@@ -209,12 +209,12 @@ async def test_a_deleted_member_leaves_and_a_deleted_founder_leaves_the_id_leadi
 async def test_a_joint_that_is_deleted_lets_its_cluster_fall_apart(
     client: AsyncClient, chain: list[Json]
 ) -> None:
-    first, second, both = chain
-    await client.delete(both["links"]["self"])
+    first, second, union = chain
+    await client.delete(union["links"]["self"])
 
     assert members(await cluster(client, first, by="related")) == ids(first)
     assert members(await cluster(client, second, by="related")) == ids(second)
-    assert members(await by_id(client, f"related-{both['id']}")) == ids(first)
+    assert members(await by_id(client, f"related-{union['id']}")) == ids(first)
 
 
 async def test_clusters_follow_a_content_that_changes(client: AsyncClient, services: Services) -> None:
@@ -236,16 +236,16 @@ async def test_clusters_follow_a_content_that_changes(client: AsyncClient, servi
 async def test_members_come_in_pages(client: AsyncClient, services: Services) -> None:
     books = await copies(client, services, [0.02] * 5)
     for path in (f"{books[3]['links']['self']}/cluster", f"/v1/clusters/same_text-{books[0]['id']}"):
-        found, cursor = [], None
+        member_ids, cursor = [], None
         for size in (2, 2, 1):
             page = (
                 await client.get(path, params={"limit": 2} | ({"cursor": cursor} if cursor else {}))
             ).json()
             assert (page["size"], len(page["items"])) == (5, size)
-            found += members(page)
+            member_ids += members(page)
             cursor = page["next_cursor"]
         assert cursor is None
-        assert found == ids(*books)
+        assert member_ids == ids(*books)
 
 
 async def test_a_cursor_of_another_query_is_refused(client: AsyncClient, services: Services) -> None:

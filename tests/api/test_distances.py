@@ -23,7 +23,7 @@ async def cluster(module_client: AsyncClient) -> list[Json]:
 
 
 async def a_cluster(client: AsyncClient, seed: int) -> list[Json]:
-    """Forty books at distances 0 to 39 from the first, and forty strangers."""
+    """Forty books at distances 0 to 39 from the first, and forty unrelated ones."""
     rng = np.random.default_rng(seed)
     centre = rng.bytes(16)
     books = []

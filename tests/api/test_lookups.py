@@ -76,7 +76,7 @@ async def test_lookup_finds_by_everything_that_describes_a_book(
     text = prose(1)
     book = await post(client, text=text)
     copy = await post(client, text=scanned(text, 2))
-    stranger = await post(client, text=prose(2))
+    unrelated = await post(client, text=prose(2))
     questions: list[Json] = [
         {"text": text, "title": "Metadata does not matter here", "external_id": "x"},
         {"pages": [text]},
@@ -92,7 +92,7 @@ async def test_lookup_finds_by_everything_that_describes_a_book(
         assert [item["distance"] for item in answer["items"]] == [0, distance(book, copy)]
         assert answer["query"]["id"] is None
         assert (answer["items"][0]["jaccard"] == 1) == ("text" in question or "pages" in question)
-    assert stranger["id"] not in {item["id"] for item in answer["items"]}
+    assert unrelated["id"] not in {item["id"] for item in answer["items"]}
     assert len((await client.get("/v1/books")).json()["items"]) == 3
 
 

@@ -1,4 +1,4 @@
-"""What clients see of a change of recipes."""
+"""A change of recipes, as clients see it."""
 
 from httpx import AsyncClient
 
@@ -32,13 +32,13 @@ async def test_documents_and_lookups_follow_the_switch_and_both_recipes_can_be_a
     assert after["fingerprint"]["recipe"] == NEW
     assert after["identifier"] != before["identifier"]
     for identifier in (before["identifier"], after["identifier"]):
-        found = (await client.post("/v1/lookups?d=0", json={"identifier": identifier})).json()
-        assert (before["id"], identifier) in [(item["id"], item["identifier"]) for item in found["items"]]
+        answer = (await client.post("/v1/lookups?d=0", json={"identifier": identifier})).json()
+        assert (before["id"], identifier) in [(item["id"], item["identifier"]) for item in answer["items"]]
     for question in (near, f"{near}?d=40", f"{near}?k=1"):
-        found = (await client.get(question)).json()
-        assert [item["id"] for item in found["items"]] == [copy["id"]]
-    found = (await client.post("/v1/lookups?d=0", json={"text": prose(1)})).json()
-    assert after["identifier"] in [item["identifier"] for item in found["items"]]
+        answer = (await client.get(question)).json()
+        assert [item["id"] for item in answer["items"]] == [copy["id"]]
+    answer = (await client.post("/v1/lookups?d=0", json={"text": prose(1)})).json()
+    assert after["identifier"] in [item["identifier"] for item in answer["items"]]
 
 
 async def test_a_recipe_that_is_not_indexed_is_refused_with_what_to_do(

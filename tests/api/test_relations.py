@@ -55,29 +55,29 @@ async def test_relations_answer_what_the_contract_names(client: AsyncClient, pai
     assert item["decision"] is item["machine"] is item["via"] is None
 
 
-async def test_a_relation_is_told_of_the_book_in_the_path(
+async def test_a_relation_is_seen_from_the_book_in_the_path(
     client: AsyncClient, pair: tuple[Json, Json]
 ) -> None:
     book, reprint = pair
-    one = (await client.get(of(book, reprint))).json()
-    other = (await client.get(of(reprint, book))).json()
+    first = (await client.get(of(book, reprint))).json()
+    second = (await client.get(of(reprint, book))).json()
 
-    assert (one["unit"], other["unit"]) == ("page", "page")
-    assert [row[:2] for row in one["page_map"]] == [[n, n + 2] for n in range(9)]
-    assert all(0.3 < row[2] <= 1 for row in one["page_map"])
-    assert other["page_map"] == [[j, i, alike] for i, j, alike in one["page_map"]]
-    assert one["runs"] == [{"left": [0, 9], "right": [2, 11]}]
-    assert other["runs"] == [{"left": [2, 11], "right": [0, 9]}]
-    assert one["linear_fit"] == {"slope": 1, "intercept": 2, "delta_page_count": -1}
-    assert other["linear_fit"] == {"slope": 1, "intercept": -2, "delta_page_count": 1}
-    assert one["signals"]["linear_fit"] == one["linear_fit"]
+    assert (first["unit"], second["unit"]) == ("page", "page")
+    assert [row[:2] for row in first["page_map"]] == [[n, n + 2] for n in range(9)]
+    assert all(0.3 < row[2] <= 1 for row in first["page_map"])
+    assert second["page_map"] == [[j, i, alike] for i, j, alike in first["page_map"]]
+    assert first["runs"] == [{"left": [0, 9], "right": [2, 11]}]
+    assert second["runs"] == [{"left": [2, 11], "right": [0, 9]}]
+    assert first["linear_fit"] == {"slope": 1, "intercept": 2, "delta_page_count": -1}
+    assert second["linear_fit"] == {"slope": 1, "intercept": -2, "delta_page_count": 1}
+    assert first["signals"]["linear_fit"] == first["linear_fit"]
     for name in ("text_pages", "text_shared", "pages_matched"):
-        this, that = one["signals"][name], other["signals"][name]
+        this, that = first["signals"][name], second["signals"][name]
         assert (this["this"], this["other"]) == (that["other"], that["this"])
-    assert one["signals"]["text_pages"] == {"this": 10, "other": 11}
-    assert sum(one["confidences"].values()) == pytest.approx(1, abs=0.001)
-    assert one["because"].startswith("90% of the text pages of this book and 82% of the other's")
-    assert other["because"].startswith("82% of the text pages of this book and 90% of the other's")
+    assert first["signals"]["text_pages"] == {"this": 10, "other": 11}
+    assert sum(first["confidences"].values()) == pytest.approx(1, abs=0.001)
+    assert first["because"].startswith("90% of the text pages of this book and 82% of the other's")
+    assert second["because"].startswith("82% of the text pages of this book and 90% of the other's")
 
 
 async def test_wait_holds_the_answer_until_nothing_is_pending(
@@ -101,14 +101,14 @@ async def test_many_may_wait_at_once_and_others_are_still_answered(
     client: AsyncClient, services: Services
 ) -> None:
     book = await post(client, pages=PAGES)
-    held = [asyncio.create_task(relations(client, book, wait=5)) for _ in range(80)]
+    waiting = [asyncio.create_task(relations(client, book, wait=5)) for _ in range(80)]
     begun = time.monotonic()
     # More than wait at a time are answered at once.
-    await asyncio.wait(held, timeout=4, return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait(waiting, timeout=4, return_when=asyncio.FIRST_COMPLETED)
     assert (await client.get(book["links"]["self"])).status_code == 200
     assert time.monotonic() - begun < 5
-    assert 0 < sum(task.done() for task in held) < 80
-    assert all(answer["pending"] == 1 for answer in await asyncio.gather(*held))
+    assert 0 < sum(task.done() for task in waiting) < 80
+    assert all(answer["pending"] == 1 for answer in await asyncio.gather(*waiting))
 
 
 async def test_metrics_tell_how_many_pairs_were_compared_and_how_long_it_took(
@@ -132,12 +132,12 @@ async def test_failed_jobs_are_named(client: AsyncClient, services: Services) ->
 async def test_near_duplicates_show_the_relation(client: AsyncClient, pair: tuple[Json, Json]) -> None:
     book, reprint = pair
     [item] = (await relations(client, book))["items"]
-    [found] = (await near(client, book))["items"]
-    assert found["relation"] == {"kind": "SAME_PAGINATION", "confidence": item["confidence"]}
+    [match] = (await near(client, book))["items"]
+    assert match["relation"] == {"kind": "SAME_PAGINATION", "confidence": item["confidence"]}
 
     await client.put(f"{of(reprint, book)}/decision", json={"kind": "OVERLAPPING_TEXT"})
-    [found] = (await near(client, book))["items"]
-    assert found["relation"] == {"kind": "OVERLAPPING_TEXT", "confidence": 1.0}
+    [match] = (await near(client, book))["items"]
+    assert match["relation"] == {"kind": "OVERLAPPING_TEXT", "confidence": 1.0}
 
 
 @pytest.mark.parametrize("form", ["word", "object"])

@@ -72,8 +72,8 @@ class Service:
         """Wait for the line that says it is ready."""
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline and self.process.poll() is None:
-            if found := _READY.search("".join(self.lines)):
-                self.url, self.seconds = found[1], float(found[2])
+            if match := _READY.search("".join(self.lines)):
+                self.url, self.seconds = match[1], float(match[2])
                 return
             time.sleep(0.05)
         raise AssertionError(f"the service is not ready:\n{''.join(self.lines)}")

@@ -70,10 +70,10 @@ def test_lookup_of_a_file_and_of_an_id_find_the_copies(
     books: list[SyntheticBook],
     options: tuple[str, ...],
 ) -> None:
-    first, kin = books[0], {book.id for book in books if book.work == books[0].work}
+    first, copies = books[0], {book.id for book in books if book.work == books[0].work}
     by_id = bookprint("lookup", posted[first.id], *options, "--url", service.url)
     assert by_id.returncode == 0, by_id.stderr
-    assert {row["title"] for row in table(by_id.stdout)} == kin - {first.id}
+    assert {row["title"] for row in table(by_id.stdout)} == copies - {first.id}
     by_file = bookprint("lookup", folder / f"{first.id}.txt", *options, "--url", service.url)
     nearest = table(by_file.stdout)[0]
     assert (nearest["title"], nearest["distance"], nearest["id"]) == (first.id, "0", posted[first.id])
@@ -82,10 +82,10 @@ def test_lookup_of_a_file_and_of_an_id_find_the_copies(
 def test_lookup_of_an_identifier_finds_the_book_and_its_copies(
     service: Service, posted: dict[str, str], books: list[SyntheticBook]
 ) -> None:
-    first, kin = books[0], {book.id for book in books if book.work == books[0].work}
+    first, copies = books[0], {book.id for book in books if book.work == books[0].work}
     identifier = httpx.get(f"{service.url}/v1/books/{posted[first.id]}").json()["identifier"]
     by_identifier = bookprint("lookup", identifier, "--d", "40", "--url", service.url)
-    assert {row["title"] for row in table(by_identifier.stdout)} == kin
+    assert {row["title"] for row in table(by_identifier.stdout)} == copies
 
 
 def test_signatures_posted_instead_of_the_text_give_the_same_identifier(
@@ -102,8 +102,8 @@ def test_signatures_posted_instead_of_the_text_give_the_same_identifier(
         httpx.delete(f"{service.url}/v1/books/{without['id']}")
         file = tmp_path / "signatures.json"
         file.write_text(signed.stdout)
-        found = bookprint("lookup", file, "--d", "0", "--json", "--url", service.url)
-        assert [json.loads(line)["id"] for line in found.stdout.splitlines()] == [posted[books[1].id]]
+        result = bookprint("lookup", file, "--d", "0", "--json", "--url", service.url)
+        assert [json.loads(line)["id"] for line in result.stdout.splitlines()] == [posted[books[1].id]]
 
 
 def test_reindex_and_verify_work_beside_the_running_service(service: Service, posted: dict[str, str]) -> None:

@@ -14,6 +14,6 @@ def test_a_long_text_is_broken_and_every_other_column_stays_whole() -> None:
     console = Console(file=io.StringIO(), width=80)
     console.print(drawn_table(columns, [("120412", "relate", book, reason)], wide="reason"))
     assert isinstance(console.file, io.StringIO)
-    told = console.file.getvalue()
-    assert all(word in told for word in (*columns, "120412", "relate", book, *reason.split()))
-    assert max(map(len, told.splitlines())) <= 80
+    output = console.file.getvalue()
+    assert all(word in output for word in (*columns, "120412", "relate", book, *reason.split()))
+    assert max(map(len, output.splitlines())) <= 80

@@ -178,7 +178,7 @@ def test_an_answer_that_is_an_error_keeps_its_status(server: Prescribed) -> None
     assert error.value.http_status == 422
 
 
-def test_nothing_at_the_url_is_told_with_a_remedy() -> None:
+def test_no_service_at_the_url_is_an_error_with_a_remedy() -> None:
     with Client("http://127.0.0.1:9") as service, pytest.raises(NoService, match="bookprint serve"):
         service.insist()
 

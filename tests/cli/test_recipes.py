@@ -87,8 +87,8 @@ def test_a_change_killed_at_any_moment_is_finished_by_running_it_again(own_servi
             posting.result()
         for book_id, text in posted.items():
             assert client.get(f"/v1/books/{book_id}").json()["fingerprint"]["recipe"] == NEW
-            found = client.post("/v1/lookups?d=0", json={"text": text}).json()
-            assert book_id in {item["id"] for item in found["items"]}
+            lookup = client.post("/v1/lookups?d=0", json={"text": text}).json()
+            assert book_id in {item["id"] for item in lookup["items"]}
     verdict = bookprint("verify", "--data-dir", own_service.data_dir)
     assert verdict.returncode == 0, verdict.stdout + verdict.stderr
 

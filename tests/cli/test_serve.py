@@ -132,10 +132,10 @@ def test_what_a_user_can_mend_is_said_without_a_traceback(
     with pytest.raises(SystemExit) as ended:
         run()
     assert ended.value.code in {1, 2}
-    told = capsys.readouterr().err
-    assert remedy in told
-    assert "Traceback" not in told
-    assert told.startswith("Error: ")
+    message = capsys.readouterr().err
+    assert remedy in message
+    assert "Traceback" not in message
+    assert message.startswith("Error: ")
 
 
 def test_a_worker_without_a_service_says_how_to_start_one(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What all tests of the core share."""
+"""Fixtures of the tests of the core."""
 
 from collections.abc import Iterator
 

@@ -56,15 +56,15 @@ def using(name: str) -> Iterator[None]:
 
 def tricky_texts(max_size: int = 80) -> st.SearchStrategy[str]:
     """Texts of characters that the normaliser treats in special ways, after a letter."""
-    few = st.lists(st.sampled_from(TRICKY), min_size=1, max_size=12, unique=True)
-    text = few.flatmap(lambda chars: st.text(st.sampled_from(chars), max_size=max_size))
+    snippets = st.lists(st.sampled_from(TRICKY), min_size=1, max_size=12, unique=True)
+    text = snippets.flatmap(lambda chars: st.text(st.sampled_from(chars), max_size=max_size))
     characters = st.characters(exclude_categories=("Cs", "Cn"), exclude_characters="\0")
     any_text = st.text(characters, max_size=max_size)
     return st.one_of(text, any_text).map(lambda text: "a" + text)
 
 
 def repeated_texts() -> st.SearchStrategy[str]:
-    """Longer texts, made by repeating stretches."""
+    """Longer texts, made by repeating spans."""
     return st.lists(st.tuples(tricky_texts(30), st.integers(1, 40)), min_size=1, max_size=6).map(
-        lambda stretches: " ".join(text * times for text, times in stretches)
+        lambda spans: " ".join(text * times for text, times in spans)
     )

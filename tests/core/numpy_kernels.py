@@ -1,4 +1,4 @@
-"""What the compiled kernels compute, once more in plain numpy, bit for bit: an oracle for the tests.
+"""The compiled kernels once more in plain numpy, bit for bit: an oracle for the tests.
 
 It uses whole arrays where the compiled kernels have running values.
 """
@@ -221,10 +221,10 @@ def rows_within(
     out: NDArray[np.uint8],
 ) -> int:
     """Writes which rows of the words `high`, `low` lie within d bits of `query`, and their distances."""
-    everything = _distances(query, high, low)
-    near = np.flatnonzero(everything <= d)
+    measured = _distances(query, high, low)
+    near = np.flatnonzero(measured <= d)
     rows[: near.size] = near
-    out[: near.size] = everything[near]
+    out[: near.size] = measured[near]
     return near.size
 
 
@@ -239,8 +239,8 @@ def count_sharing(
     positions = np.repeat(np.arange(ends.size, dtype=np.uint64), np.diff(ends, prepend=0))
     bearing = np.flatnonzero((words[:, 2] >> np.uint16(4)) == tags[positions].astype(np.uint16))
     chosen = words[bearing].astype(np.uint64)
-    found = chosen[:, 0] | chosen[:, 1] << np.uint64(16) | (chosen[:, 2] & np.uint64(0xF)) << np.uint64(32)
-    in_each = np.unique(positions[bearing] << np.uint64(36) | found)
+    ids = chosen[:, 0] | chosen[:, 1] << np.uint64(16) | (chosen[:, 2] & np.uint64(0xF)) << np.uint64(32)
+    in_each = np.unique(positions[bearing] << np.uint64(36) | ids)
     distinct, times = np.unique(in_each & np.uint64((1 << 36) - 1), return_counts=True)
     if distinct.size > entry_ids.size:
         return -1
@@ -254,9 +254,9 @@ def page_similarities(
     """Writes how alike each two pages are, 0 to 255: 255 · equal bins / bins filled in both."""
     for row, page in zip(out, left, strict=True):
         filled = (page != 0) & (right != 0)
-        both = filled.sum(axis=1)
+        common = filled.sum(axis=1)
         equal = (filled & (page == right)).sum(axis=1)
-        row[:] = np.where(both >= least, equal * 255 // np.maximum(both, 1), 0)
+        row[:] = np.where(common >= least, equal * 255 // np.maximum(common, 1), 0)
 
 
 def compare_neighbours(pages: NDArray[np.uint8], equal: NDArray[np.uint8], common: NDArray[np.uint8]) -> None:

@@ -1,4 +1,4 @@
-"""Books of invented pages for the tests of what compares pages: printed, read with noise, set anew."""
+"""Books of invented pages for tests that compare pages: printed, read with noise, reset."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -53,7 +53,7 @@ def signed(pages: Pages) -> PageSignatures:
 
 
 def candidate(pages: Pages, metadata: Metadata = UNKNOWN) -> ComparedBook:
-    """The book as relations are told of it."""
+    """The book as it is compared."""
     made = sketch(content_from_pages(pages))
     return ComparedBook(made.pages, made.minhash, metadata)
 

@@ -30,9 +30,9 @@ def mix64(h: int) -> int:
 
 
 def kind(char: str) -> int:
-    for found, ranges in KIND_RANGES.items():
+    for script, ranges in KIND_RANGES.items():
         if any(first <= ord(char) <= last for first, last in ranges):
-            return found
+            return script
     return ALPHABETIC
 
 
@@ -109,10 +109,10 @@ def normal_form(text: str) -> tuple[str, list[int]]:
 
 
 def kinds(normal: str) -> list[int]:
-    found: list[int] = []
+    scripts: list[int] = []
     for char in normal:
-        found.append(found[-1] if _mark(char) else kind(char))
-    return found
+        scripts.append(scripts[-1] if _mark(char) else kind(char))
+    return scripts
 
 
 def ngrams(normal: str, lengths: Sequence[int], start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -127,42 +127,42 @@ def ngrams(normal: str, lengths: Sequence[int], start: int, end: int) -> Iterato
 def tokens(normal: str) -> list[tuple[int, int, int]]:
     """(start, end, weight) of each token of a normal form."""
     of = kinds(normal)
-    found = []
+    spans = []
     i = 0
     while i < len(normal):
         if normal[i] == " ":
             i += 1
         elif of[i] in (DENSE, UNSPACED):
-            found.append((i, i + 1, 5))
+            spans.append((i, i + 1, 5))
             i += 1
         else:
             j = i
             while j < len(normal) and normal[j] != " " and of[j] not in (DENSE, UNSPACED):
                 j += 1
-            found.append((i, j, 8))
+            spans.append((i, j, 8))
             i = j
-    return found
+    return spans
 
 
-def shingle_hash(stretch: str) -> int:
+def shingle_hash(span: str) -> int:
     running = 0
-    for char in stretch:
+    for char in span:
         running = (running * BASE + ord(char)) & M64
     return mix64(running)
 
 
 def shingles(normal: str) -> list[int]:
     """The 64-bit hash of each shingle, in order."""
-    found = []
+    hashes = []
     all_tokens = tokens(normal)
     for first in range(len(all_tokens)):
         weight = 0
         for _, end, heavy in all_tokens[first:]:
             weight += heavy
             if weight >= 40:
-                found.append(shingle_hash(normal[all_tokens[first][0] : end]))
+                hashes.append(shingle_hash(normal[all_tokens[first][0] : end]))
                 break
-    return found
+    return hashes
 
 
 def minhash(hashes: Sequence[int], a: Sequence[int], b: Sequence[int]) -> list[int]:

@@ -92,15 +92,15 @@ def sql(url: str, statement: str) -> object:
 
 
 def alive_in(data_dir: Path) -> list[psutil.Process]:
-    """Living processes that work in the data folder, whoever started them."""
-    found = []
+    """Living processes that work in the data folder."""
+    alive = []
     for process in psutil.process_iter():
         try:
             if process.status() != psutil.STATUS_ZOMBIE and Path(process.cwd()).is_relative_to(data_dir):
-                found.append(process)
+                alive.append(process)
         except (psutil.Error, OSError):
             continue
-    return found
+    return alive
 
 
 def copy_of(data_dir: Path, parent: Path) -> Path:

@@ -106,14 +106,14 @@ def test_everything_killed_at_once_is_recovered(data_dir: Path) -> None:
     start_again(data_dir)
 
 
-def test_a_stale_pid_file_that_names_a_living_stranger_does_no_harm(data_dir: Path) -> None:
+def test_a_stale_pid_file_that_names_another_living_process_does_no_harm(data_dir: Path) -> None:
     with EmbeddedServers(data_dir) as servers:
         sql(servers.database_url, "INSERT INTO kept VALUES (7)")
         stale = (data_dir / "postgres" / "postmaster.pid").read_text().splitlines()
-    stranger = os.getppid()
-    (data_dir / "postgres" / "postmaster.pid").write_text("\n".join([str(stranger), *stale[1:], ""]))
+    other_pid = os.getppid()
+    (data_dir / "postgres" / "postmaster.pid").write_text("\n".join([str(other_pid), *stale[1:], ""]))
     start_again(data_dir)
-    os.kill(stranger, 0)
+    os.kill(other_pid, 0)
 
 
 def test_an_interrupted_creation_of_the_database_is_begun_anew(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""How much memory the servers may take."""
+"""The memory that the servers may take."""
 
 import os
 from pathlib import Path
@@ -14,16 +14,16 @@ GB = 1024**3
 
 
 @pytest.mark.parametrize(
-    ("told", "expected"),
+    ("limit", "expected"),
     [("max\n", PHYSICAL), (f"{1 << 26}\n", 1 << 26), (f"{1 << 60}\n", PHYSICAL), (None, PHYSICAL)],
 )
 def test_a_container_may_allow_less_than_there_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: str | None, expected: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str | None, expected: int
 ) -> None:
-    limit = tmp_path / "memory.max"
-    if told is not None:
-        limit.write_text(told)
-    monkeypatch.setattr(host, "_LIMITS", (tmp_path / "none", limit))
+    file = tmp_path / "memory.max"
+    if limit is not None:
+        file.write_text(limit)
+    monkeypatch.setattr(host, "_LIMITS", (tmp_path / "none", file))
     assert memory() == expected
 
 

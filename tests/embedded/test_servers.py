@@ -114,11 +114,11 @@ def test_a_long_temporary_folder_works(data_dir: Path, folder: Path, monkeypatch
 
 def test_two_folders_run_side_by_side(data_dir: Path, prepared: Path, folder: Path) -> None:
     second = copy_of(prepared, folder)
-    with EmbeddedServers(data_dir) as one, EmbeddedServers(second) as other:
-        sql(one.database_url, "CREATE TABLE only_here ()")
-        redis.Redis.from_url(one.redis_url).set("only here", 1)
-        assert sql(other.database_url, "SELECT to_regclass('only_here')") is None
-        assert redis.Redis.from_url(other.redis_url).get("only here") is None
+    with EmbeddedServers(data_dir) as servers, EmbeddedServers(second) as others:
+        sql(servers.database_url, "CREATE TABLE only_here ()")
+        redis.Redis.from_url(servers.redis_url).set("only here", 1)
+        assert sql(others.database_url, "SELECT to_regclass('only_here')") is None
+        assert redis.Redis.from_url(others.redis_url).get("only here") is None
 
 
 def test_a_folder_in_use_is_refused_and_its_servers_are_left_alone(data_dir: Path) -> None:
@@ -131,8 +131,8 @@ def test_a_folder_in_use_is_refused_and_its_servers_are_left_alone(data_dir: Pat
 def test_the_servers_of_another_process_can_be_used(data_dir: Path) -> None:
     assert running_servers(data_dir) is None
     with running(HOLD_IN_MAIN_THREAD, data_dir) as program:
-        found = running_servers(data_dir)
-        assert found == program.servers
+        servers = running_servers(data_dir)
+        assert servers == program.servers
         assert sql(program.servers.database_url, "SELECT 1") == 1
 
 

@@ -44,7 +44,7 @@ STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + WO
 
 
 def words(data_dir: Path, name: str) -> list[str]:
-    """What the command has written down, once it has."""
+    """The command's notes, once it has written them."""
     file = data_dir / f"{name}.pids"
     assert eventually(file.exists, 10)
     return file.read_text().split()
@@ -82,7 +82,7 @@ def answers(program: Program) -> bool:
         return False
 
 
-def test_whatever_dies_is_started_again_and_reaped(data_dir: Path) -> None:
+def test_processes_that_die_are_reaped_and_started_again(data_dir: Path) -> None:
     with running(SERVE, data_dir, WORK, "api", "worker") as program:
         supervisor = psutil.Process(program.process.pid)
         assert words(data_dir, "worker")[2:] == program.words

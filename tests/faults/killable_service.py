@@ -49,21 +49,21 @@ class Service:
 
     def parts(self, name: str) -> list[psutil.Process]:
         """The living processes of that part."""
-        found = []
+        processes = []
         for process in self.process.children(recursive=True):
             try:
                 if PARTS[name](process) and process.status() != psutil.STATUS_ZOMBIE:
-                    found.append(process)
+                    processes.append(process)
             except psutil.NoSuchProcess:
                 continue
-        return found
+        return processes
 
     async def part(self, name: str) -> psutil.Process:
         """A living process of that part; waits for it to be restarted if it was just killed."""
         async with asyncio.timeout(READY_SECONDS):
-            while not (found := self.parts(name)):  # noqa: ASYNC110 - it happens in another process
+            while not (processes := self.parts(name)):  # noqa: ASYNC110 - it happens in another process
                 await asyncio.sleep(0.05)
-        return found[0]
+        return processes[0]
 
     async def kill(self, name: str) -> None:
         """Kill a process of that part."""

@@ -27,7 +27,7 @@ PAUSE = 0.6  # seconds between two posts of a client, so that the kills are spre
 
 @dataclass
 class Progress:
-    """What the clients have seen so far."""
+    """The answers that the clients have seen so far."""
 
     acknowledged: dict[str, str] = field(default_factory=dict)  # external id or text -> book id
     hexes: dict[str, str] = field(default_factory=dict)  # book id -> fingerprint
@@ -47,7 +47,7 @@ def service(tmp_path: Path) -> Iterator[Service]:
 
 
 def books() -> list[dict[str, object]]:
-    """Half of them with an external id, half told apart by their content alone."""
+    """Half of them with an external id, half with their content alone."""
     library = synthetic_library(SEED, works=BOOKS, copies=(0, 0), characters=(6000, 6000))
     return [
         {"text": book.text, "title": book.title} | ({"external_id": f"ext-{i}"} if i % 2 else {})

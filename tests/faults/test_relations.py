@@ -52,7 +52,9 @@ def library() -> list[Json]:
             "part": pages[3:9],
             "both": pages_of(scanned(together, 4)),
         }
-        books += [{"external_id": f"{work} {form}", "pages": told} for form, told in forms.items()]
+        books += [
+            {"external_id": f"{work} {form}", "pages": form_pages} for form, form_pages in forms.items()
+        ]
     random.Random(SEED).shuffle(books)
     return books
 
@@ -62,7 +64,7 @@ BOOKS = library()
 
 @dataclass(frozen=True)
 class Outcome:
-    """All relations between books, and the clusters, told by external ids."""
+    """All relations between books, and the clusters, by external ids."""
 
     relations: dict[tuple[str, str], Json]  # of the first to the second
     indirect: dict[tuple[str, str], str]  # which book stands for the second
@@ -70,19 +72,19 @@ class Outcome:
 
 
 async def ask(client: AsyncClient, path: str) -> Json:
-    """Read what is there, as soon as the service can tell."""
+    """Read an answer, as soon as the service gives one."""
     while True:
         with suppress(TransportError):
             answer = await client.get(path, timeout=70)
             if answer.status_code != 503:
                 assert answer.status_code == 200, answer.text
-                told: Json = answer.json()
-                return told
+                document: Json = answer.json()
+                return document
         await asyncio.sleep(PAUSE)
 
 
 async def outcome(client: AsyncClient) -> Outcome:
-    """What the service tells, once nothing is pending."""
+    """The service's answers, once nothing is pending."""
     names = {book["id"]: book["external_id"] for book in (await ask(client, "/v1/books?limit=1000"))["items"]}
     assert sorted(names.values()) == sorted(book["external_id"] for book in BOOKS)
     for book_id in names:
@@ -96,27 +98,27 @@ async def outcome(client: AsyncClient) -> Outcome:
                 indirect[pair] = names[item["via"]]
                 continue
             assert pair not in relations
-            told = await ask(client, f"/v1/books/{book_id}/relations/{item['book_id']}")
-            relations[pair] = {field: value for field, value in told.items() if field != "book_id"}
-    assert all((other, one) in relations for one, other in relations)
-    found = {by: await clusters(client, names, by) for by in ("same_text", "related")}
-    return Outcome(relations, indirect, found)
+            document = await ask(client, f"/v1/books/{book_id}/relations/{item['book_id']}")
+            relations[pair] = {field: value for field, value in document.items() if field != "book_id"}
+    assert all((right_id, left_id) in relations for left_id, right_id in relations)
+    clusters_by = {by: await clusters(client, names, by) for by in ("same_text", "related")}
+    return Outcome(relations, indirect, clusters_by)
 
 
 async def clusters(client: AsyncClient, names: dict[str, str], by: str) -> set[frozenset[str]]:
-    found = {}
+    groups = {}
     for book_id in names:
         answer = await ask(client, f"/v1/books/{book_id}/cluster?by={by}")
         members = [item["book_id"] for item in answer["items"]]
         assert answer["id"] == f"{by}-{min(members)}"
-        found[book_id] = frozenset(members)
-    assert all(found[member] == members for members in found.values() for member in members)
-    return {frozenset(names[member] for member in members) for members in found.values()}
+        groups[book_id] = frozenset(members)
+    assert all(groups[member] == members for members in groups.values() for member in members)
+    return {frozenset(names[member] for member in members) for members in groups.values()}
 
 
 @pytest.fixture(scope="module")
 def expected(module_database_url: str, module_redis_url: str) -> Outcome:
-    """What comes out where nothing fails: one book after the other, and each job once."""
+    """The outcome without a fault: one book after the other, and each job once."""
 
     async def undisturbed() -> Outcome:
         settings = Settings(database_url=module_database_url, redis_url=module_redis_url)
@@ -225,8 +227,8 @@ async def stop_in_mid_job(scene: Scene, queue: Queue) -> set[int]:
     """Stop all workers at a moment when some, which are returned, are in mid-job."""
     while True:
         scene.workers.send(signal.SIGSTOP)
-        if found := await asyncio.to_thread(queue.running):
-            return found
+        if job := await asyncio.to_thread(queue.running):
+            return job
         scene.workers.send(signal.SIGCONT)
         await asyncio.sleep(0.02)
 
@@ -260,15 +262,15 @@ async def test_relations_are_the_same_as_without_the_fault(
         for book in (await ask(client, "/v1/books?limit=1000"))["items"]:
             assert (await client.delete(book["links"]["self"])).status_code == 204
         for start in range(0, len(BOOKS), part):
-            # Jobs pile up first, lest none be met.
+            # Jobs pile up first, so that some are met.
             scene.workers.send(signal.SIGSTOP)
             await post_all(client, BOOKS[start : start + part // 2])
             async with asyncio.timeout(30):
                 await asyncio.gather(
                     post_all(client, BOOKS[start + part // 2 : start + part]), fault(scene, queue)
                 )
-        found = await outcome(client)
-    assert found.relations.keys() == expected.relations.keys()
-    for pair, told in found.relations.items():
-        assert told == expected.relations[pair]
-    assert found == expected
+        actual = await outcome(client)
+    assert actual.relations.keys() == expected.relations.keys()
+    for pair, relation in actual.relations.items():
+        assert relation == expected.relations[pair]
+    assert actual == expected

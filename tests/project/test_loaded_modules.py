@@ -1,4 +1,4 @@
-"""Which libraries the processes of a service load: none that they do not use."""
+"""The processes of a service load no library that they do not use."""
 
 import subprocess
 import sys

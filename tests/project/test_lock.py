@@ -14,10 +14,10 @@ LOCKS = ["requirements.lock", "requirements-run.lock"]
 
 def pins(lock: str) -> dict[str, set[str]]:
     """The pinned versions of each distribution; universal locks can hold two, for different Pythons."""
-    found: dict[str, set[str]] = {}
+    versions: dict[str, set[str]] = {}
     for name, version in re.findall(r"^([\w.-]+)==([^\s;]+)", (ROOT / lock).read_text(), re.MULTILINE):
-        found.setdefault(canonicalize_name(name), set()).add(version)
-    return found
+        versions.setdefault(canonicalize_name(name), set()).add(version)
+    return versions
 
 
 @pytest.mark.parametrize("lock", LOCKS)

@@ -35,7 +35,7 @@ def test_old_python_is_refused_with_its_version(tmp_path: Path) -> None:
     assert "is Python 3.9.2." in setup.stderr
 
 
-def test_python_without_venv_is_told_which_package_to_install(tmp_path: Path) -> None:
+def test_without_venv_the_message_names_the_package_to_install(tmp_path: Path) -> None:
     bare = tmp_path / "python3"
     bare.write_text('#!/bin/sh\n[ "$1" = -c ] || exit 1\n')
     bare.chmod(0o755)

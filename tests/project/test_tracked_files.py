@@ -1,4 +1,4 @@
-"""What no file of the project may hold."""
+"""Text that no file of the project may hold."""
 
 import re
 import subprocess
@@ -26,12 +26,12 @@ def tracked_texts() -> dict[str, str]:
 
 
 def test_no_file_holds_a_path_of_one_machine() -> None:
-    found = {
+    lines = {
         name: sorted(set(paths))
         for name, text in tracked_texts().items()
         if (paths := MACHINE_PATH.findall(text)) or str(ROOT) in text
     }
-    assert found == {}
+    assert lines == {}
 
 
 def test_no_file_is_left_unfinished() -> None:

@@ -17,17 +17,17 @@ def test_folders_give_books_of_known_suffixes_in_order_and_name_the_rest(tmp_pat
     (tmp_path / ".hidden").mkdir()
     for name in ("b.txt", "A.TXT", "notes.pdf", "inner/c.jsonl", ".hidden/d.txt", ".e.txt"):
         (tmp_path / name).write_text("x")
-    found = files.find([tmp_path])
-    assert [path.name for path in found.sizes] == ["A.TXT", "b.txt", "c.jsonl"]
-    assert [path.name for path in found.passed_over] == ["notes.pdf"]
-    assert found.size == 3
+    listing = files.find([tmp_path])
+    assert [path.name for path in listing.sizes] == ["A.TXT", "b.txt", "c.jsonl"]
+    assert [path.name for path in listing.passed_over] == ["notes.pdf"]
+    assert listing.size == 3
 
 
-def test_a_file_named_outright_is_read_as_text_whatever_its_suffix(tmp_path: Path) -> None:
+def test_a_file_named_outright_is_read_as_text_with_any_suffix(tmp_path: Path) -> None:
     path = tmp_path / "book.asc"
     path.write_text("a book")
-    found = files.find([path, path])
-    assert list(found.sizes) == [path]
+    listing = files.find([path, path])
+    assert list(listing.sizes) == [path]
     (record,) = files.read(path)
     assert not isinstance(record.book, InvalidInput)
 
@@ -41,11 +41,11 @@ def test_positions_grow_over_all_files_up_to_their_size(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one book")
     lines = "".join(json.dumps({"text": f"book {n}"}) + "\n" for n in range(3))
     (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
-    found = files.find([tmp_path])
-    positions = [position for _, position in files.read_all(found)]
+    listing = files.find([tmp_path])
+    positions = [position for _, position in files.read_all(listing)]
     assert len(positions) == 4
     assert positions == sorted(positions)
-    assert positions[-1] == found.size
+    assert positions[-1] == listing.size
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
@@ -60,8 +60,8 @@ def test_an_unreadable_file_is_reported_and_does_not_stop_the_others(tmp_path: P
 def test_a_file_that_vanished_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "gone.txt"
     path.write_text("a book")
-    found = files.find([tmp_path])
+    listing = files.find([tmp_path])
     path.unlink()
-    ((record, _),) = files.read_all(found)
+    ((record, _),) = files.read_all(listing)
     assert isinstance(record.book, InvalidInput)
     assert "Cannot be read" in str(record.book)

@@ -1,4 +1,4 @@
-"""What the band index and the catalogue owe each other, whatever happens to Redis."""
+"""The band index agrees with the catalogue after every fault of Redis."""
 
 from collections.abc import Sequence
 
@@ -53,29 +53,29 @@ def let_redis_fail(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @on_cluster_too
 async def test_an_acknowledged_book_is_found_at_once(services: Services) -> None:
-    one = await post(services)
-    two = await post(services, flipped(one.fingerprint.bits, 3, 90))
-    assert one.indexed
-    assert two.indexed
-    assert await neighbours(services, one) == {two.id}
-    assert await neighbours(services, two) == {one.id}
-    assert await neighbours(services, one, d=1) == set()
+    first = await post(services)
+    second = await post(services, flipped(first.fingerprint.bits, 3, 90))
+    assert first.indexed
+    assert second.indexed
+    assert await neighbours(services, first) == {second.id}
+    assert await neighbours(services, second) == {first.id}
+    assert await neighbours(services, first, d=1) == set()
     assert await is_clean(services)
 
 
 async def test_a_book_posted_while_redis_fails_is_pending_and_found(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = await post(services)
+    first = await post(services)
     let_redis_fail(services, monkeypatch)
-    two = await post(services, flipped(one.fingerprint.bits, 3))
-    assert not two.indexed
-    assert await neighbours(services, one) == {two.id}
-    assert await neighbours(services, two) == {one.id}
+    second = await post(services, flipped(first.fingerprint.bits, 3))
+    assert not second.indexed
+    assert await neighbours(services, first) == {second.id}
+    assert await neighbours(services, second) == {first.id}
     monkeypatch.undo()
-    await services.reindex.index_entry(two.entry_id)
-    assert (await services.books.get(two.id)).indexed
-    assert await neighbours(services, one) == {two.id}
+    await services.reindex.index_entry(second.entry_id)
+    assert (await services.books.get(second.id)).indexed
+    assert await neighbours(services, first) == {second.id}
     assert await is_clean(services)
 
 
@@ -83,12 +83,12 @@ async def test_a_book_posted_while_redis_fails_is_pending_and_found(
 async def test_the_catalogue_is_not_asked_about_hits_where_there_are_none(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = await post(services)
+    first = await post(services)
     with monkeypatch.context() as patch:
         patch.setattr(EntryStore, "read_current_hits", None)
-        assert await neighbours(services, one) == set()
-    two = await post(services, flipped(one.fingerprint.bits, 3))
-    assert await neighbours(services, one) == {two.id}
+        assert await neighbours(services, first) == set()
+    second = await post(services, flipped(first.fingerprint.bits, 3))
+    assert await neighbours(services, first) == {second.id}
 
 
 @pytest.mark.parametrize("question", [Within(7), Nearest(1), Verified()])
@@ -96,25 +96,25 @@ async def test_the_catalogue_is_not_asked_about_hits_where_there_are_none(
 async def test_a_pending_book_that_is_indexed_during_a_lookup_is_found(
     services: Services, monkeypatch: pytest.MonkeyPatch, question: Question, stored: bool
 ) -> None:
-    one = await post(services)
-    query = await entry_of(services, one)
+    first = await post(services)
+    query = await entry_of(services, first)
     with monkeypatch.context() as patch:
         let_redis_fail(services, patch)
-        two = await post(services, flipped(one.fingerprint.bits, 3))
+        second = await post(services, flipped(first.fingerprint.bits, 3))
     read = FlatIndexReplica.read
 
     async def late(replica: FlatIndexReplica, *asked: Sequence[str]) -> Reading:
         reading = await read(replica, *asked)
-        await services.reindex.index_entry(two.entry_id)
+        await services.reindex.index_entry(second.entry_id)
         return reading
 
     monkeypatch.setattr(FlatIndexReplica, "read", late)
     if stored:
-        answer = await services.lookup.near_duplicates(one.id, question, None, 100)
+        answer = await services.lookup.near_duplicates(first.id, question, None, 100)
     else:
         answer = await services.lookup.look_up(query, question, None, 100)
-    assert [match.book.book_id for match in answer.matches] == [two.id]
-    assert (await services.books.get(two.id)).indexed
+    assert [match.book.book_id for match in answer.matches] == [second.id]
+    assert (await services.books.get(second.id)).indexed
 
 
 @on_cluster_too
@@ -124,8 +124,8 @@ async def test_a_pending_book_of_which_a_part_is_in_the_index_is_mended(
     let_redis_fail(services, monkeypatch)
     book = await post(services)
     monkeypatch.undo()
-    [brief] = await services.entries.read_summaries([book.entry_id], DEFAULT_SUITE)
-    _, postings = services.index.records([brief.entry])
+    [summary] = await services.entries.read_summaries([book.entry_id], DEFAULT_SUITE)
+    _, postings = services.index.records([summary.entry])
     # As a rebuilding leaves it that writes whole buckets over some of its records.
     async with open_client(index_url) as client:
         await client.call_each(ADD_RECORDS, postings.keys[:20], postings.data[:20])
@@ -138,15 +138,15 @@ async def test_a_pending_book_of_which_a_part_is_in_the_index_is_mended(
 async def test_ghosts_of_deleted_and_replaced_books_are_never_shown_and_are_swept(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = await post(services)
-    deleted = await post(services, flipped(one.fingerprint.bits, 1))
-    replaced = await post(services, flipped(one.fingerprint.bits, 2))
+    kept = await post(services)
+    deleted = await post(services, flipped(kept.fingerprint.bits, 1))
+    replaced = await post(services, flipped(kept.fingerprint.bits, 2))
     let_redis_fail(services, monkeypatch)
     await services.ingest.delete(deleted.id, None)
     new = await services.ingest.replace_content(replaced.id, None, a_sketch(RNG), None)
     assert not new.book.indexed
-    assert await neighbours(services, one) == set()
-    assert await neighbours(services, one, d=64) <= {replaced.id}
+    assert await neighbours(services, kept) == set()
+    assert await neighbours(services, kept, d=64) <= {replaced.id}
     monkeypatch.undo()
     assert not await is_clean(services)
     report = await services.reindex.reconcile()
@@ -159,28 +159,28 @@ async def test_ghosts_of_deleted_and_replaced_books_are_never_shown_and_are_swep
 async def test_after_a_flush_lookups_refuse_until_the_index_is_whole_again(
     services: Services, redis: Operator
 ) -> None:
-    one = await post(services)
-    two = await post(services, flipped(one.fingerprint.bits, 1))
+    first = await post(services)
+    second = await post(services, flipped(first.fingerprint.bits, 1))
     await redis.flushdb()
     with pytest.raises(IndexRebuilding):
-        await neighbours(services, one)
-    three = await post(services, flipped(one.fingerprint.bits, 2))
-    assert not three.indexed
+        await neighbours(services, first)
+    third = await post(services, flipped(first.fingerprint.bits, 2))
+    assert not third.indexed
     await services.reindex.reconcile()
-    assert await neighbours(services, one) == {two.id, three.id}
+    assert await neighbours(services, first) == {second.id, third.id}
     assert await is_clean(services)
 
 
 @on_cluster_too
 async def test_an_old_snapshot_gets_only_what_it_lacks(services: Services, redis: Operator) -> None:
-    one = await post(services)
+    first = await post(services)
     snapshot = {
         key: await redis.get(key) async for key in redis.scan_iter() if await redis.type(key) == b"string"
     }
     chunks = {
         key: await redis.smembers(key) async for key in redis.scan_iter() if await redis.type(key) == b"set"
     }
-    two = await post(services, flipped(one.fingerprint.bits, 1))
+    second = await post(services, flipped(first.fingerprint.bits, 1))
     await redis.flushdb()
     for key, value in snapshot.items():
         await redis.set(key, value)
@@ -189,40 +189,41 @@ async def test_an_old_snapshot_gets_only_what_it_lacks(services: Services, redis
     for key in snapshot:
         if key.endswith(b":epoch"):
             await redis.set(key, f"{'f' * 40}:of-another-life")
-    # The nodes of a cluster may come back with data of different age, so there the index is built anew.
+    # The nodes of a cluster may come back with data of different age, so there the index is built from
+    # nothing.
     alone = isinstance(redis, Redis)
     assert await services.reindex.state() is (IndexState.RESTARTED if alone else IndexState.LOST)
     report = await services.reindex.reconcile()
     assert report is not None
     assert (report.entries, report.missing, report.stale) == (2, 1 if alone else 2, 0)
-    assert await neighbours(services, one) == {two.id}
+    assert await neighbours(services, first) == {second.id}
     assert await is_clean(services)
 
 
 async def test_a_torn_write_before_a_flush_is_repaired_although_the_flat_index_has_it(
     services: Services, redis: Operator
 ) -> None:
-    one = await post(services)
-    two = await post(services, flipped(one.fingerprint.bits, 1))
+    first = await post(services)
+    second = await post(services, flipped(first.fingerprint.bits, 1))
     await redis.flushdb()
-    await services.index.flat_index.insert([await entry_of(services, two)])
+    await services.index.flat_index.insert([await entry_of(services, second)])
     await services.reindex.reconcile()
-    assert await neighbours(services, one) == {two.id}
+    assert await neighbours(services, first) == {second.id}
     assert await is_clean(services)
 
 
 async def entry_of(services: Services, book: Book):
-    [brief] = await services.entries.read_summaries([book.entry_id], DEFAULT_SUITE)
-    return brief.entry
+    [summary] = await services.entries.read_summaries([book.entry_id], DEFAULT_SUITE)
+    return summary.entry
 
 
 async def test_a_late_write_of_a_superseded_version_is_no_ghost(services: Services) -> None:
-    one = await post(services)
-    two = await post(services, flipped(one.fingerprint.bits, 1))
-    late = await entry_of(services, two)
-    await services.ingest.replace_content(two.id, None, a_sketch(RNG), None)
+    first = await post(services)
+    second = await post(services, flipped(first.fingerprint.bits, 1))
+    late = await entry_of(services, second)
+    await services.ingest.replace_content(second.id, None, a_sketch(RNG), None)
     await services.index.insert([late])
-    assert await neighbours(services, one) == set()
+    assert await neighbours(services, first) == set()
     await services.reindex.reconcile()
     assert await is_clean(services)
 
@@ -262,16 +263,16 @@ async def test_the_k_nearest_are_exact_with_pending_and_stale_books_among_them(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.services.lookup._SPARE", 2)
-    one = await post(services)
-    near = [await post(services, flipped(one.fingerprint.bits, *range(n))) for n in range(1, 13)]
+    query = await post(services)
+    near = [await post(services, flipped(query.fingerprint.bits, *range(n))) for n in range(1, 13)]
     let_redis_fail(services, monkeypatch)
-    far = await post(services, flipped(one.fingerprint.bits, *range(40)))
-    close = await post(services, flipped(one.fingerprint.bits, 50, 60))
+    far = await post(services, flipped(query.fingerprint.bits, *range(40)))
+    close = await post(services, flipped(query.fingerprint.bits, 50, 60))
     for gone in near[2:7]:
         await services.ingest.delete(gone.id, None)
     expected = [near[0], near[1], close, *near[7:], far]
     for k in (1, 2, 3, 4, 8, 9, 30):
-        answer = await services.lookup.near_duplicates(one.id, Nearest(k), None, 100)
+        answer = await services.lookup.near_duplicates(query.id, Nearest(k), None, 100)
         assert [match.book.book_id for match in answer.matches] == [book.id for book in expected[:k]]
         assert answer.total == len(expected[:k])
 
@@ -279,13 +280,13 @@ async def test_the_k_nearest_are_exact_with_pending_and_stale_books_among_them(
 async def test_too_many_pending_books_make_lookups_refuse(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = await post(services)
+    first = await post(services)
     let_redis_fail(services, monkeypatch)
     monkeypatch.setattr("app.stores.postgres.entries.PENDING_LIMIT", 2)
     for _ in range(3):
         await post(services)
     with pytest.raises(Unavailable, match="wait to be indexed"):
-        await neighbours(services, one)
+        await neighbours(services, first)
 
 
 @on_cluster_too
@@ -303,11 +304,11 @@ async def test_health_names_what_is_wrong(services: Services, redis: Operator) -
 
 async def test_verified_near_duplicates_need_no_fingerprint(services: Services) -> None:
     sketch = a_sketch(RNG)
-    one = (await services.ingest.post(Submission(sketch=sketch))).book
+    first = (await services.ingest.post(Submission(sketch=sketch))).book
     other = a_sketch(RNG)
     other.minhash.values[:100] = sketch.minhash.values[:100]
-    two = (await services.ingest.post(Submission(sketch=other))).book
+    second = (await services.ingest.post(Submission(sketch=other))).book
     await post(services)
-    answer = await services.lookup.near_duplicates(one.id, Verified(), None, 10)
-    assert [match.book.book_id for match in answer.matches] == [two.id]
+    answer = await services.lookup.near_duplicates(first.id, Verified(), None, 10)
+    assert [match.book.book_id for match in answer.matches] == [second.id]
     assert answer.matches[0].evidence.equal_values == 100

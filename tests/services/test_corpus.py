@@ -30,15 +30,15 @@ async def test_copies_of_a_work_find_each_other_and_other_works_do_not(
         ids[str(record.book.metadata.external_id)] = stored.book.id
     assert len(ids) == 394
 
-    found: dict[UUID, set[UUID]] = {}
+    answers: dict[UUID, set[UUID]] = {}
     for book_id in ids.values():
         answer = await services.lookup.near_duplicates(book_id, Verified(), None, 1000)
-        found[book_id] = {match.book.book_id for match in answer.matches}
+        answers[book_id] = {match.book.book_id for match in answer.matches}
 
     with (corpus / "real_pairs.csv").open(encoding="utf-8", newline="") as rows:
         pairs = [(row["relation"], ids[row["a"]], ids[row["b"]]) for row in csv.DictReader(rows)]
     total = Counter(relation for relation, _, _ in pairs)
-    both = Counter(relation for relation, a, b in pairs if b in found[a] and a in found[b])
-    true, false = (sum(both[relation] for relation in kind) for kind in (RELATED, NEGATIVES))
+    mutual = Counter(relation for relation, a, b in pairs if b in answers[a] and a in answers[b])
+    true, false = (sum(mutual[relation] for relation in kind) for kind in (RELATED, NEGATIVES))
     assert true >= 0.97 * sum(total[relation] for relation in RELATED)
     assert true >= 0.98 * (true + false)

@@ -1,4 +1,4 @@
-"""Jobs that relate books, on real servers: what they find, in whatever order they run and whatever fails."""
+"""Jobs that relate books, on real servers: their findings, in any order and after any failure."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -45,39 +45,55 @@ async def post(services: Services, pages: Sequence[str], **metadata: Any) -> Boo
 
 
 async def relations(services: Services, book: Book) -> dict[UUID, RelatedBook]:
-    return {one.book_id: one for one in (await services.relations.of_book(book.id, None, 100)).direct}
+    return {
+        related.book_id: related for related in (await services.relations.of_book(book.id, None, 100)).direct
+    }
 
 
 async def kinds(services: Services, book: Book) -> dict[UUID, str]:
-    found = (await relations(services, book)).items()
-    return {other: one.evidence.finding.kind for other, one in found if one.evidence}
+    by_book = (await relations(services, book)).items()
+    return {other: related.evidence.summary.kind for other, related in by_book if related.evidence}
 
 
 async def rows(services: Services) -> list[tuple[Any, ...]]:
     """Everything that is stored of relations but for the time."""
-    found = await services.database.rows(SQL("SELECT * FROM relations ORDER BY left_id, right_id"))
-    return [tuple(row.values())[:-1] for row in found]
+    stored = await services.database.rows(SQL("SELECT * FROM relations ORDER BY left_id, right_id"))
+    return [tuple(row.values())[:-1] for row in stored]
 
 
-async def test_a_scan_another_edition_and_a_part_are_told_apart(services: Services) -> None:
+async def test_relations_stored_with_the_former_names_of_signals_are_read(services: Services) -> None:
+    book = await post(services, PAGES)
+    await post(services, SCAN)
+    await run_jobs(services)
+    [before] = (await relations(services, book)).values()
+
+    former = "replace(signals::text, '\"span', '\"stretch')::jsonb"
+    await services.database.rows(SQL(f"UPDATE relations SET signals = {former} RETURNING signals"))
+    [after] = (await relations(services, book)).values()
+    assert before.evidence is not None
+    assert after.evidence is not None
+    assert after.evidence.signals == before.evidence.signals
+
+
+async def test_a_scan_another_edition_and_a_part_have_kinds_of_their_own(services: Services) -> None:
     book = await post(services, PAGES)
     scan = await post(services, SCAN)
     reset = await post(services, pages_of(TEXT, 170))
     part = await post(services, PAGES[2:7])
-    stranger = await post(services, pages_of(prose(2, 3000)))
+    unrelated = await post(services, pages_of(prose(2, 3000)))
     await run_jobs(services)
 
-    told = await kinds(services, book)
-    assert told.pop(stranger.id, "UNRELATED") == "UNRELATED"
-    assert told == {
+    relation_kinds = await kinds(services, book)
+    assert relation_kinds.pop(unrelated.id, "UNRELATED") == "UNRELATED"
+    assert relation_kinds == {
         scan.id: "SAME_PAGINATION",
         reset.id: "DIFFERENT_PAGINATION",
         part.id: "CONTIGUOUS_SUBSET",
     }
-    for one, other, direction in ((book, part, "contains"), (part, book, "contained_in")):
-        evidence = (await relations(services, one))[other.id].evidence
+    for first, second, direction in ((book, part, "contains"), (part, book, "contained_in")):
+        evidence = (await relations(services, first))[second.id].evidence
         assert evidence is not None
-        assert evidence.finding.direction == direction
+        assert evidence.summary.direction == direction
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
@@ -191,14 +207,14 @@ async def test_another_title_year_or_volume_has_relations_found_anew(services: S
 
 
 async def test_texts_without_pages_are_the_same_text(services: Services) -> None:
-    one = (await services.ingest.post(Submission(content=content_from_text(TEXT)))).book
-    other = await post(services, SCAN)
+    first = (await services.ingest.post(Submission(content=content_from_text(TEXT)))).book
+    second = await post(services, SCAN)
     await run_jobs(services)
 
-    assert await kinds(services, one) == {other.id: "SAME_TEXT"}
+    assert await kinds(services, first) == {second.id: "SAME_TEXT"}
 
 
-async def test_page_signatures_that_are_missing_come_from_the_text_or_are_told(services: Services) -> None:
+async def test_missing_page_signatures_come_from_the_text_or_are_named(services: Services) -> None:
     book, scan = await post(services, PAGES), await post(services, SCAN)
     signed = replace(sketch(content_from_pages(PAGES)), pages=None)
     textless = (await services.ingest.post(Submission(sketch=signed))).book
@@ -238,12 +254,14 @@ async def test_copies_without_number_are_not_all_compared(services: Services) ->
     assert len(await rows(services)) <= 60 * (4 + 3)
     # Every one of them is reached, and those not compared are listed with the one that stands for them.
     last = copies[-1]
-    found = await services.relations.of_book(last.id, None, 1000)
-    assert not found.complete
-    assert {one.book_id for one in (*found.direct, *found.indirect)} == {book.id for book in copies[:-1]}
-    assert len(found.direct) <= 7
-    direct = {one.book_id for one in found.direct}
-    assert all(one.via in direct and one.book_id not in direct for one in found.indirect)
+    listed = await services.relations.of_book(last.id, None, 1000)
+    assert not listed.complete
+    assert {related.book_id for related in (*listed.direct, *listed.indirect)} == {
+        book.id for book in copies[:-1]
+    }
+    assert len(listed.direct) <= 7
+    direct = {related.book_id for related in listed.direct}
+    assert all(related.via in direct and related.book_id not in direct for related in listed.indirect)
 
 
 async def test_candidates_asked_after_in_parts_are_those_asked_after_at_once(
@@ -253,15 +271,15 @@ async def test_candidates_asked_after_in_parts_are_those_asked_after_at_once(
     await services.relate.relate_entry(first.entry_id)
     asked = [others[place].entry_id for place in (3, 0, 4, 2, 1)]
 
-    async def found() -> list[CandidateBook]:
+    async def listed() -> list[CandidateBook]:
         store = services.relate._candidates
         return await store.list_candidates(first.id, first.entry_id, asked, DEFAULT_CLASSIFIER)
 
-    at_once = await found()
+    at_once = await listed()
     monkeypatch.setattr(candidates, "_READ_AT_ONCE", 2)
-    assert [one.entry_id for one in at_once] == asked
-    assert all(one.related for one in at_once)
-    assert await found() == at_once
+    assert [candidate.entry_id for candidate in at_once] == asked
+    assert all(candidate.related for candidate in at_once)
+    assert await listed() == at_once
 
 
 async def test_warming_up_loads_the_flat_index_and_needs_a_complete_one(services: Services) -> None:

@@ -23,8 +23,8 @@ def test_one_seed_gives_one_library() -> None:
 
 
 def test_a_work_is_the_same_in_a_larger_library() -> None:
-    few = library(5, 2)
-    assert list(islice(synthetic_library(5, 9, copies=(1, 3), characters=SMALL), len(few))) == few
+    small = library(5, 2)
+    assert list(islice(synthetic_library(5, 9, copies=(1, 3), characters=SMALL), len(small))) == small
 
 
 def test_ids_are_unique_and_canonical_books_are_clean() -> None:

@@ -58,15 +58,15 @@ def _written(name: str, document: Any) -> None:
 
 def normal_forms() -> Any:
     """Texts and their normal forms."""
-    found = []
+    forms = []
     for text in NORMAL_FORMS:
         content = Content(
             content_from_text("x" + text).text[1:], text.count("\f") + 1 if "\f" in text else None
         )
         normal = normalise(content)
-        found.append({"text": text, "normal": str(normal), "page_starts": normal.page_starts.tolist()})
+        forms.append({"text": text, "normal": str(normal), "page_starts": normal.page_starts.tolist()})
     ranges = {f"kind {kind}": [list(pair) for pair in pairs] for kind, pairs in KIND_RANGES.items()}
-    return {"kinds_of_script": ranges, "forms": found}
+    return {"kinds_of_script": ranges, "forms": forms}
 
 
 def hashes() -> Any:
@@ -74,7 +74,7 @@ def hashes() -> Any:
     recipe = minhash_recipe(DEFAULT_MINHASH)
     a, b = permutations(recipe)
     text = "the quick brown fox jumps over the lazy dog and 漢字の物語を読む人 ends"
-    found = shingles(normalise(Content(text, None)), recipe, page_recipe(DEFAULT_PAGES))
+    shingled = shingles(normalise(Content(text, None)), recipe, page_recipe(DEFAULT_PAGES))
     return {
         "mix32": {str(x): int(mix32(np.uint32(x))) for x in (0, 1, 2, 0x12345678, 0xFFFFFFFF)},
         "mix64": {str(x): int(mix64(np.uint64(x))) for x in (0, 1, 2, 0x123456789ABCDEF0, (1 << 64) - 1)},
@@ -82,10 +82,10 @@ def hashes() -> Any:
         "signs": {str(cell): f"{_sign(cell):064x}" for cell in (0, 1, 2, 131071, 262143)},
         "shingles": {
             "text": text,
-            "token_count": found.token_count,
-            "hashes": [f"{h:016x}" for h in found.hashes.tolist()],
-            "low_32_bits": [h & 0xFFFFFFFF for h in found.hashes.tolist()],
-            "minhash_values": [int(value) for value in _minhash_values(found.hashes)],
+            "token_count": shingled.token_count,
+            "hashes": [f"{h:016x}" for h in shingled.hashes.tolist()],
+            "low_32_bits": [h & 0xFFFFFFFF for h in shingled.hashes.tolist()],
+            "minhash_values": [int(value) for value in _minhash_values(shingled.hashes)],
         },
         "permutations": {"a": a.tolist(), "b": b.tolist()},
     }
@@ -103,10 +103,10 @@ def _sign(cell: int) -> int:
     return sum(word << 64 * (3 - w) for w, word in enumerate(words))
 
 
-def _minhash_values(found: Any) -> Any:
+def _minhash_values(shingle_hashes: Any) -> Any:
     from app.core.signatures.minhash import minhash
 
-    signature = minhash(found, minhash_recipe(DEFAULT_MINHASH))
+    signature = minhash(shingle_hashes, minhash_recipe(DEFAULT_MINHASH))
     assert signature is not None
     return signature.values
 
@@ -154,7 +154,9 @@ def _signed(content: Content) -> Any:
         "normal_form_sha256": sha256(normal.encode()).hexdigest(),
         "signatures": signatures.encode(made),
         "signature_key": signature_key(made).hex(),
-        "studied_fingerprints": {name: found and found.hex for name, found in studied.items()},
+        "studied_fingerprints": {
+            name: fingerprint and fingerprint.hex for name, fingerprint in studied.items()
+        },
         "identifier": made.fingerprint and identifier.encode(made.fingerprint, made.word_count),
     }
 
@@ -172,18 +174,18 @@ def identifiers() -> Any:
     for recipe in recipes:
         for place, each in enumerate(bits):
             words = (1, 1000, 95_012, 40_000_000)[place]
-            found = identifier.encode(Fingerprint(recipe, each), words)
-            says = identifier.decode(found)
+            encoded = identifier.encode(Fingerprint(recipe, each), words)
+            decoded = identifier.decode(encoded)
             valid.append(
                 {
-                    "identifier": found,
+                    "identifier": encoded,
                     "recipe": recipe,
                     "hex": each.hex(),
                     "word_count": words,
-                    "decoded_word_count": says.word_count,
+                    "decoded_word_count": decoded.word_count,
                     "bands": band_keys(each),
                     "distance_to_first": identifier.distance(
-                        found, identifier.encode(Fingerprint(recipe, bits[0]), 1)
+                        encoded, identifier.encode(Fingerprint(recipe, bits[0]), 1)
                     ),
                 }
             )

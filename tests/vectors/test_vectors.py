@@ -58,8 +58,8 @@ def test_book_has_its_signatures(name: str, kernels: str) -> None:
         assert content_key(content).hex() == book["content_key"]
         assert sha256(str(normalise(content)).encode()).hexdigest() == book["normal_form_sha256"]
         for recipe, digits in book["studied_fingerprints"].items():
-            found = sketch(content, fingerprint_recipe=recipe).fingerprint
-            assert (found and found.hex) == digits
+            computed = sketch(content, fingerprint_recipe=recipe).fingerprint
+            assert (computed and computed.hex) == digits
     if made.fingerprint is not None:
         assert identifier.encode(made.fingerprint, made.word_count) == book["identifier"]
 
@@ -92,12 +92,12 @@ def test_plain_implementation_finds_the_same_signatures(name: str) -> None:
 
     cuts = starts if book["page_count"] else reference.windows(normal)
     records = b64decode(signed["pages"]["values"])
-    found = b"".join(
+    computed = b"".join(
         bytes(reference.page_signature(normal, (6, 4, 4, 6), start, end))
         + min(end - start, 65_535).to_bytes(2, "little")
         for start, end in reference.slices(normal, cuts)
     )
-    assert found == records
+    assert computed == records
 
 
 @pytest.mark.parametrize("kernels", KERNELS)
@@ -115,12 +115,12 @@ def test_plain_building_blocks_agree() -> None:
         assert reference.mix32(int(x)) == h
     for x, h in HASHES["mix64"].items():
         assert reference.mix64(int(x)) == h
-    told = HASHES["shingles"]
-    hashes = reference.shingles(told["text"])
-    assert [f"{h:016x}" for h in hashes] == told["hashes"]
-    assert [h & 0xFFFFFFFF for h in hashes] == told["low_32_bits"]
+    vector = HASHES["shingles"]
+    hashes = reference.shingles(vector["text"])
+    assert [f"{h:016x}" for h in hashes] == vector["hashes"]
+    assert [h & 0xFFFFFFFF for h in hashes] == vector["low_32_bits"]
     permutations = HASHES["permutations"]
-    assert reference.minhash(hashes, permutations["a"], permutations["b"]) == told["minhash_values"]
+    assert reference.minhash(hashes, permutations["a"], permutations["b"]) == vector["minhash_values"]
 
 
 def test_datasketch_fed_the_low_32_bits_has_the_same_values() -> None:
@@ -132,13 +132,13 @@ def test_datasketch_fed_the_low_32_bits_has_the_same_values() -> None:
     assert other.hashvalues.tolist() == HASHES["shingles"]["minhash_values"]
 
 
-@pytest.mark.parametrize("told", IDENTIFIERS["valid"], ids=lambda told: told["identifier"])
-def test_identifier_says_what_it_should(told: Any) -> None:
-    says = identifier.decode(told["identifier"])
-    assert (says.fingerprint.recipe, says.fingerprint.hex) == (told["recipe"], told["hex"])
-    assert says.word_count == told["decoded_word_count"]
-    assert identifier.encode(says.fingerprint, told["word_count"]) == told["identifier"]
-    assert band_keys(says.fingerprint.bits) == told["bands"]
+@pytest.mark.parametrize("vector", IDENTIFIERS["valid"], ids=lambda vector: vector["identifier"])
+def test_identifier_says_what_it_should(vector: Any) -> None:
+    decoded = identifier.decode(vector["identifier"])
+    assert (decoded.fingerprint.recipe, decoded.fingerprint.hex) == (vector["recipe"], vector["hex"])
+    assert decoded.word_count == vector["decoded_word_count"]
+    assert identifier.encode(decoded.fingerprint, vector["word_count"]) == vector["identifier"]
+    assert band_keys(decoded.fingerprint.bits) == vector["bands"]
 
 
 @pytest.mark.parametrize("same", IDENTIFIERS["same_as_second"])
@@ -152,7 +152,7 @@ def test_damaged_identifier_is_refused(damaged: str) -> None:
         identifier.decode(damaged)
 
 
-def test_probed_buckets_are_those_told() -> None:
+def test_probed_buckets_are_those_of_the_vectors() -> None:
     bits = bytes.fromhex(IDENTIFIERS["valid"][1]["hex"])
     probed = probes(bits, 1)
     assert np.stack([probed >> 16, probed & 0xFFFF], axis=1).tolist() == IDENTIFIERS["probe_keys_one_flip"]

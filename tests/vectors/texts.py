@@ -18,7 +18,7 @@ SYLLABLES = {
     "korean": " ".join(chr(0xAC00 + 91 * k) for k in range(120)),
     "georgian": "და არ ის რო მ ქა ლა ქი სა ხე ლი ბი",
 }
-"""What words are made of, by script."""
+"""The syllables of words, by script."""
 
 UNSPACED = ("thai", "chinese", "japanese")
 

@@ -59,15 +59,15 @@ def _kinds() -> NDArray[np.uint8]:
 
 def _composing() -> set[int]:
     """Code points that may join the one before them under NFC (quick check: Maybe), or are reordered."""
-    found = {*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)}
+    codes = {*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)}
     for code in range(SIZE):
         char = chr(code)
         if unicodedata.combining(char):
-            found.add(code)
+            codes.add(code)
         parts = unicodedata.decomposition(char).split()
         if len(parts) == 2 and not parts[0].startswith("<") and unicodedata.normalize("NFC", char) == char:
-            found.add(int(parts[1], 16))
-    return found
+            codes.add(int(parts[1], 16))
+    return codes
 
 
 def _lower(char: str) -> str:

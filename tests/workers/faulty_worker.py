@@ -68,7 +68,7 @@ async def live(database_url: str) -> None:
 
 
 def supervise(database_url: str) -> None:
-    """Let one worker live after the other; a line tells of each death by which signal it was."""
+    """Let one worker live after the other; a line names the signal of each death."""
     while True:
         pid = os.fork()  # the imports are done already
         if pid == 0:

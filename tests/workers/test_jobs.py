@@ -1,4 +1,4 @@
-"""Jobs that fail, hang and kill their workers: what is retried, what is given up, and what is told of it."""
+"""Jobs that fail, hang and kill their workers: retries, failures, and the reasons given."""
 
 import asyncio
 import os
@@ -177,9 +177,7 @@ async def test_a_job_of_a_killed_worker_is_taken_up_by_another(services: Service
         assert (await services.jobs.get(job_id)).reason == "The worker died 1 time"
 
 
-async def test_a_worker_that_is_told_to_end_gives_its_jobs_back(
-    services: Services, database_url: str
-) -> None:
+async def test_a_worker_that_has_to_end_gives_its_jobs_back(services: Services, database_url: str) -> None:
     [job_id] = await defer(database_url, "endless")
 
     async def running() -> bool:
@@ -259,13 +257,13 @@ async def test_failed_jobs_can_be_put_back_one_or_all(services: Services, databa
     ids = await defer(database_url, "raising", "raising", "good")
     async with working(database_url, services):
         await ended(services, ids)
-    one, other, good = ids
+    first, second, good = ids
 
-    await services.jobs.retry(one)
-    put_back = await services.jobs.get(one)
+    await services.jobs.retry(first)
+    put_back = await services.jobs.get(first)
     assert (put_back.state, put_back.attempts, put_back.reason) == ("waiting", 0, None)
     assert await services.jobs.retry_all() == 1
-    assert (await services.jobs.get(other)).state == "waiting"
+    assert (await services.jobs.get(second)).state == "waiting"
     with pytest.raises(BookprintError, match="is succeeded"):
         await services.jobs.retry(good)
     with pytest.raises(UnknownJob):

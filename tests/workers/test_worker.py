@@ -13,7 +13,7 @@ from redis.asyncio import Redis
 from app.core.model import IndexState, Metadata, Submission
 from app.core.text.content import content_from_pages
 from app.services.ids import new_book_id
-from app.services.relations import finding_of
+from app.services.relations import effective_of
 from app.settings import Settings
 from app.wiring import Services
 from tests.api.library import prose
@@ -79,11 +79,11 @@ async def test_a_worker_builds_and_rebuilds_the_index_relates_books_and_ends_on_
     assert await clean()
     assert (await services.books.get(book.id)).indexed
 
-    one = (await services.ingest.post(Submission(content=content_from_pages(PAGES)))).book
-    other = (await services.ingest.post(Submission(content=content_from_pages(PAGES[1:])))).book
-    found = await services.relations.of_book(other.id, None, 1, wait=60)
-    assert [(related.book_id, finding_of(related).kind) for related in found.direct] == [
-        (one.id, "SAME_PAGINATION")
+    first = (await services.ingest.post(Submission(content=content_from_pages(PAGES)))).book
+    second = (await services.ingest.post(Submission(content=content_from_pages(PAGES[1:])))).book
+    listed = await services.relations.of_book(second.id, None, 1, wait=60)
+    assert [(related.book_id, effective_of(related).kind) for related in listed.direct] == [
+        (first.id, "SAME_PAGINATION")
     ]
 
     worker.send_signal(signal.SIGTERM)

@@ -33,7 +33,7 @@ def install_handlers(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
 
 
 class UnhandledErrors:
-    """Logs unforeseen errors and answers them with a problem that tells nothing of the inside."""
+    """Logs unforeseen errors and answers them with a problem that shows nothing of the inside."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -57,7 +57,7 @@ class FieldError(BaseModel):
 
 
 class Problem(BaseModel):
-    """What went wrong (RFC 9457)."""
+    """An error as a problem document (RFC 9457)."""
 
     model_config = ConfigDict(
         extra="allow",
@@ -113,7 +113,7 @@ class _Answer:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """How a kind of error is shown."""
+    """The form in which a kind of error is shown."""
 
     status: int
     name: str  # last part of the problem's type
@@ -276,12 +276,12 @@ def _single(kind: _Kind, error: Exception, remedy: str | None = None) -> _Answer
 
 
 def _invalid_fields(error: RequestValidationError) -> _Answer:
-    found = error.errors()
-    if len(found) > _MOST_ERRORS:
-        excess = InvalidInput(f"{len(found)} fields of the request are unknown or wrong.")
+    details = error.errors()
+    if len(details) > _MOST_ERRORS:
+        excess = InvalidInput(f"{len(details)} fields of the request are unknown or wrong.")
         remedy = "Send only the fields that /docs shows, each with a value of its type."
         return _single(_KINDS[InvalidInput], excess, remedy)
-    errors = [_field_error(detail) for detail in found]
+    errors = [_field_error(detail) for detail in details]
     summary = " ".join(f"{error.field}: {error.detail} {error.remedy}" for error in errors)
     return _Answer(422, "invalid", _INVALID, summary, errors)
 
@@ -322,7 +322,7 @@ _REMEDIES = {
     "not_together": "Leave one of them out.",
     "identifier_form": "Write it as scheme:value, for example isbn:9780141439600.",
 }
-"""What to do about each kind of validation error; the context of the error fills the gaps."""
+"""The remedy for each kind of validation error; the context of the error fills the gaps."""
 
 
 def _shortened(name: str) -> str:

@@ -55,8 +55,7 @@ async def post_book(
     """Takes a book in and answers its identifier. After the answer the book is durable and is found.
 
     The same content (with the same `external_id`, where one is given) posted again is answered with 200 and
-    `created: false`, and its metadata stays as it is. The same `external_id` with other content is a
-    conflict.
+    `created: false`. Its metadata stays as it is. The same `external_id` with other content is a conflict.
     """
     stored = await services.ingest.post(await asyncio.to_thread(body.to_submission))
     metrics.count_post(stored.created)

@@ -57,8 +57,8 @@ async def read_cluster(
 ) -> ClusterAnswer | RedirectResponse:
     """Answers the books of a cluster, oldest first.
 
-    An id that the cluster had before it was joined to an older one, or before its oldest book was deleted,
-    is answered with 308 and the present one, and so is any of its books in place of the oldest.
+    An id that the cluster had before it was joined to an older one is answered with 308 and the present id.
+    So is one from before its oldest book was deleted, and any of its books in place of the oldest.
     """
     name = _name(cluster_id)
     cursors = Cursors("cluster", name.by, name.book_id)
@@ -76,7 +76,7 @@ def _answer(page: ClusterPage, cursors: Cursors) -> ClusterAnswer:
 
 
 def _name(cluster_id: str) -> ClusterName:
-    found = _NAME.fullmatch(cluster_id)
-    if found is None:
+    match = _NAME.fullmatch(cluster_id)
+    if match is None:
         raise UnknownCluster(cluster_id if len(cluster_id) <= _SHOWN else f"{cluster_id[:_SHOWN]}…")
-    return ClusterName(cast(By, found[1]), UUID(found[2]))
+    return ClusterName(cast(By, match[1]), UUID(match[2]))

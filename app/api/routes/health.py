@@ -34,6 +34,6 @@ async def ready(services: ServicesDep, kernels: KernelsDep) -> Response | dict[s
 
 @router.get("/metrics", summary="Counters for Prometheus", response_class=PlainTextResponse)
 async def scrape(services: ServicesDep, metrics: MetricsDep) -> Response:
-    """Requests by route and status and how long they took, books posted and pending, lookups by kind, jobs by
-    task and state and how many of their tries failed, pairs of books compared by kind of relation."""
+    """Requests by route and status with their times, books posted and pending, lookups by kind. Jobs by task
+    and state, failed tries, pairs of books compared by kind of relation."""
     return Response(await metrics.exposition(services), media_type=CONTENT_TYPE_LATEST)

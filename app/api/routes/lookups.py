@@ -48,7 +48,7 @@ async def near_duplicates(
     position = cursors.place(query.cursor)
     answer = await services.lookup.near_duplicates(book_id, question, position, query.limit, suite)
     related = [match.book.book_id for match in answer.matches] if answer.related else []
-    relations = await services.relations.findings(book_id, related)
+    relations = await services.relations.summaries(book_id, related)
     return _written(near_duplicates_of(answer, query, cursors.at_place(answer.next), book_id, relations))
 
 

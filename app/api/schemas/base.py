@@ -55,9 +55,9 @@ class OneOfBody(Body):
         if len(sent) != 1:
             *others, last = self.one_of
             names = f"{', '.join(others)} and {last}"
-            what = f"Sent together: {', '.join(sent)}" if sent else f"None of {names} was sent"
+            reason = f"Sent together: {', '.join(sent)}" if sent else f"None of {names} was sent"
             field = sent[1] if sent else next(iter(self.one_of))
-            raise PydanticCustomError("one_of", what, {"field": field, "names": names})
+            raise PydanticCustomError("one_of", reason, {"field": field, "names": names})
         return self
 
     @classmethod
@@ -80,7 +80,7 @@ class Document(BaseModel):
 
 
 class PageQuery(BaseModel):
-    """Which page of a list to answer."""
+    """The page of a list to answer."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -53,7 +53,7 @@ CatalogueIdentifier = Annotated[
 
 
 class MetadataBody(Body):
-    """What a catalogue knows about a book. Fields that are left out, or null, are not known."""
+    """The catalogue data of a book. Fields that are left out, or null, are not known."""
 
     model_config = shown(examples.METADATA)
 
@@ -90,7 +90,7 @@ class MetadataBody(Body):
 
 
 class ContentBody(OneOfBody):
-    """What a book says: exactly one of text, pages and signatures, with at least one letter or digit."""
+    """The content of a book: exactly one of text, pages and signatures, with at least one letter or digit."""
 
     model_config = shown({"text": examples.TEXT})
 
@@ -128,7 +128,7 @@ class BookBody(ContentBody, MetadataBody):
 
 
 class BookQuery(PageQuery):
-    """Which books to list."""
+    """The books to list."""
 
     identifier: CatalogueIdentifier | None = Field(
         default=None, description="An identifier that the book has, as isbn:9780141439600."

@@ -12,7 +12,7 @@ from app.services.clusters import ClusterName, ClusterPage
 
 
 class ClusterQuery(PageQuery):
-    """Which of a book's clusters, and which members of it to list."""
+    """The kind of cluster, and the members of it to list."""
 
     by: By = Field(
         default="same_text",

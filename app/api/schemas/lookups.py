@@ -1,7 +1,7 @@
 """Lookups: bodies, questions, and the answer.
 
-The answer is a TypedDict, which makes the schema and is written by orjson as it is: a page of a hundred books
-takes pydantic longer than finding them took.
+The answer is a TypedDict, which makes the schema and is written by orjson as it is. A page of a hundred
+books takes pydantic longer than finding them took.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ from app.core.signatures import identifier
 from app.services.lookup import Answer, Match, Nearest, Question, Verified, Within
 
 _SHARE_DIGITS = 4
-"""Decimals of similarities: 128 MinHash values tell no more than two."""
+"""Decimals of similarities: 128 MinHash values give no more than two."""
 
 
 class LookupBody(BookBody):
@@ -43,7 +43,7 @@ class LookupBody(BookBody):
 
 
 class NearnessQuery(PageQuery):
-    """How near the books must be: within d, or the k nearest, or (without both) verified near-duplicates."""
+    """The books to find: within d, or the k nearest, or (without both) verified near-duplicates."""
 
     d: int | None = Field(
         default=None, ge=0, le=128, description="All books at most this many bits away; exact."
@@ -67,7 +67,7 @@ class NearnessQuery(PageQuery):
 
 @with_config(shown(examples.NEAR_DUPLICATE["containment"]))
 class Containment(TypedDict):
-    """How much of each book the other one contains, estimated from their MinHash signatures."""
+    """The share of each book that the other one contains, estimated from their MinHash signatures."""
 
     this_in_other: Annotated[
         float | None, Field(description="Share of the query found in this item, 0 to 1.")
@@ -79,7 +79,7 @@ class Containment(TypedDict):
 
 @with_config(shown(examples.NEAR_DUPLICATE["relation"]))
 class RelationBrief(TypedDict):
-    """How two books are related: by a person's decision, else as the machine found from their pages."""
+    """The relation of two books: by a person's decision, else as computed from their pages."""
 
     kind: str
     confidence: Annotated[float, Field(description="0 to 1; of a person's decision 1.")]

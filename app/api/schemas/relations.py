@@ -13,11 +13,11 @@ from app.core.relations.alignment import Unit
 from app.core.relations.decision import DecisionVerdict
 from app.core.relations.related import IndirectRelation, PageMatches, RelatedBook, StoredDecision
 from app.core.relations.relation import Direction, Kind
-from app.services.relations import RelationList, finding_of
+from app.services.relations import RelationList, effective_of
 
 
 class RelationsQuery(PageQuery):
-    """Which page of a book's relations, and whether to wait for them."""
+    """The page of a book's relations, and the time to wait for them."""
 
     wait: float = Field(
         default=0,
@@ -97,10 +97,10 @@ class SignalsAnswer(Document):
     pages_matched: SharesAnswer = Field(
         description="Share of the text pages that match one to one with the same page breaks."
     )
-    stretch_matched: SharesAnswer = Field(
-        description="Share of the text pages that so match within the longest stretch."
+    span_matched: SharesAnswer = Field(
+        description="Share of the text pages that so match within the longest span."
     )
-    stretch: SharesAnswer = Field(description="Share of the text pages that lie between its ends.")
+    span: SharesAnswer = Field(description="Share of the text pages that lie between its ends.")
     other_breaks: Share = Field(description="Share of the pages found that lie across page breaks.")
     revised: Share = Field(
         description="Share of the pages within runs in whose place the other book has other text."
@@ -169,17 +169,17 @@ class RelationAnswer(Document):
     @classmethod
     def of(cls, related: RelatedBook, **others: object) -> Self:
         """The document of a book that was compared or decided upon; `others` as in `BookAnswer.of`."""
-        evidence, decided, finding = related.evidence, related.decided, finding_of(related)
+        evidence, decided, summary = related.evidence, related.decided, effective_of(related)
         fields: dict[str, Any] = {
             "book_id": related.book_id,
             "title": related.title,
-            "kind": finding and finding.kind,
-            "direction": finding and finding.direction,
-            "confidence": finding and finding.confidence,
+            "kind": summary and summary.kind,
+            "direction": summary and summary.direction,
+            "confidence": summary and summary.confidence,
             "signals": evidence and evidence.signals,
             "classifier": evidence and evidence.classifier,
             "decision": decided and DecisionAnswer.of(decided),
-            "machine": evidence and decided and evidence.finding,
+            "machine": evidence and decided and evidence.summary,
             "via": None,
         }
         return cls(**fields, **others)
@@ -205,22 +205,22 @@ class RelationsAnswer(Document):
     next_cursor: str | None = Field(description="Send it as cursor for more of those known `via`.")
 
     @classmethod
-    def of(cls, found: RelationList, next_cursor: str | None) -> Self:
+    def of(cls, relations: RelationList, next_cursor: str | None) -> Self:
         """The document of a book's relations."""
         return cls(
-            pending=found.progress.pending,
-            failed=[f"/v1/jobs/{job_id}" for job_id in found.progress.failed],
-            complete=found.complete,
+            pending=relations.progress.pending,
+            failed=[f"/v1/jobs/{job_id}" for job_id in relations.progress.failed],
+            complete=relations.complete,
             items=[
-                *(RelationAnswer.of(related) for related in found.direct),
-                *(RelationAnswer.indirect(related) for related in found.indirect),
+                *(RelationAnswer.of(related) for related in relations.direct),
+                *(RelationAnswer.indirect(related) for related in relations.indirect),
             ],
             next_cursor=next_cursor,
         )
 
 
 class RunAnswer(Document):
-    """A stretch of pages in one book that matches one in the other."""
+    """A run of pages in one book that matches one in the other."""
 
     model_config = shown(examples.RUN)
 
@@ -231,7 +231,7 @@ class RunAnswer(Document):
 
 
 class PageRelation(RelationAnswer):
-    """How two books are related, page by page. Pages are counted from 0."""
+    """The relation of two books, page by page. Pages are counted from 0."""
 
     model_config = shown(examples.PAGE_RELATION)
 

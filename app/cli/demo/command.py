@@ -45,8 +45,8 @@ def demo(
 ) -> None:
     """Show the whole way in under a minute: make books, post them, find near-duplicates, and clean up.
 
-    The books are synthetic prose. The copies have OCR errors in up to 5 % of their characters, and up to 8 %
-    of their sentences are lost or come from another book.
+    The books are synthetic prose. The copies have OCR errors in up to 5 % of their characters. Up to 8 % of
+    their sentences are lost or come from another book.
     """
     keep_kernels()
     console = results()

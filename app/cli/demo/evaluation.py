@@ -1,4 +1,4 @@
-"""How well fingerprints alone tell near-duplicates from unrelated books, where the truth is known."""
+"""Precision and recall of fingerprints alone, for near-duplicates that are known."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -38,7 +38,7 @@ class Library:
         return {other for other, book in self.books.items() if book.work == work and other != name}
 
     def name(self, item: Mapping[str, Any]) -> str | None:
-        """The name of a book in an answer; None if it is not one of ours."""
+        """The name of a book in an answer; None if it is not one of other_name."""
         return self._names.get(item["id"])
 
     def fingerprint(self, name: str) -> Fingerprint:
@@ -49,10 +49,10 @@ class Library:
 
 def show_near_duplicates(service: Client, library: Library, console: Console) -> None:
     """Ask for the near-duplicates of every book, print some, and count all against the truth."""
-    found: dict[str, dict[str, Mapping[str, Any]]] = {}
+    answers: dict[str, dict[str, Mapping[str, Any]]] = {}
     for name, answer in library.posted.items():
         items = service.get(answer["links"]["near_duplicates"], {"limit": "1000"})["items"]
-        found[name] = {ours: item for item in items if (ours := library.name(item)) is not None}
+        answers[name] = {other_name: item for item in items if (other_name := library.name(item)) is not None}
     table = drawn_table(
         ("near-duplicates found", "distance", "jaccard", "OCR errors", "edited"),
         (),
@@ -60,10 +60,10 @@ def show_near_duplicates(service: Client, library: Library, console: Console) ->
         right=("distance", "jaccard", "OCR errors", "edited"),
     )
     for name in _first_editions(library)[:_SHOWN_WORKS]:
-        _add_work(table, library, name, found[name])
+        _add_work(table, library, name, answers[name])
     console.print(table, soft_wrap=False)
     wanted = {(name, other) for name in library.books for other in library.copies(name)}
-    answered = {(name, other) for name, others in found.items() for other in others}
+    answered = {(name, other) for name, others in answers.items() for other in others}
     console.print(
         f"Asked for the near-duplicates of all {len(library.books):,} books, the service found "
         f"{len(wanted & answered):,} of {len(wanted):,}, and {len(answered - wanted):,} that are none.\n"
@@ -74,9 +74,9 @@ def _first_editions(library: Library) -> list[str]:
     return [name for name, book in library.books.items() if name.endswith("-c00") and library.copies(name)]
 
 
-def _add_work(table: Table, library: Library, name: str, found: Mapping[str, Mapping[str, Any]]) -> None:
+def _add_work(table: Table, library: Library, name: str, items: Mapping[str, Mapping[str, Any]]) -> None:
     table.add_row(Text(library.books[name].title, style="bold"))
-    for other, item in found.items():
+    for other, item in items.items():
         book = library.books[other]
         warning = Text(" not a copy", style="red") if other not in library.copies(name) else Text()
         table.add_row(
@@ -86,7 +86,7 @@ def _add_work(table: Table, library: Library, name: str, found: Mapping[str, Map
             f"{book.error_rate:.1%}",
             f"{book.edited:.1%}",
         )
-    for other in sorted(library.copies(name) - set(found)):
+    for other in sorted(library.copies(name) - set(items)):
         table.add_row(Text(f"  {_version(other)} not found", style="red"))
     table.add_section()
 
@@ -120,7 +120,7 @@ def show_exact_lookup(service: Client, library: Library, console: Console) -> No
     started = time.perf_counter()
     answer = service.get(path, {"d": str(_RADIUS), "limit": "1000"})
     milliseconds = (time.perf_counter() - started) * 1e3
-    answered = {ours for item in answer["items"] if (ours := library.name(item)) is not None}
+    answered = {other_name for item in answer["items"] if (other_name := library.name(item)) is not None}
     own = library.fingerprint(name)
     brute = {
         other

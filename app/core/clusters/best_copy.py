@@ -1,7 +1,7 @@
 """The best copy of a text to keep or show: one that is complete, and of those the cleanest.
 
 Spasojević and Poncin (2011, section I) propose to pick the best scan of a cluster; the rule is ours. A copy
-is complete if it is nearly as long as the longest copy whose length another one confirms: matter in one copy
+is complete if it is nearly as long as the longest copy whose length another one confirms. Matter in one copy
 alone is foreign. OCR errors make pages agree less with those of all other copies, so the complete copy whose
 pages agree best is the cleanest.
 """

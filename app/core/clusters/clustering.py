@@ -2,8 +2,8 @@
 
 An edge joins two books whose relation counts; a never-match pair is one that a person rejected (a cannot-link
 constraint: Wagstaff et al. 2001). Without such pairs the clusters are the connected components of the edges.
-With them, the edges are taken strongest first, as by Kruskal (1956), and an edge that would bring the books
-of a never-match pair into one cluster is refused. So the outcome depends on nothing but edges and pairs.
+With them, the edges are taken strongest first, as by Kruskal (1956). An edge that would bring the books of a
+never-match pair into one cluster is refused. So the outcome depends on edges and pairs alone.
 
 Between two clusters with a refused edge lies a border. Clusters are kept up to date without computing them
 anew, because three things follow:
@@ -114,7 +114,7 @@ class Joining:
             if met := apart.pop(first, set()) | apart.pop(second, set()):
                 apart[oldest] = met
 
-    def settled(self, books: Iterable[UUID]) -> bool:
+    def is_final(self, books: Iterable[UUID]) -> bool:
         """Whether no further edge between these books, which are all books, can change anything.
 
         This is so if each cluster borders on every other one.

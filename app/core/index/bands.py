@@ -4,8 +4,8 @@ Tables of fingerprints by some of their bits are those of Manku, Jain and Das Sa
 the query to stay exact at larger distances is multi-index hashing (Norouzi, Punjani and Fleet 2012).
 
 128 bits are 8 bands of 16. Two fingerprints that differ in d bits differ in at most d // 8 bits of some band
-(pigeonhole). So all fingerprints within d are in the buckets within d // 8 flips of each band of the query:
-8 buckets for d ≤ 7, 136 for d ≤ 15, 1,096 for d ≤ 23.
+(pigeonhole). So all fingerprints within d are in the buckets within d // 8 flips of each band of the query.
+These are 8 buckets for d ≤ 7, 136 for d ≤ 15, 1,096 for d ≤ 23.
 """
 
 from functools import cache

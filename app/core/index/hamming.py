@@ -9,8 +9,8 @@ Words = tuple[NDArray[np.uint64], NDArray[np.uint64]]
 
 def words(packed: NDArray[np.uint8]) -> Words:
     """The two columns of the fingerprints in `packed` (n, 16)."""
-    both = np.ascontiguousarray(packed).view(np.uint64)
-    return both[:, 0].copy(), both[:, 1].copy()
+    columns = np.ascontiguousarray(packed).view(np.uint64)
+    return columns[:, 0].copy(), columns[:, 1].copy()
 
 
 def distances(query: bytes, packed: Words) -> NDArray[np.uint8]:

@@ -84,19 +84,19 @@ def _packed(addresses: NDArray[np.uint32], records: NDArray[np.void] | NDArray[n
     # Sorted by either half in turn, because numpy sorts 16 bits by radix, several times as fast.
     order = np.argsort(addresses.astype(np.uint16), kind="stable")
     order = order[np.argsort((addresses >> np.uint32(16)).astype(np.uint16)[order], kind="stable")]
-    held, first = np.unique(addresses[order], return_index=True)
+    filled, first = np.unique(addresses[order], return_index=True)
     rows = np.ascontiguousarray(records[order]).view(np.uint8)
     width = rows.size // max(1, addresses.size)
-    return PackedBuckets(held, width * np.append(first, addresses.size).astype(np.int64), rows.ravel())
+    return PackedBuckets(filled, width * np.append(first, addresses.size).astype(np.int64), rows.ravel())
 
 
-def differences(expected: bytes, held: bytes, width: int) -> tuple[list[bytes], list[bytes]]:
+def differences(expected: bytes, actual: bytes, width: int) -> tuple[list[bytes], list[bytes]]:
     """The records that a bucket lacks, and those that it has too many of; records are `width` bytes.
 
     >>> differences(b"aabbcc", b"bbddbb", 2)
     ([b'aa', b'cc'], [b'bb', b'dd'])
     """
-    wanted, present = Counter(_split(expected, width)), Counter(_split(held, width))
+    wanted, present = Counter(_split(expected, width)), Counter(_split(actual, width))
     return sorted(set(wanted) - set(present)), sorted((present - Counter(set(wanted))).elements())
 
 

@@ -1,9 +1,9 @@
 """Probing (Lv et al. 2007) or scanning: the cheaper of two ways to the same answer.
 
 The buckets within d // 8 flips of the query's bands together hold all entries at distance at most d; so does
-the flat index. The cost of probing depends on how the library's fingerprints are spread, so it is computed
-from the live sizes of the buckets that the query would read. A bucket that holds half the library is thus
-never read: no lookup costs more than one scan of the flat index.
+the flat index. The cost of probing depends on how the library's fingerprints are spread. So it is computed
+from the live sizes of the query's buckets. A bucket that holds half the library is thus never read: no
+lookup costs more than one scan of the flat index.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
 """Records of the band index: how entries are packed into buckets, and how buckets answer a query.
 
 A bucket of a band holds whole fingerprints, so that distances are computed without a second lookup. A bucket
-of a posting list holds entries by one value each of their MinHash or FracMinHash: entries are counted by the
-values that they share with a query (Spasojević and Poncin 2011, algorithm 1).
+of a posting list holds entries by one value each of their MinHash or FracMinHash. A lookup counts the values
+that each shares with a query (Spasojević and Poncin 2011, algorithm 1).
 
 The address of a bucket is a number: first the bits of its list, then those of the bucket in the list.
 """

@@ -11,7 +11,7 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True)
 class SelectionLimits:
-    """How many candidates of one book are compared."""
+    """The most candidates of one book that are compared."""
 
     nearest: int = 200
     representatives: int = 200  # of further clusters

@@ -1,8 +1,8 @@
 """The search of a band index: which buckets answer a question, and what they answer.
 
-A plan says what to read, a read holds what there was, and the functions below tell the entries found. The
-verification rule accepts nothing that neither the bands nor a posting list proposes, so every near-duplicate
-is found but those behind a full posting bucket.
+A plan says what to read, a read holds the buckets, and the functions below compute the entries. The
+verification rule accepts nothing that neither the bands nor a posting list proposes. So only near-duplicates
+behind a full posting bucket are missed.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,6 @@ from app.core.index.records import (
     NO_POSTING,
     Hits,
     Posting,
-    SharedValues,
     hits_within,
     minhash_posting,
     sample_posting,
@@ -41,7 +40,7 @@ LAST_DISTANCE = 129
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """What to read of the index of a suite for a query."""
+    """The part of a suite's index to read for a query."""
 
     bits: bytes | None = None  # of the query; None: it has no fingerprint, or none is compared
     distance: int = 0  # bits up to which entries are near
@@ -52,7 +51,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IndexRead:
-    """What was read for a plan: the flat index, and a bucket for each address; None where there is none."""
+    """The index as read for a plan: the flat index, and a bucket for each address (None: empty)."""
 
     flat: FlatIndex
     bands: Sequence[bytes | None]
@@ -68,7 +67,7 @@ class Proposed:
     candidates: Candidates
 
     def verified(self, query: Entry) -> NDArray[np.bool_]:
-        """Which of them are near-duplicates of the query."""
+        """Whether each is a near-duplicate of the query, (n,)."""
         return verified(query, self.candidates)
 
     @property
@@ -78,12 +77,12 @@ class Proposed:
 
     @property
     def shared(self) -> NDArray[np.int64]:
-        """Equal MinHash values, or hashes in both samples, whichever are more."""
+        """Equal MinHash values, or hashes in both samples: the larger of the two."""
         return np.maximum(self.candidates.equal_values, self.candidates.shared)
 
 
 def plan_range(fingerprint: Fingerprint, suite: Suite, distance: int, flat: FlatIndex | None) -> Plan:
-    """What to read for every entry within a distance; `flat` is the index as last read, for estimates."""
+    """The plan for every entry within a distance; `flat` is the index as last read, for estimates."""
     require_same_recipe(fingerprint.recipe, suite.fingerprint)
     radius = None if flat is None else probe_radius(fingerprint.bits, distance, flat.bucket_sizes, flat.size)
     bands = None if radius is None else probes(fingerprint.bits, radius)
@@ -91,7 +90,7 @@ def plan_range(fingerprint: Fingerprint, suite: Suite, distance: int, flat: Flat
 
 
 def plan_verified(query: Entry, suite: Suite, flat: FlatIndex | None) -> Plan:
-    """What to read for the near-duplicates of a query, but its FracMinHash, which few candidates need."""
+    """The plan for the near-duplicates of a query, but its FracMinHash, which few candidates need."""
     plan = Plan()
     if query.fingerprint is not None:
         plan = plan_range(query.fingerprint, suite, VERIFICATION.distance_alone, flat)
@@ -102,7 +101,7 @@ def plan_verified(query: Entry, suite: Suite, flat: FlatIndex | None) -> Plan:
 
 
 def plan_samples(query: Entry, suite: Suite) -> Plan:
-    """What to read for the candidates that only the FracMinHash can decide."""
+    """The plan for the candidates that only the FracMinHash can decide."""
     if query.sample is None:
         return Plan()
     require_same_recipe(query.sample.recipe, suite.sample)
@@ -110,7 +109,7 @@ def plan_samples(query: Entry, suite: Suite) -> Plan:
 
 
 def plan_related(query: Entry, suite: Suite, flat: FlatIndex | None) -> Plan:
-    """What to read for every entry that may be related, be it only by a small part of either book."""
+    """The plan for every entry that may be related, be it only by a small part of either book."""
     return replace(plan_verified(query, suite, flat), sample=plan_samples(query, suite).sample)
 
 
@@ -142,27 +141,27 @@ def proposed(plan: Plan, read: IndexRead) -> Proposed:
     )
 
 
-def with_samples(found: Proposed, plan: Plan, read: IndexRead) -> Proposed:
+def with_samples(proposals: Proposed, plan: Plan, read: IndexRead) -> Proposed:
     """The same entries, with the hashes that they share with the query's FracMinHash."""
-    shared: SharedValues = shared_values(read.sample, plan.sample.tags)
-    return replace(found, candidates=replace(found.candidates, shared=shared.counts_of(found.entry_ids)))
+    shared = shared_values(read.sample, plan.sample.tags).counts_of(proposals.entry_ids)
+    return replace(proposals, candidates=replace(proposals.candidates, shared=shared))
 
 
-def near_duplicates(query: Entry, found: Proposed) -> Hits:
+def near_duplicates(query: Entry, proposals: Proposed) -> Hits:
     """Those of the proposed entries that the verification rule accepts, nearest first."""
-    accepted = found.verified(query)
-    return Hits(found.entry_ids[accepted], found.distances[accepted]).sorted()
+    accepted = proposals.verified(query)
+    return Hits(proposals.entry_ids[accepted], proposals.distances[accepted]).sorted()
 
 
-def related_entries(query: Entry, found: Proposed, pending: Sequence[Entry]) -> list[int]:
+def related_entries(query: Entry, proposals: Proposed, pending: Sequence[Entry]) -> list[int]:
     """The entries that may be related, nearest first, the query left out.
 
     Near-duplicates come by their distance; then others that share enough values, by how many. `pending`
     entries are compared one by one, because the index does not hold them yet.
     """
-    near = found.verified(query)
-    distances = dict(zip(found.entry_ids[near].tolist(), found.distances[near].tolist(), strict=True))
-    shared = dict(zip(found.entry_ids.tolist(), found.shared.tolist(), strict=True))
+    near = proposals.verified(query)
+    distances = dict(zip(proposals.entry_ids[near].tolist(), proposals.distances[near].tolist(), strict=True))
+    shared = dict(zip(proposals.entry_ids.tolist(), proposals.shared.tolist(), strict=True))
     for other, pair in zip(pending, evidence_of_each(query, pending), strict=True):
         if is_near_duplicate(pair):
             distances[other.entry_id] = LAST_DISTANCE if pair.distance is None else pair.distance

@@ -1,10 +1,10 @@
 """Verification: the evidence that two books' signatures give, and when it makes them near-duplicates.
 
-Unrelated books share no word shingle (Jaccard below 0.0005), while true copies can fall to 0.03 under OCR:
-three equal MinHash values of 128 already show common text. That alone is not enough, because books that quote
-the same poems reach eight. So the farther apart the fingerprints lie, the more equal values it takes. For a
-part of a larger work, whose fingerprint may lie anywhere, containment decides. The rule is ours, measured in
-docs/decisions/0003-near-duplicate-rule.md.
+Unrelated books share no word shingle (Jaccard below 0.0005), while true copies can fall to 0.03 under OCR.
+Three equal MinHash values of 128 already show common text. That alone is not enough, because books that
+quote the same poems reach eight. So the farther apart the fingerprints lie, the more equal values it takes.
+For a part of a larger work, whose fingerprint may lie anywhere, containment decides. The rule is ours,
+measured in docs/decisions/0003-near-duplicate-rule.md.
 """
 
 from collections.abc import Sequence
@@ -122,7 +122,7 @@ class Candidates:
 def verified(
     query: HasSignatures, candidates: Candidates, rule: Verification = VERIFICATION
 ) -> NDArray[np.bool_]:
-    """Which candidates are near-duplicates of the query, (n,): `is_near_duplicate` for all at once."""
+    """Whether each candidate is a near-duplicate of the query, (n,): `is_near_duplicate` for all at once."""
     if query.minhash is None:
         return candidates.distances <= rule.distance_alone
     smaller, share = _containment(query.minhash, candidates)
@@ -136,7 +136,7 @@ def verified(
 def needs_sample(
     query: HasSignatures, candidates: Candidates, rule: Verification = VERIFICATION
 ) -> NDArray[np.bool_]:
-    """Which candidates only the shared hashes of the samples can decide, (n,); `shared` is ignored."""
+    """Whether only shared hashes of the samples can decide on each candidate, (n,); `shared` is ignored."""
     doubtful = (
         (candidates.equal_values >= rule.min_shared)
         & (candidates.distances > rule.distance_alone)
@@ -159,8 +159,8 @@ def _containment(
     equal = candidates.equal_values / len(minhash.values)
     counts = candidates.shingle_counts.astype(np.float64)
     smaller = np.maximum(1.0, np.minimum(minhash.shingle_count, counts))
-    both = equal * (minhash.shingle_count + counts) / (1 + equal)
-    return smaller, np.minimum(1.0, both / smaller)
+    shared = equal * (minhash.shingle_count + counts) / (1 + equal)
+    return smaller, np.minimum(1.0, shared / smaller)
 
 
 def _is_sampled(candidates: Candidates) -> NDArray[np.bool_]:

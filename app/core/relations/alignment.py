@@ -1,8 +1,8 @@
 """The alignment of two books: which of their pages match, and how much of each page the other book has.
 
-As Spasojević and Poncin (2011), every page of one book is held against every page of the other. From there it
-is ours: page pairs that stand out from unrelated ones (`background`) make runs (`runs`), even if pages were
-inserted, lost, bound elsewhere or paginated anew. Very long books are aligned in groups first (`coarse`).
+As Spasojević and Poncin (2011), every page of one book is held against every page of the other. From there
+it is ours: page pairs that stand out from unrelated ones (`background`) make runs (`runs`). Pages may be
+inserted, lost, bound elsewhere or paginated again. Very long books are aligned in groups first (`coarse`).
 """
 
 from collections.abc import Sequence
@@ -60,7 +60,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Alignment:
-    """How the pages of two books match."""
+    """The matching pages of two books."""
 
     unit: Unit  # window: the pages of at least one book are not known
     runs: tuple[Run, ...]  # in the order of the left book

@@ -1,7 +1,7 @@
 """The background of two books: how alike their unrelated pages are, and their equal ones.
 
 Unrelated pages of one language share .03 to .05 of their bins. The same page shares .82, .41 and .21 at 1, 5
-and 10 % CER on both sides, half a page half of that. So the pair of books itself tells what counts as alike.
+and 10 % CER on both sides, half a page half of that. So the pair of books itself shows what counts as alike.
 Books full of formulas have pages more alike than that: what counts is the best of the unrelated pages.
 """
 
@@ -27,7 +27,7 @@ _SAMPLE = 16_000
 """Pairs of pages that are looked at, about."""
 
 _CERTAIN = 7.0
-"""How many standard deviations a run must lie above the best of unrelated pages, all its pages together."""
+"""Standard deviations by which a run must lie above the best of unrelated pages, all its pages together."""
 
 _SIGMA = 1.4826
 """Standard deviations in a median deviation."""

@@ -1,7 +1,7 @@
 """Coarse to fine: very long books are compared in groups of pages first, then page by page where these match.
 
-The bin-wise least value of several pages is itself a MinHash of their bins' contents (Broder 1997: the
-MinHash of a union is the least of the MinHashes). So groups that share pages share least values.
+The bin-wise least value of several pages is itself a MinHash of their bins' contents (Broder 1997). So
+groups that share pages share least values.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,9 +1,9 @@
 """Coverage: how much of each page of a book the other book has, and whether on one page with the same breaks.
 
-Ours. The text that two pages of lengths a and b share is J (a + b) / (1 + J), where J is the Jaccard
-similarity that their signatures estimate (Broder 1997). From J is taken what any two pages share, without
-cutting at zero, so that it leaves no bias in the sums. OCR noise hides some of the rest, as much as on a
-typical page of the two books.
+Ours. The text that two pages of lengths a and b share is J (a + b) / (1 + J). J is the Jaccard similarity
+that their signatures estimate (Broder 1997). From J is taken what any two pages share, without cutting at
+zero, so that it leaves no bias in the sums. OCR noise hides some of the rest, as much as on a typical page
+of the two books.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ _WHOLE = 0.75
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coverage:
-    """How much of the pages of two books is found in each other; shares are 0 to 1."""
+    """The shares of the pages of two books that are found in each other, 0 to 1."""
 
     left: NDArray[np.float64]  # (left pages,) share of each page that the right book has
     right: NDArray[np.float64]  # (right pages,) the reverse
@@ -52,8 +52,8 @@ def page_coverage(
     """The coverage of two books whose pages match in `pairs` (n, 2).
 
     `similarities` (left, right) are 0 to 255, `lengths` the code points of the left and the right pages.
-    `neighbours` (pages - 1,) are the similarities, 0 to 1, of each page of a book and its next one: what
-    a page shares with those, as formulas, is not taken for common text.
+    `neighbours` (pages - 1,) are the similarities, 0 to 1, of each page of a book and its next one. Text
+    that a page shares with those, as formulas, is not common text.
     """
     if not len(pairs):
         return Coverage(np.zeros(lengths[0].size), np.zeros(lengths[1].size), np.zeros(0), 0.0)

@@ -14,7 +14,7 @@ LEAST_CONFIDENCE = 0.7
 """Books for which every class is less sure overlap."""
 
 _SHINGLE_OVER_NGRAM = 5.0
-"""How many times as fast noise destroys shingles of five words as n-grams of six characters."""
+"""The ratio at which noise destroys shingles of five words faster than n-grams of six characters."""
 
 _TELLING = 0.05
 """Book similarity of equal books below which noise leaves nothing to compare with."""

@@ -18,7 +18,7 @@ def page_similarities(
     bins = left.shape[1]
     equal = np.empty(right.shape[0], dtype=np.uint8)
     filled = np.empty(right.shape[0], dtype=np.uint8)
-    both = np.empty(right.shape[0], dtype=np.uint8)
+    common = np.empty(right.shape[0], dtype=np.uint8)
     _count_common(np.full(bins, 1, dtype=np.uint8), right, filled)
     for i in range(left.shape[0]):
         page = left[i]
@@ -26,8 +26,8 @@ def page_similarities(
         shared = filled
         empty = bins - np.count_nonzero(page)
         if empty:
-            _count_common(page, right, both)
-            shared = both
+            _count_common(page, right, common)
+            shared = common
         row = out[i]
         for j in range(row.size):
             # Bins that are empty on both sides were counted as equal.
@@ -45,12 +45,12 @@ def _count_equal(page: NDArray[np.uint8], right: NDArray[np.uint8], equal: NDArr
 
 
 @compiled
-def _count_common(page: NDArray[np.uint8], right: NDArray[np.uint8], both: NDArray[np.uint8]) -> None:
+def _count_common(page: NDArray[np.uint8], right: NDArray[np.uint8], common: NDArray[np.uint8]) -> None:
     for j in range(right.shape[0]):
         count = 0
         for k in range(right.shape[1]):
             count += (page[k] != 0) & (right[j, k] != 0)
-        both[j] = count
+        common[j] = count
 
 
 @compiled
@@ -62,10 +62,10 @@ def compare_neighbours(pages: NDArray[np.uint8], equal: NDArray[np.uint8], commo
     for row in range(equal.shape[0]):
         for i in range(row + 1, pages.shape[0]):
             same = 0
-            both = 0
+            shared = 0
             for k in range(pages.shape[1]):
                 filled = (pages[i, k] != 0) & (pages[i - row - 1, k] != 0)
-                both += filled
+                shared += filled
                 same += filled & (pages[i, k] == pages[i - row - 1, k])
             equal[row, i] = same
-            common[row, i] = both
+            common[row, i] = shared

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from app.core.jit import compiled
 
 STOP, BOTH, LEFT, RIGHT, USED = range(5)
-"""How a path came to a pair: it starts there, or a step in both books, the left or the right one led there.
+"""The last step of a path to a pair: none (it starts there), in both books, in the left or in the right one.
 `trace_path` marks the pairs it has been to as USED."""
 
 
@@ -27,9 +27,9 @@ def smith_waterman(
     """The number of paths that reach a weight; -1 where they are more than `best` has room for.
 
     A pair weighs `weights[similarity]`, (256,), which ascend. `limits` are the cost of a step in one book
-    alone, the loss that ends a path, and the least weight of a path that counts. Writes the weight of the
-    best pair of each path into `best`, its row and column into `ends` (paths, 2), and how the best path came
-    to each pair into `steps`, of the shape of `similarities`.
+    alone, the loss that ends a path, and the least weight of a path. Writes the weight of the best pair of
+    each path into `best`, its row and column into `ends` (paths, 2). `steps`, of the shape of `similarities`,
+    gets the last step of the best path to each pair.
     """
     rows, columns = similarities.shape
     none = np.float32(0)

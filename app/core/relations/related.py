@@ -18,7 +18,7 @@ from app.core.relations.signals import Signals
 class StoredRelation:
     """The machine's finding about a book and another one, from the first one's point of view."""
 
-    finding: RelationSummary
+    summary: RelationSummary
     classifier: str
     because: str
     confidences: Mapping[Kind, float]

@@ -34,7 +34,7 @@ LEAST_TEXT = 300
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparedBook:
-    """What relations are computed from: a book's signatures and metadata."""
+    """A book's signatures and metadata, from which relations are computed."""
 
     pages: PageSignatures | None
     minhash: MinHashSignature | None

@@ -35,12 +35,12 @@ REVISED = 0.1
 _NUMBER = re.compile(r"\d+")
 
 _ACCURACY = 0.005
-"""How far measured shares lie from the true ones, about."""
+"""The typical error of measured shares."""
 
 
 def shares_v1(signals: Signals, left: Metadata, right: Metadata) -> Classification:
     """The class of two books by `shares-v1`."""
-    text, matched, stretch = signals.text_shared, signals.pages_matched, signals.stretch_matched
+    text, matched, span = signals.text_shared, signals.pages_matched, signals.span_matched
     related = _from(text.most, RELATED)
     raw: dict[Kind, float]
     if signals.unit == "window":
@@ -50,7 +50,7 @@ def shares_v1(signals: Signals, left: Metadata, right: Metadata) -> Classificati
         raw = {"SAME_TEXT": same, "OVERLAPPING_TEXT": related * (1 - same)}
     else:
         same = related * _from(matched.least, _share_of_one_pagination(signals, left, right))
-        part = (1 - same) * related * _from(stretch.most, PART) * (1 - _from(stretch.least, MOST))
+        part = (1 - same) * related * _from(span.most, PART) * (1 - _from(span.least, MOST))
         other = (1 - same) * (1 - part) * _from(text.least, MOST) * _from(signals.other_breaks, OTHER_BREAKS)
         raw = {
             "SAME_PAGINATION": same,
@@ -94,7 +94,7 @@ def _numbers(title: str) -> tuple[list[str], str]:
 
 def _direction(kind: Kind, signals: Signals) -> Direction | None:
     if kind == "CONTIGUOUS_SUBSET":
-        shares = signals.stretch_matched
+        shares = signals.span_matched
     elif kind == "OVERLAPPING_TEXT" and signals.text_shared.most >= PART and signals.text_shared.least < MOST:
         shares = signals.text_shared
     else:
@@ -103,7 +103,7 @@ def _direction(kind: Kind, signals: Signals) -> Direction | None:
 
 
 def _because(kind: Kind, signals: Signals, direction: Direction | None) -> str:
-    text, matched, stretch = signals.text_shared, signals.pages_matched, signals.stretch_matched
+    text, matched, span = signals.text_shared, signals.pages_matched, signals.span_matched
     part, whole = ("this", "the other") if direction == "contained_in" else ("the other", "this")
     match kind:
         case "SAME_PAGINATION":
@@ -113,8 +113,8 @@ def _because(kind: Kind, signals: Signals, direction: Direction | None) -> str:
             )
         case "CONTIGUOUS_SUBSET":
             return (
-                f"{stretch.most:.0%} of the text pages of {part} book are one stretch of {whole} book, with "
-                f"the same page breaks, and make up {stretch.least:.0%} of it."
+                f"{span.most:.0%} of the text pages of {part} book are one span of {whole} book, with "
+                f"the same page breaks, and make up {span.least:.0%} of it."
             )
         case "DIFFERENT_PAGINATION":
             return (
@@ -129,7 +129,7 @@ def _because(kind: Kind, signals: Signals, direction: Direction | None) -> str:
         case "OVERLAPPING_TEXT" if direction is not None:
             return (
                 f"{text.most:.0%} of the text of {part} book is found in {whole} book and makes up "
-                f"{text.least:.0%} of it: a part, but not known to be one stretch with the same page breaks."
+                f"{text.least:.0%} of it: a part, but not known to be one span with the same page breaks."
             )
         case "OVERLAPPING_TEXT":
             return (

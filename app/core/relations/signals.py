@@ -1,8 +1,8 @@
-"""Signals: figures about two aligned books, from which a classifier tells their relation.
+"""Signals: figures about two aligned books, from which a classifier decides their relation.
 
-Book similarity, page similarity, linear fit, Δpage_count and consecutive page correlation are those of
-Spasojević and Poncin (2011, section IV-B), taken over aligned pairs of pages instead of all pairs. The
-shares are ours: they are what the definitions of the relations ask for.
+Book similarity, page similarity, linear fit, Δpage_count and consecutive page correlation follow Spasojević
+and Poncin (2011, section IV-B), over aligned pairs of pages. The shares are ours: they are what the
+definitions of the relations ask for.
 """
 
 from dataclasses import dataclass, replace
@@ -16,8 +16,8 @@ from app.core.relations.coverage import SAME_BREAKS
 FOUND = 0.6
 """A page counts as found from this share of its text on."""
 
-STRETCH_GAP = 4
-"""Text pages, that is two leaves, that may be missing within one stretch."""
+SPAN_GAP = 4
+"""Text pages, that is two leaves, that may be missing within one span."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +62,8 @@ class Signals:
     text_shared: Sides  # share of the text that is found in the other book: containment
     typical_share: float  # of a page's text that is found, before what noise hides is allowed for
     pages_matched: Sides  # share of the text pages that match one to one with the same breaks
-    stretch_matched: Sides  # share of the text pages that so match within the longest stretch
-    stretch: Sides  # share of the text pages that lie between its ends
+    span_matched: Sides  # share of the text pages that so match within the longest span
+    span: Sides  # share of the text pages that lie between its ends
     other_breaks: float  # share of the pages found that lie across the breaks of the other book
     revised: float  # share of the pages within runs in whose place the other book has pages of other text
     consecutive_correlation: float  # relative consecutive page correlation (section IV-B 3)
@@ -77,7 +77,7 @@ class Signals:
         return replace(self, **sides, fit=self.reverse_fit, reverse_fit=self.fit)
 
 
-_SIDES = ("text_pages", "text_shared", "pages_matched", "stretch_matched", "stretch")
+_SIDES = ("text_pages", "text_shared", "pages_matched", "span_matched", "span")
 
 
 def measure(alignment: Alignment, book_similarity: float) -> Signals:
@@ -90,8 +90,8 @@ def measure(alignment: Alignment, book_similarity: float) -> Signals:
     same_breaks = _with_same_breaks(matched, coverage, lengths)
     same = pairs[same_breaks]
     ordinals = [np.cumsum(length > 0) - 1 for length in lengths]
-    stretch = longest_stretch(np.column_stack([ordinals[side][same[:, side]] for side in (0, 1)]))
-    spans = stretch[-1] - stretch[0] + 1 if len(stretch) else np.zeros(2)
+    span = longest_span(np.column_stack([ordinals[side][same[:, side]] for side in (0, 1)]))
+    extents = span[-1] - span[0] + 1 if len(span) else np.zeros(2)
     sizes = [length.size for length in lengths]
     run_numbers = np.repeat(np.arange(len(alignment.runs)), [len(run.pairs) for run in alignment.runs])
     return Signals(
@@ -107,8 +107,8 @@ def measure(alignment: Alignment, book_similarity: float) -> Signals:
         ),
         typical_share=alignment.typical_coverage,
         pages_matched=Sides(*(np.unique(same[:, side]).size / counts[side] for side in (0, 1))),
-        stretch_matched=Sides(*(len(stretch) / counts[side] for side in (0, 1))),
-        stretch=Sides(*(float(spans[side]) / counts[side] for side in (0, 1))),
+        span_matched=Sides(*(len(span) / counts[side] for side in (0, 1))),
+        span=Sides(*(float(extents[side]) / counts[side] for side in (0, 1))),
         other_breaks=_other_breaks(coverage, lengths, same),
         revised=_revised(alignment, same, run_numbers[same_breaks]),
         consecutive_correlation=_consecutive_correlation(matched, counts),
@@ -118,12 +118,12 @@ def measure(alignment: Alignment, book_similarity: float) -> Signals:
     )
 
 
-def longest_stretch(pairs: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The most pairs (n, 2) in a row that advance in both books, over gaps of at most `STRETCH_GAP` pages."""
+def longest_span(pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The most pairs (n, 2) in a row that advance in both books, over gaps of at most `SPAN_GAP` pages."""
     if not len(pairs):
         return pairs
     steps = np.diff(pairs, axis=0)
-    breaks = np.flatnonzero(((steps < 1) | (steps > STRETCH_GAP + 1)).any(axis=1)) + 1
+    breaks = np.flatnonzero(((steps < 1) | (steps > SPAN_GAP + 1)).any(axis=1)) + 1
     return max(np.split(pairs, breaks), key=len)
 
 
@@ -160,8 +160,8 @@ def _between(pairs: NDArray[np.int64], agree: NDArray[np.bool_]) -> NDArray[np.b
 def _revised(alignment: Alignment, same: NDArray[np.int64], runs: NDArray[np.int64]) -> float:
     """The share of pages within runs that the other book has with other text.
 
-    Between two pairs of the same run, as many pages count as both books have there without a match: a leaf
-    that is lost is missing in one book alone.
+    Between two pairs of the same run, as many pages count as both books have there without a match. A lost
+    leaf is missing in one book alone.
     """
     unmatched, pages = [], 0
     for side, (coverage, lengths) in enumerate(
@@ -181,13 +181,13 @@ def _revised(alignment: Alignment, same: NDArray[np.int64], runs: NDArray[np.int
 def _other_breaks(
     coverage: tuple[NDArray[np.float64], ...], lengths: tuple[NDArray[np.int64], ...], same: NDArray[np.int64]
 ) -> float:
-    found = across = 0
+    pages_found = across = 0
     for side in (0, 1):
         pages = (coverage[side] >= FOUND) & (lengths[side] > 0)
-        found += int(pages.sum())
+        pages_found += int(pages.sum())
         pages[same[:, side]] = False
         across += int(pages.sum())
-    return across / max(found, 1)
+    return across / max(pages_found, 1)
 
 
 def _consecutive_correlation(matched: Run, counts: list[int]) -> float:
@@ -196,8 +196,8 @@ def _consecutive_correlation(matched: Run, counts: list[int]) -> float:
     order = np.lexsort((matched.pairs[:, 1 - dense], matched.pairs[:, dense]))
     page, other = matched.pairs[order, dense], matched.pairs[order, 1 - dense]
     similarity = matched.similarities[order]
-    both = (page[1:] == page[:-1]) & (other[1:] == other[:-1] + 1)
-    return float((similarity[1:] + similarity[:-1])[both].sum() / counts[dense])
+    consecutive = (page[1:] == page[:-1]) & (other[1:] == other[:-1] + 1)
+    return float((similarity[1:] + similarity[:-1])[consecutive].sum() / counts[dense])
 
 
 def _fit(pairs: NDArray[np.int64], sizes: list[int]) -> LinearFit:

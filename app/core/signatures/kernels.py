@@ -268,16 +268,16 @@ def repeated(hashes: NDArray[np.uint64], bits: NDArray[np.uint8], out: NDArray[n
         shift = U64(shift - U64(1))
         size >>= 1
     bits[:] = 0
-    suspects = Index(0)
+    repeats = Index(0)
     for k in range(hashes.size):
         place = hashes[k] >> shift
         byte, bit = place >> U64(3), np.uint8(1 << (place & U64(7)))
         before = bits[byte]
-        out[suspects] = hashes[k]
-        suspects = Index(suspects + (one if before & bit else Index(0)))
+        out[repeats] = hashes[k]
+        repeats = Index(repeats + (one if before & bit else Index(0)))
         bits[byte] = before | bit
     bits[:] = 0
-    _set_bits(out[:suspects], shift, bits)
+    _set_bits(out[:repeats], shift, bits)
     count = Index(0)
     for k in range(hashes.size):
         place = hashes[k] >> shift

@@ -1,7 +1,7 @@
 """Page signatures: a one-permutation MinHash of the character n-grams of each page (Li, Owen and Zhang 2012).
 
 The top 7 bits of an n-gram's hash choose one of 128 bins. A bin holds 1 + (h mod 2^16)·255 // 2^16 of the
-least hash h that fell into it, 1 to 255, or 0 if none did: a few bits are enough (Li and König 2010). The
+least hash h that fell into it, 1 to 255, or 0 if none did. A few bits are enough (Li and König 2010). The
 share of equal bins among those filled in both estimates the Jaccard similarity of two pages, even for half a
 page under OCR noise. A page's length goes with it, to weigh it by its text.
 """

@@ -8,7 +8,7 @@ bunches: with count t, near repeats o (at most Δ code points after the previous
 
 A language's ordinary n-grams are spread evenly and weigh nothing; names and topics come in bursts and decide.
 n-grams are counted by cell, the top 18 bits of their hash. The signs s_j come from a hash of the cell, and
-weights are multiples of 1/1024, so votes are whole numbers and every machine finds the same bits.
+weights are multiples of 1/1024. So votes are whole numbers and every machine finds the same bits.
 """
 
 import numpy as np

@@ -19,7 +19,7 @@ NFC_SUSPECT, COMBINING, PILE = U8(u.NFC_SUSPECT), U8(u.COMBINING), U8(u.PILE)
 SPACE, LINE_FEED, FORM_FEED, CARRIAGE_RETURN = 0x20, 0x0A, 0x0C, 0x0D
 
 DONE, TOO_SMALL, NEEDS_WHOLE_NFKC = range(3)
-"""How `normalise` may end."""
+"""The outcomes of `normalise`."""
 
 
 def codes_of(text: str) -> Codes:

@@ -1,7 +1,7 @@
 """The normal form of a book: the letters and digits that its signatures are computed from.
 
 Signatures must not depend on layout, case and punctuation. Spasojević and Poncin (2011, section III-B) keep
-lower-case letters and digits alone; this does so for every script, and joins words split at a line's end.
+lower-case letters and digits alone. This does so for every script, and joins words split at a line's end.
 """
 
 import unicodedata
@@ -35,13 +35,12 @@ class NormalText:
 def normalise(content: Content) -> NormalText:
     """The normal form of a book, by these rules:
 
-    1. Unicode NFKC, then lower case code point by code point (final sigma as sigma); data of Unicode 14.
-    2. Letters and digits (L*, N*) stay, marks (Mn, Mc) stay where they follow one; default-ignorable and
-       format characters and enclosing marks go.
-    3. A hyphen (U+002D, U+2010, U+00AD) after a letter, then blanks around one line break, one page break or
-       one of each, then a lower-case letter: all but the letters goes, so the word is whole again.
-    4. Any other run of characters is one space; none at either end, none between two of Han, Kana and their
-       like.
+    1. Unicode NFKC, then lower case code point by code point (final sigma as sigma); data of Unicode 14. 2.
+    Letters and digits (L*, N*) stay, marks (Mn, Mc) stay where they follow one; default-ignorable and format
+    characters and enclosing marks go. 3. A hyphen (U+002D, U+2010, U+00AD) after a letter, then blanks around
+    one line break, one page break or one of each, then a lower-case letter. All but the letters goes, so the
+    word is whole again. 4. Any other run of characters is one space; none at either end, none between two of
+    Han, Kana and their like.
 
     >>> str(normalise(Content("(Nice)  Day, Straße ﬁn-\\nished!", page_count=None)))
     'nice day straße finished'

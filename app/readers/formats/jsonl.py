@@ -127,6 +127,6 @@ def _strings(fields: Mapping[str, object], name: str) -> tuple[str, ...] | None:
 
 
 def _kind(value: object) -> str:
-    """What JSON calls the value's type."""
+    """JSON's name for the value's type."""
     names = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list"}
     return names.get(type(value), "null" if value is None else "an object")

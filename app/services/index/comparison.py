@@ -30,7 +30,7 @@ class Difference:
 
 @dataclass(slots=True)
 class IndexComparison:
-    """What was compared so far."""
+    """Counts of a comparison so far."""
 
     records: int = 0  # that the index should hold
     full: int = 0  # buckets that take no more records
@@ -47,10 +47,10 @@ async def compare(
         for start in range(0, len(part.keys), _READ_AT_ONCE):
             keys = part.keys[start : start + _READ_AT_ONCE]
             data = part.packed.data(start, start + _READ_AT_ONCE)
-            for key, wanted, there in zip(keys, data, await index.read_buckets(keys), strict=True):
-                seen.records += len(wanted) // part.width
-                seen.full += part.cap is not None and len(there or b"") >= part.cap * part.width
-                difference = _difference(part, key, wanted, there or b"")
+            for key, target, actual in zip(keys, data, await index.read_buckets(keys), strict=True):
+                seen.records += len(target) // part.width
+                seen.full += part.cap is not None and len(actual or b"") >= part.cap * part.width
+                difference = _difference(part, key, target, actual or b"")
                 if difference is not None:
                     yield difference
         done += 1
@@ -59,22 +59,22 @@ async def compare(
         async for keys in index.list_buckets(prefix):
             unknown = [key for key in keys if key not in known]
             known.update(unknown)
-            for key, there in zip(unknown, await index.read_buckets(unknown), strict=True):
-                if there:
-                    whole = len(there) - len(there) % width
-                    superfluous = differences(b"", there[:whole], width)[1]
-                    yield Difference(key, [], superfluous, broken=whole != len(there))
+            for key, actual in zip(unknown, await index.read_buckets(unknown), strict=True):
+                if actual:
+                    length = len(actual) - len(actual) % width
+                    superfluous = differences(b"", actual[:length], width)[1]
+                    yield Difference(key, [], superfluous, broken=length != len(actual))
 
 
-def _difference(part: BucketList, key: str, wanted: bytes, there: bytes) -> Difference | None:
-    if wanted == there:
+def _difference(part: BucketList, key: str, expected: bytes, actual: bytes) -> Difference | None:
+    if expected == actual:
         return None
-    if len(there) % part.width:
-        return Difference(key, differences(wanted, b"", part.width)[0], [], broken=True)
-    missing, superfluous = differences(wanted, there, part.width)
+    if len(actual) % part.width:
+        return Difference(key, differences(expected, b"", part.width)[0], [], broken=True)
+    missing, superfluous = differences(expected, actual, part.width)
     if part.cap is not None:
         # A full bucket lacks some by design.
-        missing = missing[: max(0, part.cap - len(there) // part.width + len(superfluous))]
+        missing = missing[: max(0, part.cap - len(actual) // part.width + len(superfluous))]
     if not missing and not superfluous:
         return None
     return Difference(key, missing, superfluous)

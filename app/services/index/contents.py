@@ -1,7 +1,7 @@
 """The index as it should be, computed from Postgres, one list of buckets after the other.
 
-Reading the MinHash of a million books at once would take half a gigabyte, so the posting lists are made in
-passes, each of which reads only the part of the signatures that it needs.
+Reading the MinHash of a million books at once would take half a gigabyte. So the posting lists are made in
+passes, each of which reads only its part of the signatures.
 """
 
 import asyncio
@@ -47,12 +47,12 @@ class BucketList:
 
     @property
     def largest(self) -> int:
-        """How many bytes a bucket takes."""
+        """The most bytes of a bucket."""
         return sys.maxsize if self.cap is None else self.cap * self.width
 
 
 class ExpectedIndex:
-    """What the index of one suite must hold of some entries."""
+    """The expected index of one suite for some entries."""
 
     def __init__(
         self, signatures: SignatureQueries, index: BandIndex, columns: EntryColumns, postings: Collection[str]
@@ -75,12 +75,12 @@ class ExpectedIndex:
 
     @property
     def size(self) -> int:
-        """How many entries it is of."""
+        """The number of entries."""
         return self._columns.entry_ids.size
 
     @property
     def list_count(self) -> int:
-        """How many lists `lists` tells of."""
+        """The number of lists that `lists` yields."""
         suite, count = self._index.suite, BANDS + 1
         if suite.minhash in self.postings:
             count += minhash_recipe(suite.minhash).permutations

@@ -1,9 +1,9 @@
 """From one fingerprint recipe to another while the service goes on: build beside, then switch.
 
-Once the table of suites says that a suite is being built, every entry that is committed enters it. What was
-there before gets its fingerprint from the stored text; then the bands are written as a whole, what came and
-went meanwhile is mended, and one transaction lets the new suite serve. Each step finds out by itself how far
-it had come, so a command that was broken off is simply run again.
+Once the table of suites says that a suite is being built, every entry that is committed enters it. Earlier
+books get their fingerprints from the stored texts, and the bands are written as a whole. Then changes made
+meanwhile are mended, and one transaction lets the new suite serve. Each step finds out by itself how far it
+had come, so a command that was broken off is simply run again.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ class TextsMissing(BookprintError):
 
 @dataclass(frozen=True, slots=True)
 class Switched:
-    """What a change of recipes did."""
+    """The result of a change of recipes."""
 
     entries: int  # in the index that now serves
     computed: int  # fingerprints that were computed from stored texts
@@ -57,7 +57,7 @@ class Switched:
 
 
 class Recipes:
-    """Which fingerprint recipes are indexed, and which one serves."""
+    """Changes the fingerprint recipes that are indexed, and the one that serves."""
 
     def __init__(
         self,
@@ -126,14 +126,13 @@ class Recipes:
         """Compute what fingerprints are lacking; returns how many were found."""
         total = await self._missing.count(recipe)
         seen = computed = after = 0
-        while some := await self._missing.list_texts(recipe, after, _COMPUTED_AT_ONCE):
+        while texts := await self._missing.list_texts(recipe, after, _COMPUTED_AT_ONCE):
             # The kernels let go of the interpreter's lock.
-            found = await asyncio.gather(*(asyncio.to_thread(_fingerprint, text, recipe) for text in some))
-            signed = [
-                (text.entry_id, bits) for text, bits in zip(some, found, strict=True) if bits is not None
-            ]
+            work = (asyncio.to_thread(_fingerprint, text, recipe) for text in texts)
+            pairs = zip(texts, await asyncio.gather(*work), strict=True)
+            signed = [(text.entry_id, bits) for text, bits in pairs if bits is not None]
             await self._missing.insert(recipe, signed)
-            seen, computed, after = seen + len(some), computed + len(signed), some[-1].entry_id
+            seen, computed, after = seen + len(texts), computed + len(signed), texts[-1].entry_id
             progress(seen, max(seen, total))
         return computed
 
@@ -175,8 +174,8 @@ class Recipes:
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[None]:
         """While no other process changes recipes."""
-        async with _held(self._lock, _PATIENCE) as held:
-            if not held:
+        async with _held(self._lock, _PATIENCE) as locked:
+            if not locked:
                 raise BookprintError(
                     "Another `bookprint reindex --recipe` or `--drop` is running. Wait until it has ended."
                 )
@@ -194,9 +193,9 @@ async def _held(lock: Callable[[], SessionLock], patience: float) -> AsyncIterat
     """While the lock is held; False where it could not be had in so many seconds."""
     deadline = time.monotonic() + patience
     while True:
-        async with lock() as held:
-            if held or time.monotonic() > deadline:
-                yield held
+        async with lock() as locked:
+            if locked or time.monotonic() > deadline:
+                yield locked
                 return
         await asyncio.sleep(_PAUSE)
 

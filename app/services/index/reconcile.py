@@ -1,8 +1,8 @@
 """Keeping the band index in step with the catalogue.
 
-`reconcile` compares the entries of the flat index with those of the catalogue and mends the difference, or
-builds the index anew where nothing in it can be relied on. It runs by itself after a flush, a restart or a
-failover, and every minute in any case. `reindex` compares and mends every record while lookups go on.
+`reconcile` compares the entries of the flat index with those of the catalogue and mends the difference. It
+builds the index from nothing where it was lost. It runs by itself after a flush, a restart or a failover,
+and every minute in any case. `reindex` compares and mends every record while lookups go on.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ Write = Callable[[BandIndex, Sequence[Entry]], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Reconciled:
-    """What a reconciliation found and mended."""
+    """Counts of what a reconciliation mended."""
 
     entries: int
     missing: int  # in the catalogue, not wholly in the index: added
@@ -72,8 +72,8 @@ class _Census:
 class Reindex:
     """Reconciling, rebuilding and mending the band indexes of all suites.
 
-    A suite that is being built is left to its builder, but for pending entries: when they are marked as
-    indexed, they are in every suite.
+    A suite that is being built is left to its builder, but for pending entries. Entries marked as indexed
+    are in every suite.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Reindex:
                     await self._entries.update_indexed([entry_id])
 
     async def state(self) -> IndexState:
-        """What is known of the indexes in which lookups are answered."""
+        """The worst state of the indexes in which lookups are answered."""
         return await (await self._epochs()).state()
 
     async def reconcile(self) -> Reconciled | None:
@@ -136,7 +136,7 @@ class Reindex:
     async def fill(self, suite: Suite, postings: Collection[str], progress: Progress) -> NDArray[np.uint64]:
         """Write the whole index of a suite, bucket by bucket, and the posting lists of these recipes.
 
-        Whatever other processes write to it meanwhile may be lost. Returns the entries that were written.
+        Writes of other processes may be lost meanwhile. Returns the entries that were written.
         """
         entry_ids, _ = await self._signatures.read_entry_ids()
         await self._indexes.of(suite).delete_all(postings)
@@ -242,8 +242,8 @@ class Reindex:
 
     async def _enter_one(self, entry_ids: NDArray[np.uint64], suite: Suite, write: Write) -> None:
         for start in range(0, entry_ids.size, _WRITTEN_AT_ONCE):
-            some = entry_ids[start : start + _WRITTEN_AT_ONCE].tolist()
-            summaries = await self._entries.read_summaries(some, suite)
+            ids = entry_ids[start : start + _WRITTEN_AT_ONCE].tolist()
+            summaries = await self._entries.read_summaries(ids, suite)
             await write(self._indexes.of(suite), [book.entry for book in summaries])
 
     async def _mark(self, entry_ids: NDArray[np.uint64]) -> None:
@@ -292,7 +292,7 @@ class Reindex:
 
 
 async def _beside(answer: Awaitable[T], work: Awaitable[None]) -> T:
-    """What the first awaits, when both are done; none is still under way when this raises."""
+    """The first's answer, when both are done; none is still under way when this raises."""
     outcomes = await asyncio.gather(answer, work, return_exceptions=True)
     for outcome in outcomes:
         if isinstance(outcome, BaseException):

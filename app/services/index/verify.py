@@ -21,7 +21,7 @@ class IndexReport:
     missing: int  # of those, how many it does not hold
     superfluous: int  # stale or double records that it holds
     broken: int  # buckets that do not consist of whole records
-    full: int  # posting buckets that take no more records: values so common that they tell nothing
+    full: int  # posting buckets that take no more records: values so common that they show nothing
     whole: bool  # lookups are being answered
 
     @property

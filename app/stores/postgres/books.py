@@ -1,7 +1,7 @@
 """The catalogue in Postgres: the truth about every book.
 
-Every method is one transaction. A book's signatures belong to its entry; new content makes a new entry, so
-what the band index still holds of the old one no longer counts.
+Every method is one transaction. A book's signatures belong to its entry. New content makes a new entry, so
+records of the old one in the band index no longer count.
 """
 
 from collections.abc import Iterable, Mapping
@@ -137,12 +137,12 @@ class NewContent:
     suites: Suites = field(default_factory=Suites)  # for which all this was computed
 
     def entry(self, entry_id: int, suite: Suite) -> Entry:
-        """What the index of one of the suites holds of it."""
+        """The entry as the index of a suite holds it."""
         entry = self.sketch.to_entry(entry_id)
         if suite == self.suites.serving:
             return entry
-        found = (other for other in self.others if other.recipe == suite.fingerprint)
-        return replace(entry, fingerprint=next(found, None))
+        computed = (other for other in self.others if other.recipe == suite.fingerprint)
+        return replace(entry, fingerprint=next(computed, None))
 
 
 class BookStore:
@@ -154,7 +154,7 @@ class BookStore:
     async def insert(self, book_id: UUID, metadata: Metadata, content: NewContent) -> StoredBook:
         """Store a new book, or find the one that it repeats.
 
-        Raises `Conflict` where the external id belongs to a book with other content, and `SuitesChanged`
+        Raises `Conflict` where the external id belongs to a book with other content. Raises `SuitesChanged`
         where the content was computed for other suites than are indexed.
         """
         while True:
@@ -187,10 +187,10 @@ class BookStore:
     async def _read_existing(self, metadata: Metadata, content: NewContent) -> StoredBook | None:
         """The book that an insert repeats; None if it has been deleted since."""
         if metadata.external_id is None:
-            found = await self._database.rows(_READ_BY_CONTENT, content_key=content.key)
+            existing = await self._database.rows(_READ_BY_CONTENT, content_key=content.key)
         else:
-            found = await self._database.rows(_READ_BY_EXTERNAL_ID, external_id=metadata.external_id)
-        for row in found:
+            existing = await self._database.rows(_READ_BY_EXTERNAL_ID, external_id=metadata.external_id)
+        for row in existing:
             if row["content_key"] != content.key:
                 raise Conflict(
                     f"Book {row['id']} has the external_id {metadata.external_id!r} and other content. "
@@ -224,7 +224,7 @@ class BookStore:
     ) -> Book:
         """Set the named metadata fields; the others stay as they are.
 
-        Where relations depend on them, these go in the same transaction and are found anew.
+        Where relations depend on them, these go in the same transaction and are found again.
         """
         async with self._database.transaction() as connection:
             book = to_book(await _read_locked(connection, book_id, if_version))
@@ -333,10 +333,10 @@ async def _update(
         async with connection.transaction():
             await rows(connection, statement, id=book_id, **given, **values)
     except UniqueViolationError as exc:
-        found = await rows(connection, _READ_RIVAL, book_id=book_id, **given)
-        if not found:
+        rivals = await rows(connection, _READ_RIVAL, book_id=book_id, **given)
+        if not rivals:
             raise
-        rival = found[0]["id"]
+        rival = rivals[0]["id"]
         raise Conflict(
             f"Book {rival} already has this external_id or, without an external_id, this content. "
             "Change that book, or delete it first.",

@@ -20,9 +20,9 @@ from app.stores.postgres.texts import decompress
 _READ_AT_ONCE = 500
 """Candidates: a statement for thousands would keep a core from lookups for 20 ms."""
 
-# Written so that a plan made while tables were empty does no harm when they have grown: jobs and relations
-# are read once, and the cluster of each candidate by its key, where joins might read whole tables. Of which
-# jobs wait is asked afterwards, so that no index of all that wait is read too.
+# Written so that a plan made while tables were empty does no harm when they have grown. Jobs and relations
+# are read once, and clusters by key, where joins might read whole tables. Of which jobs wait is asked
+# afterwards, so that no index of all that wait is read too.
 _LIST = SQL(f"""
     WITH decided AS (
         SELECT right_id AS id FROM decisions WHERE left_id = $book_id
@@ -123,14 +123,14 @@ class CandidateStore:
         """
         known: dict[int, CandidateBook] = {}
         for start in range(0, len(candidates) or 1, _READ_AT_ONCE):
-            found = await self._database.rows(
+            batch = await self._database.rows(
                 _LIST,
                 book_id=book_id,
                 entry=entry_id,
                 entry_ids=list(candidates[start : start + _READ_AT_ONCE]),
                 classifier=classifier,
             )
-            known |= {row["entry_id"]: CandidateBook(**row) for row in found if row["book_id"] != book_id}
+            known |= {row["entry_id"]: CandidateBook(**row) for row in batch if row["book_id"] != book_id}
         named = set(candidates)
         wanted = [*(entry for entry in sorted(known) if entry not in named), *candidates]
         return [known[entry] for entry in wanted if entry in known]
@@ -139,13 +139,13 @@ class CandidateStore:
         self, entry_ids: Sequence[int], minhash_recipe: str, pages_recipe: str
     ) -> list[StoredSignatures]:
         """Those of the entries that are current, under these recipes, in no order."""
-        found = await self._database.rows(
+        signatures = await self._database.rows(
             _READ_SIGNATURES,
             entry_ids=list(entry_ids),
             minhash_recipe=minhash_recipe,
             pages_recipe=pages_recipe,
         )
-        return [StoredSignatures(**row) for row in found]
+        return [StoredSignatures(**row) for row in signatures]
 
     async def read_content(self, entry_id: int) -> Content | None:
         """The text of an entry, if it is kept."""

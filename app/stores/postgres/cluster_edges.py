@@ -68,22 +68,22 @@ _READ_NEVER_MATCHING = SQL("""
 async def read_joined(connection: Connection, by: By, pairs: Collection[Pair]) -> set[Pair]:
     """Those of the pairs that are edges."""
     lefts, rights = zip(*pairs, strict=True)
-    found = await rows(
+    joined = await rows(
         connection, _READ_JOINED, lefts=list(lefts), rights=list(rights), kinds=list(KINDS[by])
     )
-    return {(row["left_id"], row["right_id"]) for row in found}
+    return {(row["left_id"], row["right_id"]) for row in joined}
 
 
 async def read_edges(connection: Connection, by: By, books: Iterable[UUID]) -> list[Pair]:
     """Every edge that has one of the books at its end; some come twice."""
-    found = await rows(connection, _READ_EDGES, books=list(books), kinds=list(KINDS[by]))
-    return [(row["left_id"], row["right_id"]) for row in found]
+    edges = await rows(connection, _READ_EDGES, books=list(books), kinds=list(KINDS[by]))
+    return [(row["left_id"], row["right_id"]) for row in edges]
 
 
 async def read_connected(connection: Connection, by: By, books: Iterable[UUID]) -> set[UUID]:
     """Those of the books that have an edge."""
-    found = await rows(connection, _READ_CONNECTED, books=list(books), kinds=list(KINDS[by]))
-    return {row["book"] for row in found}
+    connected = await rows(connection, _READ_CONNECTED, books=list(books), kinds=list(KINDS[by]))
+    return {row["book"] for row in connected}
 
 
 async def read_edges_in_order(
@@ -92,11 +92,11 @@ async def read_edges_in_order(
     """Every edge whose older book is one of these, in the canonical order, some at a time."""
     values = _READ_IN_ORDER.values({"books": list(books), "kinds": list(KINDS[by])})
     cursor = await connection.cursor(_READ_IN_ORDER.text, *values)
-    while found := await cursor.fetch(_READ_AT_ONCE):
-        yield [Edge(row["left_id"], row["right_id"], row["strength"]) for row in found]
+    while batch := await cursor.fetch(_READ_AT_ONCE):
+        yield [Edge(row["left_id"], row["right_id"], row["strength"]) for row in batch]
 
 
 async def read_never_matching(connection: Connection, by: By, founders: Collection[UUID]) -> list[Pair]:
     """The pairs that never match whose books are in the clusters with these founders."""
-    found = await rows(connection, _READ_NEVER_MATCHING, by=by, founders=list(founders))
-    return [(row["left_id"], row["right_id"]) for row in found]
+    pairs = await rows(connection, _READ_NEVER_MATCHING, by=by, founders=list(founders))
+    return [(row["left_id"], row["right_id"]) for row in pairs]

@@ -66,23 +66,23 @@ class Snapshot:
 
     async def list_copies(self, by: By, founder: UUID) -> list[Copy]:
         """All members of a cluster, as copies."""
-        found = await rows(self._connection, _LIST_COPIES, by=by, founder=founder)
-        return [Copy(**row) for row in found]
+        copies = await rows(self._connection, _LIST_COPIES, by=by, founder=founder)
+        return [Copy(**row) for row in copies]
 
     async def list_members(self, by: By, founder: UUID, after: UUID | None, limit: int) -> list[Member]:
         """Up to `limit` members of a cluster behind `after`, oldest first."""
-        found = await rows(
+        members = await rows(
             self._connection, _LIST_MEMBERS, by=by, founder=founder, after=after or _FIRST, limit=limit
         )
-        return [Member(**row) for row in found]
+        return [Member(**row) for row in members]
 
     async def read_agreement(self, by: By, books: Collection[UUID]) -> dict[UUID, float]:
-        """How alike the pages of each book and of its relatives in its cluster are, 0 to 1: the mean.
+        """The mean similarity of the pages of each book and of its relatives in its cluster, 0 to 1.
 
         Books without such a relative are left out.
         """
-        found = await rows(self._connection, _READ_AGREEMENT, by=by, books=list(books))
-        return {row["book_id"]: row["agreement"] for row in found}
+        means = await rows(self._connection, _READ_AGREEMENT, by=by, books=list(books))
+        return {row["book_id"]: row["agreement"] for row in means}
 
 
 class ClusterQueries:

@@ -1,12 +1,11 @@
 """Clusters in Postgres, kept up to date in the transactions that change relations and decisions.
 
-The tables hold the members of clusters of at least two books, the borders between clusters that a
-never-match pair keeps apart, and the heirs of deleted books. After any order of changes, members and borders
-are those that the rule in `app.core.clusters.clustering` makes of all edges and never-match pairs.
+The tables hold members of clusters of two books or more, borders between clusters that a never-match pair
+keeps apart, and heirs. After any order of changes, members and borders are those that the rule in
+`app.core.clusters.clustering` makes of all edges and never-match pairs.
 
-Transactions change clusters one after the other: each takes one advisory lock, after all its locks on rows of
-relations and decisions, and locks no other rows but those of clusters behind it. So they cannot wait for
-each other in a ring.
+Transactions change clusters one after the other. Each takes one advisory lock, after all its locks on
+relations and decisions, and then locks rows of clusters alone. So they cannot wait for each other in a ring.
 """
 
 from collections import defaultdict
@@ -128,7 +127,7 @@ class _Group:
 
     clusters: set[UUID] = field(default_factory=set)  # by their founders
     ends: set[UUID] = field(default_factory=set)  # books whose edge within one of them went
-    unclear: bool = False  # to be computed anew
+    unclear: bool = False  # to be computed again
 
 
 class _Change:
@@ -153,7 +152,7 @@ class _Change:
             await self._compute(region)
 
     async def _groups(self, pairs: Collection[Pair]) -> list[_Group]:
-        """What the changed pairs mean to the clusters of their books, by `app.core.clusters`."""
+        """The change of clusters that the changed pairs cause, by `app.core.clusters`."""
         edges = await read_joined(self._connection, self._by, pairs)
         founders = await self._founders({book for pair in pairs for book in pair})
         bordering = await self._borders(set(founders.values()))
@@ -212,7 +211,7 @@ class _Change:
         async with aclosing(read_edges_in_order(self._connection, self._by, books)) as parts:
             async for edges in parts:
                 joining.take(edges)
-                if joining.settled(books):
+                if joining.is_final(books):
                     break
         new = joining.clustering()
         await self._remove(old.keys() - new.founders.keys())
@@ -279,10 +278,10 @@ class _Change:
 
 async def _leave_heir(connection: Connection, by: By, book_id: UUID) -> None:
     """Let the oldest other member stand in for a book that is deleted, and for those it stood in for."""
-    found = await rows(connection, _HEIR, by=by, book=book_id)
-    if not found:
+    heirs = await rows(connection, _HEIR, by=by, book=book_id)
+    if not heirs:
         await rows(connection, _DISINHERIT, by=by, book=book_id)
         return
-    heir = found[0]["book_id"]
+    heir = heirs[0]["book_id"]
     await rows(connection, _PASS_ON, by=by, book=book_id, heir=heir)
     await rows(connection, _INHERIT, by=by, book=book_id, heir=heir)

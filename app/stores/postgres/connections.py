@@ -38,7 +38,7 @@ _SETTINGS = {
 }
 
 _BY_KEY = {
-    # Planning a lookup's statement anew takes longer than running it.
+    # Planning a lookup's statement again takes longer than running it.
     "plan_cache_mode": "force_generic_plan",
     # A plan made while a table is empty would read all of it, and is kept when the table has grown.
     "enable_seqscan": "off",
@@ -47,6 +47,7 @@ _BY_KEY = {
 _LOST = (
     OSError,
     asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # a connection that is lost while it cancels a statement
     asyncpg.PostgresConnectionError,
     asyncpg.InsufficientResourcesError,
     asyncpg.OperatorInterventionError,

@@ -41,13 +41,13 @@ class DecisionStore:
         pair = _pair(book_id, other_id)
         async with self._database.transaction() as connection:
             entry_ids = await _entries(connection, pair)
-            found = await rows(connection, _READ_KIND, **pair)
+            relations = await rows(connection, _READ_KIND, **pair)
             if verdict == "confirmed":
-                if not found:
+                if not relations:
                     raise NothingToConfirm(book_id, other_id)
-                kind = found[0]["kind"]
+                kind = relations[0]["kind"]
             await rows(connection, _INSERT, verdict=verdict, kind=kind, **pair, **entry_ids)
-            if not found:
+            if not relations:
                 await insert_relate_jobs(connection, [entry_ids["right_entry"]])
             await update_clusters(connection, [(pair["left_id"], pair["right_id"])])
 

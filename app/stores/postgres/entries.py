@@ -66,7 +66,7 @@ class QueryBook:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CurrentHits:
-    """Which hits of the band index are current, with their summaries."""
+    """The current hits of the band index, with their summaries."""
 
     summaries: dict[int, BookSummary]  # of the hits to be shown, those that are current, by entry id
     deleted: NDArray[np.uint64]  # (n,), the hits that have a tombstone, perhaps with other entries
@@ -85,12 +85,12 @@ class EntryStore:
         The shingle sample is the largest part by far, and only needed to verify. Raises `UnknownBook`, and
         `Unavailable` as `read_pending` does.
         """
-        found = await self._database.rows(
+        rows = await self._database.rows(
             _READ_QUERY_BOOK[with_sample], book_id=book_id, limit=PENDING_LIMIT + 1, **suite_recipes(suite)
         )
-        if not found:
+        if not rows:
             raise UnknownBook(book_id)
-        [row] = found
+        [row] = rows
         return QueryBook(to_summary(row, suite).entry, await self._read_pending(row["pending"], suite))
 
     async def read_pending(self, suite: Suite) -> list[BookSummary]:
@@ -115,42 +115,42 @@ class EntryStore:
     async def read_current_hits(
         self, shown: Sequence[int], hits: NDArray[np.uint64], suite: Suite, book_id: UUID | None = None
     ) -> CurrentHits:
-        """Which hits of a lookup in a suite are current; `shown` are the entries that its page shows.
+        """The current hits of a lookup in a suite; `shown` are the entries that its page shows.
 
         `book_id` is that of the query, if it is a stored book.
         """
         many = hits.size > _MANY_HITS
-        found = await self._database.rows(
+        rows = await self._database.rows(
             _READ_CURRENT_HITS,
             book_id=book_id,
             hits=[] if many else hits.tolist(),
             entry_ids=list(shown),
             **suite_recipes(suite),
         )
-        [state] = await self._database.rows(_READ_TOMBSTONES) if many else found[:1]
+        [state] = await self._database.rows(_READ_TOMBSTONES) if many else rows[:1]
         return CurrentHits(
-            summaries={row["entry_id"]: to_summary(row, suite) for row in found if row["entry_id"]},
+            summaries={row["entry_id"]: to_summary(row, suite) for row in rows if row["entry_id"]},
             deleted=np.array(state["deleted"], dtype=np.uint64),
-            related=found[0]["related"],
+            related=rows[0]["related"],
         )
 
     async def read_summaries(self, entry_ids: Sequence[int], suite: Suite) -> list[BookSummary]:
         """Those of the entries that are current, under a suite, in no order."""
-        found = await self._database.rows(_READ_SUMMARIES, entry_ids=list(entry_ids), **suite_recipes(suite))
-        return [to_summary(row, suite) for row in found]
+        rows = await self._database.rows(_READ_SUMMARIES, entry_ids=list(entry_ids), **suite_recipes(suite))
+        return [to_summary(row, suite) for row in rows]
 
     async def read_current_ids(self, entry_ids: Sequence[int]) -> NDArray[np.uint64]:
         """The ids of those entries that are current, ascending."""
-        found = await self._database.rows(_READ_CURRENT_IDS, entry_ids=list(entry_ids))
-        return np.array([row["entry_id"] for row in found], dtype=np.uint64)
+        rows = await self._database.rows(_READ_CURRENT_IDS, entry_ids=list(entry_ids))
+        return np.array([row["entry_id"] for row in rows], dtype=np.uint64)
 
     async def count(self) -> int:
-        """How many books there are."""
+        """The number of books."""
         [row] = await self._database.rows(_COUNT)
         return int(row["count"])
 
     async def count_pending(self) -> int:
-        """How many books are not in the band index yet."""
+        """The number of books that are not in the band index yet."""
         [row] = await self._database.rows(_COUNT_PENDING)
         return int(row["count"])
 

@@ -1,7 +1,7 @@
 """Background jobs: the queue's own tables, and beside them why tries failed.
 
 The tasks live in `workers`, which this side does not import: a job is known here by its name and arguments.
-Procrastinate's manager stays unused: its counts and its deletion of old jobs read every job, its retry goes
+Procrastinate's manager stays unused: its counts and its deletion of old jobs read every job. Its retry goes
 on counting tries, and it knows neither reasons nor limits. No other module names the queue's tables.
 """
 
@@ -177,23 +177,23 @@ class JobStore:
 
     async def read(self, job_id: int) -> Job | None:
         """The job with this id, if there is one."""
-        found = await self._database.rows(_READ, job_id=job_id)
-        return Job(**found[0]) if found else None
+        rows = await self._database.rows(_READ, job_id=job_id)
+        return Job(**rows[0]) if rows else None
 
     async def list_failed(self, limit: int) -> list[Job]:
         """Up to `limit` failed jobs, the latest first."""
         return [Job(**row) for row in await self._database.rows(_LIST_FAILED, limit=limit)]
 
     async def count(self) -> list[JobCounts]:
-        """How many jobs there are by task and state, but for those that succeeded."""
+        """The number of jobs by task and state, but for those that succeeded."""
         return [JobCounts(**row) for row in await self._database.rows(_COUNT_BY_STATE)]
 
     async def count_failures(self) -> dict[str, int]:
-        """How many tries have ever failed, by task."""
+        """The number of tries that ever failed, by task."""
         return {row["task"]: row["tries"] for row in await self._database.rows(_COUNT_FAILURES)}
 
     async def count_workers(self, silent_for: timedelta) -> int:
-        """How many workers were heard of in that time; raises BookprintError where there are no tables."""
+        """The number of workers heard of in that time; raises BookprintError where there are no tables."""
         try:
             [row] = await self._database.rows(_COUNT_WORKERS, silent_for=silent_for)
         except UndefinedTableError as exc:
@@ -205,17 +205,17 @@ class JobStore:
         await self._database.rows(_INSERT_FAILURE, job_id=job_id, task=task, reason=reason)
 
     async def update_failed(self, job_id: int | None) -> list[int]:
-        """Let a failed job, or all of them (None), begin anew with its first try; returns their ids."""
+        """Let a failed job, or all of them (None), begin again with its first try; returns their ids."""
         return [row["id"] for row in await self._database.rows(_UPDATE_FAILED, job_id=job_id)]
 
     async def update_abandoned(self, silent_for: timedelta, most_tries: int) -> list[Rescued]:
         """Take the jobs from workers that have been silent for so long; the try counts as failed.
 
-        A worker takes all its jobs along when it dies, and nothing tells which of them killed it. So in each
+        A worker takes all its jobs along when it dies, and nothing shows which of them killed it. So in each
         queue they are tried again one after the other (they share a lock), and only one dies again.
         """
-        found = await self._database.rows(_UPDATE_ABANDONED, silent_for=silent_for, most_tries=most_tries)
-        return [Rescued(**row) for row in found]
+        rows = await self._database.rows(_UPDATE_ABANDONED, silent_for=silent_for, most_tries=most_tries)
+        return [Rescued(**row) for row in rows]
 
     async def delete_ended(self, succeeded_for: timedelta, failed_for: timedelta) -> int:
         """Delete jobs that ended longer ago than this, a limited number at a time; returns how many."""

@@ -129,7 +129,7 @@ class RelationQueries:
         self._database = database
 
     async def read_progress(self, book_id: UUID) -> RelationProgress | None:
-        """How far the search has come for the present content; None: there is no such book."""
+        """The progress of the search for the present content; None: there is no such book."""
         for row in await self._database.rows(_READ_PROGRESS, book_id=book_id):
             return RelationProgress(**row)
         return None
@@ -140,41 +140,41 @@ class RelationQueries:
 
     async def list_indirect(self, book_id: UUID, after: UUID | None, limit: int) -> list[IndirectRelation]:
         """Up to `limit` books behind the id `after` that are the same text as a relative, in order of ids."""
-        found = await self._database.rows(
+        rows = await self._database.rows(
             _LIST_INDIRECT, book_id=book_id, after=after or UUID(int=0), limit=limit
         )
-        return [IndirectRelation(**row) for row in found]
+        return [IndirectRelation(**row) for row in rows]
 
     async def read_pair(self, book_id: UUID, other_id: UUID) -> tuple[RelatedBook, PageMatches] | None:
-        """What is known about two books, seen from the first; None: nothing."""
+        """The relation of two books, seen from the first; None: nothing."""
         for row in await self._database.rows(_READ_PAIR, book_id=book_id, other_id=other_id):
             return _related(row), _page_matches(row)
         return None
 
     async def read_summaries(self, book_id: UUID, others: Sequence[UUID]) -> dict[UUID, RelationSummary]:
-        """The relations in force of a book with those of the others with whom it has one."""
-        found = await self._database.rows(_READ_SUMMARIES, book_id=book_id, others=list(others))
-        summaries = {row["book_id"]: effective_relation(_finding(row), _decision(row)) for row in found}
+        """The effective relations of a book with others, by their ids; without one, none."""
+        rows = await self._database.rows(_READ_SUMMARIES, book_id=book_id, others=list(others))
+        summaries = {row["book_id"]: effective_relation(_summary(row), _decision(row)) for row in rows}
         return {other: summary for other, summary in summaries.items() if summary is not None}
 
     async def count(self) -> list[KindCounts]:
-        """How many pairs were compared and how long that took, by kind."""
+        """The number of compared pairs and the time taken, by kind."""
         return [KindCounts(**row) for row in await self._database.rows(_COUNT)]
 
     async def read_known(self, book_ids: Sequence[UUID]) -> set[UUID]:
         """Those of the ids that books have."""
-        found = await self._database.rows(_READ_KNOWN, book_ids=list(book_ids))
-        return {row["id"] for row in found}
+        rows = await self._database.rows(_READ_KNOWN, book_ids=list(book_ids))
+        return {row["id"] for row in rows}
 
 
 def _related(row: Row) -> RelatedBook:
     evidence = decided = None
-    finding, decision = _finding(row), _decision(row)
-    if finding is not None:
+    summary, decision = _summary(row), _decision(row)
+    if summary is not None:
         side = "left" if row["is_left"] else "right"
         signals = None if row["signals"] is None else _signals(row["signals"])
         evidence = StoredRelation(
-            finding=finding,
+            summary=summary,
             classifier=row["classifier"],
             because=row[f"{side}_because"],
             confidences=row["confidences"],
@@ -185,7 +185,7 @@ def _related(row: Row) -> RelatedBook:
     return RelatedBook(row["book_id"], row["title"], evidence, decided)
 
 
-def _finding(row: Row) -> RelationSummary | None:
+def _summary(row: Row) -> RelationSummary | None:
     if row["kind"] is None:
         return None
     direction = row["direction"] if row["is_left"] else opposite(row["direction"])
@@ -197,6 +197,8 @@ def _decision(row: Row) -> Decision | None:
 
 
 def _signals(document: Mapping[str, Any]) -> Signals:
+    # Relations stored up to November 2026 call a span a stretch.
+    document = {name.replace("stretch", "span"): value for name, value in document.items()}
     values: dict[str, Any] = {
         name: Sides(**value) if isinstance(value, dict) and "left" in value else value
         for name, value in document.items()
@@ -211,10 +213,10 @@ def _page_matches(row: Row) -> PageMatches:
     matches = np.frombuffer(row["page_map"] or b"", dtype="<i4").reshape(-1, 3)
     pairs = matches[:, [0, 1]] if row["is_left"] else matches[:, [1, 0]]
     order = np.lexsort((pairs[:, 1], pairs[:, 0]))
-    one, other = sides
+    this, other = sides
     return PageMatches(
         unit=row["unit"],
-        runs=sorted((tuple(run[one]), tuple(run[other])) for run in row["runs"] or ()),
+        runs=sorted((tuple(run[this]), tuple(run[other])) for run in row["runs"] or ()),
         pairs=pairs[order],
         similarities=matches[order, 2] / SIMILARITY_STEPS,
     )

@@ -44,7 +44,7 @@ _TYPES = {
 }
 
 _FROM_JSON = {**dict.fromkeys(_TYPES, "{}"), "page_map": "decode({}, 'base64')"}
-"""How a column comes out of the JSON text: JSON has no bytes."""
+"""The expression that reads a column from the JSON text: JSON has no bytes."""
 
 _JOINING = frozenset[Kind]().union(*KINDS.values())
 """The kinds of relations that are edges."""
@@ -176,8 +176,8 @@ async def repeat_cut_searches(connection: Connection, book_id: UUID) -> None:
 
     The book may have stood for the candidates that they passed over.
     """
-    found = await rows(connection, _READ_CUT_SEARCHES, book_id=book_id)
-    await insert_relate_jobs(connection, [row["entry_id"] for row in found])
+    searches = await rows(connection, _READ_CUT_SEARCHES, book_id=book_id)
+    await insert_relate_jobs(connection, [row["entry_id"] for row in searches])
 
 
 def _row(compared: ComparedPair) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Which schema the database has."""
+"""The schema version of the database."""
 
 from asyncpg import UndefinedTableError
 
@@ -18,7 +18,7 @@ class SchemaQueries:
     async def has_newest(self) -> bool:
         """Whether the database has the schema that this version of Bookprint expects."""
         try:
-            found = await self._database.rows(_READ_REVISIONS)
+            revisions = await self._database.rows(_READ_REVISIONS)
         except UndefinedTableError:
             return False
-        return [row["version_num"] for row in found] == [NEWEST]
+        return [row["version_num"] for row in revisions] == [NEWEST]

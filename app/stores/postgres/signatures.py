@@ -62,8 +62,8 @@ class SignatureQueries:
         """All current entries, and which of them the band index is said to hold."""
         async with self._database.transaction() as connection:
             [row] = await rows(connection, _READ_ENTRIES)
-        found = np.sort(_numbers(row["entries"]))
-        return (found >> 1).astype(np.uint64), (found & 1).astype(np.bool_)
+        marked_ids = np.sort(_numbers(row["entries"]))
+        return (marked_ids >> 1).astype(np.uint64), (marked_ids & 1).astype(np.bool_)
 
     async def read_columns(self, entry_ids: NDArray[np.uint64], suite: Suite) -> EntryColumns:
         """The columns of these entries, which ascend; others are passed over."""
@@ -111,15 +111,15 @@ class SignatureQueries:
 
 
 def _known(wanted: NDArray[np.uint64], place: int, row: Row) -> _Part:
-    """What a row tells of the entries that are wanted, the first of which is entry `place` of all."""
-    found = _numbers(row["entries"]).astype(np.uint64)
+    """The wanted entries of a row; the first of `wanted` is entry `place` of all."""
+    entries = _numbers(row["entries"]).astype(np.uint64)
     lengths, counts = _numbers(row["lengths"]), _numbers(row["counts"])
     data = np.frombuffer(row["data"] or b"", dtype=np.uint8)
-    at = np.searchsorted(wanted, found)
-    known = wanted[at] == found
+    at = np.searchsorted(wanted, entries)
+    known = wanted[at] == entries
     if not known.all():
         data = data[np.repeat(known, lengths)]
-    return _Part(found[known], place + at[known], data, lengths[known], counts[known])
+    return _Part(entries[known], place + at[known], data, lengths[known], counts[known])
 
 
 def _numbers(sent: bytes | None) -> NDArray[np.int64]:

@@ -1,9 +1,9 @@
-"""Which suites of recipes are indexed: a small table that every write of the catalogue holds itself to.
+"""The suites of recipes that are indexed: a small table that every write of the catalogue follows.
 
 One suite serves: its fingerprints are what documents show and lookups use. One may be being built; retired
 ones have served before; in one that is closing, lookups have ended. New entries enter all of them. A change
-of the table waits for the transactions that have read it in order to write, and lets the next ones wait;
-so each entry was committed either before the change or under it. Lookups go on all the while.
+of the table waits for the transactions that have read it in order to write, and lets the next ones wait. So
+each entry was committed either before the change or under it. Lookups go on all the while.
 """
 
 import time
@@ -122,9 +122,9 @@ def _states(suites: Suites) -> Iterator[tuple[Suite, str]]:
         yield suite, RETIRED
 
 
-def _suites(found: Iterable[Row]) -> Suites:
+def _suites(rows: Iterable[Row]) -> Suites:
     by_state: dict[str, list[Suite]] = {SERVING: [], BUILDING: [], RETIRED: [], CLOSING: []}
-    for row in found:
+    for row in rows:
         by_state[row["state"]].append(Suite(row["fingerprint"], row["minhash"], row["sample"]))
     [serving] = by_state[SERVING]
     building, closing = (next(iter(by_state[state]), None) for state in (BUILDING, CLOSING))

@@ -67,21 +67,21 @@ class MissingFingerprintStore:
         self._database = database
 
     async def count(self, recipe: str) -> int:
-        """How many of them have a text. Those too short for a fingerprint will always be among them."""
+        """The number of them with a text. Those too short for a fingerprint will always be among them."""
         async with self._database.transaction() as connection:
             [row] = await rows(connection, _COUNT, recipe=recipe)
         return int(row["count"])
 
     async def count_textless(self, recipe: str) -> int:
-        """How many of them have no text."""
+        """The number of them without a text."""
         async with self._database.transaction() as connection:
             return await count_textless(connection, recipe)
 
     async def list_texts(self, recipe: str, after: int, limit: int) -> list[StoredText]:
         """Texts of up to `limit` of them behind the entry `after`, by ascending entry id."""
         async with self._database.transaction() as connection:
-            found = await rows(connection, _LIST, recipe=recipe, after=after, limit=limit)
-        return [StoredText(**row) for row in found]
+            texts = await rows(connection, _LIST, recipe=recipe, after=after, limit=limit)
+        return [StoredText(**row) for row in texts]
 
     async def insert(self, recipe: str, fingerprints: Sequence[tuple[int, Fingerprint]]) -> None:
         """Store fingerprints of the recipe, each with its entry; deleted entries are passed over."""
@@ -92,6 +92,6 @@ class MissingFingerprintStore:
 
 
 async def count_textless(connection: Connection, recipe: str) -> int:
-    """How many entries have neither a text nor a fingerprint of the recipe."""
+    """The number of entries with neither a text nor a fingerprint of the recipe."""
     [row] = await rows(connection, _COUNT_TEXTLESS, recipe=recipe)
     return int(row["count"])

@@ -1,8 +1,8 @@
-"""The band index in Redis: a projection of the catalogue that answers "which entries are near".
+"""The band index in Redis: a copy of the catalogue that answers "which entries are near".
 
-Every bucket is one string of fixed-width records (`app.core.index.records`): those of the eight bands, those
-of the 128 posting lists of MinHash values and those of the one of FracMinHash. Beside them stands the flat
-index of all entries. It is written last: an entry in the flat index is in its buckets too.
+Every bucket is one string of fixed-width records (`app.core.index.records`). There are eight bands, 128
+posting lists of MinHash values and one of FracMinHash. Beside them stands the flat index of all entries. It
+is written last: an entry in the flat index is in its buckets too.
 """
 
 from collections.abc import AsyncIterator, Collection, Sequence
@@ -55,21 +55,18 @@ class BandIndex:
         self._client = client
 
     async def read(self, plan: Plan) -> IndexRead:
-        """What the plan asks for, in one round trip.
+        """The buckets of a plan and the flat index, in one round trip.
 
         Raises `IndexRebuilding` where it cannot be relied on.
         """
         parts = [
-            (self.suite.fingerprint, NO_POSTING.addresses if plan.bands is None else plan.bands),
-            (self.suite.minhash, plan.minhash.addresses),
-            (self.suite.sample, plan.sample.addresses),
+            bucket_keys(self.suite.fingerprint, NO_POSTING.addresses if plan.bands is None else plan.bands),
+            bucket_keys(self.suite.minhash, plan.minhash.addresses),
+            bucket_keys(self.suite.sample, plan.sample.addresses),
         ]
-        reading = await self.flat_index.read(
-            [key for recipe, addresses in parts for key in bucket_keys(recipe, addresses)],
-            [epoch for recipe, addresses in parts for epoch in epochs_of(recipe, addresses)],
-        )
+        reading = await self.flat_index.read([key for keys in parts for key in keys])
         values = iter(reading.values)
-        return IndexRead(reading.flat, *(list(islice(values, addresses.size)) for _, addresses in parts))
+        return IndexRead(reading.flat, *(list(islice(values, len(keys))) for keys in parts))
 
     async def insert(self, entries: Sequence[Entry]) -> None:
         """Write new entries; repeating it changes nothing.
@@ -85,16 +82,23 @@ class BandIndex:
     async def insert_unguarded(self, entries: Sequence[Entry]) -> None:
         """Write the records that entries lack while the index is built and has no epoch to rely on."""
         if entries:
-            await self._insert(entries, MEND_POSTINGS)
+            await self._insert(entries, [self.records([entry]) for entry in entries], MEND_POSTINGS)
 
     async def _guarded(self, entries: Sequence[Entry], postings: Script) -> None:
         if entries:
-            marks = await self.epochs.require()
-            await self._insert(entries, postings)
-            await self.epochs.require(marks)
+            records = [self.records([entry]) for entry in entries]
+            buckets = (key for parts in records for part in parts for key in part.keys)
+            epochs = Epochs(self._client, [self.flat_index.epoch, *epochs_of(buckets)])
+            marks = await epochs.require()
+            await self._insert(entries, records, postings)
+            await epochs.require(marks)
 
-    async def _insert(self, entries: Sequence[Entry], postings: Script) -> None:
-        records = [self.records([entry]) for entry in entries]
+    async def _insert(
+        self,
+        entries: Sequence[Entry],
+        records: Sequence[tuple[BucketRecords, BucketRecords]],
+        postings: Script,
+    ) -> None:
         for bands, _ in records:
             await self._client.call_each(ADD_RECORDS, bands.keys, bands.data)
         for _, posted in records:
@@ -157,7 +161,7 @@ class BandIndex:
             yield [key for key in keys if is_bucket(key)]
 
     def records(self, entries: Sequence[Entry]) -> tuple[BucketRecords, BucketRecords]:
-        """What the bands and what the posting lists hold of these entries."""
+        """The records of these entries in the bands and in the posting lists."""
         bands, posted = BucketRecords(), BucketRecords()
         for entry in entries:
             if entry.fingerprint is not None:

@@ -1,4 +1,4 @@
-"""Epochs: whether the index is complete, told by every partition for itself.
+"""Epochs: marks by which every partition shows whether it is complete.
 
 The epoch of a partition names the life of the server in which it was built, and its building. A flush deletes
 it; after a restart or a failover, or on another node of a cluster, it no longer fits the server's run id. A
@@ -21,7 +21,7 @@ Marks = Mapping[str, bytes]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GuardedRead:
-    """What was read of complete partitions."""
+    """A read of complete partitions."""
 
     values: list[bytes | None]  # one for each key
     answers: list[Any]  # one for each command
@@ -36,7 +36,7 @@ class Epochs:
         self._keys = list(dict.fromkeys(keys))
 
     async def state(self) -> IndexState:
-        """What is known of the partitions in this life of Redis."""
+        """The state of the partitions in this life of Redis."""
         epochs = await _read(self._client, self._keys, [], [])
         if all(epochs.complete.values()):
             return IndexState.COMPLETE
@@ -61,10 +61,10 @@ class Epochs:
 
     async def require(self, marks: Marks | None = None) -> Marks:
         """The epochs; raises `IndexRebuilding` where one is not complete, or they are not `marks`."""
-        found = (await read_guarded(self._client, self._keys, [])).marks
-        if marks is not None and marks != found:
+        current = (await read_guarded(self._client, self._keys, [])).marks
+        if marks is not None and marks != current:
             raise _rebuilding()
-        return found
+        return current
 
 
 async def read_guarded(
@@ -92,17 +92,18 @@ class _Read:
 async def _read(
     client: RedisClient, epochs: Sequence[str], keys: Sequence[str], commands: Sequence[Words]
 ) -> _Read:
-    nodes = await client.by_node(epochs)
-    read = await _read_from(client, nodes, keys, commands)
-    now = await client.by_node(epochs)
-    # Where the cluster has changed, the run ids are not those of the nodes that answered.
-    return read if now == nodes else await _read_from(client, now, keys, commands)
+    while True:
+        nodes = await client.by_node(epochs)
+        read = await _read_from(client, nodes, keys, commands)
+        # Where the cluster has changed, the run ids are not those of the nodes that answered.
+        if await client.by_node(epochs) == nodes:
+            return read
 
 
 async def _read_from(
     client: RedisClient, nodes: Sequence[Sequence[str]], keys: Sequence[str], commands: Sequence[Words]
 ) -> _Read:
-    """What the nodes answer; `nodes` are the epochs that each of them serves."""
+    """The nodes' answers; `nodes` are the epochs that each of them serves."""
     epochs = [key for served in nodes for key in served]
     wanted = [*epochs, *keys]
     groups = client.together(wanted)

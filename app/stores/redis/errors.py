@@ -33,6 +33,8 @@ def redis_errors() -> Iterator[None]:
         redis.exceptions.TimeoutError,
         redis.exceptions.RedisClusterException,
         OSError,
+        AttributeError,  # from redis-py, where a connection is closed as it writes (its issue 4287)
+        TypeError,  # the same in other versions of Python
     ) as exc:
         raise Unavailable(f"The band index (Redis) cannot be reached: {exc}. Try again in a moment.") from exc
     except redis.exceptions.RedisError as exc:

@@ -3,12 +3,12 @@
 A change of the flat index in Redis is also appended to a stream. Each read begins with the stream, from the
 last change that the replica knows. If that change comes first, nothing was missed; if not, the stream was
 trimmed or Redis flushed, and the flat index is read anew. A change is in the stream before the write that
-makes it is acknowledged, so a lookup meets every entry that was indexed before it began.
+makes it is acknowledged. So a lookup meets every entry that was indexed before it began.
 """
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
@@ -21,7 +21,7 @@ from app.core.recipe import Suite
 from app.stores.redis.batcher import Batcher
 from app.stores.redis.client import RedisClient, Words
 from app.stores.redis.epoch import Marks, read_guarded
-from app.stores.redis.keys import flat_index_prefix
+from app.stores.redis.keys import epochs_of, flat_index_prefix
 from app.stores.redis.scripts import ADD_RECORDS, REMOVE_RECORDS, Script
 
 _KEPT_CHANGES = 50_000
@@ -46,12 +46,6 @@ class Reading:
     values: Sequence[bytes | None]  # one for each key
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
-    keys: Sequence[str]
-    epochs: Sequence[str]
-
-
 class FlatIndexReplica:
     """The flat index of one suite."""
 
@@ -60,7 +54,7 @@ class FlatIndexReplica:
         self.segment_prefix = flat_index_prefix(suite)
         self.segments_key = f"{self.segment_prefix}segments"
         self._changes = f"{self.segment_prefix}changes"
-        self._epoch = f"{self.segment_prefix}epoch"
+        self.epoch = f"{self.segment_prefix}epoch"
         self._flat: FlatIndex | None = None
         self._last = ""  # id of the last change that the replica holds
         self._mark: Marks = {}
@@ -71,13 +65,12 @@ class FlatIndexReplica:
         """The flat index as it was last read, for estimates; None before it was read at all."""
         return self._flat
 
-    async def read(self, keys: Sequence[str] = (), epochs: Sequence[str] = ()) -> Reading:
-        """The flat index, and the strings at these keys, read in the same round trip.
+    async def read(self, keys: Sequence[str] = ()) -> Reading:
+        """The flat index, and the buckets with these keys, read in the same round trip.
 
-        `epochs` are those of the partitions that the keys belong to. Raises `IndexRebuilding` unless these
-        and the flat index are complete.
+        Raises `IndexRebuilding` unless the flat index and the buckets' partitions are complete.
         """
-        return await self._reads.ask(_Request(keys, epochs))
+        return await self._reads.ask(keys)
 
     async def insert(self, entries: Sequence[Entry]) -> None:
         """Enter these entries; they are in all their buckets already."""
@@ -114,32 +107,32 @@ class FlatIndexReplica:
 
     async def _change(self, script: Script, kind: bytes, entries: Sequence[Entry], *first: Words) -> None:
         keys = [f"{self.segment_prefix}{entry.entry_id // ENTRIES_PER_SEGMENT}" for entry in entries]
-        records = [pack_flat(entry) for entry in entries]
+        records = b"".join(pack_flat(entry) for entry in entries)
         # The stream last, so that a replica which reads segments meanwhile meets the change in one of them.
         await self._client.run(
             [
                 *first,
-                ("EVALSHA", script.sha, len(keys), *keys, *records),
-                self._append(kind, b"".join(records)),
+                ("EVALSHA", script.sha, len(keys), *keys, records),
+                self._append(kind, records),
             ]
         )
 
     def _append(self, kind: bytes, records: bytes) -> Words:
         return ("XADD", self._changes, "MAXLEN", "~", _KEPT_CHANGES, "*", kind, records)
 
-    async def _read_batch(self, requests: Sequence[_Request]) -> Sequence[Reading]:
-        epochs = dict.fromkeys([self._epoch, *(epoch for request in requests for epoch in request.epochs)])
-        reading = await self._read([*epochs], [key for request in requests for key in request.keys])
+    async def _read_batch(self, requests: Sequence[Sequence[str]]) -> Sequence[Reading]:
+        reading = await self._read([key for keys in requests for key in keys])
         values = iter(reading.values)
-        return [replace(reading, values=list(islice(values, len(request.keys)))) for request in requests]
+        return [Reading(reading.flat, list(islice(values, len(keys)))) for keys in requests]
 
-    async def _read(self, epochs: Sequence[str], keys: Sequence[str]) -> Reading:
+    async def _read(self, keys: Sequence[str]) -> Reading:
+        epochs = [self.epoch, *epochs_of(keys)]
         while True:
             flat = self._flat or await self._load()
             tail = ("XRANGE", self._changes, self._last, "+", "COUNT", _CHANGES_AT_ONCE)
             read = await read_guarded(self._client, epochs, keys, tail)
             [changes] = read.answers
-            if read.marks[self._epoch] != self._mark[self._epoch] or not self._follow(flat, changes):
+            if read.marks[self.epoch] != self._mark[self.epoch] or not self._follow(flat, changes):
                 self._flat = None
             elif len(changes) < _CHANGES_AT_ONCE:
                 return Reading(flat, read.values)
@@ -162,15 +155,15 @@ class FlatIndexReplica:
     async def _load(self) -> FlatIndex:
         # The stream's end first: what comes later is followed, even if a segment holds it already.
         newest = ("XREVRANGE", self._changes, "+", "-", "COUNT", 1)
-        read = await read_guarded(self._client, [self._epoch], [], newest)
+        read = await read_guarded(self._client, [self.epoch], [], newest)
         if read.answers[0]:
             [(last, _)] = read.answers[0]
         else:
             [last] = await self._client.run([self._append(_OPENED, b"")])
-        listed = await read_guarded(self._client, [self._epoch], [], ("SMEMBERS", self.segments_key))
+        listed = await read_guarded(self._client, [self.epoch], [], ("SMEMBERS", self.segments_key))
         segments: list[bytes] = []
         for keys in self._segment_keys(listed.answers[0]):
-            values = (await read_guarded(self._client, [self._epoch], keys)).values
+            values = (await read_guarded(self._client, [self.epoch], keys)).values
             segments += [value for value in values if value]
         records = np.frombuffer(b"".join(segments), dtype=FLAT_RECORD)
         # A rebuilding meanwhile shows when the stream is followed under another epoch.

@@ -5,7 +5,7 @@ the buckets of one partition, 16,384 in a row, lie on one node, and one command 
 Every partition has an epoch (`app.stores.redis.epoch`), and so has the flat index of a suite.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ def bucket_keys(recipe: str, addresses: NDArray[np.integer]) -> list[str]:
 
 
 def bucket_prefix(recipe: str) -> str:
-    """What every key of a recipe's buckets begins with."""
+    """The prefix of every key of a recipe's buckets."""
     return f"bp:{{{recipe}:"
 
 
@@ -37,22 +37,21 @@ def is_bucket(key: str) -> bool:
 
 
 def hash_tag(key: str) -> str:
-    """What stands in braces."""
+    """The part in braces."""
     return key[key.index("{") + 1 : key.index("}")]
 
 
-def epochs_of(recipe: str, addresses: NDArray[np.integer]) -> list[str]:
+def epochs_of(keys: Iterable[str]) -> list[str]:
     """The keys of the epochs of the partitions that these buckets belong to, each once.
 
-    >>> epochs_of("a", np.array([5, 65536, 7]))
+    >>> epochs_of(["bp:{a:0}:5", "bp:{a:4}:65536", "bp:{a:0}:7"])
     ['bp:{a:0}:epoch', 'bp:{a:4}:epoch']
     """
-    partitions = np.unique(addresses >> _PARTITION_BITS).tolist()
-    return [f"bp:{{{recipe}:{partition}}}:epoch" for partition in partitions]
+    return [f"{partition}:epoch" for partition in dict.fromkeys(key.rpartition(":")[0] for key in keys)]
 
 
 def flat_index_prefix(suite: Suite) -> str:
-    """How the keys of a suite's flat index begin."""
+    """The prefix of the keys of a suite's flat index."""
     return f"bp:{{{suite.fingerprint}+{suite.minhash}+{suite.sample}}}:"
 
 

@@ -1,8 +1,8 @@
 """The Lua scripts of the band index.
 
 Those that take many keys also do right where they are called once for each key, as on a cluster. A bucket of
-up to 16 KB is searched before it is added to, and written anew, because APPEND doubles the room that a string
-takes; of a larger one only the end is searched, so the work of a write stays bounded.
+up to 16 KB is searched before it is added to. It is written as a whole, because APPEND doubles the room that
+a string takes. Of a larger one only the end is searched, so the work of a write stays bounded.
 """
 
 from dataclasses import dataclass, field
@@ -22,7 +22,9 @@ class Script:
         object.__setattr__(self, "sha", sha1(self.body.encode(), usedforsecurity=False).hexdigest())
 
 
-_FIND = """
+_RECORDS = """
+local width = #ARGV[1] / #KEYS
+local function record_of(i) return string.sub(ARGV[1], (i - 1) * width + 1, i * width) end
 local function find(bucket, record)
   local at = string.find(bucket, record, 1, true)
   while at and (at - 1) % #record ~= 0 do at = string.find(bucket, record, at + 1, true) end
@@ -48,16 +50,16 @@ end
 _UNBOUNDED = "local cap = nil\n"
 _CAPPED = f"local cap = {POSTING_CAP * POSTING_BYTES}\n"
 
-_MEND_EACH = "for i, key in ipairs(KEYS) do mend(key, ARGV[i]) end\n"
+_MEND_EACH = "for i, key in ipairs(KEYS) do mend(key, record_of(i)) end\n"
 
-ADD_RECORDS = Script(_FIND + _UNBOUNDED + _MEND + _MEND_EACH)
-"""Put the record ARGV[i] into the bucket KEYS[i], for every i, unless it is there."""
+ADD_RECORDS = Script(_RECORDS + _UNBOUNDED + _MEND + _MEND_EACH)
+"""Put the i-th record of ARGV[1] into the bucket KEYS[i], for every i, unless it is there."""
 
-MEND_POSTINGS = Script(_FIND + _CAPPED + _MEND + _MEND_EACH)
+MEND_POSTINGS = Script(_RECORDS + _CAPPED + _MEND + _MEND_EACH)
 """The same for buckets that take so many records and no more."""
 
 ADD_POSTINGS = Script(
-    _FIND
+    _RECORDS
     + _CAPPED
     + _MEND
     + """
@@ -65,16 +67,16 @@ local is_there, seen_full = false, false
 for i, key in ipairs(KEYS) do
   if redis.call('STRLEN', key) < cap then
     local bucket = redis.call('GET', key)
-    is_there = bucket and find(bucket, ARGV[i])
+    is_there = bucket and find(bucket, record_of(i))
     break
   end
   seen_full = true
 end
 for i, key in ipairs(KEYS) do
   if is_there then
-    mend(key, ARGV[i])
+    mend(key, record_of(i))
   elseif not seen_full or redis.call('STRLEN', key) < cap then
-    if redis.call('APPEND', key, ARGV[i]) <= cap then
+    if redis.call('APPEND', key, record_of(i)) <= cap then
       redis.call('BITOP', 'OR', key, key)
     else
       redis.call('SET', key, redis.call('GETRANGE', key, 0, cap - 1))
@@ -83,15 +85,15 @@ for i, key in ipairs(KEYS) do
 end
 """
 )
-"""The same for postings of one new entry: the first bucket with room tells whether they are there, since no
-script is interrupted and whoever writes an entry writes its postings in their order. BITOP copies a string
-without the room that APPEND added; to read each bucket here and write it anew takes twice as long."""
+"""The same for postings of one new entry: the first bucket with room tells whether they are there. No script
+is interrupted, and postings are always written in their order. BITOP copies a string without the room that
+APPEND added; to read each bucket here and write it anew takes twice as long."""
 
 REMOVE_RECORDS = Script(
-    _FIND
+    _RECORDS
     + """
 for i, key in ipairs(KEYS) do
-  local record, bucket = ARGV[i], redis.call('GET', key)
+  local record, bucket = record_of(i), redis.call('GET', key)
   local at = bucket and find(bucket, record)
   if at and #bucket == #record then
     redis.call('DEL', key)
@@ -101,7 +103,7 @@ for i, key in ipairs(KEYS) do
 end
 """
 )
-"""Take the record ARGV[i] out of the bucket KEYS[i], for every i, where it is there; an empty bucket goes."""
+"""Take the i-th record of ARGV[1] out of the bucket KEYS[i], for every i; an empty bucket goes."""
 
 _RUN_ID = "local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')\n"
 

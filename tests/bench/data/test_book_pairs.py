@@ -69,23 +69,23 @@ def test_matching_pages_read_alike_and_differ_by_noise(pairs: Sequence[MadePair]
     assert checked > 100
 
 
-def test_volumes_and_years_are_told(pairs: Sequence[MadePair]) -> None:
+def test_volumes_and_years_are_in_the_metadata(pairs: Sequence[MadePair]) -> None:
     for pair in pairs:
-        one, other = pair.metadata
+        first, second = pair.metadata
         if pair.recipe == "yearly":
-            assert one.year != other.year
+            assert first.year != second.year
         if pair.recipe == "next_volume":
-            assert {one.volume, other.volume} == {"1", "2"}
+            assert {first.volume, second.volume} == {"1", "2"}
 
 
 @pytest.mark.corpus
 def test_readings_of_one_scan_are_of_one_pagination_and_other_works_unrelated(corpus: Path) -> None:
-    found = list(real_pairs(list(corpus_books(corpus)), corpus_pairs(corpus)))
-    scans = [pair for pair in found if pair.label == "same scans"]
+    pairs = list(real_pairs(list(corpus_books(corpus)), corpus_pairs(corpus)))
+    scans = [pair for pair in pairs if pair.label == "same scans"]
     assert len(scans) == 19
     assert all(pair.expected == {"SAME_PAGINATION"} for pair in scans)
-    assert all(pair.expected is None for pair in found if pair.label == "same_work")
-    others = [pair for pair in found if pair.label in ("series", "different", "translation")]
+    assert all(pair.expected is None for pair in pairs if pair.label == "same_work")
+    others = [pair for pair in pairs if pair.label in ("series", "different", "translation")]
     assert len(others) == 147
     assert all(pair.expected == {"UNRELATED", "OVERLAPPING_TEXT"} for pair in others)
-    assert all(pair.left.pages and pair.right.pages for pair in found if pair not in others)
+    assert all(pair.left.pages and pair.right.pages for pair in pairs if pair not in others)

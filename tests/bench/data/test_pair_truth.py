@@ -20,7 +20,7 @@ def pages(first: int, end: int, source: int = 0, size: int = PAGE) -> list[Leaf]
     return [Leaf((Piece(source, start, min(start + size, end * PAGE)),)) for start in starts]
 
 
-def found(left: list[Leaf], right: list[Leaf]) -> Truth:
+def truth_of(left: list[Leaf], right: list[Leaf]) -> Truth:
     return truth(left, right, LETTERS)
 
 
@@ -29,33 +29,33 @@ def found(left: list[Leaf], right: list[Leaf]) -> Truth:
 )
 def test_extra_matter_at_an_end_makes_a_subset_beyond_a_fifth(extra: int, kind: Kind) -> None:
     body = pages(0, 100 - extra)
-    assert found(body, body + pages(0, extra, source=1)).kind == kind
+    assert truth_of(body, body + pages(0, extra, source=1)).kind == kind
 
 
 @pytest.mark.parametrize(("extra", "kind"), [(19, SAME), (21, OVERLAPPING)])
 def test_extra_matter_spread_through_a_book_makes_an_overlap_beyond_a_fifth(extra: int, kind: Kind) -> None:
     body, foreign = pages(0, 100 - extra), pages(0, extra, source=1)
     spread = foreign[:7] + body[:30] + foreign[7:14] + body[30:60] + foreign[14:] + body[60:]
-    assert found(body, spread).kind == kind
+    assert truth_of(body, spread).kind == kind
 
 
 @pytest.mark.parametrize(("extra", "kind"), [(19, SAME), (21, OVERLAPPING)])
 def test_extra_matter_in_both_books_counts_for_each(extra: int, kind: Kind) -> None:
     body = pages(0, 100 - extra)
-    assert found(body + pages(0, extra, source=1), body + pages(0, extra, source=2)).kind == kind
+    assert truth_of(body + pages(0, extra, source=1), body + pages(0, extra, source=2)).kind == kind
 
 
 @pytest.mark.parametrize(("extra", "kind"), [(19, DIFFERENT), (21, OVERLAPPING)])
 def test_reflowed_text_may_have_a_fifth_of_other_matter(extra: int, kind: Kind) -> None:
     body = pages(0, 100 - extra, size=70)
-    assert found(pages(0, 100 - extra), body + pages(0, extra, source=1)).kind == kind
+    assert truth_of(pages(0, 100 - extra), body + pages(0, extra, source=1)).kind == kind
 
 
 @pytest.mark.parametrize(("reset", "kind"), [(19, SAME), (21, DIFFERENT)])
 def test_a_fifth_of_the_pages_may_be_set_anew(reset: int, kind: Kind) -> None:
     cuts = [0, *range(PAGE // 2, reset * PAGE, PAGE), reset * PAGE]
     anew = [Leaf((Piece(0, start, end),)) for start, end in pairwise(cuts)]
-    assert found(pages(0, 100), anew + pages(reset, 100)).kind == kind
+    assert truth_of(pages(0, 100), anew + pages(reset, 100)).kind == kind
 
 
 @pytest.mark.parametrize(
@@ -66,28 +66,28 @@ def test_a_part_is_a_subset_below_four_fifths_with_at_most_a_tenth_of_its_own(
     part: int, own: int, kind: Kind
 ) -> None:
     volume = pages(0, own, source=1) + pages(10, 10 + part)
-    assert found(pages(0, 100), volume).kind == kind
+    assert truth_of(pages(0, 100), volume).kind == kind
 
 
 @pytest.mark.parametrize("direction", ["contains", "contained_in"])
-def test_direction_is_told_of_the_left_book(direction: Direction) -> None:
+def test_direction_is_that_of_the_left_book(direction: Direction) -> None:
     books = (pages(0, 100), pages(20, 60))
-    fact = found(*(books if direction == "contains" else books[::-1]))
+    fact = truth_of(*(books if direction == "contains" else books[::-1]))
     assert (fact.kind, fact.direction) == (SUBSET, direction)
     assert sorted(fact.longest_run) == [0.4, 1.0]
 
 
 def test_part_in_two_places_of_the_other_is_no_contiguous_subset() -> None:
-    assert found(pages(0, 100), pages(0, 30) + pages(60, 90)).kind == OVERLAPPING
+    assert truth_of(pages(0, 100), pages(0, 30) + pages(60, 90)).kind == OVERLAPPING
 
 
 def test_reflowed_part_is_an_overlap() -> None:
-    assert found(pages(0, 100), pages(0, 50, size=130)).kind == OVERLAPPING
+    assert truth_of(pages(0, 100), pages(0, 50, size=130)).kind == OVERLAPPING
 
 
 def test_page_breaks_half_a_page_later_are_other_page_breaks() -> None:
     shifted = [Leaf((Piece(0, start, start + PAGE),)) for start in range(PAGE // 2, 99 * PAGE, PAGE)]
-    fact = found(pages(0, 100), shifted)
+    fact = truth_of(pages(0, 100), shifted)
     assert (fact.kind, fact.page_map) == (DIFFERENT, ())
 
 
@@ -96,7 +96,7 @@ def test_pages_half_of_whose_text_was_revised_do_not_match() -> None:
     for page in range(0, 100, 3):
         start = page * PAGE
         issue[page] = Leaf((Piece(0, start, start + PAGE // 2), Piece(1, start, start + PAGE // 2)))
-    fact = found(pages(0, 100), issue)
+    fact = truth_of(pages(0, 100), issue)
     assert fact.kind == OVERLAPPING
     assert fact.pages_matched == (0.66, 0.66)
     assert fact.text_shared == (0.83, 0.83)
@@ -105,7 +105,7 @@ def test_pages_half_of_whose_text_was_revised_do_not_match() -> None:
 def test_blank_pages_and_pages_scanned_twice_count_for_nothing() -> None:
     again = [leaf._replace(rescan=True) for leaf in pages(0, 50)]
     right = [BLANK] * 40 + pages(0, 50) + again + pages(50, 100)
-    fact = found(pages(0, 100), right)
+    fact = truth_of(pages(0, 100), right)
     assert fact.kind == SAME
     assert fact.pages_matched == (1, 1)
     assert fact.page_map[:2] == ((0, 40), (1, 41))
@@ -114,5 +114,5 @@ def test_blank_pages_and_pages_scanned_twice_count_for_nothing() -> None:
 
 def test_books_with_one_page_in_common_are_unrelated() -> None:
     advertisement = pages(0, 1, source=2)
-    fact = found(pages(0, 99) + advertisement, pages(0, 99, source=1) + advertisement)
+    fact = truth_of(pages(0, 99) + advertisement, pages(0, 99, source=1) + advertisement)
     assert (fact.kind, fact.direction, fact.text_shared) == ("UNRELATED", None, (0.01, 0.01))

@@ -59,19 +59,19 @@ def test_equal_values_and_shared_hashes_tell_the_same_similarity(books: Books) -
     assert abs(np.mean(equal) - np.mean(shared)) < 0.03
 
 
-def test_strangers_share_hardly_any_value(books: Books) -> None:
+def test_unrelated_books_share_hardly_any_value(books: Books) -> None:
     assert books.minhash is not None
-    strangers = books.works[:2_000] != books.works[2_000:]
-    equal = (books.minhash[:2_000] == books.minhash[2_000:]).sum(axis=1)[strangers]
+    unrelated = books.works[:2_000] != books.works[2_000:]
+    equal = (books.minhash[:2_000] == books.minhash[2_000:]).sum(axis=1)[unrelated]
     assert (equal >= 3).mean() < 0.001
 
 
 def test_a_library_is_more_skewed_than_uniform_fingerprints() -> None:
     kept = LibraryModel.load()
     drawn = kept.draw(np.random.default_rng(2), 1_500)
-    found = spread(drawn, np.arange(len(drawn)))
-    assert 58 < found.mean < 63
-    assert found.sharing[0] > 3 * (1 - (1 - 1 / 65_536) ** 8)
+    spread_drawn = spread(drawn, np.arange(len(drawn)))
+    assert 58 < spread_drawn.mean < 63
+    assert spread_drawn.sharing[0] > 3 * (1 - (1 - 1 / 65_536) ** 8)
 
 
 def test_a_model_can_be_fitted_kept_and_read_again(tmp_path_factory: pytest.TempPathFactory) -> None:

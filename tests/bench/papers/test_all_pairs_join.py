@@ -34,10 +34,10 @@ BOOKS = np.tile(np.arange(TEXTS), VERSIONS)
 def test_brute_force_finds_what_a_plain_comparison_finds(words: NDArray[np.uint64], d: int) -> None:
     distances = np.bitwise_count(words[:, None] ^ words[None]).sum(axis=2)
     left, right = np.nonzero(np.triu(distances <= d, 1))
-    found = brute_pairs(words, d)
-    assert found.left.tolist() == left.tolist()
-    assert found.right.tolist() == right.tolist()
-    assert found.distances.tolist() == distances[left, right].tolist()
+    pairs = brute_pairs(words, d)
+    assert pairs.left.tolist() == left.tolist()
+    assert pairs.right.tolist() == right.tolist()
+    assert pairs.distances.tolist() == distances[left, right].tolist()
 
 
 @pytest.mark.parametrize("d", [3, 7, 15, 23])
@@ -49,8 +49,8 @@ def test_bands_with_the_flips_that_the_bound_requires_find_every_pair(
 
 @pytest.mark.parametrize("banding", [PAPER_24, PAPER_32, *OURS])
 def test_tallies_count_the_pairs_that_a_join_finds(words: NDArray[np.uint64], banding: Banding) -> None:
-    found, right = tallies(words, BOOKS, np.arange(len(words)), banding)
-    within = found[: banding.flips + 1, :, :24].sum()
+    counts, right = tallies(words, BOOKS, np.arange(len(words)), banding)
+    within = counts[: banding.flips + 1, :, :24].sum()
     pairs = banded_pairs(words, 23, banding)
     assert within == 2 * pairs.left.size
     correct = BOOKS[pairs.left] == BOOKS[pairs.right]
@@ -58,8 +58,8 @@ def test_tallies_count_the_pairs_that_a_join_finds(words: NDArray[np.uint64], ba
 
 
 def test_brute_tallies_meet_every_other_text_once(words: NDArray[np.uint64]) -> None:
-    found, right = tallies(words, BOOKS, np.arange(0, len(words), 7))
-    assert (found[0].sum(axis=1) == len(words) - 1).all()
+    counts, right = tallies(words, BOOKS, np.arange(0, len(words), 7))
+    assert (counts[0].sum(axis=1) == len(words) - 1).all()
     assert (right[0].sum(axis=1) == VERSIONS - 1).all()
 
 

@@ -47,19 +47,19 @@ def test_every_canonical_text_has_1_to_15_derivatives(texts: SignedSet) -> None:
 
 def test_candidates_and_their_evidence_are_those_of_a_plain_comparison(texts: SignedSet) -> None:
     reach, least = 36, 2
-    found = candidate_pairs(texts, reach, least)
+    pairs = candidate_pairs(texts, reach, least)
     entries = [identifiers_verified.entry(texts, row) for row in range(80)]
     expected = {}
     for i, this in enumerate(entries):
         for j, other in enumerate(entries):
-            said = evidence(this, other)
+            shown = evidence(this, other)
             assert this.sample is not None
             assert other.sample is not None
-            figures = (said.distance, said.equal_values, shared_hashes(this.sample, other.sample))
+            figures = (shown.distance, shown.equal_values, shared_hashes(this.sample, other.sample))
             if i != j and (figures[0] <= reach or max(figures[1:]) >= least):
                 expected[i, j] = figures
-    here = (found.query < 80) & (found.other < 80)
-    columns = (found.query, found.other, found.distance, found.equal, found.shared)
+    here = (pairs.query < 80) & (pairs.other < 80)
+    columns = (pairs.query, pairs.other, pairs.distance, pairs.equal, pairs.shared)
     got = {(i, j): (d, h, s) for i, j, d, h, s in zip(*(c[here].tolist() for c in columns), strict=True)}
     assert got == expected
 

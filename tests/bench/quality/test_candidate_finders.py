@@ -17,7 +17,7 @@ def a_book(seed: int) -> CorpusBook:
 
 
 @pytest.mark.parametrize("finder", FINDERS, ids=[finder.name for finder in FINDERS])
-def test_a_copy_is_proposed_and_a_stranger_or_an_empty_book_is_not(finder: object) -> None:
+def test_a_copy_is_proposed_and_an_unrelated_or_empty_book_is_not(finder: object) -> None:
     shelf = Shelf([sign(content_from_text(text)) for text in (a_text(1), a_text(2), "too short", a_text(1))])
     assert finder.proposes(sign(content_from_text(a_text(1))), shelf).tolist() == [True, False, False, True]
 
@@ -29,7 +29,7 @@ def test_large_overlaps_are_found_and_small_ones_by_samples_alone() -> None:
     assert by_book["samples of 256, ≥ 2 shared"][0] > by_book["32 bands of 4 values"][0]
 
 
-def test_labelled_pairs_and_strangers_are_counted() -> None:
+def test_labelled_pairs_and_unrelated_books_are_counted() -> None:
     texts = [a_text(1), a_text(1), a_text(2)]
     kinds = np.array(["same_work", "unrelated", "series"])
     asked, others = simulated(300, 5)

@@ -30,9 +30,9 @@ def _candidate(book: CorpusBook) -> ComparedBook:
 
 def test_readings_of_the_same_scans_are_of_one_pagination(corpus: Path) -> None:
     scans = [pair for pair in _pairs(corpus) if pair.label == "same scans"]
-    told = {(pair.left.id, pair.right.id): _related(pair).classification.kind for pair in scans}
-    assert len(told) == 19
-    assert set(told.values()) == {"SAME_PAGINATION"}, told
+    kinds = {(pair.left.id, pair.right.id): _related(pair).classification.kind for pair in scans}
+    assert len(kinds) == 19
+    assert set(kinds.values()) == {"SAME_PAGINATION"}, kinds
 
 
 @pytest.mark.parametrize("label", ["series", "different", "translation"])

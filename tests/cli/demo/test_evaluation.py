@@ -7,10 +7,10 @@ from app.core.model import Fingerprint
 
 
 def fingerprint(*ones: int) -> Fingerprint:
-    return Fingerprint("any", sum(1 << one for one in ones).to_bytes(16, "big"))
+    return Fingerprint("any", sum(1 << bit for bit in ones).to_bytes(16, "big"))
 
 
-def test_works_that_lie_apart_are_told_apart_at_the_smallest_distance_that_does() -> None:
+def test_works_that_lie_apart_are_divided_at_the_smallest_distance_that_does() -> None:
     near = [fingerprint(), fingerprint(1, 2, 3)]
     far = [fingerprint(*range(60, 100)), fingerprint(*range(60, 98))]
     fit = best_threshold(near + far, [0, 0, 1, 1])
@@ -18,7 +18,7 @@ def test_works_that_lie_apart_are_told_apart_at_the_smallest_distance_that_does(
     assert fit.unrelated_median == 40.5
 
 
-def test_a_stranger_between_copies_costs_precision_or_recall() -> None:
+def test_an_unrelated_book_between_copies_costs_precision_or_recall() -> None:
     books = [fingerprint(), fingerprint(*range(10)), fingerprint(*range(4))]
     fit = best_threshold(books, [0, 0, 1])
     assert fit.d == 10

@@ -1,4 +1,4 @@
-"""Which copy is kept: complete before clean, clean before old."""
+"""The best copy: complete before clean, clean before old."""
 
 from uuid import UUID
 
@@ -12,8 +12,8 @@ def best(lengths: dict[UUID, int], agreement: dict[UUID, float]) -> UUID:
 
 
 def test_a_lone_copy_is_the_best() -> None:
-    told = best_copy(complete_copies([Copy(A, 10)]), {})
-    assert (told.book_id, told.because) == (A, "It is the only copy of its text.")
+    best = best_copy(complete_copies([Copy(A, 10)]), {})
+    assert (best.book_id, best.because) == (A, "It is the only copy of its text.")
 
 
 def test_a_copy_with_pages_missing_is_not_kept_however_clean() -> None:
@@ -25,9 +25,9 @@ def test_matter_that_one_copy_alone_has_does_not_make_it_fuller() -> None:
 
 
 def test_of_two_copies_that_differ_in_length_the_fuller_one_is_kept() -> None:
-    told = best_copy(complete_copies([Copy(A, 85_000), Copy(B, 100_000)]), {A: 0.9, B: 0.9})
-    assert told.book_id == B
-    assert told.because == "It alone is complete: 100,000 words, where the fullest of 2 copies has 100,000."
+    best = best_copy(complete_copies([Copy(A, 85_000), Copy(B, 100_000)]), {A: 0.9, B: 0.9})
+    assert best.book_id == B
+    assert best.because == "It alone is complete: 100,000 words, where the fullest of 2 copies has 100,000."
 
 
 def test_of_equally_good_copies_the_oldest_is_kept() -> None:

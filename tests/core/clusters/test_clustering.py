@@ -1,4 +1,4 @@
-"""Clusters by the rule: connected, separated where a person said so, whatever the order."""
+"""Clusters by the rule: connected, separated where a person said so, in any order of edges."""
 
 from itertools import combinations
 from random import Random
@@ -23,11 +23,11 @@ def edges_of(graph: dict[Pair, float]) -> list[Edge]:
 
 
 def components(books: set[UUID], graph: list[Pair]) -> set[frozenset[UUID]]:
-    found = {frozenset({book}) for book in books}
+    sets = {frozenset({book}) for book in books}
     for left, right in graph:
-        joined = {group for group in found if left in group or right in group}
-        found = (found - joined) | {frozenset().union(*joined)}
-    return found
+        joined = {group for group in sets if left in group or right in group}
+        sets = (sets - joined) | {frozenset().union(*joined)}
+    return sets
 
 
 def test_without_rejections_clusters_are_what_hangs_together() -> None:
@@ -61,8 +61,8 @@ def test_clusters_are_connected_separated_as_large_as_can_be_and_independent_of_
 
     assert all(home(left) != home(right) for left, right in never)
     inner = [(edge.left, edge.right) for edge in edges if home(edge.left) == home(edge.right)]
-    found = {group for group in components(set(BOOKS), inner) if len(group) > 1}
-    assert clustering.founders == {book: min(group) for group in found for book in group}
+    clusters = {group for group in components(set(BOOKS), inner) if len(group) > 1}
+    assert clustering.founders == {book: min(group) for group in clusters for book in group}
     apart = {frozenset((home(left), home(right))) for left, right in never}
     across = {frozenset((home(edge.left), home(edge.right))) for edge in edges} - {
         frozenset({book}) for book in BOOKS
@@ -72,13 +72,13 @@ def test_clusters_are_connected_separated_as_large_as_can_be_and_independent_of_
 
 
 @given(graph=graphs, never=st.sets(pairs, max_size=5))
-def test_once_settled_no_further_edge_changes_anything(graph: dict[Pair, float], never: set[Pair]) -> None:
+def test_once_final_no_further_edge_changes_anything(graph: dict[Pair, float], never: set[Pair]) -> None:
     edges = in_order(edges_of({pair: strength for pair, strength in graph.items() if pair not in never}))
     books = {book for edge in edges for book in (edge.left, edge.right)}
     joining = Joining(never)
     for edge in edges:
         joining.take([edge])
-        if joining.settled(books):
+        if joining.is_final(books):
             break
     assert joining.clustering() == cluster(edges, never)
 

@@ -1,4 +1,4 @@
-"""The roll against a plain list of entries."""
+"""The flat index against a plain list of entries."""
 
 import numpy as np
 import pytest
@@ -20,32 +20,32 @@ def records(rng: np.random.Generator, entry_ids: list[int]) -> np.ndarray:
 
 def brute_force(made: np.ndarray, bits: bytes, d: int) -> list[tuple[int, int]]:
     query = int.from_bytes(bits, "big")
-    found = [
+    distances = [
         ((int.from_bytes(record["bits"].tobytes(), "big") ^ query).bit_count(), int(record["entry_id"]))
         for record in made
         if record["signed"]
     ]
-    return sorted((distance, entry_id) for distance, entry_id in found if distance <= d)
+    return sorted((distance, entry_id) for distance, entry_id in distances if distance <= d)
 
 
-def told(hits: object) -> list[tuple[int, int]]:
+def pairs(hits: object) -> list[tuple[int, int]]:
     return list(zip(hits.distances.tolist(), hits.entry_ids.tolist(), strict=True))
 
 
 @pytest.fixture
 def made() -> np.ndarray:
     rng = np.random.default_rng(3)
-    some = records(rng, rng.permutation(5000)[:2000].tolist())
-    some["signed"][::50] = 0
-    some["bits"][::50] = 0
-    return some
+    entries = records(rng, rng.permutation(5000)[:2000].tolist())
+    entries["signed"][::50] = 0
+    entries["bits"][::50] = 0
+    return entries
 
 
 def test_a_scan_finds_what_brute_force_finds(made: np.ndarray) -> None:
     flat_index = FlatIndex(made)
     for query in made[[1, 7, 1999]]:
         for d in (0, 2, 5, 8, 16, 128):
-            assert told(flat_index.within(query["bits"].tobytes(), d)) == brute_force(
+            assert pairs(flat_index.within(query["bits"].tobytes(), d)) == brute_force(
                 made, query["bits"].tobytes(), d
             )
 
@@ -53,18 +53,18 @@ def test_a_scan_finds_what_brute_force_finds(made: np.ndarray) -> None:
 def test_the_nearest_are_the_first_of_all(made: np.ndarray) -> None:
     flat_index = FlatIndex(made)
     bits = made[7]["bits"].tobytes()
-    everything = brute_force(made, bits, 128)
+    expected = brute_force(made, bits, 128)
     for k in (1, 2, 17, 500, 1960, 5000):
-        assert told(flat_index.nearest(bits, k)) == everything[:k]
+        assert pairs(flat_index.nearest(bits, k)) == expected[:k]
 
 
-def test_entries_put_one_by_one_in_any_order_make_the_same_roll(made: np.ndarray) -> None:
+def test_entries_put_one_by_one_in_any_order_make_the_same_index(made: np.ndarray) -> None:
     whole, grown = FlatIndex(made), FlatIndex()
     for record in made:
         grown.put(record)
         grown.put(record)
     bits = made[1]["bits"].tobytes()
-    assert told(grown.within(bits, 128)) == told(whole.within(bits, 128))
+    assert pairs(grown.within(bits, 128)) == pairs(whole.within(bits, 128))
     assert grown.size == whole.size == len(made)
     assert (grown.bucket_sizes == whole.bucket_sizes).all()
 
@@ -108,7 +108,7 @@ def test_rows_are_found_by_entry_id(made: np.ndarray) -> None:
     assert (flat_index.distances(None, rows) == 255).all()
 
 
-def test_an_empty_roll_answers_nothing() -> None:
+def test_an_empty_flat_index_answers_nothing() -> None:
     flat_index = FlatIndex()
     assert flat_index.within(bytes(16), 128).size == 0
     assert flat_index.nearest(bytes(16), 3).size == 0

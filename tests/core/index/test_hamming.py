@@ -15,17 +15,17 @@ BITS = st.binary(min_size=16, max_size=16)
 
 def test_distance_to_each_row_is_found() -> None:
     rows = np.random.default_rng(1).integers(0, 256, (1000, 16)).astype(np.uint8)
-    found = distances(rows[17].tobytes(), words(rows))
-    assert found.dtype == np.uint8
-    assert found.tolist() == [hamming(rows[17].tobytes(), row.tobytes()) for row in rows]
+    measured = distances(rows[17].tobytes(), words(rows))
+    assert measured.dtype == np.uint8
+    assert measured.tolist() == [hamming(rows[17].tobytes(), row.tobytes()) for row in rows]
     assert distances(bytes(16), words(np.empty((0, 16), dtype=np.uint8))).size == 0
     assert distances(bytes(16), words(np.full((1, 16), 255, dtype=np.uint8))).tolist() == [128]
 
 
 def test_rows_taken_from_a_wider_array_are_read_rightly() -> None:
     records = np.random.default_rng(2).integers(0, 256, (50, 24)).astype(np.uint8)
-    found = distances(bytes(16), words(records[:, :16]))
-    assert found.tolist() == [hamming(bytes(16), row[:16].tobytes()) for row in records]
+    measured = distances(bytes(16), words(records[:, :16]))
+    assert measured.tolist() == [hamming(bytes(16), row[:16].tobytes()) for row in records]
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -38,8 +38,8 @@ def test_rows_within_a_distance_are_those_of_the_bits(
     d = data.draw(st.sampled_from([*expected, 0, 64, 128]))
     packed = words(np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(-1, 16))
     with using(name):
-        near, found = rows_within(query, packed, d)
-    assert list(zip(near.tolist(), found.tolist(), strict=True)) == [
+        near, measured = rows_within(query, packed, d)
+    assert list(zip(near.tolist(), measured.tolist(), strict=True)) == [
         (row, distance) for row, distance in enumerate(expected) if distance <= d
     ]
 

@@ -34,7 +34,7 @@ def columns(n: int) -> EntryColumns:
     return made
 
 
-def told(filled: PackedBuckets) -> dict[int, bytes]:
+def by_address(filled: PackedBuckets) -> dict[int, bytes]:
     return dict(zip(filled.addresses.tolist(), filled.data(), strict=True))
 
 
@@ -46,17 +46,17 @@ def test_bands_are_grouped_as_entries_are_added() -> None:
             if signed:
                 bucket = band << 16 | band_keys(bits.tobytes())[band]
                 expected[bucket] = expected.get(bucket, b"") + pack_fingerprint(bits.tobytes(), entry_id)
-        found = band_buckets(made, band)
-        assert told(found) == expected
+        buckets = band_buckets(made, band)
+        assert by_address(buckets) == expected
 
 
 def test_segments_of_the_flat_index_hold_every_entry_once() -> None:
     made = columns(700)
-    found = flat_segments(made)
-    records = found.records.view(FLAT_RECORD)
+    segments = flat_segments(made)
+    records = segments.records.view(FLAT_RECORD)
     assert records["entry_id"].tolist() == made.entry_ids.tolist()
     assert (records["bits"] == made.bits).all()
-    for segment, data in told(found).items():
+    for segment, data in by_address(segments).items():
         ids = np.frombuffer(data, dtype=FLAT_RECORD)["entry_id"]
         assert (ids // ENTRIES_PER_SEGMENT == segment).all()
 
@@ -69,26 +69,26 @@ def test_postings_made_in_bulk_are_counted_as_shared() -> None:
     lists = []
     for i in range(128):
         posting = minhash_posting(values[:, i], np.uint32(i))
-        lists.append(told(posting_buckets(posting, entry_ids)))
+        lists.append(by_address(posting_buckets(posting, entry_ids)))
     query = minhash_posting(values[3])
-    found = shared_values(
+    shared = shared_values(
         [lists[i].get(int(address)) for i, address in enumerate(query.addresses)], query.tags
     )
-    assert counted(found) == {103: 128, 107: 40}
-    assert found.at_least(1).tolist() == [103, 107]
-    assert found.at_least(41).tolist() == [103]
-    assert found.counts_of(np.array([1, 103, 105, 107, 109], dtype=np.uint64)).tolist() == [0, 128, 0, 40, 0]
+    assert counted(shared) == {103: 128, 107: 40}
+    assert shared.at_least(1).tolist() == [103, 107]
+    assert shared.at_least(41).tolist() == [103]
+    assert shared.counts_of(np.array([1, 103, 105, 107, 109], dtype=np.uint64)).tolist() == [0, 128, 0, 40, 0]
 
 
-def counted(found: SharedValues) -> dict[int, int]:
-    assert np.unique(found.entry_ids).size == found.entry_ids.size
-    return dict(zip(found.entry_ids.tolist(), found.counts.tolist(), strict=True))
+def counted(shared: SharedValues) -> dict[int, int]:
+    assert np.unique(shared.entry_ids).size == shared.entry_ids.size
+    return dict(zip(shared.entry_ids.tolist(), shared.counts.tolist(), strict=True))
 
 
 def test_a_record_twice_in_a_bucket_counts_once() -> None:
     record = bytes(pack_postings(np.array([5], dtype=np.uint64), np.array([9], dtype=np.uint64))[0])
-    found = shared_values([record * 3, record], np.array([5, 5], dtype=np.uint64))
-    assert counted(found) == {9: 2}
+    shared = shared_values([record * 3, record], np.array([5, 5], dtype=np.uint64))
+    assert counted(shared) == {9: 2}
     assert record_id(record) == 9
 
 
@@ -96,29 +96,31 @@ def test_a_record_twice_in_a_bucket_counts_once() -> None:
 @pytest.mark.parametrize(("span", "size"), [(40, 30), (10**9, 30), (4_500, 4_000), (10**9, 4_000)])
 def test_entries_are_counted_however_many_they_are(name: str, span: int, size: int) -> None:
     rng = np.random.default_rng(span)
-    held = [rng.choice(span, size, replace=False).astype(np.uint64) + np.uint64(1 << 30) for _ in range(20)]
-    held[0] = np.concatenate([held[0], held[0][:3]])
+    samples = [
+        rng.choice(span, size, replace=False).astype(np.uint64) + np.uint64(1 << 30) for _ in range(20)
+    ]
+    samples[0] = np.concatenate([samples[0], samples[0][:3]])
     tags = np.arange(20, dtype=np.uint64)
     others = pack_postings(np.full(50, 4_000, dtype=np.uint64), np.arange(50, dtype=np.uint64)).tobytes()
     buckets = [
         others + pack_postings(np.full(ids.size, tag), ids).tobytes()
-        for ids, tag in zip(held, tags, strict=True)
+        for ids, tag in zip(samples, tags, strict=True)
     ]
-    expected, times = np.unique(np.concatenate([np.unique(ids) for ids in held]), return_counts=True)
-    strangers = expected[:100] + np.uint64(1 << 31)
+    expected, times = np.unique(np.concatenate([np.unique(ids) for ids in samples]), return_counts=True)
+    absent = expected[:100] + np.uint64(1 << 31)
     with using(name):
-        found = shared_values(buckets, tags)
-        asked = rng.permutation(np.concatenate([expected, strangers]))
-        counts = dict(zip(asked.tolist(), found.counts_of(asked).tolist(), strict=True))
-    assert counted(found) == dict(zip(expected.tolist(), times.tolist(), strict=True))
-    assert found.at_least(2).tolist() == expected[times > 1].tolist()
-    assert counts == counted(found) | dict.fromkeys(strangers.tolist(), 0)
+        shared = shared_values(buckets, tags)
+        asked = rng.permutation(np.concatenate([expected, absent]))
+        counts = dict(zip(asked.tolist(), shared.counts_of(asked).tolist(), strict=True))
+    assert counted(shared) == dict(zip(expected.tolist(), times.tolist(), strict=True))
+    assert shared.at_least(2).tolist() == expected[times > 1].tolist()
+    assert counts == counted(shared) | dict.fromkeys(absent.tolist(), 0)
 
 
 def test_no_bucket_shares_nothing() -> None:
-    found = shared_values([None, None], np.array([1, 2], dtype=np.uint64))
-    assert found.entry_ids.size == found.counts.size == 0
-    assert found.counts_of(np.array([1], dtype=np.uint64)).tolist() == [0]
+    shared = shared_values([None, None], np.array([1, 2], dtype=np.uint64))
+    assert shared.entry_ids.size == shared.counts.size == 0
+    assert shared.counts_of(np.array([1], dtype=np.uint64)).tolist() == [0]
 
 
 def test_differences_count_repeats() -> None:
@@ -130,4 +132,4 @@ def test_differences_count_repeats() -> None:
 
 def test_nothing_fills_no_bucket() -> None:
     made = columns(0)
-    assert told(band_buckets(made, 0)) == told(flat_segments(made)) == {}
+    assert by_address(band_buckets(made, 0)) == by_address(flat_segments(made)) == {}

@@ -37,30 +37,30 @@ def of(words: list[str]) -> Sketch:
 
 def test_book_is_a_near_duplicate_of_itself() -> None:
     book = of(WORDS)
-    found = evidence(book, book)
-    assert found == Evidence(0, 128, 1.0, 1.0, 1.0, 1.0)
-    assert is_near_duplicate(found)
+    pair = evidence(book, book)
+    assert pair == Evidence(0, 128, 1.0, 1.0, 1.0, 1.0)
+    assert is_near_duplicate(pair)
 
 
 def test_book_without_relation_is_none() -> None:
-    found = evidence(of(WORDS), of(OTHER))
-    assert found.distance is not None
-    assert found.distance > VERIFICATION.distance_alone
-    assert not is_near_duplicate(found)
+    pair = evidence(of(WORDS), of(OTHER))
+    assert pair.distance is not None
+    assert pair.distance > VERIFICATION.distance_alone
+    assert not is_near_duplicate(pair)
 
 
 def test_part_of_a_book_is_a_near_duplicate_by_containment() -> None:
-    found = evidence(of(WORDS[:4000]), of(WORDS))
-    assert found.this_in_other is not None
-    assert found.other_in_this is not None
-    assert found.this_in_other > 0.7 > found.other_in_this
-    assert is_near_duplicate(found)
+    pair = evidence(of(WORDS[:4000]), of(WORDS))
+    assert pair.this_in_other is not None
+    assert pair.other_in_this is not None
+    assert pair.this_in_other > 0.7 > pair.other_in_this
+    assert is_near_duplicate(pair)
 
 
-def test_evidence_is_told_from_the_side_of_the_first_book() -> None:
+def test_evidence_is_seen_from_the_first_book() -> None:
     part, whole = of(WORDS[:4000]), of(WORDS)
-    one, other = evidence(part, whole), evidence(whole, part)
-    assert (one.this_in_other, one.other_in_this) == (other.other_in_this, other.this_in_other)
+    first, second = evidence(part, whole), evidence(whole, part)
+    assert (first.this_in_other, first.other_in_this) == (second.other_in_this, second.this_in_other)
 
 
 def test_missing_signatures_leave_their_evidence_open() -> None:
@@ -123,10 +123,10 @@ def test_rule_is_the_same_for_one_book_and_for_many(seed: int) -> None:
     one_by_one = [evidence(query, other) for other in others]
     candidates = held_against(query, others, one_by_one)
     accepted = verified(query, candidates)
-    assert accepted.tolist() == [is_near_duplicate(found) for found in one_by_one]
-    for found, near in zip(one_by_one, accepted, strict=True):
-        close = found.distance is not None and found.distance <= VERIFICATION.distance_alone
-        assert not near or close or (found.equal_values or 0) >= VERIFICATION.min_shared
+    assert accepted.tolist() == [is_near_duplicate(pair) for pair in one_by_one]
+    for pair, near in zip(one_by_one, accepted, strict=True):
+        close = pair.distance is not None and pair.distance <= VERIFICATION.distance_alone
+        assert not near or close or (pair.equal_values or 0) >= VERIFICATION.min_shared
 
 
 @given(st.integers(0, 2**32))

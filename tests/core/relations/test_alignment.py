@@ -1,4 +1,4 @@
-"""Which pages match: found whatever was inserted, lost, doubled, moved or set anew, and alike both ways."""
+"""Matching pages: found beside insertions, losses, doubles, moves and resetting, and alike both ways."""
 
 import tracemalloc
 
@@ -20,7 +20,7 @@ def aligned(left: Pages, right: Pages, rate: float = 0.02) -> Alignment:
     return align(signed(read(left, rate, 3)), signed(read(right, rate, 4)))
 
 
-def told(alignment: Alignment) -> tuple[object, ...]:
+def as_lists(alignment: Alignment) -> tuple[object, ...]:
     return (
         [
             (run.left, run.right, run.pairs.tolist(), run.similarities.tolist(), run.same_page.tolist())
@@ -35,7 +35,7 @@ def told(alignment: Alignment) -> tuple[object, ...]:
 
 
 def mirrored(alignment: Alignment) -> tuple[object, ...]:
-    runs, left, right, left_lengths, right_lengths, typical = told(alignment)
+    runs, left, right, left_lengths, right_lengths, typical = as_lists(alignment)
     turned = sorted((b, a, [[j, i] for i, j in pairs], s, g) for a, b, pairs, s, g in runs)
     return turned, right, left, right_lengths, left_lengths, typical
 
@@ -115,8 +115,8 @@ def test_text_set_anew_is_found_whole_across_other_breaks(words: int, rate: floa
     "right", [WHOLE, OTHER, WHOLE[20:50], set_anew(WHOLE, 140), WHOLE[40:] + WHOLE[:30], [PLATE, BLANK]]
 )
 def test_books_in_the_other_order_align_alike(right: Pages) -> None:
-    one, other = signed(read(WHOLE, 0.03, 3)), signed(read(right, 0.03, 4))
-    assert told(align(other, one)) == mirrored(align(one, other))
+    first, second = signed(read(WHOLE, 0.03, 3)), signed(read(right, 0.03, 4))
+    assert as_lists(align(second, first)) == mirrored(align(first, second))
 
 
 @pytest.mark.parametrize("pages", [[PLATE], [PLATE, *[BLANK] * 20], WHOLE[:1], [PLATE, *WHOLE[1:3]]])

@@ -43,9 +43,9 @@ def test_filters_have_the_form_of_the_one_the_paper_prints() -> None:
     ],
 )
 @pytest.mark.parametrize("rate", [0.01, 0.02])
-def test_plain_cases_are_told(right: Pages, expected: Kind, rate: float) -> None:
-    one, other = candidate(read(WHOLE, rate, 1)), candidate(read(right, rate, 2))
-    for left, right_one, direction in ((one, other, "contains"), (other, one, "contained_in")):
+def test_plain_cases_are_classified(right: Pages, expected: Kind, rate: float) -> None:
+    first, second = candidate(read(WHOLE, rate, 1)), candidate(read(right, rate, 2))
+    for left, right_one, direction in ((first, second, "contains"), (second, first, "contained_in")):
         verdict = relate(left, right_one, "filters-v1").classification
         assert verdict.kind == expected
         assert verdict.direction == (direction if expected == "CONTIGUOUS_SUBSET" else None)

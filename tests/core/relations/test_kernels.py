@@ -30,15 +30,15 @@ def test_similarity_is_the_share_of_equal_bins(
     left: NDArray[np.uint8], right: NDArray[np.uint8], least: int
 ) -> None:
     expected = np.zeros((len(left), len(right)), dtype=np.uint8)
-    for i, one in enumerate(left):
-        for j, other in enumerate(right):
-            both = int(((one != 0) & (other != 0)).sum())
-            equal = int(((one != 0) & (one == other)).sum())
-            expected[i, j] = equal * 255 // both if both >= least else 0
+    for i, first in enumerate(left):
+        for j, second in enumerate(right):
+            common = int(((first != 0) & (second != 0)).sum())
+            equal = int(((first != 0) & (first == second)).sum())
+            expected[i, j] = equal * 255 // common if common >= least else 0
     for each in KERNELS.values():
-        found = np.full_like(expected, 7)
-        each.page_similarities(left, right, least, found)
-        assert (found == expected).all()
+        actual = np.full_like(expected, 7)
+        each.page_similarities(left, right, least, actual)
+        assert (actual == expected).all()
 
 
 @given(leaves(), st.integers(1, 4))
@@ -49,10 +49,13 @@ def test_neighbours_are_compared_with_the_pages_before_them(pages: NDArray[np.ui
         each.compare_neighbours(pages, equal, common)
         for back in range(1, farthest + 1):
             for page in range(len(pages)):
-                one, before = pages[page], pages[page - back] if page >= back else np.zeros_like(pages[page])
-                filled = (one != 0) & (before != 0)
+                after, before = (
+                    pages[page],
+                    pages[page - back] if page >= back else np.zeros_like(pages[page]),
+                )
+                filled = (after != 0) & (before != 0)
                 assert common[back - 1, page] == filled.sum()
-                assert equal[back - 1, page] == (filled & (one == before)).sum()
+                assert equal[back - 1, page] == (filled & (after == before)).sum()
 
 
 def _chains(each: object, similarities: NDArray[np.uint8], room: int = 100) -> tuple[object, ...]:
@@ -77,8 +80,8 @@ def test_compiled_chains_are_those_of_plain_python(seed: int, rows: int, columns
     for place in range(min(rows, columns)):
         if rng.random() < 0.7:
             similarities[place, (place + 3) % columns] = rng.integers(100, 255)
-    one, other = (_chains(each, similarities) for each in KERNELS.values())
-    assert one == other
+    first, second = (_chains(each, similarities) for each in KERNELS.values())
+    assert first == second
 
 
 def test_chain_goes_through_equal_pages_and_over_a_gap() -> None:
@@ -106,12 +109,14 @@ def test_books_align_alike_on_both_sets_of_kernels() -> None:
     left = signed(read(whole, 0.03, 1))
     for other in (whole[10:], set_anew(whole, 120), whole[30:] + whole[:20], book(30, 8)):
         right = signed(read(other, 0.03, 2))
-        found = []
+        alignments = []
         for name in KERNELS:
             with using(name):
                 alignment = align(left, right)
-            found.append((matches(alignment), alignment.left_coverage.tolist(), alignment.typical_coverage))
-        assert found[0] == found[1]
+            alignments.append(
+                (matches(alignment), alignment.left_coverage.tolist(), alignment.typical_coverage)
+            )
+        assert alignments[0] == alignments[1]
 
 
 def test_stored_pages_align_without_compiling_anything_once_kernels_are_warm() -> None:

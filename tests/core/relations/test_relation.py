@@ -1,4 +1,4 @@
-"""The relation of two books: one of the classes by its definition, told alike of either book."""
+"""The relation of two books: one of the classes by its definition, the same from either book."""
 
 from dataclasses import replace
 
@@ -15,10 +15,10 @@ OTHER = book(100, 22)
 REVISED = [OTHER[page] if page % 7 == 1 else WHOLE[page] for page in range(100)]
 
 
-def told(left: Pages, right: Pages, rate: float = 0.02) -> Relation:
-    """The relation, after a look whether the other order tells the same."""
-    one, other = read(left, rate, 7), read(right, rate, 8)
-    relation, turned = related(one, other), related(other, one)
+def relation_of(left: Pages, right: Pages, rate: float = 0.02) -> Relation:
+    """The relation, after a check that the other order gives the same."""
+    first, second = read(left, rate, 7), read(right, rate, 8)
+    relation, turned = related(first, second), related(second, first)
     assert relation.classification.kind == relation.mirrored.kind == turned.classification.kind
     assert relation.classification.direction == opposite(relation.mirrored.direction)
     assert turned.classification.direction == relation.mirrored.direction
@@ -28,11 +28,11 @@ def told(left: Pages, right: Pages, rate: float = 0.02) -> Relation:
 
 
 def kind(left: Pages, right: Pages, rate: float = 0.02) -> Kind:
-    return told(left, right, rate).classification.kind
+    return relation_of(left, right, rate).classification.kind
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.02, 0.05, 0.10])
-def test_classes_are_told_at_every_rate_of_errors(rate: float) -> None:
+def test_classes_are_the_same_at_every_rate_of_errors(rate: float) -> None:
     assert kind(WHOLE, WHOLE, rate) == "SAME_PAGINATION"
     assert kind(WHOLE, set_anew(WHOLE, 130), rate) == "DIFFERENT_PAGINATION"
     assert kind(WHOLE, WHOLE[30:80], rate) == "CONTIGUOUS_SUBSET"
@@ -68,19 +68,19 @@ def test_each_class_ends_where_its_definition_says(right: Pages, expected: Kind)
 
 
 def test_part_is_contained_in_the_whole_which_contains_it() -> None:
-    assert told(WHOLE[30:60], WHOLE).classification.direction == "contained_in"
-    assert told(WHOLE, WHOLE[30:60]).classification.direction == "contains"
-    assert told(WHOLE, WHOLE).classification.direction is None
-    assert told(set_anew(WHOLE[30:60], 130), WHOLE).classification.direction == "contained_in"
+    assert relation_of(WHOLE[30:60], WHOLE).classification.direction == "contained_in"
+    assert relation_of(WHOLE, WHOLE[30:60]).classification.direction == "contains"
+    assert relation_of(WHOLE, WHOLE).classification.direction is None
+    assert relation_of(set_anew(WHOLE[30:60], 130), WHOLE).classification.direction == "contained_in"
 
 
-def test_sentence_names_the_figures_of_the_book_it_is_told_of() -> None:
-    relation = told(WHOLE[30:60], WHOLE)
+def test_sentence_names_the_figures_of_the_book_in_question() -> None:
+    relation = relation_of(WHOLE[30:60], WHOLE)
     assert relation.classification.because == (
-        "100% of the text pages of this book are one stretch of the other book, with the same page breaks, "
+        "100% of the text pages of this book are one span of the other book, with the same page breaks, "
         "and make up 30% of it."
     )
-    assert "pages of the other book are one stretch of this book" in relation.mirrored.because
+    assert "pages of the other book are one span of this book" in relation.mirrored.because
 
 
 @pytest.mark.parametrize(
@@ -99,14 +99,14 @@ def test_sentence_names_the_figures_of_the_book_it_is_told_of() -> None:
 def test_volumes_and_issues_with_revised_pages_are_not_of_one_pagination(
     left: Metadata, right: Metadata, expected: Kind
 ) -> None:
-    one, other = candidate(read(WHOLE, 0.02, 1), left), candidate(read(REVISED, 0.02, 2), right)
-    assert relate(one, other).classification.kind == relate(other, one).classification.kind == expected
+    first, second = candidate(read(WHOLE, 0.02, 1), left), candidate(read(REVISED, 0.02, 2), right)
+    assert relate(first, second).classification.kind == relate(second, first).classification.kind == expected
 
 
 def test_reprints_of_other_years_with_lost_leaves_stay_of_one_pagination() -> None:
     lost = [page for number, page in enumerate(WHOLE) if number % 14 not in (4, 5)]
-    one, other = candidate(WHOLE, Metadata(year=1890)), candidate(read(lost, 0.02, 2), Metadata(year=1899))
-    assert relate(one, other).classification.kind == "SAME_PAGINATION"
+    first, second = candidate(WHOLE, Metadata(year=1890)), candidate(read(lost, 0.02, 2), Metadata(year=1899))
+    assert relate(first, second).classification.kind == "SAME_PAGINATION"
 
 
 def test_pagination_stays_unknown_without_pages() -> None:
@@ -133,8 +133,8 @@ def test_too_little_text_says_nothing(classifier: str) -> None:
 
 
 def test_missing_minhash_leaves_the_relation_as_it_is() -> None:
-    one, other = candidate(WHOLE), candidate(read(WHOLE, 0.02, 2))
-    relation = relate(replace(one, minhash=None), other)
+    first, second = candidate(WHOLE), candidate(read(WHOLE, 0.02, 2))
+    relation = relate(replace(first, minhash=None), second)
     assert relation.signals is not None
     assert relation.signals.book_similarity == 0
     assert relation.classification.kind == "SAME_PAGINATION"

@@ -1,10 +1,10 @@
-"""What is measured of two books: the paper's signals and the shares that the definitions ask for."""
+"""The signals of two books: those of the paper and the shares that the definitions ask for."""
 
 import numpy as np
 import pytest
 
 from app.core.relations.alignment import align
-from app.core.relations.signals import STRETCH_GAP, Signals, longest_stretch, measure
+from app.core.relations.signals import SPAN_GAP, Signals, longest_span, measure
 from tests.core.printed_pages import BLANK, Pages, book, read, set_anew, signed
 
 WHOLE = book(60, 11)
@@ -17,7 +17,7 @@ def measured(left: Pages, right: Pages, rate: float = 0.02) -> Signals:
 
 def test_two_readings_match_page_by_page() -> None:
     signals = measured(WHOLE, WHOLE)
-    for sides in (signals.text_shared, signals.pages_matched, signals.stretch_matched, signals.stretch):
+    for sides in (signals.text_shared, signals.pages_matched, signals.span_matched, signals.span):
         assert (sides.left, sides.right) == (1, 1)
     assert (signals.text_pages.left, signals.text_pages.right) == (60, 60)
     assert (signals.runs, signals.revised, signals.book_similarity) == (1, 0, 0.5)
@@ -60,16 +60,16 @@ def test_pages_of_other_text_are_revised_and_lost_leaves_are_not() -> None:
     assert measured(lost, WHOLE).revised == 0
 
 
-def test_stretch_is_the_longest_of_those_that_gaps_divide() -> None:
+def test_span_is_the_longest_of_those_that_gaps_divide() -> None:
     collection = WHOLE[:15] + OTHER[:20] + WHOLE[15:45]
     signals = measured(WHOLE, collection)
     assert signals.pages_matched.left == pytest.approx(45 / 60)
-    assert signals.stretch_matched.left == pytest.approx(30 / 60)
-    assert signals.stretch_matched.right == pytest.approx(30 / 65)
+    assert signals.span_matched.left == pytest.approx(30 / 60)
+    assert signals.span_matched.right == pytest.approx(30 / 65)
     assert signals.runs == 2
 
 
-def test_strangers_have_neither_fit_nor_share() -> None:
+def test_unrelated_books_have_neither_fit_nor_share() -> None:
     signals = measured(WHOLE, OTHER)
     assert signals.fit is signals.reverse_fit is None
     assert signals.text_shared.most == signals.pages_matched.most == signals.page_similarity == 0
@@ -78,18 +78,18 @@ def test_strangers_have_neither_fit_nor_share() -> None:
 
 @pytest.mark.parametrize("right", [WHOLE, WHOLE[20:], set_anew(WHOLE, 130), OTHER, [WHOLE[0], BLANK]])
 def test_swapped_signals_are_those_of_the_swapped_books(right: Pages) -> None:
-    one, other = (
+    first, second = (
         measured(WHOLE, right),
         measure(align(signed(read(right, 0.02, 6)), signed(read(WHOLE, 0.02, 5))), 0.5),
     )
-    swapped = other.swapped()
-    assert swapped.swapped() == other
+    swapped = second.swapped()
+    assert swapped.swapped() == second
     for name in Signals.__slots__:
-        mine, theirs = getattr(one, name), getattr(swapped, name)
-        if isinstance(mine, float):
-            assert mine == pytest.approx(theirs), name
+        sides, swapped_sides = getattr(first, name), getattr(swapped, name)
+        if isinstance(sides, float):
+            assert sides == pytest.approx(swapped_sides), name
         elif name != "consecutive_correlation":
-            assert mine == theirs, name
+            assert sides == swapped_sides, name
 
 
 @pytest.mark.parametrize(
@@ -98,11 +98,11 @@ def test_swapped_signals_are_those_of_the_swapped_books(right: Pages) -> None:
         ([], 0),
         ([(0, 0)], 1),
         ([(0, 0), (1, 1), (2, 2)], 3),
-        ([(0, 0), (1, 1), (2 + STRETCH_GAP, 2)], 3),
-        ([(0, 0), (1, 1), (3 + STRETCH_GAP, 2)], 2),
+        ([(0, 0), (1, 1), (2 + SPAN_GAP, 2)], 3),
+        ([(0, 0), (1, 1), (3 + SPAN_GAP, 2)], 2),
         ([(0, 5), (1, 6), (2, 2), (3, 3), (4, 4)], 3),
         ([(0, 0), (1, 0), (2, 1)], 2),
     ],
 )
-def test_stretch_advances_in_both_books_over_small_gaps(pairs: list[tuple[int, int]], expected: int) -> None:
-    assert len(longest_stretch(np.array(pairs, dtype=np.int64).reshape(-1, 2))) == expected
+def test_span_advances_in_both_books_over_small_gaps(pairs: list[tuple[int, int]], expected: int) -> None:
+    assert len(longest_span(np.array(pairs, dtype=np.int64).reshape(-1, 2))) == expected

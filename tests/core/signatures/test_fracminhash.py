@@ -34,21 +34,23 @@ def test_nothing_has_no_sample() -> None:
     assert fracminhash(np.zeros(0, dtype=np.uint64), RECIPE) is None
 
 
-def test_shared_part_is_estimated_whatever_the_sizes() -> None:
+def test_shared_part_is_estimated_at_any_sizes() -> None:
     rng = np.random.default_rng(4)
     whole = rng.integers(0, 2**64, 200_000, dtype=np.uint64)
-    for part, stranger in ((10_000, 90_000), (40_000, 0), (150_000, 300_000)):
-        other = np.concatenate([whole[:part], rng.integers(0, 2**64, stranger, dtype=np.uint64)])
-        one, two = fracminhash(whole, RECIPE), fracminhash(other, RECIPE)
-        assert one is not None
-        assert two is not None
-        found = shared_hashes(one, two)
-        expected = part / (1 << (64 - min(one.level, two.level)))
-        assert abs(found - expected) < 4 * np.sqrt(expected) + 1
-        assert shared_shingles(found, one.level, two.level) == found << (64 - min(one.level, two.level))
+    for part, foreign in ((10_000, 90_000), (40_000, 0), (150_000, 300_000)):
+        other = np.concatenate([whole[:part], rng.integers(0, 2**64, foreign, dtype=np.uint64)])
+        first, second = fracminhash(whole, RECIPE), fracminhash(other, RECIPE)
+        assert first is not None
+        assert second is not None
+        shared = shared_hashes(first, second)
+        expected = part / (1 << (64 - min(first.level, second.level)))
+        assert abs(shared - expected) < 4 * np.sqrt(expected) + 1
+        assert shared_shingles(shared, first.level, second.level) == shared << (
+            64 - min(first.level, second.level)
+        )
 
 
 def test_samples_of_two_recipes_are_never_compared() -> None:
-    one = FracMinHash(RECIPE.name, np.zeros(1, dtype=np.uint64), 64)
+    sample = FracMinHash(RECIPE.name, np.zeros(1, dtype=np.uint64), 64)
     with pytest.raises(RecipeMismatch):
-        shared_hashes(one, FracMinHash("another", one.hashes, 64))
+        shared_hashes(sample, FracMinHash("another", sample.hashes, 64))

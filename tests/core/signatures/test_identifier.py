@@ -24,23 +24,23 @@ def _crockford(body: bytes) -> str:
 
 @given(BITS, st.sampled_from([GAP, "tf-simhash128-v1"]), st.integers(1, 40_000_000))
 def test_identifier_says_recipe_bits_and_length(bits: bytes, recipe: str, words: int) -> None:
-    says = decode(encode(Fingerprint(recipe, bits), words))
-    assert says.fingerprint == Fingerprint(recipe, bits)
-    assert abs(says.word_count - words) <= 0.04 * words + 1
+    decoded = decode(encode(Fingerprint(recipe, bits), words))
+    assert decoded.fingerprint == Fingerprint(recipe, bits)
+    assert abs(decoded.word_count - words) <= 0.04 * words + 1
 
 
 @given(st.lists(st.tuples(BITS, st.sampled_from([GAP, "tf-simhash128-v1"]), st.integers(1, 40_000_000))))
 def test_identifiers_of_many_are_those_of_each(books: list[tuple[bytes, str, int]]) -> None:
     signed = [(Fingerprint(recipe, bits), words) for bits, recipe, words in books]
-    assert encode_each(signed) == [encode(*one) for one in signed]
+    assert encode_each(signed) == [encode(*pair) for pair in signed]
 
 
 @given(BITS, BITS, st.integers(1, 10**6))
 def test_distance_of_two_identifiers_is_that_of_their_fingerprints(
-    one: bytes, other: bytes, words: int
+    first: bytes, second: bytes, words: int
 ) -> None:
-    identifiers = encode(Fingerprint(GAP, one), words), encode(Fingerprint(GAP, other), 7)
-    assert distance(*identifiers) == hamming(one, other)
+    identifiers = encode(Fingerprint(GAP, first), words), encode(Fingerprint(GAP, second), 7)
+    assert distance(*identifiers) == hamming(first, second)
 
 
 @given(BITS, st.integers(0, 31), st.sampled_from(LETTERS))
@@ -84,9 +84,9 @@ def test_unknown_recipe_code_is_refused_by_name() -> None:
 
 
 def test_identifiers_of_two_recipes_are_not_compared() -> None:
-    one, other = (encode(Fingerprint(recipe, bytes(16)), 9) for recipe in (GAP, "tf-simhash128-v1"))
+    first, second = (encode(Fingerprint(recipe, bytes(16)), 9) for recipe in (GAP, "tf-simhash128-v1"))
     with pytest.raises(RecipeMismatch):
-        distance(one, other)
+        distance(first, second)
 
 
 def test_recipes_that_cannot_be_indexed_have_no_identifier() -> None:

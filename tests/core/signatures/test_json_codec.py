@@ -21,8 +21,8 @@ TINY = sketch(content_from_text("word"))
 
 
 def document() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(json.dumps(encode(PAGED)))
-    return found
+    encoded: dict[str, Any] = json.loads(json.dumps(encode(PAGED)))
+    return encoded
 
 
 @pytest.mark.parametrize("made", [PAGED, UNPAGED, TINY], ids=["pages", "windows", "one word"])

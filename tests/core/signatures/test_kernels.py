@@ -45,12 +45,12 @@ def test_numpy_kernels_give_the_bits_of_the_compiled_ones(text: str) -> None:
 @pytest.mark.parametrize("recipe_name", FINGERPRINT_RECIPES)
 def test_numpy_fingerprint_is_the_compiled_one(script: str, recipe_name: str) -> None:
     content = content_from_text(texts.text(script, 3000, 7))
-    found = []
+    fingerprints = []
     for name in KERNELS:
         with using(name):
-            found.append(simhash(normalise(content), FINGERPRINT_RECIPES[recipe_name]))
-    assert found[0] is not None
-    assert found[0] == found[1]
+            fingerprints.append(simhash(normalise(content), FINGERPRINT_RECIPES[recipe_name]))
+    assert fingerprints[0] is not None
+    assert fingerprints[0] == fingerprints[1]
 
 
 @pytest.mark.parametrize(
@@ -75,9 +75,9 @@ def test_text_of_alphabets_is_signed_alike_on_the_path_for_mixed_scripts() -> No
     )
     gap = FINGERPRINT_RECIPES[recipe.DEFAULT_FINGERPRINT]
     assert simhash(plain, gap) == simhash(mixed, gap)
-    one, other = shingles(plain, WORD5, CHAR6), shingles(mixed, WORD5, CHAR6)
-    assert (one.hashes == other.hashes).all()
-    assert one.window_starts.tolist() == other.window_starts.tolist()
+    first, second = shingles(plain, WORD5, CHAR6), shingles(mixed, WORD5, CHAR6)
+    assert (first.hashes == second.hashes).all()
+    assert first.window_starts.tolist() == second.window_starts.tolist()
 
 
 @pytest.mark.parametrize("text", ["ab", "漢", "한", "ก", "ab 漢 "])
@@ -85,21 +85,21 @@ def test_counts_end_at_their_limit(text: str) -> None:
     """Repeating passes 2^20 n-grams, where the compiled kernel has to make room in its cells."""
     normal = normalise(content_from_text(text * ((1 << 21) // len(text)) + texts.text("latin", 500, 1)))
     for name in ("gap-simhash128-v1", "tf-simhash128-v1"):
-        found = []
+        counts = []
         for each in KERNELS:
             with using(each):
-                found.append(simhash(normal, FINGERPRINT_RECIPES[name]))
-        assert found[0] == found[1]
+                counts.append(simhash(normal, FINGERPRINT_RECIPES[name]))
+        assert counts[0] == counts[1]
 
 
 def test_distance_between_occurrences_wraps_around_alike() -> None:
     rare = " ".join(f"zq{letter}x" for letter in "abcdefghijklmnopqrstuvwxyz" * 3)
     normal = normalise(content_from_text(f"{rare} {'ab ' * ((1 << 24) // 3)} {rare} {rare}"))
-    found = []
+    counts = []
     for each in KERNELS:
         with using(each):
-            found.append(simhash(normal, FINGERPRINT_RECIPES["gap-simhash128-v1"]))
-    assert found[0] == found[1]
+            counts.append(simhash(normal, FINGERPRINT_RECIPES["gap-simhash128-v1"]))
+    assert counts[0] == counts[1]
 
 
 @given(

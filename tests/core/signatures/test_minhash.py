@@ -46,8 +46,8 @@ def test_permutations_are_those_of_datasketch() -> None:
 @given(hashes=st.lists(st.integers(0, (1 << 64) - 1), min_size=1, max_size=700))
 def test_values_are_those_of_datasketch_fed_the_low_32_bits(name: str, hashes: list[int]) -> None:
     with using(name):
-        found = signed(np.array(hashes, dtype=np.uint64))
-    assert found.values.tolist() == by_datasketch(hashes).hashvalues.tolist()
+        signature = signed(np.array(hashes, dtype=np.uint64))
+    assert signature.values.tolist() == by_datasketch(hashes).hashvalues.tolist()
 
 
 def test_nothing_has_no_signature() -> None:
@@ -56,9 +56,9 @@ def test_nothing_has_no_signature() -> None:
 
 def test_order_and_repetition_do_not_matter() -> None:
     hashes = np.random.default_rng(1).integers(0, 1 << 63, 5000).astype(np.uint64)
-    one, other = signed(hashes), signed(np.concatenate((hashes[::-1], hashes[:99])))
-    assert one.values.tolist() == other.values.tolist()
-    assert one.shingle_count == other.shingle_count
+    first, second = signed(hashes), signed(np.concatenate((hashes[::-1], hashes[:99])))
+    assert first.values.tolist() == second.values.tolist()
+    assert first.shingle_count == second.shingle_count
 
 
 @pytest.mark.parametrize("likeness", [0.0, 0.1, 0.3, 0.5, 0.8, 0.95, 1.0])
@@ -68,11 +68,11 @@ def test_estimate_is_near_the_true_likeness(likeness: float) -> None:
         all_hashes = np.random.default_rng(seed).integers(0, 1 << 63, 20_000).astype(np.uint64)
         shared = round(len(all_hashes) * likeness)
         apart = (len(all_hashes) - shared) // 2
-        one, other = (
+        first, second = (
             all_hashes[: shared + apart],
             np.concatenate((all_hashes[:shared], all_hashes[shared + apart :])),
         )
-        estimates.append(jaccard(signed(one), signed(other)))
+        estimates.append(jaccard(signed(first), signed(second)))
     assert np.mean(estimates) == pytest.approx(
         likeness, abs=4 * np.sqrt(likeness * (1 - likeness) / 128 / 20) + 1e-9
     )
@@ -80,17 +80,19 @@ def test_estimate_is_near_the_true_likeness(likeness: float) -> None:
 
 def test_containment_of_a_part_is_estimated_both_ways() -> None:
     whole = np.random.default_rng(7).integers(0, 1 << 63, 40_000).astype(np.uint64)
-    one, other = signed(whole[:20_000]), signed(whole)
-    equal = equal_values_of_each(one, [other])
-    [this_in_other], [other_in_this] = containment(equal, one.shingle_count, np.array([other.shingle_count]))
+    first, second = signed(whole[:20_000]), signed(whole)
+    equal = equal_values_of_each(first, [second])
+    [this_in_other], [other_in_this] = containment(
+        equal, first.shingle_count, np.array([second.shingle_count])
+    )
     assert this_in_other == pytest.approx(1.0, abs=0.2)
     assert other_in_this == pytest.approx(0.5, abs=0.1)
 
 
 @given(st.integers(0, 128), st.integers(1, 10**7), st.integers(1, 10**7))
-def test_containment_is_a_share(equal: int, one: int, other: int) -> None:
-    [this_in_other], [other_in_this] = containment(np.array([equal]), one, np.array([other]))
-    back = containment(np.array([equal]), other, np.array([one]))
+def test_containment_is_a_share(equal: int, count: int, other_count: int) -> None:
+    [this_in_other], [other_in_this] = containment(np.array([equal]), count, np.array([other_count]))
+    back = containment(np.array([equal]), other_count, np.array([count]))
     assert 0 <= this_in_other <= 1
     assert back == ([other_in_this], [this_in_other])
 
@@ -98,9 +100,9 @@ def test_containment_is_a_share(equal: int, one: int, other: int) -> None:
 def test_signature_goes_to_datasketch_and_back() -> None:
     hashes = list(range(1, 5000, 7))
     here = signed(np.array(hashes))
-    there = to_datasketch(here)
-    assert there.jaccard(by_datasketch(hashes)) == 1.0
-    back = from_datasketch(there, here.shingle_count, here.recipe)
+    converted = to_datasketch(here)
+    assert converted.jaccard(by_datasketch(hashes)) == 1.0
+    back = from_datasketch(converted, here.shingle_count, here.recipe)
     assert back.values.tolist() == here.values.tolist()
 
 
@@ -115,6 +117,6 @@ def test_foreign_datasketch_signature_is_refused(other: MinHash) -> None:
 
 
 def test_signatures_of_two_recipes_are_not_compared() -> None:
-    one = signed(np.arange(10))
+    signature = signed(np.arange(10))
     with pytest.raises(RecipeMismatch):
-        equal_values(one, MinHashSignature("word5-minhash128-v2", one.values, 10))
+        equal_values(signature, MinHashSignature("word5-minhash128-v2", signature.values, 10))

@@ -1,4 +1,4 @@
-"""Page signatures: small, the same wherever a page stands, and telling how much two pages share."""
+"""Page signatures: small, the same at any place of the page, and a measure of the text two pages share."""
 
 import numpy as np
 import pytest
@@ -16,9 +16,9 @@ WHOLE = book(40, 41)
 
 
 def alike(left: NDArray[np.uint8], right: NDArray[np.uint8]) -> NDArray[np.float64]:
-    found = np.zeros((len(left), len(right)), dtype=np.uint8)
-    kernels.page_similarities(left, right, 24, found)
-    similarities: NDArray[np.float64] = found / 255
+    shares = np.zeros((len(left), len(right)), dtype=np.uint8)
+    kernels.page_similarities(left, right, 24, shares)
+    similarities: NDArray[np.float64] = shares / 255
     return similarities
 
 
@@ -59,9 +59,9 @@ def test_equal_pages_stand_out_from_unrelated_ones_under_noise(rate: float, leas
 def test_half_a_page_is_found_too() -> None:
     text = " ".join(WHOLE)
     step = len(text) // 40
-    one = signed([text[place : place + step] for place in range(0, len(text) - step, step)])
-    other = signed([text[place : place + step] for place in range(step // 2, len(text) - step, step)])
-    assert np.median(np.diag(alike(one.values, other.values))) == pytest.approx(1 / 3, abs=0.08)
+    first = signed([text[place : place + step] for place in range(0, len(text) - step, step)])
+    second = signed([text[place : place + step] for place in range(step // 2, len(text) - step, step)])
+    assert np.median(np.diag(alike(first.values, second.values))) == pytest.approx(1 / 3, abs=0.08)
 
 
 def test_book_without_pages_has_windows() -> None:

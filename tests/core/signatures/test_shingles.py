@@ -1,4 +1,4 @@
-"""Which stretches of a text are its shingles."""
+"""The spans of a text that are its shingles."""
 
 import pytest
 
@@ -12,43 +12,43 @@ WORD5 = recipe.minhash_recipe(recipe.DEFAULT_MINHASH)
 CHAR6 = recipe.page_recipe(recipe.DEFAULT_PAGES)
 
 
-def found(text: str) -> Shingles:
+def shingled(text: str) -> Shingles:
     return shingles(normalise(content_from_text(text)), WORD5, CHAR6)
 
 
-def stretches(text: str, *expected: str) -> bool:
-    return found(text).hashes.tolist() == [reference.shingle_hash(stretch) for stretch in expected]
+def shingles_are(text: str, *expected: str) -> bool:
+    return shingled(text).hashes.tolist() == [reference.shingle_hash(span) for span in expected]
 
 
 def test_shingle_is_five_words() -> None:
-    assert stretches("One two, three. FOUR five six", "one two three four five", "two three four five six")
+    assert shingles_are("One two, three. FOUR five six", "one two three four five", "two three four five six")
 
 
 def test_shingle_is_eight_characters_of_a_script_without_spaces() -> None:
-    assert stretches("床前明月光，疑是地上", "床前明月光疑是地", "前明月光疑是地上")
-    assert stretches("กขคงจฉชซฌ", "กขคงจฉชซ", "ขคงจฉชซฌ")
+    assert shingles_are("床前明月光，疑是地上", "床前明月光疑是地", "前明月光疑是地上")
+    assert shingles_are("กขคงจฉชซฌ", "กขคงจฉชซ", "ขคงจฉชซฌ")
 
 
 def test_words_of_korean_are_words() -> None:
-    assert stretches("하나 둘 셋 넷 다섯", "하나 둘 셋 넷 다섯")
+    assert shingles_are("하나 둘 셋 넷 다섯", "하나 둘 셋 넷 다섯")
 
 
 def test_mixture_weighs_eight_a_word_and_five_a_character() -> None:
     text = "one two 漢字漢字漢"  # 8 + 8 + 5 · 5 = 41
-    assert stretches(text, text)
-    assert found(text).token_count == 7
+    assert shingles_are(text, text)
+    assert shingled(text).token_count == 7
 
 
 def test_digits_among_han_are_a_word() -> None:
-    assert found("昭和64年").token_count == 4
+    assert shingled("昭和64年").token_count == 4
 
 
 def test_vowel_sign_belongs_to_its_word() -> None:
-    assert found("हिन्दी में").token_count == 2
+    assert shingled("हिन्दी में").token_count == 2
 
 
 def test_shingles_cross_page_breaks_and_split_words() -> None:
-    assert stretches("one two th-\free four five", "one two three four five")
+    assert shingles_are("one two th-\free four five", "one two three four five")
 
 
 @pytest.mark.parametrize(
@@ -56,9 +56,9 @@ def test_shingles_cross_page_breaks_and_split_words() -> None:
 )
 def test_window_starts_after_every_300_words(words: int, windows: int) -> None:
     text = " ".join(["word"] * words)
-    starts = found(text).window_starts.tolist()
+    starts = shingled(text).window_starts.tolist()
     assert starts == [300 * 5 * window for window in range(windows)]
 
 
 def test_window_starts_after_every_480_characters_of_a_script_without_spaces() -> None:
-    assert found("漢字" * 480).window_starts.tolist() == [0, 480]
+    assert shingled("漢字" * 480).window_starts.tolist() == [0, 480]

@@ -1,4 +1,4 @@
-"""Whole sketches: what they tell apart, what they ignore, and how much work hostile texts make."""
+"""Whole sketches: texts that differ, texts that do not, and the work that hostile texts make."""
 
 import subprocess
 import sys
@@ -25,8 +25,8 @@ def of(text: str) -> Sketch:
     return sketch(content_from_text(text))
 
 
-def same(one: Sketch, other: Sketch) -> bool:
-    return signatures.encode(one) == signatures.encode(other)
+def same(first: Sketch, second: Sketch) -> bool:
+    return signatures.encode(first) == signatures.encode(second)
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
@@ -47,7 +47,7 @@ def test_layout_case_and_punctuation_do_not_matter() -> None:
     assert same(of(plain), of(shouted))
 
 
-def test_page_breaks_change_only_what_is_told_of_pages() -> None:
+def test_page_breaks_change_only_the_values_of_pages() -> None:
     pages = texts.pages("german", 4, 300, 5)
     with_pages = sketch(content_from_pages(pages))
     without = of("\n".join(pages))
@@ -70,10 +70,10 @@ def test_blank_page_has_an_empty_signature() -> None:
 def test_page_signature_depends_on_its_page_alone() -> None:
     page = "Here is one page, whole in itself, with some forty words or fewer."
     books = [["first page", page, "last"], ["quite another", "and more", page]]
-    one, other = (sketch(content_from_pages(pages)).pages for pages in books)
-    assert one is not None
-    assert other is not None
-    assert one.values[1].tolist() == other.values[2].tolist()
+    first, second = (sketch(content_from_pages(pages)).pages for pages in books)
+    assert first is not None
+    assert second is not None
+    assert first.values[1].tolist() == second.values[2].tolist()
 
 
 def test_window_of_a_book_without_pages_has_300_words() -> None:
@@ -82,24 +82,24 @@ def test_window_of_a_book_without_pages_has_300_words() -> None:
     assert pages.values.shape == (4, 128)
 
 
-def test_books_of_one_vocabulary_are_told_apart() -> None:
-    one, other = of(texts.text("latin", 20_000, 1)), of(texts.text("latin", 20_000, 2))
-    assert one.fingerprint is not None
-    assert other.fingerprint is not None
-    assert hamming(one.fingerprint.bits, other.fingerprint.bits) > 28
-    assert one.minhash is not None
-    assert other.minhash is not None
-    assert jaccard(one.minhash, other.minhash) < 0.05
+def test_books_of_one_vocabulary_differ() -> None:
+    first, second = of(texts.text("latin", 20_000, 1)), of(texts.text("latin", 20_000, 2))
+    assert first.fingerprint is not None
+    assert second.fingerprint is not None
+    assert hamming(first.fingerprint.bits, second.fingerprint.bits) > 28
+    assert first.minhash is not None
+    assert second.minhash is not None
+    assert jaccard(first.minhash, second.minhash) < 0.05
 
 
 def test_copy_with_errors_stays_near() -> None:
     text = texts.text("latin", 20_000, 1)
     dice = texts.Dice(3)
     noisy = "".join("e" if dice.below(50) == 0 else char for char in text)
-    one, other = of(text), of(noisy)
-    assert one.fingerprint is not None
-    assert other.fingerprint is not None
-    assert hamming(one.fingerprint.bits, other.fingerprint.bits) <= 23
+    first, second = of(text), of(noisy)
+    assert first.fingerprint is not None
+    assert second.fingerprint is not None
+    assert hamming(first.fingerprint.bits, second.fingerprint.bits) <= 23
 
 
 @pytest.mark.parametrize(
@@ -148,10 +148,10 @@ def test_only_recipes_of_128_bits_can_be_indexed() -> None:
 
 
 def test_signature_key_tells_sketches_apart() -> None:
-    one, other = of(texts.text("latin", 300, 1)), of(texts.text("latin", 300, 2))
-    assert len(signature_key(one)) == 32
-    assert signature_key(one) == signature_key(of(texts.text("latin", 300, 1)))
-    assert signature_key(one) != signature_key(other)
+    first, second = of(texts.text("latin", 300, 1)), of(texts.text("latin", 300, 2))
+    assert len(signature_key(first)) == 32
+    assert signature_key(first) == signature_key(of(texts.text("latin", 300, 1)))
+    assert signature_key(first) != signature_key(second)
 
 
 def test_threads_do_not_disturb_each_other() -> None:

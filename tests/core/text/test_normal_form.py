@@ -38,10 +38,10 @@ def test_frozen_character_table_is_what_the_builder_makes() -> None:
 def test_normal_form_is_that_of_the_rules(name: str, text: str) -> None:
     content = content_from_text(text)
     with using(name):
-        found = normalise(content)
+        normal = normalise(content)
     form, starts = reference.normal_form(content.text)
-    assert str(found) == form
-    assert found.page_starts.tolist() == (starts if content.page_count else [])
+    assert str(normal) == form
+    assert normal.page_starts.tolist() == (starts if content.page_count else [])
 
 
 @same_unicode
@@ -95,9 +95,9 @@ def test_expanding_characters_find_room() -> None:
 @given(st.lists(st.text(st.sampled_from("ab -\n\u0301漢"), max_size=8), min_size=1, max_size=8))
 def test_pages_slice_the_normal_form(pages: list[str]) -> None:
     content = content_from_pages([*pages, "x"])
-    found = normalise(content)
-    whole = str(found)
-    starts, ends = found.page_starts.tolist(), found.page_ends.tolist()
+    normal = normalise(content)
+    whole = str(normal)
+    starts, ends = normal.page_starts.tolist(), normal.page_ends.tolist()
     assert len(starts) == content.page_count
     assert starts == sorted(starts)
     slices = [whole[start:end] for start, end in zip(starts, ends, strict=True)]

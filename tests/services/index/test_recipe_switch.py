@@ -67,7 +67,7 @@ async def is_clean(services: Services) -> bool:
     ).clean
 
 
-async def found(services: Services, content: Content, recipe: str) -> set[object]:
+async def books_under(services: Services, content: Content, recipe: str) -> set[object]:
     """The books with exactly this content's fingerprint under a recipe."""
     wanted = fingerprint(content, recipe)
     assert wanted is not None
@@ -103,7 +103,7 @@ async def test_a_switch_loses_nothing_while_books_come_and_go_and_are_looked_up(
     for book_id, content in contents.items():
         assert (await elsewhere.books.get(book_id)).fingerprint == fingerprint(content, OTHER)
         for recipe in (OTHER, DEFAULT_FINGERPRINT):
-            assert await found(elsewhere, content, recipe) == {book_id}
+            assert await books_under(elsewhere, content, recipe) == {book_id}
 
 
 async def test_what_comes_and_goes_while_whole_buckets_are_written_is_mended(
@@ -122,8 +122,8 @@ async def test_what_comes_and_goes_while_whole_buckets_are_written_is_mended(
     monkeypatch.setattr(BandIndex, "delete_all", meanwhile)
     await change(services)
     assert await is_clean(services)
-    assert len(await found(services, fresh, OTHER)) == 1
-    assert await found(services, gone, OTHER) == set()
+    assert len(await books_under(services, fresh, OTHER)) == 1
+    assert await books_under(services, gone, OTHER) == set()
 
 
 async def test_a_process_that_does_not_know_of_the_build_computes_both(
@@ -139,11 +139,11 @@ async def test_a_process_that_does_not_know_of_the_build_computes_both(
     assert book.fingerprint.recipe == DEFAULT_FINGERPRINT
     assert (await elsewhere.suites.current()).building is not None
     assert (await change(services)).computed == 0
-    assert await found(services, content, OTHER) == {book.id}
+    assert await books_under(services, content, OTHER) == {book.id}
     # It still relies on what it knew before the switch, and answers exactly within that.
     assert (await elsewhere.suites.current()).serving == DEFAULT_SUITE
-    assert await found(elsewhere, content, DEFAULT_FINGERPRINT) == {book.id}
-    assert await found(elsewhere, content, OTHER) == {book.id}
+    assert await books_under(elsewhere, content, DEFAULT_FINGERPRINT) == {book.id}
+    assert await books_under(elsewhere, content, OTHER) == {book.id}
 
 
 async def test_books_without_a_text_block_the_switch_unless_they_are_allowed(services: Services) -> None:
@@ -156,7 +156,7 @@ async def test_books_without_a_text_block_the_switch_unless_they_are_allowed(ser
     assert (switched.entries, switched.computed, switched.missing) == (2, 1, 1)
     assert await is_clean(services)
     assert (await services.books.get(without.id)).fingerprint is None
-    assert await found(services, content, OTHER) == {with_text.id}
+    assert await books_under(services, content, OTHER) == {with_text.id}
     [same] = (await services.lookup.look_up(Entry(0, without.fingerprint, None), Within(0), None, 10)).matches
     assert same.book.book_id == without.id
 
@@ -184,7 +184,7 @@ async def test_recipes_are_never_mixed(services: Services) -> None:
     content = a_text()
     old = await post(services, content)
     with pytest.raises(RecipeNotIndexed, match=f"reindex --recipe {OTHER}"):
-        await found(services, content, OTHER)
+        await books_under(services, content, OTHER)
     await change(services)
     other = fingerprint(content, OTHER)
     with pytest.raises(RecipeMismatch):
@@ -198,7 +198,7 @@ async def test_recipes_are_never_mixed(services: Services) -> None:
 async def broken_off(
     services: Services, monkeypatch: pytest.MonkeyPatch, where: type, name: str
 ) -> BaseException:
-    """What came of a change that failed where it first called this method."""
+    """The outcome of a change that failed where it first called this method."""
 
     async def fail(*_: object) -> None:
         raise Unavailable("The process died here.")
@@ -233,7 +233,7 @@ async def test_a_build_that_was_broken_off_goes_on_where_it_stopped(
     await post(elsewhere, contents[-1])
     await services.reindex.reconcile()
     with pytest.raises(RecipeNotIndexed):
-        await found(services, contents[0], OTHER)
+        await books_under(services, contents[0], OTHER)
     with pytest.raises(BookprintError, match="serves already"):
         await change(services, DEFAULT_FINGERPRINT)
     await broken_off(services, monkeypatch, BandIndex, "write_buckets")
@@ -241,7 +241,7 @@ async def test_a_build_that_was_broken_off_goes_on_where_it_stopped(
     assert (await change(elsewhere)).entries == 8
     assert await is_clean(elsewhere)
     for content in contents:
-        assert len(await found(elsewhere, content, OTHER)) == 1
+        assert len(await books_under(elsewhere, content, OTHER)) == 1
 
 
 async def test_a_resumed_build_computes_only_what_is_lacking(
@@ -276,7 +276,7 @@ async def test_a_flush_during_the_build_and_after_it_loses_neither_index(
     assert report is not None
     assert await is_clean(services)
     for recipe in (OTHER, DEFAULT_FINGERPRINT):
-        assert await found(elsewhere, content, recipe) == {book.id}
+        assert await books_under(elsewhere, content, recipe) == {book.id}
 
 
 async def test_a_pending_book_is_found_under_both_recipes_and_indexed_under_both(
@@ -294,7 +294,7 @@ async def test_a_pending_book_is_found_under_both_recipes_and_indexed_under_both
     assert not book.indexed
     for _ in range(2):
         for recipe in (OTHER, DEFAULT_FINGERPRINT):
-            assert await found(services, content, recipe) == {book.id}
+            assert await books_under(services, content, recipe) == {book.id}
         await services.reindex.index_entry(book.entry_id)
     assert (await services.books.get(book.id)).indexed
     assert await is_clean(services)
@@ -317,12 +317,12 @@ async def test_what_was_tampered_with_is_mended_in_both_indexes(services: Servic
 
 async def knows_the_retired_recipe(elsewhere: Services) -> None:
     """Let a process answer in it, so that it holds the flat index and knows the suites."""
-    assert await found(elsewhere, a_text(), DEFAULT_FINGERPRINT) == set()
+    assert await books_under(elsewhere, a_text(), DEFAULT_FINGERPRINT) == set()
 
 
 @on_cluster_too
 @pytest.mark.parametrize("asks_before", [True, False])
-async def test_no_book_is_missed_by_whoever_has_not_heard_of_a_drop(
+async def test_no_book_is_missed_by_a_process_that_has_not_seen_a_drop(
     services: Services, elsewhere: Services, monkeypatch: pytest.MonkeyPatch, asks_before: bool
 ) -> None:
     await change(services)
@@ -332,15 +332,15 @@ async def test_no_book_is_missed_by_whoever_has_not_heard_of_a_drop(
     async def then_post(suites: SuiteStore, suite: Suite) -> None:
         if asks_before:
             with pytest.raises(Unavailable, match="have just ended"):
-                await found(elsewhere, a_text(), DEFAULT_FINGERPRINT)
+                await books_under(elsewhere, a_text(), DEFAULT_FINGERPRINT)
         await drop(suites, suite)
         await post(services, late)
         with pytest.raises((Unavailable, RecipeNotIndexed)):
-            await found(elsewhere, late, DEFAULT_FINGERPRINT)
+            await books_under(elsewhere, late, DEFAULT_FINGERPRINT)
 
     monkeypatch.setattr(SuiteStore, "delete", then_post)
     await services.recipes.drop(DEFAULT_FINGERPRINT)
-    assert len(await found(elsewhere, late, OTHER)) == 1
+    assert len(await books_under(elsewhere, late, OTHER)) == 1
 
 
 @pytest.mark.parametrize("place", range(3))
@@ -369,10 +369,10 @@ async def test_a_drop_in_the_midst_of_a_lookup_leaves_no_answer_incomplete(
     monkeypatch.setattr(RedisClient, "run", one_by_one)
     if place < 2:
         with pytest.raises(Unavailable, match="have just ended"):
-            await found(elsewhere, content, DEFAULT_FINGERPRINT)
+            await books_under(elsewhere, content, DEFAULT_FINGERPRINT)
     else:
         # Buckets and changes were read before the drop: the answer of then.
-        assert await found(elsewhere, content, DEFAULT_FINGERPRINT) == {book.id}
+        assert await books_under(elsewhere, content, DEFAULT_FINGERPRINT) == {book.id}
     assert [words[0] for words in reading] == ["MGET", "XRANGE", "EVALSHA"]
 
 
@@ -394,7 +394,7 @@ async def test_a_drop_that_was_broken_off_can_be_finished_or_taken_back(
             await services.recipes.drop(DEFAULT_FINGERPRINT)
     await post(services, meanwhile)
     with pytest.raises(RecipeNotIndexed):
-        await found(services, content, DEFAULT_FINGERPRINT)
+        await books_under(services, content, DEFAULT_FINGERPRINT)
     await services.reindex.reconcile()
     assert await is_clean(services)
     if finished:
@@ -405,7 +405,7 @@ async def test_a_drop_that_was_broken_off_can_be_finished_or_taken_back(
         assert (await change(services, DEFAULT_FINGERPRINT)).computed == 0
         assert await is_clean(services)
         for posted in (content, meanwhile):
-            assert len(await found(elsewhere, posted, DEFAULT_FINGERPRINT)) == 1
+            assert len(await books_under(elsewhere, posted, DEFAULT_FINGERPRINT)) == 1
 
 
 @on_cluster_too
@@ -417,21 +417,21 @@ async def test_a_dropped_recipe_leaves_no_key_and_can_come_back(
     await change(services)
     with pytest.raises(BookprintError, match="serves"):
         await services.recipes.drop(OTHER)
-    assert await found(elsewhere, content, DEFAULT_FINGERPRINT) == {book.id}
+    assert await books_under(elsewhere, content, DEFAULT_FINGERPRINT) == {book.id}
     monkeypatch.setattr("app.stores.postgres.suites._KNOWN_FOR", 1000.0)
     await services.recipes.drop(DEFAULT_FINGERPRINT)
     assert [key async for key in redis.scan_iter(f"bp:{{{DEFAULT_FINGERPRINT}*")] == []
     # A process that has not heard of it finds out before it answers.
     with pytest.raises(Unavailable, match="have just ended"):
-        await found(elsewhere, content, DEFAULT_FINGERPRINT)
+        await books_under(elsewhere, content, DEFAULT_FINGERPRINT)
     with pytest.raises(RecipeNotIndexed):
-        await found(elsewhere, content, DEFAULT_FINGERPRINT)
+        await books_under(elsewhere, content, DEFAULT_FINGERPRINT)
     assert await is_clean(services)
     late = await post(elsewhere)
     assert (await change(services, DEFAULT_FINGERPRINT)).computed == 1
     assert await is_clean(services)
     assert (await elsewhere.books.get(late.id)).fingerprint.recipe == DEFAULT_FINGERPRINT
-    assert await found(elsewhere, content, DEFAULT_FINGERPRINT) == {book.id}
+    assert await books_under(elsewhere, content, DEFAULT_FINGERPRINT) == {book.id}
 
 
 async def test_one_command_at_a_time_and_one_recipe_at_a_time(

@@ -123,11 +123,11 @@ async def test_metadata_changes_leave_the_other_fields(catalogue: BookStore) -> 
 
 
 async def test_taking_anothers_external_id_is_a_conflict(catalogue: BookStore) -> None:
-    one = (await catalogue.insert(new_book_id(), Metadata(external_id="one"), content())).book
-    two = (await catalogue.insert(new_book_id(), Metadata(external_id="two"), content())).book
+    first = (await catalogue.insert(new_book_id(), Metadata(external_id="one"), content())).book
+    second = (await catalogue.insert(new_book_id(), Metadata(external_id="two"), content())).book
     with pytest.raises(Conflict) as caught:
-        await catalogue.update_metadata(two.id, {"external_id": "one"}, None)
-    assert caught.value.book_id == one.id
+        await catalogue.update_metadata(second.id, {"external_id": "one"}, None)
+    assert caught.value.book_id == first.id
 
 
 async def test_giving_up_the_external_id_of_a_second_copy_is_a_conflict(catalogue: BookStore) -> None:
@@ -170,58 +170,58 @@ async def test_books_are_found_by_identifier_title_words_and_external_id(catalog
         await catalogue.insert(new_book_id(), Metadata(title="Persuasion", external_id="p"), content())
     ).book
 
-    async def found(**wanted: str) -> list[object]:
+    async def ids(**wanted: str) -> list[object]:
         return [book.id for book in await catalogue.list_books(BookFilter(**wanted), None, 10)]
 
-    assert await found(identifier="oclc:2") == [emma.id]
-    assert await found(identifier="oclc") == []
-    assert await found(title="novel EMMA") == [emma.id]
-    assert await found(title="ümLAUT") == [emma.id]
-    assert await found(title="emma persuasion") == []
-    assert await found(external_id="p") == [other.id]
+    assert await ids(identifier="oclc:2") == [emma.id]
+    assert await ids(identifier="oclc") == []
+    assert await ids(title="novel EMMA") == [emma.id]
+    assert await ids(title="ümLAUT") == [emma.id]
+    assert await ids(title="emma persuasion") == []
+    assert await ids(external_id="p") == [other.id]
     with pytest.raises(InvalidInput, match="no word"):
-        await found(title="?!")
-    assert await found() == [emma.id, other.id]
+        await ids(title="?!")
+    assert await ids() == [emma.id, other.id]
     assert [book.id for book in await catalogue.list_books(BookFilter(), emma.id, 10)] == [other.id]
 
 
 async def test_hits_are_current_pending_or_deleted(catalogue: BookStore, entries: EntryStore) -> None:
-    indexed, pending, other, gone, replaced = [
+    indexed, pending, second, gone, replaced = [
         (await catalogue.insert(new_book_id(), Metadata(), content())).book for _ in range(5)
     ]
-    await entries.update_indexed([book.entry_id for book in (indexed, other, gone, replaced)])
+    await entries.update_indexed([book.entry_id for book in (indexed, second, gone, replaced)])
     await catalogue.delete(gone.id, None)
     new = (await catalogue.update_content(replaced.id, content(), None)).book
     wanted = [indexed.entry_id, gone.entry_id, 10**12]
-    some = np.array(wanted, dtype=np.uint64)
+    hits = np.array(wanted, dtype=np.uint64)
     many = np.arange(10**9, 10**9 + 5_000, dtype=np.uint64)
 
-    current = await entries.read_current_hits(wanted, some, DEFAULT_SUITE)
-    assert {brief.book_id for brief in current.summaries.values()} == {indexed.id}
+    current = await entries.read_current_hits(wanted, hits, DEFAULT_SUITE)
+    assert {summary.book_id for summary in current.summaries.values()} == {indexed.id}
     waiting = {pending.entry_id, new.entry_id}
-    assert {brief.entry.entry_id for brief in await entries.read_pending(DEFAULT_SUITE)} == waiting
+    assert {summary.entry.entry_id for summary in await entries.read_pending(DEFAULT_SUITE)} == waiting
     asked = await entries.read_query_book(indexed.id, DEFAULT_SUITE, with_sample=False)
-    assert {brief.entry.entry_id for brief in asked.pending} == waiting
+    assert {summary.entry.entry_id for summary in asked.pending} == waiting
     assert current.deleted.tolist() == [gone.entry_id]
     # Against all tombstones, and together with others.
-    everyone, one = await asyncio.gather(
+    everyone, first = await asyncio.gather(
         entries.read_current_hits(wanted, many, DEFAULT_SUITE),
-        entries.read_current_hits([other.entry_id], some, DEFAULT_SUITE),
+        entries.read_current_hits([second.entry_id], hits, DEFAULT_SUITE),
     )
     assert set(everyone.deleted) == {gone.entry_id, replaced.entry_id}
-    assert one.deleted.tolist() == [gone.entry_id]
-    assert (set(everyone.summaries), set(one.summaries)) == ({indexed.entry_id}, {other.entry_id})
+    assert first.deleted.tolist() == [gone.entry_id]
+    assert (set(everyone.summaries), set(first.summaries)) == ({indexed.entry_id}, {second.entry_id})
     assert await entries.count_pending() == 2
 
 
 async def test_tombstones_are_deleted_in_time(catalogue: BookStore, entries: EntryStore) -> None:
     gone = (await catalogue.insert(new_book_id(), Metadata(), content())).book
     await catalogue.delete(gone.id, None)
-    suspects = np.array([gone.entry_id], dtype=np.uint64)
+    hits = np.array([gone.entry_id], dtype=np.uint64)
     await entries.delete_tombstones(60.0)
-    assert (await entries.read_current_hits([], suspects, DEFAULT_SUITE)).deleted.tolist() == [gone.entry_id]
+    assert (await entries.read_current_hits([], hits, DEFAULT_SUITE)).deleted.tolist() == [gone.entry_id]
     await entries.delete_tombstones(0.0)
-    assert (await entries.read_current_hits([], suspects, DEFAULT_SUITE)).deleted.tolist() == []
+    assert (await entries.read_current_hits([], hits, DEFAULT_SUITE)).deleted.tolist() == []
 
 
 async def test_one_process_at_a_time_reconciles(database: Database) -> None:

@@ -53,7 +53,7 @@ def runner() -> Iterator[asyncio.Runner]:
 
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(begun=begun, changes=st.lists(changes, min_size=4, max_size=12))
-def test_whatever_happens_clusters_are_as_computed_from_nothing(
+def test_after_any_events_clusters_are_as_computed_from_nothing(
     module_database_url: str,
     runner: asyncio.Runner,
     begun: dict[Pair, tuple[str, float]],
@@ -124,10 +124,10 @@ async def test_a_rejection_separates_books_that_others_join_and_its_withdrawal_j
 
 async def test_only_clusters_that_change_are_written(database: Database) -> None:
     async def versions(connection: Connection) -> dict[UUID, str]:
-        found = await connection.fetch(
+        stored = await connection.fetch(
             "SELECT book_id, ctid::text FROM cluster_members WHERE by = 'same_text'"
         )
-        return {row["book_id"]: row["ctid"] for row in found}
+        return {row["book_id"]: row["ctid"] for row in stored}
 
     async with database.transaction() as connection:
         await add_books(connection, BOOKS)

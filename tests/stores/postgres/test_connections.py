@@ -82,9 +82,7 @@ async def test_a_server_that_dies_during_a_query_is_noticed(database: Database, 
     assert await divides(database)
 
 
-async def test_busy_connections_are_told_as_unavailable(
-    database_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_busy_connections_raise_unavailable(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.stores.postgres.connections._STATEMENT_WAIT", 0.1)
     async with open_database(database_url, 1) as database, asyncio.TaskGroup() as group:
         sleeping = group.create_task(database.rows(SLEEP, seconds=0.5))

@@ -1,4 +1,4 @@
-"""How Postgres runs the statements of the stores, as planned while all tables are empty.
+"""The plans of the stores' statements, made by Postgres while all tables are empty.
 
 A connection keeps such a plan when the tables have grown, until Postgres next looks how large they are.
 """
@@ -49,16 +49,16 @@ BY_KEY = re.compile(r"\((id|book_id|entry_id|left_id|right_id|founder_id|externa
 
 
 def statements_by_key() -> dict[str, SQL]:
-    found = {}
+    statements = {}
     for module in pkgutil.iter_modules(app.stores.postgres.__path__):
         if module.name in IN_TRANSACTIONS:
             continue
         for name, value in vars(importlib.import_module(f"app.stores.postgres.{module.name}")).items():
             several = value if isinstance(value, dict) else {"": value}
-            for which, statement in several.items():
+            for place, statement in several.items():
                 if isinstance(statement, SQL) and f"{module.name}.{name}" not in OF_ALL:
-                    found[f"{module.name}.{name} {which}".rstrip()] = statement
-    return found
+                    statements[f"{module.name}.{name} {place}".rstrip()] = statement
+    return statements
 
 
 def scans(plan: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

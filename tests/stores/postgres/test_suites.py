@@ -36,7 +36,7 @@ async def test_suites_are_built_serve_retire_and_are_dropped(suites: SuiteStore)
 async def test_a_change_waits_for_writers_and_the_next_writers_see_it(
     suites: SuiteStore, database: Database
 ) -> None:
-    async def held() -> Suites:
+    async def locked() -> Suites:
         async with database.transaction() as connection:
             return await read_locked_suites(connection)
 
@@ -47,7 +47,7 @@ async def test_a_change_waits_for_writers_and_the_next_writers_see_it(
         building = asyncio.create_task(suites.insert(OTHER))
         await asyncio.sleep(0.2)
         assert not building.done()
-        waiting = [asyncio.create_task(held()) for _ in range(3)]
+        waiting = [asyncio.create_task(locked()) for _ in range(3)]
         await asyncio.sleep(0.2)
         assert not any(task.done() for task in waiting)
         assert await read_locked_suites(writer) == Suites(DEFAULT_SUITE)

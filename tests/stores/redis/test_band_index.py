@@ -17,7 +17,7 @@ from app.core.signatures.fracminhash import fracminhash, shared_hashes
 from app.services.lookup import Nearest, Verified, Within, find
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import RedisClient, Words, redis_of
-from app.stores.redis.keys import bucket_prefix
+from app.stores.redis.keys import bucket_prefix, epochs_of
 from tests.factories import an_entry, flipped
 from tests.redis_cluster import Operator, on_cluster_too
 
@@ -77,7 +77,7 @@ def pairs(hits: Hits) -> list[tuple[int, int]]:
 
 @pytest.fixture(params=["probed", "scanned", "planned"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """How exact questions are answered: by the bands, from the flat index, or as the planner says."""
+    """The ways to answer exact questions: by the bands, from the flat index, or as the planner says."""
     cost = {"probed": 10**9, "scanned": 0.0, "planned": planning.ROW_NANOSECONDS}
     monkeypatch.setattr(planning, "ROW_NANOSECONDS", cost[request.param])
     return str(request.param)
@@ -101,9 +101,9 @@ async def test_the_nearest_are_the_first_of_all(index: BandIndex) -> None:
     entries = family(np.random.default_rng(9), 300)
     await index.insert(entries)
     for query in entries[::90]:
-        everything = brute_force(entries, query.fingerprint.bits, 128)
+        expected = brute_force(entries, query.fingerprint.bits, 128)
         for k in (1, 7, 299, 300, 500):
-            assert pairs(await nearest(index, query.fingerprint, k)) == everything[:k]
+            assert pairs(await nearest(index, query.fingerprint, k)) == expected[:k]
 
 
 @on_cluster_too
@@ -167,8 +167,8 @@ async def test_a_full_posting_bucket_takes_no_more_and_the_fingerprint_still_fin
     full = dict.fromkeys(postings.keys, b"\x00" * POSTING_CAP * POSTING_BYTES)
     await redis_client.write(full)
     await index.insert([first, *copies])
-    there = await buckets_of(index)
-    assert all(there[key] == data for key, data in full.items())
+    buckets = await buckets_of(index)
+    assert all(buckets[key] == data for key, data in full.items())
     assert (await near_duplicates(index, first)).size == 11
 
 
@@ -185,11 +185,11 @@ async def test_beside_full_posting_buckets_an_entry_is_added_once(
     for _ in range(2):
         await index.insert(entries)
         await index.insert_unguarded(entries)
-    there = await buckets_of(index)
-    assert there[lists["first"]] == full[lists["first"]]
-    assert there[lists["one short"]] == full[lists["one short"]] + postings.data[1]
+    buckets = await buckets_of(index)
+    assert buckets[lists["first"]] == full[lists["first"]]
+    assert buckets[lists["one short"]] == full[lists["one short"]] + postings.data[1]
     for key, data in zip(postings.keys, postings.data, strict=True):
-        records = [there[key][at : at + POSTING_BYTES] for at in range(0, len(there[key]), POSTING_BYTES)]
+        records = [buckets[key][at : at + POSTING_BYTES] for at in range(0, len(buckets[key]), POSTING_BYTES)]
         assert records.count(data) == (0 if len(full.get(key, b"")) == POSTING_CAP * POSTING_BYTES else 1)
 
 
@@ -224,12 +224,12 @@ async def test_posting_buckets_have_no_spare_room(index: BandIndex, redis: Opera
 @on_cluster_too
 async def test_equal_minhash_values_are_counted_by_position(index: BandIndex) -> None:
     rng = np.random.default_rng(3)
-    one, two, three = (an_entry(rng, entry_id) for entry_id in (1, 2, 3))
-    two.minhash.values[10:90] = one.minhash.values[10:90]
-    three.minhash.values[40:120] = one.minhash.values[39:119]
-    await index.insert([one, two, three])
-    assert (await near_duplicates(index, one)).entry_ids.tolist() == [1, 2]
-    assert (await near_duplicates(index, Entry(0, None, one.minhash))).entry_ids.tolist() == [1, 2]
+    first, second, third = (an_entry(rng, entry_id) for entry_id in (1, 2, 3))
+    second.minhash.values[10:90] = first.minhash.values[10:90]
+    third.minhash.values[40:120] = first.minhash.values[39:119]
+    await index.insert([first, second, third])
+    assert (await near_duplicates(index, first)).entry_ids.tolist() == [1, 2]
+    assert (await near_duplicates(index, Entry(0, None, first.minhash))).entry_ids.tolist() == [1, 2]
     assert (await near_duplicates(index, Entry(0, None, None))).size == 0
 
 
@@ -244,12 +244,12 @@ async def test_a_small_part_that_two_books_share_is_proposed_by_their_samples(in
         made = an_entry(rng, entry_id)
         return Entry(entry_id, made.fingerprint, made.minhash, fracminhash(hashes, recipe))
 
-    collection, other, stranger = entry(1, story), entry(2, story), entry(3)
-    await index.insert([collection, other, stranger])
-    found = await related(index, other)
-    assert found.entry_ids.tolist() == [1, 2]
-    assert found.shared.tolist()[0] == shared_hashes(other.sample, collection.sample) >= 3
-    assert found.verified(other).tolist() == [False, True]
+    collection, other, unrelated = entry(1, story), entry(2, story), entry(3)
+    await index.insert([collection, other, unrelated])
+    entry_ids = await related(index, other)
+    assert entry_ids.entry_ids.tolist() == [1, 2]
+    assert entry_ids.shared.tolist()[0] == shared_hashes(other.sample, collection.sample) >= 3
+    assert entry_ids.verified(other).tolist() == [False, True]
     assert (await related(index, Entry(0, None, None))).entry_ids.size == 0
 
 
@@ -270,15 +270,15 @@ async def test_samples_are_read_where_they_decide(
     hashes = rng.integers(0, 2**64, 100_000, dtype=np.uint64)
     own = rng.integers(0, 2**64, 20_000, dtype=np.uint64)
     own[: int(part * own.size)] = hashes[: int(part * own.size)]
-    one, two = an_entry(rng, 1), an_entry(rng, 2)
-    values = two.minhash.values.copy()
-    values[:equal] = one.minhash.values[:equal]
+    first, second = an_entry(rng, 1), an_entry(rng, 2)
+    values = second.minhash.values.copy()
+    values[:equal] = first.minhash.values[:equal]
     whole = replace(
-        one, minhash=replace(one.minhash, shingle_count=100_000), sample=fracminhash(hashes, recipe)
+        first, minhash=replace(first.minhash, shingle_count=100_000), sample=fracminhash(hashes, recipe)
     )
     piece = replace(
-        two,
-        minhash=replace(two.minhash, values=values, shingle_count=20_000),
+        second,
+        minhash=replace(second.minhash, values=values, shingle_count=20_000),
         sample=fracminhash(own, recipe),
     )
     await index.insert([whole, piece])
@@ -301,13 +301,13 @@ async def test_three_equal_minhash_values_propose_what_lies_far_apart(
     index: BandIndex, equal: int, proposed: list[int]
 ) -> None:
     rng = np.random.default_rng(4)
-    one, two = an_entry(rng, 1), an_entry(rng, 2)
-    two.minhash.values[10 : 10 + equal] = one.minhash.values[10 : 10 + equal]
-    await index.insert([one, two])
-    found = await related(index, one)
-    assert found.entry_ids.tolist() == proposed
-    assert found.shared.tolist()[1:] == [3] * (equal - 2)
-    assert found.verified(one).tolist()[1:] == [False] * (equal - 2)
+    first, second = an_entry(rng, 1), an_entry(rng, 2)
+    second.minhash.values[10 : 10 + equal] = first.minhash.values[10 : 10 + equal]
+    await index.insert([first, second])
+    entry_ids = await related(index, first)
+    assert entry_ids.entry_ids.tolist() == proposed
+    assert entry_ids.shared.tolist()[1:] == [3] * (equal - 2)
+    assert entry_ids.verified(first).tolist()[1:] == [False] * (equal - 2)
 
 
 @on_cluster_too
@@ -372,14 +372,30 @@ async def test_a_flush_is_noticed_and_nothing_is_answered_from_it(index: BandInd
 
 
 @on_cluster_too
+async def test_an_insert_asks_for_the_epochs_of_its_own_partitions(index: BandIndex, redis: Operator) -> None:
+    entry = an_entry(np.random.default_rng(4), 1)
+    bands, postings = index.records([entry])
+    touched = {index.flat_index.epoch, *epochs_of(bands.keys), *epochs_of(postings.keys)}
+    marks = await index.epochs.require()
+    for key in marks.keys() - touched:
+        await redis.delete(key)
+    await index.insert([entry])
+    for key in touched:
+        await redis.delete(key)
+        with pytest.raises(IndexRebuilding):
+            await index.insert([entry])
+        await redis.set(key, marks[key])
+
+
+@on_cluster_too
 async def test_an_epoch_of_another_server_life_does_not_count(
     index: BandIndex, redis_client: RedisClient, redis: Operator
 ) -> None:
     for key in await index.epochs.require():
         await redis.set(key, f"{'0' * 40}:older")
     # Where a node comes back with older data, the flat index, on another one, promises too much.
-    one = IndexState.LOST if redis_client.is_cluster else IndexState.RESTARTED
-    assert await index.epochs.state() is one
+    expected = IndexState.LOST if redis_client.is_cluster else IndexState.RESTARTED
+    assert await index.epochs.state() is expected
     with pytest.raises(IndexRebuilding):
         await near_duplicates(index, an_entry(np.random.default_rng(0), 1))
 

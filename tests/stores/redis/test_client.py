@@ -1,4 +1,4 @@
-"""Redis through redis-py: what travels together, and what a server must tell."""
+"""Redis through redis-py: round trips, and errors of servers."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -65,13 +65,13 @@ async def test_many_writes_leave_room_for_others_and_are_all_made(
 
 @on_cluster_too
 async def test_many_records_for_one_bucket_are_all_written(redis_client: RedisClient) -> None:
-    one, other = KEYS[:2]
-    await redis_client.call_each(ADD_RECORDS, [one, other, one, one], [b"aa", b"bb", b"cc", b"aa"])
-    assert await redis_client.read([one, other]) == [b"aacc", b"bb"]
+    first, second = KEYS[:2]
+    await redis_client.call_each(ADD_RECORDS, [first, second, first, first], [b"aa", b"bb", b"cc", b"aa"])
+    assert await redis_client.read([first, second]) == [b"aacc", b"bb"]
 
 
 @on_cluster_too
-async def test_names_of_all_nodes_are_told(redis_client: RedisClient) -> None:
+async def test_names_of_all_nodes_are_listed(redis_client: RedisClient) -> None:
     await redis_client.write(dict.fromkeys([*KEYS, "bp:{another:1}:1"], b"x"))
     names = [name async for names in redis_client.names("bp:{a:*") for name in names]
     assert sorted(names) == sorted(KEYS)

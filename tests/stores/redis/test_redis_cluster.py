@@ -1,7 +1,7 @@
 """The band index on a Redis cluster: commands go where the keys are, and what changes there is noticed."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from uuid import uuid4
 
@@ -15,7 +15,7 @@ from app.services.lookup import Verified, Within, find
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import RedisClient, open_client, redis_of
 from tests.factories import an_entry
-from tests.redis_cluster import Cluster, running_cluster, wait_for
+from tests.redis_cluster import Cluster, wait_for
 
 KEYS = [f"bp:{{a:{number}}}:{number}" for number in range(200)]
 
@@ -31,19 +31,12 @@ def _empty(cluster: Cluster) -> None:
 
 
 @pytest.fixture
-def frail() -> Iterator[Cluster]:
-    """A cluster to be broken by one test."""
-    with running_cluster() as cluster:
-        yield cluster
-
-
-@pytest.fixture
 async def two(frail: Cluster) -> AsyncIterator[tuple[BandIndex, BandIndex]]:
     """A whole band index on the frail cluster, as two processes see it."""
-    async with open_client(frail.url) as one, open_client(frail.url) as other:
-        index = BandIndex(one)
+    async with open_client(frail.url) as first, open_client(frail.url) as second:
+        index = BandIndex(first)
         await build(index, [])
-        yield index, BandIndex(other)
+        yield index, BandIndex(second)
 
 
 async def build(index: BandIndex, entries: list[Entry]) -> None:
@@ -59,7 +52,7 @@ def some_entries(count: int) -> list[Entry]:
     return [an_entry(rng, entry_id) for entry_id in range(1, count + 1)]
 
 
-async def found(index: BandIndex, entry: Entry) -> list[int]:
+async def entry_ids_near(index: BandIndex, entry: Entry) -> list[int]:
     return sorted((await find(index, entry, Within(128), 0)).hits.entry_ids.tolist())
 
 
@@ -78,6 +71,29 @@ async def test_hung_up_connections_are_replaced(redis_client: RedisClient, clust
     for master in cluster.masters:
         master.client.client_kill_filter(_type="normal", skipme=True)
     assert await redis_client.read(KEYS) == [None] * len(KEYS)
+
+
+async def test_connections_that_close_under_many_commands_are_replaced_or_told(
+    redis_client: RedisClient, cluster: Cluster
+) -> None:
+    strings = {key: key.encode() for key in KEYS[:30]}
+    await redis_client.write(strings)
+    over = asyncio.Event()
+
+    async def keep_reading() -> None:
+        while not over.is_set():
+            with suppress(Unavailable):
+                assert await redis_client.read([*strings]) == [*strings.values()]
+
+    async with asyncio.TaskGroup() as readers:
+        for _ in range(20):
+            readers.create_task(keep_reading())
+        for _ in range(20):
+            await asyncio.sleep(0.05)
+            for master in cluster.masters:
+                master.client.client_kill_filter(_type="normal", skipme=True)
+        over.set()
+    assert await redis_client.read([*strings]) == [*strings.values()]
 
 
 async def test_a_run_that_is_given_up_leaves_no_answers_behind(redis_client: RedisClient) -> None:
@@ -111,7 +127,7 @@ async def test_nothing_is_answered_from_a_flushed_node(index: BandIndex, cluster
     entries = some_entries(8)
     await index.insert(entries)
     for master in cluster.masters:
-        assert await found(index, entries[0]) == list(range(1, 9))
+        assert await entry_ids_near(index, entries[0]) == list(range(1, 9))
         master.client.flushall()
         assert await index.epochs.state() is IndexState.LOST
         with pytest.raises(IndexRebuilding):
@@ -120,7 +136,7 @@ async def test_nothing_is_answered_from_a_flushed_node(index: BandIndex, cluster
             await index.insert(entries)
         # The flat index lies on one node, and answers where that has lived on.
         with suppress(IndexRebuilding):
-            assert await found(index, entries[0]) == list(range(1, 9))
+            assert await entry_ids_near(index, entries[0]) == list(range(1, 9))
         await build(index, entries)
 
 
@@ -137,10 +153,10 @@ async def test_a_killed_node_is_named_and_the_index_rebuilt_when_it_is_back(
     index, other = two
     entries = some_entries(8)
     await index.insert(entries)
-    assert await found(other, entries[0]) == list(range(1, 9))
+    assert await entry_ids_near(other, entries[0]) == list(range(1, 9))
     victim = frail.masters[1]
     victim.kill()
-    for attempt in (found(index, entries[0]), index.insert(entries), other.epochs.state()):
+    for attempt in (entry_ids_near(index, entries[0]), index.insert(entries), other.epochs.state()):
         with pytest.raises(Unavailable, match="Redis"):
             await attempt
     victim.start()
@@ -148,7 +164,7 @@ async def test_a_killed_node_is_named_and_the_index_rebuilt_when_it_is_back(
     with pytest.raises(IndexRebuilding):
         await near_duplicates(index, entries[0])
     await build(index, entries)
-    assert await found(other, entries[0]) == list(range(1, 9))
+    assert await entry_ids_near(other, entries[0]) == list(range(1, 9))
 
 
 async def test_a_replica_that_takes_over_is_not_trusted_before_the_index_is_rebuilt(
@@ -159,7 +175,7 @@ async def test_a_replica_that_takes_over_is_not_trusted_before_the_index_is_rebu
     victim = frail.masters[0]
     with frail.replica(victim) as replica:
         await index.insert(entries)
-        assert await found(other, entries[0]) == list(range(1, 9))
+        assert await entry_ids_near(other, entries[0]) == list(range(1, 9))
         victim.kill()
         wait_for(lambda: replica.client.info("replication")["role"] == "master")
         wait_for(lambda: all(":ok" in master.call("INFO") for master in (replica, *frail.masters[1:])))
@@ -168,7 +184,7 @@ async def test_a_replica_that_takes_over_is_not_trusted_before_the_index_is_rebu
                 await near_duplicates(process, entries[0])
         await build(index, entries)
         for process in two:
-            assert await found(process, entries[0]) == list(range(1, 9))
+            assert await entry_ids_near(process, entries[0]) == list(range(1, 9))
 
 
 async def test_slots_that_another_node_took_over_without_their_keys_are_noticed(
@@ -177,7 +193,7 @@ async def test_slots_that_another_node_took_over_without_their_keys_are_noticed(
     index, other = two
     entries = some_entries(8)
     await index.insert(entries)
-    assert await found(other, entries[0]) == list(range(1, 9))
+    assert await entry_ids_near(other, entries[0]) == list(range(1, 9))
     frail.hand_over(range(1500), frail.masters[0], frail.masters[2])
     wait_for(lambda: all("1500-5460" in master.call("NODES") for master in frail.masters))
     # Each of these lookups meets a key that has moved.
@@ -192,7 +208,7 @@ async def test_slots_that_another_node_took_over_without_their_keys_are_noticed(
     for entry in entries:
         assert await near_duplicates(index, entry) == [entry.entry_id]
         assert await near_duplicates(other, entry) == [entry.entry_id]
-    assert await found(other, entries[0]) == list(range(1, 9))
+    assert await entry_ids_near(other, entries[0]) == list(range(1, 9))
 
 
 async def test_any_node_that_is_named_and_answers_will_do(cluster: Cluster) -> None:
@@ -205,7 +221,7 @@ async def test_any_node_that_is_named_and_answers_will_do(cluster: Cluster) -> N
             await client.ping()
 
 
-async def test_a_wrong_password_is_told_from_a_silent_node(cluster: Cluster) -> None:
+async def test_a_wrong_password_is_distinguished_from_a_silent_node(cluster: Cluster) -> None:
     async with open_client(cluster.url.replace("//", "//me:wrong@")) as client:
         with pytest.raises(Unavailable, match="invalid username-password"):
             await client.read(KEYS)
@@ -225,7 +241,7 @@ async def test_the_password_is_given_to_every_node(cluster: Cluster) -> None:
             master.client.config_set("requirepass", "")
 
 
-async def test_a_server_that_is_no_cluster_is_told(redis_url: str) -> None:
+async def test_a_server_that_is_no_cluster_is_an_error(redis_url: str) -> None:
     if not redis_url.startswith("redis://"):
         pytest.skip("the server listens on no port")
     async with open_client(redis_url.replace("redis://", "redis+cluster://")) as client:
@@ -233,7 +249,7 @@ async def test_a_server_that_is_no_cluster_is_told(redis_url: str) -> None:
             await client.read(KEYS)
 
 
-async def test_a_node_that_is_taken_for_a_server_by_itself_is_told(cluster: Cluster) -> None:
+async def test_a_node_that_is_taken_for_a_server_by_itself_is_an_error(cluster: Cluster) -> None:
     for master in cluster.masters:
         async with open_client(f"redis://127.0.0.1:{master.port}") as client:
             with pytest.raises(Unavailable, match=r"redis\+cluster://"):
