@@ -5,7 +5,7 @@ the words that a page break divides, from meeting. They are known by where they 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -28,6 +28,8 @@ _LONGEST_HEAD = 90
 """Characters; a longer line is text."""
 
 _NUMBER = re.compile(r"[0-9]{1,4}|[ivxlc]{1,8}")
+_SIGNS = re.compile(r"[\W_]+")
+_NO_LETTERS = re.compile(r"[\W\d_]+")
 _LAST_HYPHEN = re.compile(r"[¬⸗\ufffe\xad](?=[ \t]*(?:\n|\f|\Z))")
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 
@@ -39,7 +41,6 @@ class _Line:
     letters: str  # folded, of all but the numbers at its ends
     pairs: frozenset[str]  # of neighbouring letters
     offsets: frozenset[int]  # the numbers at its ends, less the index of the page
-    length: int  # characters
 
 
 def without_furniture(pages: Sequence[str]) -> list[str]:
@@ -81,19 +82,23 @@ def _drop_repeated(pages: list[list[str]], edge: int) -> None:
 
 def _is_repeated(lines: Sequence[_Line | None], index: int) -> bool:
     line = lines[index]
-    if line is None or line.length > _LONGEST_HEAD:
+    if line is None:
         return False
-    counted = alike = next_alike = 0
-    for other in range(max(index - _NEIGHBOURS, 0), min(index + _NEIGHBOURS + 1, len(lines))):
-        neighbour = lines[other]
-        if other == index or neighbour is None or neighbour.length > _LONGEST_HEAD:
-            continue
-        counted += bool(line.offsets & neighbour.offsets)
-        if _are_alike(line, neighbour):
-            alike += 1
-            next_alike += abs(other - index) <= _NEXT
-    is_number = counted >= _REPETITIONS and (alike > 0 or not line.letters)
-    return is_number or (alike >= _REPETITIONS and next_alike > 0)
+    next_alike = any(_are_alike(line, other) for other in _near(lines, index, _NEXT))
+    counted = sum(not line.offsets.isdisjoint(other.offsets) for other in _near(lines, index, _NEIGHBOURS))
+    if counted >= _REPETITIONS and (next_alike or not line.letters):
+        return True
+    return (
+        next_alike
+        and sum(_are_alike(line, other) for other in _near(lines, index, _NEIGHBOURS)) >= _REPETITIONS
+    )
+
+
+def _near(lines: Sequence[_Line | None], index: int, reach: int) -> Iterator[_Line]:
+    """The lines of up to so many pages before and after this one."""
+    for other in (*lines[max(index - reach, 0) : index], *lines[index + 1 : index + 1 + reach]):
+        if other is not None:
+            yield other
 
 
 def _are_alike(left: _Line, right: _Line) -> bool:
@@ -102,25 +107,28 @@ def _are_alike(left: _Line, right: _Line) -> bool:
     return 2 * len(left.pairs & right.pairs) >= _ALIKE * (len(left.pairs) + len(right.pairs)) > 0
 
 
-def _line(text: str, index: int) -> _Line:
-    words = [word for word in text.casefold().split() if any(map(str.isalnum, word))]
+def _line(text: str, index: int) -> _Line | None:
+    """The line as it is compared; None for one that is too long to be furniture."""
+    if len(text) > _LONGEST_HEAD:
+        return None
+    words = [word for word in text.casefold().split() if _SIGNS.sub("", word)]
     offsets = set()
     for end in (0, -1):
         number = _number(words[end]) if words else None
         if number is not None:
             offsets.add(number - index)
             del words[end]
-    letters = "".join(character for word in words for character in word if character.isalpha())
+    letters = _NO_LETTERS.sub("", "".join(words))
     pairs = frozenset(map("".join, pairwise(letters)))
-    return _Line(letters, pairs, frozenset(offsets), len(text))
+    return _Line(letters, pairs, frozenset(offsets))
 
 
 def _number(word: str) -> int | None:
     """The number in a word that has no other letters and digits."""
-    match = _NUMBER.search(word)
-    if match is None or sum(map(str.isalnum, word)) != len(match[0]):
+    bare = _SIGNS.sub("", word)
+    if not _NUMBER.fullmatch(bare):
         return None
-    return int(match[0]) if match[0].isdecimal() else _roman(match[0])
+    return int(bare) if bare.isdecimal() else _roman(bare)
 
 
 def _roman(numeral: str) -> int:
