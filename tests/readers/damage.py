@@ -1,4 +1,4 @@
-"""Damage as files meet it on their way, and as an attacker makes it; seeded, so that cases can be repeated."""
+"""Damage as files meet it on their way, and as an attacker makes it; seeded, so that each can be repeated."""
 
 import random
 from collections.abc import Callable
