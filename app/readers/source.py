@@ -1,6 +1,7 @@
 """Bytes with a name that readers read from: a file, a member of a package, or what a client has sent."""
 
 import io
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +51,14 @@ class Source:
         return cls(name or path.name, size, lambda: path.open("rb"))
 
     @classmethod
+    def of_descriptor(cls, descriptor: int, name: str) -> "Source":
+        """An open file, which need not have a path, by its descriptor; raises FileTooLarge."""
+        size = os.fstat(descriptor).st_size
+        if size > MOST_BYTES:
+            raise too_large()
+        return cls(name, size, lambda: io.BufferedReader(_Reopened(descriptor)))
+
+    @classmethod
     def of_bytes(cls, data: bytes, name: str) -> "Source":
         """Bytes in memory."""
         return cls(name, len(data), lambda: io.BytesIO(data))
@@ -63,3 +72,31 @@ class Source:
         """All bytes."""
         with self.opened() as stream:
             return stream.read()
+
+
+class _Reopened(io.RawIOBase):
+    """An open file from its beginning, with a position of its own; closing it leaves the file open."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        if whence == io.SEEK_CUR:
+            offset += self._position
+        elif whence == io.SEEK_END:
+            offset += os.fstat(self._descriptor).st_size
+        self._position = max(offset, 0)
+        return self._position
+
+    def readinto(self, buffer: "memoryview | bytearray") -> int:  # type: ignore[override]
+        data = os.pread(self._descriptor, len(buffer), self._position)
+        buffer[: len(data)] = data
+        self._position += len(data)
+        return len(data)

@@ -68,4 +68,6 @@ def broken_named(name: str) -> Iterator[None]:
     try:
         yield
     except etree.XMLSyntaxError as exc:
+        if getattr(exc, "code", None) == etree.ErrorTypes.ERR_NO_MEMORY:
+            raise MemoryError from exc
         raise BrokenFile(f"{name} is not well-formed XML: {exc.msg}.") from exc

@@ -1,0 +1,210 @@
+"""Reading in child processes: what they answer, and what becomes of those that exceed a limit."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryFile
+
+import psutil
+import pytest
+
+from app.core.errors import BrokenFile, FileTooLarge, NoText, UnsupportedFormat
+from app.readers.extraction import Extraction
+from app.readers.isolation import IsolatedReader, ReadingLimits
+
+ROOT = Path(__file__).parents[2]
+SMALL = "<alto><Page><TextLine><String CONTENT='Nice'/><String CONTENT='day'/></TextLine></Page></alto>"
+
+
+def alto(pages: int, lines: int = 40) -> str:
+    line = "<TextLine>" + "<String CONTENT='word'/>" * 10 + "</TextLine>"
+    return f"<alto>{f'<Page>{line * lines}</Page>' * pages}</alto>"
+
+
+@pytest.fixture(scope="module")
+def reader() -> Iterator[IsolatedReader]:
+    with IsolatedReader(ReadingLimits()) as reader:
+        yield reader
+
+
+def read(reader: IsolatedReader, document: str | bytes) -> Extraction:
+    with TemporaryFile() as file:
+        file.write(document.encode() if isinstance(document, str) else document)
+        file.flush()
+        return reader.read_waiting(file.fileno(), "book.xml")
+
+
+def children() -> list[psutil.Process]:
+    """Processes that the fork servers of this process have started."""
+    return [each for server in psutil.Process().children() for each in server.children()]
+
+
+def eventually(condition: Callable[[], object], seconds: float = 10.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.005)
+    return False
+
+
+def test_answers_the_book_without_page_furniture(reader: IsolatedReader) -> None:
+    page = (
+        "<Page>"
+        "<TextLine><String CONTENT='EMMA'/><String CONTENT='{}'/></TextLine>"
+        "<TextLine><String CONTENT='{}'/></TextLine>"
+        "</Page>"
+    )
+    words = ["one", "two", "three", "four", "five", "six", "seven", "eight"]
+    pages = "".join(page.format(number, word) for number, word in enumerate(words, start=1))
+
+    extraction = read(reader, f"<alto>{pages}</alto>")
+
+    assert (extraction.format, extraction.paginated) == ("alto", True)
+    assert list(extraction.pages) == words
+
+
+def test_position_of_the_descriptor_does_not_count(reader: IsolatedReader) -> None:
+    with TemporaryFile() as file:
+        file.write(SMALL.encode())
+        file.flush()
+        for _ in range(2):
+            assert list(reader.read_waiting(file.fileno(), "x").pages) == ["Nice day"]
+        assert file.tell() == len(SMALL)
+
+
+@pytest.mark.parametrize(
+    ("document", "error"),
+    [
+        (b"\x7fELF" + bytes(100), UnsupportedFormat),
+        (b"", UnsupportedFormat),
+        ("<alto><Page>", BrokenFile),
+        ("<alto><Page/></alto>", NoText),
+    ],
+)
+def test_refusals_of_readers_come_through(
+    reader: IsolatedReader, document: str | bytes, error: type[Exception]
+) -> None:
+    with pytest.raises(error, match=r"book\.xml|holds no text"):
+        read(reader, document)
+
+
+def test_error_that_no_reader_foresees_is_a_broken_file(reader: IsolatedReader) -> None:
+    receiving, sending = os.pipe()
+
+    # A pipe cannot be read from a position, which no reader expects of a file.
+    with pytest.raises(BrokenFile, match="OSError"):
+        reader.read_waiting(receiving, "book.xml")
+
+    os.close(receiving)
+    os.close(sending)
+
+
+def test_child_that_takes_too_long_is_killed() -> None:
+    document = alto(pages=20_000)
+    with IsolatedReader(ReadingLimits(seconds=0.2)) as reader:
+        started = time.monotonic()
+        with pytest.raises(FileTooLarge, match=r"more than 0\.2 s"):
+            read(reader, document)
+
+        assert time.monotonic() - started < 2
+        assert children() == []
+
+
+def test_child_that_takes_too_much_memory_says_so() -> None:
+    with (
+        IsolatedReader(ReadingLimits(memory_bytes=40 << 20)) as reader,
+        pytest.raises(FileTooLarge, match="more than 40 MiB"),
+    ):
+        read(reader, alto(pages=1, lines=200_000))
+
+
+def test_text_of_too_many_characters_is_refused() -> None:
+    with (
+        IsolatedReader(ReadingLimits(characters=7)) as reader,
+        pytest.raises(FileTooLarge, match="more than 7 characters"),
+    ):
+        read(reader, SMALL)
+
+
+def test_child_that_dies_is_a_broken_file(reader: IsolatedReader) -> None:
+    def kill() -> None:
+        eventually(children)
+        time.sleep(0.05)
+        children()[0].kill()
+
+    killing = threading.Thread(target=kill)
+    killing.start()
+    with pytest.raises(BrokenFile, match="crashed"):
+        read(reader, alto(pages=20_000))
+    killing.join()
+    assert list(read(reader, SMALL).pages) == ["Nice day"]
+
+
+async def test_event_loop_goes_on_and_few_children_run_at_once() -> None:
+    most = longest = 0.0
+    document = alto(pages=1_000).encode()
+    with IsolatedReader(ReadingLimits(), at_once=2) as reader, TemporaryFile() as file:
+        file.write(document)
+        file.flush()
+        reading = asyncio.gather(*(reader.read(file.fileno(), str(number)) for number in range(6)))
+        while not reading.done():
+            started = time.perf_counter()
+            await asyncio.sleep(0)
+            longest = max(longest, time.perf_counter() - started)
+            most = max(most, len(children()))
+            await asyncio.sleep(0.005)
+
+    assert [len(extraction.pages) for extraction in await reading] == [1_000] * 6
+    assert most == 2
+    assert longest < 1
+    assert children() == []
+
+
+def test_leaving_the_reader_kills_its_children() -> None:
+    def read_on() -> None:
+        with pytest.raises(BrokenFile):
+            read(reader, alto(30_000))
+
+    with IsolatedReader(ReadingLimits(seconds=60)) as reader:
+        reading = threading.Thread(target=read_on)
+        reading.start()
+        assert eventually(children)
+    reading.join(5)
+
+    assert not reading.is_alive()
+    assert children() == []
+
+
+def test_children_end_with_a_parent_that_is_killed() -> None:
+    source = """
+        from app.readers.isolation import IsolatedReader, ReadingLimits
+        with IsolatedReader(ReadingLimits(seconds=60)) as reader, open(0, "rb") as file:
+            reader.read_waiting(file.fileno(), "x")
+    """
+    with TemporaryFile() as file:
+        file.write(alto(pages=60_000).encode())
+        file.flush()
+        parent = subprocess.Popen([sys.executable, "-c", textwrap.dedent(source)], cwd=ROOT, stdin=file)
+        process = psutil.Process(parent.pid)
+        assert eventually(lambda: [each for server in process.children() for each in server.children()])
+        family = process.children(recursive=True)
+        parent.send_signal(signal.SIGKILL)
+        parent.wait()
+
+        assert psutil.wait_procs(family, timeout=5)[1] == []
+
+
+def test_children_are_forked_without_the_compiler() -> None:
+    source = (
+        "import sys, app.readers.isolation; print(*{'numba', 'pydantic', 'fastapi'} & sys.modules.keys())"
+    )
+    command = [sys.executable, "-c", source]
+    assert subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout == "\n"
