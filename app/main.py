@@ -12,8 +12,9 @@ from app.api.http.deps import KernelState
 from app.api.http.docs import add_docs
 from app.api.http.handlers import UnhandledErrors, install_handlers
 from app.api.http.metrics import Metrics, RequestMetrics
-from app.api.routes import books, clusters, health, jobs, lookups, relations
+from app.api.routes import books, bulk, clusters, files, health, jobs, lookups, relations
 from app.logs import configure_logs
+from app.readers.isolation import IsolatedReader, ReadingLimits
 from app.settings import Settings
 from app.wiring import open_services
 
@@ -35,13 +36,15 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         configure_logs(settings.log_format)
-        async with open_services(settings) as services:
-            app.state.services = services
-            warming = asyncio.create_task(_warm(kernels))
-            yield
-            warming.cancel()
-            with suppress(asyncio.CancelledError):
-                await warming
+        limits = ReadingLimits(settings.read_seconds, characters=settings.max_body_bytes)
+        with IsolatedReader(limits) as reader:
+            async with open_services(settings) as services:
+                app.state.services, app.state.reader = services, reader
+                warming = asyncio.create_task(_warm(kernels))
+                yield
+                warming.cancel()
+                with suppress(asyncio.CancelledError):
+                    await warming
 
     app = FastAPI(
         title="Bookprint",
@@ -70,8 +73,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         ],
     )
     app.state.metrics, app.state.kernels = metrics, kernels
-    app.state.max_body_bytes = settings.max_body_bytes
-    routers = [each.router for each in (books, lookups, relations, clusters, jobs, health)]
+    app.state.max_body_bytes, app.state.max_file_bytes = settings.max_body_bytes, settings.max_file_bytes
+    # Files come first: their routes leave what is no file to those of the same paths.
+    routers = [each.router for each in (files, books, bulk, lookups, relations, clusters, jobs, health)]
     for router in routers:
         app.include_router(router)
     add_docs(app)

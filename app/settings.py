@@ -40,7 +40,19 @@ class Settings(BaseSettings):
         default=64 * 1024 * 1024,
         alias="BOOKPRINT_MAX_BODY_BYTES",
         gt=0,
-        description="Largest request body; a larger one is refused with 413.",
+        description="Largest JSON body, and most characters of a text in a file; more is refused with 413.",
+    )
+    max_file_bytes: int = Field(
+        default=512 * 1024 * 1024,
+        alias="BOOKPRINT_MAX_FILE_BYTES",
+        gt=0,
+        description="Largest multipart body with a file; a larger one is refused with 413.",
+    )
+    read_seconds: float = Field(
+        default=10.0,
+        alias="BOOKPRINT_READ_SECONDS",
+        gt=0,
+        description="Most seconds that the reading of a file may take; then it is refused with 413.",
     )
     database_connections: int = Field(
         default=6,

@@ -131,7 +131,7 @@ def _answer(answers: Connection, file: _Descriptor, name: str, limits: ReadingLi
         answers.send(_too_much_memory(name, limits))
     except Exception as exc:
         traceback.print_exc()  # a reader has let through what it should have named
-        answers.send(BrokenFile(f"{name} cannot be read ({type(exc).__name__}). It is probably damaged."))
+        answers.send(BrokenFile(f"{name} cannot be read ({type(exc).__name__})."))
 
 
 def _read(source: Source, limits: ReadingLimits) -> Extraction:
@@ -178,5 +178,5 @@ def _too_much_memory(name: str, limits: ReadingLimits) -> FileTooLarge:
 def _died(name: str, limits: ReadingLimits) -> BrokenFile:
     return BrokenFile(
         f"{name} cannot be read: its reader crashed, perhaps for want of memory "
-        f"({limits.memory_bytes >> 20:,} MiB). Repair the file, or split it into its parts."
+        f"({limits.memory_bytes >> 20:,} MiB)."
     )

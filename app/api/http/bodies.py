@@ -1,20 +1,25 @@
-"""JSON bodies: parsed off the event loop, and refused with a reason where they are not what they must be.
+"""Bodies: bounded; JSON parsed off the event loop, and refused with a reason where it is not what it must be.
 
 FastAPI reads a body with `Request.json`; `JsonRoute` gives it a request whose `json` keeps the limits.
 """
 
 import asyncio
+from abc import abstractmethod
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from email.message import Message
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import orjson
 from fastapi import HTTPException, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 from starlette.responses import Response
 
 from app.api.http.limits import MAX_CONTAINERS, MAX_PAGES, MAX_VALUES, exceeds_json_limits
+
+M = TypeVar("M", bound=BaseModel)
 
 _INLINE_BYTES = 64 * 1024
 """Smaller bodies are parsed on the event loop: a change of threads takes longer."""
@@ -35,19 +40,21 @@ class BodyTooLarge(HTTPException):
 
 
 class UnsupportedMediaType(HTTPException):
-    """The body is not UTF-8 JSON; `field` names the header to change."""
+    """The body is of a type or in an encoding that is not taken; `field` names the header to change."""
 
-    def __init__(self, detail: str, field: str = "Content-Type") -> None:
+    def __init__(self, detail: str, field: str = "Content-Type", remedy: str | None = None) -> None:
         super().__init__(415, detail)
         self.field = field
+        self.remedy = remedy
 
 
 class UnparsableJson(HTTPException):
     """The body is no JSON text that this service reads."""
 
-    def __init__(self, detail: str, remedy: str, status: int = 400) -> None:
+    def __init__(self, detail: str, remedy: str, status: int = 400, field: str = "body") -> None:
         super().__init__(status, detail)
         self.remedy = remedy
+        self.field = field
 
     @classmethod
     def because(cls, reason: str) -> Self:
@@ -66,22 +73,44 @@ class UnparsableJson(HTTPException):
         return cls(f"The JSON text cannot be read: {reason}.", remedy, status)
 
 
-class JsonRequest(Request):
-    """A request with a JSON body."""
+class BoundedRequest(Request):
+    """A request whose body is refused once it is too large."""
+
+    @property
+    @abstractmethod
+    def max_bytes(self) -> int:
+        """Bytes that the body may have."""
+
+    @abstractmethod
+    def too_large(self) -> Exception:
+        """The error for a body of more bytes."""
 
     async def stream(self) -> AsyncGenerator[bytes, None]:
-        """The parts of the body; raises BodyTooLarge by its Content-Length, else when too much arrived."""
-        most: int = self.app.state.max_body_bytes
+        """The parts of the body; raises `too_large` by its Content-Length, else when too much arrived."""
+        most = self.max_bytes
         # Python refuses to make a number of thousands of digits.
         declared = self.headers.get("content-length", "").lstrip("0")
         if declared.isdecimal() and (len(declared) > len(str(most)) or int(declared) > most):
-            raise BodyTooLarge(most)
+            raise self.too_large()
         size = 0
         async for part in super().stream():
             size += len(part)
             if size > most:
-                raise BodyTooLarge(most)
+                raise self.too_large()
             yield part
+
+
+class JsonRequest(BoundedRequest):
+    """A request with a JSON body."""
+
+    @property
+    def max_bytes(self) -> int:
+        """Bytes that the body may have."""
+        return int(self.app.state.max_body_bytes)
+
+    def too_large(self) -> BodyTooLarge:
+        """The error for a body of more bytes."""
+        return BodyTooLarge(self.max_bytes)
 
     async def body(self) -> bytes:
         """The bytes of the body; raises UnparsableJson where there are none."""
@@ -93,7 +122,7 @@ class JsonRequest(Request):
     async def json(self) -> Any:
         """The value of the body; raises UnparsableJson."""
         body = await self.body()
-        return _parsed(body) if len(body) <= _INLINE_BYTES else await asyncio.to_thread(_parsed, body)
+        return parsed(body) if len(body) <= _INLINE_BYTES else await asyncio.to_thread(parsed, body)
 
 
 class JsonRoute(APIRoute):
@@ -112,17 +141,24 @@ class JsonRoute(APIRoute):
         return handle
 
 
-def _require_json(headers: Mapping[str, str]) -> None:
-    """Raise UnsupportedMediaType unless the body is declared as JSON in UTF-8, or not declared at all."""
+def require_uncompressed(headers: Mapping[str, str]) -> None:
+    """Raise UnsupportedMediaType for a body that is compressed as a whole."""
     encoding = headers.get("content-encoding", "identity").strip().lower()
     if encoding not in {"identity", ""}:
-        raise UnsupportedMediaType(f"The body is compressed ({encoding[:40]}).", "Content-Encoding")
+        raise UnsupportedMediaType(
+            f"The body is compressed ({encoding[:40]}).", "Content-Encoding", "Send it uncompressed."
+        )
+
+
+def _require_json(headers: Mapping[str, str]) -> None:
+    """Raise UnsupportedMediaType unless the body is declared as JSON in UTF-8, or not declared at all."""
+    require_uncompressed(headers)
     header = Message()
     header["content-type"] = declared = headers.get("content-type") or "application/json"
     subtype = header.get_content_subtype()
     if header.get_content_type() == "multipart/form-data":
         raise UnsupportedMediaType(
-            "Files as multipart/form-data are not taken; the text goes into the JSON body."
+            "Files as multipart/form-data are taken by POST /v1/books and POST /v1/lookups alone."
         )
     if header.get_content_maintype() != "application" or not (subtype == "json" or subtype.endswith("+json")):
         raise UnsupportedMediaType(f"The body is declared as {declared[:80]}.")
@@ -131,8 +167,17 @@ def _require_json(headers: Mapping[str, str]) -> None:
         raise UnsupportedMediaType(f"The body is declared to be in {charset[:40]}.")
 
 
-def _parsed(body: bytes) -> Any:
-    """The JSON value; raises UnparsableJson."""
+def validated(model: type[M], value: object, *place: str) -> M:
+    """The body or the part of it at `place` as a model of it; raises RequestValidationError."""
+    try:
+        return model.model_validate(value, from_attributes=True)
+    except ValidationError as exc:
+        errors = [error | {"loc": ("body", *place, *error["loc"])} for error in exc.errors()]
+        raise RequestValidationError(errors) from None
+
+
+def parsed(body: bytes) -> Any:
+    """The value of a JSON text; raises UnparsableJson."""
     if exceeds_json_limits(body):
         raise UnparsableJson(
             f"The body has over {MAX_VALUES:,} values, or over {MAX_CONTAINERS:,} lists, objects or names.",

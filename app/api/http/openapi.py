@@ -4,15 +4,16 @@ from typing import Any
 
 from fastapi.responses import JSONResponse
 
+from app.api.http import files
 from app.api.http.problems import MEDIA_TYPE, Problem
 
 _DESCRIPTIONS = {
-    400: "The body is not JSON.",
+    400: "The body is not well-formed.",
     404: "There is no such book, cluster, job, relation or decision.",
     409: "Another book is in the way, `book_id` names it; or there is nothing to confirm.",
     412: "The book has changed since the version in If-Match.",
-    413: "The body is larger than this service takes.",
-    415: "The body is not UTF-8 JSON.",
+    413: "The body or the file, or the text in it, is larger than this service takes.",
+    415: "The body is of a type, or the file in a format, that is not read here.",
     422: "The request is invalid; `errors` names each field and what to do about it.",
     503: "A part of the service is down or being rebuilt; try again after Retry-After seconds.",
 }
@@ -36,6 +37,11 @@ def problems(*statuses: int) -> Responses:
 def problems_only(*statuses: int) -> Responses:
     """The problems of an operation whose response class is `ProblemResponse`."""
     return {status: {"description": _DESCRIPTIONS[status], "model": Problem} for status in statuses}
+
+
+def with_file() -> dict[str, Any]:
+    """What an operation that takes JSON adds to its description where it takes a file, too."""
+    return {"requestBody": {"content": {files.MEDIA_TYPE: files.REQUEST_BODY}}}
 
 
 def with_headers(status: int, **descriptions: str) -> Responses:

@@ -14,24 +14,31 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from app.api.http.bodies import BodyTooLarge, UnparsableJson, UnsupportedMediaType
+from app.api.http.files import UnparsableForm
 from app.core.errors import (
+    BrokenFile,
     Conflict,
     EmptyText,
+    EncryptedFile,
+    FileTooLarge,
     IndexRebuilding,
     InvalidIdentifier,
     InvalidInput,
     InvalidText,
     NoDecision,
     NotCompared,
+    NoText,
     NothingToConfirm,
     RecipeMismatch,
     RecipeNotIndexed,
+    SeveralBooks,
     StaleVersion,
     Unavailable,
     UnknownBook,
     UnknownCluster,
     UnknownJob,
     UnknownRecipe,
+    UnsupportedFormat,
 )
 
 MEDIA_TYPE = "application/problem+json"
@@ -97,8 +104,8 @@ class _Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
     extensions: Mapping[str, Any] = field(default_factory=dict)
 
-    def response(self) -> Response:
-        problem = Problem(
+    def problem(self) -> Problem:
+        return Problem(
             type=f"urn:bookprint:problem:{self.kind}",
             title=self.title,
             status=self.status,
@@ -106,9 +113,10 @@ class _Answer:
             errors=list(self.errors),
             **self.extensions,
         )
-        return Response(
-            problem.model_dump_json(), self.status, headers=dict(self.headers), media_type=MEDIA_TYPE
-        )
+
+    def response(self) -> Response:
+        headers = dict(self.headers)
+        return Response(self.problem().model_dump_json(), self.status, headers=headers, media_type=MEDIA_TYPE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +163,30 @@ _KINDS: dict[type[Exception], _Kind] = {
     ),
     UnknownRecipe: _Kind(
         422, "unknown-recipe", "The recipe is not known", "Use one of the recipes that the detail names."
+    ),
+    UnsupportedFormat: _Kind(
+        415,
+        "unsupported-format",
+        "The format of the file is not read here",
+        "Send one of the formats that docs/formats.md lists.",
+        "file",
+    ),
+    BrokenFile: _Kind(
+        422, "broken-file", "The file is damaged", "Repair it, or send another copy of it.", "file"
+    ),
+    EncryptedFile: _Kind(422, "encrypted", "The file is encrypted", "Send it without protection.", "file"),
+    NoText: _Kind(
+        422, "no-text", "The file holds no text", "Send the file with its text recognised (OCR).", "file"
+    ),
+    SeveralBooks: _Kind(
+        422,
+        "several-books",
+        "The file holds several books",
+        "Send each of them alone, or all as lines of JSON to POST /v1/books:bulk.",
+        "file",
+    ),
+    FileTooLarge: _Kind(
+        413, "file-too-large", "The file is too large", "Split it into its parts, and send each.", "file"
     ),
     InvalidInput: _Kind(422, "invalid", _INVALID, "Correct this field and send the request again."),
     UnknownBook: _Kind(
@@ -206,25 +238,41 @@ _KINDS: dict[type[Exception], _Kind] = {
     UnsupportedMediaType: _Kind(
         415,
         "unsupported-media-type",
-        "The body is not JSON",
+        "The body is of a type that is not taken here",
         "Send uncompressed UTF-8 JSON with Content-Type: application/json.",
     ),
     UnparsableJson: _Kind(400, "unparsable", "The body cannot be read as JSON", "Send JSON."),
+    UnparsableForm: _Kind(
+        400,
+        "unparsable",
+        "The body cannot be read as multipart/form-data",
+        "Send the book as a part `file` with a filename, as curl does with -F file=@book.epub, and metadata "
+        "of at most 1 MiB.",
+    ),
 }
 """Errors with one cause and one remedy; a subclass without an entry has its parent's."""
 
 _SAYING_REMEDY = (
     Conflict,
     EmptyText,
+    EncryptedFile,
+    FileTooLarge,
     InvalidText,
+    NoText,
     NotCompared,
     NothingToConfirm,
     StaleVersion,
     UnknownBook,
     UnknownCluster,
     UnknownJob,
+    UnsupportedFormat,
 )
 """Errors whose message says what to do, as far as they can know."""
+
+
+def problem_of(error: Exception) -> Problem:
+    """The problem document for an error, to be part of an answer."""
+    return _answer(error).problem()
 
 
 def problem_response(error: Exception) -> Response:
@@ -250,7 +298,7 @@ def _answer(error: Exception) -> _Answer:
             answer = _single(kind, error, f"Send If-Match: {etag} once you have seen that version.")
             return replace(answer, headers={"ETag": etag})
         case UnparsableJson() if kind:
-            return _single(replace(kind, status=error.status_code), error, error.remedy)
+            return _single(replace(kind, status=error.status_code), error)
         case _ if kind:
             return _single(kind, error)
         case Unavailable():
@@ -269,7 +317,8 @@ def _answer(error: Exception) -> _Answer:
 
 def _single(kind: _Kind, error: Exception, remedy: str | None = None) -> _Answer:
     detail = error.detail if isinstance(error, HTTPException) else str(error)
-    field, remedy = getattr(error, "field", None) or kind.field, remedy or kind.remedy
+    field = getattr(error, "field", None) or kind.field
+    remedy = remedy or getattr(error, "remedy", None) or kind.remedy
     errors = [FieldError(field=field, detail=detail, remedy=remedy)]
     detail = detail if isinstance(error, _SAYING_REMEDY) else f"{detail} {remedy}"
     return _Answer(kind.status, kind.name, kind.title, detail, errors)
@@ -317,6 +366,8 @@ _REMEDIES = {
     "greater_than_equal": "Send {ge} or more.",
     "less_than_equal": "Send {le} or less.",
     "decision_form": 'Send {{"verdict": "confirmed"}}, {{"verdict": "rejected"}} or {{"kind": "SAME_TEXT"}}.',
+    "repeated_part": "Send it once.",
+    "missing_file": "Send the book as a part `file` with a filename, as curl does with -F file=@book.epub.",
     "nul": "Remove the character U+0000.",
     "one_of": "Send exactly one of {names}.",
     "not_together": "Leave one of them out.",

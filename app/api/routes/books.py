@@ -8,7 +8,8 @@ from fastapi import APIRouter, Body, Query, Response
 from app.api.http.bodies import JsonRoute
 from app.api.http.cursors import Cursors
 from app.api.http.deps import BookId, IfMatch, MetricsDep, ServicesDep, expected_version
-from app.api.http.openapi import ProblemResponse, problems, problems_only, with_headers
+from app.api.http.metrics import Metrics
+from app.api.http.openapi import ProblemResponse, problems, problems_only, with_file, with_headers
 from app.api.schemas import examples
 from app.api.schemas.books import (
     BookAnswer,
@@ -20,7 +21,9 @@ from app.api.schemas.books import (
     PostedBook,
     book_path,
 )
-from app.core.model import Book
+from app.api.schemas.files import file_fields
+from app.core.model import Book, StoredBook
+from app.readers.extraction import Extraction
 
 router = APIRouter(prefix="/v1/books", tags=["books"], route_class=JsonRoute)
 
@@ -45,6 +48,7 @@ _CHANGES = examples.named({"A title and no year": {"title": examples.TITLE, "yea
     status_code=201,
     summary="Post a book",
     responses=_CREATED | _REPEATED | problems(400, 409, 413, 415, 422, 503),
+    openapi_extra=with_file(),
 )
 async def post_book(
     body: Annotated[BookBody, Body(openapi_examples=_BOOKS)],
@@ -54,15 +58,12 @@ async def post_book(
 ) -> PostedBook:
     """Takes a book in and answers its identifier. After the answer the book is durable and is found.
 
-    The same content (with the same `external_id`, where one is given) posted again is answered with 200 and
+    A file is sent as multipart/form-data, whose part `metadata` outranks what the file says. The same
+    content (with the same `external_id`, where one is given) posted again is answered with 200 and
     `created: false`. Its metadata stays as it is. The same `external_id` with other content is a conflict.
     """
     stored = await services.ingest.post(await asyncio.to_thread(body.to_submission))
-    metrics.count_post(stored.created)
-    response.status_code = 201 if stored.created else 200
-    response.headers["Location"] = book_path(stored.book.id)
-    _tag(response, stored.book)
-    return PostedBook.of(stored.book, created=stored.created)
+    return answer_posted(stored, metrics, response)
 
 
 @router.get("", summary="List books", responses=problems(422, 503))
@@ -129,6 +130,17 @@ async def delete_book(book_id: BookId, services: ServicesDep, if_match: IfMatch)
     """Deletes the book: no lookup finds it any more, and its external id and content are free again."""
     await services.ingest.delete(book_id, await expected_version(services, book_id, if_match))
     return Response(status_code=204)
+
+
+def answer_posted(
+    stored: StoredBook, metrics: Metrics, response: Response, extraction: Extraction | None = None
+) -> PostedBook:
+    """The book as it is answered to its post, with the file it came in; sets status and headers."""
+    metrics.count_post(stored.created)
+    response.status_code = 201 if stored.created else 200
+    response.headers["Location"] = book_path(stored.book.id)
+    _tag(response, stored.book)
+    return PostedBook.of(stored.book, created=stored.created, **file_fields(extraction))
 
 
 def _tagged(response: Response, book: Book) -> BookAnswer:

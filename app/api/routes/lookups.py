@@ -1,6 +1,7 @@
 """Finding the books near a book, or near a text that is not stored."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Annotated
 
 import orjson
@@ -9,10 +10,22 @@ from fastapi import APIRouter, Body, Query, Response
 from app.api.http.bodies import JsonRoute
 from app.api.http.cursors import Cursors
 from app.api.http.deps import BookId, MetricsDep, ServicesDep
-from app.api.http.openapi import problems
+from app.api.http.metrics import Metrics
+from app.api.http.openapi import problems, with_file
 from app.api.schemas import examples
-from app.api.schemas.lookups import LookupBody, NearDuplicates, NearnessQuery, near_duplicates_of
+from app.api.schemas.lookups import (
+    LookupAnswer,
+    LookupBody,
+    NearDuplicates,
+    NearnessQuery,
+    lookup_answer_of,
+    near_duplicates_of,
+)
+from app.core.model import Entry
+from app.core.recipe import Suite
+from app.readers.extraction import Extraction
 from app.services.queries import query_entry
+from app.wiring import Services
 
 router = APIRouter(prefix="/v1", tags=["lookups"], route_class=JsonRoute)
 
@@ -55,8 +68,9 @@ async def near_duplicates(
 @router.post(
     "/lookups",
     summary="Find the books near a text",
-    response_model=NearDuplicates,
+    response_model=LookupAnswer,
     responses=problems(400, 413, 415, 422, 503),
+    openapi_extra=with_file(),
 )
 async def look_up(
     body: Annotated[LookupBody, Body(openapi_examples=_QUERIES)],
@@ -64,12 +78,26 @@ async def look_up(
     services: ServicesDep,
     metrics: MetricsDep,
 ) -> Response:
-    """Answers the books near the text, signatures, identifier or fingerprint; nothing is stored."""
+    """Answers the books near the text, signatures, identifier, fingerprint or file; nothing is stored."""
+    return await answer_lookup(
+        lambda suite: query_entry(suite, body.to_content(), body.to_sketch(), body.to_fingerprint()),
+        query,
+        services,
+        metrics,
+    )
+
+
+async def answer_lookup(
+    entry_under: Callable[[Suite], Entry],
+    query: NearnessQuery,
+    services: Services,
+    metrics: Metrics,
+    extraction: Extraction | None = None,
+) -> Response:
+    """The books near the signatures that a book has under the suite that serves; the file it came in."""
     question = query.to_question()
     suite = await services.lookup.serving()
-    entry = await asyncio.to_thread(
-        lambda: query_entry(suite, body.to_content(), body.to_sketch(), body.to_fingerprint())
-    )
+    entry = await asyncio.to_thread(entry_under, suite)
     fingerprint, minhash, sample = entry.fingerprint, entry.minhash, entry.sample
     cursors = Cursors(
         "look-up",
@@ -81,8 +109,9 @@ async def look_up(
     )
     metrics.count_lookup(question)
     answer = await services.lookup.look_up(entry, question, cursors.place(query.cursor), query.limit)
-    return _written(near_duplicates_of(answer, query, cursors.at_place(answer.next)))
+    document = near_duplicates_of(answer, query, cursors.at_place(answer.next))
+    return _written(lookup_answer_of(document, extraction))
 
 
-def _written(document: NearDuplicates) -> Response:
+def _written(document: NearDuplicates | LookupAnswer) -> Response:
     return Response(orjson.dumps(document), media_type="application/json")

@@ -20,6 +20,7 @@ from app.api.schemas.base import (
     WholeNumber,
     shown,
 )
+from app.api.schemas.files import Format, Warnings
 from app.api.schemas.signatures import FingerprintAnswer, SignaturesBody
 from app.core.model import Book, BookFilter, Content, Metadata, Sketch, Submission
 from app.core.signatures import identifier
@@ -200,11 +201,13 @@ class BookAnswer(Document):
 class PostedBook(BookAnswer):
     """A book and whether this request made it."""
 
-    model_config = shown(examples.BOOK | {"created": True})
+    model_config = shown(examples.BOOK | {"created": True} | examples.OF_FILE)
 
     created: bool = Field(
         description="False: exactly this book was there already; its metadata is untouched."
     )
+    format: Format
+    warnings: Warnings
 
 
 class BookList(Document):

@@ -83,6 +83,7 @@ BOOK: dict[str, Any] = {
     "external_id": METADATA["external_id"],
     "version": 1,
 }
+OF_FILE: dict[str, Any] = {"format": "epub", "warnings": []}
 JOB: dict[str, Any] = {
     "id": 4711,
     "task": "relate",

@@ -15,10 +15,12 @@ from typing_extensions import TypedDict
 from app.api.schemas import examples
 from app.api.schemas.base import PageQuery, shown
 from app.api.schemas.books import BookBody
+from app.api.schemas.files import Format, Warnings, file_fields
 from app.api.schemas.signatures import FingerprintBody
 from app.core.model import Fingerprint
 from app.core.relations.decision import RelationSummary
 from app.core.signatures import identifier
+from app.readers.extraction import Extraction
 from app.services.lookup import Answer, Match, Nearest, Question, Verified, Within
 
 _SHARE_DIGITS = 4
@@ -118,6 +120,19 @@ class NearDuplicates(TypedDict):
     next_cursor: Annotated[
         str | None, Field(description="Send it as cursor for the next page; null on the last page.")
     ]
+
+
+@with_config(shown(examples.NEAR_DUPLICATES | examples.OF_FILE))
+class LookupAnswer(NearDuplicates):
+    """One page of the books near the query, nearest first, and how its file was read."""
+
+    format: Format
+    warnings: Warnings
+
+
+def lookup_answer_of(found: NearDuplicates, extraction: Extraction | None) -> LookupAnswer:
+    """The document of an answer to a book that came in a file, or not."""
+    return {**found, **file_fields(extraction)}
 
 
 def near_duplicates_of(

@@ -1,0 +1,202 @@
+"""Files that clients send as multipart/form-data: spooled to disk, then read in a process of their own.
+
+A path that takes JSON takes files, too: `FileRoute` answers requests of this media type and leaves the others
+to the next route of the path.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, replace
+from email.message import Message
+from pathlib import PurePath
+from typing import Annotated, Any, BinaryIO, cast
+
+from fastapi import Depends, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.datastructures import FormData, Headers, UploadFile
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.routing import Match
+from starlette.types import Scope
+
+from app.api.http.bodies import BoundedRequest, UnparsableJson, parsed, require_uncompressed, validated
+from app.api.schemas.books import MetadataBody
+from app.core.errors import FileTooLarge
+from app.core.model import Content, Metadata
+from app.readers.content import content_of
+from app.readers.extraction import Extraction
+from app.readers.isolation import IsolatedReader
+
+MEDIA_TYPE = "multipart/form-data"
+
+_FILE, _METADATA = "file", "metadata"
+
+_MOST_PARTS = 20
+"""Parts of each kind that are looked at, so that those too many can be named."""
+
+_METADATA_BYTES = 1 << 20
+
+_LONGEST_NAME = 200
+"""Characters of a file's name that are shown."""
+
+REQUEST_BODY: dict[str, Any] = {
+    "schema": {
+        "type": "object",
+        "required": [_FILE],
+        "properties": {
+            _FILE: {
+                "type": "string",
+                "format": "binary",
+                "description": "The file of one book. Its format is found from its content.",
+            },
+            _METADATA: {
+                "allOf": [{"$ref": f"#/components/schemas/{MetadataBody.__name__}"}],
+                "description": "What outranks the metadata in the file, field by field.",
+            },
+        },
+        "additionalProperties": False,
+    },
+    "encoding": {_METADATA: {"contentType": "application/json"}},
+}
+"""The body as the OpenAPI document of an operation describes it."""
+
+
+class UnparsableForm(HTTPException):
+    """The body is not well-formed multipart/form-data."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(400, detail)
+
+
+class FileRequest(BoundedRequest):
+    """A request with a file."""
+
+    @property
+    def max_bytes(self) -> int:
+        """Bytes that the body may have."""
+        return int(self.app.state.max_file_bytes)
+
+    def too_large(self) -> FileTooLarge:
+        """The error for a body of more bytes."""
+        return FileTooLarge(
+            f"The file is larger than {self.max_bytes:,} bytes. Split it into its parts, or have "
+            "BOOKPRINT_MAX_FILE_BYTES raised."
+        )
+
+
+class FileRoute(APIRoute):
+    """A route for multipart/form-data alone."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """No match for requests of other media types."""
+        match, child_scope = super().matches(scope)
+        if match is Match.FULL and not _is_multipart(Headers(scope=scope)):
+            return Match.NONE, {}
+        return match, child_scope
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """FastAPI's handler, for a request of bounded size."""
+        handler = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            require_uncompressed(request.headers)
+            return await handler(FileRequest(request.scope, request.receive))
+
+        return handle
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SentFile:
+    """A book that was sent as a file."""
+
+    extraction: Extraction
+    metadata: Metadata  # of the client and, in fields that it has not sent, of the file
+
+    async def to_content(self) -> Content:
+        """The content of the book; raises NoText."""
+        return await asyncio.to_thread(content_of, self.extraction)
+
+
+async def sent_file(request: Request) -> SentFile:
+    """The book in the part `file`, with the metadata in the part `metadata`, where there is one.
+
+    Raises RequestValidationError for other parts than these, and the kinds of UnusableFile.
+    """
+    try:
+        form = await request.form(
+            max_files=_MOST_PARTS, max_fields=_MOST_PARTS, max_part_size=_METADATA_BYTES
+        )
+    except HTTPException as exc:
+        raise UnparsableForm(str(exc.detail)) from exc
+    try:
+        _check_parts(form)
+        changes = await _changes(form.get(_METADATA))
+        upload = cast(UploadFile, form[_FILE])
+        descriptor = await asyncio.to_thread(_descriptor, upload.file)
+        reader: IsolatedReader = request.app.state.reader
+        extraction = await reader.read(descriptor, _shown(upload.filename))
+    finally:
+        await form.close()
+    return SentFile(extraction, replace(extraction.metadata, **changes))
+
+
+SentFileDep = Annotated[SentFile, Depends(sent_file)]
+
+
+def _is_multipart(headers: Headers) -> bool:
+    header = Message()
+    header["content-type"] = headers.get("content-type", "")
+    return header.get_content_type() == MEDIA_TYPE
+
+
+def _check_parts(form: FormData) -> None:
+    """Raise RequestValidationError that names the parts that are unknown, repeated or missing."""
+    counts = Counter(name for name, _ in form.multi_items())
+    errors: list[dict[str, Any]] = []
+    for name, count in counts.items():
+        if name not in {_FILE, _METADATA}:
+            errors.append(_error(name, "extra_forbidden", "This part is not known"))
+        elif count > 1:
+            errors.append(_error(name, "repeated_part", f"This part was sent {count} times"))
+    if _FILE not in counts:
+        errors.append(_error(_FILE, "missing_file", "No file was sent"))
+    elif not isinstance(form[_FILE], UploadFile):
+        errors.append(_error(_FILE, "missing_file", "The part has no filename"))
+    if errors:
+        raise RequestValidationError(errors)
+
+
+def _error(part: str, kind: str, message: str) -> dict[str, Any]:
+    return {"type": kind, "loc": ("body", part), "msg": message}
+
+
+async def _changes(part: UploadFile | str | None) -> dict[str, Any]:
+    """The fields of the metadata that were sent, as `Metadata` has them."""
+    if part is None:
+        return {}
+    if isinstance(part, str):
+        data = part.encode("utf-8", "surrogatepass")
+    else:
+        data = await part.read(_METADATA_BYTES + 1)
+    if len(data) > _METADATA_BYTES:
+        raise FileTooLarge(f"The metadata are larger than {_METADATA_BYTES:,} bytes. Send fewer.", _METADATA)
+    try:
+        body = validated(MetadataBody, parsed(data), _METADATA)
+    except UnparsableJson as exc:
+        raise UnparsableJson(exc.detail, exc.remedy, 422, _METADATA) from exc
+    changes = body.to_changes()
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in changes.items()}
+
+
+def _descriptor(spool: BinaryIO) -> int:
+    """The descriptor of a spooled file, all of which is on disk from now on."""
+    spool.flush()
+    return spool.fileno()
+
+
+def _shown(filename: str | None) -> str:
+    """The name of a file without its folder."""
+    name = PurePath((filename or "").replace("\\", "/")).name
+    return "".join(filter(str.isprintable, name))[:_LONGEST_NAME].strip() or "The file"

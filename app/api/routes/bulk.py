@@ -1,0 +1,118 @@
+"""Posting many books in one request."""
+
+import asyncio
+from functools import partial
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+import structlog
+from fastapi import APIRouter, Request
+
+from app.api.http import ndjson
+from app.api.http.bodies import (
+    BodyTooLarge,
+    UnsupportedMediaType,
+    parsed,
+    require_uncompressed,
+    validated,
+)
+from app.api.http.deps import MetricsDep, ServicesDep
+from app.api.http.metrics import Metrics
+from app.api.http.ndjson import DuplexResponse, Line
+from app.api.http.openapi import Responses, problems
+from app.api.http.problems import problem_of
+from app.api.schemas import examples
+from app.api.schemas.books import BookAnswer, BookBody
+from app.core.errors import Unavailable
+from app.core.model import Submission
+from app.wiring import Services
+
+router = APIRouter(prefix="/v1", tags=["books"])
+log = structlog.get_logger()
+
+_LINES_AT_ONCE = 4
+
+_LINES: dict[str, Any] = {"type": "string", "format": "binary"}
+_BOOKS = [{"text": examples.TEXT} | examples.METADATA, {"pages": examples.TEXT.split("\f")}]
+_OUTCOMES = [
+    {"line": 1, "status": 201, "id": examples.BOOK_ID, "identifier": examples.IDENTIFIER, "created": True},
+    {
+        "line": 2,
+        "status": 503,
+        "problem": {
+            "type": "urn:bookprint:problem:unavailable",
+            "title": "A part of the service is down",
+            "status": 503,
+            "detail": "The catalogue (Postgres) cannot be reached. Try again in a moment.",
+            "errors": [],
+        },
+        "retry_after": 1,
+    },
+]
+
+
+def _content(lines: list[dict[str, Any]]) -> dict[str, Any]:
+    text = b"".join(orjson.dumps(line) + b"\n" for line in lines).decode()
+    return {ndjson.MEDIA_TYPE: {"schema": _LINES, "examples": {"lines": {"summary": "Two", "value": text}}}}
+
+
+_ANSWERED: Responses = {
+    200: {"description": "One line for each line, in their order.", "content": _content(_OUTCOMES)}
+}
+
+
+@router.post(
+    "/books:bulk",
+    summary="Post many books",
+    response_class=DuplexResponse,
+    responses=_ANSWERED | problems(415),
+    openapi_extra={"requestBody": {"required": True, "content": _content(_BOOKS)}},
+)
+async def post_books(request: Request, services: ServicesDep, metrics: MetricsDep) -> DuplexResponse:
+    """Takes books in, one JSON body of `POST /v1/books` a line, and answers each with one line.
+
+    A line of the answer has the number of its line, the status, and `id`, `identifier` and `created`, or
+    `problem`. It comes while the request is still sent, so read it meanwhile. A line that is refused spoils
+    no other; one with status 503 can be sent again after `retry_after` seconds.
+    """
+    require_uncompressed(request.headers)
+    declared = request.headers.get("content-type", "")
+    if declared.partition(";")[0].strip().lower() not in {ndjson.MEDIA_TYPE, "application/ndjson"}:
+        raise UnsupportedMediaType(
+            f"The body is declared as {declared[:80] or 'nothing'}.",
+            remedy=f"Send lines of JSON with Content-Type: {ndjson.MEDIA_TYPE}.",
+        )
+    max_bytes: int = request.app.state.max_body_bytes
+    answer = partial(_answer, services=services, metrics=metrics, max_bytes=max_bytes)
+    lines = ndjson.lines(request.stream(), max_bytes)
+    return DuplexResponse(ndjson.in_order(lines, answer, _LINES_AT_ONCE))
+
+
+async def _answer(line: Line, services: Services, metrics: Metrics, max_bytes: int) -> bytes:
+    try:
+        if line.text is None:
+            raise BodyTooLarge(max_bytes)
+        stored = await services.ingest.post(await asyncio.to_thread(_submission, line.text))
+    except Exception as error:
+        problem = problem_of(error)
+        if problem.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+            log.exception("line failed", line=line.number)
+        outcome: dict[str, Any] = {"status": problem.status, "problem": problem.model_dump(mode="json")}
+        if isinstance(error, Unavailable):
+            outcome["retry_after"] = error.retry_after
+        return _written(line, outcome)
+    metrics.count_post(stored.created)
+    book = BookAnswer.of(stored.book)
+    status = 201 if stored.created else 200
+    return _written(
+        line, {"status": status, "id": book.id, "identifier": book.identifier, "created": stored.created}
+    )
+
+
+def _submission(text: bytes) -> Submission:
+    return validated(BookBody, parsed(text)).to_submission()
+
+
+def _written(line: Line, outcome: dict[str, Any]) -> bytes:
+    return orjson.dumps({"line": line.number} | outcome) + b"\n"

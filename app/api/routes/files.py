@@ -1,0 +1,39 @@
+"""Posting and looking up books as files; the JSON operations of the same paths describe these, too."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from app.api.http.deps import MetricsDep, ServicesDep
+from app.api.http.files import FileRoute, SentFileDep
+from app.api.routes.books import answer_posted
+from app.api.routes.lookups import answer_lookup
+from app.api.schemas.books import PostedBook
+from app.api.schemas.lookups import NearnessQuery
+from app.core.model import Submission
+from app.services.queries import query_entry
+
+router = APIRouter(prefix="/v1", route_class=FileRoute, include_in_schema=False)
+
+
+@router.post("/books", status_code=201)
+async def post_file(
+    sent: SentFileDep, services: ServicesDep, metrics: MetricsDep, response: Response
+) -> PostedBook:
+    """Takes the book in a file in."""
+    submission = Submission(sent.metadata, await sent.to_content())
+    return answer_posted(await services.ingest.post(submission), metrics, response, sent.extraction)
+
+
+@router.post("/lookups")
+async def look_up_file(
+    sent: SentFileDep,
+    query: Annotated[NearnessQuery, Query()],
+    services: ServicesDep,
+    metrics: MetricsDep,
+) -> Response:
+    """Answers the books near the one in a file."""
+    content = await sent.to_content()
+    return await answer_lookup(
+        lambda suite: query_entry(suite, content, None, None), query, services, metrics, sent.extraction
+    )

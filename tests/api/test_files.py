@@ -1,0 +1,280 @@
+"""Books that are sent as files: what is answered, what outranks what, and what is refused."""
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from httpx import AsyncClient, Response
+
+from app.core.text.content import content_from_pages
+from tests.api.library import prose
+from tests.api.test_bad_input import assert_problem
+
+# The tests share one application: they post different books.
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+ALTO = "application/xml"
+Json = dict[str, Any]
+
+
+@pytest.fixture
+def client(module_client: AsyncClient) -> AsyncClient:
+    return module_client
+
+
+def alto(*pages: str) -> bytes:
+    """A file of printed pages, ten words a line."""
+
+    def page(text: str) -> str:
+        words = text.split()
+        lines = [words[start : start + 10] for start in range(0, len(words), 10)]
+        strings = ["".join(f'<String CONTENT="{word}"/>' for word in line) for line in lines]
+        return f"<Page>{''.join(f'<TextLine>{line}</TextLine>' for line in strings)}</Page>"
+
+    return f"<?xml version='1.0'?><alto>{''.join(map(page, pages))}</alto>".encode()
+
+
+async def sent(client: AsyncClient, path: str, data: bytes, metadata: Json | None = None) -> Response:
+    parts: Json = {"file": ("folder/book.xml", data, ALTO)}
+    if metadata is not None:
+        parts["metadata"] = (None, json.dumps(metadata), "application/json")
+    return await client.post(path, files=parts)
+
+
+async def test_file_is_the_book_that_its_pages_are(client: AsyncClient) -> None:
+    pages = [prose(seed, 300) for seed in (1, 2, 3)]
+
+    response = await sent(client, "/v1/books", alto(*pages))
+
+    book = response.json()
+    assert response.status_code == 201, response.text
+    assert response.headers["location"] == book["links"]["self"]
+    assert response.headers["etag"] == '"1"'
+    assert (book["format"], book["warnings"], book["page_count"]) == ("alto", [], 3)
+    again = await client.post(
+        "/v1/books", json={"pages": [content_from_pages([page]).text for page in pages]}
+    )
+    assert again.json()["fingerprint"] == book["fingerprint"]
+    assert (again.json()["format"], again.json()["warnings"]) == (None, [])
+
+
+async def test_same_file_again_is_the_same_book(client: AsyncClient) -> None:
+    data = alto(prose(4, 200))
+
+    first = await sent(client, "/v1/books", data)
+    second = await sent(client, "/v1/books", data, {"title": "Another title"})
+
+    assert (first.status_code, second.status_code) == (201, 200)
+    assert second.json()["created"] is False
+    assert (second.json()["id"], second.json()["title"]) == (first.json()["id"], first.json()["title"])
+
+
+async def test_lookup_by_file_finds_the_book(client: AsyncClient) -> None:
+    pages = [prose(seed, 1_000) for seed in (5, 6)]
+    book = (await sent(client, "/v1/books", alto(*pages))).json()
+
+    response = await sent(client, "/v1/lookups?d=3", alto(*pages))
+
+    assert response.status_code == 200, response.text
+    answer = response.json()
+    assert [item["id"] for item in answer["items"]] == [book["id"]]
+    assert (answer["exact"], answer["format"], answer["warnings"]) == (True, "alto", [])
+    in_json = (await client.post("/v1/lookups?d=3", json={"pages": pages})).json()
+    assert (in_json["items"], in_json["format"], in_json["warnings"]) == (answer["items"], None, [])
+
+
+EPUB_LIKE = """<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml" lang="de"><head>
+<title>Title of the file</title></head><body><p>{}</p></body></html>"""
+
+
+@pytest.mark.parametrize("with_filename", [False, True])
+async def test_metadata_of_the_client_outrank_those_of_the_file(
+    client: AsyncClient, with_filename: bool
+) -> None:
+    metadata = {"title": "Emma", "authors": ["Jane Austen"], "identifiers": ["isbn:9780141439600"]}
+    text = json.dumps(metadata)
+    part = ("m.json", text, "application/json") if with_filename else (None, text, "application/json")
+    file = ("b.xml", alto(prose(7 + with_filename, 100)), ALTO)
+
+    book = (await client.post("/v1/books", files={"file": file, "metadata": part})).json()
+
+    assert {name: book[name] for name in metadata} == metadata
+    assert (book["year"], book["external_id"]) == (None, None)
+
+
+async def test_metadata_that_are_not_sent_come_from_the_file(client: AsyncClient) -> None:
+    def file(seed: int) -> bytes:
+        return EPUB_LIKE.format(prose(seed, 100)).encode()
+
+    response = await sent(client, "/v1/books", file(10), {"year": 1815})
+    if response.status_code == 415:
+        pytest.skip("HTML is not read yet")
+    assert (response.json()["title"], response.json()["year"]) == ("Title of the file", 1815)
+    emptied = (await sent(client, "/v1/books", file(11), {"title": None})).json()
+    assert emptied["title"] is None
+
+
+async def test_external_id_with_other_content_is_a_conflict(client: AsyncClient) -> None:
+    book = (await sent(client, "/v1/books", alto(prose(12, 100)), {"external_id": "file:1"})).json()
+
+    response = await sent(client, "/v1/books", alto(prose(13, 100)), {"external_id": "file:1"})
+
+    assert_problem(response, 409, "external_id")
+    assert response.json()["book_id"] == book["id"]
+
+
+REFUSED: dict[str, tuple[bytes, int, str]] = {
+    "a program": (b"\x7fELF" + bytes(200), 415, "unsupported-format"),
+    "nothing": (b"", 415, "unsupported-format"),
+    "damaged XML": (alto("a b c")[:-20], 422, "broken-file"),
+    "blank pages": (alto("", ""), 422, "no-text"),
+}
+
+
+@pytest.mark.parametrize("path", ["/v1/books", "/v1/lookups"])
+@pytest.mark.parametrize("name", REFUSED)
+async def test_unusable_file_is_refused_with_its_reason(client: AsyncClient, path: str, name: str) -> None:
+    data, status, kind = REFUSED[name]
+
+    response = await sent(client, path, data)
+
+    if name == "nothing":
+        assert response.status_code in {415, 422}
+        return
+    assert_problem(response, status, "file")
+    assert response.json()["type"] == f"urn:bookprint:problem:{kind}"
+    assert "folder" not in response.text
+
+
+PARTS: dict[str, tuple[list[tuple[str, Any]], list[str]]] = {
+    "no file": ([("metadata", (None, b"{}"))], ["file"]),
+    "no filename": ([("file", (None, b"Nice day."))], ["file"]),
+    "unknown part": ([("file", ("a", b"x")), ("titel", (None, b"x"))], ["titel"]),
+    "unknown file": ([("file", ("a", b"x")), ("cover", ("c.jpg", b"x"))], ["cover"]),
+    "two files": ([("file", ("a", b"x")), ("file", ("b", b"y"))], ["file"]),
+    "metadata twice": (
+        [("file", ("a", b"x")), ("metadata", (None, b"{}")), ("metadata", ("m", b"{}"))],
+        ["metadata"],
+    ),
+    "several": ([("fil", ("a", b"x")), ("title", (None, b"x"))], ["fil", "title", "file"]),
+}
+
+
+@pytest.mark.parametrize("path", ["/v1/books", "/v1/lookups"])
+@pytest.mark.parametrize("name", PARTS)
+async def test_parts_that_are_wrong_are_named(client: AsyncClient, path: str, name: str) -> None:
+    parts, fields = PARTS[name]
+
+    response = await client.post(path, files=parts)
+
+    assert_problem(response, 422)
+    assert [error["field"] for error in response.json()["errors"]] == fields
+
+
+METADATA: dict[str, tuple[bytes, int, str]] = {
+    "not JSON": (b"{", 422, "metadata"),
+    "empty": (b"", 422, "metadata"),
+    "latin-1": ('{"title": "é"}'.encode("latin-1"), 422, "metadata"),
+    "a list": (b"[]", 422, "metadata"),
+    "unknown field": (b'{"titel": "x"}', 422, "metadata.titel"),
+    "text": (b'{"text": "x"}', 422, "metadata.text"),
+    "wrong type": (b'{"year": "1815"}', 422, "metadata.year"),
+    "NUL": (b'{"authors": ["a\\u0000"]}', 422, "metadata.authors[0]"),
+    "too large": (b'{"title": "' + b"x" * (1 << 20) + b'"}', 413, "metadata"),
+}
+
+
+@pytest.mark.parametrize("name", METADATA)
+async def test_metadata_that_are_wrong_are_named(client: AsyncClient, name: str) -> None:
+    data, status, field = METADATA[name]
+    parts = {"file": ("a.xml", alto("a b")), "metadata": ("m.json", data)}
+
+    assert_problem(await client.post("/v1/books", files=parts), status, field)
+
+
+@pytest.mark.parametrize(
+    ("content", "content_type"),
+    [
+        (b"--x\r\n", "multipart/form-data"),
+        (b"no boundary here", "multipart/form-data; boundary=x"),
+        (b"--x\r\nContent-Disposition: form-data\r\n\r\na\r\n--x--\r\n", "multipart/form-data; boundary=x"),
+        (
+            b'--x\r\nContent-Disposition: form-data; name="file"\r\n\r\n'
+            + b"a" * (2 << 20)
+            + b"\r\n--x--\r\n",
+            "multipart/form-data; boundary=x",
+        ),
+    ],
+)
+async def test_malformed_form_is_refused(client: AsyncClient, content: bytes, content_type: str) -> None:
+    response = await client.post("/v1/books", content=content, headers={"Content-Type": content_type})
+
+    assert_problem(response, 400, "body")
+    assert "-F file=@" in response.json()["detail"]
+
+
+async def test_form_that_breaks_off_is_refused(client: AsyncClient) -> None:
+    content = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nNice'
+    headers = {"Content-Type": "multipart/form-data; boundary=x"}
+
+    response = await client.post("/v1/books", content=content, headers=headers)
+
+    assert 400 <= response.status_code < 500
+
+
+async def test_compressed_form_is_refused(client: AsyncClient) -> None:
+    request = client.build_request("POST", "/v1/books", files={"file": ("a", b"x")})
+    request.headers["Content-Encoding"] = "gzip"
+
+    assert_problem(await client.send(request), 415, "Content-Encoding")
+
+
+async def test_other_paths_take_no_files(client: AsyncClient) -> None:
+    book = (await client.post("/v1/books", json={"text": "Takes no file."})).json()
+
+    response = await client.put(f"{book['links']['self']}/content", files={"file": ("a", b"x")})
+
+    assert_problem(response, 415, "Content-Type")
+    assert "POST /v1/books" in response.json()["detail"]
+
+
+async def test_name_of_the_file_is_shown_and_nothing_of_its_folder(client: AsyncClient) -> None:
+    for name, shown in (("C:\\books\\a.xml", "a.xml"), ("../../etc/b.xml", "b.xml"), (" ", "The file")):
+        response = await client.post("/v1/books", files={"file": (name, b"<alto><Page>")})
+        assert response.json()["detail"].startswith(f"{shown} "), response.text
+
+
+@pytest.fixture
+def limit(module_application: FastAPI) -> Iterator[int]:
+    """A limit of files for one test, in bytes."""
+    state = module_application.state
+    usual, state.max_file_bytes = state.max_file_bytes, 3_000_000
+    yield state.max_file_bytes
+    state.max_file_bytes = usual
+
+
+@pytest.mark.parametrize("by_length", [True, False])
+async def test_file_that_is_too_large_is_refused_while_it_arrives(
+    client: AsyncClient, limit: int, by_length: bool
+) -> None:
+    taken = 0
+
+    async def parts() -> AsyncIterator[bytes]:
+        nonlocal taken
+        yield b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'
+        while taken < 100:
+            taken += 1
+            yield b"a" * 100_000
+
+    headers = {"Content-Type": "multipart/form-data; boundary=x"}
+    if by_length:
+        headers["Content-Length"] = "10000100"
+    response = await client.post("/v1/books", content=parts(), headers=headers)
+
+    assert_problem(response, 413, "file")
+    assert response.json()["type"] == "urn:bookprint:problem:file-too-large"
+    assert "BOOKPRINT_MAX_FILE_BYTES" in response.json()["detail"]
+    assert taken * 100_000 < 2 * limit
+    assert (await client.get("/health/live")).status_code == 200
