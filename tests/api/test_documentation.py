@@ -1,5 +1,6 @@
 """The OpenAPI document and the page that shows it."""
 
+import json
 import re
 from typing import Any
 
@@ -27,8 +28,11 @@ OPERATIONS = {
 EXAMPLES = [
     (method, path, example["value"])
     for (method, path), operation in OPERATIONS.items()
-    if "requestBody" in operation
-    for example in operation["requestBody"]["content"]["application/json"]["examples"].values()
+    for example in operation.get("requestBody", {})
+    .get("content", {})
+    .get("application/json", {})
+    .get("examples", {})
+    .values()
 ]
 
 
@@ -69,7 +73,7 @@ def test_every_operation_is_described_with_its_answers_and_parameters(operation:
         elif int(status) == 308:
             assert (media_types, set(response["headers"])) == (set(), {"Location"})
         elif int(status) != 204:
-            assert media_types in ({"application/json"}, {"text/plain"})
+            assert media_types in ({"application/json"}, {"text/plain"}, {"application/x-ndjson"})
 
 
 def test_every_reference_leads_somewhere() -> None:
@@ -138,6 +142,26 @@ async def test_answers_are_what_the_document_says(services: Services, client: As
         assert [error.message for error in validator(schema).iter_errors(response.json())] == [], operation
         for header in described.get("headers", {}):
             assert header in response.headers, operation
+
+
+@pytest.mark.parametrize("path", ["/v1/books", "/v1/lookups"])
+def test_operations_on_books_take_json_and_files(path: str) -> None:
+    content = OPERATIONS["POST", path]["requestBody"]["content"]
+
+    assert set(content) == {"application/json", "multipart/form-data"}
+    form = content["multipart/form-data"]["schema"]
+    assert form["properties"]["file"]["format"] == "binary"  # by which the page shows a button
+    assert (form["required"], form["additionalProperties"]) == (["file"], False)
+    assert "MetadataBody" in str(form["properties"]["metadata"])
+
+
+async def test_example_of_lines_works(client: AsyncClient) -> None:
+    [(media_type, body)] = OPERATIONS["POST", "/v1/books:bulk"]["requestBody"]["content"].items()
+    lines = body["examples"]["lines"]["value"]
+
+    response = await client.post("/v1/books:bulk", content=lines, headers={"Content-Type": media_type})
+
+    assert [json.loads(line)["status"] for line in response.text.splitlines()] == [201, 201]
 
 
 async def test_root_leads_to_the_page_below_any_path(client: AsyncClient) -> None:

@@ -27,7 +27,7 @@ _INLINE_BYTES = 64 * 1024
 _MAX_FIELDS = 1_000
 """Names in one object. FastAPI would list every unknown one, on the event loop."""
 
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 # FastAPI lets no other errors through while it reads a body.
@@ -114,7 +114,7 @@ class JsonRequest(BoundedRequest):
 
     async def body(self) -> bytes:
         """The bytes of the body; raises UnparsableJson where there are none."""
-        body = (await super().body()).removeprefix(_BYTE_ORDER_MARK)
+        body = (await super().body()).removeprefix(BYTE_ORDER_MARK)
         if not body.strip():
             raise UnparsableJson("The body is empty.", 'Send a JSON object, as {"text": "…"}.')
         return body

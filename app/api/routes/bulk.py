@@ -11,6 +11,7 @@ from fastapi import APIRouter, Request
 
 from app.api.http import ndjson
 from app.api.http.bodies import (
+    BYTE_ORDER_MARK,
     BodyTooLarge,
     UnsupportedMediaType,
     parsed,
@@ -54,7 +55,7 @@ _OUTCOMES = [
 
 def _content(lines: list[dict[str, Any]]) -> dict[str, Any]:
     text = b"".join(orjson.dumps(line) + b"\n" for line in lines).decode()
-    return {ndjson.MEDIA_TYPE: {"schema": _LINES, "examples": {"lines": {"summary": "Two", "value": text}}}}
+    return {ndjson.MEDIA_TYPE: {"schema": _LINES, "examples": {"lines": {"summary": "Two lines", "value": text}}}}
 
 
 _ANSWERED: Responses = {
@@ -111,7 +112,7 @@ async def _answer(line: Line, services: Services, metrics: Metrics, max_bytes: i
 
 
 def _submission(text: bytes) -> Submission:
-    return validated(BookBody, parsed(text)).to_submission()
+    return validated(BookBody, parsed(text.removeprefix(BYTE_ORDER_MARK))).to_submission()
 
 
 def _written(line: Line, outcome: dict[str, Any]) -> bytes:
