@@ -24,6 +24,9 @@ MOST_PAGES = 100_000
 LONGEST_PAGE = 1 << 26
 """Characters of one page with its tags."""
 
+DEEPEST = 5_000
+"""Elements within one another; of a page where there are more, the text is read without its lines."""
+
 _SIGN = re.compile(
     rb"<[^<>]*\b(?:ocr_page|ocr_line|ocrx_word|ocr_carea|ocrx_block|ocr-system|ocr-capabilities)\b",
     re.IGNORECASE,
@@ -34,6 +37,9 @@ _LONGEST_TAG = 4096
 _EMPTY_TAG = re.compile(r"<([a-zA-Z]+)\b([^<>]*)/>")
 _CHARACTER = "ocrx_cinfo"
 _BEFORE_CHARACTER = re.compile(r"(?<=>)\s++(?=<[^<>]*\bocrx_cinfo\b)")
+_STYLE = re.compile(r"<(a|b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)[\s/][^<>]*>", re.IGNORECASE)
+_NESTING = re.compile(r"<(/?)(?!(?:area|br|col|hr|img|input|li|link|meta|p|t[dhr])\b)[a-zA-Z]", re.IGNORECASE)
+_TAG = re.compile(r"<[^<>]*>")
 _PART = 1 << 20
 
 _WORDS = ".ocrx_word, .ocr_word, .xocr_word"
@@ -107,7 +113,7 @@ def _chunks(source: Source, encoding: str) -> Iterator[str]:
 def _text(page: str) -> str:
     if _CHARACTER in page:
         page = _BEFORE_CHARACTER.sub("", page)
-    tree = LexborHTMLParser(page)
+    tree = LexborHTMLParser(_tamed(page))
     for node in tree.css(_LEFT_OUT):
         node.decompose()
     for word in tree.css(_WORDS):
@@ -120,6 +126,19 @@ def _text(page: str) -> str:
     text = tree.body.text() if tree.body else ""
     lines = (" ".join(line.split()) for line in text.split(_LINE_BREAK))
     return "\n".join(filter(None, lines))
+
+
+def _tamed(page: str) -> str:
+    """The page without what costs a parser of HTML time or memory by the square of its length."""
+    # Elements of style that are not closed are opened anew in each paragraph, all that differ in attributes.
+    page = _STYLE.sub(r"<\1>", page)
+    if page.count("<") - page.count("</") > DEEPEST:
+        depth = 0
+        for end in _NESTING.findall(page):
+            depth = max(depth - 1, 0) if end else depth + 1
+            if depth > DEEPEST:
+                return _TAG.sub(" ", page)
+    return page
 
 
 def _metadata(beginning: str) -> Metadata:
