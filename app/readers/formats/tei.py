@@ -2,11 +2,11 @@
 
 import re
 from html.entities import html5
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 from lxml import etree
 
-from app.core.errors import NoText
+from app.core.errors import BrokenFile, NoText
 from app.readers.extraction import Extraction
 from app.readers.formats.tei_header import metadata
 from app.readers.formats.tei_text import TextTarget
@@ -17,6 +17,7 @@ NAME = "tei"
 ROOTS = ("TEI", "TEI.2", "teiCorpus", "teiCorpus.2")
 
 _PART = 1 << 16
+_LONGEST_ENTITY = 64
 _ENTITY = re.compile(rb"&([A-Za-z][A-Za-z0-9]*;)")
 _PREDEFINED = frozenset((b"amp;", b"lt;", b"gt;", b"quot;", b"apos;"))
 
@@ -29,18 +30,25 @@ def read(source: Source) -> Extraction:
     target = TextTarget()
     parser = etree.XMLParser(target=cast(Any, target), no_network=True, load_dtd=False, huge_tree=False)
     with source.opened() as stream, broken_named(source.name):
-        rest = b""
-        while part := stream.read(_PART):
-            head, mark, tail = (rest + part).rpartition(b"&")
-            # The last entity may go on in the next part.
-            rest = mark + tail if len(tail) < 64 and b";" not in tail else b""
-            parser.feed(_with_characters(head if rest else head + mark + tail))
-        parser.feed(rest)
-        parser.close()
+        try:
+            _feed(parser, stream)
+        except ValueError as exc:  # lxml refuses names in the header that its parser lets pass
+            raise BrokenFile(f"{source.name} is not well-formed XML: {exc}.") from exc
     if not target.texts:
         raise NoText(f"{source.name} is a TEI file without a text. Send the file that holds the text.")
     pages, paginated = target.pages()
     return Extraction(NAME, pages, paginated, metadata=metadata(target.header, target.language))
+
+
+def _feed(parser: etree.XMLParser, stream: BinaryIO) -> None:
+    rest = b""
+    while part := stream.read(_PART):
+        head, mark, tail = (rest + part).rpartition(b"&")
+        # The last entity may go on in the next part.
+        rest = mark + tail if len(tail) < _LONGEST_ENTITY and b";" not in tail else b""
+        parser.feed(_with_characters(head if rest else head + mark + tail))
+    parser.feed(rest)
+    parser.close()
 
 
 def _with_characters(data: bytes) -> bytes:

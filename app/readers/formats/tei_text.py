@@ -5,6 +5,7 @@ fingerprints of 24 books of the Deutsches Textarchiv .7 bits further away. What 
 `corr`, `expan`) stands for what is printed.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import cast
@@ -15,6 +16,7 @@ from app.core.errors import FileTooLarge, SeveralBooks
 from app.readers.xml import Element
 
 Attributes = Mapping[str, str]
+_Handler = Callable[..., None]
 
 _MOST_PAGES = 100_000
 _LONGEST_HEADING = 200
@@ -27,8 +29,8 @@ _JOINED = ""  # a word goes on, whatever blanks follow
 _BEFORE_TEXT = (_LINE, _PAGE, _JOINED)
 
 _HYPHENS = "-\u00ac\u00ad\u2010\u2e17"
-_OTHER_HYPHENS = ("\u00ac", "\u2e17")
-"""Printed as hyphens, but no hyphens in Unicode: the not sign and the double oblique hyphen."""
+_OTHER_HYPHENS = "\u00ac\u2e17"  # not sign, double oblique hyphen: the normal form knows neither
+_DIVISION = re.compile(rf"[{_OTHER_HYPHENS}](?= *[{_LINE}{_PAGE}])")
 
 _BLOCKS = (
     "ab", "argument", "body", "byline", "castitem", "cb", "cell", "closer", "dateline", "div", "div0",
@@ -57,6 +59,17 @@ class _Choice:
     page_breaks: int = 0
 
 
+class _ByTag(dict[str, _Handler | None]):
+    """Handlers by the tag of an element, found once by its local name."""
+
+    def __init__(self, by_name: Mapping[str, _Handler]) -> None:
+        self._by_name = by_name
+
+    def __missing__(self, tag: str) -> _Handler | None:
+        handler = self[tag] = self._by_name.get(_local_name(tag))
+        return handler
+
+
 class TextTarget:
     """Takes the events of a parser; raises SeveralBooks and FileTooLarge."""
 
@@ -64,7 +77,7 @@ class TextTarget:
         self.texts = 0
         self.header: Element = etree.Element("teiHeader")
         self.language: str | None = None
-        self._pieces: list[str] = []
+        self._pieces = [_LINE]
         self._page_breaks = 0
         self._edition: str | None = None  # of which page breaks are read, where there are those of several
         self._choices: list[_Choice] = []
@@ -72,11 +85,15 @@ class TextTarget:
         self._left_out_depth = 0
         self._header_builder: etree.TreeBuilder | None = None
         self._word_end = -1
-        self._names: dict[str, str] = {}
+        self._plain = False  # in a text, and neither in a choice nor in what is left out
+        self._starts = _ByTag(_STARTS)
+        self._ends = _ByTag(_ENDS)
 
     def pages(self) -> tuple[list[str], bool]:
         """The text of each page, or one text; and which of both it is."""
         text = "".join(self._pieces)
+        if any(hyphen in text for hyphen in _OTHER_HYPHENS):
+            text = _DIVISION.sub("-", text)
         if not self._page_breaks:
             return [text.strip()], False
         before, *pages = text.split(_PAGE)
@@ -86,7 +103,12 @@ class TextTarget:
 
     def start(self, tag: str, attributes: Attributes) -> None:
         """Take the start of an element."""
-        name = self._names.get(tag) or self._name(tag)
+        if self._plain:
+            start = self._starts[tag]
+            if start is not None:
+                start(self, attributes)
+            return
+        name = _local_name(tag)
         if self._header_builder is not None:
             self._start_in_header(tag, attributes)
         elif not self._text_depth:
@@ -100,18 +122,22 @@ class TextTarget:
                 choice = self._choices[-1]
                 choice.depth += 1
                 if choice.depth == 1:
-                    self._pieces = []
+                    self._pieces = [_LINE]
                     choice.rank = _PREFERRED.get(name, 1)
-            start = _STARTS.get(name)
-            if start:
+            start = self._starts[tag]
+            if start is not None:
                 start(self, attributes)
 
     def end(self, tag: str) -> None:
         """Take the end of an element."""
-        name = self._names[tag]
+        if self._plain:
+            end = self._ends[tag]
+            if end is not None:
+                end(self)
+            return
         if self._header_builder is not None:
             self._header_builder.end(tag)
-            if name == "teiheader":
+            if _local_name(tag) == "teiheader":
                 self.header = self._header_builder.close()
                 self._header_builder = None
             return
@@ -122,36 +148,35 @@ class TextTarget:
             if self._left_out_depth:
                 return
         else:
-            end = _ENDS.get(name)
-            if end:
+            end = self._ends[tag]
+            if end is not None:
                 end(self)
         if self._choices:
             choice = self._choices[-1]
             choice.depth -= 1
             if choice.depth == 0:
                 self._end_reading(choice)
+        else:
+            self._plain = self._text_depth > 0
 
     def data(self, text: str) -> None:
         """Take a part of the text between two tags."""
-        if self._header_builder is not None:
-            self._header_builder.data(text)
-            return
-        if not self._text_depth or self._left_out_depth:
-            return
+        if not self._plain:
+            if self._header_builder is not None:
+                self._header_builder.data(text)
+            if not self._text_depth or self._left_out_depth:
+                return
+        pieces = self._pieces
         if "\n" in text:
             text = text.replace("\n", " ")
-        pieces = self._pieces
-        if pieces and pieces[-1] in _BEFORE_TEXT:
+        if pieces[-1] in _BEFORE_TEXT:
             text = text.lstrip()
-        if text:
-            pieces.append(text)
+            if not text:
+                return
+        pieces.append(text)
 
     def close(self) -> None:
         """Take the end of the document."""
-
-    def _name(self, tag: str) -> str:
-        name = self._names[tag] = tag.rpartition("}")[2].lower()
-        return name
 
     def _start_outside(self, name: str, tag: str, attributes: Attributes) -> None:
         if name == "text":
@@ -159,6 +184,7 @@ class TextTarget:
             if self.texts > 1:
                 raise SeveralBooks("The TEI file holds several books. Send them one by one, or in bulk.")
             self._text_depth = 1
+            self._plain = True
         elif name == "teiheader":
             self._header_builder = etree.TreeBuilder()
             self._start_in_header(tag, attributes)
@@ -175,16 +201,17 @@ class TextTarget:
 
     def _end_text(self) -> None:
         self._text_depth -= 1
+        self._plain = self._text_depth > 0
         self._start_line()
 
     def _leave_out(self, _: Attributes) -> None:
         self._left_out_depth = 1
+        self._plain = False
 
     def _start_line(self, attributes: Attributes | None = None) -> None:
         if attributes and attributes.get("break") == "no":
             self._join()
-        elif self._pieces and self._pieces[-1] not in _BEFORE_TEXT:
-            self._hyphenate()
+        elif self._pieces[-1] not in _BEFORE_TEXT:
             self._pieces.append(_LINE)
 
     def _start_page(self, attributes: Attributes) -> None:
@@ -197,10 +224,8 @@ class TextTarget:
             raise FileTooLarge(f"The file has more than {_MOST_PAGES:,} pages. Split it into its books.")
         if attributes.get("break") == "no":
             self._join()
-        if self._pieces and self._pieces[-1] == _JOINED:
+        if self._pieces[-1] == _JOINED:
             self._pieces.append("-")  # by which the normal form joins the word across the pages
-        else:
-            self._hyphenate()
         self._pieces.append(_PAGE)
 
     def _start_milestone(self, attributes: Attributes) -> None:
@@ -216,11 +241,6 @@ class TextTarget:
             pieces[-1] = pieces[-1].rstrip().rstrip(_HYPHENS)
         pieces += ["-", _PAGE] if ends_page else [_JOINED]
 
-    def _hyphenate(self) -> None:
-        """Make what is printed as a hyphen at the end of a line a hyphen."""
-        if self._pieces and (end := self._pieces[-1].rstrip()).endswith(_OTHER_HYPHENS):
-            self._pieces[-1] = end[:-1] + "-"
-
     def _start_word(self, attributes: Attributes) -> None:
         if self._word_end == len(self._pieces) and attributes.get("part") not in {"M", "F"}:
             self._pieces.append(" ")
@@ -233,7 +253,8 @@ class TextTarget:
 
     def _start_choice(self, _: Attributes) -> None:
         self._choices.append(_Choice(self._pieces))
-        self._pieces = []
+        self._plain = False
+        self._pieces = [_LINE]
 
     def _end_choice(self) -> None:
         choice = self._choices.pop()
@@ -243,13 +264,17 @@ class TextTarget:
             self._pieces += [choice.best, *[_PAGE] * lost]
 
     def _end_reading(self, choice: _Choice) -> None:
-        text, self._pieces = "".join(self._pieces), []
+        text, self._pieces = "".join(self._pieces).strip("\n"), [_LINE]
         choice.page_breaks = max(choice.page_breaks, text.count(_PAGE))
         if choice.rank < choice.best_rank:
             choice.best, choice.best_rank = text, choice.rank
 
 
-_STARTS: dict[str, Callable[[TextTarget, Attributes], None]] = {
+def _local_name(tag: str) -> str:
+    return tag.rpartition("}")[2].lower()
+
+
+_STARTS: Mapping[str, _Handler] = {
     **dict.fromkeys(_BLOCKS, TextTarget._start_line),
     **dict.fromkeys(_LEFT_OUT, TextTarget._leave_out),
     **dict.fromkeys(("choice", "app", "rdggrp"), TextTarget._start_choice),
@@ -260,7 +285,7 @@ _STARTS: dict[str, Callable[[TextTarget, Attributes], None]] = {
     "text": TextTarget._start_text,
     "w": TextTarget._start_word,
 }
-_ENDS: dict[str, Callable[[TextTarget], None]] = {
+_ENDS: Mapping[str, _Handler] = {
     **dict.fromkeys(_BLOCKS, TextTarget._start_line),
     **dict.fromkeys(("choice", "app", "rdggrp"), TextTarget._end_choice),
     "note": TextTarget._space,

@@ -179,6 +179,11 @@ def test_a_damaged_file_says_where(xml: bytes) -> None:
         read_bytes(xml)
 
 
+def test_a_header_with_impossible_names_is_damaged() -> None:
+    with pytest.raises(BrokenFile, match=r"book\.xml"):
+        read_bytes(b'<TEI xmlns="http://{a"><teiHeader><fileDesc/></teiHeader><text>a</text></TEI>')
+
+
 def test_too_many_pages_are_refused() -> None:
     with pytest.raises(FileTooLarge):
         read("<pb/>" * 100_001)
