@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from app.core.errors import NoText, UnsupportedFormat
 from app.readers.extraction import Extraction
-from app.readers.formats import alto
+from app.readers.formats import alto, epub, html, txt
 from app.readers.package import expanded, open_package
 from app.readers.source import Source
 from app.readers.xml import root_name
@@ -18,11 +18,10 @@ def read_book(source: Source) -> Extraction:
     source = expanded(source)
     package = open_package(source)
     if package is not None:
+        if epub.recognises(package):
+            return _with_text(epub.read(package), source)
         raise UnsupportedFormat("packages: to come")
-    extraction = read_page_file(source)
-    if not any(character.isalnum() for page in extraction.pages for character in page):
-        raise NoText(f"{source.name} holds no text. Have its pages recognised (OCR) first.")
-    return extraction
+    return _with_text(read_page_file(source), source)
 
 
 def read_page_file(source: Source) -> Extraction:
@@ -32,4 +31,14 @@ def read_page_file(source: Source) -> Extraction:
         reader = _BY_ROOT.get(root_name(head) or "")
         if reader is not None:
             return reader(source)
-    raise UnsupportedFormat(f"{source.name} is in no format that is read here. See docs/formats.md.")
+    if html.recognises(head):
+        return html.read(source)
+    if head.lstrip().startswith(b"<?xml"):
+        raise UnsupportedFormat(f"{source.name} is XML of a kind that is not read here. See docs/formats.md.")
+    return txt.read(source)
+
+
+def _with_text(extraction: Extraction, source: Source) -> Extraction:
+    if not any(character.isalnum() for page in extraction.pages for character in page):
+        raise NoText(f"{source.name} holds no text. Have its pages recognised (OCR) first.")
+    return extraction
