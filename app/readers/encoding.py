@@ -27,7 +27,7 @@ _GUESSED_FROM = 1 << 16
 _LONGEST = 1 << 28
 """Bytes that one text may have."""
 
-_ESCAPE = re.compile(rb"\x1b[$(]|~\{")
+_ESCAPES = (b"\x1b$", b"\x1b(", b"~{")
 """How ISO-2022 and HZ leave ASCII; all their bytes are UTF-8 as well."""
 
 _NAME = re.compile(
@@ -79,7 +79,7 @@ def decoded(data: bytes, declared: str | None = None) -> Decoded | None:
     first_doubt = 0
     start = data[:_GUESSED_FROM]
     # Where a tenth is zero, this is UTF-16 without a mark.
-    if start.count(0) * 10 <= len(start) and not _ESCAPE.search(data):
+    if start.count(0) * 10 <= len(start) and not any(escape in data for escape in _ESCAPES):
         try:
             text = data.decode()
         except UnicodeDecodeError as exc:

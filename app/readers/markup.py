@@ -18,7 +18,7 @@ PAGE, TARGET = "\ufdd0", "\ufdd1"
 """Noncharacters that stand in a text for a mark of a page break, and for a place that a page list names."""
 
 _LINE, _FURNITURE, _END = "\ufdd2", "\ufdd3", "\ufdd4"
-_NONCHARACTERS = re.compile("[\ufdd0-\ufdd4]")
+_MARKS = (PAGE, TARGET, _LINE, _FURNITURE, _END)
 
 _BLOCKS = (
     "address,article,aside,blockquote,caption,center,dd,details,dialog,dir,div,dl,dt,fieldset,figcaption,"
@@ -50,7 +50,7 @@ _PAGE_NUMBERS = ".pagenum,.pageno,.pagenumber,.page-number,.x-ebookmaker-pageno"
 _PAGE_NUMBER = re.compile(
     f"([{PAGE}{_FURNITURE}])[^{PAGE}{TARGET}{_FURNITURE}{_END}]{{,40}}{_END}"  # what is longer is text
 )
-_WITHIN_WORD = re.compile(f"(?<=\\w)([{PAGE}{TARGET}]+)([^\\W\\d_\u2e80-\u9fff\uac00-\ud7ff]{{1,30}})")
+_BEFORE_WORD = re.compile(f"([{PAGE}{TARGET}]+)([^\\W\\d_\u2e80-\u9fff\uac00-\ud7ff]{{1,30}})")
 
 _DECLARED = re.compile(
     rb"""<\?xml[^>]{,200}?encoding\s*=\s*["']([\w.:-]+)|<meta[^>]{,500}?charset\s*=\s*["']?([\w.:-]+)""",
@@ -66,6 +66,7 @@ _NESTING = re.compile(
     re.IGNORECASE,
 )
 _TAG = re.compile(r"<[^<>]*>")
+_STEPS = {"": 1, "/": -1}
 _MOST_TAGS = 2_000_000
 _DEEPEST = 2_000
 """Elements within one another; the parser's time grows with the square of their number."""
@@ -83,13 +84,18 @@ def decoded_markup(source: Source) -> Decoded | None:
 
 def parsed(markup: str) -> LexborHTMLParser:
     """The document; where elements are nested absurdly deep, its text without them. Raises FileTooLarge."""
-    if markup.count("<") > _MOST_TAGS:
+    tags = markup.count("<")
+    if tags > _MOST_TAGS:
         raise FileTooLarge(f"A document has more than {_MOST_TAGS:,} tags. Split it into its books.")
-    markup = _NONCHARACTERS.sub("", markup)
+    for character in _MARKS:
+        markup = markup.replace(character, "")
     # To a parser of HTML, <title/> and <script/> of XHTML would hold all that follows.
-    markup = _SELF_CLOSED.sub(r"<\1\2></\1>", markup)
-    depths = accumulate(-1 if match[1] else 1 for match in _NESTING.finditer(markup))
-    if max(depths, default=0) > _DEEPEST:
+    if "/>" in markup:
+        markup = _SELF_CLOSED.sub(r"<\1\2></\1>", markup)
+    if (
+        tags > _DEEPEST * 10
+        and max(accumulate(map(_STEPS.__getitem__, _NESTING.findall(markup))), default=0) > _DEEPEST
+    ):
         markup = _TAG.sub("\n", markup)
     return LexborHTMLParser(markup)
 
@@ -118,11 +124,14 @@ def marked_text(document: LexborHTMLParser, targets: Sequence[str | Cfi] = ()) -
             element.insert_before(mark)
             element.insert_after(_END)
     text = (TARGET if "" in targets else "") + body.text()
-    for _ in range(2):  # a page number may stand in a mark of its page
-        text = _PAGE_NUMBER.sub(r"\1", text)
-    text = text.replace(_FURNITURE, "").replace(_END, "")
-    text = "\n".join(" ".join(line.split()) for line in text.split(_LINE))
-    return re.sub(r"\n{3,}", "\n\n", _WITHIN_WORD.sub(r"\2\1", text))
+    if _END in text:
+        for _ in range(2):  # a page number may stand in a mark of its page
+            text = _PAGE_NUMBER.sub(r"\1", text)
+        text = text.replace(_FURNITURE, "").replace(_END, "")
+    for blank in "\r\n\t\f":
+        text = text.replace(blank, " ")  # a line break of the source is none of the text
+    text = "\n".join(map(str.strip, text.split(_LINE)))
+    return _BEFORE_WORD.sub(_after_word, text) if PAGE in text or TARGET in text else text
 
 
 def pages_of(text: str) -> list[str]:
@@ -133,6 +142,13 @@ def pages_of(text: str) -> list[str]:
     by, other = (TARGET, PAGE) if text.count(TARGET) > text.count(PAGE) else (PAGE, TARGET)
     first, *pages = (page.strip() for page in text.replace(other, "").split(by))
     return [first, *pages] if not pages or any(map(str.isalnum, first)) else pages
+
+
+def _after_word(found: re.Match[str]) -> str:
+    """A page break after the word that it stands in: only a hyphen divides a word between pages."""
+    start = found.start()
+    within = start > 0 and found.string[start - 1].isalpha()
+    return found[2] + found[1] if within else found[0]
 
 
 def _mark_targets(document: LexborHTMLParser, targets: Sequence[str | Cfi]) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from app.core.errors import NoText, UnsupportedFormat
+from app.core.errors import FileTooLarge, NoText, UnsupportedFormat
 from app.readers.extraction import Extraction
 from app.readers.formats import alto, epub, html, txt
 from app.readers.package import expanded, open_package
@@ -11,6 +11,9 @@ from app.readers.xml import root_name
 
 _BY_ROOT: dict[str, Callable[[Source], Extraction]] = {alto.ROOT: alto.read}
 """Formats of one XML file, by the local name of the document's element."""
+
+
+_MOST_PAGES = 100_000
 
 
 def read_book(source: Source) -> Extraction:
@@ -39,6 +42,8 @@ def read_page_file(source: Source) -> Extraction:
 
 
 def _with_text(extraction: Extraction, source: Source) -> Extraction:
+    if len(extraction.pages) > _MOST_PAGES:
+        raise FileTooLarge(f"{source.name} has more than {_MOST_PAGES:,} pages. Split it into its books.")
     if not any(character.isalnum() for page in extraction.pages for character in page):
         raise NoText(f"{source.name} holds no text. Have its pages recognised (OCR) first.")
     return extraction

@@ -26,7 +26,7 @@ def test_text_comes_in_order_and_blocks_break_lines() -> None:
         "<p>two\n three<br>four <i>fi</i>ve</p><script>no()</script><table><tr><td>six<td>seven</table>eight"
     )
     assert book.format == "html"
-    assert [line for line in book.pages[0].split("\n") if line] == [
+    assert [" ".join(line.split()) for line in book.pages[0].split("\n") if line] == [
         *("One", "two three", "four five", "six", "seven", "eight")
     ]
     assert (book.metadata.title, book.metadata.language) == ("A book", "en")
