@@ -23,8 +23,8 @@ def root_name(head: bytes) -> str | None:
             for _, element in parser.read_events():
                 assert isinstance(element, Element)  # the event is "start"
                 return local_name(element)
-    except etree.XMLSyntaxError:
-        pass
+    except (etree.XMLSyntaxError, UnicodeDecodeError):
+        pass  # what is repaired may be halves of surrogate pairs
     return None
 
 
