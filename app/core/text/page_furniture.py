@@ -30,7 +30,7 @@ _LONGEST_HEAD = 90
 _NUMBER = re.compile(r"[0-9]{1,4}|[ivxlc]{1,8}")
 _SIGNS = re.compile(r"[\W_]+")
 _NO_LETTERS = re.compile(r"[\W\d_]+")
-_LAST_HYPHEN = re.compile(r"[¬⸗\ufffe\xad](?=[ \t]*(?:\n|\f|\Z))")
+_LAST_HYPHEN = re.compile(r"[¬⸗\ufffe](?=[ \t]*(?:\n|\f|\Z))")
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 
 
