@@ -2,7 +2,7 @@
 
 Notes are read where they stand, as plain texts of the same files have them: at the ends of pages they move
 fingerprints of 24 books of the Deutsches Textarchiv .7 bits further away. What an editor chose (`reg`,
-`corr`, `expan`) stands for what is printed. Running heads (`fw`) stay only where lines are those of the print.
+`corr`, `expan`) stands for what is printed. Running heads (`fw`) stay where lines are those of the print.
 """
 
 import re

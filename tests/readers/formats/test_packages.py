@@ -125,6 +125,11 @@ def test_a_package_without_pages_is_in_no_format(files: Files) -> None:
         read(files)
 
 
+def test_members_without_a_name_are_passed_over() -> None:
+    damaged = zipped({"xx": alto("one"), "1.xml": alto("two")}).replace(b"xx", b"\0x")
+    assert words(read_book(Source.of_bytes(damaged, "book.zip"))) == ["two"]
+
+
 def test_blank_pages_alone_are_no_book() -> None:
     with pytest.raises(NoText):
         read({"1.xml": alto(""), "2.xml": ""})
