@@ -158,7 +158,7 @@ def _package(name: str, members: Iterator[tuple[str, Source]]) -> Package:
 def _zip_members(source: Source) -> Iterator[tuple[str, Source]]:
     allowance, archive = Allowance(), zipfile.ZipFile(source.opened())
     for info in archive.infolist():
-        if info.is_dir():
+        if not info.filename or info.is_dir():  # is_dir fails without a name
             continue
         if info.flag_bits & _ENCRYPTED:
             raise EncryptedFile(f"{source.name} is encrypted. Send it without its password.")

@@ -37,7 +37,8 @@ def read(source: Source) -> Extraction:
     if not target.texts:
         raise NoText(f"{source.name} is a TEI file without a text. Send the file that holds the text.")
     pages, paginated = target.pages()
-    return Extraction(NAME, pages, paginated, metadata=metadata(target.header, target.language))
+    description = metadata(target.header, target.language)
+    return Extraction(NAME, pages, paginated, target.has_printed_lines, description)
 
 
 def _feed(parser: etree.XMLParser, stream: BinaryIO) -> None:

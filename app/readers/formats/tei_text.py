@@ -2,7 +2,7 @@
 
 Notes are read where they stand, as plain texts of the same files have them: at the ends of pages they move
 fingerprints of 24 books of the Deutsches Textarchiv .7 bits further away. What an editor chose (`reg`,
-`corr`, `expan`) stands for what is printed.
+`corr`, `expan`) stands for what is printed. Running heads (`fw`) stay where lines are those of the print.
 """
 
 import re
@@ -40,7 +40,7 @@ _BLOCKS = (
     "titlepart", "trailer", "u",
 )  # fmt: skip
 _LEFT_OUT = (
-    "binaryobject", "del", "desc", "figdesc", "fs", "fw", "graphic", "index", "interp", "interpgrp",
+    "binaryobject", "del", "desc", "figdesc", "fs", "graphic", "index", "interp", "interpgrp",
     "linkgrp", "rt", "spangrp",
 )  # fmt: skip
 _PREFERRED = {"reg": 0, "corr": 0, "expan": 0, "ex": 0, "lem": 0}
@@ -79,6 +79,7 @@ class TextTarget:
         self.language: str | None = None
         self._pieces = [_LINE]
         self._page_breaks = 0
+        self._line_breaks = 0
         self._edition: str | None = None  # of which page breaks are read, where there are those of several
         self._choices: list[_Choice] = []
         self._text_depth = 0
@@ -100,6 +101,11 @@ class TextTarget:
         if len(before) > _LONGEST_HEADING:
             pages.insert(0, before)
         return [page.strip() for page in pages], True
+
+    @property
+    def has_printed_lines(self) -> bool:
+        """Whether the lines are those of the print, not paragraphs."""
+        return self._line_breaks > self._page_breaks
 
     def start(self, tag: str, attributes: Attributes) -> None:
         """Take the start of an element."""
@@ -208,11 +214,23 @@ class TextTarget:
         self._left_out_depth = 1
         self._plain = False
 
-    def _start_line(self, attributes: Attributes | None = None) -> None:
-        if attributes and attributes.get("break") == "no":
-            self._join()
-        elif self._pieces[-1] not in _BEFORE_TEXT:
+    def _start_line(self, _: Attributes | None = None) -> None:
+        if self._pieces[-1] not in _BEFORE_TEXT:
             self._pieces.append(_LINE)
+
+    def _break_line(self, attributes: Attributes) -> None:
+        self._line_breaks += 1
+        if attributes.get("break") == "no":
+            self._join()
+        else:
+            self._start_line()
+
+    def _start_furniture(self, attributes: Attributes) -> None:
+        # Among printed lines it is known as in other formats, where nothing marks it.
+        if self.has_printed_lines:
+            self._start_line()
+        else:
+            self._leave_out(attributes)
 
     def _start_page(self, attributes: Attributes) -> None:
         edition = attributes.get("ed")
@@ -278,7 +296,8 @@ _STARTS: Mapping[str, _Handler] = {
     **dict.fromkeys(_BLOCKS, TextTarget._start_line),
     **dict.fromkeys(_LEFT_OUT, TextTarget._leave_out),
     **dict.fromkeys(("choice", "app", "rdggrp"), TextTarget._start_choice),
-    "lb": TextTarget._start_line,
+    "fw": TextTarget._start_furniture,
+    "lb": TextTarget._break_line,
     "milestone": TextTarget._start_milestone,
     "note": TextTarget._space,
     "pb": TextTarget._start_page,
@@ -288,6 +307,7 @@ _STARTS: Mapping[str, _Handler] = {
 _ENDS: Mapping[str, _Handler] = {
     **dict.fromkeys(_BLOCKS, TextTarget._start_line),
     **dict.fromkeys(("choice", "app", "rdggrp"), TextTarget._end_choice),
+    "fw": TextTarget._start_line,
     "note": TextTarget._space,
     "text": TextTarget._end_text,
     "w": TextTarget._end_word,

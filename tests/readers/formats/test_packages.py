@@ -119,10 +119,17 @@ def test_archives_within_archives_are_refused() -> None:
         read({"inner": zipped({"again": inner})})
 
 
-@pytest.mark.parametrize("files", [{}, {"1.png": b"\x89PNG"}, {"1.dat": b"\0\1\2"}, {"1.xml": "<other/>"}])
+@pytest.mark.parametrize(
+    "files", [{}, {"1.png": b"\x89PNG"}, {"1.dat": b"\0\1\2"}, {"1.xml": '<?xml version="1.0"?><other/>'}]
+)
 def test_a_package_without_pages_is_in_no_format(files: Files) -> None:
     with pytest.raises(UnsupportedFormat):
         read(files)
+
+
+def test_members_without_a_name_are_passed_over() -> None:
+    damaged = zipped({"xx": alto("one"), "1.xml": alto("two")}).replace(b"xx", b"\0x")
+    assert words(read_book(Source.of_bytes(damaged, "book.zip"))) == ["two"]
 
 
 def test_blank_pages_alone_are_no_book() -> None:

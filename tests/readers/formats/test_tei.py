@@ -91,6 +91,13 @@ def test_what_the_printer_and_the_editor_added_is_left_out() -> None:
     assert read(body).paginated
 
 
+def test_among_printed_lines_running_heads_are_left_to_the_core() -> None:
+    found = read("<pb/><p>one<lb/>two<lb/>three<lb/></p><fw>Catchword</fw><pb/>four")
+    assert found.printed_lines
+    assert list(found.pages) == ["one\ntwo\nthree\nCatchword", "four"]
+    assert not read("<pb/><p>one</p><pb/><p>two</p>").printed_lines
+
+
 @pytest.mark.parametrize(
     ("choice", "kept"),
     [
