@@ -97,7 +97,8 @@ def decoded(data: bytes, declared: str | None = None) -> Decoded | None:
             pass  # a wrong declaration is as good as none
     window = data[max(0, first_doubt - _GUESSED_FROM // 2) :][:_GUESSED_FROM]
     guess = _codec(chardet.detect(window)["encoding"])
-    if guess is None:
+    # Bytes of all ones fill what was never written; as a letter they are rare in every encoding.
+    if guess is None or window.count(0xFF) * 4 > len(window):
         return None
     text_of_guess = _repaired(data, guess)
     if guess == "utf-8":

@@ -50,7 +50,7 @@ _PAGE_NUMBERS = ".pagenum,.pageno,.pagenumber,.page-number,.x-ebookmaker-pageno"
 _PAGE_NUMBER = re.compile(
     f"([{PAGE}{_FURNITURE}])[^{PAGE}{TARGET}{_FURNITURE}{_END}]{{,40}}{_END}"  # what is longer is text
 )
-_BEFORE_WORD = re.compile(f"([{PAGE}{TARGET}]+)([^\\W\\d_\u2e80-\u9fff\uac00-\ud7ff]{{1,30}})")
+_LETTERS = re.compile("[^\\W\\d_\u2e80-\u9fff\uac00-\ud7ff]{1,30}")  # of scripts that part words
 
 _DECLARED = re.compile(
     rb"""<\?xml[^>]{,200}?encoding\s*=\s*["']([\w.:-]+)|<meta[^>]{,500}?charset\s*=\s*["']?([\w.:-]+)""",
@@ -131,7 +131,7 @@ def marked_text(document: LexborHTMLParser, targets: Sequence[str | Cfi] = ()) -
     for blank in "\r\n\t\f":
         text = text.replace(blank, " ")  # a line break of the source is none of the text
     text = "\n".join(map(str.strip, text.split(_LINE)))
-    return _BEFORE_WORD.sub(_after_word, text) if PAGE in text or TARGET in text else text
+    return _after_words(_after_words(text, PAGE), TARGET)
 
 
 def pages_of(text: str) -> list[str]:
@@ -144,11 +144,16 @@ def pages_of(text: str) -> list[str]:
     return [first, *pages] if not pages or any(map(str.isalnum, first)) else pages
 
 
-def _after_word(found: re.Match[str]) -> str:
-    """A page break after the word that it stands in: only a hyphen divides a word between pages."""
-    start = found.start()
-    within = start > 0 and found.string[start - 1].isalpha()
-    return found[2] + found[1] if within else found[0]
+def _after_words(text: str, mark: str) -> str:
+    """The text with each mark after the word that it stands in: a page divides none without a hyphen."""
+    before, *rest = text.split(mark)
+    parts = [before]
+    for part in rest:
+        word = _LETTERS.match(part) if parts[-1][-1:].isalpha() else None
+        end = word.end() if word else 0
+        parts[-1] += part[:end]
+        parts.append(part[end:])
+    return mark.join(parts)
 
 
 def _mark_targets(document: LexborHTMLParser, targets: Sequence[str | Cfi]) -> None:

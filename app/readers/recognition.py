@@ -1,5 +1,6 @@
 """Which format a file has, found from its content and never from its name, and the one book it holds."""
 
+import re
 from collections.abc import Callable
 
 from app.core.errors import FileTooLarge, NoText, UnsupportedFormat
@@ -26,6 +27,8 @@ from app.readers.source import Source
 from app.readers.xml import root_name
 
 MOST_PAGES = 100_000
+
+_XML = re.compile(rb"(\xef\xbb\xbf)?\s*<(\?xml\b|[a-z_][\w:.-]*(\s+[\w:.-]+\s*=[^<>]*)?/?>)", re.IGNORECASE)
 
 _BY_ROOT: dict[str, Callable[[Source], Extraction]] = {
     alto.ROOT: alto.read,
@@ -79,7 +82,7 @@ def read_page_file(source: Source) -> Extraction:
         return hocr.read(source)
     if html.recognises(head):
         return html.read(source)
-    if head.lstrip().startswith(b"<?xml"):
+    if _XML.match(head):
         raise UnsupportedFormat(f"{source.name} is XML of a kind that is not read here. See docs/formats.md.")
     refuse_what_is_no_book(source)
     return txt.read(source)

@@ -69,7 +69,9 @@ def test_lines_of_dos_and_of_old_macs_end_alike() -> None:
     assert txt.read(source(b"one\r\ntwo\rthree")).pages == ["one\ntwo\nthree"]
 
 
-@pytest.mark.parametrize("data", [bytes(range(256)) * 20, b"\x89PNG\r\n\x1a\n" + bytes(400), b"\0" * 999])
+@pytest.mark.parametrize(
+    "data", [bytes(range(256)) * 20, b"\x89PNG\r\n\x1a\n" + bytes(400), b"\0" * 999, b"\xff" * 999]
+)
 def test_bytes_that_are_no_text_are_refused(data: bytes) -> None:
     with pytest.raises(UnsupportedFormat):
         txt.read(source(data))
