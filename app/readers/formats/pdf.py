@@ -79,7 +79,7 @@ def read(source: Source) -> Extraction:
                 damaged.append(index + 1)
         if len(damaged) == len(pages):
             raise BrokenFile(f"{source.name} is a damaged PDF: none of its {len(pages)} pages can be read.")
-        information = document.get_metadata_dict(skip_empty=True)
+        information = {key: _entry(document, key) for key in ("Title", "Author")}
     warnings = [f"Page {number} is damaged and taken as blank." for number in damaged[:10]]
     text = _BETWEEN_PAGES.join(pages)
     book = gutenberg.without_licence(text)
@@ -120,16 +120,24 @@ def _text(document: pypdfium2.PdfDocument, index: int) -> str:
     return _DIVIDED.sub("\ufffe\n", text)
 
 
+def _entry(document: pypdfium2.PdfDocument, key: str) -> str:
+    """An entry of the document information; empty where it is missing or no text."""
+    try:
+        return str(document.get_metadata_value(key))
+    except UnicodeError:
+        return ""
+
+
 def _metadata(source: Source, information: Mapping[str, str]) -> Metadata:
     """What the XMP packet says, else the document information, whose dates are not those of the book."""
     properties = pdf_properties(source)
-    titles = (*properties.get("title", ()), information.get("Title", ""))
+    titles = (*properties.get("title", ()), information["Title"])
     numbers = properties.get("identifier", ())
     isbns = (*properties.get("isbn", ()), *(number for number in numbers if "isbn" in number.casefold()))
     dois = map(_DOI.search, (*properties.get("doi", ()), *numbers))
     return description(
         title=next(filter(None, map(_title, titles)), None),
-        authors=properties.get("creator") or information.get("Author", "").split(";"),
+        authors=properties.get("creator") or information["Author"].split(";"),
         language=next(iter(properties.get("language", ())), None),
         date=next(iter(properties.get("publicationDate") or properties.get("date", ())), None),
         identifiers=[

@@ -156,6 +156,11 @@ def test_a_title_behind_the_name_of_a_program_is_taken_out() -> None:
     )
 
 
+def test_an_entry_that_is_no_text_is_passed_over() -> None:
+    data = a_pdf(lines(b"x"), information=b"/Title<FEFFDC00DC00>/Author(Jane Austen)")
+    assert pdf.read(source(data)).metadata == Metadata(authors=("Jane Austen",))
+
+
 @pytest.mark.parametrize("data", [b"%PDF-1.4\n", b"%PDF-1.7\n" + bytes(1000), a_pdf()])
 def test_a_file_without_pages_is_broken(data: bytes) -> None:
     with pytest.raises(BrokenFile, match=r"book\.pdf is a damaged PDF"):
