@@ -14,7 +14,8 @@ from pypdfium2 import PdfiumError
 from pypdfium2.raw import FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY
 
 from app.core.errors import BrokenFile, EncryptedFile, FileTooLarge
-from app.core.model import Metadata
+from app.core.model import PAGE_BREAK, Metadata
+from app.readers import gutenberg
 from app.readers.description import clean, description, identifier
 from app.readers.extraction import Extraction
 from app.readers.source import Source
@@ -33,6 +34,9 @@ _PDFIUM = Lock()
 
 _DIVIDED = re.compile("\ufffe(?=\\w)")
 """PDFium's mark for a hyphen at a line's end, which takes the place of the line break, too."""
+
+_BETWEEN_PAGES = f"\n{PAGE_BREAK}\n"
+"""So a page is a paragraph of its own, since PDF has no blank lines."""
 
 _CONTROL = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)])
 
@@ -75,10 +79,25 @@ def read(source: Source) -> Extraction:
                 damaged.append(index + 1)
         if len(damaged) == len(pages):
             raise BrokenFile(f"{source.name} is a damaged PDF: none of its {len(pages)} pages can be read.")
-        information = document.get_metadata_dict(skip_empty=True)
+        information = {key: _entry(document, key) for key in ("Title", "Author")}
     warnings = [f"Page {number} is damaged and taken as blank." for number in damaged[:10]]
-    metadata = _metadata(source, information)
-    return Extraction(NAME, pages, paginated=True, printed_lines=True, metadata=metadata, warnings=warnings)
+    text = _BETWEEN_PAGES.join(pages)
+    book = gutenberg.without_licence(text)
+    return Extraction(
+        NAME,
+        _with_blanks(text, book.text),
+        paginated=True,
+        printed_lines=True,
+        metadata=_metadata(source, information) if book.metadata == Metadata() else book.metadata,
+        warnings=warnings,
+    )
+
+
+def _with_blanks(text: str, book: str) -> list[str]:
+    """The pages of the book that is a part of this text; pages before and after it are blank."""
+    start = text.index(book)
+    before, after = text.count(_BETWEEN_PAGES, 0, start), text.count(_BETWEEN_PAGES, start + len(book))
+    return [""] * before + book.split(_BETWEEN_PAGES) + [""] * after
 
 
 @contextmanager
@@ -101,16 +120,24 @@ def _text(document: pypdfium2.PdfDocument, index: int) -> str:
     return _DIVIDED.sub("\ufffe\n", text)
 
 
+def _entry(document: pypdfium2.PdfDocument, key: str) -> str:
+    """An entry of the document information; empty where it is missing or no text."""
+    try:
+        return str(document.get_metadata_value(key))
+    except UnicodeError:
+        return ""
+
+
 def _metadata(source: Source, information: Mapping[str, str]) -> Metadata:
     """What the XMP packet says, else the document information, whose dates are not those of the book."""
     properties = pdf_properties(source)
-    titles = (*properties.get("title", ()), information.get("Title", ""))
+    titles = (*properties.get("title", ()), information["Title"])
     numbers = properties.get("identifier", ())
     isbns = (*properties.get("isbn", ()), *(number for number in numbers if "isbn" in number.casefold()))
     dois = map(_DOI.search, (*properties.get("doi", ()), *numbers))
     return description(
         title=next(filter(None, map(_title, titles)), None),
-        authors=properties.get("creator") or information.get("Author", "").split(";"),
+        authors=properties.get("creator") or information["Author"].split(";"),
         language=next(iter(properties.get("language", ())), None),
         date=next(iter(properties.get("publicationDate") or properties.get("date", ())), None),
         identifiers=[

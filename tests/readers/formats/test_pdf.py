@@ -37,7 +37,7 @@ def a_pdf(*pages: bytes, information: bytes = b"", between: bytes = b"") -> byte
     ]
     for index, page in enumerate(pages):
         objects.append(
-            b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Resources<</Font<</F 3 0 R>>>>/Contents %d 0 R>>"
+            b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]/Resources<</Font<</F 3 0 R>>>>/Contents %d 0 R>>"
             % (6 + 2 * index)
         )
         objects.append(b"<</Length %d>>stream\n%b\nendstream" % (len(page), page))
@@ -68,6 +68,26 @@ def test_every_page_gives_its_lines_and_a_page_without_text_is_blank() -> None:
 def test_a_divided_word_keeps_its_mark_and_its_line_break() -> None:
     (page,) = pdf.read(source(a_pdf(lines(b"a cucum-", b"ber frame", b"and more")))).pages
     assert page == "a cucum\ufffe\nber frame\nand more"
+
+
+def test_the_licence_of_project_gutenberg_leaves_blank_pages() -> None:
+    book = pdf.read(
+        source(
+            a_pdf(
+                lines(
+                    b"The Project Gutenberg EBook of Emma, by Jane Austen",
+                    b"Title: Emma",
+                    b"Author: Jane Austen",
+                ),
+                lines(b"*** START OF THIS PROJECT GUTENBERG EBOOK EMMA ***", b"", b"Emma Woodhouse"),
+                lines(b"handsome", b"*** END OF THIS PROJECT GUTENBERG EBOOK EMMA ***"),
+                lines(b"the licence"),
+                information=b"/Title(emma.doc)/Author(scanner)",
+            )
+        )
+    )
+    assert [page.strip() for page in book.pages] == ["", "Emma Woodhouse", "handsome", ""]
+    assert (book.metadata.title, book.metadata.authors) == ("Emma", ("Jane Austen",))
 
 
 def test_a_pdf_is_known_by_its_mark_even_behind_other_bytes() -> None:
@@ -134,6 +154,11 @@ def test_a_title_behind_the_name_of_a_program_is_taken_out() -> None:
         pdf.read(source(a_pdf(lines(b"x"), information=b"/Title(Microsoft Word - Emma)"))).metadata.title
         == "Emma"
     )
+
+
+def test_an_entry_that_is_no_text_is_passed_over() -> None:
+    data = a_pdf(lines(b"x"), information=b"/Title<FEFFDC00DC00>/Author(Jane Austen)")
+    assert pdf.read(source(data)).metadata == Metadata(authors=("Jane Austen",))
 
 
 @pytest.mark.parametrize("data", [b"%PDF-1.4\n", b"%PDF-1.7\n" + bytes(1000), a_pdf()])
