@@ -1,6 +1,6 @@
 """Every real file of BOOKPRINT_FORMATS is read, or refused, as its `expected.csv` says.
 
-Files of a format whose reader is under construction are chosen with -k, as `-k "alto and not works"`.
+Files of one format are chosen with -k, as `-k "alto and not works"`.
 """
 
 import csv
