@@ -58,7 +58,9 @@ def test_a_wrong_name_changes_nothing(name: str, other: str) -> None:
     assert read(MADE_FILES[name], other) == read(MADE_FILES[name], name)
 
 
-@pytest.mark.parametrize("data", [b"", b"\0", b"\x00\xff" * 500, b"<", b"PK\x03\x04", b"%PDF-1.7", b"\x1f\x8b"])
+@pytest.mark.parametrize(
+    "data", [b"", b"\0", b"\x00\xff" * 500, b"<", b"PK\x03\x04", b"%PDF-1.7", b"\x1f\x8b"]
+)
 def test_scraps_are_refused(data: bytes) -> None:
     assert read(data) in {"UnsupportedFormat", "BrokenFile", "NoText"}
 
