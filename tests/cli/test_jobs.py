@@ -3,6 +3,7 @@
 import re
 import time
 
+import psutil
 import pytest
 import sqlalchemy as sa
 
