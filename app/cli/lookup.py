@@ -13,6 +13,7 @@ from app.cli.environment import DEFAULT_URL
 from app.cli.output import UserError, drawn_table, notices, print_lines, results
 from app.client import Client
 from app.core.errors import InvalidInput
+from app.core.model import Content
 from app.core.recipe import DEFAULT_FINGERPRINT
 from app.kernel_cache import keep_kernels
 
@@ -70,13 +71,8 @@ def sign(
     keep_kernels()
     from app.core.signatures.json_codec import encode
     from app.core.signatures.sketch import sketch
-    from app.readers.formats.text import submission
 
-    try:
-        content = submission(_bytes(file), file.name).content
-    except InvalidInput as exc:
-        raise UserError(f"{file}: {exc}") from exc
-    assert content is not None
+    content = _content(file)
     results().print(orjson.dumps(encode(sketch(content, recipe), pages=pages)).decode(), soft_wrap=True)
 
 
@@ -124,24 +120,32 @@ def _question(book: str) -> tuple[str, Mapping[str, Any] | None]:
             return f"/v1/books/{UUID(book)}/near-duplicates", None
         except ValueError:
             raise UserError(f"{book} is no file, no book's id and no identifier (bp1:…).", 2) from None
-    from app.readers.formats.text import decode
-
-    data = _bytes(file)
     try:
         if file.suffix.lower() == ".json":
-            return "/v1/lookups", {"signatures": orjson.loads(data)}
-        return "/v1/lookups", {"text": decode(data)}
+            return "/v1/lookups", {"signatures": orjson.loads(file.read_bytes())}
     except orjson.JSONDecodeError as exc:
         raise UserError(f"{file} does not hold signatures as `bookprint sign` prints them: {exc}") from exc
+    except OSError as exc:
+        raise _unreadable(file, exc) from exc
+    return "/v1/lookups", {"text": _content(file).text}
+
+
+def _content(file: Path) -> Content:
+    """The content of the one book of a file."""
+    from app.readers.content import to_content
+    from app.readers.recognition import read_book
+    from app.readers.source import Source
+
+    try:
+        return to_content(read_book(Source.of_file(file)))
     except InvalidInput as exc:
         raise UserError(f"{file}: {exc}") from exc
-
-
-def _bytes(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
     except OSError as exc:
-        raise UserError(f"{file} cannot be read: {exc.strerror}", 2) from exc
+        raise _unreadable(file, exc) from exc
+
+
+def _unreadable(file: Path, error: OSError) -> UserError:
+    return UserError(f"{file} cannot be read: {error.strerror}", 2)
 
 
 def _share(value: float | None) -> str:

@@ -2,13 +2,16 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from app.core.errors import InvalidInput
+from app.core.model import Submission
+from app.readers.content import to_content
 from app.readers.formats import jsonl
-from app.readers.formats import text as txt
+from app.readers.recognition import read_book
 from app.readers.record import Record
+from app.readers.source import Source
 
 SUFFIXES = (".txt", ".jsonl", ".jsonl.gz")
 
@@ -55,12 +58,37 @@ def read_all(files: BookFiles) -> Iterator[tuple[Record, int]]:
 
 
 def read(path: Path) -> Iterator[Record]:
-    """The books of one file, by the reader its name calls for: plain text where the suffix is unknown."""
-    reader = jsonl.read if path.name.lower().endswith((".jsonl", ".jsonl.gz")) else txt.read
+    """The books of one file: JSON Lines by its name, any other format by its content."""
     try:
-        yield from reader(path)
+        if path.name.lower().endswith((".jsonl", ".jsonl.gz")):
+            yield from jsonl.read(path)
+        else:
+            yield Record(str(path), path.stat().st_size, _book_or_reason(path))
     except OSError as exc:
         yield Record(str(path), 0, InvalidInput(f"Cannot be read: {exc.strerror or exc}"))
+
+
+def book_of(path: Path) -> Submission:
+    """The one book of a file, called as the file is where it does not say its title.
+
+    Raises InvalidInput where it holds no such book, and OSError.
+    """
+    extraction = read_book(Source.of_file(path))
+    title = extraction.metadata.title or title_of(path.name)
+    return Submission(replace(extraction.metadata, title=title), to_content(extraction))
+
+
+def title_of(name: str) -> str | None:
+    """The file's name without folder and suffix, underscores as spaces; None where nothing is left."""
+    readable = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return " ".join(Path(readable).stem.replace("_", " ").split()) or None
+
+
+def _book_or_reason(path: Path) -> Submission | InvalidInput:
+    try:
+        return book_of(path)
+    except InvalidInput as exc:
+        return exc
 
 
 def _files_below(folder: Path) -> Iterator[Path]:

@@ -28,8 +28,13 @@ _SPOOLED_BYTES = 1 << 24
 
 _PART = 1 << 20
 
+_BUFFER = 1 << 13
+"""Bytes read ahead: little, since of many members only the head is read."""
+
 _ENCRYPTED = 0x1
 """Flag of a member of a zip (APPNOTE, section 4.4.4)."""
+
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 
 _OPENERS: dict[bytes, Callable[[BinaryIO], BinaryIO]] = {
     b"\x1f\x8b": lambda raw: cast(BinaryIO, gzip.GzipFile(fileobj=raw)),
@@ -76,14 +81,20 @@ def expanded(source: Source) -> Source:
     opener = next((opener for mark, opener in _OPENERS.items() if head.startswith(mark)), None)
     if opener is None:
         return source
-    allowance = Allowance()
-    spool = SpooledTemporaryFile(_SPOOLED_BYTES)  # noqa: SIM115 (it lives as long as the source)
     with source.opened() as raw, _damage_named(source.name), opener(raw) as stream:
-        while part := stream.read(_PART):
-            allowance.spend(len(part))
-            spool.write(part)
-    size = spool.tell()
-    return Source(_COMPRESSED_SUFFIX.sub("", source.name), size, lambda: _stream(_View(spool)))
+        return _spooled(stream, _COMPRESSED_SUFFIX.sub("", source.name))
+
+
+def spooled(source: Source) -> Source:
+    """A member of an archive as a file that can be read from any place, as an archive within must be."""
+    with source.opened() as stream, _damage_named(source.name):
+        return _spooled(stream, source.name)
+
+
+def is_archive(source: Source) -> bool:
+    """Whether the bytes begin as a zip or tar does, or are compressed."""
+    head = source.head(512)
+    return head.startswith((*_ZIP, *_OPENERS)) or head[257:262] == b"ustar"
 
 
 def open_package(source: Source) -> Package | None:
@@ -92,7 +103,7 @@ def open_package(source: Source) -> Package | None:
     Raises BrokenFile, EncryptedFile and FileTooLarge.
     """
     head = source.head()
-    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+    if head.startswith(_ZIP):
         return _package(source.name, _zip_members(source))
     if head[257:262] == b"ustar":
         return _package(source.name, _tar_members(source))
@@ -122,6 +133,15 @@ def natural_order(path: str) -> list[tuple[int, str]]:
     ]
 
 
+def _spooled(stream: BinaryIO, name: str) -> Source:
+    allowance = Allowance()
+    spool = SpooledTemporaryFile(_SPOOLED_BYTES)  # noqa: SIM115 (it lives as long as the source)
+    while part := stream.read(_PART):
+        allowance.spend(len(part))
+        spool.write(part)
+    return Source(name, spool.tell(), lambda: _stream(_View(spool)))
+
+
 def _package(name: str, members: Iterator[tuple[str, Source]]) -> Package:
     found: dict[str, Source] = {}
     with _damage_named(name):
@@ -138,7 +158,7 @@ def _package(name: str, members: Iterator[tuple[str, Source]]) -> Package:
 def _zip_members(source: Source) -> Iterator[tuple[str, Source]]:
     allowance, archive = Allowance(), zipfile.ZipFile(source.opened())
     for info in archive.infolist():
-        if info.is_dir():
+        if not info.filename or info.is_dir():  # is_dir fails without a name
             continue
         if info.flag_bits & _ENCRYPTED:
             raise EncryptedFile(f"{source.name} is encrypted. Send it without its password.")
@@ -163,7 +183,7 @@ def _counted(opened: Callable[[], object], name: str, allowance: Allowance) -> C
 
 
 def _stream(raw: io.RawIOBase) -> BinaryIO:
-    return io.BufferedReader(raw, _PART)
+    return io.BufferedReader(raw, _BUFFER)
 
 
 class _Counted(io.RawIOBase):

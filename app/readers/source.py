@@ -63,10 +63,10 @@ class Source:
         """Bytes in memory."""
         return cls(name, len(data), lambda: io.BytesIO(data))
 
-    def head(self) -> bytes:
-        """The first HEAD_BYTES bytes."""
+    def head(self, count: int = HEAD_BYTES) -> bytes:
+        """The first bytes."""
         with self.opened() as stream:
-            return stream.read(HEAD_BYTES)
+            return stream.read(count)
 
     def read(self) -> bytes:
         """All bytes."""

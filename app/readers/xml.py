@@ -10,17 +10,21 @@ from app.readers.source import Source
 
 Element = etree._Element
 
+_PART = 1 << 10
+
 
 def root_name(head: bytes) -> str | None:
     """The local name of the document's element, from the first bytes of a file; None where it is no XML."""
     parser = etree.XMLPullParser(events=("start",), resolve_entities=False, no_network=True, recover=True)
+    head = head.lstrip()
     try:
-        parser.feed(head.lstrip())
-        for _, element in parser.read_events():
-            assert isinstance(element, Element)  # the event is "start"
-            return local_name(element)
-    except etree.XMLSyntaxError:
-        pass
+        for start in range(0, len(head), _PART):
+            parser.feed(head[start : start + _PART])
+            for _, element in parser.read_events():
+                assert isinstance(element, Element)  # the event is "start"
+                return local_name(element)
+    except (etree.XMLSyntaxError, UnicodeDecodeError):
+        pass  # what is repaired may be halves of surrogate pairs
     return None
 
 

@@ -47,15 +47,15 @@ def test_ingest_reads_json_lines_and_names_each_book_that_fails(service: Service
         {"id": "line-2", "title": "Nothing", "text": "—"},
         {"id": "line-1", "title": "Same id", "text": "another text under the same id"},
     ]
-    compressed, latin = tmp_path / "books.jsonl.gz", tmp_path / "latin.txt"
+    compressed, picture = tmp_path / "books.jsonl.gz", tmp_path / "picture.txt"
     compressed.write_bytes(gzip.compress("\n".join(map(json.dumps, lines)).encode()))
-    latin.write_bytes("Grüße".encode("latin-1"))
+    picture.write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
     done = bookprint("ingest", tmp_path, "--url", service.url, "-j", "1")
     assert done.returncode == 1
     assert done.stdout == "1 created, 0 already there, 0 pending, 3 failed\n"
     assert f"{compressed}, line 2: There is no letter" in done.stderr
     assert f"{compressed}, line 3: HTTP 409" in done.stderr
-    assert f"{latin}: Not UTF-8 at byte 2" in done.stderr
+    assert f"{picture}: picture.txt is in no format" in done.stderr
     items = httpx.get(f"{service.url}/v1/books", params={"title": "Pages"}).json()["items"]
     assert [(item["external_id"], item["authors"], item["year"], item["page_count"]) for item in items] == [
         ("line-1", ["A. B."], 1900, 2)

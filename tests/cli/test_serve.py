@@ -41,7 +41,8 @@ def test_on_a_cluster_it_names_the_node_that_is_down_and_mends_the_index_when_it
             for text in (prose(1), f"{prose(1)} The end.")
         ]
         assert {book["status"] for book in books} == {"indexed"}
-        ask = f"{service.url}{books[0]['links']['near_duplicates']}?d=7"
+        # A verified lookup reads posting lists on all nodes; others may do without the one that is killed.
+        ask = f"{service.url}{books[0]['links']['near_duplicates']}"
         assert [item["id"] for item in httpx.get(ask).json()["items"]] == [books[1]["id"]]
         victim = cluster.masters[0]
         victim.kill()

@@ -65,3 +65,34 @@ def test_a_file_that_vanished_is_reported(tmp_path: Path) -> None:
     ((record, _),) = files.read_all(listing)
     assert isinstance(record.book, InvalidInput)
     assert "Cannot be read" in str(record.book)
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("pride_and_prejudice.txt", "pride and prejudice"),
+        ("Dr. Faustus.txt", "Dr. Faustus"),
+        ("_.txt", None),
+        ("caf\udce9.txt", "caf\ufffd"),
+    ],
+)
+def test_a_title_from_a_file_name(name: str, title: str | None) -> None:
+    assert files.title_of(name) == title
+
+
+def test_a_book_is_called_as_its_file_is_where_it_says_no_title(tmp_path: Path) -> None:
+    silent, speaking = tmp_path / "a_book.txt", tmp_path / "b.txt"
+    silent.write_text("one\ftwo")
+    speaking.write_text("<html><title>Emma</title><p>Emma Woodhouse")
+    book = files.book_of(silent)
+    assert book.content is not None
+    assert (book.metadata.title, book.content.page_count) == ("a book", 2)
+    assert files.book_of(speaking).metadata.title == "Emma"
+
+
+def test_a_file_that_holds_no_book_is_reported_with_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "picture.txt"
+    path.write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0")
+    (record,) = files.read(path)
+    assert isinstance(record.book, InvalidInput)
+    assert (record.place, record.position) == (str(path), path.stat().st_size)

@@ -24,13 +24,13 @@ _NEXT = 2
 _ALIKE = 0.6
 """Least Dice similarity of the letter pairs of two running heads: OCR reads the same line differently."""
 
-_LONGEST_HEAD = 90
-"""Characters; a longer line is text."""
+_LONGEST_HEAD = 70
+"""Characters: a head is no longer than a line of the text below it."""
 
 _NUMBER = re.compile(r"[0-9]{1,4}|[ivxlc]{1,8}")
 _SIGNS = re.compile(r"[\W_]+")
 _NO_LETTERS = re.compile(r"[\W\d_]+")
-_LAST_HYPHEN = re.compile(r"[¬⸗\ufffe\xad](?=[ \t]*(?:\n|\f|\Z))")
+_LAST_HYPHEN = re.compile(r"[¬⸗\ufffe](?=[ \t]*(?:\n|\f|\Z))")
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 
 

@@ -1,0 +1,93 @@
+"""Items of the Internet Archive: text, leaves and metadata of a book, in files beside one another.
+
+A text of every scanned leaf has more pages than the book, since colour cards are leaves. `_djvu.xml` has an
+OBJECT only for the leaves that `_scandata.xml` adds to access formats; other texts may have them all.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from app.core.errors import BrokenFile, SeveralBooks
+from app.core.model import Metadata
+from app.readers.description import description, identifier
+from app.readers.extraction import Extraction
+from app.readers.package import Package, expanded
+from app.readers.source import Source
+from app.readers.xml import document, elements
+
+_TEXTS = (
+    r".*_djvu\.xml",
+    r".*_(?:ch)?ocr\.html?(?:\.gz)?",
+    r".*_hocr\.html?(?:\.gz)?",
+    r".*_abbyy(?:\.xml)?(?:\.gz)?",
+)
+"""Paths of texts with pages; the first kind that an item has is read."""
+
+_LEAVES = r"(?:.*[/_])?scandata\.xml"
+_METADATA = r".*_meta\.xml"
+
+
+def recognises(package: Package) -> bool:
+    """Whether a text with pages and the item's own files are in the package."""
+    beside = package.matching(_LEAVES) or package.matching(_METADATA)
+    return bool(beside) and any(package.matching(pattern) for pattern in _TEXTS)
+
+
+def read(package: Package, read_file: Callable[[Source], Extraction]) -> Extraction:
+    """The book of the item; raises SeveralBooks, and what `read_file` raises for its text."""
+    texts = next(filter(None, map(package.matching, _TEXTS)))
+    if len(texts) > 1:
+        raise SeveralBooks(f"{package.name} holds {len(texts)} books. Send them one by one, or in bulk.")
+    book = read_file(expanded(texts[0]))
+    pages, warnings = book.pages, list(book.warnings)
+    for source in package.matching(_LEAVES)[:1]:
+        shown = _shown_leaves(source)
+        if len(shown) == len(pages):
+            pages = [page for page, is_shown in zip(pages, shown, strict=True) if is_shown]
+        elif shown and len(pages) != sum(shown):
+            warnings.append(
+                f"{texts[0].name} has {len(pages)} pages, but {source.name} shows {sum(shown)} leaves."
+            )
+    metadata = next(map(_metadata, package.matching(_METADATA)), book.metadata)
+    return replace(book, pages=pages, metadata=metadata, warnings=warnings)
+
+
+def _shown_leaves(source: Source) -> list[bool]:
+    """Whether each leaf is a page of the book."""
+    try:
+        return [
+            page.findtext("{*}addToAccessFormats", "true").strip().casefold() != "false"
+            and page.findtext("{*}pageType", "").strip().casefold() != "delete"
+            for page in elements(source, "page")
+        ]
+    except BrokenFile:
+        return []
+
+
+def _metadata(source: Source) -> Metadata:
+    try:
+        record = document(source)
+    except BrokenFile:
+        return Metadata()
+
+    def values(name: str) -> list[str]:
+        return [element.text for element in record.iter(f"{{*}}{name}") if element.text]
+
+    languages = [language for language in values("language") if language.casefold() not in {"unknown", "und"}]
+    stated = [
+        value.removeprefix("urn:").replace("oclc:record:", "oclc:") for value in values("external-identifier")
+    ]
+    return description(
+        title=next(iter(values("title")), None),
+        authors=values("creator"),
+        language=languages[0] if len(languages) == 1 else None,
+        date=next(iter(values("date") or values("year")), None),
+        volume=next(iter(values("volume")), None),
+        identifiers=[
+            *(identifier("ia", value) for value in values("identifier")),
+            *(identifier("isbn", value) for value in values("isbn")),
+            *(identifier("oclc", value) for value in values("oclc-id")),
+            *(identifier("lccn", value) for value in values("lccn")),
+            *(identifier(value.partition(":")[0], value) for value in stated if ":" in value),
+        ],
+    )

@@ -1,0 +1,192 @@
+"""EPUB 2 and 3: the documents of the spine in order, in pages where marks or a page list tell them.
+
+Protected texts and obfuscated fonts stand in one list (EPUB 3.3, section 4.2.6.3.2); only texts are refused.
+"""
+
+import posixpath
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from urllib.parse import unquote
+
+from app.core.errors import BrokenFile, EncryptedFile
+from app.readers.cfi import Cfi, parse_cfi
+from app.readers.extraction import Extraction
+from app.readers.formats.opf import PackageDocument, is_document, package_document, page_targets
+from app.readers.gutenberg import without_licence
+from app.readers.markup import decoded_markup, marked_text, pages_of, parsed
+from app.readers.package import Package
+from app.readers.source import Source
+from app.readers.xml import document
+
+NAME = "epub"
+
+_CONTAINER = "META-INF/container.xml"
+_RIGHTS = (
+    "META-INF/encryption.xml",
+    "META-INF/rights.xml",
+    "META-INF/license.lcpl",
+    "META-INF/sinf.xml",
+    "rights.xml",
+)
+_STANDARD_EBOOKS_OWN = re.compile(r"(titlepage|imprint|colophon|uncopyright)\.x?html", re.IGNORECASE)
+_MOST_NAMED = 5
+"""Files that a warning names."""
+
+
+def recognises(package: Package) -> bool:
+    """Whether the package is an EPUB: it says where its package document is, or has one."""
+    return _CONTAINER in package.members or bool(package.matching(r".*\.opf"))
+
+
+def read(package: Package) -> Extraction:
+    """The book of an EPUB. Raises BrokenFile and EncryptedFile."""
+    files = _Files(package)
+    base = _package_document_name(files)
+    opf = package_document(document(package.members[base]))
+    names = [files.name(item.href, base) if item and is_document(item) else None for item in opf.spine]
+    warnings = _missing(opf, names)
+    encrypted = _encrypted(files)
+    targets = _targets(opf, names, files, base)
+    texts = []
+    for name in _to_read(opf, names):
+        if name in encrypted:
+            raise EncryptedFile(
+                f"{package.name} is protected: {name} is encrypted. Send it without protection."
+            )
+        markup = decoded_markup(package.members[name])
+        if markup is None or "<" not in markup.text:
+            if any(files.name(rights, "") for rights in _RIGHTS):
+                raise EncryptedFile(
+                    f"{package.name} is protected: {name} is no text. Send it without protection."
+                )
+            raise BrokenFile(f"{package.name} is damaged: {name} is no text.")
+        warnings += [f"{name}: {warning}" for warning in markup.warnings]
+        texts.append(marked_text(parsed(markup.text), targets.get(name, ())))
+    book = without_licence("\n\n".join(texts))
+    pages = pages_of(book.text)
+    identifiers = tuple(dict.fromkeys(opf.metadata.identifiers + book.metadata.identifiers))
+    metadata = replace(opf.metadata, identifiers=identifiers)
+    return Extraction(NAME, pages, len(pages) > 1, metadata=metadata, warnings=warnings)
+
+
+class _Files:
+    """The files of an EPUB by the names that its documents give them."""
+
+    def __init__(self, package: Package) -> None:
+        self.package = package
+        self._by_key: dict[str, str] = {}
+        for name in package.members:
+            for key in _keys(name):
+                self._by_key.setdefault(key, name)
+
+    def name(self, href: str, base: str) -> str | None:
+        """The member that `href` names within the document `base`; None where there is none."""
+        path = href.partition("#")[0]
+        path = re.sub(r"^file:/*|\\", "/", path)
+        for candidate in (path, unquote(path)):
+            whole = posixpath.normpath(posixpath.join("/", posixpath.dirname(base), candidate)).lstrip("/")
+            if whole in self.package.members:
+                return whole
+            if (found := self._by_key.get(_folded(whole))) is not None:
+                return found
+        return None
+
+    def source(self, name: str) -> Source | None:
+        """The file of this name, as it stands or in another case."""
+        found = self.name(name, "")
+        return None if found is None else self.package.members[found]
+
+
+def _keys(name: str) -> Iterator[str]:
+    """What a name of the archive may mean: tools write UTF-8 or Latin-1 and call it code page 437."""
+    yield _folded(name.replace("\\", "/"))
+    for encoding in ("utf-8", "latin-1"):
+        try:
+            yield _folded(name.encode("cp437").decode(encoding))
+        except UnicodeError:
+            continue
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFC", name).casefold()
+
+
+def _package_document_name(files: _Files) -> str:
+    """The name of the first package document. Raises BrokenFile."""
+    container = files.source(_CONTAINER)
+    if container is not None:
+        for rootfile in document(container).iter("{*}rootfile"):
+            if found := files.name(rootfile.get("full-path", ""), ""):
+                return found
+    found = next((name for name in files.package.members if name.casefold().endswith(".opf")), None)
+    if found is None:
+        raise BrokenFile(
+            f"{files.package.name} has no package document: {_CONTAINER} names none that is there."
+        )
+    return found
+
+
+def _to_read(opf: PackageDocument, names: Sequence[str | None]) -> Iterator[str]:
+    """The documents of the book, each once, without the table of contents and Standard Ebooks' own pages.
+
+    Documents outside the linear order, as notes are, stand where the spine has them.
+    """
+    seen = set()
+    for item, name in zip(opf.spine, names, strict=True):
+        if item is None or name is None or name in seen or item.is_navigation:
+            continue
+        seen.add(name)
+        if not (opf.from_standard_ebooks and _STANDARD_EBOOKS_OWN.fullmatch(posixpath.basename(name))):
+            yield name
+
+
+def _missing(opf: PackageDocument, names: Sequence[str | None]) -> list[str]:
+    """A warning where the spine names documents that are not there. Raises BrokenFile where none is."""
+    missing = [
+        item.href if item else f"item {position}"
+        for position, (item, name) in enumerate(zip(opf.spine, names, strict=True), start=1)
+        if name is None and (item is None or is_document(item))
+    ]
+    if not opf.spine or len(missing) == len(names):
+        raise BrokenFile("The EPUB has no document: its spine is empty or names files that are missing.")
+    if not missing:
+        return []
+    listed = ", ".join(missing[:_MOST_NAMED]) + (", …" if len(missing) > _MOST_NAMED else "")
+    return [f"{len(missing):,} documents of the spine are missing: {listed}."]
+
+
+def _encrypted(files: _Files) -> set[str]:
+    """The files that are encrypted, or are fonts and obfuscated."""
+    listing = files.source("META-INF/encryption.xml")
+    if listing is None:
+        return set()
+    references = document(listing).iter("{*}CipherReference")
+    return {name for reference in references if (name := files.name(reference.get("URI", ""), ""))}
+
+
+def _targets(
+    opf: PackageDocument, names: Sequence[str | None], files: _Files, base: str
+) -> Mapping[str, Sequence[str | Cfi]]:
+    """The places where pages begin by the first page list that names any, by document."""
+    targets: dict[str, dict[str | Cfi, None]] = defaultdict(dict)
+    for item in opf.page_lists:
+        name = files.name(item.href, base)
+        if name is None or targets:
+            continue
+        try:
+            hrefs = page_targets(document(files.package.members[name]))
+        except BrokenFile:
+            continue  # the book can be read without its pages
+        for href in hrefs:
+            fragment = unquote(href.partition("#")[2])
+            place = parse_cfi(fragment)
+            if place is None:
+                document_name = files.name(href, name)
+            else:
+                document_name = names[place.itemref] if place.itemref < len(names) else None
+            if document_name is not None:
+                targets[document_name][fragment if place is None else place] = None
+    return {name: list(places) for name, places in targets.items()}

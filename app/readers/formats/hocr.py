@@ -1,0 +1,182 @@
+"""hOCR 1.2, as HTML or XHTML: pages of recognised text, read with HTML's own tolerance for damage.
+
+Each page is parsed alone, so a file of any size takes the memory of one page, and damage stays in its page.
+"""
+
+import codecs
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+from selectolax.lexbor import LexborHTMLParser
+
+from app.core.errors import FileTooLarge
+from app.core.model import Metadata
+from app.readers.description import description, identifier
+from app.readers.extraction import Extraction
+from app.readers.source import Source
+
+NAME = "hocr"
+
+MOST_PAGES = 100_000
+"""Pages of one book."""
+
+LONGEST_PAGE = 1 << 26
+"""Characters of one page with its tags."""
+
+DEEPEST = 5_000
+"""Elements within one another; of a page where there are more, the text is read without its lines."""
+
+_SIGN = re.compile(
+    rb"<[^<>]*\b(?:ocr_page|ocr_line|ocrx_word|ocr_carea|ocrx_block|ocr-system|ocr-capabilities)\b",
+    re.IGNORECASE,
+)
+_PAGE_CLASS = re.compile(r"ocr_page(?![\w-])")
+_PAGE_TAG = re.compile(r"<[a-zA-Z][^<]*\sclass\s*=\s*(?:\"[^\"]*|'[^']*|[^\s\"'<>]*)\bocr_page")
+_LONGEST_TAG = 4096
+_EMPTY_TAG = re.compile(r"<([a-zA-Z]+)\b([^<>]*)/>")
+_CHARACTER = "ocrx_cinfo"
+_BEFORE_CHARACTER = re.compile(r"(?<=>)\s++(?=<[^<>]*\bocrx_cinfo\b)")
+_STYLE = re.compile(r"<(a|b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)[\s/][^<>]*>", re.IGNORECASE)
+_NESTING = re.compile(r"<(/?)(?!(?:area|br|col|hr|img|input|li|link|meta|p|t[dhr])\b)[a-zA-Z]", re.IGNORECASE)
+_TAG = re.compile(r"<[^<>]*>")
+_PART = 1 << 20
+
+_WORDS = ".ocrx_word, .ocr_word, .xocr_word"
+_LINES = ".ocr_line, .ocrx_line, .ocr_header, .ocr_footer, .ocr_caption, .ocr_textfloat, .ocr_pageno"
+_BLOCKS = "p, div, br, h1, h2, h3, h4, h5, h6, li, tr, td, pre, .ocr_par, .ocr_carea, .ocrx_block"
+_LEFT_OUT = "head, script, style, del"  # what an engine thinks less likely stands in `del`
+_LINE_BREAK = "\u2028"  # unlike U+000A it is no blank of the source
+
+_SCHEME = re.compile(r"\s*(?:urn:)?(?!https?:)([a-z]+):", re.IGNORECASE)
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_DECLARED = re.compile(
+    rb"<(?:\?xml|meta)\b[^<>]*?\b(?:encoding|charset)\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE
+)
+_READABLE = re.compile(r"utf-?8|iso[-_]?(?:8859|2022)|windows|cp\d|koi8|mac|big5|gb|shift|euc|tis|johab|hz")
+"""Encodings of texts; Python knows names of other codecs, too."""
+
+
+def recognises(head: bytes) -> bool:
+    """Whether the HTML has elements of hOCR's classes, or says that it may (hOCR 1.2, section 12)."""
+    return _SIGN.search(head.replace(b"\0", b"")) is not None
+
+
+def read(source: Source) -> Extraction:
+    """The lines of every page, blank ones too; raises FileTooLarge."""
+    encoding = _encoding(source.head())
+    chunks = _chunks(source, encoding)
+    beginning = next(chunks)
+    pages, damaged = [], False
+    for chunk in chunks:
+        pages.append(_text(chunk))
+        damaged = damaged or "\ufffd" in chunk
+        if len(pages) > MOST_PAGES:
+            raise FileTooLarge(f"{source.name} has more than {MOST_PAGES:,} pages. Split it into its books.")
+    return Extraction(
+        NAME,
+        pages or [_text(beginning)],  # lines without a page are one
+        paginated=True,
+        printed_lines=True,
+        metadata=_metadata(beginning),
+        warnings=[f"Some bytes are not {encoding}; U+FFFD stands for them."] if damaged else [],
+    )
+
+
+def _chunks(source: Source, encoding: str) -> Iterator[str]:
+    """What stands before the first page, then each page up to the next one's tag."""
+    held, position = "", 0
+    decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
+    with source.opened() as stream:
+        while part := stream.read(_PART):
+            held += decoder.decode(part)
+            start = 0
+            # What follows the class decides whether it is that of a page, so it must be there.
+            while (found := _PAGE_CLASS.search(held, position)) and found.end() < len(held):
+                position = found.end()
+                tag = held.rfind("<", max(found.start() - _LONGEST_TAG, start), position)
+                if tag >= 0 and _PAGE_TAG.fullmatch(held, tag, position):
+                    yield held[start:tag]
+                    start = tag
+            position = max(position, len(held) - len("ocr_page")) - start
+            held = held[start:]
+            if len(held) > LONGEST_PAGE:
+                raise FileTooLarge(f"A page of {source.name} has more than {LONGEST_PAGE:,} characters.")
+    yield held + decoder.decode(b"", final=True)
+
+
+def _text(page: str) -> str:
+    if _CHARACTER in page:
+        page = _BEFORE_CHARACTER.sub("", page)
+    tree = LexborHTMLParser(_tamed(page))
+    for node in tree.css(_LEFT_OUT):
+        node.decompose()
+    for word in tree.css(_WORDS):
+        word.insert_before(" ")
+    for line in tree.css(_LINES):
+        line.insert_before(_LINE_BREAK)
+        line.insert_after(_LINE_BREAK)
+    for block in tree.css(_BLOCKS):
+        block.insert_before(_LINE_BREAK)
+    text = tree.body.text() if tree.body else ""
+    lines = (" ".join(line.split()) for line in text.split(_LINE_BREAK))
+    return "\n".join(filter(None, lines))
+
+
+def _tamed(page: str) -> str:
+    """The page without what costs a parser of HTML time or memory by the square of its length."""
+    # Elements of style that are not closed are opened anew in each paragraph, all that differ in attributes.
+    page = _STYLE.sub(r"<\1>", page)
+    if page.count("<") - page.count("</") > DEEPEST:
+        depth = 0
+        for end in _NESTING.findall(page):
+            depth = max(depth - 1, 0) if end else depth + 1
+            if depth > DEEPEST:
+                return _TAG.sub(" ", page)
+    return page
+
+
+def _metadata(beginning: str) -> Metadata:
+    """Dublin Core in `meta` elements, whose value stands in `content` or, in older files, in `value`."""
+    # HTML knows no empty <title/>, and would take all that follows for the title.
+    tree = LexborHTMLParser(_EMPTY_TAG.sub(r"<\1\2></\1>", beginning))
+    found = defaultdict[str, list[str | None]](list)
+    for meta in tree.css("meta[name]"):
+        name = re.sub(r"^dc(?:terms)?[.:]", "dc.", (meta.attributes["name"] or "").strip().lower())
+        found[name].append(meta.attributes.get("content") or meta.attributes.get("value"))
+    languages = found["dc.language"] or found["ocr-langs"]
+    return description(
+        title=next(iter(found["dc.title"]), None),
+        authors=found["dc.creator"],
+        language=languages[0] if len(languages) == 1 else None,
+        date=next(iter(found["dc.date"] or found["dc.issued"]), None),
+        identifiers=map(_identifier, found["dc.identifier"] + found["dc.id"]),
+    )
+
+
+def _identifier(value: str | None) -> str | None:
+    scheme = _SCHEME.match(value or "")
+    return identifier(scheme[1], value) if scheme else None
+
+
+def _encoding(head: bytes) -> str:
+    """The encoding that the file declares; else UTF-8, or cp1252 where the bytes are not UTF-8."""
+    for mark, name in _MARKS:
+        if head.startswith(mark):
+            return name
+    declared = _DECLARED.search(head)
+    name = declared[1].decode("ascii", "replace").lower() if declared else ""
+    try:
+        if _READABLE.match(name) and codecs.lookup(name).name not in {"iso8859-1", "ascii"}:
+            return name
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except LookupError:
+        return "utf-8"
+    except UnicodeDecodeError:
+        return "cp1252"
+    return "utf-8"

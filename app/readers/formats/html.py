@@ -1,0 +1,90 @@
+"""HTML: one book a file, in pages where it marks page breaks as DPUB-ARIA or EPUB do."""
+
+import re
+from collections.abc import Iterable
+
+from selectolax.lexbor import LexborHTMLParser
+
+from app.core.errors import UnsupportedFormat
+from app.core.model import Metadata
+from app.readers.description import description, identifier
+from app.readers.extraction import Extraction
+from app.readers.gutenberg import title_in, without_licence
+from app.readers.markup import decoded_markup, marked_text, pages_of, parsed
+from app.readers.source import Source
+
+NAME = "html"
+
+_START = re.compile(
+    rb"\s*(?:<\?xml[^>]*>\s*|<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|title|meta|center|h[1-6]|div|p|pre)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+
+_TITLES = ("dc.title", "dcterms.title", "citation_title", "og:title")
+_AUTHORS = ("dc.creator", "dcterms.creator", "citation_author", "author")
+_LANGUAGES = ("dc.language", "dcterms.language", "citation_language", "content-language", "language")
+_DATES = ("dc.date", "dcterms.issued", "dcterms.date", "citation_publication_date", "citation_date")
+_IDENTIFIERS = {"citation_isbn": "isbn", "isbn": "isbn", "citation_doi": "doi", "dc.identifier": "uri"}
+
+
+def recognises(head: bytes) -> bool:
+    """Whether a file starts as HTML does, in an encoding that keeps ASCII or in UTF-16."""
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        head = head.replace(b"\0", b"")[2:]
+    return _START.match(head.removeprefix(b"\xef\xbb\xbf")) is not None
+
+
+def read(source: Source) -> Extraction:
+    """The book of the file. Raises UnsupportedFormat where the bytes are no text."""
+    markup = decoded_markup(source)
+    if markup is None:
+        raise UnsupportedFormat(f"{source.name} starts as HTML does, but its bytes are no text.")
+    document = parsed(markup.text)
+    said = _metadata(document)
+    book = without_licence(marked_text(document))
+    pages = pages_of(book.text)
+    metadata = _merged(said, book.metadata)
+    return Extraction(NAME, pages, len(pages) > 1, metadata=metadata, warnings=markup.warnings)
+
+
+def _metadata(document: LexborHTMLParser) -> Metadata:
+    """What the elements `meta`, `title` and `html` say."""
+    fields: dict[str, list[str]] = {}
+    for meta in document.css("meta[content]"):
+        name = (
+            meta.attributes.get("name")
+            or meta.attributes.get("property")
+            or meta.attributes.get("http-equiv")
+        )
+        fields.setdefault((name or "").casefold().replace("dc:", "dc."), []).append(
+            meta.attributes["content"] or ""
+        )
+    title, root = document.css_first("title"), document.css_first("html")
+    return description(
+        title=_first(fields, _TITLES) or title_in(title.text() if title else None),
+        authors=next((fields[name] for name in _AUTHORS if name in fields), ()),
+        language=(root.attributes.get("lang") or root.attributes.get("xml:lang") if root else None)
+        or _first(fields, _LANGUAGES),
+        date=_first(fields, _DATES),
+        identifiers=(
+            identifier(scheme, value)
+            for name, scheme in _IDENTIFIERS.items()
+            for value in fields.get(name, ())
+            if scheme != "uri" or value.startswith("http")
+        ),
+    )
+
+
+def _first(fields: dict[str, list[str]], names: Iterable[str]) -> str | None:
+    return next((fields[name][0] for name in names if fields.get(name)), None)
+
+
+def _merged(said: Metadata, header: Metadata) -> Metadata:
+    """What Project Gutenberg's header says, completed by the markup: its title has the author in it."""
+    return Metadata(
+        title=header.title or said.title,
+        authors=header.authors or said.authors,
+        language=said.language or header.language,
+        year=said.year or header.year,
+        identifiers=tuple(dict.fromkeys(said.identifiers + header.identifiers)),
+    )

@@ -1,0 +1,180 @@
+"""METS packages: pages in the order of the physical structMap, and of each page one of its text files.
+
+Where a page has several text files, as ALTO and PAGE, one of them is read.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from app.core.errors import NoText, SeveralBooks, UnsupportedFormat
+from app.core.model import Metadata
+from app.readers.extraction import Extraction
+from app.readers.formats import mods, pages
+from app.readers.formats.mets_locations import Locations
+from app.readers.formats.pages import FileReader, PageFile
+from app.readers.package import Package
+from app.readers.source import Source
+from app.readers.xml import Element, document, local_name, root_name
+
+NAME = "mets"
+ROOT = "mets"
+
+_HREF = "{http://www.w3.org/1999/xlink}href"
+
+_HEAD_BYTES = 1 << 12
+"""Bytes in which the document's element of a METS is looked for."""
+
+Page = Mapping[int, Source | None]
+"""The file of one page in each file group, counted as they come; None: the file is not in the package."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Document:
+    """What one METS says about the files of a package."""
+
+    name: str
+    object_id: str | None
+    pages: Sequence[Page]
+    metadata: Metadata
+
+
+def read(source: Source) -> Extraction:
+    """Refuse a METS that comes without its pages, with NoText."""
+    raise NoText(
+        f"{source.name} is a METS, which names pages and does not hold them. Send both in one archive."
+    )
+
+
+def documents(package: Package) -> list[Document]:
+    """What every METS of the package says, as far as it names files of the package; raises BrokenFile."""
+    candidates = {
+        path: file for path, file in package.members.items() if path.lower().endswith((".xml", ".mets"))
+    }
+    likely = [path for path in candidates if "mets" in path.lower()]
+    found = [path for path in likely if root_name(candidates[path].head(_HEAD_BYTES)) == ROOT] or [
+        path
+        for path in candidates
+        if path not in likely and root_name(candidates[path].head(_HEAD_BYTES)) == ROOT
+    ]
+    locations = Locations(package)
+    return [_document(candidates[path], path, locations) for path in found]
+
+
+def read_package(package: Package, found: Sequence[Document], read_file: FileReader) -> Extraction:
+    """The pages in the order that a METS gives, else as the files come.
+
+    Raises SeveralBooks, NoText, and what `read_file` raises for a page.
+    """
+    usable = [one for one in found if any(any(page.values()) for page in one.pages)]
+    if not usable:
+        extraction = pages.read(package, read_file)
+        return replace(extraction, format=NAME, metadata=found[0].metadata)
+    chosen = max(usable, key=lambda one: len(one.pages))
+    if any(_files(one).isdisjoint(_files(chosen)) for one in usable):
+        raise SeveralBooks(f"{package.name} holds {len(usable)} books. Send them one by one, or in bulk.")
+    return _read(chosen, read_file)
+
+
+def _read(found: Document, read_file: FileReader) -> Extraction:
+    counts = Counter(group for page in found.pages for group, file in page.items() if file)
+    # Of as many files the last: groups follow the steps of the work, and the first ones may be without text.
+    preferred = sorted(counts, key=lambda group: (counts[group], group), reverse=True)
+    texts: list[str] = []
+    extractions: list[Extraction] = []
+    missing = 0
+    for page in found.pages:
+        files = [page[group] for group in preferred if group in page]
+        text = _first(files, read_file)
+        if text is not None:
+            texts += text.pages
+            extractions += filter(None, [text.extraction])
+        elif None in files:
+            missing += 1
+        else:
+            texts.append("")  # a page of which nobody has made a text
+    warnings = [warning for extraction in extractions for warning in extraction.warnings]
+    if missing:
+        warnings.append(f"{missing} pages that {found.name} names are not in the package and were left out.")
+    return Extraction(
+        NAME,
+        texts,
+        paginated=True,
+        printed_lines=all(extraction.printed_lines for extraction in extractions),
+        metadata=found.metadata,
+        warnings=list(dict.fromkeys(warnings))[:100],
+    )
+
+
+def _first(files: Sequence[Source | None], read_file: FileReader) -> PageFile | None:
+    """The first of a page's files that is text."""
+    for file in files:
+        try:
+            if file:
+                return pages.read_page(file, read_file)
+        except (UnsupportedFormat, NoText):
+            continue
+    return None
+
+
+def _document(source: Source, path: str, locations: Locations) -> Document:
+    mets = document(source)
+    files: dict[str, tuple[int, Source | None]] = {}
+    groups = {group: number for number, group in enumerate(mets.iter("{*}fileGrp"))}
+    for file in mets.iter("{*}file"):
+        href = next((_href(location) for location in file.iterchildren("{*}FLocat")), "")
+        group = next((groups[parent] for parent in file.iterancestors("{*}fileGrp")), -1)
+        if not pages.BESIDE.fullmatch(href):
+            files[file.get("ID", "")] = group, locations.find(href, path)
+    maps = sorted(mets.iter("{*}structMap"), key=lambda one: one.get("TYPE", "").lower() != "physical")
+    ordered = [list(_pages(one, files)) for one in maps]
+    first = next((found for found in ordered if any(any(page.values()) for page in found)), [])
+    return Document(source.name, mets.get("OBJID"), first, mods.metadata(mets))
+
+
+def _pages(structure: Element, files: Mapping[str, tuple[int, Source | None]]) -> Iterator[Page]:
+    """The pages of a structMap; where it types no `div` as a page, each `div` that points to a new text."""
+    typed = any(map(_is_page, structure.iter("{*}div")))
+    seen: set[Source] = set()
+    for div in _divisions(structure):
+        if typed and not _is_page(div):
+            continue
+        pointers = div.iter("{*}fptr", "{*}area") if typed else _own_pointers(div)
+        page: dict[int, Source | None] = {}
+        for pointer in pointers:
+            group, file = files.get(pointer.get("FILEID", ""), (-1, None))
+            if group >= 0:
+                page.setdefault(group, file)
+        texts = {file for file in page.values() if file}
+        if texts <= seen if texts else not typed:
+            continue  # one file may hold several pages
+        seen |= texts
+        yield page
+
+
+def _divisions(parent: Element) -> Iterator[Element]:
+    """All `div` below, siblings by ORDER where each has one."""
+    children = list(parent.iterchildren("{*}div"))
+    orders = [child.get("ORDER", "") for child in children]
+    if all(order.isdecimal() and len(order) < 10 for order in orders):
+        children.sort(key=lambda child: int(child.get("ORDER", "")))
+    for child in children:
+        yield child
+        yield from _divisions(child)
+
+
+def _own_pointers(div: Element) -> Iterator[Element]:
+    for pointer in div.iterchildren("{*}fptr"):
+        yield from pointer.iter("{*}fptr", "{*}area")
+
+
+def _is_page(div: Element) -> bool:
+    return local_name(div) == "div" and div.get("TYPE", "").lower().endswith("page")
+
+
+def _files(found: Document) -> set[Source]:
+    return {file for page in found.pages for file in page.values() if file}
+
+
+def _href(location: Element) -> str:
+    return location.get(_HREF) or location.get("href") or ""

@@ -1,0 +1,154 @@
+"""PDF with a text layer, as PDFium reads it: the text of each page, line by line.
+
+PDFium is not safe for threads, so one document is read at a time; each page is closed before the next.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from string import punctuation
+from threading import Lock
+
+import pypdfium2
+from pypdfium2 import PdfiumError
+from pypdfium2.raw import FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY
+
+from app.core.errors import BrokenFile, EncryptedFile, FileTooLarge
+from app.core.model import PAGE_BREAK, Metadata
+from app.readers import gutenberg
+from app.readers.description import clean, description, identifier
+from app.readers.extraction import Extraction
+from app.readers.source import Source
+from app.readers.xmp import pdf_properties
+
+NAME = "pdf"
+
+MOST_PAGES = 100_000
+"""Pages of one book."""
+
+_MARK = re.compile(rb"(?:\A|[\r\n\0])\s*%PDF-\d")
+_MARK_WITHIN = 1024
+"""Bytes in which the mark may stand (Adobe's implementation notes to PDF 1.7, section H.3)."""
+
+_PDFIUM = Lock()
+
+_DIVIDED = re.compile("\ufffe(?=\\w)")
+"""PDFium's mark for a hyphen at a line's end, which takes the place of the line break, too."""
+
+_BETWEEN_PAGES = f"\n{PAGE_BREAK}\n"
+"""So a page is a paragraph of its own, since PDF has no blank lines."""
+
+_CONTROL = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)])
+
+_FILLING = re.compile(
+    r"""(?:untitled|unnamed|unbenannt|sans[ ]titre|ohne[ ]titel|no[ ]job[ ]name|title|titel|titre|document
+        |dokument|presentation|präsentation|powerpoint[ ]presentation|full[ ]page[ ]photo|layout|slide|folie
+        |book|buch|page|seite|scan)[ _-]?\d*
+    |\d{5,}
+    |""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What programs write for a title that they do not know, without the punctuation around it."""
+
+_FILE_NAME = re.compile(
+    r"""(?:[a-z]:\\|file:|/).*
+    |.*\.(?:pdf|docx?|dotx?|rtf|odt|sxw|wpd|wps|pages|txt|tex|dvi|e?ps|indd|inx|pm[d\d]|p65|qx[dp]|fm|book|mif
+        |ai|cdr|pub|pptx?|xlsx?|x?html?|xml|epub|tiff?|jpe?g|png|jp2|djvu)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_DOI = re.compile(r"\b10\.\d{4,9}/\S+")
+_PROGRAM = re.compile(r"^(?:Microsoft (?:Office )?\w+|OpenOffice|LibreOffice) +- +", re.IGNORECASE)
+
+
+def recognises(head: bytes) -> bool:
+    """Whether the file is a PDF; other bytes may stand in front of its mark."""
+    return _MARK.search(head[:_MARK_WITHIN]) is not None
+
+
+def read(source: Source) -> Extraction:
+    """The text of every page; blank where it is a picture. Raises BrokenFile and EncryptedFile."""
+    with _PDFIUM, _document(source) as document:
+        if len(document) > MOST_PAGES:
+            raise FileTooLarge(f"{source.name} has more than {MOST_PAGES:,} pages. Split it into its books.")
+        pages, damaged = [], []
+        for index in range(len(document)):
+            try:
+                pages.append(_text(document, index))
+            except PdfiumError:
+                pages.append("")
+                damaged.append(index + 1)
+        if len(damaged) == len(pages):
+            raise BrokenFile(f"{source.name} is a damaged PDF: none of its {len(pages)} pages can be read.")
+        information = {key: _entry(document, key) for key in ("Title", "Author")}
+    warnings = [f"Page {number} is damaged and taken as blank." for number in damaged[:10]]
+    text = _BETWEEN_PAGES.join(pages)
+    book = gutenberg.without_licence(text)
+    return Extraction(
+        NAME,
+        _with_blanks(text, book.text),
+        paginated=True,
+        printed_lines=True,
+        metadata=_metadata(source, information) if book.metadata == Metadata() else book.metadata,
+        warnings=warnings,
+    )
+
+
+def _with_blanks(text: str, book: str) -> list[str]:
+    """The pages of the book that is a part of this text; pages before and after it are blank."""
+    start = text.index(book)
+    before, after = text.count(_BETWEEN_PAGES, 0, start), text.count(_BETWEEN_PAGES, start + len(book))
+    return [""] * before + book.split(_BETWEEN_PAGES) + [""] * after
+
+
+@contextmanager
+def _document(source: Source) -> Iterator[pypdfium2.PdfDocument]:
+    with source.opened() as stream:
+        try:
+            document = pypdfium2.PdfDocument(stream if stream.seekable() else stream.read())
+        except PdfiumError as exc:
+            if exc.err_code in {FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY}:
+                raise EncryptedFile(f"{source.name} is encrypted. Send it without its password.") from exc
+            raise BrokenFile(f"{source.name} is a damaged PDF: {exc}") from exc
+        with closing(document):
+            yield document
+
+
+def _text(document: pypdfium2.PdfDocument, index: int) -> str:
+    with closing(document[index]) as page, closing(page.get_textpage()) as text_page:
+        text = text_page.get_text_range()
+    text = text.replace("\r\n", "\n").replace("\r", "\n").translate(_CONTROL)
+    return _DIVIDED.sub("\ufffe\n", text)
+
+
+def _entry(document: pypdfium2.PdfDocument, key: str) -> str:
+    """An entry of the document information; empty where it is missing or no text."""
+    try:
+        return str(document.get_metadata_value(key))
+    except UnicodeError:
+        return ""
+
+
+def _metadata(source: Source, information: Mapping[str, str]) -> Metadata:
+    """What the XMP packet says, else the document information, whose dates are not those of the book."""
+    properties = pdf_properties(source)
+    titles = (*properties.get("title", ()), information["Title"])
+    numbers = properties.get("identifier", ())
+    isbns = (*properties.get("isbn", ()), *(number for number in numbers if "isbn" in number.casefold()))
+    dois = map(_DOI.search, (*properties.get("doi", ()), *numbers))
+    return description(
+        title=next(filter(None, map(_title, titles)), None),
+        authors=properties.get("creator") or information["Author"].split(";"),
+        language=next(iter(properties.get("language", ())), None),
+        date=next(iter(properties.get("publicationDate") or properties.get("date", ())), None),
+        identifiers=[
+            *(identifier("isbn", isbn) for isbn in isbns),
+            *(identifier("doi", doi[0]) for doi in dois if doi),
+        ],
+    )
+
+
+def _title(text: str) -> str | None:
+    """The title in a field that programs fill with the file's name or a word of their own."""
+    text = _PROGRAM.sub("", clean(text) or "")
+    filled = _FILLING.fullmatch(text.strip(punctuation)) or _FILE_NAME.fullmatch(text)
+    return None if filled else text

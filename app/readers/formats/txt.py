@@ -1,0 +1,46 @@
+"""Plain text: one book a file, U+000C between its pages."""
+
+import re
+
+from app.core.errors import UnsupportedFormat
+from app.readers.encoding import bytes_of_text, decoded
+from app.readers.extraction import Extraction
+from app.readers.gutenberg import without_licence
+from app.readers.source import Source
+
+NAME = "txt"
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]+")
+"""Characters that no text has, but those that break lines and pages."""
+
+_MOST_CONTROLS = 0.02
+"""The share of control and damaged characters from which bytes are no text."""
+
+
+def read(source: Source) -> Extraction:
+    """The book in a text file. Raises UnsupportedFormat where the bytes are no text."""
+    found = decoded(bytes_of_text(source))
+    if found is None:
+        raise _no_text_file(source)
+    text, warnings = found.text, list(found.warnings)
+    without = _CONTROLS.sub("", text)
+    removed = len(text) - len(without)
+    if removed + without.count("\ufffd") > _MOST_CONTROLS * len(text):
+        raise _no_text_file(source)
+    if removed:
+        warnings.append(f"{removed:,} control characters were left out.")
+    book = without_licence(_with_line_feeds(without))
+    pages = book.text.split("\f")
+    paginated = len(pages) > 1
+    return Extraction(
+        NAME, pages, paginated, printed_lines=paginated, metadata=book.metadata, warnings=warnings
+    )
+
+
+def _with_line_feeds(text: str) -> str:
+    """The text with U+000A at the end of each line, also where it came from DOS or an old Mac."""
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def _no_text_file(source: Source) -> UnsupportedFormat:
+    return UnsupportedFormat(f"{source.name} is in no format that is read here. See docs/formats.md.")

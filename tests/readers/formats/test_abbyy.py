@@ -1,0 +1,92 @@
+"""ABBYY FineReader XML."""
+
+import pytest
+
+from app.core.errors import BrokenFile
+from app.readers.formats import abbyy
+from app.readers.recognition import read_page_file
+from app.readers.source import Source
+
+NAMESPACE = "http://www.abbyy.com/FineReader_xml/FineReader%s-schema-v1.xml"
+
+
+def document(*pages: str, version: int = 10) -> Source:
+    return source(f'<document xmlns="{NAMESPACE % version}" version="1.0">{"".join(pages)}</document>')
+
+
+def source(text: str) -> Source:
+    return Source.of_bytes(text.encode(), "book.xml")
+
+
+def page(*lines: str) -> str:
+    text = "".join(f"<line baseline='1'><formatting lang='x'>{line}</formatting></line>" for line in lines)
+    block = f"<block blockType='Text'><region><rect l='1'/></region><text><par>{text}</par></text></block>"
+    return f"<page width='1' height='1'>{block}</page>"
+
+
+def characters(text: str, space: str = " ") -> str:
+    return "\n".join(
+        f"<charParams l='1' wordStart='true'>{space if c == ' ' else c}</charParams>" for c in text
+    )
+
+
+@pytest.mark.parametrize("version", [6, 8, 9, 10])
+def test_characters_make_words_lines_and_pages_in_every_version(version: int) -> None:
+    book = abbyy.read(
+        document(
+            page(characters("Es war ein"), characters("Mor¬"), characters("gen")), page(), version=version
+        )
+    )
+    assert (book.format, book.paginated, book.printed_lines) == ("abbyy", True, True)
+    assert list(book.pages) == ["Es war ein\nMor¬\ngen", ""]
+
+
+@pytest.mark.parametrize("space", [" ", "\n      ", "\t", "\u00a0", ""])
+def test_any_white_space_in_a_character_is_a_space(space: str) -> None:
+    assert list(abbyy.read(document(page(characters("two words", space)))).pages) == ["two words"]
+
+
+def test_text_may_stand_in_formatting_without_characters() -> None:
+    assert list(abbyy.read(document(page("plain  text", "of &amp; lines"))).pages) == [
+        "plain text\nof & lines"
+    ]
+
+
+def test_a_word_may_run_through_several_formattings() -> None:
+    line = f"{characters('wo')}</formatting>\n<formatting bold='true'>{characters('rd here')}"
+    assert list(abbyy.read(document(page(line))).pages) == ["word here"]
+
+
+def test_what_else_the_engine_thought_of_is_left_out() -> None:
+    variants = "<charRecVariants><charRecVariant charConfidence='9'>x</charRecVariant></charRecVariants>"
+    words = (
+        "<wordRecVariants><wordRecVariant><variantText>xxx</variantText></wordRecVariant></wordRecVariants>"
+    )
+    line = f"{words}<charParams l='1'>a{variants}</charParams><charParams l='1'>\n{variants}b\n</charParams>"
+    assert list(abbyy.read(document(page(line))).pages) == ["ab"]
+
+
+def test_tables_are_read_cell_by_cell() -> None:
+    cells = "".join(
+        f"<cell><text><par><line><formatting>{characters(text)}</formatting></line></par></text></cell>"
+        for text in ("first", "second")
+    )
+    table = f"<page><block blockType='Table'><row>{cells}</row></block></page>"
+    assert list(abbyy.read(document(table)).pages) == ["first\nsecond"]
+
+
+def test_a_page_may_be_the_whole_document_and_need_no_namespace() -> None:
+    book = read_page_file(source(page(characters("one"))))
+    assert (book.format, list(book.pages)) == ("abbyy", ["one"])
+
+
+def test_documents_of_others_are_not_taken_for_finereaders() -> None:
+    assert not abbyy.recognises(b"<document><page>text</page></document>")
+    assert abbyy.recognises(f"<document xmlns='{NAMESPACE % 6}'>".encode())
+    assert abbyy.recognises(f"<document xmlns='{NAMESPACE % 6}'>".encode("utf-16"))
+
+
+def test_a_document_that_is_cut_off_is_broken() -> None:
+    whole = document(page(characters("one")), page(characters("two"))).read()
+    with pytest.raises(BrokenFile, match=r"book\.xml"):
+        abbyy.read(Source.of_bytes(whole[:-60], "book.xml"))

@@ -1,0 +1,71 @@
+"""DjVuXML."""
+
+import pytest
+
+from app.core.errors import BrokenFile
+from app.readers.recognition import read_page_file
+from app.readers.source import Source
+
+DOCTYPE = '<!DOCTYPE DjVuXML PUBLIC "-//W3C//DTD DjVuXML 1.1//EN" "pubtext/DjVuXML-s.dtd">'
+
+
+def source(*pages: str, doctype: str = DOCTYPE) -> Source:
+    objects = "".join(
+        f'<OBJECT><PARAM name="PAGE" value="x_{number:04}.djvu"/>{page}</OBJECT><MAP name="x"/>'
+        for number, page in enumerate(pages)
+    )
+    return Source.of_bytes(
+        f'<?xml version="1.0"?>\n{doctype}<DjVuXML><HEAD>x</HEAD><BODY>{objects}</BODY></DjVuXML>'.encode(),
+        "x_djvu.xml",
+    )
+
+
+def hidden(text: str) -> str:
+    return f"<HIDDENTEXT><PAGECOLUMN><REGION><PARAGRAPH>{text}</PARAGRAPH></REGION></PAGECOLUMN></HIDDENTEXT>"
+
+
+def test_every_object_is_a_page_and_every_line_a_line() -> None:
+    text = (
+        "<LINE>\n<WORD coords='1,2'>Zu- </WORD>\n</LINE>\n<LINE><WORD>hause</WORD><WORD>&amp;</WORD></LINE>"
+    )
+    book = read_page_file(
+        source(
+            hidden(text),
+            "",
+            "<HIDDENTEXT><PAGECOLUMN></PAGECOLUMN></HIDDENTEXT>",
+            hidden("<LINE><WORD>x</WORD></LINE>"),
+        )
+    )
+    assert (book.format, book.paginated, book.printed_lines) == ("djvu", True, True)
+    assert list(book.pages) == ["Zu-\nhause &", "", "", "x"]
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        (hidden("<LINE>a line</LINE><LINE>another</LINE>"), "a line\nanother"),
+        ("<HIDDENTEXT>a page\nof lines<!-- x --></HIDDENTEXT>", "a page\nof lines"),
+        ("<HIDDENTEXT><WORD>words</WORD><WORD>alone</WORD></HIDDENTEXT>", "words alone"),
+        (
+            hidden(
+                "<LINE><WORD>\n<CHARACTER>a</CHARACTER>\n<CHARACTER>b</CHARACTER></WORD><WORD>c</WORD></LINE>"
+            ),
+            "ab c",
+        ),
+        (hidden("<LINE><WORD>a</WORD></LINE>") * 2, "a\na"),
+    ],
+    ids=["lines", "a page", "words", "characters", "columns"],
+)
+def test_text_is_read_down_to_whatever_it_is_divided_into(page: str, text: str) -> None:
+    assert list(read_page_file(source(page)).pages) == [text]
+
+
+def test_entities_of_the_document_type_are_not_expanded() -> None:
+    doctype = '<!DOCTYPE DjVuXML [<!ENTITY e "expanded"><!ENTITY f SYSTEM "file:///etc/passwd">]>'
+    (page,) = read_page_file(source(hidden("<LINE><WORD>a&e;&f;</WORD></LINE>"), doctype=doctype)).pages
+    assert page == "a"
+
+
+def test_a_document_that_is_cut_off_is_broken() -> None:
+    with pytest.raises(BrokenFile, match=r"x_djvu\.xml"):
+        read_page_file(Source.of_bytes(source(hidden("x")).read()[:-20], "x_djvu.xml"))

@@ -1,0 +1,233 @@
+"""EPUB files."""
+
+import io
+import zipfile
+
+import pytest
+
+from app.core.errors import BrokenFile, EncryptedFile, NoText, UnusableFile
+from app.readers.extraction import Extraction
+from app.readers.recognition import read_book
+from app.readers.source import Source
+
+CONTAINER = '<container xmlns="urn:c"><rootfiles><rootfile full-path="{}"/></rootfiles></container>'
+CHAPTER = '<?xml version="1.0"?><html xmlns:epub="urn:e"><head><title/></head><body>{}</body></html>'
+
+
+def opf(*hrefs: str, metadata: str = "", items: str = "", spine: str = "") -> str:
+    """A package document with these chapters."""
+    manifest = "".join(
+        f'<item id="i{n}" href="{href}" media-type="application/xhtml+xml"/>' for n, href in enumerate(hrefs)
+    )
+    references = "".join(f'<itemref idref="i{n}"/>' for n in range(len(hrefs)))
+    return (
+        '<package xmlns="http://www.idpf.org/2007/opf" xmlns:dc="http://purl.org/dc/elements/1.1/" '
+        f'xmlns:opf="http://www.idpf.org/2007/opf"><metadata>{metadata}</metadata>'
+        f'<manifest>{manifest}{items}</manifest><spine toc="ncx" page-map="map">'
+        f"{references}{spine}</spine></package>"
+    )
+
+
+def read(files: dict[str, str | bytes], path: str = "OPS/book.opf") -> Extraction:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for name, content in {"META-INF/container.xml": CONTAINER.format(path), **files}.items():
+            archive.writestr(name, content)
+    return read_book(Source.of_bytes(data.getvalue(), "book.epub"))
+
+
+def text(book: Extraction) -> list[str]:
+    return [" ".join(page.split()) for page in book.pages]
+
+
+def test_chapters_come_in_the_order_of_the_spine_each_once() -> None:
+    package = opf("b.xhtml", "a.xhtml", spine='<itemref idref="i0"/><itemref idref="i1" linear="no"/>')
+    book = read(
+        {"OPS/a.xhtml": CHAPTER.format("one"), "OPS/book.opf": package, "OPS/b.xhtml": CHAPTER.format("two")}
+    )
+    assert (book.format, text(book), book.paginated) == ("epub", ["two one"], False)
+
+
+@pytest.mark.parametrize(
+    ("href", "name"),
+    [
+        ("a%20b.xhtml", "OPS/a b.xhtml"),
+        ("a%20b.xhtml", "OPS/a%20b.xhtml"),
+        ("/OPS/a.xhtml", "OPS/a.xhtml"),
+        ("../Text/a.xhtml", "Text/a.xhtml"),
+        ("../../../a.xhtml", "a.xhtml"),
+        ("A.XHTML", "OPS/a.xhtml"),
+        ("caf\u00e9.xhtml", "OPS/cafe\u0301.xhtml"),
+        ("caf%C3%A9.xhtml", "OPS/caf\u00e9.xhtml"),
+        ("sub\\a.xhtml", "OPS/sub/a.xhtml"),
+    ],
+)
+def test_names_are_found_as_tools_write_them(href: str, name: str) -> None:
+    assert text(read({"OPS/book.opf": opf(href), name: CHAPTER.format("found")})) == ["found"]
+
+
+def test_metadata_are_those_of_the_book_not_of_the_file() -> None:
+    metadata = (
+        '<dc:title id="s">A Tale</dc:title><dc:title id="m">Emma</dc:title>'
+        '<meta refines="#m" property="title-type">main</meta>'
+        '<dc:creator opf:role="trl">A Translator</dc:creator><dc:creator id="c">Jane Austen</dc:creator>'
+        '<meta refines="#c" property="role">aut</meta><dc:language>en</dc:language>'
+        '<dc:date opf:event="modification">2020</dc:date><dc:date opf:event="publication">1815-12</dc:date>'
+        "<dc:identifier>urn:uuid:12345678-1234-1234-1234-123456789abc</dc:identifier>"
+        '<dc:identifier opf:scheme="ISBN">978-0-14-143958-7</dc:identifier>'
+        "<dc:identifier>https://www.gutenberg.org/ebooks/158</dc:identifier><dc:identifier>NOID</dc:identifier>"
+    )
+    found = read(
+        {"OPS/book.opf": opf("a.xhtml", metadata=metadata), "OPS/a.xhtml": CHAPTER.format("a")}
+    ).metadata
+    assert (found.title, found.authors, found.language) == ("Emma", ("Jane Austen",), "en")
+    assert (found.year, found.identifiers) == (1815, ("isbn:9780141439587", "gutenberg:158"))
+
+
+MARKED = CHAPTER.format(
+    '<p>before</p><p id="x">one <span epub:type="pagebreak" id="p1">1</span>two</p><p id="y">three</p>'
+)
+TARGETS = ("a.xhtml#x", "a.xhtml#y", "b.xhtml")
+LISTS = {
+    "navigation document": (
+        "nav.xhtml",
+        "application/xhtml+xml",
+        '<html xmlns:epub="urn:e"><nav epub:type="page-list"><ol>{}</ol></nav></html>',
+        '<li><a href="{}">n</a></li>',
+    ),
+    "NCX": ("toc.ncx", "application/x-dtbncx+xml", "<ncx><pageList>{}</pageList></ncx>",
+            '<pageTarget><content src="{}"/></pageTarget>'),
+    "page map": ("map.xml", "application/oebps-page-map+xml", "<page-map>{}</page-map>", '<page href="{}"/>'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", LISTS)
+def test_pages_are_those_of_a_page_list(kind: str) -> None:
+    name, media_type, whole, part = LISTS[kind]
+    item_id = {"NCX": "ncx", "page map": "map"}.get(kind, "nav")
+    item = f'<item id="{item_id}" href="{name}" media-type="{media_type}" properties="{item_id}"/>'
+    book = read(
+        {
+            "OPS/book.opf": opf("a.xhtml", "b.xhtml", items=item, spine=f'<itemref idref="{item_id}"/>'),
+            "OPS/a.xhtml": MARKED,
+            "OPS/b.xhtml": CHAPTER.format("<p>four</p>"),
+            f"OPS/{name}": whole.format("".join(map(part.format, TARGETS))),
+        }
+    )
+    assert text(book)[:3] == ["before", "one two", "three"]
+    assert text(book)[3].startswith("four")
+    assert book.paginated
+
+
+def test_pages_are_those_of_the_marks_where_there_is_no_list() -> None:
+    book = read({"OPS/book.opf": opf("a.xhtml"), "OPS/a.xhtml": MARKED})
+    assert text(book) == ["before one", "two three"]
+
+
+@pytest.mark.parametrize(
+    ("path", "pages"),
+    [
+        ("/6/2!/4/4/1:0", ["seven", "eight nine"]),
+        ("/6/2[i0]!/4/4[e]/3:1[,x]", ["seven eight", "nine"]),
+        ("/6/2!/4/4,/1:1,/1:2", ["seven eight", "nine"]),
+        ("/6/2!/4/40/1:1", ["seven eight nine"]),
+        ("/6/80!/4/2/1:1", ["seven eight nine"]),
+    ],
+)
+def test_pages_may_be_named_by_canonical_fragment_identifiers(path: str, pages: list[str]) -> None:
+    _, media_type, whole, part = LISTS["navigation document"]
+    item = f'<item id="nav" href="nav.xhtml" media-type="{media_type}" properties="nav"/>'
+    book = read(
+        {
+            "OPS/book.opf": opf("a.xhtml", items=item),
+            "OPS/a.xhtml": CHAPTER.format('<p>seven</p><p id="e">eight<br/> nine</p>'),
+            "OPS/nav.xhtml": whole.format(part.format(f"book.opf#epubcfi({path})")),
+        }
+    )
+    assert text(book) == pages
+
+
+def encryption(algorithm: str, uri: str) -> str:
+    return (
+        f'<encryption><EncryptedData><EncryptionMethod Algorithm="{algorithm}"/><CipherData>'
+        f'<CipherReference URI="{uri}"/></CipherData></EncryptedData></encryption>'
+    )
+
+
+def test_obfuscated_fonts_are_no_protection() -> None:
+    for algorithm in ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"):
+        listing = encryption(algorithm, "OPS/a.otf")
+        files = {"OPS/book.opf": opf("a.xhtml"), "OPS/a.xhtml": CHAPTER.format("free"), "OPS/a.otf": b"\0\1"}
+        assert text(read({**files, "META-INF/encryption.xml": listing, "META-INF/rights.xml": "<r/>"})) == [
+            "free"
+        ]
+
+
+def test_encrypted_chapters_are_refused() -> None:
+    listing = encryption("http://www.w3.org/2001/04/xmlenc#aes128-cbc", "OPS/a.xhtml")
+    with pytest.raises(EncryptedFile, match="protected"):
+        read(
+            {"OPS/book.opf": opf("a.xhtml"), "OPS/a.xhtml": b"\x9c\x12\0", "META-INF/encryption.xml": listing}
+        )
+    with pytest.raises(EncryptedFile, match="protected"):
+        read(
+            {
+                "OPS/book.opf": opf("a.xhtml"),
+                "OPS/a.xhtml": bytes(range(256)) * 9,
+                "META-INF/rights.xml": "<r/>",
+            }
+        )
+
+
+def test_missing_chapters_are_told_and_a_book_without_any_is_broken() -> None:
+    book = read({"OPS/book.opf": opf("a.xhtml", "gone.xhtml"), "OPS/a.xhtml": CHAPTER.format("here")})
+    assert text(book) == ["here"]
+    assert "gone.xhtml" in book.warnings[0]
+    with pytest.raises(BrokenFile):
+        read({"OPS/book.opf": opf("gone.xhtml")})
+
+
+def test_pictures_alone_are_no_text() -> None:
+    with pytest.raises(NoText):
+        read({"OPS/book.opf": opf("a.xhtml"), "OPS/a.xhtml": CHAPTER.format('<img src="a.png" alt="a"/>')})
+
+
+def test_pages_of_standard_ebooks_itself_are_left_out() -> None:
+    names = ["titlepage.xhtml", "imprint.xhtml", "chapter-1.xhtml", "colophon.xhtml", "uncopyright.xhtml"]
+    chapters = {f"OPS/{name}": CHAPTER.format(name.partition(".")[0]) for name in names}
+    identifier = "<dc:identifier>https://standardebooks.org/ebooks/a/b</dc:identifier>"
+    assert text(read({"OPS/book.opf": opf(*names, metadata=identifier), **chapters})) == ["chapter-1"]
+    assert len(text(read({"OPS/book.opf": opf(*names), **chapters}))[0].split()) == 5
+
+
+def test_fallbacks_lead_from_pictures_to_documents_and_not_in_circles() -> None:
+    items = (
+        '<item id="p" href="p.png" media-type="image/png" fallback="q"/>'
+        '<item id="q" href="q.png" media-type="image/png" fallback="i0"/>'
+        '<item id="r" href="r.png" media-type="image/png" fallback="r"/>'
+    )
+    package = opf("a.xhtml", items=items, spine='<itemref idref="p"/><itemref idref="r"/>')
+    assert text(read({"OPS/book.opf": package, "OPS/a.xhtml": CHAPTER.format("found")})) == ["found"]
+
+
+@pytest.mark.parametrize(
+    "package",
+    [
+        "",
+        "<package>",
+        "<package/>",
+        "no xml",
+        '<!DOCTYPE p [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]><package>&b;</package>',
+    ],
+)
+def test_a_damaged_package_document_is_refused(package: str) -> None:
+    with pytest.raises(UnusableFile):
+        read({"OPS/book.opf": package, "OPS/a.xhtml": CHAPTER.format("lost")})
+
+
+def test_a_package_document_is_found_without_container() -> None:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        archive.writestr("book/content.opf", opf("a.xhtml"))
+        archive.writestr("book/a.xhtml", CHAPTER.format("found"))
+    assert text(read_book(Source.of_bytes(data.getvalue(), "book.epub"))) == ["found"]

@@ -1,0 +1,115 @@
+"""HTML files."""
+
+from contextlib import suppress
+
+import pytest
+
+from app.core.errors import UnusableFile
+from app.readers.extraction import Extraction
+from app.readers.formats import html
+from app.readers.recognition import read_book
+from app.readers.source import Source
+
+
+def read(markup: str | bytes) -> Extraction:
+    data = markup.encode() if isinstance(markup, str) else markup
+    return read_book(Source.of_bytes(data, "book.html"))
+
+
+def words(markup: str) -> list[str]:
+    return [word for page in read(markup).pages for word in page.split()]
+
+
+def test_text_comes_in_order_and_blocks_break_lines() -> None:
+    book = read(
+        "<!DOCTYPE html><html lang=en><title>A\n book</title><style>p{}</style><body><h1>One</h1>"
+        "<p>two\n three<br>four <i>fi</i>ve</p><script>no()</script><table><tr><td>six<td>seven</table>eight"
+    )
+    assert book.format == "html"
+    assert [" ".join(line.split()) for line in book.pages[0].split("\n") if line] == [
+        *("One", "two three", "four five", "six", "seven", "eight")
+    ]
+    assert (book.metadata.title, book.metadata.language) == ("A book", "en")
+
+
+def test_lines_of_preformatted_text_are_kept() -> None:
+    assert read("<html><pre>one\ntwo <b>a\nb</b></pre>").pages == ["one\ntwo a\nb"]
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<?xml version='1.0'?><html><head><title/></head><body>text</body></html>",
+        "<html><head><script src='a.js'/></head><body>text</body></html>",
+        "<html><body><a id='x'/><div class='y'/>text</body></html>",
+    ],
+)
+def test_empty_elements_of_xhtml_swallow_nothing(markup: str) -> None:
+    assert words(markup) == ["text"]
+
+
+def test_page_numbers_are_left_out_and_do_not_divide_words() -> None:
+    markup = '<p>beau<span class="pagenum" id="P">[Pg 2]</span>tiful <span class=pagenum>3</span></p>'
+    assert words(markup)[0] == "beautiful"
+    assert read(markup).paginated is False
+
+
+def test_standard_marks_of_page_breaks_make_pages() -> None:
+    book = read(
+        '<div>cover</div><p>one <span role="doc-pagebreak" id="p1" aria-label="1"></span>two beau'
+        '<span epub:type="pagebreak">2</span>tiful three</p><hr role="doc-pagebreak">'
+    )
+    assert [" ".join(page.split()) for page in book.pages] == ["cover one", "two beautiful", "three", ""]
+    assert book.paginated
+
+
+def test_pictures_and_ruby_readings_are_left_out() -> None:
+    assert words("<html><ruby>漢<rp>(</rp><rt>かん</rt></ruby><svg><text>drawn</text></svg>") == ["漢"]
+
+
+@pytest.mark.parametrize(
+    ("declaration", "encoding"),
+    [
+        ('<meta charset="windows-1251">', "cp1251"),
+        ('<META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=Shift_JIS">', "cp932"),
+        ("<meta charset=iso-8859-1>", "utf-8"),  # as it is often declared, and is not
+        ("", "utf-16"),
+    ],
+)
+def test_the_encoding_is_as_declared(declaration: str, encoding: str) -> None:
+    assert "Привет" in read(f"<html>{declaration}<p>Привет".encode(encoding)).pages[0]
+
+
+def test_metadata_from_dublin_core() -> None:
+    book = read(
+        '<html><head><meta name="DC.Title" content="Emma"><meta name="dc.creator" content="Jane Austen">'
+        '<meta name="DC.date" content="1815"><meta name="citation_isbn" content="978-0-14-143958-7">'
+        "<meta name=dc.language content=en><title>File 3</title></head><body>text"
+    )
+    metadata = book.metadata
+    assert (metadata.title, metadata.authors, metadata.year) == ("Emma", ("Jane Austen",), 1815)
+    assert (metadata.language, metadata.identifiers) == ("en", ("isbn:9780141439587",))
+
+
+def test_the_licence_of_gutenberg_goes() -> None:
+    book = read(
+        "<html><head><title>The Project Gutenberg eBook of Emma, by Jane Austen</title></head><body>"
+        "<div><span>*** START OF THE PROJECT GUTENBERG EBOOK EMMA ***</span></div><p>Chapter I</p>"
+        "<div>*** END OF THE PROJECT GUTENBERG EBOOK EMMA ***</div><p>licence</p>"
+    )
+    assert book.pages == ["Chapter I"]
+    assert book.metadata.title == "Emma"
+
+
+@pytest.mark.parametrize(
+    "part", ["<div>", "<b>", "<table><tr><td>", "<a ", "<!--", "&lt", "<svg><math>", "</p>"]
+)
+def test_absurd_markup_is_read_or_refused_at_once(part: str) -> None:
+    with suppress(UnusableFile):
+        read("<html>" + part * 100_000 + "text")
+
+
+def test_a_comment_or_a_declaration_may_come_first() -> None:
+    assert html.recognises(b"\xef\xbb\xbf\n<?xml version='1.0'?>\n<!-- made by -->\n<!DOCTYPE html>")
+    assert not html.recognises(b"<mets:mets>")
+    assert not html.recognises(b"text with <html> in it")

@@ -1,0 +1,336 @@
+"""Packages of page files, METS packages and HathiTrust volumes: which files are pages, and in which order."""
+
+import io
+import tarfile
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from app.core.errors import BrokenFile, NoText, SeveralBooks, UnsupportedFormat
+from app.readers.extraction import Extraction
+from app.readers.package import open_folder
+from app.readers.recognition import read_book, read_package
+from app.readers.source import Source
+
+Files = Mapping[str, str | bytes]
+
+
+def alto(text: str) -> str:
+    strings = "".join(f'<String CONTENT="{word}"/>' for word in text.split())
+    return f"<alto><Layout><Page><TextLine>{strings}</TextLine></Page></Layout></alto>"
+
+
+def page(text: str) -> str:
+    region = f"<TextRegion><TextEquiv><Unicode>{text}</Unicode></TextEquiv></TextRegion>"
+    return f"<PcGts><Page>{region}</Page></PcGts>"
+
+
+def tei(text: str) -> str:
+    return f"<TEI><text><body><p>{text}</p></body></text></TEI>"
+
+
+def zipped(files: Files) -> bytes:
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as target:
+        for name, content in files.items():
+            target.writestr(name, content)
+    return archive.getvalue()
+
+
+def read(files: Files, name: str = "book.zip") -> Extraction:
+    return read_book(Source.of_bytes(zipped(files), name))
+
+
+def words(extraction: Extraction) -> list[str]:
+    return [" ".join(text.split()) for text in extraction.pages]
+
+
+def test_pages_come_in_natural_order_and_an_empty_file_is_a_blank_page() -> None:
+    found = read(
+        {"b/p_10.xml": alto("ten"), "b/p_9.xml": "", "b/p_2.xml": alto("two"), "b/p_1.xml": page("one")}
+    )
+    assert found.format == "pages"
+    assert found.paginated
+    assert words(found)[:2] == ["two", ""]
+
+
+def test_pages_of_an_archive_of_any_kind_and_of_a_folder_are_the_same(tmp_path: Path) -> None:
+    files = {
+        "x/1.xml": alto("one"),
+        "x/2.xml": alto("two"),
+        "x/cover.jpg": b"\xff\xd8\xff",
+        "__MACOSX/x/._1.xml": b"\0",
+    }
+    found = [words(read(files))]
+    for mode in ("w", "w:gz", "w:bz2", "w:xz"):
+        archive = io.BytesIO()
+        with tarfile.open(fileobj=archive, mode=mode) as target:  # type: ignore[call-overload]
+            for name, content in files.items():
+                data = content.encode() if isinstance(content, str) else content
+                member = tarfile.TarInfo(name)
+                member.size = len(data)
+                target.addfile(member, io.BytesIO(data))
+        found.append(words(read_book(Source.of_bytes(archive.getvalue(), "book.tar"))))
+    for name, content in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+    found.append(words(read_package(open_folder(tmp_path))))
+    assert found == [["one", "two"]] * len(found)
+
+
+def test_pictures_and_metadata_beside_the_pages_are_passed_over() -> None:
+    beside = {
+        "1.tif": b"II*\0",
+        "2.jp2": b"\0\0",
+        "checksum.md5": "x",
+        "README.xml": alto("readme"),
+        "toc.xml": "<toc/>",
+    }
+    assert words(read({"1.xml": alto("one"), "2.xml": alto("two"), **beside})) == ["one", "two"]
+
+
+def test_the_same_pages_in_two_formats_are_read_once() -> None:
+    found = read(
+        {"alto/1.xml": alto("a"), "alto/2.xml": alto("b"), "page/1.xml": page("c"), "alto/3.xml": alto("c")}
+    )
+    assert words(found) == ["a", "b", "c"]
+    assert found.warnings
+
+
+def test_one_book_in_a_package_is_that_book() -> None:
+    found = read({"book/book.xml": tei("a book"), "book/cover.png": b"\x89PNG"})
+    assert found.format == "tei"
+    assert not found.paginated
+
+
+def test_several_books_are_refused() -> None:
+    with pytest.raises(SeveralBooks, match="bulk"):
+        read({"a.xml": tei("one"), "b.xml": tei("two"), "c.xml": tei("three")})
+
+
+def test_archives_within_archives_are_refused() -> None:
+    inner = zipped({"1.xml": alto("one")})
+    with pytest.raises(UnsupportedFormat, match="archive within an archive"):
+        read({"inner.zip": inner})
+    with pytest.raises(UnsupportedFormat):
+        read({"inner": zipped({"again": inner})})
+
+
+@pytest.mark.parametrize(
+    "files", [{}, {"1.png": b"\x89PNG"}, {"1.dat": b"\0\1\2"}, {"1.xml": '<?xml version="1.0"?><other/>'}]
+)
+def test_a_package_without_pages_is_in_no_format(files: Files) -> None:
+    with pytest.raises(UnsupportedFormat):
+        read(files)
+
+
+def test_members_without_a_name_are_passed_over() -> None:
+    damaged = zipped({"xx": alto("one"), "1.xml": alto("two")}).replace(b"xx", b"\0x")
+    assert words(read_book(Source.of_bytes(damaged, "book.zip"))) == ["two"]
+
+
+def test_blank_pages_alone_are_no_book() -> None:
+    with pytest.raises(NoText):
+        read({"1.xml": alto(""), "2.xml": ""})
+
+
+def test_a_damaged_page_is_named() -> None:
+    with pytest.raises(BrokenFile, match=r"p/2\.xml"):
+        read({"p/1.xml": alto("one"), "p/2.xml": alto("two")[:-20]})
+
+
+def mets(structure: str, files: Mapping[str, Mapping[str, str]], sections: str = "") -> str:
+    """A METS with file groups (name: id: href) and the structMaps given."""
+    groups = "".join(
+        f'<fileGrp USE="{use}">'
+        + "".join(f'<file ID="{key}"><FLocat xlink:href="{href}"/></file>' for key, href in group.items())
+        + "</fileGrp>"
+        for use, group in files.items()
+    )
+    return (
+        '<mets xmlns="http://www.loc.gov/METS/" xmlns:xlink="http://www.w3.org/1999/xlink" '
+        'OBJID="mdp.39015078560292">'
+        f"{sections}<fileSec>{groups}</fileSec>{structure}</mets>"
+    )
+
+
+def physical(*pages: str) -> str:
+    return f'<structMap TYPE="PHYSICAL"><div TYPE="physSequence">{"".join(pages)}</div></structMap>'
+
+
+def div(order: int, *ids: str, kind: str = "page") -> str:
+    pointers = "".join(f'<fptr FILEID="{key}"/>' for key in ids)
+    return f'<div TYPE="{kind}" ORDER="{order}">{pointers}</div>'
+
+
+def test_a_mets_orders_the_pages() -> None:
+    names = {"T1": "ocr/uuid-z.xml", "T2": "ocr/uuid-a.xml", "T3": "ocr/uuid-m.xml"}
+    structure = physical(div(10, "T3"), div(1, "T1"), div(2, "T2"))
+    found = read(
+        {"mets.xml": mets(structure, {"OCR": names})} | {href: alto(key) for key, href in names.items()}
+    )
+    assert found.format == "mets"
+    assert words(found) == ["T1", "T2", "T3"]
+
+
+@pytest.mark.parametrize(
+    "href",
+    [
+        "file://./ALTO/00%201.xml",
+        "./ALTO/00 1.xml",
+        "https://library.example/data/7/ALTO/00%201.xml?download=1#top",
+        "ALTO\\00 1.XML",
+        "file:///srv/scans/box/ALTO/00 1.xml",
+        "00 1.xml",
+    ],
+)
+def test_files_are_found_by_the_end_of_their_path(href: str) -> None:
+    document = mets(physical(div(1, "A")), {"OCR": {"A": href}})
+    assert words(
+        read({"v/x.mets.xml": document, "v/ALTO/00 1.xml": alto("found"), "v/2.xml": alto("other")})
+    ) == ["found"]
+
+
+def test_of_several_groups_each_page_is_read_once_from_the_one_with_most_pages() -> None:
+    groups = {
+        "IMG": {"I1": "i/1.tif", "I2": "i/2.tif"},
+        "ALTO": {"A1": "a/1.xml", "A2": "a/2.xml"},
+        "PAGE": {"P1": "p/1.xml", "P2": "p/2.xml", "P3": "p/3.xml"},
+    }
+    structure = physical(div(1, "I1", "A1", "P1"), div(2, "I2", "A2", "P2"), div(3, "P3"))
+    pages = {f"a/{n}.xml": alto(f"alto {n}") for n in (1, 2)} | {
+        f"p/{n}.xml": page(f"page {n}") for n in (1, 2, 3)
+    }
+    assert words(read({"mets.xml": mets(structure, groups), **pages})) == ["page 1", "page 2", "page 3"]
+
+
+def test_areas_within_sequences_and_pages_of_many_types_are_followed() -> None:
+    pointer = '<fptr><par><area FILEID="I"/><seq><area FILEID="A" BEGIN="P1"/></seq></par></fptr>'
+    inner = '<div TYPE="pagearea"><fptr><area FILEID="A"/></fptr></div>'
+    structure = physical(
+        f'<div TYPE="TITLE_PAGE" ORDER="1">{pointer}{inner}</div>', div(2, "B", kind="np:page")
+    )
+    document = mets(structure, {"IMG": {"I": "1.tif"}, "OCR": {"A": "1.xml", "B": "2.xml"}})
+    assert words(read({"mets.xml": document, "1.xml": alto("one"), "2.xml": alto("two")})) == ["one", "two"]
+
+
+def test_pages_without_text_are_blank_and_pages_not_sent_are_left_out() -> None:
+    structure = physical(div(1, "I1"), div(2, "A"), div(3, "B"))
+    document = mets(structure, {"IMG": {"I1": "1.tif"}, "OCR": {"A": "2.xml", "B": "3.xml"}})
+    found = read({"mets.xml": document, "2.xml": alto("two")})
+    assert words(found) == ["", "two"]
+    assert found.warnings
+
+
+def test_without_a_usable_structure_files_come_in_order() -> None:
+    for structure in ("", physical(div(1, "nothing")), '<structMap TYPE="LOGICAL"><div/></structMap>'):
+        document = mets(structure, {"OCR": {"A": "x.xml"}})
+        found = read({"mets.xml": document, "10.xml": alto("ten"), "9.xml": alto("nine")})
+        assert found.format == "mets"
+        assert words(found) == ["nine", "ten"]
+
+
+def test_a_logical_structure_gives_each_file_once() -> None:
+    parts = (
+        '<fptr><area FILEID="A"/></fptr>',
+        '<fptr><area FILEID="B"/></fptr><fptr><area FILEID="A"/></fptr>',
+    )
+    structure = "".join(f'<div TYPE="article">{part}</div>' for part in parts)
+    document = mets(
+        f'<structMap TYPE="LOGICAL"><div>{structure}</div></structMap>', {"OCR": {"A": "2.xml", "B": "1.xml"}}
+    )
+    assert words(read({"mets.xml": document, "1.xml": alto("b"), "2.xml": alto("a")})) == ["a", "b"]
+
+
+def test_a_mets_alone_asks_for_its_pages() -> None:
+    document = mets(physical(div(1, "A")), {"OCR": {"A": "1.xml"}})
+    with pytest.raises(NoText, match="Send both"):
+        read_book(Source.of_bytes(document.encode(), "mets.xml"))
+    with pytest.raises(NoText):
+        read({"mets.xml": document})
+
+
+def test_two_volumes_in_one_package_are_several_books() -> None:
+    files: dict[str, str] = {}
+    for volume in ("v1", "v2"):
+        files[f"{volume}/mets.xml"] = mets(physical(div(1, "A")), {"OCR": {"A": "ocr/1.xml"}})
+        files[f"{volume}/ocr/1.xml"] = alto(volume)
+    with pytest.raises(SeveralBooks, match="bulk"):
+        read(files)
+
+
+MODS = """<dmdSec ID="page"><mdWrap><xmlData><mods/></xmlData></mdWrap></dmdSec>
+<dmdSec ID="book"><mdWrap MDTYPE="MODS"><xmlData><mods:mods xmlns:mods="http://www.loc.gov/mods/v3">
+<mods:titleInfo type="alternative"><mods:title>Other</mods:title></mods:titleInfo>
+<mods:titleInfo><mods:nonSort>The</mods:nonSort><mods:title>Title</mods:title></mods:titleInfo>
+<mods:name><mods:namePart type="family">Eliot</mods:namePart>
+<mods:namePart type="given">George</mods:namePart>
+<mods:namePart type="date">1819-1880</mods:namePart>
+<mods:role><mods:roleTerm>aut</mods:roleTerm></mods:role></mods:name>
+<mods:name><mods:namePart>Owner</mods:namePart>
+<mods:role><mods:roleTerm>own</mods:roleTerm></mods:role></mods:name>
+<mods:originInfo><mods:edition>[Electronic ed.]</mods:edition>
+<mods:dateIssued>2019</mods:dateIssued></mods:originInfo>
+<mods:originInfo><mods:dateIssued>1861-01</mods:dateIssued></mods:originInfo>
+<mods:language><mods:languageTerm>eng</mods:languageTerm></mods:language>
+<mods:identifier type="ISBN">978-0-14-143958-7</mods:identifier>
+<mods:part><mods:detail type="volume"><mods:number>2</mods:number></mods:detail></mods:part>
+</mods:mods></xmlData></mdWrap></dmdSec>"""
+
+
+def test_mods_describes_the_book() -> None:
+    structure = physical(div(1, "A")) + '<structMap TYPE="LOGICAL"><div DMDID="missing book"/></structMap>'
+    found = read({"mets.xml": mets(structure, {"OCR": {"A": "1.xml"}}, MODS), "1.xml": alto("one")}).metadata
+    assert (found.title, found.authors, found.year) == ("The Title", ("George Eliot",), 1861)
+    assert (found.language, found.volume, found.identifiers) == ("eng", "2", ("isbn:9780141439587",))
+
+
+def test_dublin_core_describes_the_book() -> None:
+    fields = "<title>Title</title><creator>Author</creator><date>1861</date><language>en</language>"
+    section = (
+        f'<dmdSec ID="d"><mdWrap><xmlData>{fields}<identifier>oclc:1</identifier></xmlData></mdWrap></dmdSec>'
+    )
+    document = mets(physical(div(1, "A")), {"OCR": {"A": "1.xml"}}, section)
+    found = read({"mets.xml": document, "1.xml": alto("one")}).metadata
+    assert (found.title, found.authors, found.year) == ("Title", ("Author",), 1861)
+    assert found.identifiers == ("oclc:1",)
+
+
+def test_a_hathitrust_volume_is_read_by_number() -> None:
+    files = {"a b/TEXT/00000010.txt": alto("ten"), "a b/TEXT/00000002.txt": "", "c/00000001.txt": alto("one")}
+    found = read({**files, "a b/meta.yml": "title: 'A: Title'\nyear: 1861 # about\nbad: [x\n\t- y\n"})
+    assert found.format == "hathi"
+    assert words(found) == ["one", "", "ten"]
+    assert found.metadata.title == "A: Title"
+    assert found.metadata.year == 1861
+
+
+def test_the_mets_of_a_hathitrust_volume_gives_order_and_identifier() -> None:
+    groups = {
+        "ocr": {"T1": "00000001.txt", "T2": "00000002.txt"},
+        "coordOCR": {"X1": "00000001.xml", "X2": "00000002.xml"},
+    }
+    document = mets(physical(div(2, "X1", "T1"), div(1, "X2", "T2")), groups)
+    texts = {f"v/0000000{n}.{suffix}": alto(f"{suffix} {n}") for n in (1, 2) for suffix in ("txt", "xml")}
+    found = read({"v/meta.yml": "", "v.mets.xml": document, **texts})
+    assert found.format == "hathi"
+    assert words(found) == ["txt 2", "txt 1"]
+    assert found.metadata.identifiers == ("htid:mdp.39015078560292",)
+
+
+def test_the_name_of_a_hathitrust_package_tells_its_identifier() -> None:
+    found = read({"00000001.txt": alto("one")}, "uc2.ark+=13960=t7kq2zj36.zip")
+    assert found.metadata.identifiers == ("htid:uc2.ark:/13960/t7kq2zj36",)
+    assert read({"00000001.txt": alto("one")}, "39015078560292.zip").metadata.identifiers == ()
+
+
+def test_a_hathitrust_volume_without_pages_or_with_two_volumes_is_refused() -> None:
+    with pytest.raises(NoText, match=r"00000001\.txt"):
+        read({"x/meta.yml": "key: value", "x/checksum.md5": ""})
+    with pytest.raises(NoText):
+        read({"x/meta.yml": "", "x/00000001.txt": ""})
+    with pytest.raises(SeveralBooks, match="bulk"):
+        read({"a/00000001.txt": alto("a"), "b/00000001.txt": alto("b")})

@@ -1,0 +1,121 @@
+"""PAGE-XML: reading order, the reading that counts, and what is read where lines have none."""
+
+import pytest
+
+from app.core.errors import BrokenFile
+from app.readers.extraction import Extraction
+from app.readers.formats import page
+from app.readers.source import Source
+
+NAMESPACE = "http://schema.primaresearch.org/PAGE/gts/pagecontent/2019-07-15"
+
+
+def read(inner: str, namespace: str = NAMESPACE) -> Extraction:
+    xml = f'<PcGts xmlns="{namespace}"><Metadata/><Page imageFilename="a.png">{inner}</Page></PcGts>'
+    return page.read(Source.of_bytes(xml.encode(), "page.xml"))
+
+
+def equiv(text: str, attributes: str = "") -> str:
+    return f"<TextEquiv {attributes}><Unicode>{text}</Unicode></TextEquiv>"
+
+
+def line(text: str) -> str:
+    return f"<TextLine>{equiv(text)}</TextLine>"
+
+
+def region(name: str, *lines: str, inner: str = "") -> str:
+    return f'<TextRegion id="{name}">{inner}{"".join(map(line, lines))}</TextRegion>'
+
+
+def test_lines_come_in_order_whatever_the_version() -> None:
+    for year in ("2009-03-16", "2013-07-15", "2019-07-15", "2099-01-01"):
+        namespace = f"http://schema.primaresearch.org/PAGE/gts/pagecontent/{year}"
+        found = read(region("a", "one", "two-"), namespace)
+        assert list(found.pages) == ["one\ntwo-"]
+        assert found.paginated
+        assert found.printed_lines
+
+
+def test_the_reading_order_goes_by_index_and_into_groups() -> None:
+    order = """<ReadingOrder><OrderedGroup id="g">
+        <RegionRefIndexed index="10" regionRef="d"/>
+        <UnorderedGroupIndexed index="2"><RegionRef regionRef="c"/>
+        <RegionRef regionRef="b"/></UnorderedGroupIndexed>
+        <RegionRefIndexed index="0" regionRef="a"/>
+        <RegionRefIndexed index="1" regionRef="missing"/>
+        <RegionRefIndexed index="11" regionRef="a"/></OrderedGroup></ReadingOrder>"""
+    found = read(order + "".join(region(name, name) for name in "xdcba"))
+    assert found.pages[0].split() == ["a", "c", "b", "d", "x"]
+
+
+def test_a_region_within_another_may_stand_apart_in_the_order() -> None:
+    order = '<ReadingOrder><OrderedGroup><RegionRef regionRef="in"/></OrderedGroup></ReadingOrder>'
+    found = read(order + region("out", "outer", inner=region("in", "inner") + region("other", "other")))
+    assert found.pages[0].split() == ["inner", "outer", "other"]
+
+
+def test_a_group_may_stand_for_a_region_itself() -> None:
+    order = """<ReadingOrder><OrderedGroup><OrderedGroupIndexed index="0" regionRef="t">
+        <RegionRefIndexed index="1" regionRef="c1"/><RegionRefIndexed index="0" regionRef="c2"/>
+        </OrderedGroupIndexed></OrderedGroup></ReadingOrder>"""
+    cells = f'<TableRegion id="t">{region("c1", "first")}{region("c2", "second")}</TableRegion>'
+    assert read(order + cells).pages[0].split() == ["second", "first"]
+
+
+def test_cells_of_a_table_come_row_by_row() -> None:
+    def cell(row: int, column: int) -> str:
+        role = f'<Roles><TableCellRole rowIndex="{row}" columnIndex="{column}"/></Roles>'
+        return region(f"r{row}{column}", f"{row}/{column}", inner=role)
+
+    cells = [cell(0, 0), cell(1, 0), cell(0, 1), cell(1, 1)]
+    assert read(f"<TableRegion>{''.join(cells)}</TableRegion>").pages[0].split() == [
+        "0/0",
+        "0/1",
+        "1/0",
+        "1/1",
+    ]
+    cells = [f'<TableCell row="{row}" col="0">{line(str(row))}</TableCell>' for row in (1, 0)]
+    assert read(f"<TableRegion>{''.join(cells)}</TableRegion>").pages[0].split() == ["0", "1"]
+
+
+@pytest.mark.parametrize(
+    ("readings", "best"),
+    [
+        (equiv("second", 'index="1"') + equiv("first", 'index="0"'), "first"),
+        (equiv("weak", 'conf="0.2"') + equiv("sure", 'conf="0.9"'), "sure"),
+        (equiv("sure", 'conf="0.9"') + equiv("main", 'index="0" conf="0.1"'), "main"),
+        (equiv("one") + equiv("two"), "one"),
+        (equiv("one", 'index="x" conf="nan"') + equiv("two", 'conf=""'), "one"),
+        ("<TextEquiv><PlainText>plain</PlainText></TextEquiv>", "plain"),
+    ],
+)
+def test_one_of_several_readings_counts(readings: str, best: str) -> None:
+    assert read(f"<TextRegion><TextLine>{readings}</TextLine></TextRegion>").pages[0] == best
+
+
+def test_words_are_read_where_the_line_has_no_text_and_glyphs_where_the_word_has_none() -> None:
+    glyphs = "".join(f"<Glyph>{equiv(letter)}</Glyph>" for letter in "abc")
+    words = f"<Word>{equiv('one')}</Word><Word>{glyphs}</Word>"
+    assert read(f"<TextRegion><TextLine>{words}</TextLine></TextRegion>").pages[0] == "one abc"
+    with_text = f"<TextRegion><TextLine>{words}{equiv('whole line')}</TextLine></TextRegion>"
+    assert read(with_text).pages[0] == "whole line"
+
+
+def test_the_text_of_a_region_is_read_only_where_it_has_no_lines() -> None:
+    both = f"<TextRegion>{line('line')}{equiv('region')}</TextRegion>"
+    alone = f"<TextRegion>{equiv('region alone')}</TextRegion>"
+    assert read(both + alone).pages[0] == "line\nregion alone"
+
+
+def test_regions_are_read_where_no_line_of_the_page_has_text() -> None:
+    assert read(f"<TextRegion><TextLine/>{equiv('region')}</TextRegion>").pages[0] == "region"
+
+
+def test_a_page_without_regions_is_blank() -> None:
+    assert list(read("").pages) == [""]
+    assert list(read('<ImageRegion id="i"/>').pages) == [""]
+
+
+def test_a_damaged_file_says_where() -> None:
+    with pytest.raises(BrokenFile, match=r"page\.xml.*line 1"):
+        read("<TextRegion>")

@@ -1,0 +1,183 @@
+"""PDF with a text layer."""
+
+import io
+import zipfile
+from contextlib import suppress
+
+import pytest
+
+from app.core.errors import BrokenFile, UnusableFile
+from app.core.model import Metadata
+from app.readers.formats import pdf
+from app.readers.package import open_package
+from app.readers.source import Source
+
+XMP = """<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
+<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
+<rdf:Description rdf:about="" xmlns:dc="http://purl.org/dc/elements/1.1/"
+ xmlns:pdf="http://ns.adobe.com/pdf/1.3/"
+ xmlns:prism="http://prismstandard.org/namespaces/basic/2.0/" pdf:Producer="LaTeX">
+<dc:title><rdf:Alt><rdf:li xml:lang="x-default">Die Räuber</rdf:li></rdf:Alt></dc:title>
+<dc:creator><rdf:Seq><rdf:li>Friedrich Schiller</rdf:li><rdf:li>Another</rdf:li></rdf:Seq></dc:creator>
+<dc:language><rdf:Bag><rdf:li>de</rdf:li></rdf:Bag></dc:language>
+<dc:identifier>doi:10.1234/abc</dc:identifier>
+<prism:publicationDate>1781-05</prism:publicationDate><prism:isbn>978-0-14-143960-0</prism:isbn>
+</rdf:Description></rdf:RDF></x:xmpmeta>
+<?xpacket end="w"?>"""
+
+
+def a_pdf(*pages: bytes, information: bytes = b"", between: bytes = b"") -> bytes:
+    """A document whose pages have these streams of content."""
+    objects = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[%b]/Count %d>>"
+        % (b" ".join(b"%d 0 R" % (5 + 2 * index) for index in range(len(pages))), len(pages)),
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+        b"<<%b>>" % information,
+    ]
+    for index, page in enumerate(pages):
+        objects.append(
+            b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]/Resources<</Font<</F 3 0 R>>>>/Contents %d 0 R>>"
+            % (6 + 2 * index)
+        )
+        objects.append(b"<</Length %d>>stream\n%b\nendstream" % (len(page), page))
+    data, places = b"%PDF-1.7\n" + between, []
+    for number, content in enumerate(objects, start=1):
+        places.append(len(data))
+        data += b"%d 0 obj\n%b\nendobj\n" % (number, content)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    size = len(objects) + 1
+    trailer = b"trailer<</Size %d/Root 1 0 R/Info 4 0 R>>\nstartxref\n%d\n%%%%EOF" % (size, len(data))
+    return data + b"xref\n0 %d\n0000000000 65535 f \n" % size + table + trailer
+
+
+def lines(*texts: bytes) -> bytes:
+    return b"BT /F 12 Tf 14 TL 72 720 Td " + b" ".join(b"(%b) Tj T*" % text for text in texts) + b" ET"
+
+
+def source(data: bytes) -> Source:
+    return Source.of_bytes(data, "book.pdf")
+
+
+def test_every_page_gives_its_lines_and_a_page_without_text_is_blank() -> None:
+    book = pdf.read(source(a_pdf(lines(b"one", b"two"), b"", lines(b"three"))))
+    assert (book.format, book.paginated, book.printed_lines) == ("pdf", True, True)
+    assert list(book.pages) == ["one\ntwo", "", "three"]
+
+
+def test_a_divided_word_keeps_its_mark_and_its_line_break() -> None:
+    (page,) = pdf.read(source(a_pdf(lines(b"a cucum-", b"ber frame", b"and more")))).pages
+    assert page == "a cucum\ufffe\nber frame\nand more"
+
+
+def test_the_licence_of_project_gutenberg_leaves_blank_pages() -> None:
+    book = pdf.read(
+        source(
+            a_pdf(
+                lines(
+                    b"The Project Gutenberg EBook of Emma, by Jane Austen",
+                    b"Title: Emma",
+                    b"Author: Jane Austen",
+                ),
+                lines(b"*** START OF THIS PROJECT GUTENBERG EBOOK EMMA ***", b"", b"Emma Woodhouse"),
+                lines(b"handsome", b"*** END OF THIS PROJECT GUTENBERG EBOOK EMMA ***"),
+                lines(b"the licence"),
+                information=b"/Title(emma.doc)/Author(scanner)",
+            )
+        )
+    )
+    assert [page.strip() for page in book.pages] == ["", "Emma Woodhouse", "handsome", ""]
+    assert (book.metadata.title, book.metadata.authors) == ("Emma", ("Jane Austen",))
+
+
+def test_a_pdf_is_known_by_its_mark_even_behind_other_bytes() -> None:
+    assert pdf.recognises(b"%PDF-1.4\n")
+    assert pdf.recognises(b"HTTP/1.0 200 OK\r\n\r\n%PDF-1.4\n")
+    assert not pdf.recognises(b"A chapter on %PDF-1.4 and what it means")
+    assert not pdf.recognises(b"\n" * 2000 + b"%PDF-1.4")
+
+
+def test_the_document_information_names_title_and_authors() -> None:
+    data = a_pdf(lines(b"x"), information=b"/Title(Emma)/Author(Jane Austen; A. Editor)/CreationDate(D:2011)")
+    assert pdf.read(source(data)).metadata == Metadata(title="Emma", authors=("Jane Austen", "A. Editor"))
+
+
+def test_xmp_outranks_the_document_information() -> None:
+    data = a_pdf(lines(b"x"), information=b"/Title(raeuber.dvi)/Author(scanner)", between=XMP.encode())
+    assert pdf.read(source(data)).metadata == Metadata(
+        title="Die Räuber",
+        authors=("Friedrich Schiller", "Another"),
+        language="de",
+        year=1781,
+        identifiers=("isbn:9780141439600", "doi:10.1234/abc"),
+    )
+
+
+@pytest.mark.parametrize(
+    "packet", [XMP[:-300], XMP.replace("adobe.com/pdf", "adobe.com/photoshop"), XMP.replace("</rdf:Seq>", "")]
+)
+def test_a_packet_that_is_cut_off_damaged_or_of_a_picture_is_passed_over(packet: str) -> None:
+    data = a_pdf(lines(b"x"), information=b"/Title(Emma)", between=packet.encode())
+    assert pdf.read(source(data)).metadata == Metadata(title="Emma")
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        b"untitled",
+        b"Untitled-2",
+        b"Microsoft Word - emma.doc",
+        b"emma_final.PDF",
+        b"C:\\\\books\\\\emma",
+        b"Document1",
+        b"",
+        b"452114306",
+        b"---",
+    ],
+)
+def test_what_a_program_fills_in_is_no_title(title: bytes) -> None:
+    assert pdf.read(source(a_pdf(lines(b"x"), information=b"/Title(%b)" % title))).metadata.title is None
+
+
+@pytest.mark.parametrize(
+    "title", [b"Emma", b"1984", b"Book of Hours", b"Title Deeds", b"Mr. Fox", b"Scanning St. Paul"]
+)
+def test_titles_that_resemble_such_fillings_are_kept(title: bytes) -> None:
+    assert (
+        pdf.read(source(a_pdf(lines(b"x"), information=b"/Title(%b)" % title))).metadata.title
+        == title.decode()
+    )
+
+
+def test_a_title_behind_the_name_of_a_program_is_taken_out() -> None:
+    assert (
+        pdf.read(source(a_pdf(lines(b"x"), information=b"/Title(Microsoft Word - Emma)"))).metadata.title
+        == "Emma"
+    )
+
+
+def test_an_entry_that_is_no_text_is_passed_over() -> None:
+    data = a_pdf(lines(b"x"), information=b"/Title<FEFFDC00DC00>/Author(Jane Austen)")
+    assert pdf.read(source(data)).metadata == Metadata(authors=("Jane Austen",))
+
+
+@pytest.mark.parametrize("data", [b"%PDF-1.4\n", b"%PDF-1.7\n" + bytes(1000), a_pdf()])
+def test_a_file_without_pages_is_broken(data: bytes) -> None:
+    with pytest.raises(BrokenFile, match=r"book\.pdf is a damaged PDF"):
+        pdf.read(source(data))
+
+
+def test_any_cut_is_read_or_refused() -> None:
+    whole = a_pdf(lines(b"one", b"two"), lines(b"three"), information=b"/Title(Emma)", between=XMP.encode())
+    for end in range(0, len(whole), 37):
+        with suppress(UnusableFile):
+            pdf.read(source(whole[:end]))
+
+
+def test_a_pdf_within_an_archive_is_read_though_it_cannot_be_sought_in() -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("book.pdf", a_pdf(lines(b"one")))
+    package = open_package(Source.of_bytes(packed.getvalue(), "books.zip"))
+    assert package is not None
+    assert list(pdf.read(package.members["book.pdf"]).pages) == ["one"]

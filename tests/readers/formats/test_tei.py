@@ -1,0 +1,224 @@
+"""TEI: what is text, where pages begin, which words go on over a line's end, and the header."""
+
+import pytest
+
+from app.core.errors import BrokenFile, FileTooLarge, NoText, SeveralBooks
+from app.readers.extraction import Extraction
+from app.readers.formats import tei
+from app.readers.source import Source
+
+HEADER = "<teiHeader><fileDesc><titleStmt><title>A Title</title></titleStmt></fileDesc></teiHeader>"
+
+
+def read_bytes(data: bytes) -> Extraction:
+    return tei.read(Source.of_bytes(data, "book.xml"))
+
+
+def read(body: str, header: str = HEADER) -> Extraction:
+    xml = f'<TEI xmlns="http://www.tei-c.org/ns/1.0">{header}<text><body>{body}</body></text></TEI>'
+    return read_bytes(xml.encode())
+
+
+def words(body: str) -> list[str]:
+    return read(body).pages[0].split()
+
+
+def test_the_text_is_front_body_and_back_without_header_and_facsimiles() -> None:
+    found = read_bytes(
+        b"<TEI><teiHeader><fileDesc><titleStmt><title>T</title></titleStmt></fileDesc></teiHeader>"
+        b"<facsimile><surface><zone>no</zone></surface></facsimile><sourceDoc><line>no</line></sourceDoc>"
+        b"<text><front><p>one</p></front><body><p>two</p></body><back><p>three</p></back></text>"
+        b"<standOff><p>no</p></standOff></TEI>"
+    )
+    assert found.pages[0].split() == ["one", "two", "three"]
+    assert not found.paginated
+    assert found.metadata.title == "T"
+
+
+def test_pages_begin_anywhere_also_within_words() -> None:
+    found = read('<pb n="1"/><p>one wo<hi>r<pb n="2"/></hi>d</p><p>two</p><pb/>')
+    assert found.paginated
+    assert [page.split() for page in found.pages] == [["one", "wor"], ["d", "two"], []]
+
+
+def test_text_before_the_first_page_break_is_a_page_unless_it_is_a_heading() -> None:
+    assert list(read("<head>Part</head><pb/><p>one</p>").pages) == ["one"]
+    assert len(read(f"<p>{'front matter ' * 30}</p><pb/><p>one</p>").pages) == 2
+
+
+def test_page_breaks_of_another_edition_and_other_milestones_are_none() -> None:
+    found = read('<pb ed="A"/>one<pb ed="B"/>two<pb ed="A"/>three<pb/>four<milestone unit="section"/>five')
+    assert list(found.pages) == ["onetwo", "three", "fourfive"]
+    found = read('<milestone unit="page" n="1"/>one<milestone unit="page" n="2"/>two')
+    assert list(found.pages) == ["one", "two"]
+
+
+def test_a_line_break_of_the_source_is_none_of_the_text() -> None:
+    assert read("<p>one\n   two<lb/>\n  three</p>").pages[0].split("\n") == ["one    two", "three"]
+
+
+@pytest.mark.parametrize(
+    "divided",
+    [
+        'di<lb break="no"/>vided',
+        'di-<lb break="no"/>vided',
+        'di-\n  <lb break="no"/>\n vided',
+        'di\u2e17<lb break="no"/>vided',
+        'di<g ref="char:EOLhyphen"/>vided',
+        "<w>di<hi>vi</hi></w>ded",
+        "<choice><orig>di-<lb/>uided</orig><reg>divided</reg></choice>",
+    ],
+)
+def test_a_divided_word_is_one(divided: str) -> None:
+    assert words(f"<p>a {divided} word</p>") == ["a", "divided", "word"]
+
+
+def test_hyphens_at_the_ends_of_lines_and_pages_are_left_to_the_normal_form() -> None:
+    assert read("<p>di-<lb/>vided</p>").pages[0] == "di-\nvided"
+    assert read("<p>di\u00ac<lb/>vided</p>").pages[0] == "di-\nvided"
+    assert list(read('<pb/><p>di<pb break="no"/>vided</p>').pages) == ["di-", "vided"]
+    assert list(read('<pb/><p>di-<pb/><lb break="no"/>vided</p>').pages) == ["di-", "vided"]
+    assert list(read('<pb/><p>di<lb break="no"/><pb/>vided</p>').pages) == ["di-", "vided"]
+
+
+def test_what_the_printer_and_the_editor_added_is_left_out() -> None:
+    body = (
+        "<fw type='header'>Running<pb/> head</fw><p>one "
+        "<gap><desc>illegible</desc></gap><supplied>two</supplied>"
+        "<del>three</del><figure><figDesc>A picture</figDesc><head>four</head></figure></p>"
+    )
+    assert " ".join(read(body).pages).split() == ["one", "two", "four"]
+    assert read(body).paginated
+
+
+def test_among_printed_lines_running_heads_are_left_to_the_core() -> None:
+    found = read("<pb/><p>one<lb/>two<lb/>three<lb/></p><fw>Catchword</fw><pb/>four")
+    assert found.printed_lines
+    assert list(found.pages) == ["one\ntwo\nthree\nCatchword", "four"]
+    assert not read("<pb/><p>one</p><pb/><p>two</p>").printed_lines
+
+
+@pytest.mark.parametrize(
+    ("choice", "kept"),
+    [
+        ("<choice><sic>hte</sic><corr>the</corr></choice>", "the"),
+        ("<choice><reg>use</reg><orig>vse</orig></choice>", "use"),
+        ("<choice>\n <abbr>Dr</abbr>\n <expan>Doctor</expan>\n</choice>", "Doctor"),
+        ("<choice><unclear>a</unclear><unclear>b</unclear></choice>", "a"),
+        ("<choice><orig>a<choice><sic>x</sic><corr>y</corr></choice></orig><reg>b</reg></choice>", "b"),
+        ("<choice><reg>a<choice><sic>x</sic><corr>y</corr></choice></reg><orig>b</orig></choice>", "ay"),
+        ("<app><rdg>other</rdg><lem>chosen</lem></app>", "chosen"),
+        ("<sic>alone</sic>", "alone"),
+        ("<choice/>", ""),
+    ],
+)
+def test_of_several_readings_the_chosen_one_is_kept(choice: str, kept: str) -> None:
+    assert words(f"<p>a {choice} b</p>") == ["a", *kept.split(), "b"]
+
+
+def test_a_page_break_in_a_reading_that_is_not_kept_counts() -> None:
+    found = read("<pb/><p><choice><orig>wo<pb/>rd</orig><reg>word</reg></choice> next</p>")
+    assert list(found.pages) == ["word", "next"]
+
+
+def test_notes_blocks_and_tokens_keep_words_apart() -> None:
+    assert words("<p>word<note place='foot'>a note</note>, next</p><p>third</p>") == [
+        "word",
+        "a",
+        "note",
+        ",",
+        "next",
+        "third",
+    ]
+    assert words("<table><row><cell>a</cell><cell>b</cell></row></table>") == ["a", "b"]
+    assert words("<p><w>one</w><w>two</w><pc>,</pc> <w part='I'>th</w><w part='F'>ree</w></p>") == [
+        "one",
+        "two,",
+        "three",
+    ]
+
+
+def test_named_characters_of_old_files_are_read_without_their_dtd() -> None:
+    text = "<text><body><p>caf&eacute; &amp; &mdash; &unknown;</p></body></text>"
+    xml = f'<!DOCTYPE TEI.2 SYSTEM "tei2.dtd"><TEI.2>{text}</TEI.2>'
+    assert read_bytes(xml.encode()).pages[0].split() == ["café", "&", "—"]
+    filler = "x" * ((1 << 16) - 100)
+    for shift in range(120):
+        xml = f"<TEI><text><body><p>{filler}{'y' * shift}caf&eacute; end</p></body></text></TEI>"
+        assert read_bytes(xml.encode()).pages[0].endswith("café end")
+
+
+def test_entities_that_grow_are_refused() -> None:
+    entities = '<!ENTITY a "aaaaaaaaaa">' + "".join(
+        f'<!ENTITY {name} "{f"&{inner};" * 10}">'
+        for inner, name in zip("abcdefghi", "bcdefghij", strict=True)
+    )
+    with pytest.raises(BrokenFile):
+        read_bytes(f"<!DOCTYPE TEI [{entities}]><TEI><text><body>&j;</body></text></TEI>".encode())
+
+
+def test_a_corpus_of_several_texts_is_refused_and_one_of_one_is_read() -> None:
+    one = f"<TEI>{HEADER}<text><body><p>text</p></body></text></TEI>"
+    corpus_header = HEADER.replace("A Title", "A Corpus")
+    with pytest.raises(SeveralBooks, match="bulk"):
+        read_bytes(f"<teiCorpus>{corpus_header}{one}{one}</teiCorpus>".encode())
+    found = read_bytes(f"<teiCorpus>{corpus_header}{one}</teiCorpus>".encode())
+    assert found.metadata.title == "A Title"
+
+
+def test_a_group_of_texts_is_one_book() -> None:
+    found = read_bytes(
+        b"<TEI><text><group><text><body>a</body></text><text><body>b</body></text></group></text></TEI>"
+    )
+    assert found.pages[0].split() == ["a", "b"]
+
+
+def test_a_header_without_text_has_none() -> None:
+    with pytest.raises(NoText, match=r"book\.xml"):
+        read_bytes(f"<TEI>{HEADER}</TEI>".encode())
+
+
+@pytest.mark.parametrize(
+    "xml", [b"<TEI><text><body>", b"<TEI><text></TEI>", b"<TEI", b"<TEI><text>&#0;</text></TEI>"]
+)
+def test_a_damaged_file_says_where(xml: bytes) -> None:
+    with pytest.raises(BrokenFile, match=r"book\.xml.*line 1"):
+        read_bytes(xml)
+
+
+def test_a_header_with_impossible_names_is_damaged() -> None:
+    with pytest.raises(BrokenFile, match=r"book\.xml"):
+        read_bytes(b'<TEI xmlns="http://{a"><teiHeader><fileDesc/></teiHeader><text>a</text></TEI>')
+
+
+def test_too_many_pages_are_refused() -> None:
+    with pytest.raises(FileTooLarge):
+        read("<pb/>" * 100_001)
+
+
+def test_the_header_describes_the_book() -> None:
+    header = """<teiHeader xml:lang="en"><fileDesc>
+      <titleStmt><title type="sub">A Novel</title><title type="main">The
+        Title</title><title type="volume" n="2">Second Volume</title>
+        <author><persName><surname>Eliot</surname><forename>George</forename></persName>
+        <idno>123</idno></author>
+        <author>Regnard, Jean</author><editor><name>No Author</name></editor></titleStmt>
+      <publicationStmt><date when="2021-04-09"/><idno type="URN">urn:nbn:de:1</idno>
+      <idno>x</idno></publicationStmt>
+      <sourceDesc><bibl type="digitalSource"><date>2007</date></bibl>
+      <bibl><date>c. 1861</date></bibl></sourceDesc>
+      </fileDesc><profileDesc><langUsage><language ident="la" usage="5"/>
+      <language ident="en" usage="95"/></langUsage>
+      </profileDesc></teiHeader>"""
+    found = read("<p>text</p>", header).metadata
+    assert found.title == "The Title"
+    assert found.authors == ("George Eliot", "Regnard, Jean")
+    assert found.language == "en"
+    assert found.year == 1861
+    assert found.volume == "2"
+    assert found.identifiers == ("urn:nbn:de:1",)
+
+
+def test_the_language_of_the_text_outranks_that_of_the_header() -> None:
+    xml = f'<TEI xml:lang="en">{HEADER}<text xml:lang="fr"><body>mot</body></text></TEI>'
+    assert read_bytes(xml.encode()).metadata.language == "fr"
