@@ -41,7 +41,19 @@ def problems_only(*statuses: int) -> Responses:
 
 def with_file() -> dict[str, Any]:
     """What an operation that takes JSON adds to its description where it takes a file, too."""
-    return {"requestBody": {"content": {files.MEDIA_TYPE: files.REQUEST_BODY}}}
+    # OpenAPI has tools pass over a parameter of this name. By it openapi-python-client 0.29 imports a type that
+    # it needs for operations with two bodies, but forgets (its issue 1451).
+    accept = {
+        "name": "Accept",
+        "in": "header",
+        "required": False,
+        "schema": {"type": "string"},
+        "description": "The type of the answer.",
+    }
+    return {
+        "requestBody": {"content": {files.MEDIA_TYPE: files.REQUEST_BODY}},
+        "parameters": [accept],
+    }
 
 
 def with_headers(status: int, **descriptions: str) -> Responses:

@@ -55,7 +55,9 @@ _OUTCOMES = [
 
 def _content(lines: list[dict[str, Any]]) -> dict[str, Any]:
     text = b"".join(orjson.dumps(line) + b"\n" for line in lines).decode()
-    return {ndjson.MEDIA_TYPE: {"schema": _LINES, "examples": {"lines": {"summary": "Two lines", "value": text}}}}
+    return {
+        ndjson.MEDIA_TYPE: {"schema": _LINES, "examples": {"lines": {"summary": "Two lines", "value": text}}}
+    }
 
 
 _ANSWERED: Responses = {
