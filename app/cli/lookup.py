@@ -27,7 +27,8 @@ def lookup(
         str,
         typer.Argument(
             metavar="FILE|BOOK_ID|IDENTIFIER",
-            help="A text file, signatures (.json) as printed by sign, the id of a posted book, or bp1:….",
+            help="The file or folder of a book in any format that is read, signatures (.json) as printed by "
+            "sign, the id of a posted book, or bp1:….",
         ),
     ],
     d: Annotated[
@@ -131,13 +132,18 @@ def _question(book: str) -> tuple[str, Mapping[str, Any] | None]:
 
 
 def _content(file: Path) -> Content:
-    """The content of the one book of a file."""
+    """The content of the one book of a file or a folder; says what was left out of it."""
     from app.readers.content import to_content
-    from app.readers.recognition import read_book
+    from app.readers.package import open_folder
+    from app.readers.recognition import read_book, read_package
     from app.readers.source import Source
 
     try:
-        return to_content(read_book(Source.of_file(file)))
+        is_folder = file.is_dir()
+        extraction = read_package(open_folder(file)) if is_folder else read_book(Source.of_file(file))
+        for warning in extraction.warnings:
+            notices().print(f"{file}: {warning}")
+        return to_content(extraction)
     except InvalidInput as exc:
         raise UserError(f"{file}: {exc}") from exc
     except OSError as exc:

@@ -2,7 +2,9 @@
 
 import gzip
 import json
+from html import escape
 from pathlib import Path
+from xml.sax.saxutils import quoteattr
 
 import httpx
 import pytest
@@ -77,6 +79,40 @@ def test_lookup_of_a_file_and_of_an_id_find_the_copies(
     by_file = bookprint("lookup", folder / f"{first.id}.txt", *options, "--url", service.url)
     nearest = table(by_file.stdout)[0]
     assert (nearest["title"], nearest["distance"], nearest["id"]) == (first.id, "0", posted[first.id])
+
+
+@pytest.mark.parametrize("kind", ["html", "alto", "pages"])
+def test_lookup_takes_a_file_of_any_format(
+    service: Service,
+    folder: Path,
+    posted: dict[str, str],
+    books: list[SyntheticBook],
+    tmp_path: Path,
+    kind: str,
+) -> None:
+    pages = (folder / f"{books[0].id}.txt").read_text(encoding="utf-8").split("\f")
+    alto = [
+        "<alto><Page><TextLine>"
+        + "".join(f"<String CONTENT={quoteattr(word)}/>" for word in page.split())
+        + "</TextLine></Page></alto>"
+        for page in pages
+    ]
+    file = tmp_path / "book"
+    if kind == "html":
+        file.write_text(f"<!DOCTYPE html><html><body><p>{escape(' '.join(pages))}</p></body></html>")
+    elif kind == "alto":
+        file.write_text("".join(alto).replace("</alto><alto>", ""))
+    else:
+        file.mkdir()
+        for number, page in enumerate(alto):
+            (file / f"{number}.xml").write_text(page)
+
+    done = bookprint("lookup", file, "--k", "1", "--url", service.url)
+
+    assert done.returncode == 0, done.stderr
+    [nearest] = table(done.stdout)
+    assert nearest["id"] == posted[books[0].id]
+    assert int(nearest["distance"]) <= 3
 
 
 def test_lookup_of_an_identifier_finds_the_book_and_its_copies(

@@ -41,8 +41,8 @@ def problems_only(*statuses: int) -> Responses:
 
 def with_file() -> dict[str, Any]:
     """What an operation that takes JSON adds to its description where it takes a file, too."""
-    # OpenAPI has tools pass over a parameter of this name. By it openapi-python-client 0.29 imports a type that
-    # it needs for operations with two bodies, but forgets (its issue 1451).
+    # OpenAPI has tools pass over a parameter of this name. It makes openapi-python-client 0.29 import a type
+    # that its code for two kinds of body needs and forgets (its issue 1451).
     accept = {
         "name": "Accept",
         "in": "header",
