@@ -20,7 +20,7 @@ NAME = "hocr"
 MOST_PAGES = 100_000
 """Pages of one book."""
 
-LONGEST_PAGE = 1 << 26
+LONGEST_PAGE = 1 << 25
 """Characters of one page with its tags."""
 
 _SIGN = re.compile(
@@ -50,7 +50,7 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _DECLARED = re.compile(
-    rb"<(?:\?xml|meta)\b[^<>]*?\b(?:encoding|charset)\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE
+    rb"<(?:\?xml|meta)\b[^<>]*?\b(?:encoding|charset)\s*+=\s*+[\"']?+\s*+([\w.:-]+)", re.IGNORECASE
 )
 _READABLE = re.compile(r"utf-?8|iso[-_]?(?:8859|2022)|windows|cp\d|koi8|mac|big5|gb|shift|euc|tis|johab|hz")
 """Encodings of texts; Python knows names of other codecs, too."""

@@ -16,7 +16,7 @@ from app.readers.tags import tags
 NAME = "html"
 
 _START = re.compile(
-    rb"\s*(?:<\?xml[^>]*>\s*|<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|title|meta|center|h[1-6]|div|p|pre)\b",
+    rb"\s*+(?>(?:<\?xml[^>]*+>|<!--.*?-->)\s*+)*+<(?:!doctype\s+html|html|head|body|title|meta|center|h[1-6]|div|p|pre)\b",
     re.IGNORECASE | re.DOTALL,
 )
 
