@@ -1,10 +1,11 @@
 """Places in EPUB documents, written as canonical fragment identifiers (EPUB CFI 1.1)."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
 
-from selectolax.lexbor import LexborNode
+from app.readers.tags import Tag
 
 _STEP = re.compile(r"/(\d{1,6})(?:\[([^\]]*)\])?")
 _ASSERTION = re.compile(r"\[[^\]]*\]")
@@ -29,6 +30,14 @@ class Cfi:
     offset: int  # characters into the text that the last step names
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place in a row of tags."""
+
+    tag: int  # its position in the row, from 0
+    offset: int  # characters into the text behind it
+
+
 def parse_cfi(fragment: str) -> Cfi | None:
     """The place that `epubcfi(…)` names, of a range its start; None where it is none in a spine."""
     if not (fragment.startswith("epubcfi(") and fragment.endswith(")") and len(fragment) <= _LONGEST):
@@ -46,21 +55,47 @@ def parse_cfi(fragment: str) -> Cfi | None:
     return Cfi(int(in_package[1][0]) // 2 - 1, steps, int(offset[1]) if offset else 0)
 
 
-def mark_at(root: LexborNode, ids: Mapping[str, LexborNode], place: Cfi, mark: str) -> bool:
-    """Put `mark` at a place in the document whose element is `root`; False where there is no such place.
+class Outline:
+    """The elements and texts of a document as its tags nest them, to find places in."""
 
-    `ids` has the elements by their `id`, which outranks the number of a step.
-    """
-    node = root
-    for step in place.steps:
-        if step.number % 2:
-            return _mark_text(node, step.number, place.offset, mark)
-        found = ids.get(step.id or "") or _element(node, step.number)
-        if found is None:
-            return False
-        node = found
-    node.insert_before(mark)
-    return True
+    def __init__(self, row: Iterable[Tag]) -> None:
+        self._root = _Element(0)
+        self._by_id: dict[str, _Element] = {}
+        self._lengths: list[int] = []  # of the texts behind the tags
+        open_elements, names = [self._root], [""]
+        for position, tag in enumerate(row):
+            self._lengths.append(len(tag.text))
+            if tag.is_end:
+                if names[-1] == tag.name and len(names) > 1:
+                    open_elements.pop()
+                    names.pop()
+            elif tag.name:
+                element = _Element(position)
+                open_elements[-1].parts.append(element)
+                self._by_id.setdefault(tag.attributes().get("id", ""), element)
+                if not tag.is_empty:
+                    open_elements.append(element)
+                    names.append(tag.name)
+            open_elements[-1].parts.append(_Text(position, len(tag.text)))
+
+    def place_of(self, cfi: Cfi) -> Place | None:
+        """Where a place of the document stands; None where there is no such place.
+
+        An `id` that a step asserts outranks its number.
+        """
+        html = next(self._root.elements(), None)
+        if html is None:
+            return None
+        element = html
+        for step in cfi.steps:
+            if step.number % 2:
+                return element.place_in_text(step.number, cfi.offset)
+            asserted = self._by_id.get(step.id) if step.id else None
+            found = asserted or next(islice(element.elements(), max(step.number // 2 - 1, 0), None), None)
+            if found is None:
+                return None
+            element = found
+        return Place(element.tag - 1, self._lengths[element.tag - 1])
 
 
 def _split_range(path: str) -> list[str]:
@@ -75,31 +110,29 @@ def _split_range(path: str) -> list[str]:
     return parts
 
 
-def _element(parent: LexborNode, number: int) -> LexborNode | None:
-    for position, child in enumerate(parent.iter(), start=1):
-        if position * 2 == number:
-            return child
-    return None
+@dataclass(frozen=True, slots=True)
+class _Text:
+    tag: int  # behind which it stands
+    length: int
 
 
-def _mark_text(parent: LexborNode, number: int, offset: int, mark: str) -> bool:
-    """Put the mark into the text between two child elements, or at the end of it."""
-    position = 1
-    last = None
-    for child in parent.iter(include_text=True):
-        if child.is_element_node:
-            if position == number:
-                child.insert_before(mark)
-                return True
-            position += 2
-        elif position == number and child.is_text_node:
-            text = child.text(deep=False)
-            if offset <= len(text):
-                child.replace_with(text[:offset] + mark + text[offset:])
-                return True
-            offset -= len(text)
-        last = child
-    if position == number and last is not None:
-        last.insert_after(mark)
-        return True
-    return False
+@dataclass(frozen=True, slots=True)
+class _Element:
+    tag: int
+    parts: "list[_Element | _Text]" = field(default_factory=list)
+
+    def elements(self) -> "Iterator[_Element]":
+        return (part for part in self.parts if isinstance(part, _Element))
+
+    def place_in_text(self, number: int, offset: int) -> Place | None:
+        """A place in the text between two child elements, or at the end of it."""
+        position, last = 1, None
+        for part in self.parts:
+            if isinstance(part, _Element):
+                position += 2
+            elif position == number:
+                last = Place(part.tag, min(offset, part.length))
+                if offset <= part.length:
+                    break
+                offset -= part.length
+        return last

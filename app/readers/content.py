@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from app.core.errors import EmptyText, NoText
+from app.core.errors import BrokenFile, EmptyText, InvalidText, NoText
 from app.core.model import Content
 from app.core.text.content import content_from_pages, content_from_text
 from app.core.text.page_furniture import with_plain_hyphens, without_furniture
@@ -21,13 +21,18 @@ def without_page_furniture(extraction: Extraction) -> Extraction:
 
 
 def content_of(extraction: Extraction) -> Content:
-    """The content of a book without page furniture; raises NoText where it has no letter and no digit."""
+    """The content of a book without page furniture.
+
+    Raises NoText where there is no letter and no digit, and BrokenFile for what no text has.
+    """
     try:
         if extraction.paginated:
             return content_from_pages(extraction.pages)
         return content_from_text("\n".join(extraction.pages))
     except EmptyText as exc:
         raise NoText("The file holds no text. Have its pages recognised (OCR) first.") from exc
+    except InvalidText as exc:
+        raise BrokenFile(f"The file's text is damaged. {exc}") from exc
 
 
 def to_content(extraction: Extraction) -> Content:

@@ -24,7 +24,7 @@ _MARKS = (
 _GUESSED_FROM = 1 << 16
 """Bytes that a guess sees."""
 
-_LONGEST = 1 << 28
+_LONGEST = 1 << 26
 """Bytes that one text may have."""
 
 _ESCAPES = (b"\x1b$", b"\x1b(", b"~{")

@@ -42,12 +42,14 @@ _CREDIT = re.compile(
 )
 _ORNAMENT = re.compile(r"[\W_]+")
 _MOST_CREDITS = 12
+_LONGEST_CREDIT = 3_000
+"""Characters; a longer paragraph is of the book, where no blank lines part paragraphs."""
 
 _FIELD = re.compile(r"^(Title|Author|Language|Original publication): *(.*(?:\n[ \t]+\S.*)*)", _FLAGS)
 _NUMBER = re.compile(r"\[?\b(?:E-?text|E-?book) ?#(\d{1,6})", re.IGNORECASE)
 _CAPTION = re.compile(
-    r"^\W*(?:This is )?(?:The )?Project Gutenberg(?:['’]s)?(?: E-?(?:text|book))?(?: of)?,? +"
-    r"(?P<title>\S.*?)(?:,? +by (?P<author>.+?))?[\W_]*$",
+    r"^\W{0,99}(?:This is )?(?:The )?Project Gutenberg(?:['’]s)?(?: E-?(?:text|book))?(?: of)?,? {1,9}"
+    r"(?P<title>\S.{,499}?)(?:,? {1,9}by (?P<author>.{1,300}?))?[\W_]{0,30}$",
     _FLAGS,
 )
 _LANGUAGES = {
@@ -118,8 +120,9 @@ def _credits_end(book: str) -> int:
     """Where the paragraphs end that name who has made the file."""
     end = position = 0
     for _ in range(_MOST_CREDITS):
-        paragraph = _PARAGRAPH.match(book, position, position + 3_000)
-        if paragraph is None:
+        limit = position + _LONGEST_CREDIT
+        paragraph = _PARAGRAPH.match(book, position, limit)
+        if paragraph is None or paragraph.end() == limit:
             break
         position = paragraph.end()
         if _CREDIT.match(paragraph[1]):

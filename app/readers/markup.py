@@ -1,55 +1,45 @@
 """The text of HTML and XHTML in document order, with the places where printed pages begin.
 
-Both are read by a parser of HTML, which refuses nothing: books are often not well-formed.
+Both are read as the row of their tags, which refuses nothing: books are often not well-formed.
 """
 
 import re
-from collections.abc import Sequence
-from itertools import accumulate
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
-
-from app.core.errors import FileTooLarge
-from app.readers.cfi import Cfi, mark_at
+from app.readers.cfi import Cfi, Outline
 from app.readers.encoding import Decoded, bytes_of_text, decoded
 from app.readers.source import Source
+from app.readers.tags import Tag, end_of, tags
 
 PAGE, TARGET = "\ufdd0", "\ufdd1"
 """Noncharacters that stand in a text for a mark of a page break, and for a place that a page list names."""
 
-_LINE, _FURNITURE, _END = "\ufdd2", "\ufdd3", "\ufdd4"
-_MARKS = (PAGE, TARGET, _LINE, _FURNITURE, _END)
+_LINE = "\ufdd2"
+_MARKS = re.compile(f"[{PAGE}{TARGET}{_LINE}]")
 
-_BLOCKS = (
-    "address,article,aside,blockquote,caption,center,dd,details,dialog,dir,div,dl,dt,fieldset,figcaption,"
-    "figure,footer,form,h1,h2,h3,h4,h5,h6,header,hgroup,hr,legend,li,main,menu,nav,ol,p,pre,section,summary,"
-    "table,td,th,tr,ul,"
-    "docauthor,doctitle,line,linegroup,list,level,level1,level2,level3,level4,pagenum,poem,prodnote,sidebar"
-)
+_BLOCKS = frozenset((
+    "address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "details", "dialog",
+    "dir", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4",
+    "h5", "h6", "header", "hgroup", "hr", "legend", "li", "main", "menu", "nav", "ol", "p", "pre", "section",
+    "summary", "table", "td", "th", "tr", "ul",
+    "docauthor", "doctitle", "level", "level1", "level2", "level3", "level4", "line", "linegroup", "list",
+    "pagenum", "poem", "prodnote", "sidebar",
+))  # fmt: skip
 """Elements that begin and end lines; the last row is of DTBook, which EPUB 2 allows."""
 
-_LEFT_OUT = [
-    *(
-        "annotation",
-        "annotation-xml",
-        "audio",
-        "button",
-        "canvas",
-        "head",
-        "iframe",
-        "noscript",
-        "object",
-        "rp",
-    ),
-    *("rt", "script", "select", "style", "svg", "template", "textarea", "video"),
-]
+_LEFT_OUT = frozenset((
+    "annotation", "annotation-xml", "audio", "button", "canvas", "noscript", "object", "rp", "rt", "select",
+    "svg", "template", "title", "video",
+))  # fmt: skip
 """Elements whose text is none of the book; ruby readings (rt) repeat what they stand beside."""
 
-_PAGE_MARKS = '[epub\\:type~="pagebreak"],[role~="doc-pagebreak"],pagenum'
-_PAGE_NUMBERS = ".pagenum,.pageno,.pagenumber,.page-number,.x-ebookmaker-pageno"
-_PAGE_NUMBER = re.compile(
-    f"([{PAGE}{_FURNITURE}])[^{PAGE}{TARGET}{_FURNITURE}{_END}]{{,40}}{_END}"  # what is longer is text
-)
+_PAGE_NUMBERS = {"pagenum", "pageno", "pagenumber", "page-number", "x-ebookmaker-pageno"}
+_LONGEST_NUMBER = 40
+"""Characters; what is longer is text."""
+
 _LETTERS = re.compile("[^\\W\\d_\u2e80-\u9fff\uac00-\ud7ff]{1,30}")  # of scripts that part words
 
 _DECLARED = re.compile(
@@ -57,19 +47,6 @@ _DECLARED = re.compile(
     re.IGNORECASE,
 )
 _DECLARED_WITHIN = 4096
-_SELF_CLOSED = re.compile(
-    r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)\b)([a-z][\w:.-]*)([^<>]*)/>",
-    re.IGNORECASE,
-)
-_NESTING = re.compile(
-    r"<(/?)(?!(?:area|base|br|col|dd|dt|embed|hr|img|input|li|link|meta|option|p|t[dhr]|wbr)\b)[a-z]",
-    re.IGNORECASE,
-)
-_TAG = re.compile(r"<[^<>]*>")
-_STEPS = {"": 1, "/": -1}
-_MOST_TAGS = 2_000_000
-_DEEPEST = 2_000
-"""Elements within one another; the parser's time grows with the square of their number."""
 
 
 def decoded_markup(source: Source) -> Decoded | None:
@@ -82,56 +59,95 @@ def decoded_markup(source: Source) -> Decoded | None:
     return decoded(data, (declared[1] or declared[2]).decode() if declared else None)
 
 
-def parsed(markup: str) -> LexborHTMLParser:
-    """The document; where elements are nested absurdly deep, its text without them. Raises FileTooLarge."""
-    tags = markup.count("<")
-    if tags > _MOST_TAGS:
-        raise FileTooLarge(f"A document has more than {_MOST_TAGS:,} tags. Split it into its books.")
-    for character in _MARKS:
-        markup = markup.replace(character, "")
-    # To a parser of HTML, <title/> and <script/> of XHTML would hold all that follows.
-    if "/>" in markup:
-        markup = _SELF_CLOSED.sub(r"<\1\2></\1>", markup)
-    if (
-        tags > _DEEPEST * 10
-        and max(accumulate(map(_STEPS.__getitem__, _NESTING.findall(markup))), default=0) > _DEEPEST
-    ):
-        markup = _TAG.sub("\n", markup)
-    return LexborHTMLParser(markup)
-
-
-def marked_text(document: LexborHTMLParser, targets: Sequence[str | Cfi] = ()) -> str:
+def marked_text(markup: str, targets: Sequence[str | Cfi] = ()) -> str:
     """The text of a document, with PAGE for each mark of a page break and TARGET for each of the targets.
 
     A target is the `id` of an element, a place in the document, or empty for its start. One that is missing
-    is passed over. Page numbers are left out. The document is changed.
+    is passed over. Page numbers are left out. Raises FileTooLarge.
     """
-    body = document.body
-    if body is None:
-        return ""
-    _mark_targets(document, targets)
-    document.strip_tags(_LEFT_OUT, recursive=True)
-    for pre in document.css("pre"):
-        for node in [node for node in pre.traverse(include_text=True) if node.is_text_node]:
-            node.replace_with(node.text(deep=False).replace("\n", _LINE))
-    for element in document.css(_BLOCKS):
-        element.insert_before(_LINE)
-        element.insert_after(_LINE)
-    for element in document.css("br"):
-        element.insert_before(_LINE)
-    for mark, selector in ((PAGE, _PAGE_MARKS), (_FURNITURE, _PAGE_NUMBERS)):
-        for element in document.css(selector):
-            element.insert_before(mark)
-            element.insert_after(_END)
-    text = (TARGET if "" in targets else "") + body.text()
-    if _END in text:
-        for _ in range(2):  # a page number may stand in a mark of its page
-            text = _PAGE_NUMBER.sub(r"\1", text)
-        text = text.replace(_FURNITURE, "").replace(_END, "")
+    row: Iterable[Tag] = tags(_MARKS.sub("", markup))
+    places = [target for target in targets if isinstance(target, Cfi)]
+    if places:
+        row = _with_targets(list(row), places)
+    text = "".join(_pieces(iter(row), {target for target in targets if isinstance(target, str)}))
     for blank in "\r\n\t\f":
         text = text.replace(blank, " ")  # a line break of the source is none of the text
     text = "\n".join(map(str.strip, text.split(_LINE)))
     return _after_words(_after_words(text, PAGE), TARGET)
+
+
+@dataclass(slots=True)
+class _PageNumber:
+    """An element that holds the number of a page, while it is open."""
+
+    name: str
+    start: int  # in the pieces of the text
+    depth: int = 1  # elements of its name within one another
+
+    def remove_from(self, pieces: list[str]) -> None:
+        """Take the number out of the text, but no mark of a page that stands in it."""
+        held = pieces[self.start :]
+        marks = [piece for piece in held if piece in {PAGE, TARGET}]
+        if sum(map(len, held)) - len(marks) <= _LONGEST_NUMBER:
+            pieces[self.start :] = marks
+
+
+def _pieces(row: Iterator[Tag], targets: set[str]) -> list[str]:
+    """The texts and marks along a row of tags; of the targets, those that are found are taken out."""
+    pieces = [TARGET] if "" in targets else []
+    targets.discard("")
+    preformatted, number = False, None
+    for tag in row:
+        name = tag.name
+        if name in _LEFT_OUT and not (tag.is_end or tag.is_empty):
+            tag = end_of(name, row, pieces)
+            name = tag.name
+        if number is not None and name == number.name:
+            number.depth += -1 if tag.is_end else not tag.is_empty
+            if number.depth == 0:
+                number.remove_from(pieces)
+                number = None
+        if (tag.inside and not tag.is_end and ("page" in tag.inside or targets)) or name == "pagenum":
+            attributes = tag.attributes()
+            for target in targets & {attributes.get("id", ""), attributes.get("name", "")}:
+                pieces.append(TARGET)
+                targets.discard(target)
+            is_page = not tag.is_end and _marks_page(name, attributes)
+            if is_page:
+                pieces.append(PAGE)
+            is_number = is_page or not _PAGE_NUMBERS.isdisjoint(attributes.get("class", "").split())
+            if is_number and number is None and not tag.is_empty:
+                number = _PageNumber(name, len(pieces))
+        if name in _BLOCKS:
+            pieces.append(_LINE)
+            if name == "pre":
+                preformatted = not tag.is_end
+        if tag.text:
+            pieces.append(tag.text.replace("\n", _LINE) if preformatted else tag.text)
+    return pieces
+
+
+def _marks_page(name: str, attributes: Mapping[str, str]) -> bool:
+    return (
+        name == "pagenum"
+        or "pagebreak" in attributes.get("epub:type", "").split()
+        or "doc-pagebreak" in attributes.get("role", "").split()
+    )
+
+
+def _with_targets(row: list[Tag], places: Sequence[Cfi]) -> list[Tag]:
+    """The tags with TARGET in the texts at these places."""
+    outline = Outline(row)
+    offsets = defaultdict[int, set[int]](set)
+    for place in map(outline.place_of, places):
+        if place is not None:
+            offsets[place.tag].add(place.offset)
+    for position, found in offsets.items():
+        text = row[position].text
+        cuts = [0, *sorted(found), len(text)]
+        parts = [text[start:end] for start, end in pairwise(cuts)]
+        row[position] = row[position]._replace(text=TARGET.join(parts))
+    return row
 
 
 def pages_of(text: str) -> list[str]:
@@ -154,18 +170,3 @@ def _after_words(text: str, mark: str) -> str:
         parts[-1] += part[:end]
         parts.append(part[end:])
     return mark.join(parts)
-
-
-def _mark_targets(document: LexborHTMLParser, targets: Sequence[str | Cfi]) -> None:
-    root = document.root
-    if root is None or not targets:
-        return
-    elements: dict[str, LexborNode] = {}
-    for element in document.css("[id],a[name]"):
-        elements.setdefault(element.attributes.get("id") or element.attributes.get("name") or "", element)
-    # From the last place to the first, since a mark shifts the characters behind it.
-    for target in reversed(targets):
-        if isinstance(target, Cfi):
-            mark_at(root, elements, target, TARGET)
-        elif target in elements:
-            elements[target].insert_before(TARGET)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 
 from app.core.errors import FileTooLarge, NoText, UnsupportedFormat
+from app.readers.characters import with_characters_only
 from app.readers.extraction import Extraction
 from app.readers.formats import (
     abbyy,
@@ -28,6 +29,8 @@ from app.readers.xml import root_name
 
 MOST_PAGES = 100_000
 
+_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
+
 _XML = re.compile(rb"(\xef\xbb\xbf)?\s*<(\?xml\b|[a-z_][\w:.-]*(\s+[\w:.-]+\s*=[^<>]*)?/?>)", re.IGNORECASE)
 
 _BY_ROOT: dict[str, Callable[[Source], Extraction]] = {
@@ -47,9 +50,9 @@ def read_book(source: Source) -> Extraction:
     extraction = read_page_file(source) if package is None else read_package(package)
     if len(extraction.pages) > MOST_PAGES:
         raise FileTooLarge(f"{source.name} has more than {MOST_PAGES:,} pages. Split it into its books.")
-    if not any(character.isalnum() for page in extraction.pages for character in page):
+    if not any(map(_LETTER_OR_DIGIT.search, extraction.pages)):
         raise NoText(f"{source.name} holds no text. Have its pages recognised (OCR) first.")
-    return extraction
+    return with_characters_only(extraction)
 
 
 def read_package(package: Package) -> Extraction:

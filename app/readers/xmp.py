@@ -20,19 +20,23 @@ _LONGEST = 1 << 20
 
 def pdf_properties(source: Source) -> Mapping[str, tuple[str, ...]]:
     """The values of each property of a PDF by its local name, as "title"; empty without a packet."""
-    packets = [packet for packet in _packets(source) if any(mark in packet for mark in _OF_A_PDF)][-1:]
+    last = None
+    for packet in _packets(source):
+        if any(mark in packet for mark in _OF_A_PDF):
+            last = packet  # since changes are appended to a PDF
+    if last is None:
+        return {}
+    try:
+        root = document(Source.of_bytes(last, source.name))
+    except BrokenFile:
+        return {}
     found: dict[str, tuple[str, ...]] = {}
-    for packet in packets:  # the last one, since changes are appended to a PDF
-        try:
-            root = document(Source.of_bytes(packet, source.name))
-        except BrokenFile:
-            return {}
-        for description in root.iter("{*}Description"):
-            for name, value in description.attrib.items():
-                found.setdefault(str(name).rpartition("}")[2], (str(value),))
-            for element in description:
-                texts = (str(text).strip() for text in element.itertext())
-                found.setdefault(local_name(element), tuple(filter(None, texts)))
+    for description in root.iter("{*}Description"):
+        for name, value in description.attrib.items():
+            found.setdefault(str(name).rpartition("}")[2], (str(value),))
+        for element in description:
+            texts = (str(text).strip() for text in element.itertext())
+            found.setdefault(local_name(element), tuple(filter(None, texts)))
     return found
 
 

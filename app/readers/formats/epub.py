@@ -16,9 +16,10 @@ from app.readers.cfi import Cfi, parse_cfi
 from app.readers.extraction import Extraction
 from app.readers.formats.opf import PackageDocument, is_document, package_document, page_targets
 from app.readers.gutenberg import without_licence
-from app.readers.markup import decoded_markup, marked_text, pages_of, parsed
+from app.readers.markup import decoded_markup, marked_text, pages_of
 from app.readers.package import Package
 from app.readers.source import Source
+from app.readers.tags import check_tags
 from app.readers.xml import document
 
 NAME = "epub"
@@ -50,7 +51,8 @@ def read(package: Package) -> Extraction:
     warnings = _missing(opf, names)
     encrypted = _encrypted(files)
     targets = _targets(opf, names, files, base)
-    texts = []
+    texts: list[str] = []
+    tags = 0
     for name in _to_read(opf, names):
         if name in encrypted:
             raise EncryptedFile(
@@ -63,8 +65,10 @@ def read(package: Package) -> Extraction:
                     f"{package.name} is protected: {name} is no text. Send it without protection."
                 )
             raise BrokenFile(f"{package.name} is damaged: {name} is no text.")
+        tags += markup.text.count("<")
+        check_tags(tags)
         warnings += [f"{name}: {warning}" for warning in markup.warnings]
-        texts.append(marked_text(parsed(markup.text), targets.get(name, ())))
+        texts.append(marked_text(markup.text, targets.get(name, ())))
     book = without_licence("\n\n".join(texts))
     pages = pages_of(book.text)
     identifiers = tuple(dict.fromkeys(opf.metadata.identifiers + book.metadata.identifiers))

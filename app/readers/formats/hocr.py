@@ -1,6 +1,6 @@
 """hOCR 1.2, as HTML or XHTML: pages of recognised text, read with HTML's own tolerance for damage.
 
-Each page is parsed alone, so a file of any size takes the memory of one page, and damage stays in its page.
+Each page is read alone, so a file of any size takes the memory of one page, and damage stays in its page.
 """
 
 import codecs
@@ -8,44 +8,38 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from selectolax.lexbor import LexborHTMLParser
-
 from app.core.errors import FileTooLarge
 from app.core.model import Metadata
 from app.readers.description import description, identifier
 from app.readers.extraction import Extraction
 from app.readers.source import Source
+from app.readers.tags import end_of, tags
 
 NAME = "hocr"
 
 MOST_PAGES = 100_000
 """Pages of one book."""
 
-LONGEST_PAGE = 1 << 26
+LONGEST_PAGE = 1 << 25
 """Characters of one page with its tags."""
-
-DEEPEST = 5_000
-"""Elements within one another; of a page where there are more, the text is read without its lines."""
 
 _SIGN = re.compile(
     rb"<[^<>]*\b(?:ocr_page|ocr_line|ocrx_word|ocr_carea|ocrx_block|ocr-system|ocr-capabilities)\b",
     re.IGNORECASE,
 )
 _PAGE_CLASS = re.compile(r"ocr_page(?![\w-])")
-_PAGE_TAG = re.compile(r"<[a-zA-Z][^<]*\sclass\s*=\s*(?:\"[^\"]*|'[^']*|[^\s\"'<>]*)\bocr_page")
+_CLASS_BEFORE = re.compile(r"""\sclass\s*+=\s*+(?:"(?:[^"]*\s)?|'(?:[^']*\s)?)?\Z""", re.IGNORECASE)
+_LONGEST_CLASS = 200
 _LONGEST_TAG = 4096
-_EMPTY_TAG = re.compile(r"<([a-zA-Z]+)\b([^<>]*)/>")
 _CHARACTER = "ocrx_cinfo"
 _BEFORE_CHARACTER = re.compile(r"(?<=>)\s++(?=<[^<>]*\bocrx_cinfo\b)")
-_STYLE = re.compile(r"<(a|b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)[\s/][^<>]*>", re.IGNORECASE)
-_NESTING = re.compile(r"<(/?)(?!(?:area|br|col|hr|img|input|li|link|meta|p|t[dhr])\b)[a-zA-Z]", re.IGNORECASE)
-_TAG = re.compile(r"<[^<>]*>")
 _PART = 1 << 20
 
-_WORDS = ".ocrx_word, .ocr_word, .xocr_word"
-_LINES = ".ocr_line, .ocrx_line, .ocr_header, .ocr_footer, .ocr_caption, .ocr_textfloat, .ocr_pageno"
-_BLOCKS = "p, div, br, h1, h2, h3, h4, h5, h6, li, tr, td, pre, .ocr_par, .ocr_carea, .ocrx_block"
-_LEFT_OUT = "head, script, style, del"  # what an engine thinks less likely stands in `del`
+_CLASS = re.compile(
+    r"\b(?:(x?ocrx?_word)|ocrx?_line|ocr_(?:header|footer|caption|textfloat|pageno|par|carea)|ocrx_block)(?![\w-])"
+)
+_BLOCKS = frozenset(("br", "div", "h1", "h2", "h3", "h4", "h5", "h6", "li", "p", "pre", "td", "tr"))
+_LEFT_OUT = ("title", "del")  # what an engine thinks less likely stands in `del`
 _LINE_BREAK = "\u2028"  # unlike U+000A it is no blank of the source
 
 _SCHEME = re.compile(r"\s*(?:urn:)?(?!https?:)([a-z]+):", re.IGNORECASE)
@@ -56,7 +50,7 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _DECLARED = re.compile(
-    rb"<(?:\?xml|meta)\b[^<>]*?\b(?:encoding|charset)\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE
+    rb"<(?:\?xml|meta)\b[^<>]*?\b(?:encoding|charset)\s*+=\s*+[\"']?+\s*+([\w.:-]+)", re.IGNORECASE
 )
 _READABLE = re.compile(r"utf-?8|iso[-_]?(?:8859|2022)|windows|cp\d|koi8|mac|big5|gb|shift|euc|tis|johab|hz")
 """Encodings of texts; Python knows names of other codecs, too."""
@@ -99,8 +93,10 @@ def _chunks(source: Source, encoding: str) -> Iterator[str]:
             # What follows the class decides whether it is that of a page, so it must be there.
             while (found := _PAGE_CLASS.search(held, position)) and found.end() < len(held):
                 position = found.end()
+                if not _CLASS_BEFORE.search(held, max(found.start() - _LONGEST_CLASS, 0), found.start()):
+                    continue
                 tag = held.rfind("<", max(found.start() - _LONGEST_TAG, start), position)
-                if tag >= 0 and _PAGE_TAG.fullmatch(held, tag, position):
+                if tag >= 0 and held[tag + 1].isalpha():
                     yield held[start:tag]
                     start = tag
             position = max(position, len(held) - len("ocr_page")) - start
@@ -113,42 +109,39 @@ def _chunks(source: Source, encoding: str) -> Iterator[str]:
 def _text(page: str) -> str:
     if _CHARACTER in page:
         page = _BEFORE_CHARACTER.sub("", page)
-    tree = LexborHTMLParser(_tamed(page))
-    for node in tree.css(_LEFT_OUT):
-        node.decompose()
-    for word in tree.css(_WORDS):
-        word.insert_before(" ")
-    for line in tree.css(_LINES):
-        line.insert_before(_LINE_BREAK)
-        line.insert_after(_LINE_BREAK)
-    for block in tree.css(_BLOCKS):
-        block.insert_before(_LINE_BREAK)
-    text = tree.body.text() if tree.body else ""
-    lines = (" ".join(line.split()) for line in text.split(_LINE_BREAK))
+    pieces: list[str] = []
+    line, depth = "", 0  # the element of a line, and how many of its name are open in it
+    row = tags(page)
+    for tag in row:
+        if tag.name in _LEFT_OUT and not tag.is_end:
+            tag = end_of(tag.name, row, pieces)
+        if tag.name == line:
+            depth += -1 if tag.is_end else not tag.is_empty
+            if depth == 0:
+                line = ""
+                pieces.append(_LINE_BREAK)
+        kind = None if tag.is_end else _CLASS.search(tag.inside)
+        if kind and kind[1]:
+            pieces.append(" ")
+        elif kind:
+            pieces.append(_LINE_BREAK)
+            if not tag.is_empty:
+                line, depth = tag.name, 1
+        elif tag.name in _BLOCKS:
+            pieces.append(_LINE_BREAK)
+        pieces.append(tag.text)
+    lines = (" ".join(line.split()) for line in "".join(pieces).split(_LINE_BREAK))
     return "\n".join(filter(None, lines))
-
-
-def _tamed(page: str) -> str:
-    """The page without what costs a parser of HTML time or memory by the square of its length."""
-    # Elements of style that are not closed are opened anew in each paragraph, all that differ in attributes.
-    page = _STYLE.sub(r"<\1>", page)
-    if page.count("<") - page.count("</") > DEEPEST:
-        depth = 0
-        for end in _NESTING.findall(page):
-            depth = max(depth - 1, 0) if end else depth + 1
-            if depth > DEEPEST:
-                return _TAG.sub(" ", page)
-    return page
 
 
 def _metadata(beginning: str) -> Metadata:
     """Dublin Core in `meta` elements, whose value stands in `content` or, in older files, in `value`."""
-    # HTML knows no empty <title/>, and would take all that follows for the title.
-    tree = LexborHTMLParser(_EMPTY_TAG.sub(r"<\1\2></\1>", beginning))
     found = defaultdict[str, list[str | None]](list)
-    for meta in tree.css("meta[name]"):
-        name = re.sub(r"^dc(?:terms)?[.:]", "dc.", (meta.attributes["name"] or "").strip().lower())
-        found[name].append(meta.attributes.get("content") or meta.attributes.get("value"))
+    for tag in tags(beginning):
+        if tag.name == "meta":
+            said = tag.attributes()
+            name = re.sub(r"^dc(?:terms)?[.:]", "dc.", said.get("name", "").strip().lower())
+            found[name].append(said.get("content") or said.get("value"))
     languages = found["dc.language"] or found["ocr-langs"]
     return description(
         title=next(iter(found["dc.title"]), None),

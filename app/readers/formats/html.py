@@ -1,22 +1,22 @@
 """HTML: one book a file, in pages where it marks page breaks as DPUB-ARIA or EPUB do."""
 
 import re
-from collections.abc import Iterable
-
-from selectolax.lexbor import LexborHTMLParser
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 
 from app.core.errors import UnsupportedFormat
 from app.core.model import Metadata
 from app.readers.description import description, identifier
 from app.readers.extraction import Extraction
 from app.readers.gutenberg import title_in, without_licence
-from app.readers.markup import decoded_markup, marked_text, pages_of, parsed
+from app.readers.markup import decoded_markup, marked_text, pages_of
 from app.readers.source import Source
+from app.readers.tags import tags
 
 NAME = "html"
 
 _START = re.compile(
-    rb"\s*(?:<\?xml[^>]*>\s*|<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|title|meta|center|h[1-6]|div|p|pre)\b",
+    rb"\s*+(?>(?:<\?xml[^>]*+>|<!--.*?-->)\s*+)*+<(?:!doctype\s+html|html|head|body|title|meta|center|h[1-6]|div|p|pre)\b",
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -25,6 +25,9 @@ _AUTHORS = ("dc.creator", "dcterms.creator", "citation_author", "author")
 _LANGUAGES = ("dc.language", "dcterms.language", "citation_language", "content-language", "language")
 _DATES = ("dc.date", "dcterms.issued", "dcterms.date", "citation_publication_date", "citation_date")
 _IDENTIFIERS = {"citation_isbn": "isbn", "isbn": "isbn", "citation_doi": "doi", "dc.identifier": "uri"}
+
+_METADATA_WITHIN = 1 << 18
+"""Characters from the start in which the file may describe itself."""
 
 
 def recognises(head: bytes) -> bool:
@@ -39,32 +42,34 @@ def read(source: Source) -> Extraction:
     markup = decoded_markup(source)
     if markup is None:
         raise UnsupportedFormat(f"{source.name} starts as HTML does, but its bytes are no text.")
-    document = parsed(markup.text)
-    said = _metadata(document)
-    book = without_licence(marked_text(document))
+    said = _metadata(markup.text[:_METADATA_WITHIN])
+    book = without_licence(marked_text(markup.text))
     pages = pages_of(book.text)
     metadata = _merged(said, book.metadata)
     return Extraction(NAME, pages, len(pages) > 1, metadata=metadata, warnings=markup.warnings)
 
 
-def _metadata(document: LexborHTMLParser) -> Metadata:
+def _metadata(head: str) -> Metadata:
     """What the elements `meta`, `title` and `html` say."""
-    fields: dict[str, list[str]] = {}
-    for meta in document.css("meta[content]"):
-        name = (
-            meta.attributes.get("name")
-            or meta.attributes.get("property")
-            or meta.attributes.get("http-equiv")
-        )
-        fields.setdefault((name or "").casefold().replace("dc:", "dc."), []).append(
-            meta.attributes["content"] or ""
-        )
-    title, root = document.css_first("title"), document.css_first("html")
+    fields = defaultdict[str, list[str]](list)
+    title = language = None
+    for tag in tags(head):
+        if tag.is_end:
+            continue
+        if tag.name == "body":
+            break
+        if tag.name == "meta":
+            said = tag.attributes()
+            name = said.get("name") or said.get("property") or said.get("http-equiv") or ""
+            fields[name.casefold().replace("dc:", "dc.")].append(said.get("content", ""))
+        elif tag.name == "title":
+            title = title or tag.text
+        elif tag.name == "html":
+            language = tag.attributes().get("lang") or tag.attributes().get("xml:lang")
     return description(
-        title=_first(fields, _TITLES) or title_in(title.text() if title else None),
+        title=_first(fields, _TITLES) or title_in(title),
         authors=next((fields[name] for name in _AUTHORS if name in fields), ()),
-        language=(root.attributes.get("lang") or root.attributes.get("xml:lang") if root else None)
-        or _first(fields, _LANGUAGES),
+        language=language or _first(fields, _LANGUAGES),
         date=_first(fields, _DATES),
         identifiers=(
             identifier(scheme, value)
@@ -75,7 +80,7 @@ def _metadata(document: LexborHTMLParser) -> Metadata:
     )
 
 
-def _first(fields: dict[str, list[str]], names: Iterable[str]) -> str | None:
+def _first(fields: Mapping[str, list[str]], names: Iterable[str]) -> str | None:
     return next((fields[name][0] for name in names if fields.get(name)), None)
 
 

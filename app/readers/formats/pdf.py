@@ -26,6 +26,9 @@ NAME = "pdf"
 MOST_PAGES = 100_000
 """Pages of one book."""
 
+LARGEST_MEMBER = 1 << 28
+"""Bytes of a PDF within an archive, which is held in memory."""
+
 _MARK = re.compile(rb"(?:\A|[\r\n\0])\s*%PDF-\d")
 _MARK_WITHIN = 1024
 """Bytes in which the mark may stand (Adobe's implementation notes to PDF 1.7, section H.3)."""
@@ -104,13 +107,20 @@ def _with_blanks(text: str, book: str) -> list[str]:
 def _document(source: Source) -> Iterator[pypdfium2.PdfDocument]:
     with source.opened() as stream:
         try:
-            document = pypdfium2.PdfDocument(stream if stream.seekable() else stream.read())
+            document = pypdfium2.PdfDocument(stream if stream.seekable() else _whole(source))
         except PdfiumError as exc:
             if exc.err_code in {FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY}:
                 raise EncryptedFile(f"{source.name} is encrypted. Send it without its password.") from exc
             raise BrokenFile(f"{source.name} is a damaged PDF: {exc}") from exc
         with closing(document):
             yield document
+
+
+def _whole(source: Source) -> bytes:
+    """A PDF within an archive, in which PDFium cannot go back."""
+    if source.size > LARGEST_MEMBER:
+        raise FileTooLarge(f"{source.name} is too large to be read in an archive. Send it on its own.")
+    return source.read()
 
 
 def _text(document: pypdfium2.PdfDocument, index: int) -> str:

@@ -6,7 +6,7 @@ from typing import Any, BinaryIO, cast
 
 from lxml import etree
 
-from app.core.errors import BrokenFile, NoText
+from app.core.errors import BrokenFile, FileTooLarge, NoText
 from app.readers.extraction import Extraction
 from app.readers.formats.tei_header import metadata
 from app.readers.formats.tei_text import TextTarget
@@ -15,6 +15,9 @@ from app.readers.xml import broken_named
 
 NAME = "tei"
 ROOTS = ("TEI", "TEI.2", "teiCorpus", "teiCorpus.2")
+
+LARGEST = 1 << 26
+"""Bytes of the text of one book with its tags."""
 
 _PART = 1 << 16
 _LONGEST_ENTITY = 64
@@ -27,6 +30,8 @@ def read(source: Source) -> Extraction:
 
     Raises BrokenFile, SeveralBooks, FileTooLarge, and NoText where there is no `text` element.
     """
+    if source.size > LARGEST:
+        raise FileTooLarge(f"{source.name} has more than {LARGEST:,} bytes. Split it into its books.")
     target = TextTarget()
     parser = etree.XMLParser(target=cast(Any, target), no_network=True, load_dtd=False, huge_tree=False)
     with source.opened() as stream, broken_named(source.name):

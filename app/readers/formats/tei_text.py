@@ -19,6 +19,7 @@ Attributes = Mapping[str, str]
 _Handler = Callable[..., None]
 
 _MOST_PAGES = 100_000
+_MOST_IN_HEADER = 1_000_000
 _LONGEST_HEADING = 200
 """Characters; so much before the first page break is the heading of what the pages are part of, no page."""
 
@@ -85,6 +86,7 @@ class TextTarget:
         self._text_depth = 0
         self._left_out_depth = 0
         self._header_builder: etree.TreeBuilder | None = None
+        self._header_elements = 0
         self._word_end = -1
         self._plain = False  # in a text, and neither in a choice nor in what is left out
         self._starts = _ByTag(_STARTS)
@@ -199,6 +201,9 @@ class TextTarget:
 
     def _start_in_header(self, tag: str, attributes: Attributes) -> None:
         assert self._header_builder is not None
+        self._header_elements += 1
+        if self._header_elements > _MOST_IN_HEADER:
+            raise FileTooLarge(f"The header has more than {_MOST_IN_HEADER:,} elements.")
         self._header_builder.start(tag, cast(dict[str | bytes, str | bytes], dict(attributes)))
 
     def _start_text(self, _: Attributes) -> None:
