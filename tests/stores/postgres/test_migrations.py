@@ -8,7 +8,7 @@ from alembic.runtime.migration import MigrationContext
 
 from app.stores.postgres.connections import open_database
 from app.stores.postgres.migrate import upgrade
-from app.stores.postgres.schema import SchemaQueries
+from app.stores.postgres.migrate import SchemaQueries
 from app.stores.postgres.statements import SQL
 from migrations.tables import metadata
 
