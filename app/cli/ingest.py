@@ -121,6 +121,7 @@ def _store(
 ) -> "tuple[dict[Kind, int], bool]":
     """Store the books where the database is reached."""
     from app.cli.bulk import BulkRun, Fate, ingest_in_bulk
+    from app.core.model import IndexState
     from app.readers.files import unread_books
 
     def tell(fate: Fate, run: BulkRun) -> None:
@@ -129,13 +130,19 @@ def _store(
         reporter.advance(run.total, fate.book.position / max(listing.size, 1))
 
     async def run(services: "Services") -> BulkRun:
-        return await ingest_in_bulk(
+        if await services.reindex.state() is not IndexState.COMPLETE:
+            await services.reindex.reconcile()
+        done = await ingest_in_bulk(
             services.bulk,
             unread_books(listing, columns),
             processes=processes,
             keep_texts=settings.texts == "postgres",
             tell=tell,
         )
+        if done.counts["pending"] and await services.reindex.reconcile() is not None:
+            done.counts["created"] += done.counts["pending"]
+            done.counts["pending"] = 0
+        return done
 
     done = within(settings, run)
     return done.counts, done.interrupted

@@ -11,7 +11,7 @@ from uuid import UUID
 import structlog
 
 from app.core.errors import Conflict, Unavailable
-from app.core.model import Metadata
+from app.core.model import Metadata, Versions
 from app.core.recipe import Suites
 from app.services.ids import new_book_id
 from app.stores.postgres.books import NewContent
@@ -24,6 +24,9 @@ log = structlog.get_logger()
 
 INDEX_SECONDS = 30.0
 """Seconds that a batch waits for Redis before its books are left pending."""
+
+
+_SECONDS_BETWEEN_TRIES = 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,12 +88,19 @@ class Bulk:
         ]
         try:
             async with asyncio.timeout(INDEX_SECONDS):
-                await self._indexes.insert_each(versions, suites.answering)
+                await self._insert(versions, suites)
                 await self._entries.update_indexed(list(entries))
         except (Unavailable, TimeoutError) as exc:
             log.warning("books are pending", books=len(entries), reason=str(exc) or "timeout")
             return False
         return True
+
+    async def _insert(self, versions: Sequence[Versions], suites: Suites) -> None:
+        while True:
+            try:
+                return await self._indexes.insert_each(versions, suites.answering)
+            except Unavailable:  # nothing is lost by writing the same again
+                await asyncio.sleep(_SECONDS_BETWEEN_TRIES)
 
 
 def _outcome(stored: int | UUID | Conflict, *, indexed: bool = True) -> BulkOutcome:

@@ -120,7 +120,7 @@ def _content_or_sketch(fields: Mapping[str, object]) -> tuple[Content | None, Sk
     if isinstance(signatures, dict):
         return None, json_codec.decode(signatures)
     if signatures is None:
-        raise InvalidInput("A book needs `text`, `pages` or `signatures`.", "text")
+        raise InvalidInput("A book needs `text` or `pages`, or `signatures` instead.", "text")
     raise InvalidInput(f"`signatures` must be an object or null, not {_kind(signatures)}.", "signatures")
 
 
