@@ -131,10 +131,11 @@ def test_a_folder_with_a_mets_file_is_one_book_with_the_folders_below(tmp_path: 
     pages.mkdir()
     for number in (1, 2):
         (pages / f"p{number}.xml").write_text(
-            f'<alto><Layout><Page><TextLine><String CONTENT="page{number}"/></TextLine></Page></Layout></alto>'
+            f'<alto><Page><TextLine><String CONTENT="page{number}"/></TextLine></Page></alto>'
         )
     (tmp_path / "mets.xml").write_text(
-        '<mets xmlns="http://www.loc.gov/METS/" xmlns:x="http://www.w3.org/1999/xlink"><fileSec><fileGrp USE="FULLTEXT">'
+        '<mets xmlns="http://www.loc.gov/METS/" xmlns:x="http://www.w3.org/1999/xlink"><fileSec>'
+        '<fileGrp USE="FULLTEXT">'
         + "".join(f'<file ID="F{n}"><FLocat x:href="ALTO/p{n}.xml"/></file>' for n in (1, 2))
         + '</fileGrp></fileSec><structMap TYPE="PHYSICAL"><div>'
         + "".join(f'<div TYPE="page" ORDER="{n}"><fptr FILEID="F{n}"/></div>' for n in (1, 2))

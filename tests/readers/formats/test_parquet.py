@@ -68,13 +68,13 @@ def test_columns_can_be_named(tmp_path: Path) -> None:
     assert (book.content.text, book.metadata.external_id, book.metadata.year) == ("right", "7", 1816)
     assert book.metadata.authors == ("A", "B")
     [missing] = rows(path, text="b")
-    with pytest.raises(InvalidInput, match="no column 'b'. There are: a, text"):
+    with pytest.raises(InvalidInput, match=r"no column 'b'\. There are: a, text"):
         missing.read()
 
 
 def test_a_table_without_texts_names_its_columns_and_those_looked_for(tmp_path: Path) -> None:
     [whole] = rows(table(tmp_path / "t", {"token": ["the"], "count": [1]}))
-    with pytest.raises(InvalidInput, match="It has: token, count. Looked for: text, content"):
+    with pytest.raises(InvalidInput, match=r"It has: token, count\. Looked for: text, content"):
         whole.read()
 
 
