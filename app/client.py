@@ -26,9 +26,11 @@ class InvalidUrl(ClientError):
 class Refused(ClientError):
     """The service answered with an error; the message is its own."""
 
-    def __init__(self, http_status: int, detail: str) -> None:
+    def __init__(self, http_status: int, detail: str, problem: str = "http") -> None:
         super().__init__(detail)
         self.http_status = http_status
+        self.problem = problem
+        """Last part of the problem type."""
 
 
 class NoService(ClientError):
@@ -128,7 +130,7 @@ class Client:
                 return orjson.loads(response.content)
             except orjson.JSONDecodeError as exc:
                 raise ClientError(f"What answers at {self.url} is not Bookprint. Check the URL.") from exc
-        raise Refused(response.status_code, _detail(response))
+        raise Refused(response.status_code, _detail(response), _problem(response))
 
     def _missing(self) -> NoService:
         return NoService(f"No service answers at {self.url}. Start one with: bookprint serve")
@@ -143,11 +145,21 @@ def _retry_after(response: httpx.Response) -> float:
 
 def _detail(response: httpx.Response) -> str:
     """The message of a problem document, in one line."""
-    try:
-        problem = orjson.loads(response.content)
-    except orjson.JSONDecodeError:
-        problem = None
-    if not isinstance(problem, dict):
-        return f"HTTP {response.status_code}"
+    problem = _document(response)
     parts = [str(problem[name]) for name in ("title", "detail") if problem.get(name)]
+    if not parts:
+        return f"HTTP {response.status_code}"
     return f"HTTP {response.status_code}: {'. '.join(part.rstrip('.') for part in parts)}."
+
+
+def _problem(response: httpx.Response) -> str:
+    """The last part of the type of a problem document."""
+    return str(_document(response).get("type") or "http").rpartition(":")[2]
+
+
+def _document(response: httpx.Response) -> Mapping[str, Any]:
+    try:
+        document = orjson.loads(response.content)
+    except orjson.JSONDecodeError:
+        return {}
+    return document if isinstance(document, dict) else {}

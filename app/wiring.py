@@ -7,6 +7,7 @@ from functools import partial
 
 from app.core.matching.candidates import SelectionLimits
 from app.services.books import Books
+from app.services.bulk import Bulk
 from app.services.clusters import Clusters
 from app.services.health import Health
 from app.services.index.comparison import Progress
@@ -20,6 +21,7 @@ from app.services.relate import Relate
 from app.services.relations import Relations
 from app.settings import Settings
 from app.stores.postgres.books import BookStore
+from app.stores.postgres.bulk import BulkStore
 from app.stores.postgres.candidates import CandidateStore
 from app.stores.postgres.cluster_queries import ClusterQueries
 from app.stores.postgres.connections import Database, open_database
@@ -27,9 +29,9 @@ from app.stores.postgres.decisions import DecisionStore
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.jobs import JobStore
 from app.stores.postgres.locks import RecipesLock, ReconcileLock
+from app.stores.postgres.migrate import SchemaQueries
 from app.stores.postgres.relation_queries import RelationQueries
 from app.stores.postgres.relations import RelationStore
-from app.stores.postgres.schema import SchemaQueries
 from app.stores.postgres.signatures import SignatureQueries
 from app.stores.postgres.suites import SuiteStore
 from app.stores.postgres.texts import MissingFingerprintStore
@@ -43,6 +45,7 @@ class Services:
 
     books: Books
     ingest: Ingest
+    bulk: Bulk
     lookup: Lookup
     reindex: Reindex
     verify: Callable[[Progress], Awaitable[IndexReport]]
@@ -100,6 +103,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
     return Services(
         books=Books(books, entries),
         ingest=Ingest(books, entries, indexes, suites, keep_texts=settings.texts == "postgres"),
+        bulk=Bulk(BulkStore(database), entries, indexes, suites),
         lookup=Lookup(entries, indexes, suites),
         reindex=reindex,
         verify=partial(verify, signatures, indexes, suites),

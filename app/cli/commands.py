@@ -9,10 +9,11 @@ import typer
 from app.cli.demo.command import demo
 from app.cli.ingest import ingest
 from app.cli.jobs import jobs
-from app.cli.lookup import lookup, sign
+from app.cli.lookup import lookup
 from app.cli.maintenance import migrate, reindex, verify
 from app.cli.output import UserError, complain
 from app.cli.serve import serve, worker
+from app.cli.sign import sign
 from app.client import ClientError, InvalidUrl
 from app.core.errors import BookprintError
 from app.embedded import DataDirInUse, ServerFailed

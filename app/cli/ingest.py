@@ -1,71 +1,182 @@
-"""`bookprint ingest`: the books of files and folders, posted to a service."""
+"""`bookprint ingest`: the books of files, folders, archives and tables, stored or posted to a service."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.cli.environment import DEFAULT_URL
-from app.cli.output import Reporter, UserError, complain, notices, results
-from app.client import Client
+from app.cli.environment import DEFAULT_URL, DataDir, load_settings, running
+from app.cli.maintenance import within
+from app.cli.output import Reporter, UserError, complain, results
+from app.cli.refusals import Refusals, Report
+from app.client import Client, ClientError
+from app.core.errors import BookprintError
 from app.kernel_cache import keep_kernels
+from app.settings import Settings
+
+if TYPE_CHECKING:
+    from app.cli.posting import Kind
+    from app.readers.files import BookFiles
+    from app.readers.record import Record
+    from app.wiring import Services
 
 _AGAIN = "Not every book was posted. Run the same command again: books that are there already are skipped."
 
+Paths = Annotated[
+    list[Path],
+    typer.Argument(
+        help="Files, folders, globs, archives, JSON Lines, Parquet tables, signatures, or CSV manifests."
+    ),
+]
+Processes = Annotated[
+    int | None, typer.Option(min=1, max=256, help="Processes that read and sign; unset: one per core.")
+]
+ColumnOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column", metavar="FIELD=NAME", help="The column of Parquet tables with text, pages, id, title, …"
+    ),
+]
+
 
 def ingest(
-    paths: Annotated[
-        list[Path], typer.Argument(help="Files, or folders to search for .txt, .jsonl and .jsonl.gz.")
-    ],
-    url: Annotated[str, typer.Option(help="Where the service answers.")] = DEFAULT_URL,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, max=64, help="Books posted at once.")] = 4,
+    paths: Paths,
+    url: Annotated[
+        str | None, typer.Option(help="Post to the service there; unset: store directly where possible.")
+    ] = None,
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", min=1, max=64, help="Books posted at once over HTTP.")
+    ] = 4,
+    processes: Processes = None,
+    report: Report = None,
+    column: ColumnOptions = None,
+    data_dir: DataDir = None,
 ) -> None:
-    """Post the books of text files (a form feed between pages) and of JSON Lines files, gzipped or not.
+    """Take in the books of files of every format, of folders, archives, JSON Lines and tables.
 
-    Books that are already there stay as they are, so running the command again is harmless. A book that
-    cannot be posted is named with the reason, and the exit status is 1.
+    They are stored directly where DATABASE_URL and REDIS_URL are set or a service runs in the data folder,
+    else posted over HTTP. Books that are there already stay as they are: run the command again after an
+    interruption. Exit status: 0 all are in, 1 some were refused, each with its reason, 2 it could not run.
     """
-    keep_kernels()
-    from app.cli.posting import KINDS, Outcome, Tally, post_all
+    settings = load_settings(data_dir)
+    servers = running(settings) if url is None else None
+    keep_kernels(settings.data_dir if servers is not None else None)
+    from app.cli.processes import cores
+
+    columns = column_options(column)
+    listing = find_files(paths)
+    count = processes or cores()
+    try:
+        with Reporter("Ingesting", "books") as reporter, Refusals(report, reporter) as refusals:
+            if servers is not None:
+                counts, interrupted = _store(servers, listing, columns, count, reporter, refusals)
+            else:
+                counts, interrupted = _post(
+                    url or DEFAULT_URL, listing, columns, count, jobs, reporter, refusals
+                )
+    except (ClientError, BookprintError) as exc:
+        raise UserError(f"{exc}", 2) from exc
+    results().print(", ".join(f"{number:,} {kind}" for kind, number in counts.items()))
+    if interrupted:
+        complain(f"Interrupted. {_AGAIN}")
+        raise typer.Exit(130)
+    if counts["failed"]:
+        raise typer.Exit(1)
+
+
+def find_files(paths: list[Path]) -> "BookFiles":
+    """The files to read; raises UserError where there are none, or one cannot be read."""
     from app.readers import files
-    from app.readers.record import Record
 
     try:
         listing = files.find(paths)
     except OSError as exc:
         raise UserError(f"{exc.filename} cannot be read: {exc.strerror}", 2) from exc
-    if listing.passed_over:
-        notices().print(
-            f"{len(listing.passed_over):,} files are passed over, as {listing.passed_over[0]}: in folders "
-            f"only {', '.join(files.SUFFIXES)} are read. Name a file to have it read as text.",
-        )
     if not listing.sizes:
-        raise UserError("There is nothing to post.")
+        raise UserError("There is nothing to read.", 2)
+    return listing
 
-    share = 0.0
 
-    def records() -> Iterator[Record]:
-        nonlocal share
-        for record, position in files.read_all(listing):
-            yield record
-            share = position / max(listing.size, 1)
+def column_options(options: list[str] | None) -> dict[str, str]:
+    """The columns that are named, by what they hold."""
+    from app.readers.formats.table import COLUMNS
+
+    named = {}
+    for option in options or ():
+        field, sign, name = option.partition("=")
+        if not sign or field not in COLUMNS:
+            raise UserError(f"--column takes FIELD=NAME, where FIELD is one of {', '.join(COLUMNS)}.", 2)
+        named[field] = name
+    return named
+
+
+def _store(
+    settings: Settings,
+    listing: "BookFiles",
+    columns: Mapping[str, str],
+    processes: int,
+    reporter: Reporter,
+    refusals: Refusals,
+) -> "tuple[dict[Kind, int], bool]":
+    """Store the books where the database is reached."""
+    from app.cli.bulk import BulkRun, Fate, ingest_in_bulk
+    from app.core.model import IndexState
+    from app.readers.files import unread_books
+
+    def tell(fate: Fate, run: BulkRun) -> None:
+        if fate.refusal is not None:
+            refusals.add_unread(fate.book, fate.refusal.reason, fate.refusal.problem)
+        reporter.advance(run.total, fate.book.position / max(listing.size, 1))
+
+    async def run(services: "Services") -> BulkRun:
+        if await services.reindex.state() is not IndexState.COMPLETE:
+            await services.reindex.reconcile()
+        done = await ingest_in_bulk(
+            services.bulk,
+            unread_books(listing, columns),
+            processes=processes,
+            keep_texts=settings.texts == "postgres",
+            tell=tell,
+        )
+        if done.counts["pending"] and await services.reindex.reconcile() is not None:
+            done.counts["created"] += done.counts["pending"]
+            done.counts["pending"] = 0
+        return done
+
+    done = within(settings, run)
+    return done.counts, done.interrupted
+
+
+def _post(
+    url: str,
+    listing: "BookFiles",
+    columns: Mapping[str, str],
+    processes: int,
+    jobs: int,
+    reporter: Reporter,
+    refusals: Refusals,
+) -> "tuple[dict[Kind, int], bool]":
+    """Post the books to a service."""
+    from app.cli.posting import Outcome, Tally, post_all
+    from app.cli.processes import ReadingProcesses
+    from app.cli.reading import read, results_of, to_record
+    from app.readers.files import unread_books
+
+    def records() -> "Iterator[Record]":
+        for book, result in results_of(reading, unread_books(listing, columns)):
+            yield to_record(book, result)
+
+    def report(outcome: Outcome, tally: Tally) -> None:
+        record = outcome.record
+        if outcome.kind == "failed":
+            refusals.add(record.path, record.part, outcome.reason or "", outcome.problem or "invalid")
+        reporter.advance(tally.total, record.position / max(listing.size, 1))
 
     with Client(url, connections=jobs) as service:
         service.insist()
-        with Reporter("Posting", "books") as reporter:
-
-            def report(outcome: Outcome, tally: Tally) -> None:
-                if outcome.kind == "failed":
-                    reporter.say(f"{outcome.record.place}: {outcome.reason}")
-                reporter.advance(tally.total, share)
-
+        with ReadingProcesses(processes, read) as reading:
             tally = post_all(service, records(), jobs, report)
-    results().print(", ".join(f"{tally.counts[kind]:,} {kind}" for kind in KINDS))
     if tally.stopped is not None:
-        complain(f"{tally.stopped}\n{_AGAIN}")
-    if tally.interrupted:
-        complain(f"Interrupted. {_AGAIN}")
-        raise typer.Exit(130)
-    if not tally.complete:
-        raise typer.Exit(1)
+        raise UserError(f"{tally.stopped}\n{_AGAIN}", 2)
+    return tally.counts, tally.interrupted

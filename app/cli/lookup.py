@@ -1,4 +1,4 @@
-"""`bookprint lookup` and `bookprint sign`: one book, its near-duplicates and its signatures."""
+"""`bookprint lookup`: the near-duplicates of one book."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,8 +14,6 @@ from app.cli.output import UserError, drawn_table, notices, print_lines, results
 from app.client import Client
 from app.core.errors import InvalidInput
 from app.core.model import Content
-from app.core.recipe import DEFAULT_FINGERPRINT
-from app.kernel_cache import keep_kernels
 
 COLUMNS = ("distance", "jaccard", "in other", "in this")
 _PATIENCE = 10.0  # seconds
@@ -61,20 +59,6 @@ def lookup(
         drawn = [(*row[:4], Text.assemble(row[4], "\n", (row[5], "dim"))) for row in rows]
         console.print(drawn_table((*COLUMNS, "book"), drawn, wide="book", right=COLUMNS))
     notices().print(_summary(answer, len(items)))
-
-
-def sign(
-    file: Annotated[Path, typer.Argument(help="A text file; a form feed between pages.", dir_okay=False)],
-    pages: Annotated[bool, typer.Option("--pages/--no-pages", help="Sign each page as well.")] = True,
-    recipe: Annotated[str, typer.Option(help="The fingerprint recipe.")] = DEFAULT_FINGERPRINT,
-) -> None:
-    """Print the signatures of a text file as JSON, which POST /v1/books takes instead of the text."""
-    keep_kernels()
-    from app.core.signatures.json_codec import encode
-    from app.core.signatures.sketch import sketch
-
-    content = _content(file)
-    results().print(orjson.dumps(encode(sketch(content, recipe), pages=pages)).decode(), soft_wrap=True)
 
 
 def _row(item: Mapping[str, Any]) -> tuple[str, str, str, str, str, str]:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from app.client import Client, Interrupted, NoService, Refused
 from app.core.errors import InvalidInput
 from app.core.model import PAGE_BREAK, Submission
+from app.core.signatures.json_codec import encode
 from app.readers.record import Record
 
 Kind = Literal["created", "already there", "pending", "failed"]
@@ -23,6 +24,7 @@ class Outcome:
     record: Record
     kind: Kind
     reason: str | None = None  # of a failure
+    problem: str | None = None  # last part of its problem type
     answer: Mapping[str, Any] = field(default_factory=dict)  # the service's JSON
 
 
@@ -106,11 +108,11 @@ class _Run:
 
 def _post(service: Client, record: Record) -> Outcome:
     if isinstance(record.book, InvalidInput):
-        return Outcome(record, "failed", str(record.book))
+        return Outcome(record, "failed", str(record.book), record.problem)
     try:
         answer = service.post("/v1/books", book_body(record.book))
     except Refused as exc:
-        return Outcome(record, "failed", str(exc))
+        return Outcome(record, "failed", str(exc), exc.problem)
     if not answer["created"]:
         return Outcome(record, "already there", answer=answer)
     return Outcome(record, "pending" if answer["status"] == "pending" else "created", answer=answer)
@@ -133,4 +135,6 @@ def book_body(book: Submission) -> dict[str, Any]:
         body["pages"] = book.content.text.split(PAGE_BREAK)
     elif book.content is not None:
         body["text"] = book.content.text
+    elif book.sketch is not None:
+        body["signatures"] = encode(book.sketch)
     return body

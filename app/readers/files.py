@@ -1,102 +1,320 @@
-"""Finding the files that hold books, and the reader of each."""
+"""Finding the books in files and folders, archives, JSON Lines, Parquet tables and manifests.
 
+What a file holds is found from its content. A folder is one book where a METS file in it names its pages, or
+where all its files are pages by their names; otherwise each of its files is a book.
+"""
+
+import csv
+import glob
+import gzip
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.core.errors import InvalidInput
-from app.core.model import Submission
-from app.readers.content import to_content
-from app.readers.formats import jsonl
-from app.readers.recognition import read_book
-from app.readers.record import Record
+from app.core.errors import BrokenFile, FileTooLarge, InvalidInput
+from app.readers import signature_table
+from app.readers.formats import jsonl, parquet
+from app.readers.formats.pages import BESIDE
+from app.readers.formats.table import Columns, find_columns, metadata_of
+from app.readers.package import expanded, is_archive, members_of, open_folder
 from app.readers.source import Source
+from app.readers.unread import (
+    Unread,
+    Unreadable,
+    UnreadFile,
+    UnreadFolder,
+    UnreadLine,
+    UnreadMember,
+    UnreadRow,
+    UnreadSignatures,
+)
+from app.readers.xml import root_name
 
-SUFFIXES = (".txt", ".jsonl", ".jsonl.gz")
+_HEAD_BYTES = 1 << 14
+
+LARGEST_MEMBER = 1 << 28
+"""Bytes of a file within an archive of books."""
+
+_PAGE_NAME = re.compile(r"(?:p|pg|page|seq|leaf|img|image|scan|folio)?[-_. ]?0*(\d{1,8})", re.IGNORECASE)
+_FIRST_PAGES = 20
+"""A folder of pages begins with one of these numbers, and at least every second number is there."""
+
+_MANIFEST_NAME = re.compile(r".*\.[ct]sv", re.IGNORECASE)
+_COLUMN_NAME = re.compile(r"[\w .:-]{1,60}")
+_PATH_COLUMN = "path"
 
 
 @dataclass(frozen=True, slots=True)
 class BookFiles:
-    """The files to read, in order."""
+    """The files and folders to read, in order."""
 
-    sizes: dict[Path, int]  # bytes of each file
-    passed_over: tuple[Path, ...]  # files in folders that have another suffix
+    sizes: Mapping[str, int]  # bytes of each file, or of all files of a folder that is one book
+    folders: frozenset[str]  # those that are one book
 
     @property
     def size(self) -> int:
-        """Bytes of all the files to read."""
+        """Bytes of all that is to be read."""
         return sum(self.sizes.values())
 
 
+@dataclass(slots=True)
+class _Finding:
+    sizes: dict[str, int] = field(default_factory=dict)
+    folders: set[str] = field(default_factory=set)
+    named: set[str] = field(default_factory=set)  # real paths that a manifest names
+
+    def add_folder(self, top: str) -> None:
+        """Add what is in a folder, at any depth, that is not hidden."""
+        for parent, inner, names in os.walk(top, onerror=_refuse):
+            visible = sorted(name for name in names if not name.startswith("."))
+            inner[:] = sorted(name for name in inner if not name.startswith("."))
+            if is_one_book(parent, visible):
+                self.sizes[parent], self.folders = _size_below(parent), self.folders | {parent}
+                inner.clear()
+                continue
+            for name in visible:
+                self.add_file(os.path.join(parent, name))
+
+    def add_file(self, path: str) -> None:
+        """Add one file, and note what it names if it is a manifest."""
+        self.sizes[path] = os.stat(path).st_size
+        if _MANIFEST_NAME.fullmatch(path) and (manifest := _Manifest.of(path)):
+            self.named.update(os.path.realpath(target) for target in manifest.targets())
+
+
 def find(paths: Sequence[Path]) -> BookFiles:
-    """Files as they are named; from folders, at any depth, those with one of SUFFIXES that are not hidden.
+    """Files as they are named; of folders all files, at any depth, that are not hidden.
 
-    Raises OSError where a path does not exist or a folder cannot be read.
+    A path that does not exist and has `*`, `?` or `[` in it stands for all that match. What a manifest among
+    them names is read as the manifest says. Raises OSError where a path cannot be read.
     """
-    sizes: dict[Path, int] = {}
-    passed_over: list[Path] = []
+    finding = _Finding()
     for path in paths:
-        if not path.is_dir():
-            sizes[path] = path.stat().st_size
-            continue
-        for file in _files_below(path):
-            if file.name.lower().endswith(SUFFIXES):
-                sizes[file] = file.stat().st_size
+        for match in _matches(path):
+            if os.path.isdir(match):
+                finding.add_folder(match)
             else:
-                passed_over.append(file)
-    return BookFiles(sizes, tuple(passed_over))
+                finding.add_file(match)
+    if finding.named:
+        for path_found in list(finding.sizes):
+            if os.path.realpath(path_found) in finding.named:
+                del finding.sizes[path_found]
+    return BookFiles(finding.sizes, frozenset(finding.folders))
 
 
-def read_all(files: BookFiles) -> Iterator[tuple[Record, int]]:
-    """Every book of the files, each with the bytes that have been read so far of all of them."""
+def is_one_book(folder: str, names: Sequence[str]) -> bool:
+    """Whether the files of these names in a folder are one book.
+
+    They are where one of them is a METS file. They are, too, where all but pictures and the like have one
+    suffix and are named by numbers in a row from the first pages on, as `0001.txt` or `page_12.xml`.
+    """
+    if any(name.lower().endswith(".xml") and "mets" in name.lower() for name in names) and any(
+        root_name(_head(os.path.join(folder, name))) == "mets" for name in names if "mets" in name.lower()
+    ):
+        return True
+    pages = [os.path.splitext(name) for name in names if not BESIDE.fullmatch(name)]
+    matches = [_PAGE_NAME.fullmatch(stem) for stem, _ in pages]
+    numbers = sorted(int(match[1]) for match in matches if match)
+    return (
+        len(numbers) == len(pages) >= 2
+        and len({suffix.lower() for _, suffix in pages}) == 1
+        and numbers[0] <= _FIRST_PAGES
+        and numbers[-1] - numbers[0] < 2 * len(numbers)
+        and len(set(numbers)) == len(numbers)
+    )
+
+
+def unread_books(files: BookFiles, columns: Mapping[str, str]) -> Iterator[Unread]:
+    """Every book of the files, in order. `columns` name columns of Parquet tables by what they hold."""
     before = 0
     for path, size in files.sizes.items():
-        for record in read(path):
-            yield record, before + record.position
-        before += size
+        end = before + size
+        try:
+            if path in files.folders:
+                yield UnreadFolder(path, "", end)
+            else:
+                yield from _books_in(path, before, size, columns)
+        except InvalidInput as exc:
+            yield Unreadable(path, "", end, exc)
+        except OSError as exc:
+            yield Unreadable(path, "", end, _unreadable(exc))
+        before = end
 
 
-def read(path: Path) -> Iterator[Record]:
-    """The books of one file: JSON Lines by its name, any other format by its content."""
+def has_several_books(unread: Unread) -> bool:
+    """Whether what was taken for one book is an archive or a folder of which each file may be one."""
+    if isinstance(unread, UnreadFolder):
+        return True
+    return isinstance(unread, UnreadFile) and is_archive(Source.of_file(Path(unread.path)))
+
+
+def books_within(unread: Unread) -> Iterator[Unread]:
+    """The files of an archive or of a folder, each as a book."""
+    if isinstance(unread, UnreadFolder):
+        for source in open_folder(Path(unread.path)).members.values():
+            yield UnreadFile(os.path.join(unread.path, source.name), "", unread.position)
+    else:
+        yield from _members(unread)
+
+
+def _members(unread: Unread) -> Iterator[Unread]:
     try:
-        if path.name.lower().endswith((".jsonl", ".jsonl.gz")):
-            yield from jsonl.read(path)
-        else:
-            yield Record(str(path), path.stat().st_size, _book_or_reason(path))
-    except OSError as exc:
-        yield Record(str(path), 0, InvalidInput(f"Cannot be read: {exc.strerror or exc}"))
-
-
-def book_of(path: Path) -> Submission:
-    """The one book of a file, called as the file is where it does not say its title.
-
-    Raises InvalidInput where it holds no such book, and OSError.
-    """
-    extraction = read_book(Source.of_file(path))
-    title = extraction.metadata.title or title_of(path.name)
-    return Submission(replace(extraction.metadata, title=title), to_content(extraction))
-
-
-def title_of(name: str) -> str | None:
-    """The file's name without folder and suffix, underscores as spaces; None where nothing is left."""
-    readable = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    return " ".join(Path(readable).stem.replace("_", " ").split()) or None
-
-
-def _book_or_reason(path: Path) -> Submission | InvalidInput:
-    try:
-        return book_of(path)
+        for member in members_of(expanded(Source.of_file(Path(unread.path)))):
+            try:
+                if member.size > LARGEST_MEMBER:
+                    raise FileTooLarge(
+                        f"It is larger than {LARGEST_MEMBER:,} bytes. Unpack the archive first."
+                    )
+                with member.opened() as stream:
+                    data = stream.read(LARGEST_MEMBER + 1)
+                yield UnreadMember(unread.path, member.name, unread.position, data)
+            except InvalidInput as exc:
+                yield Unreadable(unread.path, member.name, unread.position, exc)
     except InvalidInput as exc:
-        return exc
+        yield Unreadable(unread.path, "", unread.position, exc)
 
 
-def _files_below(folder: Path) -> Iterator[Path]:
-    for parent, folders, names in os.walk(folder, onerror=_refuse):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            if not name.startswith("."):
-                yield Path(parent, name)
+def _books_in(path: str, before: int, size: int, columns: Mapping[str, str]) -> Iterator[Unread]:
+    head = _head(path)
+    if head.startswith(parquet.MAGIC):
+        yield from _rows(path, before, size, columns)
+    elif _is_json_lines(path, head):
+        for line in jsonl.lines(Path(path)):
+            where = (path, f"line {line.number}", before + line.position)
+            yield (
+                UnreadLine(*where, line.data)
+                if isinstance(line.data, bytes)
+                else Unreadable(*where, line.data)
+            )
+    elif _MANIFEST_NAME.fullmatch(path) and (manifest := _Manifest.of(path)):
+        yield from manifest.books(before)
+    else:
+        yield UnreadFile(path, "", before + size)
+
+
+def _rows(path: str, before: int, size: int, named: Mapping[str, str]) -> Iterator[Unread]:
+    number = 0
+    try:
+        with parquet.opened(Path(path)) as table:
+            signed = signature_table.recognises(table)
+            found = Columns() if signed else parquet.book_columns(table, named)
+            names = (
+                [name for name in signature_table.COLUMNS if name in table.names] if signed else found.names
+            )
+            for row in table.rows(names):
+                number = row.number
+                where = (path, f"row {number}", before + round(size * row.share))
+                yield UnreadSignatures(*where, row.cells) if signed else UnreadRow(*where, row.cells, found)
+    except BrokenFile as exc:
+        yield Unreadable(path, f"row {number + 1}" if number else "", before + size, exc)
+
+
+def _is_json_lines(path: str, head: bytes) -> bool:
+    if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+        return True
+    # A first line that is damaged spoils no other.
+    return b"\0" not in head and path.lower().endswith((".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"))
+
+
+def _head(path: str) -> bytes:
+    """The first bytes of a file, of one compressed with gzip those that it expands to."""
+    with open(path, "rb") as stream:
+        head = stream.read(_HEAD_BYTES)
+    if head.startswith(b"\x1f\x8b"):
+        try:
+            with gzip.open(path) as expanding:
+                return expanding.read(_HEAD_BYTES)
+        except (OSError, EOFError, ValueError):
+            return head
+    return head
+
+
+@dataclass(frozen=True, slots=True)
+class _Manifest:
+    """A CSV or TSV file with a column `path`, which names a book's file from the manifest's folder."""
+
+    path: str
+    dialect: type[csv.Dialect]
+    header: tuple[str, ...]
+
+    @classmethod
+    def of(cls, path: str) -> "_Manifest | None":
+        """The manifest in a file; None where it is none."""
+        first, _, rest = _head(path).decode("utf-8-sig", "replace").partition("\n")
+        dialect = csv.excel_tab if first.count("\t") > first.count(",") else csv.excel
+        header = tuple(name.strip() for name in next(csv.reader([first], dialect), []))
+        if _PATH_COLUMN not in map(str.casefold, header) or not rest.strip():
+            return None
+        return cls(path, dialect, header) if all(map(_COLUMN_NAME.fullmatch, header)) else None
+
+    def targets(self) -> Iterator[str]:
+        """The paths that it names."""
+        for _, _, cells in self._rows():
+            if target := self._target(cells):
+                yield target
+
+    def books(self, before: int) -> Iterator[Unread]:
+        """The books that it names, each with what it says of it."""
+        columns = find_columns((name for name in self.header if name.casefold() != _PATH_COLUMN), {})
+        for number, position, cells in self._rows():
+            target, where = self._target(cells), f"row {number}"
+            if target is None:
+                empty = InvalidInput("The row names no path.")
+                yield Unreadable(self.path, where, before + position, empty)
+                continue
+            known = metadata_of({name: value or None for name, value in cells.items()}, columns)
+            if os.path.isdir(target):
+                yield UnreadFolder(target, "", before + position, known)
+            elif os.path.exists(target):
+                yield UnreadFile(target, "", before + position, known)
+            else:
+                missing = InvalidInput(f"There is no file {target}.")
+                yield Unreadable(self.path, where, before + position, missing)
+
+    def _target(self, cells: Mapping[str, str]) -> str | None:
+        named = next((value.strip() for name, value in cells.items() if name.casefold() == _PATH_COLUMN), "")
+        return os.path.join(os.path.dirname(self.path), named) if named else None
+
+    def _rows(self) -> Iterator[tuple[int, int, dict[str, str]]]:
+        """The rows, each with its number and the bytes up to its end; raises BrokenFile."""
+        position = 0
+
+        def lines() -> Iterator[str]:
+            nonlocal position
+            with open(self.path, "rb") as stream:
+                for line in stream:
+                    position += len(line)
+                    yield line.decode("utf-8-sig", "surrogateescape")
+
+        number = 0
+        try:
+            for number, cells in enumerate(csv.reader(lines(), self.dialect)):
+                if number and any(cells):
+                    yield number, position, dict(zip(self.header, cells, strict=False))
+        except csv.Error as exc:
+            raise BrokenFile(f"The manifest is damaged at row {number + 1}: {exc}.") from exc
+
+
+def _matches(path: Path) -> list[str]:
+    text = str(path)
+    if os.path.lexists(text) or not glob.has_magic(text):
+        return [text]
+    found = sorted(
+        match for match in glob.glob(text, recursive=True) if not os.path.isdir(match) or "**" not in text
+    )
+    return found or [text]
+
+
+def _size_below(folder: str) -> int:
+    return sum(
+        os.stat(os.path.join(parent, name)).st_size for parent, _, names in os.walk(folder) for name in names
+    )
+
+
+def _unreadable(error: OSError) -> InvalidInput:
+    return InvalidInput(f"Cannot be read: {error.strerror or error}.")
 
 
 def _refuse(error: OSError) -> None:

@@ -104,10 +104,25 @@ def open_package(source: Source) -> Package | None:
     """
     head = source.head()
     if head.startswith(_ZIP):
-        return _package(source.name, _zip_members(source))
-    if head[257:262] == b"ustar":
-        return _package(source.name, _tar_members(source))
-    return None
+        members = _zip_members
+    elif head[257:262] == b"ustar":
+        members = _tar_members
+    else:
+        return None
+    allowance = Allowance()
+    return _package(source.name, members(source, lambda: allowance))
+
+
+def members_of(source: Source) -> Iterator[Source]:
+    """The files of an archive of books, as they come; each may expand to as much as the file of one book.
+
+    Raises BrokenFile and EncryptedFile.
+    """
+    members = _zip_members if source.head().startswith(_ZIP) else _tar_members
+    with _damage_named(source.name):
+        for path, member in members(source, Allowance):
+            if not _is_hidden(path):
+                yield member
 
 
 def open_folder(folder: Path) -> Package:
@@ -146,31 +161,34 @@ def _package(name: str, members: Iterator[tuple[str, Source]]) -> Package:
     found: dict[str, Source] = {}
     with _damage_named(name):
         for path, source in members:
-            if not any(
-                part.startswith((".", "__MACOSX")) for part in path.split("/") if part not in {".", ".."}
-            ):
+            if not _is_hidden(path):
                 found[path] = source
             if len(found) > MOST_MEMBERS:
                 raise FileTooLarge(f"{name} holds more than {MOST_MEMBERS:,} files. Split it into its books.")
     return Package(name, {path: found[path] for path in sorted(found, key=natural_order)})
 
 
-def _zip_members(source: Source) -> Iterator[tuple[str, Source]]:
-    allowance, archive = Allowance(), zipfile.ZipFile(source.opened())
+def _is_hidden(path: str) -> bool:
+    """Whether systems leave the file beside others: .DS_Store, and what a Mac adds to archives."""
+    return any(part.startswith((".", "__MACOSX")) for part in path.split("/") if part not in {".", ".."})
+
+
+def _zip_members(source: Source, allowance: Callable[[], Allowance]) -> Iterator[tuple[str, Source]]:
+    archive = zipfile.ZipFile(source.opened())
     for info in archive.infolist():
         if not info.filename or info.is_dir():  # is_dir fails without a name
             continue
         if info.flag_bits & _ENCRYPTED:
             raise EncryptedFile(f"{source.name} is encrypted. Send it without its password.")
-        opened = _counted(partial(archive.open, info), info.filename, allowance)
+        opened = _counted(partial(archive.open, info), info.filename, allowance())
         yield info.filename, Source(info.filename, info.file_size, opened)
 
 
-def _tar_members(source: Source) -> Iterator[tuple[str, Source]]:
-    allowance, archive = Allowance(), tarfile.open(fileobj=source.opened(), mode="r:")  # noqa: SIM115
+def _tar_members(source: Source, allowance: Callable[[], Allowance]) -> Iterator[tuple[str, Source]]:
+    archive = tarfile.open(fileobj=source.opened(), mode="r:")  # noqa: SIM115
     for info in archive:
         if info.isreg():
-            opened = _counted(partial(archive.extractfile, info), info.name, allowance)
+            opened = _counted(partial(archive.extractfile, info), info.name, allowance())
             yield info.name.removeprefix("./"), Source(info.name, info.size, opened)
 
 

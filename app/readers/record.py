@@ -13,3 +13,6 @@ class Record:
     place: str  # the file, and the line where a file holds several books
     position: int  # bytes of the file read up to the end of this book
     book: Submission | InvalidInput
+    path: str = ""  # the file alone
+    part: str = ""  # which of its books
+    problem: str = "invalid"  # last part of the problem type, where there is no book

@@ -9,7 +9,7 @@ from app.core.errors import BookprintError
 from app.core.model import IndexState
 from app.services.index.reconcile import Reindex
 from app.stores.postgres.jobs import JobStore
-from app.stores.postgres.schema import SchemaQueries
+from app.stores.postgres.migrate import SchemaQueries
 from app.stores.redis.indexes import Indexes
 
 _SECONDS = 2.0

@@ -12,15 +12,13 @@ from uuid import UUID
 import structlog
 
 from app.core.errors import InvalidInput, Unavailable
-from app.core.model import Content, Sketch, StoredBook, Submission, Versions, require_same_recipe
-from app.core.recipe import DEFAULT_PAGES, Suite, Suites
-from app.core.signatures.sketch import fingerprint, signature_key, sketch_under
-from app.core.text.content import content_key
+from app.core.model import Content, Sketch, StoredBook, Submission, Versions
+from app.core.recipe import Suites
 from app.services.ids import new_book_id
+from app.services.signing import computed, signed
 from app.stores.postgres.books import BookStore, NewContent
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.suites import SuitesChanged, SuiteStore
-from app.stores.postgres.texts import compress
 from app.stores.redis.indexes import Indexes
 
 log = structlog.get_logger()
@@ -91,24 +89,13 @@ class Ingest:
         self, content: Content | None, signatures: Sketch | None, suites: Suites
     ) -> NewContent:
         if content is not None:
-            return await asyncio.to_thread(self._computed, content, suites)
+            # In one thread, though it takes longer so: lookups should find a core free.
+            return await asyncio.to_thread(computed, content, suites, keep_text=self._keep_texts)
         if signatures is None:
             raise InvalidInput("A book needs one of text, pages or signatures.", "text")
-        _require_recipes(signatures, suites.serving)
         if signatures.pages is None:  # Hashing so little costs less than a change of threads.
-            key = signature_key(signatures)
-        else:
-            key = await asyncio.to_thread(signature_key, signatures)
-        return NewContent(key, signatures, None, suites=suites)
-
-    def _computed(self, content: Content, suites: Suites) -> NewContent:
-        # In one thread, though it takes longer so: lookups should find a core free.
-        serving, *others = suites.kept
-        computed = sketch_under(serving, content)
-        fingerprints = (fingerprint(content, suite.fingerprint) for suite in others)
-        known = tuple(each for each in fingerprints if each is not None)
-        text = compress(content.text) if self._keep_texts else None
-        return NewContent(content_key(content), computed, text, known, suites)
+            return signed(signatures, suites)
+        return await asyncio.to_thread(signed, signatures, suites)
 
     async def _indexed(self, stored: StoredBook, content: NewContent) -> StoredBook:
         if not stored.created:
@@ -135,15 +122,3 @@ class Ingest:
                 entry_id=next(entry.entry_id for entry in versions.values()),
                 reason=str(exc) or "timeout",
             )
-
-
-def _require_recipes(signatures: Sketch, suite: Suite) -> None:
-    """Raise RecipeMismatch for signatures that no lookup would ever compare."""
-    if signatures.fingerprint is not None:
-        require_same_recipe(signatures.fingerprint.recipe, suite.fingerprint)
-    if signatures.minhash is not None:
-        require_same_recipe(signatures.minhash.recipe, suite.minhash)
-    if signatures.sample is not None:
-        require_same_recipe(signatures.sample.recipe, suite.sample)
-    if signatures.pages is not None:
-        require_same_recipe(signatures.pages.recipe, DEFAULT_PAGES)

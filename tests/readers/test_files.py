@@ -1,60 +1,90 @@
-"""Finding the files to read."""
+"""Finding the books of files, folders, archives, JSON Lines, tables and manifests."""
 
 import gzip
+import io
 import json
 import os
+import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
 
-from app.core.errors import InvalidInput
+from app.core.errors import BrokenFile, InvalidInput
+from app.core.model import Submission
 from app.readers import files
+from app.readers.unread import Unread, UnreadFile, UnreadFolder, title_of
 
 
-def test_folders_give_books_of_known_suffixes_in_order_and_name_the_rest(tmp_path: Path) -> None:
-    inner = tmp_path / "inner"
-    inner.mkdir()
-    (tmp_path / ".hidden").mkdir()
+def unread(*paths: Path) -> list[Unread]:
+    return list(files.unread_books(files.find(paths), {}))
+
+
+def reason(book: Unread) -> str:
+    with pytest.raises(InvalidInput) as caught:
+        book.read()
+    return str(caught.value)
+
+
+def text_of(book: Submission) -> str:
+    assert book.content is not None
+    return book.content.text
+
+
+def test_folders_give_all_files_that_are_not_hidden_in_order(tmp_path: Path) -> None:
+    for name in ("inner", ".hidden"):
+        (tmp_path / name).mkdir()
     for name in ("b.txt", "A.TXT", "notes.pdf", "inner/c.jsonl", ".hidden/d.txt", ".e.txt"):
         (tmp_path / name).write_text("x")
     listing = files.find([tmp_path])
-    assert [path.name for path in listing.sizes] == ["A.TXT", "b.txt", "c.jsonl"]
-    assert [path.name for path in listing.passed_over] == ["notes.pdf"]
-    assert listing.size == 3
+    assert [os.path.relpath(path, tmp_path) for path in listing.sizes] == [
+        *("A.TXT", "b.txt", "notes.pdf", "inner/c.jsonl")
+    ]
+    assert listing.size == 4
 
 
-def test_a_file_named_outright_is_read_as_text_with_any_suffix(tmp_path: Path) -> None:
+def test_a_file_named_twice_is_read_once(tmp_path: Path) -> None:
     path = tmp_path / "book.asc"
     path.write_text("a book")
-    listing = files.find([path, path])
-    assert list(listing.sizes) == [path]
-    (record,) = files.read(path)
-    assert not isinstance(record.book, InvalidInput)
+    [book] = unread(path, path)
+    assert text_of(book.read()) == "a book"
 
 
 def test_a_path_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        files.find([tmp_path / "nothing.txt"])
+    for name in ("nothing.txt", "*.txt"):
+        with pytest.raises(FileNotFoundError):
+            files.find([tmp_path / name])
+
+
+def test_a_path_with_wildcards_stands_for_all_that_match(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    for name in ("a.txt", "b.txt", "c.md", "deep/d.txt", "[odd].txt"):
+        (tmp_path / name).write_text("a book")
+    assert len(unread(tmp_path / "*.txt")) == 3
+    assert len(unread(tmp_path / "**/*.txt")) == 4
+    assert len(unread(tmp_path / "[odd].txt")) == 1
 
 
 def test_positions_grow_over_all_files_up_to_their_size(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one book")
     lines = "".join(json.dumps({"text": f"book {n}"}) + "\n" for n in range(3))
     (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
-    listing = files.find([tmp_path])
-    positions = [position for _, position in files.read_all(listing)]
-    assert len(positions) == 4
+    (tmp_path / "c.txt").write_text("another book")
+    positions = [book.position for book in unread(tmp_path)]
+    assert len(positions) == 5
     assert positions == sorted(positions)
-    assert positions[-1] == listing.size
+    assert positions[-1] == files.find([tmp_path]).size
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_an_unreadable_file_is_reported_and_does_not_stop_the_others(tmp_path: Path) -> None:
+    (tmp_path / "b.txt").write_text("a book")
     path = tmp_path / "a.txt"
     path.write_text("a book")
     path.chmod(0)
-    (record,) = files.read(path)
-    assert isinstance(record.book, InvalidInput)
+    closed, other = unread(tmp_path)
+    assert "Cannot be read" in reason(closed)
+    other.read()
 
 
 def test_a_file_that_vanished_is_reported(tmp_path: Path) -> None:
@@ -62,9 +92,122 @@ def test_a_file_that_vanished_is_reported(tmp_path: Path) -> None:
     path.write_text("a book")
     listing = files.find([tmp_path])
     path.unlink()
-    ((record, _),) = files.read_all(listing)
-    assert isinstance(record.book, InvalidInput)
-    assert "Cannot be read" in str(record.book)
+    [gone] = files.unread_books(listing, {})
+    assert "Cannot be read" in reason(gone)
+
+
+def test_json_lines_are_known_by_their_content_and_broken_ones_by_their_name(tmp_path: Path) -> None:
+    (tmp_path / "a.dat").write_text('\n{"text": "one"}\nnonsense\n{"text": "two"}\n')
+    (tmp_path / "b.jsonl").write_text('nonsense\n{"text": "three"}\n')
+    books = unread(tmp_path)
+    assert [book.part for book in books] == ["line 2", "line 3", "line 4", "line 1", "line 2"]
+    assert [text_of(books[n].read()) for n in (0, 2, 4)] == ["one", "two", "three"]
+    assert all("Not JSON" in reason(books[n]) for n in (1, 3))
+
+
+@pytest.mark.parametrize(
+    ("names", "is_book"),
+    [
+        (["0001.txt", "0002.txt", "0003.txt"], True),
+        (["page_1.txt", "page_2.txt", "page_10.txt"], False),  # most of the pages are missing
+        (["page_1.txt", "page_2.txt", "page_3.txt", "cover.jpg"], True),
+        (["1342.txt", "1343.txt"], False),  # numbers of books
+        (["1.txt"], False),
+        (["1.txt", "2.html"], False),
+        (["emma.txt", "persuasion.txt"], False),
+    ],
+)
+def test_a_folder_of_numbered_pages_is_one_book(tmp_path: Path, names: list[str], is_book: bool) -> None:
+    for name in names:
+        (tmp_path / name).write_text(f"the text of {name}")
+    books = unread(tmp_path)
+    assert [isinstance(book, UnreadFolder) for book in books] == ([True] if is_book else [False] * len(names))
+    if is_book:
+        assert books[0].read().metadata.title == tmp_path.name.replace("_", " ")
+
+
+def test_a_folder_with_a_mets_file_is_one_book_with_the_folders_below(tmp_path: Path) -> None:
+    pages = tmp_path / "ALTO"
+    pages.mkdir()
+    for number in (1, 2):
+        (pages / f"p{number}.xml").write_text(
+            f'<alto><Page><TextLine><String CONTENT="page{number}"/></TextLine></Page></alto>'
+        )
+    (tmp_path / "mets.xml").write_text(
+        '<mets xmlns="http://www.loc.gov/METS/" xmlns:x="http://www.w3.org/1999/xlink"><fileSec>'
+        '<fileGrp USE="FULLTEXT">'
+        + "".join(f'<file ID="F{n}"><FLocat x:href="ALTO/p{n}.xml"/></file>' for n in (1, 2))
+        + '</fileGrp></fileSec><structMap TYPE="PHYSICAL"><div>'
+        + "".join(f'<div TYPE="page" ORDER="{n}"><fptr FILEID="F{n}"/></div>' for n in (1, 2))
+        + "</div></structMap></mets>"
+    )
+    [book] = unread(tmp_path)
+    assert text_of(book.read()) == "page1\fpage2"
+
+
+def test_an_archive_of_books_gives_each_of_its_files(tmp_path: Path) -> None:
+    book = "a word of the book " * 6_000
+    for name in ("books.zip", "books.tar"):
+        path = tmp_path / name
+        if name.endswith("zip"):
+            with zipfile.ZipFile(path, "w") as archive:
+                for member in ("a.txt", "deep/b.txt", "__MACOSX/._a.txt"):
+                    archive.writestr(member, f"{member} {book}")
+        else:
+            with tarfile.open(path, "w") as tar:
+                for member in ("a.txt", "deep/b.txt"):
+                    data = f"{member} {book}".encode()
+                    info = tarfile.TarInfo(member)
+                    info.size = len(data)
+                    tar.addfile(info, io.BytesIO(data))
+        [whole] = unread(path)
+        assert "holds 2 books" in reason(whole)
+        assert files.has_several_books(whole)
+        found = list(files.books_within(whole))
+        assert [(each.part, each.read().metadata.title) for each in found] == [
+            ("a.txt", "a"),
+            ("deep/b.txt", "b"),
+        ]
+
+
+def test_a_damaged_archive_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    path.write_bytes(b"PK\x03\x04 nothing else")
+    [book] = unread(path)
+    with pytest.raises(BrokenFile):
+        book.read()
+    [broken] = files.books_within(book)
+    assert "damaged" in reason(broken)
+
+
+def test_a_manifest_gives_its_files_with_what_it_says_of_them(tmp_path: Path) -> None:
+    (tmp_path / "texts").mkdir()
+    for name in ("a.txt", "b.txt", "c.txt"):
+        (tmp_path / "texts" / name).write_text(f"the text of {name}")
+    (tmp_path / "list.csv").write_text(
+        "path,id,title,authors,year,isbn\n"
+        'texts/a.txt,one,"Emma, a novel",Jane Austen; N. N.,[1816],978-0-14-143958-7\n'
+        "texts/b.txt,,,,,\n"
+        "texts/missing.txt,x,,,,\n"
+        ",y,,,,\n"
+    )
+    books = unread(tmp_path)
+    assert [os.path.basename(book.place) for book in books] == [
+        *("a.txt", "b.txt", "list.csv, row 3", "list.csv, row 4", "c.txt")
+    ]
+    metadata = books[0].read().metadata
+    assert (metadata.external_id, metadata.title, metadata.year) == ("one", "Emma, a novel", 1816)
+    assert metadata.authors == ("Jane Austen", "N. N.")
+    assert metadata.identifiers == ("isbn:9780141439587",)
+    assert books[1].read().metadata.title == "b"
+    assert "There is no file" in reason(books[2])
+    assert "names no path" in reason(books[3])
+
+
+def test_a_table_that_names_no_paths_is_no_manifest(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("word,count\nthe,12\n")
+    [book] = unread(tmp_path)
+    assert isinstance(book, UnreadFile)
 
 
 @pytest.mark.parametrize(
@@ -72,27 +215,19 @@ def test_a_file_that_vanished_is_reported(tmp_path: Path) -> None:
     [
         ("pride_and_prejudice.txt", "pride and prejudice"),
         ("Dr. Faustus.txt", "Dr. Faustus"),
+        ("Dr. Faustus/", "Dr. Faustus"),
         ("_.txt", None),
         ("caf\udce9.txt", "caf\ufffd"),
     ],
 )
 def test_a_title_from_a_file_name(name: str, title: str | None) -> None:
-    assert files.title_of(name) == title
+    assert title_of(name) == title
 
 
 def test_a_book_is_called_as_its_file_is_where_it_says_no_title(tmp_path: Path) -> None:
-    silent, speaking = tmp_path / "a_book.txt", tmp_path / "b.txt"
-    silent.write_text("one\ftwo")
-    speaking.write_text("<html><title>Emma</title><p>Emma Woodhouse")
-    book = files.book_of(silent)
-    assert book.content is not None
-    assert (book.metadata.title, book.content.page_count) == ("a book", 2)
-    assert files.book_of(speaking).metadata.title == "Emma"
-
-
-def test_a_file_that_holds_no_book_is_reported_with_its_place(tmp_path: Path) -> None:
-    path = tmp_path / "picture.txt"
-    path.write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0")
-    (record,) = files.read(path)
-    assert isinstance(record.book, InvalidInput)
-    assert (record.place, record.position) == (str(path), path.stat().st_size)
+    (tmp_path / "a_book.txt").write_text("one\ftwo")
+    (tmp_path / "b.txt").write_text("<html><title>Emma</title><p>Emma Woodhouse")
+    silent, speaking = (book.read() for book in unread(tmp_path))
+    assert silent.content is not None
+    assert (silent.metadata.title, silent.content.page_count) == ("a book", 2)
+    assert speaking.metadata.title == "Emma"

@@ -1,24 +1,39 @@
 """JSON Lines, plain or compressed with gzip: one book a line.
 
-Fields: `id` (kept as external_id), `title`, `author` or `authors`, `lang` or `language`, `year`, `volume`,
-`identifiers`, and `pages` (list of page texts) or, where that is null or absent, `text`. Others are ignored.
+Fields: `id` or `external_id`, `title`, `author` or `authors`, `lang` or `language`, `year`, `volume`,
+`identifiers`, and one of `pages` (list of page texts), `text` and `signatures`, the first that is not null.
+A line with signatures alone, as `bookprint sign` prints it, is a book without its text. Other fields are
+ignored.
 """
 
 import gzip
 import zlib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
 import orjson
 
-from app.core.errors import InvalidInput, InvalidText
-from app.core.model import Content, Metadata, Submission
+from app.core.errors import BrokenFile, InvalidInput, InvalidText
+from app.core.model import Content, Metadata, Sketch, Submission
+from app.core.signatures import json_codec
 from app.core.text.content import content_from_pages, content_from_text
 from app.readers.record import Record
 
 LONGEST_LINE = 1 << 29
 """Bytes; a longer line is not one book."""
+
+_SIGNATURE_FIELDS = {"fingerprint", "minhash", "word_count", "character_count"}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a file, or why it cannot be read."""
+
+    number: int  # from 1
+    position: int  # bytes of the file up to its end
+    data: bytes | InvalidInput
 
 
 def submission(line: bytes) -> Submission:
@@ -29,27 +44,39 @@ def submission(line: bytes) -> Submission:
         raise InvalidText(f"Not JSON: {exc}") from exc
     if not isinstance(fields, dict):
         raise InvalidInput("Not a JSON object: a line holds one book as {…}.")
-    return Submission(_metadata(fields), _content(fields))
+    if fields.keys() >= _SIGNATURE_FIELDS:
+        return Submission(sketch=json_codec.decode(fields))
+    return Submission(_metadata(fields), *_content_or_sketch(fields))
 
 
-def read(path: Path) -> Iterator[Record]:
-    """The books of a file of any size, one at a time; a blank line is no book."""
+def lines(path: Path) -> Iterator[Line]:
+    """The lines of a file of any size, one at a time, but for blank ones."""
     with path.open("rb") as raw:
-        stream = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if path.suffix.lower() == ".gz" else raw
+        compressed = raw.read(2) == b"\x1f\x8b"
+        raw.seek(0)
+        stream = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if compressed else raw
         number = 0
         try:
             for number, line in enumerate(_lines(stream), start=1):
-                if line is not None and not line.strip():
-                    continue
-                yield Record(f"{path}, line {number}", raw.tell(), _book(line))
+                if line is None:
+                    too_long = InvalidInput(f"The line is longer than {LONGEST_LINE:,} bytes.")
+                    yield Line(number, raw.tell(), too_long)
+                elif line.strip():
+                    yield Line(number, raw.tell(), line.removeprefix(b"\xef\xbb\xbf"))
         except (EOFError, zlib.error, gzip.BadGzipFile) as exc:
-            broken = InvalidInput(f"The compressed file is damaged from here on: {exc}")
-            yield Record(f"{path}, line {number + 1}", raw.tell(), broken)
+            broken = BrokenFile(f"The compressed file is damaged from here on: {exc}")
+            yield Line(number + 1, raw.tell(), broken)
 
 
-def _book(line: bytes | None) -> Submission | InvalidInput:
-    if line is None:
-        return InvalidInput(f"The line is longer than {LONGEST_LINE:,} bytes.")
+def read(path: Path) -> Iterator[Record]:
+    """The books of a file of any size, one at a time."""
+    for line in lines(path):
+        yield Record(f"{path}, line {line.number}", line.position, _book(line.data))
+
+
+def _book(line: bytes | InvalidInput) -> Submission | InvalidInput:
+    if isinstance(line, InvalidInput):
+        return line
     try:
         return submission(line)
     except InvalidInput as exc:
@@ -68,7 +95,7 @@ def _lines(stream: BinaryIO) -> Iterator[bytes | None]:
 
 
 def _metadata(fields: Mapping[str, object]) -> Metadata:
-    external_id = fields.get("id")
+    external_id = fields.get("id", fields.get("external_id"))
     if isinstance(external_id, int) and not isinstance(external_id, bool):
         external_id = str(external_id)
     return Metadata(
@@ -82,14 +109,19 @@ def _metadata(fields: Mapping[str, object]) -> Metadata:
     )
 
 
-def _content(fields: Mapping[str, object]) -> Content:
+def _content_or_sketch(fields: Mapping[str, object]) -> tuple[Content | None, Sketch | None]:
     pages = _strings(fields, "pages")
     if pages is not None:
-        return content_from_pages(pages)
+        return content_from_pages(pages), None
     text = _string(fields, "text")
-    if text is None:
-        raise InvalidInput("A book needs `text` or `pages`.", "text")
-    return content_from_text(text)
+    if text is not None:
+        return content_from_text(text), None
+    signatures = fields.get("signatures")
+    if isinstance(signatures, dict):
+        return None, json_codec.decode(signatures)
+    if signatures is None:
+        raise InvalidInput("A book needs `text` or `pages`, or `signatures` instead.", "text")
+    raise InvalidInput(f"`signatures` must be an object or null, not {_kind(signatures)}.", "signatures")
 
 
 def _authors(fields: Mapping[str, object]) -> tuple[str, ...]:

@@ -54,7 +54,8 @@ class PageFile:
         found = self.extraction
         if found is None or (found.paginated and len(self.pages) == 1):
             return False
-        return found.format in _BOOK_FORMATS or (not found.paginated and self.length > _LONGEST_PAGE)
+        may_be_long = not found.paginated or found.format == "txt"
+        return found.format in _BOOK_FORMATS or (may_be_long and self.length > _LONGEST_PAGE)
 
 
 def read(package: Package, read_file: FileReader) -> Extraction:

@@ -192,12 +192,7 @@ class BookStore:
             existing = await self._database.rows(_READ_BY_EXTERNAL_ID, external_id=metadata.external_id)
         for row in existing:
             if row["content_key"] != content.key:
-                raise Conflict(
-                    f"Book {row['id']} has the external_id {metadata.external_id!r} and other content. "
-                    f"Replace its content with PUT /v1/books/{row['id']}/content, or post under another "
-                    "external_id.",
-                    row["id"],
-                )
+                raise other_content(row["id"], metadata.external_id)
             return StoredBook(to_book(row), created=False)
         return None
 
@@ -270,6 +265,15 @@ class BookStore:
         conditions = [_CONDITIONS[name] for name, value in values.items() if value is not None]
         statement = SQL(f"{SELECT_BOOKS} WHERE {' AND '.join(conditions)} ORDER BY books.id LIMIT $limit")
         return [to_book(row) for row in await self._database.rows(statement, **values, limit=limit)]
+
+
+def other_content(book_id: UUID, external_id: str | None) -> Conflict:
+    """The error for a book whose external id belongs to a book with other content."""
+    return Conflict(
+        f"Book {book_id} has the external_id {external_id!r} and other content. Replace its content with "
+        f"PUT /v1/books/{book_id}/content, or post under another external_id.",
+        book_id,
+    )
 
 
 def _content_values(content: NewContent) -> dict[str, Any]:

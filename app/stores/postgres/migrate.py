@@ -1,18 +1,41 @@
-"""Brings a database to the newest schema; safe to call from several processes at once."""
+"""The schema of the database: which one it has, and the way to the newest.
+
+Several processes may bring it there at once.
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import sqlalchemy as sa
+from asyncpg import UndefinedTableError
 
 import migrations
 from app.core.errors import BookprintError
+from app.stores.postgres.connections import Database
+from app.stores.postgres.statements import SQL
+from migrations import NEWEST
 
-if TYPE_CHECKING:  # workers never migrate, so they do without Alembic
+if TYPE_CHECKING:  # services and workers never migrate, so they do without Alembic
     from alembic.config import Config
 
 _LOCK = 7_236_501
 """Key of the advisory lock that lets one process migrate while the others wait."""
+
+_READ_REVISIONS = SQL("SELECT version_num FROM alembic_version")
+
+
+class SchemaQueries:
+    """Reads the schema's revision."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def has_newest(self) -> bool:
+        """Whether the database has the schema that this version of Bookprint expects."""
+        try:
+            revisions = await self._database.rows(_READ_REVISIONS)
+        except UndefinedTableError:
+            return False
+        return [row["version_num"] for row in revisions] == [NEWEST]
 
 
 def upgrade(database_url: str) -> None:
@@ -20,6 +43,7 @@ def upgrade(database_url: str) -> None:
 
     Raises BookprintError where the database is out of reach or of another version.
     """
+    import sqlalchemy as sa
     from alembic import command
     from alembic.util import CommandError
 

@@ -36,9 +36,14 @@ class Indexes:
 
         Only those in which lookups are answered have an epoch to rely on.
         """
-        for suite, entry in versions.items():
+        await self.insert_each([versions], answering)
+
+    async def insert_each(self, books: Sequence[Mapping[Suite, Entry]], answering: Collection[Suite]) -> None:
+        """Write entries of the same suites into the index of each; as `insert` otherwise."""
+        for suite in books[0] if books else ():
             index = self.of(suite)
-            await (index.insert if suite in answering else index.insert_unguarded)([entry])
+            entries = [versions[suite] for versions in books]
+            await (index.insert if suite in answering else index.insert_unguarded)(entries)
 
     async def delete(self, versions: Mapping[Suite, Entry]) -> None:
         """Take an entry out of the index of each suite."""

@@ -1,0 +1,139 @@
+"""Books that are yet to be read: where each lies, small enough to be sent to the process that reads it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from app.core.errors import InvalidInput
+from app.core.model import Metadata, Submission
+from app.readers import signature_table
+from app.readers.content import to_content
+from app.readers.extraction import Extraction
+from app.readers.formats import jsonl, parquet
+from app.readers.formats.table import Columns
+from app.readers.package import open_folder
+from app.readers.recognition import read_book, read_package
+from app.readers.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A book that has not been read yet."""
+
+    path: str  # of the file or folder
+    part: str  # which of its books: "line 3", "row 4", a path within an archive; empty: there is only one
+    position: int  # bytes of all files up to the end of this book
+
+    @property
+    def place(self) -> str:
+        """Where the book lies, to be shown."""
+        return f"{self.path}, {self.part}" if self.part else self.path
+
+    def read(self) -> Submission:
+        """The book; raises InvalidInput, and OSError."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadFile(Unread):
+    """A file that holds one book."""
+
+    known: Metadata = field(default_factory=Metadata)
+    """What a manifest says of the book; it outranks the file."""
+
+    def read(self) -> Submission:
+        """The book; raises InvalidInput, and OSError."""
+        return _submission(read_book(Source.of_file(Path(self.path))), Path(self.path).name, self.known)
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadFolder(Unread):
+    """A folder whose files are the pages of one book."""
+
+    known: Metadata = field(default_factory=Metadata)
+
+    def read(self) -> Submission:
+        """The book; raises InvalidInput, and OSError."""
+        folder = Path(self.path)
+        return _submission(read_package(open_folder(folder)), folder.resolve().name + "/", self.known)
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadMember(Unread):
+    """A file of an archive of books."""
+
+    data: bytes
+
+    def read(self) -> Submission:
+        """The book; raises InvalidInput."""
+        return _submission(read_book(Source.of_bytes(self.data, self.part)), self.part, Metadata())
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadLine(Unread):
+    """A line of JSON Lines."""
+
+    data: bytes
+
+    def read(self) -> Submission:
+        """The book; raises InvalidInput."""
+        return jsonl.submission(self.data)
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadRow(Unread):
+    """A row of a Parquet table."""
+
+    cells: Mapping[str, object]
+    columns: Columns
+
+    def read(self) -> Submission:
+        """The book; raises InvalidInput."""
+        return parquet.submission(self.cells, self.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadSignatures(Unread):
+    """A row of a table of signatures."""
+
+    cells: Mapping[str, object]
+
+    def read(self) -> Submission:
+        """The book without its text; raises InvalidInput."""
+        return signature_table.submission(self.cells)
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable(Unread):
+    """What cannot even be sent to be read."""
+
+    reason: InvalidInput
+
+    def read(self) -> Submission:
+        """Raise the reason."""
+        raise self.reason
+
+
+def title_of(name: str) -> str | None:
+    """The file's name without folder and suffix, underscores as spaces; None where nothing is left.
+
+    The name of a folder ends in a slash, and has no suffix.
+    """
+    readable = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    last = Path(readable).name if readable.endswith("/") else Path(readable).stem
+    return " ".join(last.replace("_", " ").split()) or None
+
+
+def _submission(extraction: Extraction, name: str, known: Metadata) -> Submission:
+    found = extraction.metadata
+    merged = replace(
+        found,
+        title=known.title or found.title or title_of(name),
+        authors=known.authors or found.authors,
+        language=known.language or found.language,
+        year=found.year if known.year is None else known.year,
+        volume=known.volume or found.volume,
+        external_id=known.external_id or found.external_id,
+        identifiers=tuple(dict.fromkeys((*known.identifiers, *found.identifiers))),
+    )
+    return Submission(merged, to_content(extraction))

@@ -1,0 +1,111 @@
+"""Taking many books in at once: stored in batches, then written to the band index, with the same outcome as
+one post after the other.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+from uuid import UUID
+
+import structlog
+
+from app.core.errors import Conflict, Unavailable
+from app.core.model import Metadata, Versions
+from app.core.recipe import Suites
+from app.services.ids import new_book_id
+from app.stores.postgres.books import NewContent
+from app.stores.postgres.bulk import BulkStore, NewBook
+from app.stores.postgres.entries import EntryStore
+from app.stores.postgres.suites import SuiteStore
+from app.stores.redis.indexes import Indexes
+
+log = structlog.get_logger()
+
+INDEX_SECONDS = 30.0
+"""Seconds that a batch waits for Redis before its books are left pending."""
+
+
+_SECONDS_BETWEEN_TRIES = 0.5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PreparedBook:
+    """A book whose signatures are computed."""
+
+    metadata: Metadata
+    content: NewContent
+
+
+@dataclass(frozen=True, slots=True)
+class BulkOutcome:
+    """What became of one book of a batch."""
+
+    kind: Literal["created", "already there", "pending", "failed"]
+    conflict: str | None = None  # why it failed
+
+
+class Bulk:
+    """The way of many books into the catalogue and the band index."""
+
+    def __init__(
+        self, catalogue: BulkStore, entries: EntryStore, indexes: Indexes, suites: SuiteStore
+    ) -> None:
+        self._catalogue = catalogue
+        self._entries = entries
+        self._indexes = indexes
+        self._suites = suites
+
+    async def suites(self, *, anew: bool = False) -> Suites:
+        """The suites that books are to be computed for, as of a second ago at most, or as of now."""
+        return await (self._suites.read() if anew else self._suites.current())
+
+    async def known(self, key: bytes, external_id: str | None) -> BulkOutcome | None:
+        """What would become of a book with this content key and external id; None where it is new."""
+        found = await self._catalogue.read_existing(key, external_id)
+        return None if found is None else _outcome(found)
+
+    async def store(self, books: Sequence[PreparedBook]) -> list[BulkOutcome]:
+        """Store a batch, and have every lookup find it; an outcome for each book.
+
+        Raises `SuitesChanged` where they were computed for other suites than are indexed now.
+        """
+        new = [NewBook(new_book_id(), book.metadata, book.content) for book in books]
+        stored = await self._catalogue.insert(new)
+        pairs = zip(stored, books, strict=True)
+        entries = {entry_id: book.content for entry_id, book in pairs if isinstance(entry_id, int)}
+        indexed = await self._index(entries)
+        return [_outcome(each, indexed=indexed) for each in stored]
+
+    async def _index(self, entries: dict[int, NewContent]) -> bool:
+        """Write the entries into the index of each suite; False where they are left pending."""
+        if not entries:
+            return True
+        suites = next(iter(entries.values())).suites
+        versions = [
+            {suite: content.entry(entry_id, suite) for suite in suites.kept}
+            for entry_id, content in entries.items()
+        ]
+        try:
+            async with asyncio.timeout(INDEX_SECONDS):
+                await self._insert(versions, suites)
+                await self._entries.update_indexed(list(entries))
+        except (Unavailable, TimeoutError) as exc:
+            log.warning("books are pending", books=len(entries), reason=str(exc) or "timeout")
+            return False
+        return True
+
+    async def _insert(self, versions: Sequence[Versions], suites: Suites) -> None:
+        while True:
+            try:
+                return await self._indexes.insert_each(versions, suites.answering)
+            except Unavailable:  # nothing is lost by writing the same again
+                await asyncio.sleep(_SECONDS_BETWEEN_TRIES)
+
+
+def _outcome(stored: int | UUID | Conflict, *, indexed: bool = True) -> BulkOutcome:
+    if isinstance(stored, Conflict):
+        return BulkOutcome("failed", str(stored))
+    if isinstance(stored, UUID):
+        return BulkOutcome("already there")
+    return BulkOutcome("created" if indexed else "pending")

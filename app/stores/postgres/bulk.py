@@ -1,0 +1,162 @@
+"""Storing many books in one transaction: rows by COPY, the same outcome as one insert after the other.
+
+Entry ids are drawn beforehand, so that signatures and texts, the bulk of the bytes, are copied straight into
+their tables. Books go through a temporary table, because COPY knows no ON CONFLICT.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from app.core.errors import Conflict
+from app.core.model import Metadata
+from app.stores.postgres.books import NewContent, other_content
+from app.stores.postgres.connections import Connection, Database, rows
+from app.stores.postgres.jobs import insert_relate_jobs
+from app.stores.postgres.rows import fingerprint_values, metadata_values, signature_values
+from app.stores.postgres.statements import SQL
+from app.stores.postgres.suites import SuitesChanged, read_locked_suites
+from app.stores.postgres.texts import CODEC
+
+_BOOK_COLUMNS = (
+    *("id", "entry_id", "title", "title_words", "authors", "language", "year", "volume", "external_id"),
+    *("identifiers", "content_key", "page_count", "word_count", "character_count"),
+)
+_SIGNATURE_COLUMNS = ("entry_id", "recipe", "data", "shingle_count", "unit")
+
+_NEXT_ENTRY_IDS = SQL("SELECT nextval('entry_ids') AS entry_id FROM generate_series(1, $count::integer)")
+_CREATE_NEW_BOOKS = SQL(f"""
+    CREATE TEMPORARY TABLE IF NOT EXISTS new_books ON COMMIT DELETE ROWS
+    AS SELECT {", ".join(_BOOK_COLUMNS)} FROM books WITH NO DATA
+""")
+# All transactions insert in one order of both keys, so no two wait for each other. Of equal books the first
+# comes first.
+_INSERT = SQL(f"""
+    INSERT INTO books ({", ".join(_BOOK_COLUMNS)})
+    SELECT {", ".join(_BOOK_COLUMNS)} FROM new_books
+    ORDER BY external_id NULLS FIRST, content_key, entry_id
+    ON CONFLICT DO NOTHING
+    RETURNING entry_id
+""")
+_READ_EXISTING = SQL("""
+    SELECT id, external_id, content_key FROM books
+    WHERE content_key = ANY($keys::bytea[]) AND external_id IS NULL
+    UNION ALL
+    SELECT id, external_id, content_key FROM books WHERE external_id = ANY($external_ids::text[])
+""")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NewBook:
+    """A book to be stored, and the id that it gets if it is new."""
+
+    id: UUID
+    metadata: Metadata
+    content: NewContent
+
+
+Stored = int | UUID | Conflict
+"""What became of a book: its entry where it is new, else the id of the same book, or why it is refused."""
+
+
+class BulkStore:
+    """Many books in Postgres at a time."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def insert(self, books: Sequence[NewBook]) -> list[Stored]:
+        """Store those of the books that are new, in one transaction; an outcome for each.
+
+        Raises `SuitesChanged` where one was computed for other suites than are indexed.
+        """
+        outcomes: dict[UUID, Stored] = {}
+        left = list(books)
+        while left:
+            async with self._database.transaction() as connection:
+                inserted = await _insert(connection, left)
+                others = [book for book in left if book.id not in inserted]
+                existing = await _read_existing(connection, others) if others else {}
+            outcomes |= inserted | existing
+            # A book that stood in the way may have been deleted since.
+            left = [book for book in others if book.id not in existing]
+        return [outcomes[book.id] for book in books]
+
+    async def read_existing(self, key: bytes, external_id: str | None) -> UUID | Conflict | None:
+        """What would become of a book with this content key and external id; None where it is new."""
+        async with self._database.connection() as connection:
+            found = await rows(connection, _READ_EXISTING, **_keys([(key, external_id)]))
+        return next((_outcome(row["id"], row["content_key"], key, external_id) for row in found), None)
+
+
+async def _insert(connection: Connection, books: Sequence[NewBook]) -> dict[UUID, int]:
+    """The entries of those of the books that are new, with all that belongs to them."""
+    suites = await read_locked_suites(connection)
+    if any(book.content.suites != suites for book in books):
+        raise SuitesChanged
+    drawn = [row["entry_id"] for row in await rows(connection, _NEXT_ENTRY_IDS, count=len(books))]
+    by_entry = dict(zip(sorted(drawn), books, strict=True))
+    await rows(connection, _CREATE_NEW_BOOKS)
+    await connection.copy_records_to_table(
+        "new_books",
+        records=[_book_row(entry_id, book) for entry_id, book in by_entry.items()],
+        columns=_BOOK_COLUMNS,
+    )
+    entries = sorted(row["entry_id"] for row in await rows(connection, _INSERT))
+    await connection.copy_records_to_table(
+        "signatures",
+        records=[row for entry_id in entries for row in _signature_rows(entry_id, by_entry[entry_id])],
+        columns=_SIGNATURE_COLUMNS,
+    )
+    texts = [(entry_id, by_entry[entry_id].content.compressed_text) for entry_id in entries]
+    await connection.copy_records_to_table(
+        "texts",
+        records=[(entry_id, CODEC, text) for entry_id, text in texts if text is not None],
+        columns=("entry_id", "codec", "data"),
+    )
+    if entries:
+        await insert_relate_jobs(connection, entries)
+    return {by_entry[entry_id].id: entry_id for entry_id in entries}
+
+
+async def _read_existing(connection: Connection, books: Sequence[NewBook]) -> dict[UUID, Stored]:
+    wanted = [(book.content.key, book.metadata.external_id) for book in books]
+    found = await rows(connection, _READ_EXISTING, **_keys(wanted))
+    by_id = {row["external_id"]: row for row in found if row["external_id"] is not None}
+    by_key = {row["content_key"]: row for row in found if row["external_id"] is None}
+    outcomes: dict[UUID, Stored] = {}
+    for book, (key, external_id) in zip(books, wanted, strict=True):
+        row = by_key.get(key) if external_id is None else by_id.get(external_id)
+        if row is not None:
+            outcomes[book.id] = _outcome(row["id"], row["content_key"], key, external_id)
+    return outcomes
+
+
+def _outcome(book_id: UUID, content_key: bytes, key: bytes, external_id: str | None) -> UUID | Conflict:
+    return book_id if content_key == key else other_content(book_id, external_id)
+
+
+def _keys(wanted: Sequence[tuple[bytes, str | None]]) -> dict[str, object]:
+    return {
+        "keys": [key for key, external_id in wanted if external_id is None],
+        "external_ids": [external_id for _, external_id in wanted if external_id is not None],
+    }
+
+
+def _book_row(entry_id: int, book: NewBook) -> tuple[object, ...]:
+    sketch = book.content.sketch
+    values = metadata_values(book.metadata) | {
+        "id": book.id,
+        "entry_id": entry_id,
+        "content_key": book.content.key,
+        "page_count": sketch.page_count,
+        "word_count": sketch.word_count,
+        "character_count": sketch.character_count,
+    }
+    return tuple(values[column] for column in _BOOK_COLUMNS)
+
+
+def _signature_rows(entry_id: int, book: NewBook) -> list[tuple[object, ...]]:
+    signatures = [*signature_values(book.content.sketch), *map(fingerprint_values, book.content.others)]
+    numbered = ({"entry_id": entry_id} | row for row in signatures)
+    return [tuple(row[column] for column in _SIGNATURE_COLUMNS) for row in numbered]

@@ -1,0 +1,218 @@
+"""Taking in many books where the database is reached: the outcome is that of one post after the other."""
+
+import csv
+import gzip
+import json
+import os
+import signal
+import subprocess
+import time
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import httpx
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from app.synthesis.library import SyntheticBook, synthetic_library
+from tests.cli.command_line import BOOKPRINT, Service, bookprint, environment, serving
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service that no other module's books are in."""
+    with serving(tmp_path_factory.mktemp("own") / "data") as service:
+        yield service
+
+
+@pytest.fixture(autouse=True)
+def _emptied(own: Service) -> Iterator[None]:
+    yield
+    for item in books(own):
+        httpx.delete(f"{own.url}/v1/books/{item['id']}")
+
+
+@pytest.fixture(scope="module")
+def library() -> list[SyntheticBook]:
+    return list(synthetic_library(9, 30, copies=(1, 1), characters=(4_000, 9_000)))
+
+
+def books(service: Service) -> list[dict[str, object]]:
+    items: list[dict[str, object]] = []
+    query: dict[str, str | int] = {"limit": 1000}
+    while True:
+        page = httpx.get(f"{service.url}/v1/books", params=query).json()
+        items += page["items"]
+        if page["next_cursor"] is None:
+            return items
+        query["cursor"] = page["next_cursor"]
+
+
+def described(items: Sequence[Mapping[str, object]]) -> list[tuple[object, ...]]:
+    """Books without what differs from one run to the next."""
+    names = ("title", "external_id", "identifier", "page_count", "word_count", "year")
+    return sorted((tuple(item[name] for name in names) for item in items), key=repr)
+
+
+def ingest(service: Service, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return bookprint("ingest", *arguments, "--data-dir", service.data_dir)
+
+
+def refused(report: Path) -> list[tuple[str, str, str]]:
+    """Name of the file, place in it, and kind of problem."""
+    with report.open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert all(row["reason"] for row in rows)
+    return [(os.path.basename(row["path"]), row["place"], row["type"].rpartition(":")[2]) for row in rows]
+
+
+def mixed(folder: Path, library: Sequence[SyntheticBook]) -> None:
+    """Seven books in as many ways, and five things that are none."""
+    first, second, third, fourth, fifth, sixth, seventh, *_ = library
+    folder.mkdir()
+    (folder / "a.txt").write_text(first.text)
+    lines = [
+        {"id": "second", "title": second.title, "pages": second.pages},
+        {"id": "second", "text": third.text},
+        {"title": "Nothing", "text": "—"},
+        {"title": "Too long a language", "language": "x" * 36, "text": third.text},
+        {"title": "The second again", "id": "second", "pages": second.pages},
+    ]
+    (folder / "b.jsonl.gz").write_bytes(gzip.compress("\n".join(map(json.dumps, lines)).encode()))
+    (folder / "c.html").write_text(f"<html><title>Third</title><p>{third.text}")
+    pages = folder / "d_pages"
+    pages.mkdir()
+    for number, page in enumerate(fourth.pages, start=1):
+        (pages / f"{number:08}.txt").write_text(page)
+    with zipfile.ZipFile(folder / "e.zip", "w") as archive:
+        archive.writestr("fifth.txt", fifth.text)
+    pq.write_table(
+        pa.table({"htid": ["uc1.6", None], "title": ["Sixth", None], "pages": [list(sixth.pages), None]}),
+        folder / "f.parquet",
+    )
+    (folder / "g.pdf").write_bytes(b"%PDF-1.7\nnothing")
+    (folder / "h.epub").write_bytes(b"PK\x03\x04" + b"\0" * 50)
+    inner = folder / "i"
+    inner.mkdir()
+    (inner / "same.txt").write_text(first.text)
+    (inner / "text").write_text(seventh.text)
+    (inner / "list.tsv").write_text("path\tid\ttitle\ntext\tseventh\tA title of the manifest\n")
+
+
+def test_mixed_files_are_taken_in_and_what_is_refused_is_listed(
+    own: Service, tmp_path: Path, library: list[SyntheticBook]
+) -> None:
+    mixed(tmp_path / "in", library)
+    report = tmp_path / "refused.csv"
+    done = ingest(own, tmp_path / "in", "--report", report)
+    assert done.returncode == 1, done.stderr
+    assert done.stdout == "7 created, 2 already there, 0 pending, 6 failed\n"
+    assert refused(report) == [
+        ("b.jsonl.gz", "line 2", "conflict"),
+        ("b.jsonl.gz", "line 3", "no-text"),
+        ("b.jsonl.gz", "line 4", "invalid"),
+        ("f.parquet", "row 2", "no-text"),
+        ("g.pdf", "", "broken-file"),
+        ("h.epub", "", "broken-file"),
+    ]
+    items = books(own)
+    assert {item["title"] for item in items} == {
+        *("a", library[1].title, "Third", "d pages", "e", "Sixth", "A title of the manifest")
+    }
+    assert all(item["status"] == "indexed" for item in items)
+    verdict = bookprint("verify", "--data-dir", own.data_dir)
+    assert verdict.stdout.splitlines()[-1] == "clean", verdict.stdout
+    for item in items:
+        near = httpx.get(f"{own.url}{item['links']['near_duplicates']}?d=0").json()  # type: ignore[index]
+        assert near["exact"] is True
+
+
+def test_the_library_is_the_same_as_after_posts(
+    own: Service, tmp_path: Path, library: list[SyntheticBook]
+) -> None:
+    mixed(tmp_path / "in", library)
+    directly = ingest(own, tmp_path / "in", "--report", tmp_path / "a.csv")
+    stored = books(own)
+    for item in stored:
+        httpx.delete(f"{own.url}/v1/books/{item['id']}")
+    posted = bookprint("ingest", tmp_path / "in", "--url", own.url, "-j", "1", "--report", tmp_path / "b.csv")
+    assert posted.stdout == directly.stdout
+    assert described(books(own)) == described(stored)
+    assert refused(tmp_path / "b.csv") == refused(tmp_path / "a.csv")
+
+
+def test_a_second_run_changes_nothing(own: Service, tmp_path: Path, library: list[SyntheticBook]) -> None:
+    for book in library:
+        (tmp_path / f"{book.id}.txt").write_text(book.text)
+    assert ingest(own, tmp_path).stdout.startswith("60 created, 0 already")
+    before = described(books(own))
+    again = ingest(own, tmp_path)
+    assert again.returncode == 0
+    assert again.stdout == "0 created, 60 already there, 0 pending, 0 failed\n"
+    assert described(books(own)) == before
+
+
+def test_after_a_kill_a_second_run_gives_the_library_of_one_run(own: Service, tmp_path: Path) -> None:
+    lines = [
+        json.dumps({"id": f"book-{n % 900}", "title": f"{n}", "text": f"The text of book {n % 900}. " * 40})
+        for n in range(1_000)
+    ]
+    file = tmp_path / "books.jsonl"
+    file.write_text("\n".join(lines))
+    arguments = [*BOOKPRINT, "ingest", str(file), "--data-dir", str(own.data_dir)]
+    process = subprocess.Popen(
+        arguments, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    while not 0 < len(books(own)) < 900:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    stored = len(books(own))
+    assert 0 < stored < 900
+    done = ingest(own, file)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout.split()[0]) <= 900 - stored
+    items = books(own)
+    assert {item["external_id"] for item in items} == {f"book-{n}" for n in range(900)}
+    assert {item["title"] for item in items} == {str(n) for n in range(900)}
+    verdict = bookprint("verify", "--data-dir", own.data_dir)
+    assert verdict.stdout.splitlines()[-1] == "clean", verdict.stdout
+
+
+def test_signatures_made_offline_are_taken_in_elsewhere(
+    own: Service, tmp_path: Path, library: list[SyntheticBook]
+) -> None:
+    (tmp_path / "in").mkdir()
+    for book in library[:4]:
+        (tmp_path / "in" / f"{book.id}.txt").write_text(book.text)
+    (tmp_path / "in" / "z.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
+    table = tmp_path / "signatures.parquet"
+    signed = bookprint("sign", tmp_path / "in", "--out", table, "--report", tmp_path / "refused.csv")
+    assert (signed.returncode, signed.stdout) == (1, "4 signed, 1 refused\n")
+    assert refused(tmp_path / "refused.csv") == [("z.png", "", "unsupported-format")]
+    data = table.read_bytes()
+    assert not any(word.encode() in data for word in library[0].text.split() if len(word) > 7)
+    done = ingest(own, table)
+    assert done.stdout == "4 created, 0 already there, 0 pending, 0 failed\n", done.stderr
+    from_signatures = described(books(own))
+    over_http = bookprint("ingest", table, "--url", own.url)
+    assert over_http.stdout == "0 created, 4 already there, 0 pending, 0 failed\n", over_http.stderr
+    printed = bookprint("sign", tmp_path / "in")
+    lines = tmp_path / "signatures.jsonl"
+    lines.write_text(printed.stdout)
+    assert ingest(own, lines).stdout == "0 created, 4 already there, 0 pending, 0 failed\n"
+    for item in books(own):
+        httpx.delete(f"{own.url}/v1/books/{item['id']}")
+    ingest(own, tmp_path / "in")
+    assert described(books(own)) == from_signatures
+
+
+def test_what_cannot_run_ends_with_status_2(own: Service, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a book")
+    (tmp_path / "empty").mkdir()
+    assert ingest(own, tmp_path / "missing").returncode == 2
+    assert ingest(own, tmp_path / "empty").returncode == 2
+    assert ingest(own, tmp_path / "a.txt", "--column", "words=x").returncode == 2
+    assert bookprint("ingest", tmp_path / "a.txt", "--url", "http://127.0.0.1:9").returncode == 2
