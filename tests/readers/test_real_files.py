@@ -27,7 +27,10 @@ from app.readers.recognition import read_book
 from app.readers.source import Source
 
 FOLDER = Path(os.environ.get("BOOKPRINT_FORMATS", "/nonexistent"))
-pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="BOOKPRINT_FORMATS names no folder")
+pytestmark = [
+    pytest.mark.formats,
+    pytest.mark.skipif(not FOLDER.is_dir(), reason="BOOKPRINT_FORMATS names no folder"),
+]
 
 REFUSALS: dict[type[UnusableFile], str] = {
     UnsupportedFormat: "unsupported-format",
