@@ -49,7 +49,7 @@ class Settings(BaseSettings):
         description="Largest multipart body with a file; a larger one is refused with 413.",
     )
     read_seconds: float = Field(
-        default=10.0,
+        default=8.0,
         alias="BOOKPRINT_READ_SECONDS",
         gt=0,
         description="Most seconds that the reading of a file may take; then it is refused with 413.",

@@ -39,7 +39,7 @@ _GRACE = 1.0
 class ReadingLimits:
     """What the reading of one file may take."""
 
-    seconds: float = 10.0
+    seconds: float = 8.0
     memory_bytes: int = 1 << 30  # beyond what the child has at its start
     characters: int = 1 << 26  # of the text that is read
 
