@@ -1,8 +1,8 @@
 """Reading files of strangers in processes of their own, with limits of memory and time.
 
-A file can make any parser loop, crash or fill the memory. A child forked from a server process, where all
-readers are loaded already, reads one file. A child that exceeds a limit is killed, and so is one whose parent
-has ended. The limits are against accidents and floods; they are no sandbox for code.
+A file can make any parser loop, crash or fill the memory. So a child reads it, which is forked from a process
+where all readers are loaded (multiprocessing's fork server). A child that exceeds a limit is killed, and so is
+one whose parent has ended. The limits are against accidents and floods; they are no sandbox for code.
 """
 
 import asyncio
@@ -23,13 +23,11 @@ from typing import Any, Self
 import psutil
 
 from app.core.errors import BrokenFile, FileTooLarge, InvalidInput
-from app.readers.content import without_page_furniture
 from app.readers.extraction import Extraction
-from app.readers.recognition import read_book
 from app.readers.source import Source
 
 _PROCESSES = get_context("forkserver")
-_PROCESSES.set_forkserver_preload([__name__])
+_PROCESSES.set_forkserver_preload([__name__, "app.readers.content", "app.readers.recognition"])
 
 _GRACE = 1.0
 """Seconds after which the kernel ends a child that outlives its time, should its parent be gone."""
@@ -135,6 +133,10 @@ def _answer(answers: Connection, file: _Descriptor, name: str, limits: ReadingLi
 
 
 def _read(source: Source, limits: ReadingLimits) -> Extraction:
+    # Late, because the process that asks needs no reader.
+    from app.readers.content import without_page_furniture
+    from app.readers.recognition import read_book
+
     extraction = without_page_furniture(read_book(source))
     if sum(map(len, extraction.pages)) > limits.characters:
         raise FileTooLarge(

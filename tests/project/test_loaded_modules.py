@@ -17,6 +17,10 @@ ANYWHERE = {
     "hypothesis",
     "pytest",
     "typer",
+    "chardet",
+    "lxml",
+    "pypdfium2",
+    "selectolax",
 }
 WARMED_UP = """
 import sys

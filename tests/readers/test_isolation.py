@@ -84,7 +84,7 @@ def test_position_of_the_descriptor_does_not_count(reader: IsolatedReader) -> No
     ("document", "error"),
     [
         (b"\x7fELF" + bytes(100), UnsupportedFormat),
-        (b"", UnsupportedFormat),
+        (b"", NoText),
         ("<alto><Page>", BrokenFile),
         ("<alto><Page/></alto>", NoText),
     ],

@@ -261,6 +261,7 @@ _SAYING_REMEDY = (
     NoText,
     NotCompared,
     NothingToConfirm,
+    SeveralBooks,
     StaleVersion,
     UnknownBook,
     UnknownCluster,
