@@ -1,7 +1,7 @@
 """Reading files of strangers in processes of their own, with limits of memory and time.
 
 A file can make any parser loop, crash or fill the memory. So a child reads it, which is forked from a process
-where all readers are loaded (multiprocessing's fork server). A child that exceeds a limit is killed, and so is
+where all readers are loaded (multiprocessing's fork server). A child beyond a limit is killed, and so is
 one whose parent has ended. The limits are against accidents and floods; they are no sandbox for code.
 """
 
