@@ -141,6 +141,11 @@ class JsonRoute(APIRoute):
         return handle
 
 
+def media_type(headers: Mapping[str, str]) -> str:
+    """The declared type of the body without parameters, in lower case; empty where none is declared."""
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
 def require_uncompressed(headers: Mapping[str, str]) -> None:
     """Raise UnsupportedMediaType for a body that is compressed as a whole."""
     encoding = headers.get("content-encoding", "identity").strip().lower()

@@ -8,7 +8,6 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
-from email.message import Message
 from pathlib import PurePath
 from typing import Annotated, Any, BinaryIO, cast
 
@@ -21,7 +20,14 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import Scope
 
-from app.api.http.bodies import BoundedRequest, UnparsableJson, parsed, require_uncompressed, validated
+from app.api.http.bodies import (
+    BoundedRequest,
+    UnparsableJson,
+    media_type,
+    parsed,
+    require_uncompressed,
+    validated,
+)
 from app.api.schemas.books import MetadataBody
 from app.core.errors import FileTooLarge
 from app.core.model import Content, Metadata
@@ -92,7 +98,7 @@ class FileRoute(APIRoute):
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """No match for requests of other media types."""
         match, child_scope = super().matches(scope)
-        if match is Match.FULL and not _is_multipart(Headers(scope=scope)):
+        if match is Match.FULL and media_type(Headers(scope=scope)) != MEDIA_TYPE:
             return Match.NONE, {}
         return match, child_scope
 
@@ -143,12 +149,6 @@ async def sent_file(request: Request) -> SentFile:
 
 
 SentFileDep = Annotated[SentFile, Depends(sent_file)]
-
-
-def _is_multipart(headers: Headers) -> bool:
-    header = Message()
-    header["content-type"] = headers.get("content-type", "")
-    return header.get_content_type() == MEDIA_TYPE
 
 
 def _check_parts(form: FormData) -> None:

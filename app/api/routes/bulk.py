@@ -14,6 +14,7 @@ from app.api.http.bodies import (
     BYTE_ORDER_MARK,
     BodyTooLarge,
     UnsupportedMediaType,
+    media_type,
     parsed,
     require_uncompressed,
     validated,
@@ -80,8 +81,8 @@ async def post_books(request: Request, services: ServicesDep, metrics: MetricsDe
     no other; one with status 503 can be sent again after `retry_after` seconds.
     """
     require_uncompressed(request.headers)
-    declared = request.headers.get("content-type", "")
-    if declared.partition(";")[0].strip().lower() not in {ndjson.MEDIA_TYPE, "application/ndjson"}:
+    declared = media_type(request.headers)
+    if declared not in {ndjson.MEDIA_TYPE, "application/ndjson"}:
         raise UnsupportedMediaType(
             f"The body is declared as {declared[:80] or 'nothing'}.",
             remedy=f"Send lines of JSON with Content-Type: {ndjson.MEDIA_TYPE}.",
