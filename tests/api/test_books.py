@@ -25,6 +25,10 @@ METADATA: dict[str, Any] = {
 }
 
 
+OF_THE_POST = ("created", "format", "warnings")
+"""Fields that only the answer to a post has."""
+
+
 async def posted(client: AsyncClient, body: dict[str, Any]) -> dict[str, Any]:
     response = await client.post("/v1/books", json=body)
     assert response.status_code == 201, response.text
@@ -68,9 +72,8 @@ async def test_book_reads_as_it_was_posted(client: AsyncClient) -> None:
 
     response = await client.get(book["links"]["self"])
 
-    del book["created"]
     assert response.status_code == 200
-    assert response.json() == book
+    assert response.json() == {name: book[name] for name in book if name not in OF_THE_POST}
     assert response.headers["etag"] == '"1"'
 
 
@@ -207,7 +210,8 @@ async def test_patch_sets_what_is_sent_empties_nulls_and_leaves_the_rest(client:
     assert response.status_code == 200
     assert response.headers["etag"] == '"2"'
     changed = book | {"title": "Werther", "year": None, "authors": [], "version": 2}
-    del changed["created"]
+    for name in OF_THE_POST:
+        del changed[name]
     assert response.json() == changed
     assert (await client.get(book["links"]["self"])).json() == changed
 

@@ -104,7 +104,9 @@ async def test_book_without_a_fingerprint_is_near_to_nothing(client: AsyncClient
         answer = await near(client, book, **parameters)
         assert (answer["items"], answer["total"], answer["exact"]) == ([], 0, True)
         assert await look_up(client, {"text": "Nice day."}, **parameters) == answer | {
-            "query": answer["query"] | {"id": None}
+            "query": answer["query"] | {"id": None},
+            "format": None,
+            "warnings": [],
         }
 
 
