@@ -122,11 +122,12 @@ class Prepare:
         """The book ready to be stored, or the outcome where `Known` was answered with one."""
         try:
             submission = _checked(book.read())
-            known: Suites | BulkOutcome = ask(Known(_key(submission), submission.metadata.external_id))
+            key = _key(submission)
+            known: Suites | BulkOutcome = ask(Known(key, submission.metadata.external_id))
             if isinstance(known, BulkOutcome):
                 return known
             if submission.content is not None:
-                content = computed(submission.content, known, keep_text=self.keep_texts)
+                content = computed(submission.content, known, keep_text=self.keep_texts, key=key)
             else:
                 assert submission.sketch is not None  # else it has no key
                 content = signed(submission.sketch, known)
