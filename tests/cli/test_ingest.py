@@ -111,7 +111,7 @@ def test_mixed_files_are_taken_in_and_what_is_refused_is_listed(
     assert done.stdout == "7 created, 2 already there, 0 pending, 6 failed\n"
     assert refused(report) == [
         ("b.jsonl.gz", "line 2", "conflict"),
-        ("b.jsonl.gz", "line 3", "no-text"),
+        ("b.jsonl.gz", "line 3", "empty-text"),
         ("b.jsonl.gz", "line 4", "invalid"),
         ("f.parquet", "row 2", "no-text"),
         ("g.pdf", "", "broken-file"),
