@@ -1,7 +1,7 @@
 """Taking in many books where the database is reached: read and signed in processes, stored in batches.
 
-While one batch is stored, the next one is read. Books are stored in the order of the files, so a run that was
-killed has stored a part from the beginning.
+While one batch is indexed, the next one is stored and the one after it read. Books are stored in the order of
+the files, so a run that was killed has stored a part from the beginning.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ import signal
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from app.cli.posting import KINDS, Kind
@@ -18,7 +18,7 @@ from app.cli.reading import Known, Prepare, Refusal, each_of, results_of
 from app.core.errors import Unavailable
 from app.core.recipe import Suites
 from app.readers.unread import Unread
-from app.services.bulk import Bulk, BulkOutcome, PreparedBook
+from app.services.bulk import Bulk, BulkOutcome, PreparedBook, StoredBatch
 from app.stores.postgres.suites import SuitesChanged
 
 _BOOKS_AT_ONCE = 64
@@ -57,6 +57,14 @@ class BulkRun:
         return sum(self.counts.values())
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Batch:
+    """Books that are stored together."""
+
+    results: list[tuple[Unread, Result]]
+    stored: StoredBatch | None = None  # None: not yet
+
+
 Tell = Callable[[Fate, BulkRun], None]
 
 
@@ -75,29 +83,34 @@ async def ingest_in_bulk(
     """
     loop = asyncio.get_running_loop()
     run = BulkRun(dict.fromkeys(KINDS, 0))
-    storing: asyncio.Task[list[Fate]] | None = None
+    storing: asyncio.Task[_Batch] | None = None
+    indexing: asyncio.Task[list[Fate]] | None = None
 
     def stop() -> None:
         run.interrupted = True
 
-    async def told() -> None:
-        if storing is not None:
-            for fate in await storing:
-                run.counts[fate.kind] += 1
-                tell(fate, run)
-
-    with suppress(NotImplementedError, ValueError):  # not in the main thread
-        loop.add_signal_handler(signal.SIGINT, stop)
+    async def advance(batch: _Batch | None) -> None:
+        """Move every batch on by a stage: read, stored, indexed, told."""
+        nonlocal storing, indexing
+        stored = None if storing is None else await storing
+        storing = None if batch is None else asyncio.create_task(_stored(bulk, batch, reading))
+        fates = [] if indexing is None else await indexing
+        indexing = None if stored is None else asyncio.create_task(_indexed(bulk, stored))
+        for fate in fates:
+            run.counts[fate.kind] += 1
+            tell(fate, run)
 
     def answer(question: Known) -> Suites | BulkOutcome:
         return asyncio.run_coroutine_threadsafe(_known(bulk, question), loop).result()
 
+    with suppress(NotImplementedError, ValueError):  # not in the main thread
+        loop.add_signal_handler(signal.SIGINT, stop)
     with ReadingProcesses(processes, Prepare(keep_texts), answer, seconds) as reading:
         results = results_of(reading, books)
         while not run.interrupted and (batch := await asyncio.to_thread(_batch, results, run)):
-            await told()
-            storing = asyncio.create_task(_stored(bulk, batch, reading))
-        await told()
+            await advance(_Batch(batch))
+        while storing is not None or indexing is not None:
+            await advance(None)
     return run
 
 
@@ -117,23 +130,27 @@ def _batch(results: Iterator[tuple[Unread, Result]], run: BulkRun) -> list[tuple
     return batch
 
 
-async def _stored(
-    bulk: Bulk, batch: list[tuple[Unread, Result]], reading: ReadingProcesses[Result]
-) -> list[Fate]:
-    """The fate of each book of a batch, after those to be stored are."""
-    books = [book for book, _ in batch]
+async def _stored(bulk: Bulk, batch: _Batch, reading: ReadingProcesses[Result]) -> _Batch:
+    """The batch when its new books are stored."""
+    books = [book for book, _ in batch.results]
     while True:
-        prepared = [result for _, result in batch if isinstance(result, PreparedBook)]
+        prepared = [result for _, result in batch.results if isinstance(result, PreparedBook)]
         try:
-            outcomes = iter(await _patiently(lambda: bulk.store(prepared)))  # noqa: B023 (called at once)
+            return replace(batch, stored=await _patiently(lambda: bulk.store(prepared)))  # noqa: B023
         except SuitesChanged:
             await bulk.suites(anew=True)
-            batch = await asyncio.to_thread(lambda: list(each_of(reading, books)))
-            continue
-        return [
-            _fate(book, next(outcomes) if isinstance(result, PreparedBook) else result)
-            for book, result in batch
-        ]
+            batch = _Batch(await asyncio.to_thread(lambda: list(each_of(reading, books))))
+
+
+async def _indexed(bulk: Bulk, batch: _Batch) -> list[Fate]:
+    """The fate of each book of a batch, when the index holds the new ones."""
+    assert batch.stored is not None
+    stored = batch.stored
+    outcomes = iter(await _patiently(lambda: bulk.index(stored)))
+    return [
+        _fate(book, next(outcomes) if isinstance(result, PreparedBook) else result)
+        for book, result in batch.results
+    ]
 
 
 def _fate(book: Unread, result: Refusal | BulkOutcome) -> Fate:

@@ -16,9 +16,11 @@ from app.core.errors import (
     EncryptedFile,
     FileTooLarge,
     InvalidInput,
+    InvalidText,
     NoText,
     RecipeMismatch,
     SeveralBooks,
+    UnknownRecipe,
     UnsupportedFormat,
 )
 from app.core.model import Content, Metadata, Sketch, Submission
@@ -35,11 +37,13 @@ _TYPES: dict[type[Exception], str] = {
     UnsupportedFormat: "unsupported-format",
     EncryptedFile: "encrypted",
     NoText: "no-text",
-    EmptyText: "no-text",
+    EmptyText: "empty-text",
+    InvalidText: "invalid-text",
     SeveralBooks: "several-books",
-    FileTooLarge: "too-large",
+    FileTooLarge: "file-too-large",
     BrokenFile: "broken-file",
     RecipeMismatch: "recipe-mismatch",
+    UnknownRecipe: "unknown-recipe",
     Conflict: "conflict",
 }
 """The last part of the problem type by which HTTP answers each error."""
@@ -122,11 +126,12 @@ class Prepare:
         """The book ready to be stored, or the outcome where `Known` was answered with one."""
         try:
             submission = _checked(book.read())
-            known: Suites | BulkOutcome = ask(Known(_key(submission), submission.metadata.external_id))
+            key = _key(submission)
+            known: Suites | BulkOutcome = ask(Known(key, submission.metadata.external_id))
             if isinstance(known, BulkOutcome):
                 return known
             if submission.content is not None:
-                content = computed(submission.content, known, keep_text=self.keep_texts)
+                content = computed(submission.content, known, keep_text=self.keep_texts, key=key)
             else:
                 assert submission.sketch is not None  # else it has no key
                 content = signed(submission.sketch, known)
@@ -187,7 +192,7 @@ def _refusal(error: Exception) -> Refusal:
     if isinstance(error, InvalidInput):
         return Refusal.of(error)
     if isinstance(error, MemoryError):
-        return Refusal("Reading it takes more memory than a book may. Split it.", "too-large")
+        return Refusal("Reading it takes more memory than a book may. Split it.", "file-too-large")
     if isinstance(error, OSError):
         return Refusal(f"Cannot be read: {error.strerror or error}.", "unreadable")
     # A reader must not raise anything else, and one book must not end the run if it does.

@@ -29,10 +29,14 @@ from app.readers.unread import (
     UnreadMember,
     UnreadRow,
     UnreadSignatures,
+    UnreadStretch,
 )
 from app.readers.xml import root_name
 
 _HEAD_BYTES = 1 << 14
+
+_LONG_LINE = 1 << 15
+"""Bytes from which on a line is not sent to the process that reads it."""
 
 LARGEST_MEMBER = 1 << 28
 """Bytes of a file within an archive of books."""
@@ -183,11 +187,12 @@ def _books_in(path: str, before: int, size: int, columns: Mapping[str, str]) -> 
     elif _is_json_lines(path, head):
         for line in jsonl.lines(Path(path)):
             where = (path, f"line {line.number}", before + line.position)
-            yield (
-                UnreadLine(*where, line.data)
-                if isinstance(line.data, bytes)
-                else Unreadable(*where, line.data)
-            )
+            if not isinstance(line.data, bytes):
+                yield Unreadable(*where, line.data)
+            elif line.start is not None and len(line.data) > _LONG_LINE:
+                yield UnreadStretch(*where, line.start, len(line.data))
+            else:
+                yield UnreadLine(*where, line.data)
     elif _MANIFEST_NAME.fullmatch(path) and (manifest := _Manifest.of(path)):
         yield from manifest.books(before)
     else:

@@ -81,6 +81,20 @@ class UnreadLine(Unread):
 
 
 @dataclass(frozen=True, slots=True)
+class UnreadStretch(Unread):
+    """A long line of JSON Lines that is not compressed, which its process reads from the file itself."""
+
+    start: int
+    length: int  # bytes
+
+    def read(self) -> Submission:
+        """The book; raises InvalidInput, and OSError."""
+        with open(self.path, "rb") as stream:
+            stream.seek(self.start)
+            return jsonl.submission(stream.read(self.length))
+
+
+@dataclass(frozen=True, slots=True)
 class UnreadRow(Unread):
     """A row of a Parquet table."""
 

@@ -3,7 +3,7 @@ one post after the other.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
@@ -15,7 +15,7 @@ from app.core.model import Metadata, Versions
 from app.core.recipe import Suites
 from app.services.ids import new_book_id
 from app.stores.postgres.books import NewContent
-from app.stores.postgres.bulk import BulkStore, NewBook
+from app.stores.postgres.bulk import BulkStore, NewBook, Stored
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.suites import SuiteStore
 from app.stores.redis.indexes import Indexes
@@ -45,6 +45,14 @@ class BulkOutcome:
     conflict: str | None = None  # why it failed
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredBatch:
+    """Books that are stored, of which the new ones are yet to be written to the band index."""
+
+    stored: Sequence[Stored]
+    entries: Mapping[int, NewContent]  # of the new ones
+
+
 class Bulk:
     """The way of many books into the catalogue and the band index."""
 
@@ -65,8 +73,8 @@ class Bulk:
         found = await self._catalogue.read_existing(key, external_id)
         return None if found is None else _outcome(found)
 
-    async def store(self, books: Sequence[PreparedBook]) -> list[BulkOutcome]:
-        """Store a batch, and have every lookup find it; an outcome for each book.
+    async def store(self, books: Sequence[PreparedBook]) -> "StoredBatch":
+        """Store a batch; from now on every lookup finds it.
 
         Raises `SuitesChanged` where they were computed for other suites than are indexed now.
         """
@@ -74,13 +82,15 @@ class Bulk:
         stored = await self._catalogue.insert(new)
         pairs = zip(stored, books, strict=True)
         entries = {entry_id: book.content for entry_id, book in pairs if isinstance(entry_id, int)}
-        indexed = await self._index(entries)
-        return [_outcome(each, indexed=indexed) for each in stored]
+        return StoredBatch(stored, entries)
 
-    async def _index(self, entries: dict[int, NewContent]) -> bool:
+    async def index(self, batch: "StoredBatch") -> list[BulkOutcome]:
+        """Write a batch that was stored to the band index; an outcome for each book."""
+        indexed = not batch.entries or await self._index(batch.entries)
+        return [_outcome(each, indexed=indexed) for each in batch.stored]
+
+    async def _index(self, entries: Mapping[int, NewContent]) -> bool:
         """Write the entries into the index of each suite; False where they are left pending."""
-        if not entries:
-            return True
         suites = next(iter(entries.values())).suites
         versions = [
             {suite: content.entry(entry_id, suite) for suite in suites.kept}
@@ -103,7 +113,7 @@ class Bulk:
                 await asyncio.sleep(_SECONDS_BETWEEN_TRIES)
 
 
-def _outcome(stored: int | UUID | Conflict, *, indexed: bool = True) -> BulkOutcome:
+def _outcome(stored: Stored, *, indexed: bool = True) -> BulkOutcome:
     if isinstance(stored, Conflict):
         return BulkOutcome("failed", str(stored))
     if isinstance(stored, UUID):

@@ -8,14 +8,17 @@ from app.stores.postgres.books import NewContent
 from app.stores.postgres.texts import compress
 
 
-def computed(content: Content, suites: Suites, *, keep_text: bool) -> NewContent:
-    """The signatures of a text under every suite, and the text itself where it is kept."""
+def computed(content: Content, suites: Suites, *, keep_text: bool, key: bytes | None = None) -> NewContent:
+    """The signatures of a text under every suite, and the text itself where it is kept.
+
+    `key` is the content key where the caller has computed it.
+    """
     serving, *others = suites.kept
     sketch = sketch_under(serving, content)
     fingerprints = (fingerprint(content, suite.fingerprint) for suite in others)
     known = tuple(each for each in fingerprints if each is not None)
     text = compress(content.text) if keep_text else None
-    return NewContent(content_key(content), sketch, text, known, suites)
+    return NewContent(key or content_key(content), sketch, text, known, suites)
 
 
 def signed(signatures: Sketch, suites: Suites) -> NewContent:

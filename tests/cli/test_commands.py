@@ -57,7 +57,7 @@ def test_ingest_reads_json_lines_and_names_each_book_that_fails(service: Service
     assert done.stdout == "1 created, 0 already there, 0 pending, 3 failed\n"
     assert f"{compressed}, line 2: There is no letter" in done.stderr
     assert f"{compressed}, line 3: HTTP 409" in done.stderr
-    assert f"{picture}: picture.txt is in no format" in done.stderr
+    assert f"{picture}: picture.txt is a picture" in done.stderr
     items = httpx.get(f"{service.url}/v1/books", params={"title": "Pages"}).json()["items"]
     assert [(item["external_id"], item["authors"], item["year"], item["page_count"]) for item in items] == [
         ("line-1", ["A. B."], 1900, 2)

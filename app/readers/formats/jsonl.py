@@ -34,6 +34,7 @@ class Line:
     number: int  # from 1
     position: int  # bytes of the file up to its end
     data: bytes | InvalidInput
+    start: int | None = None  # where in the file it begins; None: within what is compressed
 
 
 def submission(line: bytes) -> Submission:
@@ -62,7 +63,8 @@ def lines(path: Path) -> Iterator[Line]:
                     too_long = InvalidInput(f"The line is longer than {LONGEST_LINE:,} bytes.")
                     yield Line(number, raw.tell(), too_long)
                 elif line.strip():
-                    yield Line(number, raw.tell(), line.removeprefix(b"\xef\xbb\xbf"))
+                    data, end = line.removeprefix(b"\xef\xbb\xbf"), raw.tell()
+                    yield Line(number, end, data, None if compressed else end - len(data))
         except (EOFError, zlib.error, gzip.BadGzipFile) as exc:
             broken = BrokenFile(f"The compressed file is damaged from here on: {exc}")
             yield Line(number + 1, raw.tell(), broken)

@@ -29,12 +29,12 @@ _CREATE_NEW_BOOKS = SQL(f"""
     CREATE TEMPORARY TABLE IF NOT EXISTS new_books ON COMMIT DELETE ROWS
     AS SELECT {", ".join(_BOOK_COLUMNS)} FROM books WITH NO DATA
 """)
-# All transactions insert in one order of both keys, so no two wait for each other. Of equal books the first
-# comes first.
+# All transactions insert in one order of what is unique, so no two wait for each other. Of those with equal
+# keys the first comes first.
 _INSERT = SQL(f"""
     INSERT INTO books ({", ".join(_BOOK_COLUMNS)})
     SELECT {", ".join(_BOOK_COLUMNS)} FROM new_books
-    ORDER BY external_id NULLS FIRST, content_key, entry_id
+    ORDER BY external_id NULLS FIRST, CASE WHEN external_id IS NULL THEN content_key END, entry_id
     ON CONFLICT DO NOTHING
     RETURNING entry_id
 """)

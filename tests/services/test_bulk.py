@@ -1,0 +1,80 @@
+"""Many books at once: the outcome is that of one post after the other, also beside other writers."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from app.core.model import Metadata, Submission
+from app.core.recipe import Suite, Suites
+from app.core.text.content import content_from_text
+from app.services.bulk import Bulk, BulkOutcome, PreparedBook
+from app.services.signing import computed
+from app.stores.postgres.suites import SuitesChanged
+from tests.open_services import OpenServices
+
+
+def book(text: str, external_id: str | None = None, suites: Suites | None = None) -> PreparedBook:
+    content = content_from_text(f"{text}. " * 200)
+    return PreparedBook(
+        Metadata(title=text, external_id=external_id), computed(content, suites or Suites(), keep_text=True)
+    )
+
+
+async def take_in(bulk: Bulk, books: list[PreparedBook]) -> list[BulkOutcome]:
+    return await bulk.index(await bulk.store(books))
+
+
+def kinds(outcomes: list[BulkOutcome]) -> list[str]:
+    return [outcome.kind for outcome in outcomes]
+
+
+async def test_books_are_stored_with_all_that_a_post_stores(services: OpenServices) -> None:
+    outcomes = await take_in(services.bulk, [book("one"), book("two", "x"), book("three")])
+    assert kinds(outcomes) == ["created"] * 3
+    verdict = await services.verify(lambda done, total: None)
+    assert (verdict.clean, verdict.books) == (True, 3)
+    [jobs] = await services.jobs.counts()
+    assert (jobs.task, jobs.state, jobs.count) == ("relate", "waiting", 3)
+    again = await services.ingest.post(Submission(Metadata(), content_from_text("one. " * 200)))
+    assert (again.created, again.book.metadata.title, again.book.indexed) == (False, "one", True)
+
+
+async def test_of_equal_books_the_first_is_stored(services: OpenServices) -> None:
+    twins = [book("one"), book("one"), book("one", "x"), book("two", "x"), book("one", "x")]
+    outcomes = await take_in(services.bulk, twins)
+    assert kinds(outcomes) == ["created", "already there", "created", "failed", "already there"]
+    assert "has the external_id 'x' and other content" in str(outcomes[3].conflict)
+    assert kinds(await take_in(services.bulk, twins))[:2] == ["already there", "already there"]
+    assert await services.bulk.known(twins[0].content.key, None) == BulkOutcome("already there")
+    assert await services.bulk.known(twins[0].content.key, "y") is None
+
+
+async def test_two_runs_on_the_same_books_share_them_out(services: OpenServices) -> None:
+    books = [book(f"book {n}", f"id {n}" if n % 2 else None) for n in range(60)]
+    outcomes = await asyncio.gather(
+        *(take_in(services.bulk, part) for part in (books[:40], books[::-1], books[20:] + books[:20]))
+    )
+    created = [outcome for part in outcomes for outcome in part if outcome.kind == "created"]
+    assert len(created) == 60
+    assert (await services.verify(lambda done, total: None)).books == 60
+
+
+async def test_books_computed_for_other_suites_are_not_stored(services: OpenServices) -> None:
+    building = Suite("tf-simhash128-v1", "word5-minhash128-v1", "word5-sample128-v1")
+    await services.suites.insert(building)
+    with pytest.raises(SuitesChanged):
+        await services.bulk.store([book("one")])
+    suites = await services.bulk.suites(anew=True)
+    assert suites == replace(Suites(), building=building)
+    assert kinds(await take_in(services.bulk, [book("one", suites=suites)])) == ["created"]
+
+
+async def test_a_lost_index_leaves_books_pending_and_found(
+    services: OpenServices, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.services.bulk.INDEX_SECONDS", 1.0)
+    await services.index.epochs.end()
+    assert kinds(await take_in(services.bulk, [book("one")])) == ["pending"]
+    await services.reindex.reconcile()
+    assert (await services.verify(lambda done, total: None)).clean
