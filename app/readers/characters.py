@@ -16,11 +16,12 @@ def with_characters_only(extraction: Extraction) -> Extraction:
         try:
             data = page.encode()
         except UnicodeEncodeError:
-            data = page.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+            page = page.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+            data = page.encode()
             halves += 1
         text = data.translate(None, _CONTROLS)
         controls += len(data) - len(text)
-        pages.append(text.decode())
+        pages.append(page if text == data else text.decode())
     warnings: Sequence[str] = [
         *extraction.warnings,
         *([f"{controls:,} control characters were left out."] if controls else []),
