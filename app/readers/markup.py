@@ -108,7 +108,10 @@ def _pieces(row: Iterator[Tag], targets: set[str]) -> list[str]:
             if number.depth == 0:
                 number.remove_from(pieces)
                 number = None
-        if (tag.inside and not tag.is_end and ("page" in tag.inside or targets)) or name == "pagenum":
+        inside = tag.inside
+        if (
+            ("page" in inside or (targets and ("id" in inside or "name" in inside))) and not tag.is_end
+        ) or name == "pagenum":
             attributes = tag.attributes()
             for target in targets & {attributes.get("id", ""), attributes.get("name", "")}:
                 pieces.append(TARGET)
