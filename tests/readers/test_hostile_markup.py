@@ -53,9 +53,7 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     # EPUB, packages
     "a spine of one document": lambda: epub(b'<itemref idref="t"/>' * 100_000),
     "fallbacks in a circle": lambda: epub(b'<itemref idref="t"/>' + b'<itemref idref="v"/>' * 10_000),
-    "a page list of half a million": lambda: epub(
-        b'<itemref idref="t"/>', b'<a href="t.xhtml#a"/>' * 500_000
-    ),
+    "a page list of 200,000": lambda: epub(b'<itemref idref="t"/>', b'<a href="t.xhtml#a"/>' * 200_000),
     "places of pages in one document": lambda: epub(
         b'<itemref idref="t"/>', b'<a href="#epubcfi(/6/2!/4/2/1:1)"/>' * 100_000
     ),
@@ -74,7 +72,7 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "regions of one name": lambda: (
         b"<PcGts><Page>" + b"<TextRegion id='r'><TextLine/></TextRegion>" * 50_000 + b"</Page></PcGts>"
     ),
-    "a header without end": lambda: b"<TEI><teiHeader>" + b"<x/>" * 1_100_000,
+    "a header without end": lambda: b"<TEI><teiHeader>" + b"<x/>" * 250_000,
     "choices within one another": lambda: (
         b"<TEI><text>"
         + b"<choice><sic>" * 100
