@@ -25,6 +25,6 @@ def with_characters_only(extraction: Extraction) -> Extraction:
     warnings: Sequence[str] = [
         *extraction.warnings,
         *([f"{controls:,} control characters were left out."] if controls else []),
-        *([f"U+FFFD stands for half surrogate pairs on {halves:,} pages."] if halves else []),
+        *([f"U+FFFD stands for half surrogate pairs; pages with them: {halves:,}."] if halves else []),
     ]
     return replace(extraction, pages=pages, warnings=warnings) if controls or halves else extraction

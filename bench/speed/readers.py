@@ -7,6 +7,7 @@ package, the expansion of these members is part of it; of a PDF it is pypdfium2'
 import csv
 import io
 import os
+import tarfile
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress
@@ -80,14 +81,14 @@ def _row(measured: list[_Figures], name: str) -> list[Cell]:
 
 
 def _measure(folder: Path, path: str) -> _Figures | None:
-    """The figures of a file; None where it is small or there is nothing to parse."""
+    """The figures of a file; None where it is small or has nothing that is parsed."""
     data = (folder / path).read_bytes()
     source = Source.of_bytes(data, path)
     try:
         name = read_book(source).format
     except UnusableFile:
         return None
-    if len(data) < _SMALLEST or name in {"txt", "hathi"}:
+    if len(data) < _SMALLEST or name in {"txt", "hathi"} or tarfile.is_tarfile(io.BytesIO(data)):
         return None
     reading, parsing = _fastest(lambda: read_book(source)), _fastest(lambda: _parse(data, name))
     return _Figures(path, name, len(data), reading, parsing)
