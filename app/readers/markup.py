@@ -108,10 +108,8 @@ def _pieces(row: Iterator[Tag], targets: set[str]) -> list[str]:
             if number.depth == 0:
                 number.remove_from(pieces)
                 number = None
-        inside = tag.inside
-        if (
-            ("page" in inside or (targets and ("id" in inside or "name" in inside))) and not tag.is_end
-        ) or name == "pagenum":
+        inside = "" if tag.is_end else tag.inside
+        if "page" in inside or (targets and ("id" in inside or "name" in inside)) or name == "pagenum":
             attributes = tag.attributes()
             for target in targets & {attributes.get("id", ""), attributes.get("name", "")}:
                 pieces.append(TARGET)

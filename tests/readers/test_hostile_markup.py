@@ -11,7 +11,9 @@ from tests.readers.made_files import MADE_FILES, zipped
 GUTENBERG = b"\n***START OF THE PROJECT GUTENBERG EBOOK X***\n"
 
 
-def epub(spine: bytes, navigation: bytes = b"") -> bytes:
+def epub(
+    spine: bytes, navigation: bytes = b"", text: bytes = b"<html><body><p id='a'>word</p></body></html>"
+) -> bytes:
     """An EPUB with this spine; its only document is "t", its page list stands in n.xhtml."""
     opf = (
         b'<package xmlns="http://www.idpf.org/2007/opf"><manifest>'
@@ -26,7 +28,7 @@ def epub(spine: bytes, navigation: bytes = b"") -> bytes:
         + navigation
         + b"</nav></html>"
     )
-    return zipped({"a.opf": opf, "t.xhtml": b"<html><p id='a'>word</p></html>", "n.xhtml": nav})
+    return zipped({"a.opf": opf, "t.xhtml": text, "n.xhtml": nav})
 
 
 HOSTILE: dict[str, Callable[[], bytes]] = {
@@ -59,6 +61,11 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     ),
     "places deep in a document": lambda: epub(
         b'<itemref idref="t"/>', b"".join(b'<a href="#epubcfi(/6/2!%s)"/>' % (b"/4" * n) for n in range(600))
+    ),
+    "places among many elements": lambda: epub(
+        b'<itemref idref="t"/>',
+        b'<a href="#epubcfi(/6/2!/4/199998)"/>' * 50_000,
+        b"<html><head/><body>" + b"<p/>a<!---->" * 100_000 + b"</body></html>",
     ),
     "members without text": lambda: zipped({f"{n}.bin": b"" for n in range(20_000)}),
     "members of one letter": lambda: zipped({f"{n}.txt": b"a" for n in range(20_000)}),
