@@ -1,9 +1,10 @@
 """Places in EPUB documents, written as canonical fragment identifiers (EPUB CFI 1.1)."""
 
 import re
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import islice
+from operator import attrgetter
 
 from app.readers.tags import Tag
 
@@ -71,31 +72,28 @@ class Outline:
                     names.pop()
             elif tag.name:
                 element = _Element(position)
-                open_elements[-1].parts.append(element)
+                open_elements[-1].elements.append(element)
                 self._by_id.setdefault(tag.attributes().get("id", ""), element)
                 if not tag.is_empty:
                     open_elements.append(element)
                     names.append(tag.name)
-            open_elements[-1].parts.append(_Text(position, len(tag.text)))
+            if tag.text:
+                open_elements[-1].add_text(position, len(tag.text))
 
     def place_of(self, cfi: Cfi) -> Place | None:
         """Where a place of the document stands; None where there is no such place.
 
         An `id` that a step asserts outranks its number.
         """
-        html = next(self._root.elements(), None)
-        if html is None:
-            return None
-        element = html
+        element = next(iter(self._root.elements), None)
         for step in cfi.steps:
+            if element is None:
+                return None
             if step.number % 2:
                 return element.place_in_text(step.number, cfi.offset)
             asserted = self._by_id.get(step.id) if step.id else None
-            found = asserted or next(islice(element.elements(), max(step.number // 2 - 1, 0), None), None)
-            if found is None:
-                return None
-            element = found
-        return Place(element.tag - 1, self._lengths[element.tag - 1])
+            element = asserted or element.element(step.number)
+        return Place(element.tag - 1, self._lengths[element.tag - 1]) if element else None
 
 
 def _split_range(path: str) -> list[str]:
@@ -113,26 +111,31 @@ def _split_range(path: str) -> list[str]:
 @dataclass(frozen=True, slots=True)
 class _Text:
     tag: int  # behind which it stands
-    length: int
+    start: int  # characters of the same text before it, which tags without a name part
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
 class _Element:
     tag: int
-    parts: "list[_Element | _Text]" = field(default_factory=list)
+    elements: "list[_Element]" = field(default_factory=list)
+    texts: dict[int, list[_Text]] = field(default_factory=dict)  # by the number of a step
 
-    def elements(self) -> "Iterator[_Element]":
-        return (part for part in self.parts if isinstance(part, _Element))
+    def add_text(self, tag: int, length: int) -> None:
+        """Add what stands behind the elements so far."""
+        texts = self.texts.setdefault(2 * len(self.elements) + 1, [])
+        start = texts[-1].end if texts else 0
+        texts.append(_Text(tag, start, start + length))
+
+    def element(self, number: int) -> "_Element | None":
+        """The child element that a step names; None where there is none."""
+        place = number // 2 - 1
+        return self.elements[place] if 0 <= place < len(self.elements) else None
 
     def place_in_text(self, number: int, offset: int) -> Place | None:
         """A place in the text between two child elements, or at the end of it."""
-        position, last = 1, None
-        for part in self.parts:
-            if isinstance(part, _Element):
-                position += 2
-            elif position == number:
-                last = Place(part.tag, min(offset, part.length))
-                if offset <= part.length:
-                    break
-                offset -= part.length
-        return last
+        texts = self.texts.get(number)
+        if not texts:
+            return None
+        text = texts[min(bisect_left(texts, offset, key=attrgetter("end")), len(texts) - 1)]
+        return Place(text.tag, min(offset, text.end) - text.start)

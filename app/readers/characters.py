@@ -16,14 +16,15 @@ def with_characters_only(extraction: Extraction) -> Extraction:
         try:
             data = page.encode()
         except UnicodeEncodeError:
-            data = page.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+            page = page.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+            data = page.encode()
             halves += 1
         text = data.translate(None, _CONTROLS)
         controls += len(data) - len(text)
-        pages.append(text.decode())
+        pages.append(page if text == data else text.decode())
     warnings: Sequence[str] = [
         *extraction.warnings,
         *([f"{controls:,} control characters were left out."] if controls else []),
-        *([f"U+FFFD stands for half surrogate pairs on {halves:,} pages."] if halves else []),
+        *([f"U+FFFD stands for half surrogate pairs; pages with them: {halves:,}."] if halves else []),
     ]
     return replace(extraction, pages=pages, warnings=warnings) if controls or halves else extraction

@@ -27,8 +27,8 @@ _GUESSED_FROM = 1 << 16
 _LONGEST = 1 << 26
 """Bytes that one text may have."""
 
-_ESCAPES = (b"\x1b$", b"\x1b(", b"~{")
-"""How ISO-2022 and HZ leave ASCII; all their bytes are UTF-8 as well."""
+_ESCAPES = {b"\x1b": (b"\x1b$", b"\x1b("), b"~": (b"~{",)}
+"""How ISO-2022 and HZ leave ASCII, by their first byte; all their bytes are UTF-8 as well."""
 
 _NAME = re.compile(
     r"(x-)?(utf|iso|windows|cp|koi8|mac|euc|gb|big5|shift|sjis|hz|tis|ks_?c|johab|latin|us-|ascii)[\w.:-]{0,30}",
@@ -79,7 +79,7 @@ def decoded(data: bytes, declared: str | None = None) -> Decoded | None:
     first_doubt = 0
     start = data[:_GUESSED_FROM]
     # Where a tenth is zero, this is UTF-16 without a mark.
-    if start.count(0) * 10 <= len(start) and not any(escape in data for escape in _ESCAPES):
+    if start.count(0) * 10 <= len(start) and not _leaves_ascii(data):
         try:
             text = data.decode()
         except UnicodeDecodeError as exc:
@@ -105,6 +105,13 @@ def decoded(data: bytes, declared: str | None = None) -> Decoded | None:
         return text_of_guess
     warning = f"The encoding is not stated; {guess} was guessed."
     return Decoded(text_of_guess.text, (warning, *text_of_guess.warnings))
+
+
+def _leaves_ascii(data: bytes) -> bool:
+    # One byte is found ten times as fast as two are, and is missing from most texts.
+    return any(
+        first in data and any(escape in data for escape in escapes) for first, escapes in _ESCAPES.items()
+    )
 
 
 def _is_damaged_utf8(text: str) -> bool:

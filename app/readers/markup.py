@@ -18,7 +18,6 @@ PAGE, TARGET = "\ufdd0", "\ufdd1"
 """Noncharacters that stand in a text for a mark of a page break, and for a place that a page list names."""
 
 _LINE = "\ufdd2"
-_MARKS = re.compile(f"[{PAGE}{TARGET}{_LINE}]")
 
 _BLOCKS = frozenset((
     "address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "details", "dialog",
@@ -65,7 +64,9 @@ def marked_text(markup: str, targets: Sequence[str | Cfi] = ()) -> str:
     A target is the `id` of an element, a place in the document, or empty for its start. One that is missing
     is passed over. Page numbers are left out. Raises FileTooLarge.
     """
-    row: Iterable[Tag] = tags(_MARKS.sub("", markup))
+    for mark in (PAGE, TARGET, _LINE):
+        markup = markup.replace(mark, "")
+    row: Iterable[Tag] = tags(markup)
     places = [target for target in targets if isinstance(target, Cfi)]
     if places:
         row = _with_targets(list(row), places)
@@ -107,7 +108,8 @@ def _pieces(row: Iterator[Tag], targets: set[str]) -> list[str]:
             if number.depth == 0:
                 number.remove_from(pieces)
                 number = None
-        if (tag.inside and not tag.is_end and ("page" in tag.inside or targets)) or name == "pagenum":
+        inside = "" if tag.is_end else tag.inside
+        if "page" in inside or (targets and ("id" in inside or "name" in inside)) or name == "pagenum":
             attributes = tag.attributes()
             for target in targets & {attributes.get("id", ""), attributes.get("name", "")}:
                 pieces.append(TARGET)
@@ -155,6 +157,8 @@ def pages_of(text: str) -> list[str]:
 
     What stands before the first of them is a page where it has a letter or a digit.
     """
+    if PAGE not in text and TARGET not in text:
+        return [text.strip()]
     by, other = (TARGET, PAGE) if text.count(TARGET) > text.count(PAGE) else (PAGE, TARGET)
     first, *pages = (page.strip() for page in text.replace(other, "").split(by))
     return [first, *pages] if not pages or any(map(str.isalnum, first)) else pages
@@ -162,6 +166,8 @@ def pages_of(text: str) -> list[str]:
 
 def _after_words(text: str, mark: str) -> str:
     """The text with each mark after the word that it stands in: a page divides none without a hyphen."""
+    if mark not in text:
+        return text
     before, *rest = text.split(mark)
     parts = [before]
     for part in rest:

@@ -24,7 +24,7 @@ from app.readers.formats import (
 )
 from app.readers.package import Package, expanded, is_archive, open_package, spooled
 from app.readers.refusals import refuse_what_is_no_book
-from app.readers.source import Source
+from app.readers.source import HEAD_BYTES, Source
 from app.readers.xml import root_name
 
 MOST_PAGES = 100_000
@@ -93,6 +93,8 @@ def read_page_file(source: Source) -> Extraction:
 
 def _read_member(source: Source) -> Extraction:
     """A file of a package; of archives only those that are books themselves, as an EPUB is one."""
+    if source.size <= HEAD_BYTES:  # opening it in the archive takes longer than reading it
+        source = Source.of_bytes(source.read(), source.name)
     if not is_archive(source):
         return read_page_file(source)
     package = open_package(spooled(source))

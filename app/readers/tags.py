@@ -23,16 +23,22 @@ _READINGS = ("rp", "rt")
 _IN_RUBY = ("rb", "rtc", "ruby", *_READINGS)
 """Tags that end a reading, since its own end may be left out."""
 
+_RAW = ("iframe", "script", "style", "textarea")
+"""Elements in which no tags stand."""
+
 # Every branch takes what its start promises, to the end of the file if need be: none goes back.
-_INSIDE = r"""((?:[^>=]++|=\s*+(?:"[^"]*+"?|'[^']*+'?)?)*+)"""
+_INSIDE = r"""(?:[^>=]++|=\s*+(?:"[^"]*+"?|'[^']*+'?)?)*+"""
 _TAG = re.compile(
-    rf"<(script|style|textarea|iframe)(?=[\s/>]){_INSIDE}(?<!/)>.*?(?:</\1[^>]*+>?|\Z)"
-    rf"|<(/?)([a-z][^\s/>]*+){_INSIDE}>?"
-    r"|<!--(?:-?>|.*?(?:--!?>|\Z))"
-    r"|<[!?/][^>]*+>?",
-    re.IGNORECASE | re.DOTALL | re.ASCII,
+    "<(?:"
+    + "".join(rf"(?i:{name})(?=[\s/>]){_INSIDE}(?<!/)>.*?(?:</(?i:{name})[^>]*+>?|\Z)|" for name in _RAW)
+    + rf"(/?)([a-zA-Z][^\s/>]*+)({_INSIDE})>?"
+    + r"|!--(?:-?>|.*?(?:--!?>|\Z))"
+    + r"|[!?/][^>]*+>?"
+    + ")",
+    re.DOTALL | re.ASCII,
 )
 _ATTRIBUTE = re.compile(r"""([^\s=/>"']++)(?:\s*+=\s*+(?:"([^"]*+)"?|'([^']*+)'?|([^\s>"']++)))?""", re.ASCII)
+_new = tuple.__new__  # since a million tags are made
 
 
 class Tag(NamedTuple):
@@ -64,14 +70,11 @@ def tags(markup: str) -> Iterator[Tag]:
     >>> [tag.text for tag in tags("a<b>c &amp; d<script>x</script>e")]
     ['a', 'c & d', 'e']
     """
-    check_tags(markup.count("<") + markup.count("&"))
-    name, is_end, inside, behind = "", False, "", 0
-    for match in _TAG.finditer(markup):
-        yield Tag(name, is_end, inside, characters(markup[behind : match.start()]))
-        behind = match.end()
-        _, _, slash, found, inside = match.groups("")
-        name, is_end = found.lower(), slash == "/"
-    yield Tag(name, is_end, inside, characters(markup[behind:]))
+    if markup.count("<") + markup.count("&") > MOST_TAGS:
+        raise too_many_tags()
+    parts = iter(("", "", "", *_TAG.split(markup)))
+    for slash, name, inside, text in zip(parts, parts, parts, parts, strict=True):
+        yield _new(Tag, ((name or "").lower(), slash == "/", inside or "", characters(text)))
 
 
 def end_of(name: str, row: Iterator[Tag], pieces: list[str]) -> Tag:
@@ -89,10 +92,9 @@ def end_of(name: str, row: Iterator[Tag], pieces: list[str]) -> Tag:
     return Tag("", True, "", "")
 
 
-def check_tags(count: int) -> None:
-    """Raise FileTooLarge for more tags and references than one book has."""
-    if count > MOST_TAGS:
-        raise FileTooLarge(f"The file has more than {MOST_TAGS:,} tags. Split it into its books.")
+def too_many_tags() -> FileTooLarge:
+    """The error for more tags and references than one book has."""
+    return FileTooLarge(f"The file has more than {MOST_TAGS:,} tags. Split it into its books.")
 
 
 def characters(text: str) -> str:

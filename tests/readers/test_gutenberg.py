@@ -65,3 +65,9 @@ def test_a_book_about_the_project_keeps_its_words() -> None:
 )
 def test_the_title_within_a_caption(caption: str | None, title: str | None) -> None:
     assert title_in(caption) == title
+
+
+def test_a_paragraph_without_end_is_no_credit() -> None:
+    start = "*** START OF THE PROJECT GUTENBERG EBOOK X ***\n"
+    book = "Produced by hand, the book begins here\n" + "and goes on without a blank line\n" * 200
+    assert without_licence(start + book).text == book.strip("\n")

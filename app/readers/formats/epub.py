@@ -19,7 +19,7 @@ from app.readers.gutenberg import without_licence
 from app.readers.markup import decoded_markup, marked_text, pages_of
 from app.readers.package import Package
 from app.readers.source import Source
-from app.readers.tags import check_tags
+from app.readers.tags import MOST_TAGS, too_many_tags
 from app.readers.xml import document
 
 NAME = "epub"
@@ -66,7 +66,8 @@ def read(package: Package) -> Extraction:
                 )
             raise BrokenFile(f"{package.name} is damaged: {name} is no text.")
         tags += markup.text.count("<")
-        check_tags(tags)
+        if tags > MOST_TAGS:
+            raise too_many_tags()
         warnings += [f"{name}: {warning}" for warning in markup.warnings]
         texts.append(marked_text(markup.text, targets.get(name, ())))
     book = without_licence("\n\n".join(texts))

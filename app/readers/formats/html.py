@@ -42,7 +42,7 @@ def read(source: Source) -> Extraction:
     markup = decoded_markup(source)
     if markup is None:
         raise UnsupportedFormat(f"{source.name} starts as HTML does, but its bytes are no text.")
-    said = _metadata(markup.text[:_METADATA_WITHIN])
+    said = _metadata(markup.text[:_METADATA_WITHIN].partition("<body")[0])
     book = without_licence(marked_text(markup.text))
     pages = pages_of(book.text)
     metadata = _merged(said, book.metadata)

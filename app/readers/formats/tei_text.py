@@ -19,7 +19,7 @@ Attributes = Mapping[str, str]
 _Handler = Callable[..., None]
 
 _MOST_PAGES = 100_000
-_MOST_IN_HEADER = 1_000_000
+_MOST_IN_HEADER = 200_000
 _LONGEST_HEADING = 200
 """Characters; so much before the first page break is the heading of what the pages are part of, no page."""
 
