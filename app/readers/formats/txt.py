@@ -1,4 +1,4 @@
-"""Plain text: one book a file, U+000C between its pages."""
+"""Plain text: one book a file, U+000C between its pages or, as pdftotext writes it, after each of them."""
 
 import re
 
@@ -32,9 +32,9 @@ def read(source: Source) -> Extraction:
     book = without_licence(_with_line_feeds(without))
     pages = book.text.split("\f")
     paginated = len(pages) > 1
-    return Extraction(
-        NAME, pages, paginated, printed_lines=paginated, metadata=book.metadata, warnings=warnings
-    )
+    if paginated and not pages[-1].strip():
+        pages.pop()  # the last page has ended
+    return Extraction(NAME, pages, paginated, printed_lines=True, metadata=book.metadata, warnings=warnings)
 
 
 def _with_line_feeds(text: str) -> str:
