@@ -127,7 +127,8 @@ def mets(book: PrintedBook) -> bytes:
     )
     root = f"""{_XML}<mets:mets xmlns:mets="http://www.loc.gov/METS/" xmlns:xlink="http://www.w3.org/1999/xlink"
 xmlns:mods="http://www.loc.gov/mods/v3">
-<mets:dmdSec ID="d"><mets:mdWrap MDTYPE="MODS"><mets:xmlData><mods:mods><mods:titleInfo><mods:title>{escape(book.title)}</mods:title></mods:titleInfo><mods:name><mods:role>
+<mets:dmdSec ID="d"><mets:mdWrap MDTYPE="MODS"><mets:xmlData><mods:mods>
+<mods:titleInfo><mods:title>{escape(book.title)}</mods:title></mods:titleInfo><mods:name><mods:role>
 <mods:roleTerm>aut</mods:roleTerm></mods:role>
 <mods:displayForm>{escape(book.author)}</mods:displayForm></mods:name>
 <mods:originInfo><mods:dateIssued>{book.year}</mods:dateIssued></mods:originInfo></mods:mods></mets:xmlData>
