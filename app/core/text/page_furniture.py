@@ -51,7 +51,8 @@ def without_furniture(pages: Sequence[str]) -> list[str]:
 
     A line at the edge of a page goes if it comes again at the same edge of pages nearby, the sooner if its
     number counts the pages, or if it is such a number; and the last line if it announces the first word of
-    the next page. A heading that the running heads after it repeat beside their numbers stays.
+    the next page. A heading that the running heads after it repeat beside their numbers stays; and
+    where nothing would be left, all stays.
 
     >>> without_furniture(["2 EMMA\\nwas", "EMMA 3\\na", "4 EMMA\\nwell-", "EMMA 5\\nread girl"])
     ['was', 'a', 'well-', 'read girl']
@@ -66,7 +67,8 @@ def without_furniture(pages: Sequence[str]) -> list[str]:
     for page, following in pairwise(lines):
         if page and following and _announces(page[-1], following[0]):
             page.pop()
-    return ["\n".join(page) for page in lines]
+    kept = ["\n".join(page) for page in lines]
+    return kept if any(character.isalnum() for page in kept for character in page) else list(pages)
 
 
 def with_plain_hyphens(text: str) -> str:
