@@ -46,6 +46,9 @@ class _Line:
     offsets: frozenset[int]  # the numbers at its ends, less the index of the page
 
 
+_NO_LINE = _Line("", frozenset(), frozenset())
+
+
 def without_furniture(pages: Sequence[str]) -> list[str]:
     """The pages, whose line breaks are those of the print, without running heads, page numbers, catchwords.
 
@@ -58,12 +61,17 @@ def without_furniture(pages: Sequence[str]) -> list[str]:
     ['was', 'a', 'well-', 'read girl']
     """
     lines = [[line for line in page.splitlines() if line and not line.isspace()] for page in pages]
-    offsets: list[set[int]] = [set() for _ in pages]
-    for edge in (0, -1):
-        _add_offsets(offsets, _edge_lines(lines, edge))
+    edges = {edge: [_line(page, edge, index) for index, page in enumerate(lines)] for edge in (0, -1)}
+    # The first page of a chapter has its number at the foot, where the others have it at the head.
+    offsets = [{*first.offsets, *last.offsets} for first, last in zip(edges[0], edges[-1], strict=True)]
     for _ in range(_EDGE_LINES):
         for edge in (0, -1):
-            _drop_repeated(lines, edge, offsets)
+            repeated = [index for index in range(len(pages)) if _is_repeated(edges[edge], offsets, index)]
+            for index in repeated:
+                del lines[index][edge]
+                for end in (0, -1):
+                    edges[end][index] = _line(lines[index], end, index)
+                    offsets[index] |= edges[end][index].offsets
     for page, following in pairwise(lines):
         if page and following and _announces(page[-1], following[0]):
             page.pop()
@@ -80,34 +88,12 @@ def with_plain_hyphens(text: str) -> str:
     return _LAST_HYPHEN.sub("-", text)
 
 
-def _drop_repeated(pages: list[list[str]], edge: int, offsets: list[set[int]]) -> None:
-    """Drop the line at this edge (0: first, -1: last) of each page on which it is furniture.
+def _is_repeated(lines: Sequence[_Line], offsets: Sequence[set[int]], index: int) -> bool:
+    """Whether the line of this page at one edge is furniture, by those at the same edge of the others.
 
-    `offsets` are those of the numbers at both edges of each page, which a line's own are added to: the first
-    page of a chapter has its number at the foot, where the others have it at the head.
+    `offsets` are those of the numbers at both edges of each page.
     """
-    lines = _edge_lines(pages, edge)
-    _add_offsets(offsets, lines)
-    repeated = [_is_repeated(lines, offsets, index) for index in range(len(pages))]
-    for page, drop in zip(pages, repeated, strict=True):
-        if drop:
-            del page[edge]
-
-
-def _edge_lines(pages: list[list[str]], edge: int) -> list[_Line | None]:
-    return [_line(page[edge], index) if page else None for index, page in enumerate(pages)]
-
-
-def _add_offsets(offsets: list[set[int]], lines: Sequence[_Line | None]) -> None:
-    for found, line in zip(offsets, lines, strict=True):
-        if line is not None:
-            found |= line.offsets
-
-
-def _is_repeated(lines: Sequence[_Line | None], offsets: Sequence[set[int]], index: int) -> bool:
     line = lines[index]
-    if line is None:
-        return False
     before, after = (_alike(line, others) for others in _around(lines, index, _NEIGHBOURS))
     if line.offsets and (before or after or not line.letters):
         counted = sum(
@@ -129,20 +115,22 @@ def _around(items: Sequence[_Item], index: int, reach: int) -> tuple[Sequence[_I
     return items[max(index - reach, 0) : index], items[index + 1 : index + 1 + reach]
 
 
-def _alike(line: _Line, others: Sequence[_Line | None]) -> list[_Line]:
-    return [other for other in others if other is not None and _are_alike(line, other)]
+def _alike(line: _Line, others: Sequence[_Line]) -> list[_Line]:
+    return [other for other in others if _are_alike(line, other)]
 
 
 def _are_alike(left: _Line, right: _Line) -> bool:
     if left.letters == right.letters:
         return len(left.letters) > 1
-    return 2 * len(left.pairs & right.pairs) >= _ALIKE * (len(left.pairs) + len(right.pairs)) > 0
+    least = _ALIKE * (len(left.pairs) + len(right.pairs)) / 2
+    return min(len(left.pairs), len(right.pairs)) >= least > 0 and len(left.pairs & right.pairs) >= least
 
 
-def _line(text: str, index: int) -> _Line | None:
-    """The line as it is compared; None for one that is too long to be furniture."""
+def _line(page: Sequence[str], edge: int, index: int) -> _Line:
+    """The first (0) or last (-1) line of a page as it is compared; one that is too long is like no other."""
+    text = page[edge] if page else ""
     if len(text) > _LONGEST_HEAD:
-        return None
+        return _NO_LINE
     words = [word for word in text.casefold().split() if _SIGNS.sub("", word)]
     offsets = set()
     for end in (0, -1):

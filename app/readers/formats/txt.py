@@ -16,6 +16,9 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]+")
 _MOST_CONTROLS = 0.02
 """The share of control and damaged characters from which bytes are no text."""
 
+_FEW_CONTROLS = 4
+"""So many a short text may have: of a blank page OCR may read nothing else."""
+
 
 def read(source: Source) -> Extraction:
     """The book in a text file. Raises UnsupportedFormat where the bytes are no text."""
@@ -25,7 +28,9 @@ def read(source: Source) -> Extraction:
     text, warnings = found.text, list(found.warnings)
     without = _CONTROLS.sub("", text)
     removed = len(text) - len(without)
-    if removed + without.count("\ufffd") > _MOST_CONTROLS * len(text):
+    if removed + without.count("\ufffd") > max(
+        _MOST_CONTROLS * len(text), min(_FEW_CONTROLS, len(without) // 4)
+    ):
         raise _no_text_file(source)
     if removed:
         warnings.append(f"{removed:,} control characters were left out.")
