@@ -10,6 +10,31 @@ _LONGEST = 1_000
 
 _YEAR = re.compile(r"(?<!\d)(1[0-9]{3}|20[0-9]{2})(?!\d)")
 _ISBN = re.compile(r"(?:97[89][- ]?)?(?:\d[- ]?){9}[\dXx]")
+_LANGUAGE_TAG = re.compile(r"[a-z]{2,3}(?:[-_][a-z0-9]{1,8})*", re.IGNORECASE)
+_LANGUAGE_CODES = {
+    "chinese": "zh",
+    "czech": "cs",
+    "danish": "da",
+    "dutch": "nl",
+    "english": "en",
+    "esperanto": "eo",
+    "finnish": "fi",
+    "french": "fr",
+    "german": "de",
+    "greek": "el",
+    "hungarian": "hu",
+    "italian": "it",
+    "japanese": "ja",
+    "latin": "la",
+    "norwegian": "no",
+    "polish": "pl",
+    "portuguese": "pt",
+    "russian": "ru",
+    "spanish": "es",
+    "swedish": "sv",
+    "tagalog": "tl",
+    "welsh": "cy",
+}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 
 
@@ -24,13 +49,14 @@ def description(
 ) -> Metadata:
     """The metadata that a file gives, without blanks, control characters and repetitions.
 
-    `date` is a date of any form, of which the first year counts; `identifiers` are written scheme:value.
+    `language` is a tag (BCP 47), a code or a name in English; `date` is a date of any form, of which the
+    first year counts; `identifiers` are written scheme:value.
     """
     year = _YEAR.search(date or "")
     return Metadata(
         title=clean(title),
         authors=_all(authors),
-        language=(clean(language) or "")[:35] or None,
+        language=_language(language),
         year=int(year[1]) if year else None,
         volume=clean(volume),
         identifiers=_all(identifiers),
@@ -54,6 +80,12 @@ def identifier(scheme: str, value: str | None) -> str | None:
 def clean(text: str | None) -> str | None:
     """The text on one line, cut to what the catalogue keeps; None where nothing is left."""
     return " ".join(_CONTROL.sub(" ", text or "").split())[:_LONGEST].rstrip() or None
+
+
+def _language(text: str | None) -> str | None:
+    """The tag of the first language that is named; None where it is none that is known."""
+    first = re.split(r"[,;(]", clean(text) or "")[0].strip()
+    return first[:35] if _LANGUAGE_TAG.fullmatch(first) else _LANGUAGE_CODES.get(first.casefold())
 
 
 def _all(texts: Iterable[str | None]) -> tuple[str, ...]:

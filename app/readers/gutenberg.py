@@ -52,30 +52,6 @@ _CAPTION = re.compile(
     r"(?P<title>\S.{,499}?)(?:,? {1,9}by (?P<author>.{1,300}?))?[\W_]{0,30}$",
     _FLAGS,
 )
-_LANGUAGES = {
-    "chinese": "zh",
-    "czech": "cs",
-    "danish": "da",
-    "dutch": "nl",
-    "english": "en",
-    "esperanto": "eo",
-    "finnish": "fi",
-    "french": "fr",
-    "german": "de",
-    "greek": "el",
-    "hungarian": "hu",
-    "italian": "it",
-    "japanese": "ja",
-    "latin": "la",
-    "norwegian": "no",
-    "polish": "pl",
-    "portuguese": "pt",
-    "russian": "ru",
-    "spanish": "es",
-    "swedish": "sv",
-    "tagalog": "tl",
-    "welsh": "cy",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +114,7 @@ def _metadata(header: str) -> Metadata:
     return description(
         title=fields.get("title") or (caption["title"] if caption else None),
         authors=[fields.get("author") or (caption["author"] if caption else None)],
-        language=_LANGUAGES.get(fields.get("language", "").strip().casefold()),
+        language=fields.get("language"),
         date=fields.get("original publication"),
         identifiers=[identifier("gutenberg", number[1] if number else None)],
     )

@@ -5,9 +5,10 @@ the words that a page break divides, from meeting. They are known by where they 
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TypeVar
 
 _EDGE_LINES = 2
 """Lines at the head and at the foot of a page that may be furniture."""
@@ -33,6 +34,8 @@ _NO_LETTERS = re.compile(r"[\W\d_]+")
 _LAST_HYPHEN = re.compile(r"[¬⸗\ufffe](?=[ \t]*(?:\n|\f|\Z))")
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 
+_Item = TypeVar("_Item")
+
 
 @dataclass(frozen=True, slots=True)
 class _Line:
@@ -43,23 +46,37 @@ class _Line:
     offsets: frozenset[int]  # the numbers at its ends, less the index of the page
 
 
+_NO_LINE = _Line("", frozenset(), frozenset())
+
+
 def without_furniture(pages: Sequence[str]) -> list[str]:
     """The pages, whose line breaks are those of the print, without running heads, page numbers, catchwords.
 
-    A line at the edge of a page goes if it comes again at the same edge of pages nearby, or if its number
-    counts the pages; and the last line if it announces the first word of the next page.
+    A line at the edge of a page goes if it comes again at the same edge of pages nearby, the sooner if its
+    number counts the pages, or if it is such a number; and the last line if it announces the first word of
+    the next page. A heading that the running heads after it repeat beside their numbers stays; and
+    where nothing would be left, all stays.
 
     >>> without_furniture(["2 EMMA\\nwas", "EMMA 3\\na", "4 EMMA\\nwell-", "EMMA 5\\nread girl"])
     ['was', 'a', 'well-', 'read girl']
     """
     lines = [[line for line in page.splitlines() if line and not line.isspace()] for page in pages]
+    edges = {edge: [_line(page, edge, index) for index, page in enumerate(lines)] for edge in (0, -1)}
+    # The first page of a chapter has its number at the foot, where the others have it at the head.
+    offsets = [{*first.offsets, *last.offsets} for first, last in zip(edges[0], edges[-1], strict=True)]
     for _ in range(_EDGE_LINES):
         for edge in (0, -1):
-            _drop_repeated(lines, edge)
+            repeated = [index for index in range(len(pages)) if _is_repeated(edges[edge], offsets, index)]
+            for index in repeated:
+                del lines[index][edge]
+                for end in (0, -1):
+                    edges[end][index] = _line(lines[index], end, index)
+                    offsets[index] |= edges[end][index].offsets
     for page, following in pairwise(lines):
         if page and following and _announces(page[-1], following[0]):
             page.pop()
-    return ["\n".join(page) for page in lines]
+    kept = ["\n".join(page) for page in lines]
+    return kept if any(character.isalnum() for page in kept for character in page) else list(pages)
 
 
 def with_plain_hyphens(text: str) -> str:
@@ -71,46 +88,49 @@ def with_plain_hyphens(text: str) -> str:
     return _LAST_HYPHEN.sub("-", text)
 
 
-def _drop_repeated(pages: list[list[str]], edge: int) -> None:
-    """Drop the line at this edge (0: first, -1: last) of each page on which it is furniture."""
-    lines = [_line(page[edge], index) if page else None for index, page in enumerate(pages)]
-    repeated = [_is_repeated(lines, index) for index in range(len(pages))]
-    for page, drop in zip(pages, repeated, strict=True):
-        if drop:
-            del page[edge]
+def _is_repeated(lines: Sequence[_Line], offsets: Sequence[set[int]], index: int) -> bool:
+    """Whether the line of this page at one edge is furniture, by those at the same edge of the others.
 
-
-def _is_repeated(lines: Sequence[_Line | None], index: int) -> bool:
+    `offsets` are those of the numbers at both edges of each page.
+    """
     line = lines[index]
-    if line is None:
-        return False
-    next_alike = any(_are_alike(line, other) for other in _near(lines, index, _NEXT))
-    counted = sum(not line.offsets.isdisjoint(other.offsets) for other in _near(lines, index, _NEIGHBOURS))
-    if counted >= _REPETITIONS and (next_alike or not line.letters):
-        return True
-    return (
-        next_alike
-        and sum(_are_alike(line, other) for other in _near(lines, index, _NEIGHBOURS)) >= _REPETITIONS
+    before, after = (_alike(line, others) for others in _around(lines, index, _NEIGHBOURS))
+    if line.offsets and (before or after or not line.letters):
+        counted = sum(
+            not line.offsets.isdisjoint(other)
+            for others in _around(offsets, index, _NEIGHBOURS)
+            for other in others
+        )
+        if counted >= _REPETITIONS:
+            return True
+    if not line.offsets and not before and all(other.offsets for other in after):
+        return False  # a heading, which the running heads after it repeat beside their numbers
+    return len(before) + len(after) >= _REPETITIONS and any(
+        _alike(line, others) for others in _around(lines, index, _NEXT)
     )
 
 
-def _near(lines: Sequence[_Line | None], index: int, reach: int) -> Iterator[_Line]:
-    """The lines of up to so many pages before and after this one."""
-    for other in (*lines[max(index - reach, 0) : index], *lines[index + 1 : index + 1 + reach]):
-        if other is not None:
-            yield other
+def _around(items: Sequence[_Item], index: int, reach: int) -> tuple[Sequence[_Item], Sequence[_Item]]:
+    """Those of up to so many pages before this one, and after it."""
+    return items[max(index - reach, 0) : index], items[index + 1 : index + 1 + reach]
+
+
+def _alike(line: _Line, others: Sequence[_Line]) -> list[_Line]:
+    return [other for other in others if _are_alike(line, other)]
 
 
 def _are_alike(left: _Line, right: _Line) -> bool:
     if left.letters == right.letters:
         return len(left.letters) > 1
-    return 2 * len(left.pairs & right.pairs) >= _ALIKE * (len(left.pairs) + len(right.pairs)) > 0
+    least = _ALIKE * (len(left.pairs) + len(right.pairs)) / 2
+    return min(len(left.pairs), len(right.pairs)) >= least > 0 and len(left.pairs & right.pairs) >= least
 
 
-def _line(text: str, index: int) -> _Line | None:
-    """The line as it is compared; None for one that is too long to be furniture."""
+def _line(page: Sequence[str], edge: int, index: int) -> _Line:
+    """The first (0) or last (-1) line of a page as it is compared; one that is too long is like no other."""
+    text = page[edge] if page else ""
     if len(text) > _LONGEST_HEAD:
-        return None
+        return _NO_LINE
     words = [word for word in text.casefold().split() if _SIGNS.sub("", word)]
     offsets = set()
     for end in (0, -1):

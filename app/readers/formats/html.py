@@ -31,10 +31,10 @@ _METADATA_WITHIN = 1 << 18
 
 
 def recognises(head: bytes) -> bool:
-    """Whether a file starts as HTML does, in an encoding that keeps ASCII or in UTF-16."""
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        head = head.replace(b"\0", b"")[2:]
-    return _START.match(head.removeprefix(b"\xef\xbb\xbf")) is not None
+    """Whether a file starts as HTML does, in an encoding that keeps ASCII, in UTF-16 or in UTF-32."""
+    for mark in (b"\xef\xbb\xbf", b"\xff\xfe", b"\0\0\xfe\xff", b"\xfe\xff"):
+        head = head.removeprefix(mark)
+    return _START.match(head.replace(b"\0", b"")) is not None
 
 
 def read(source: Source) -> Extraction:

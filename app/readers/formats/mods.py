@@ -35,14 +35,25 @@ def _of_mods(mods: Element) -> Metadata:
     title = titles[0] if titles else next(mods.iterfind("{*}relatedItem[@type='host']/{*}titleInfo"), None)
     names = [(_roles(name), _name(name)) for name in mods.iterchildren("{*}name")]
     return description(
-        title=None if title is None else " ".join(_texts(title, "nonSort") + _texts(title, "title")),
+        title=None if title is None else _title(title),
         authors=[name for roles, name in names if roles & _AUTHORS]
         or [name for roles, name in names if not roles],
         language=next(iter(_texts(mods, "language/{*}languageTerm")), None),
         date=_date(mods),
         volume=next(iter(_volumes(mods, title)), None),
-        identifiers=[identifier(one.get("type", ""), one.text) for one in mods.iterchildren("{*}identifier")],
+        identifiers=map(_identifier, mods.iterchildren("{*}identifier")),
     )
+
+
+def _title(title: Element) -> str:
+    """The title without the marks of the line ends on an old title page."""
+    text = " ".join(_texts(title, "nonSort") + _texts(title, "title"))
+    return re.sub(r"\s*\|\|\s*", " ", re.sub(r"=\s*\|\|\s*", "", text))
+
+
+def _identifier(element: Element) -> str | None:
+    text = re.sub(r"^urn:oclc:record:", "oclc:", element.text or "")
+    return identifier("oclc" if text.startswith("oclc:") else element.get("type", ""), text)
 
 
 def _of_dublin_core(record: Element) -> Metadata:

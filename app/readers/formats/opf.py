@@ -22,6 +22,8 @@ _ISBN_13 = re.compile(r"97[89](?:-?\d){10}")
 _GUTENBERG = re.compile(
     r"https?://(?:www\.)?gutenberg\.(?:org|net)/(?:ebooks/|files/|cache/epub/)?(\d{1,6})\b"
 )
+_FIRST_TRANSCRIPTION = "1971"
+_TRANSCRIPTION = re.compile(r"gutenberg:|uri:https?://standardebooks\.org/")
 _SCHEME = re.compile(r"(?:urn:)?(isbn|issn|doi|oclc|lccn):", re.IGNORECASE)
 _FILE_IDENTITIES = {"uuid", "calibre", "mobi-asin", "amazon"}
 _ONIX_ISBN = {"02": "isbn", "15": "isbn", "06": "doi"}
@@ -89,12 +91,13 @@ def is_document(item: Item) -> bool:
 
 def _metadata(package: Element) -> Metadata:
     refinements = _refinements(package)
+    identifiers = [_identifier(element, refinements) for element in _descendants(package, "identifier")]
     return description(
         title=_title(package, refinements),
         authors=_authors(package, refinements),
         language=next(map(_text, _descendants(package, "language")), None),
-        date=_date(package),
-        identifiers=[_identifier(element, refinements) for element in _descendants(package, "identifier")],
+        date=_date(package, any(map(_TRANSCRIPTION.match, filter(None, identifiers)))),
+        identifiers=identifiers,
     )
 
 
@@ -123,9 +126,12 @@ def _authors(package: Element, refinements: Mapping[tuple[str, str], str]) -> li
     return authors or [_text(element) for element in creators]
 
 
-def _date(package: Element) -> str | None:
+def _date(package: Element, is_transcription: bool) -> str | None:
+    """When the book was published, which is before the release of a transcription."""
     dates = {_attribute(element, "event"): _text(element) for element in _descendants(package, "date")}
     events = ("original-publication", "publication", "issued", None)
+    if is_transcription:
+        dates = {event: date for event, date in dates.items() if date < _FIRST_TRANSCRIPTION}
     return next((dates[event] for event in events if dates.get(event)), None)
 
 

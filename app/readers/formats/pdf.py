@@ -53,6 +53,9 @@ _FILLING = re.compile(
 )
 """What programs write for a title that they do not know, without the punctuation around it."""
 
+_NOBODY = {"admin", "administrator", "anonymous", "author", "owner", "unknown", "user"}
+"""What programs write for an author whom they do not know."""
+
 _FILE_NAME = re.compile(
     r"""(?:[a-z]:\\|file:|/).*
     |.*\.(?:pdf|docx?|dotx?|rtf|odt|sxw|wpd|wps|pages|txt|tex|dvi|e?ps|indd|inx|pm[d\d]|p65|qx[dp]|fm|book|mif
@@ -142,12 +145,13 @@ def _metadata(source: Source, information: Mapping[str, str]) -> Metadata:
     """What the XMP packet says, else the document information, whose dates are not those of the book."""
     properties = pdf_properties(source)
     titles = (*properties.get("title", ()), information["Title"])
+    authors = properties.get("creator") or information["Author"].split(";")
     numbers = properties.get("identifier", ())
     isbns = (*properties.get("isbn", ()), *(number for number in numbers if "isbn" in number.casefold()))
     dois = map(_DOI.search, (*properties.get("doi", ()), *numbers))
     return description(
         title=next(filter(None, map(_title, titles)), None),
-        authors=properties.get("creator") or information["Author"].split(";"),
+        authors=[name for name in authors if name.strip(punctuation + " ").casefold() not in _NOBODY],
         language=next(iter(properties.get("language", ())), None),
         date=next(iter(properties.get("publicationDate") or properties.get("date", ())), None),
         identifiers=[

@@ -7,6 +7,10 @@ from app.readers.description import clean, description, identifier
 from app.readers.xml import Element
 
 _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
+_ABOUT_THE_FILE = re.compile(r"\s*:\s*[^:]*\bELTeC\b[^:]*$|^DUMMYHEADER$")
+"""What a title says of the corpus and not of the book."""
+
+_STC = re.compile(r"(E?STC|Wing|Evans|Thomason)\s+(?=\S)")
 _NAME_PARTS = ("forename", "nameLink", "surname")
 
 
@@ -20,14 +24,23 @@ def metadata(header: Element, language: str | None) -> Metadata:
         language=language or _language(header),
         date=_date(header),
         volume=_volume(titles + _all(header, "fileDesc/sourceDesc//biblScope")),
-        identifiers=[identifier(number.get("type", ""), _text(number)) for number in numbers],
+        identifiers=map(_identifier, numbers),
     )
 
 
 def _title(titles: list[Element]) -> str | None:
     titles = [title for title in titles if title.get("type") not in {"volume", "sub", "short"}] or titles
     main = next((title for title in titles if title.get("type") == "main"), titles[0] if titles else None)
-    return None if main is None else _text(main)
+    return None if main is None else _ABOUT_THE_FILE.sub("", _text(main) or "")
+
+
+def _identifier(number: Element) -> str | None:
+    """The identifier; of the short-title catalogues those that the value names."""
+    text = _text(number) or ""
+    catalogue = _STC.match(text)
+    return identifier(
+        catalogue[1] if catalogue else number.get("type", ""), text[catalogue.end() :] if catalogue else text
+    )
 
 
 def _name(author: Element) -> str | None:

@@ -1,4 +1,4 @@
-"""Plain text: one book a file, U+000C between its pages."""
+"""Plain text: one book a file, U+000C between its pages or, as pdftotext writes it, after each of them."""
 
 import re
 
@@ -16,6 +16,9 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]+")
 _MOST_CONTROLS = 0.02
 """The share of control and damaged characters from which bytes are no text."""
 
+_FEW_CONTROLS = 4
+"""So many a short text may have: of a blank page OCR may read nothing else."""
+
 
 def read(source: Source) -> Extraction:
     """The book in a text file. Raises UnsupportedFormat where the bytes are no text."""
@@ -25,16 +28,18 @@ def read(source: Source) -> Extraction:
     text, warnings = found.text, list(found.warnings)
     without = _CONTROLS.sub("", text)
     removed = len(text) - len(without)
-    if removed + without.count("\ufffd") > _MOST_CONTROLS * len(text):
+    if removed + without.count("\ufffd") > max(
+        _MOST_CONTROLS * len(text), min(_FEW_CONTROLS, len(without) // 4)
+    ):
         raise _no_text_file(source)
     if removed:
         warnings.append(f"{removed:,} control characters were left out.")
     book = without_licence(_with_line_feeds(without))
     pages = book.text.split("\f")
     paginated = len(pages) > 1
-    return Extraction(
-        NAME, pages, paginated, printed_lines=paginated, metadata=book.metadata, warnings=warnings
-    )
+    if paginated and not pages[-1].strip():
+        pages.pop()  # the last page has ended
+    return Extraction(NAME, pages, paginated, printed_lines=True, metadata=book.metadata, warnings=warnings)
 
 
 def _with_line_feeds(text: str) -> str:

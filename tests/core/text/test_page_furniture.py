@@ -56,6 +56,27 @@ def test_text_stays(heads: list[str]) -> None:
     assert without_furniture(framed) == [page.strip() for page in framed]
 
 
+def test_the_number_at_the_foot_of_a_first_page_goes() -> None:
+    heads = [f"{page} EMMA" if page % 7 else "" for page in range(1, 20)]
+    feet = ["" if page % 7 else str(page) for page in range(1, 20)]
+    framed, bare = pages_with(heads, feet)
+    assert without_furniture(framed) == bare
+
+
+def test_a_running_head_between_pages_without_one_goes() -> None:
+    framed, bare = pages_with([f"{page} EMMA" if page in {2, 4, 6, 10} else "" for page in range(12)])
+    assert without_furniture(framed) == bare
+
+
+def test_the_heading_that_running_heads_repeat_stays() -> None:
+    framed, bare = pages_with(["EMMA", *(f"{page} EMMA" for page in range(2, 9))])
+    assert without_furniture(framed) == [f"EMMA\n{bare[0]}", *bare[1:]]
+
+
+def test_something_stays() -> None:
+    assert without_furniture(["1", "2", "3"]) == ["1", "2", "3"]
+
+
 def test_catchwords_go_and_other_last_lines_stay() -> None:
     assert without_furniture(["so it was\nbegun", "begun at last\nthe end", "of all"]) == [
         "so it was",

@@ -84,6 +84,15 @@ def test_metadata_are_those_of_the_book_not_of_the_file() -> None:
     assert (found.year, found.identifiers) == (1815, ("isbn:9780141439587", "gutenberg:158"))
 
 
+@pytest.mark.parametrize(
+    "identifier", ["https://standardebooks.org/ebooks/a/b", "https://gutenberg.org/ebooks/1"]
+)
+def test_the_release_of_a_transcription_is_not_the_year_of_the_book(identifier: str) -> None:
+    metadata = f"<dc:identifier>{identifier}</dc:identifier><dc:date>2017-03-01T00:00:00Z</dc:date>"
+    book = read({"OPS/book.opf": opf("a.xhtml", metadata=metadata), "OPS/a.xhtml": CHAPTER.format("a")})
+    assert book.metadata.year is None
+
+
 MARKED = CHAPTER.format(
     '<p>before</p><p id="x">one <span epub:type="pagebreak" id="p1">1</span>two</p><p id="y">three</p>'
 )

@@ -74,6 +74,8 @@ def test_pictures_and_ruby_readings_are_left_out() -> None:
         ('<META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=Shift_JIS">', "cp932"),
         ("<meta charset=iso-8859-1>", "utf-8"),  # as it is often declared, and is not
         ("", "utf-16"),
+        ("", "utf-16-be"),
+        ("", "utf-32-le"),
     ],
 )
 def test_the_encoding_is_as_declared(declaration: str, encoding: str) -> None:

@@ -265,7 +265,7 @@ def test_two_volumes_in_one_package_are_several_books() -> None:
 MODS = """<dmdSec ID="page"><mdWrap><xmlData><mods/></xmlData></mdWrap></dmdSec>
 <dmdSec ID="book"><mdWrap MDTYPE="MODS"><xmlData><mods:mods xmlns:mods="http://www.loc.gov/mods/v3">
 <mods:titleInfo type="alternative"><mods:title>Other</mods:title></mods:titleInfo>
-<mods:titleInfo><mods:nonSort>The</mods:nonSort><mods:title>Title</mods:title></mods:titleInfo>
+<mods:titleInfo><mods:nonSort>The</mods:nonSort><mods:title>Ti=||tle</mods:title></mods:titleInfo>
 <mods:name><mods:namePart type="family">Eliot</mods:namePart>
 <mods:namePart type="given">George</mods:namePart>
 <mods:namePart type="date">1819-1880</mods:namePart>
@@ -277,6 +277,7 @@ MODS = """<dmdSec ID="page"><mdWrap><xmlData><mods/></xmlData></mdWrap></dmdSec>
 <mods:originInfo><mods:dateIssued>1861-01</mods:dateIssued></mods:originInfo>
 <mods:language><mods:languageTerm>eng</mods:languageTerm></mods:language>
 <mods:identifier type="ISBN">978-0-14-143958-7</mods:identifier>
+<mods:identifier>urn:oclc:record:8521</mods:identifier>
 <mods:part><mods:detail type="volume"><mods:number>2</mods:number></mods:detail></mods:part>
 </mods:mods></xmlData></mdWrap></dmdSec>"""
 
@@ -285,7 +286,11 @@ def test_mods_describes_the_book() -> None:
     structure = physical(div(1, "A")) + '<structMap TYPE="LOGICAL"><div DMDID="missing book"/></structMap>'
     found = read({"mets.xml": mets(structure, {"OCR": {"A": "1.xml"}}, MODS), "1.xml": alto("one")}).metadata
     assert (found.title, found.authors, found.year) == ("The Title", ("George Eliot",), 1861)
-    assert (found.language, found.volume, found.identifiers) == ("eng", "2", ("isbn:9780141439587",))
+    assert (found.language, found.volume, found.identifiers) == (
+        "eng",
+        "2",
+        ("isbn:9780141439587", "oclc:8521"),
+    )
 
 
 def test_dublin_core_describes_the_book() -> None:

@@ -98,7 +98,9 @@ def test_a_pdf_is_known_by_its_mark_even_behind_other_bytes() -> None:
 
 
 def test_the_document_information_names_title_and_authors() -> None:
-    data = a_pdf(lines(b"x"), information=b"/Title(Emma)/Author(Jane Austen; A. Editor)/CreationDate(D:2011)")
+    data = a_pdf(
+        lines(b"x"), information=b"/Title(Emma)/Author(Jane Austen; Unknown; A. Editor)/CreationDate(D:2011)"
+    )
     assert pdf.read(source(data)).metadata == Metadata(title="Emma", authors=("Jane Austen", "A. Editor"))
 
 

@@ -219,6 +219,25 @@ def test_the_header_describes_the_book() -> None:
     assert found.identifiers == ("urn:nbn:de:1",)
 
 
+@pytest.mark.parametrize(
+    ("said", "title"),
+    [
+        ("Emma : ELTeC edition", "Emma"),
+        ("Emma: a novel: Edição para o ELTeC", "Emma: a novel"),
+        ("DUMMYHEADER", None),
+    ],
+)
+def test_a_title_says_nothing_of_the_corpus(said: str, title: str | None) -> None:
+    header = f"<teiHeader><fileDesc><titleStmt><title>{said}</title></titleStmt></fileDesc></teiHeader>"
+    assert read("<p>text</p>", header).metadata.title == title
+
+
+def test_numbers_of_short_title_catalogues_are_told_apart() -> None:
+    numbers = '<idno type="STC">STC 10000</idno><idno type="STC">ESTC S106695</idno>'
+    header = f"<teiHeader><fileDesc><publicationStmt>{numbers}</publicationStmt></fileDesc></teiHeader>"
+    assert read("<p>text</p>", header).metadata.identifiers == ("stc:10000", "estc:S106695")
+
+
 def test_the_language_of_the_text_outranks_that_of_the_header() -> None:
     xml = f'<TEI xml:lang="en">{HEADER}<text xml:lang="fr"><body>mot</body></text></TEI>'
     assert read_bytes(xml.encode()).metadata.language == "fr"

@@ -35,6 +35,15 @@ def test_encoding_follows_the_byte_order_mark_and_is_utf8_without(data: bytes) -
     assert not book.warnings
 
 
+def test_a_short_page_may_have_a_few_control_characters() -> None:
+    assert txt.read(source(b"a\x01 short page\x02\x03\n")).pages == ["a short page\n"]
+
+
+def test_a_form_feed_may_end_each_page() -> None:
+    assert txt.read(source(b"one\n\f\n\ftwo\n\f")).pages == ["one\n", "\n", "two\n"]
+    assert txt.read(source(b"one\n\f")).paginated
+
+
 @pytest.mark.parametrize("encoding", ["cp1252", "mac_roman", "utf-16-le", "utf-16-be"])
 def test_another_encoding_is_guessed_with_a_warning(encoding: str) -> None:
     book = txt.read(source(FRENCH.encode(encoding)))
