@@ -20,7 +20,7 @@ from typing import BinaryIO, cast
 from app.core.errors import BrokenFile, EncryptedFile, FileTooLarge
 from app.readers.source import Allowance, Source
 
-MOST_MEMBERS = 200_000
+MOST_MEMBERS = 100_000
 """Files in one package."""
 
 _SPOOLED_BYTES = 1 << 24
