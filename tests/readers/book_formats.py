@@ -242,7 +242,7 @@ WITHOUT_PAGES: Mapping[str, Callable[[PrintedBook], bytes]] = {
 }
 IN_PAGES: Mapping[str, Callable[[PrintedBook], bytes]] = {
     "txt with form feeds": text_with_form_feeds,
-    "txt of pdftotext": lambda book: text_with_form_feeds(book) + b"\n\f",
+    "txt of pdftotext": lambda book: "".join(f"{_printed(page)}\n\f" for page in book.pages).encode(),
     "epub": epub,
     "pdf": pdf,
     "hocr": hocr,

@@ -37,8 +37,8 @@ def read(source: Source) -> Extraction:
     book = without_licence(_with_line_feeds(without))
     pages = book.text.split("\f")
     paginated = len(pages) > 1
-    if paginated and not pages[-1].strip():
-        pages.pop()  # the last page has ended
+    if paginated and not pages[-1] and all(page.endswith("\n") for page in pages[:-1] if page):
+        pages = pages[:-1]  # each form feed ends a page, and stands on a line of its own
     return Extraction(NAME, pages, paginated, printed_lines=True, metadata=book.metadata, warnings=warnings)
 
 

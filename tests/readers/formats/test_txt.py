@@ -42,6 +42,7 @@ def test_a_short_page_may_have_a_few_control_characters() -> None:
 def test_a_form_feed_may_end_each_page() -> None:
     assert txt.read(source(b"one\n\f\n\ftwo\n\f")).pages == ["one\n", "\n", "two\n"]
     assert txt.read(source(b"one\n\f")).paginated
+    assert txt.read(source(b"one\ftwo\f")).pages == ["one", "two", ""]
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "mac_roman", "utf-16-le", "utf-16-be"])
