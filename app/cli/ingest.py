@@ -100,7 +100,7 @@ def find_files(paths: list[Path]) -> "BookFiles":
 
 def column_options(options: list[str] | None) -> dict[str, str]:
     """The columns that are named, by what they hold."""
-    from app.readers.formats.table import COLUMNS
+    from app.readers.tables.table import COLUMNS
 
     named = {}
     for option in options or ():

@@ -39,8 +39,8 @@ def sign(
     from app.cli.reading import Refusal, Sign, results_of
     from app.core.recipe import fingerprint_recipe
     from app.core.signatures.json_codec import encode
-    from app.readers import signature_table
     from app.readers.files import unread_books
+    from app.readers.tables import signature_table
 
     fingerprint_recipe(recipe)
     listing, columns, signed = find_files(paths), column_options(column), 0

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.core.errors import BrokenFile, FileTooLarge, InvalidInput
-from app.readers import signature_table
-from app.readers.formats import jsonl, parquet
 from app.readers.formats.pages import BESIDE
-from app.readers.formats.table import Columns, find_columns, metadata_of
 from app.readers.package import expanded, is_archive, members_of, open_folder
 from app.readers.source import Source
+from app.readers.syntax.xml import root_name
+from app.readers.tables import jsonl, parquet, signature_table
+from app.readers.tables.table import Columns, find_columns, metadata_of
 from app.readers.unread import (
     Unread,
     Unreadable,
@@ -31,7 +31,6 @@ from app.readers.unread import (
     UnreadSignatures,
     UnreadStretch,
 )
-from app.readers.xml import root_name
 
 _HEAD_BYTES = 1 << 14
 

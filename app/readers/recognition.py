@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable
 
 from app.core.errors import FileTooLarge, NoText, UnsupportedFormat
-from app.readers.characters import with_characters_only
 from app.readers.extraction import Extraction
 from app.readers.formats import (
     abbyy,
@@ -25,7 +24,8 @@ from app.readers.formats import (
 from app.readers.package import Package, expanded, is_archive, open_package, spooled
 from app.readers.refusals import refuse_what_is_no_book
 from app.readers.source import HEAD_BYTES, Source
-from app.readers.xml import root_name
+from app.readers.syntax.characters import with_characters_only
+from app.readers.syntax.xml import root_name
 
 MOST_PAGES = 100_000
 

@@ -6,14 +6,13 @@ from pathlib import Path
 
 from app.core.errors import InvalidInput
 from app.core.model import Metadata, Submission
-from app.readers import signature_table
 from app.readers.content import to_content
 from app.readers.extraction import Extraction
-from app.readers.formats import jsonl, parquet
-from app.readers.formats.table import Columns
 from app.readers.package import open_folder
 from app.readers.recognition import read_book, read_package
 from app.readers.source import Source
+from app.readers.tables import jsonl, parquet, signature_table
+from app.readers.tables.table import Columns
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from app.core.model import Submission
-from app.readers.formats.jsonl import read
+from app.readers.tables.jsonl import read
 from app.services.lookup import Verified
 from app.wiring import Services
 

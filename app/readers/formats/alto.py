@@ -5,7 +5,7 @@ A word that is divided at a line's end stands in `SUBS_CONTENT` of its first par
 
 from app.readers.extraction import Extraction
 from app.readers.source import Source
-from app.readers.xml import Element, elements, local_name
+from app.readers.syntax.xml import Element, elements, local_name
 
 NAME = "alto"
 ROOT = "alto"

@@ -13,7 +13,7 @@ from app.readers.description import description, identifier
 from app.readers.extraction import Extraction
 from app.readers.package import Package, expanded
 from app.readers.source import Source
-from app.readers.xml import document, elements
+from app.readers.syntax.xml import document, elements
 
 _TEXTS = (
     r".*_djvu\.xml",

@@ -5,7 +5,7 @@ The text may be divided into words, into lines, or not at all (DjVuXML 1.1 DTD, 
 
 from app.readers.extraction import Extraction
 from app.readers.source import Source
-from app.readers.xml import Element, elements, local_name
+from app.readers.syntax.xml import Element, elements, local_name
 
 NAME = "djvu"
 ROOT = "DjVuXML"

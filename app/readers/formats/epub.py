@@ -12,15 +12,15 @@ from dataclasses import replace
 from urllib.parse import unquote
 
 from app.core.errors import BrokenFile, EncryptedFile
-from app.readers.cfi import Cfi, parse_cfi
 from app.readers.extraction import Extraction
 from app.readers.formats.opf import PackageDocument, is_document, package_document, page_targets
 from app.readers.gutenberg import without_licence
-from app.readers.markup import decoded_markup, marked_text, pages_of
 from app.readers.package import Package
 from app.readers.source import Source
-from app.readers.tags import MOST_TAGS, too_many_tags
-from app.readers.xml import document
+from app.readers.syntax.cfi import Cfi, parse_cfi
+from app.readers.syntax.markup import decoded_markup, marked_text, pages_of
+from app.readers.syntax.tags import MOST_TAGS, too_many_tags
+from app.readers.syntax.xml import document
 
 NAME = "epub"
 

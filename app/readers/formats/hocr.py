@@ -13,7 +13,7 @@ from app.core.model import Metadata
 from app.readers.description import description, identifier
 from app.readers.extraction import Extraction
 from app.readers.source import Source
-from app.readers.tags import end_of, tags
+from app.readers.syntax.tags import end_of, tags
 
 NAME = "hocr"
 

@@ -9,9 +9,9 @@ from app.core.model import Metadata
 from app.readers.description import description, identifier
 from app.readers.extraction import Extraction
 from app.readers.gutenberg import title_in, without_licence
-from app.readers.markup import decoded_markup, marked_text, pages_of
 from app.readers.source import Source
-from app.readers.tags import tags
+from app.readers.syntax.markup import decoded_markup, marked_text, pages_of
+from app.readers.syntax.tags import tags
 
 NAME = "html"
 

@@ -15,7 +15,7 @@ from app.readers.formats.mets_locations import Locations
 from app.readers.formats.pages import FileReader, PageFile
 from app.readers.package import Package
 from app.readers.source import Source
-from app.readers.xml import Element, document, local_name, root_name
+from app.readers.syntax.xml import Element, document, local_name, root_name
 
 NAME = "mets"
 ROOT = "mets"

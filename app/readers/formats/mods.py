@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from app.core.model import Metadata
 from app.readers.description import clean, description, identifier
-from app.readers.xml import Element, local_name
+from app.readers.syntax.xml import Element, local_name
 
 _AUTHORS = frozenset(("aut", "author", "cre", "creator"))
 _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")

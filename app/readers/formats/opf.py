@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from app.core.model import Metadata
 from app.readers.description import description, identifier
-from app.readers.xml import Element, local_name
+from app.readers.syntax.xml import Element, local_name
 
 _DOCUMENTS = (
     "application/xhtml+xml",

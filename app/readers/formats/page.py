@@ -8,7 +8,7 @@ from collections.abc import Container, Iterator
 
 from app.readers.extraction import Extraction
 from app.readers.source import Source
-from app.readers.xml import Element, elements, local_name
+from app.readers.syntax.xml import Element, elements, local_name
 
 NAME = "page"
 ROOT = "PcGts"

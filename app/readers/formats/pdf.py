@@ -19,7 +19,7 @@ from app.readers import gutenberg
 from app.readers.description import clean, description, identifier
 from app.readers.extraction import Extraction
 from app.readers.source import Source
-from app.readers.xmp import pdf_properties
+from app.readers.syntax.xmp import pdf_properties
 
 NAME = "pdf"
 

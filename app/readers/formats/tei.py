@@ -11,7 +11,7 @@ from app.readers.extraction import Extraction
 from app.readers.formats.tei_header import metadata
 from app.readers.formats.tei_text import TextTarget
 from app.readers.source import Source
-from app.readers.xml import broken_named
+from app.readers.syntax.xml import broken_named
 
 NAME = "tei"
 ROOTS = ("TEI", "TEI.2", "teiCorpus", "teiCorpus.2")

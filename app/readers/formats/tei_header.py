@@ -4,7 +4,7 @@ import re
 
 from app.core.model import Metadata
 from app.readers.description import clean, description, identifier
-from app.readers.xml import Element
+from app.readers.syntax.xml import Element
 
 _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 _ABOUT_THE_FILE = re.compile(r"\s*:\s*[^:]*\bELTeC\b[^:]*$|^DUMMYHEADER$")

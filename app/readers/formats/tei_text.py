@@ -13,7 +13,7 @@ from typing import cast
 from lxml import etree
 
 from app.core.errors import FileTooLarge, SeveralBooks
-from app.readers.xml import Element
+from app.readers.syntax.xml import Element
 
 Attributes = Mapping[str, str]
 _Handler = Callable[..., None]

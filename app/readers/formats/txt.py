@@ -3,10 +3,10 @@
 import re
 
 from app.core.errors import UnsupportedFormat
-from app.readers.encoding import bytes_of_text, decoded
 from app.readers.extraction import Extraction
 from app.readers.gutenberg import without_licence
 from app.readers.source import Source
+from app.readers.syntax.encoding import bytes_of_text, decoded
 
 NAME = "txt"
 

@@ -8,8 +8,8 @@ import pytest
 
 from app.core.errors import InvalidInput
 from app.core.model import Metadata, Submission
-from app.readers.formats import jsonl
 from app.readers.record import Record
+from app.readers.tables import jsonl
 
 BOOK = {
     "id": "se-emma",

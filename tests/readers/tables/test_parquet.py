@@ -10,7 +10,7 @@ import pytest
 
 from app.core.errors import BrokenFile, InvalidInput, NoText, UnusableFile
 from app.readers import files
-from app.readers.formats import parquet
+from app.readers.tables import parquet
 from app.readers.unread import Unread
 
 

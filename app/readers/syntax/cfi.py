@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from operator import attrgetter
 
-from app.readers.tags import Tag
+from app.readers.syntax.tags import Tag
 
 _STEP = re.compile(r"/(\d{1,6})(?:\[([^\]]*)\])?")
 _ASSERTION = re.compile(r"\[[^\]]*\]")

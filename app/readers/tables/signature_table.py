@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from app.core.errors import InvalidInput
 from app.core.model import Metadata, Sketch, Submission
 from app.core.signatures import json_codec
-from app.readers.formats.parquet import Table, require_pyarrow
+from app.readers.tables.parquet import Table, require_pyarrow
 
 if TYPE_CHECKING:
     import pyarrow as pa

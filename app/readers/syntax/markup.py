@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from app.readers.cfi import Cfi, Outline
-from app.readers.encoding import Decoded, bytes_of_text, decoded
 from app.readers.source import Source
-from app.readers.tags import Tag, end_of, tags
+from app.readers.syntax.cfi import Cfi, Outline
+from app.readers.syntax.encoding import Decoded, bytes_of_text, decoded
+from app.readers.syntax.tags import Tag, end_of, tags
 
 PAGE, TARGET = "\ufdd0", "\ufdd1"
 """Noncharacters that stand in a text for a mark of a page break, and for a place that a page list names."""

@@ -13,7 +13,7 @@ from app.core.errors import BrokenFile, InvalidInput, NoText, UnusableFile
 from app.core.model import Submission
 from app.readers.content import to_content
 from app.readers.extraction import Extraction
-from app.readers.formats.table import COLUMNS, Columns, find_columns, listed, metadata_of
+from app.readers.tables.table import COLUMNS, Columns, find_columns, listed, metadata_of
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq

@@ -3,8 +3,8 @@
 import pytest
 
 from app.core.errors import FileTooLarge
-from app.readers import tags as module
-from app.readers.tags import Tag, tags
+from app.readers.syntax import tags as module
+from app.readers.syntax.tags import Tag, tags
 
 
 def named(markup: str) -> list[tuple[str, bool, str]]:

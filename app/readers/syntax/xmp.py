@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from app.core.errors import BrokenFile
 from app.readers.source import Source
-from app.readers.xml import document, local_name
+from app.readers.syntax.xml import document, local_name
 
 _BEGIN, _END = b"<?xpacket begin", b"<?xpacket end"
 
