@@ -43,7 +43,10 @@ def read(reader: IsolatedReader, document: str | bytes) -> Extraction:
 
 def children() -> list[psutil.Process]:
     """Processes that the fork servers of this process have started."""
-    return [each for server in psutil.Process().children() for each in server.children()]
+    servers = (
+        each for each in psutil.Process().children() if "multiprocessing.forkserver" in str(each.cmdline())
+    )
+    return [each for server in servers for each in server.children()]
 
 
 def eventually(condition: Callable[[], object], seconds: float = 10.0) -> bool:
