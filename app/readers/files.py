@@ -29,7 +29,7 @@ from app.readers.unread import (
     UnreadMember,
     UnreadRow,
     UnreadSignatures,
-    UnreadStretch,
+    UnreadSpan,
 )
 
 _HEAD_BYTES = 1 << 14
@@ -189,7 +189,7 @@ def _books_in(path: str, before: int, size: int, columns: Mapping[str, str]) -> 
             if not isinstance(line.data, bytes):
                 yield Unreadable(*where, line.data)
             elif line.start is not None and len(line.data) > _LONG_LINE:
-                yield UnreadStretch(*where, line.start, len(line.data))
+                yield UnreadSpan(*where, line.start, len(line.data))
             else:
                 yield UnreadLine(*where, line.data)
     elif _MANIFEST_NAME.fullmatch(path) and (manifest := _Manifest.of(path)):

@@ -80,7 +80,7 @@ class UnreadLine(Unread):
 
 
 @dataclass(frozen=True, slots=True)
-class UnreadStretch(Unread):
+class UnreadSpan(Unread):
     """A long line of JSON Lines that is not compressed, which its process reads from the file itself."""
 
     start: int
