@@ -122,7 +122,7 @@ def _answer(answers: Connection, file: _Descriptor, name: str, limits: ReadingLi
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _restrict(limits)
     try:
-        answers.send(_read(Source.of_descriptor(file.number, name), limits))
+        answers.send(_read(Source.of_open_file(file.number, name), limits))
     except InvalidInput as exc:
         answers.send(exc)
     except MemoryError:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from tempfile import SpooledTemporaryFile
+from tempfile import TemporaryFile
 from typing import BinaryIO, cast
 
 from app.core.errors import BrokenFile, EncryptedFile, FileTooLarge
@@ -22,9 +22,6 @@ from app.readers.source import Allowance, Source
 
 MOST_MEMBERS = 100_000
 """Files in one package."""
-
-_SPOOLED_BYTES = 1 << 24
-"""Bytes of an expanded file that are kept in memory; a larger one goes to a temporary file without a name."""
 
 _PART = 1 << 20
 
@@ -42,9 +39,6 @@ _OPENERS: dict[bytes, Callable[[BinaryIO], BinaryIO]] = {
     b"\xfd7zXZ\0": lambda raw: cast(BinaryIO, lzma.LZMAFile(raw)),  # noqa: SIM115
 }
 _COMPRESSED_SUFFIX = re.compile(r"\.(gz|bz2|xz|tgz)$", re.IGNORECASE)
-
-_HIDDEN = re.compile(r"(^|/)(\.[^./]|__MACOSX(/|$))")
-"""Files that systems leave beside others: .DS_Store, and what a Mac adds to archives."""
 
 _DAMAGE = (
     zipfile.BadZipFile,
@@ -150,11 +144,12 @@ def natural_order(path: str) -> list[tuple[int, str]]:
 
 def _spooled(stream: BinaryIO, name: str) -> Source:
     allowance = Allowance()
-    spool = SpooledTemporaryFile(_SPOOLED_BYTES)  # noqa: SIM115 (it lives as long as the source)
+    spool = TemporaryFile()  # noqa: SIM115 (it lives as long as what was opened of the source)
     while part := stream.read(_PART):
         allowance.spend(len(part))
         spool.write(part)
-    return Source(name, spool.tell(), lambda: _stream(_View(spool)))
+    spool.flush()
+    return Source.of_open_file(spool, name)
 
 
 def _package(name: str, members: Iterator[tuple[str, Source]]) -> Package:
@@ -220,33 +215,6 @@ class _Counted(io.RawIOBase):
             data = self._stream.read(len(buffer))
         self._allowance.spend(len(data))
         buffer[: len(data)] = data
-        return len(data)
-
-
-class _View(io.RawIOBase):
-    """A file with a position of its own, so that several can read it in turn."""
-
-    def __init__(self, file: "SpooledTemporaryFile[bytes]") -> None:
-        self._file = file
-        self._position = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        if whence != io.SEEK_SET:
-            offset += self._position if whence == io.SEEK_CUR else self._file.seek(0, io.SEEK_END)
-        self._position = max(offset, 0)
-        return self._position
-
-    def readinto(self, buffer: "memoryview | bytearray") -> int:  # type: ignore[override]
-        self._file.seek(self._position)
-        data = self._file.read(len(buffer))
-        buffer[: len(data)] = data
-        self._position += len(data)
         return len(data)
 
 

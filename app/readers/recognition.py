@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from app.core.errors import FileTooLarge, NoText, UnsupportedFormat
+from app.core.errors import NoText, UnsupportedFormat
 from app.readers.extraction import Extraction
 from app.readers.formats import (
     abbyy,
@@ -23,11 +23,9 @@ from app.readers.formats import (
 )
 from app.readers.package import Package, expanded, is_archive, open_package, spooled
 from app.readers.refusals import refuse_what_is_no_book
-from app.readers.source import HEAD_BYTES, Source
+from app.readers.source import HEAD_BYTES, MOST_PAGES, Source, too_many_pages
 from app.readers.syntax.characters import with_characters_only
 from app.readers.syntax.xml import root_name
-
-MOST_PAGES = 100_000
 
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
@@ -49,7 +47,7 @@ def read_book(source: Source) -> Extraction:
     package = open_package(source)
     extraction = read_page_file(source) if package is None else read_package(package)
     if len(extraction.pages) > MOST_PAGES:
-        raise FileTooLarge(f"{source.name} has more than {MOST_PAGES:,} pages. Split it into its books.")
+        raise too_many_pages(source.name)
     if not any(map(_LETTER_OR_DIGIT.search, extraction.pages)):
         raise NoText(f"{source.name} holds no text. Have its pages recognised (OCR) first.")
     return with_characters_only(extraction)

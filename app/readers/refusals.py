@@ -71,7 +71,8 @@ def refuse_what_is_no_book(source: Source) -> None:
     record = _MARC.match(head)
     if record and int(record[1]) >= source.size:
         raise NoText(
-            f"{source.name} is a MARC record, without the text of its book. Send it as the text's `metadata`."
+            f"{source.name} is a MARC record, without the text of its book. Send the text, with what "
+            "the record says as `metadata`."
         )
     if record:
         raise SeveralBooks(

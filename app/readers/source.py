@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 from app.core.errors import FileTooLarge
 
@@ -27,6 +27,15 @@ class Allowance:
         self._left -= count
         if self._left < 0:
             raise too_large()
+
+
+MOST_PAGES = 100_000
+"""Pages of one book."""
+
+
+def too_many_pages(name: str) -> FileTooLarge:
+    """The error for a file of more than MOST_PAGES."""
+    return FileTooLarge(f"{name} has more than {MOST_PAGES:,} pages. Split it into its books.")
 
 
 def too_large() -> FileTooLarge:
@@ -51,12 +60,12 @@ class Source:
         return cls(name or path.name, size, lambda: path.open("rb"))
 
     @classmethod
-    def of_descriptor(cls, descriptor: int, name: str) -> "Source":
-        """An open file, which need not have a path, by its descriptor; raises FileTooLarge."""
-        size = os.fstat(descriptor).st_size
+    def of_open_file(cls, file: int | IO[bytes], name: str) -> "Source":
+        """An open file, which need not have a path, or its descriptor; raises FileTooLarge."""
+        size = os.fstat(file if isinstance(file, int) else file.fileno()).st_size
         if size > MOST_BYTES:
             raise too_large()
-        return cls(name, size, lambda: io.BufferedReader(_Reopened(descriptor)))
+        return cls(name, size, lambda: io.BufferedReader(_Reopened(file)))
 
     @classmethod
     def of_bytes(cls, data: bytes, name: str) -> "Source":
@@ -77,8 +86,9 @@ class Source:
 class _Reopened(io.RawIOBase):
     """An open file from its beginning, with a position of its own; closing it leaves the file open."""
 
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
+    def __init__(self, file: int | IO[bytes]) -> None:
+        self._file = file  # a temporary file is gone when nobody refers to it
+        self._descriptor = file if isinstance(file, int) else file.fileno()
         self._position = 0
 
     def readable(self) -> bool:

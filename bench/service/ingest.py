@@ -37,6 +37,7 @@ _WORD = re.compile(r"\w+")
 def run(out_dir: Path, options: argparse.Namespace) -> Section:
     """Measure each way in turn; `--other` names the commit whose HTTP ingest is measured."""
     books, rounds = options.books or _BOOKS, options.rounds or _ROUNDS
+    other = f" --other {options.other}" if options.other else ""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         file = folder / "books.jsonl"
@@ -68,7 +69,7 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
     ]
     return Section(
         title="Taking in books of 600 KB",
-        command="python -m bench ingest",
+        command=f"python -m bench ingest --books {books} --rounds {rounds}" + other,
         tables=[
             Table(
                 ["way", "books/s, median", "lowest", "highest", "bulk is faster, times"],

@@ -12,13 +12,10 @@ from app.core.errors import FileTooLarge
 from app.core.model import Metadata
 from app.readers.description import description, identifier
 from app.readers.extraction import Extraction
-from app.readers.source import Source
+from app.readers.source import MOST_PAGES, Source, too_many_pages
 from app.readers.syntax.tags import end_of, tags
 
 NAME = "hocr"
-
-MOST_PAGES = 100_000
-"""Pages of one book."""
 
 LONGEST_PAGE = 1 << 25
 """Characters of one page with its tags."""
@@ -71,7 +68,7 @@ def read(source: Source) -> Extraction:
         pages.append(_text(chunk))
         damaged = damaged or "\ufffd" in chunk
         if len(pages) > MOST_PAGES:
-            raise FileTooLarge(f"{source.name} has more than {MOST_PAGES:,} pages. Split it into its books.")
+            raise too_many_pages(source.name)
     return Extraction(
         NAME,
         pages or [_text(beginning)],  # lines without a page are one

@@ -18,13 +18,10 @@ from app.core.model import PAGE_BREAK, Metadata
 from app.readers import gutenberg
 from app.readers.description import clean, description, identifier
 from app.readers.extraction import Extraction
-from app.readers.source import Source
+from app.readers.source import MOST_PAGES, Source, too_many_pages
 from app.readers.syntax.xmp import pdf_properties
 
 NAME = "pdf"
-
-MOST_PAGES = 100_000
-"""Pages of one book."""
 
 LARGEST_MEMBER = 1 << 28
 """Bytes of a PDF within an archive, which is held in memory."""
@@ -75,7 +72,7 @@ def read(source: Source) -> Extraction:
     """The text of every page; blank where it is a picture. Raises BrokenFile and EncryptedFile."""
     with _PDFIUM, _document(source) as document:
         if len(document) > MOST_PAGES:
-            raise FileTooLarge(f"{source.name} has more than {MOST_PAGES:,} pages. Split it into its books.")
+            raise too_many_pages(source.name)
         pages, damaged = [], []
         for index in range(len(document)):
             try:

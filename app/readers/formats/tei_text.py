@@ -13,12 +13,12 @@ from typing import cast
 from lxml import etree
 
 from app.core.errors import FileTooLarge, SeveralBooks
+from app.readers.source import MOST_PAGES, too_many_pages
 from app.readers.syntax.xml import Element
 
 Attributes = Mapping[str, str]
 _Handler = Callable[..., None]
 
-_MOST_PAGES = 100_000
 _MOST_IN_HEADER = 200_000
 _LONGEST_HEADING = 200
 """Characters; so much before the first page break is the heading of what the pages are part of, no page."""
@@ -243,8 +243,8 @@ class TextTarget:
         if edition and edition != self._edition:
             return
         self._page_breaks += 1
-        if self._page_breaks > _MOST_PAGES:
-            raise FileTooLarge(f"The file has more than {_MOST_PAGES:,} pages. Split it into its books.")
+        if self._page_breaks > MOST_PAGES:
+            raise too_many_pages("The file")
         if attributes.get("break") == "no":
             self._join()
         if self._pieces[-1] == _JOINED:
