@@ -59,7 +59,7 @@ def demo(
             _on_running_service(service, console, seed, works)
     console.print("Next, a library of your own:", style="bold")
     console.print("  bookprint serve            # in this terminal; its data is kept in ./data")
-    console.print("  bookprint ingest FOLDER    # in another one; .txt, .jsonl and .jsonl.gz files\n")
+    console.print("  bookprint ingest FOLDER    # in another one; files of any format, archives, tables\n")
 
 
 def _on_own_service(console: Console, seed: int, works: int, keep: bool) -> None:
