@@ -4,15 +4,21 @@ A message says what is wrong and what to do about it, because it reaches the cli
 """
 
 from collections.abc import Sequence
+from typing import ClassVar
 from uuid import UUID
 
 
 class BookprintError(Exception):
     """Root of all these errors."""
 
+    problem: ClassVar[str] = "internal"
+    """Last part of the problem type under which clients meet the error."""
+
 
 class InvalidInput(BookprintError):
     """The request cannot be served as it stands; `field` names the part to change."""
+
+    problem = "invalid"
 
     def __init__(self, message: str, field: str | None = None) -> None:
         super().__init__(message)
@@ -22,9 +28,13 @@ class InvalidInput(BookprintError):
 class InvalidText(InvalidInput):
     """The text holds a NUL character, half of a surrogate pair or a pile of combining marks."""
 
+    problem = "invalid-text"
+
 
 class EmptyText(InvalidInput):
     """The text has no letter and no digit, so nothing can be computed from it."""
+
+    problem = "empty-text"
 
 
 class UnusableFile(InvalidInput):
@@ -34,41 +44,61 @@ class UnusableFile(InvalidInput):
 class UnsupportedFormat(UnusableFile):
     """The bytes of the file are in no format that is read here."""
 
+    problem = "unsupported-format"
+
 
 class BrokenFile(UnusableFile):
     """The file is of a known format, but damaged; the message says where."""
+
+    problem = "broken-file"
 
 
 class EncryptedFile(UnusableFile):
     """The file needs a password or a licence to be read."""
 
+    problem = "encrypted"
+
 
 class NoText(UnusableFile):
     """The file holds no text, as pictures without recognised text do not."""
+
+    problem = "no-text"
 
 
 class SeveralBooks(UnusableFile):
     """The file holds several books, each of which is taken one by one."""
 
+    problem = "several-books"
+
 
 class FileTooLarge(UnusableFile):
     """The file is larger than any book, at the latest once it is expanded."""
+
+    problem = "file-too-large"
 
 
 class InvalidIdentifier(InvalidInput):
     """The string is not a Bookprint identifier, or was damaged in copying."""
 
+    problem = "invalid-identifier"
+
 
 class RecipeMismatch(InvalidInput):
     """Signatures of two recipes were about to be compared; their distance would mean nothing."""
+
+    problem = "recipe-mismatch"
 
 
 class UnknownRecipe(InvalidInput):
     """The recipe's name is not known to this version."""
 
+    problem = "unknown-recipe"
+
 
 class RecipeNotIndexed(InvalidInput):
     """No lookup is answered under this fingerprint recipe."""
+
+    problem = "recipe-not-indexed"
 
     def __init__(self, recipe: str, indexed: Sequence[str]) -> None:
         super().__init__(
@@ -81,6 +111,8 @@ class RecipeNotIndexed(InvalidInput):
 class UnknownBook(BookprintError):
     """No book has this id (or it was deleted)."""
 
+    problem = "unknown-book"
+
     def __init__(self, book_id: UUID | str) -> None:
         super().__init__(f"No book has the id {book_id}. List the books with GET /v1/books.")
         self.book_id = book_id
@@ -88,6 +120,8 @@ class UnknownBook(BookprintError):
 
 class UnknownCluster(BookprintError):
     """No cluster has this id, now or before."""
+
+    problem = "unknown-cluster"
 
     def __init__(self, cluster_id: str) -> None:
         super().__init__(
@@ -98,12 +132,16 @@ class UnknownCluster(BookprintError):
 class UnknownJob(BookprintError):
     """No job has this id, or its traces have been swept."""
 
+    problem = "unknown-job"
+
     def __init__(self, job_id: int | str) -> None:
         super().__init__(f"No job has the id {job_id}. Those that are done are forgotten after a day.")
 
 
 class NotCompared(BookprintError):
     """Nothing is known about the relation of two books."""
+
+    problem = "not-compared"
 
     def __init__(self, book_id: UUID, other_id: UUID) -> None:
         super().__init__(
@@ -115,6 +153,8 @@ class NotCompared(BookprintError):
 class NothingToConfirm(BookprintError):
     """The relation to confirm has not been found."""
 
+    problem = "nothing-to-confirm"
+
     def __init__(self, book_id: UUID, other_id: UUID) -> None:
         super().__init__(
             f"Book {book_id} has not been compared with {other_id}, so there is nothing to confirm. Name the "
@@ -125,12 +165,16 @@ class NothingToConfirm(BookprintError):
 class NoDecision(BookprintError):
     """There is no decision to withdraw."""
 
+    problem = "no-decision"
+
     def __init__(self, book_id: UUID, other_id: UUID) -> None:
         super().__init__(f"Nobody has decided about the books {book_id} and {other_id}.")
 
 
 class Conflict(BookprintError):
     """The request contradicts a book in the catalogue; `book_id` names it."""
+
+    problem = "conflict"
 
     def __init__(self, message: str, book_id: UUID) -> None:
         super().__init__(message)
@@ -139,6 +183,8 @@ class Conflict(BookprintError):
 
 class StaleVersion(BookprintError):
     """The book has changed since the version that the client saw."""
+
+    problem = "stale-version"
 
     def __init__(self, book_id: UUID, current: int) -> None:
         super().__init__(
@@ -150,6 +196,8 @@ class StaleVersion(BookprintError):
 class Unavailable(BookprintError):
     """A part of the service is down or being rebuilt; `retry_after` is in seconds."""
 
+    problem = "unavailable"
+
     def __init__(self, message: str, retry_after: int = 1) -> None:
         super().__init__(message)
         self.retry_after = retry_after
@@ -157,3 +205,5 @@ class Unavailable(BookprintError):
 
 class IndexRebuilding(Unavailable):
     """The band index is being reconciled with the catalogue; an answer now could be incomplete."""
+
+    problem = "index-rebuilding"

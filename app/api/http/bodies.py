@@ -34,6 +34,8 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 class BodyTooLarge(HTTPException):
     """The request body is larger than this service takes."""
 
+    problem = "body-too-large"
+
     def __init__(self, max_bytes: int) -> None:
         super().__init__(413, f"The body is larger than {max_bytes} bytes.")
         self.max_bytes = max_bytes
@@ -41,6 +43,8 @@ class BodyTooLarge(HTTPException):
 
 class UnsupportedMediaType(HTTPException):
     """The body is of a type or in an encoding that is not taken; `field` names the header to change."""
+
+    problem = "unsupported-media-type"
 
     def __init__(self, detail: str, field: str = "Content-Type", remedy: str | None = None) -> None:
         super().__init__(415, detail)
@@ -50,6 +54,8 @@ class UnsupportedMediaType(HTTPException):
 
 class UnparsableJson(HTTPException):
     """The body is no JSON text that this service reads."""
+
+    problem = "unparsable"
 
     def __init__(self, detail: str, remedy: str, status: int = 400, field: str = "body") -> None:
         super().__init__(status, detail)

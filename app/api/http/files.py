@@ -72,6 +72,8 @@ REQUEST_BODY: dict[str, Any] = {
 class UnparsableForm(HTTPException):
     """The body is not well-formed multipart/form-data."""
 
+    problem = "unparsable"
+
     def __init__(self, detail: str) -> None:
         super().__init__(400, detail)
 

@@ -16,6 +16,7 @@ from starlette.responses import Response
 from app.api.http.bodies import BodyTooLarge, UnparsableJson, UnsupportedMediaType
 from app.api.http.files import UnparsableForm
 from app.core.errors import (
+    BookprintError,
     BrokenFile,
     Conflict,
     EmptyText,
@@ -92,6 +93,18 @@ class Problem(BaseModel):
     errors: list[FieldError] = Field(default=[], description="What to change, field by field.")
 
 
+class _UnknownPath(HTTPException):
+    """No endpoint is at the path."""
+
+    problem = "unknown-path"
+
+
+class _MethodNotAllowed(HTTPException):
+    """The endpoint at the path takes other methods."""
+
+    problem = "method-not-allowed"
+
+
 @dataclass(frozen=True, slots=True)
 class _Answer:
     """A problem before it is written down."""
@@ -124,7 +137,6 @@ class _Kind:
     """The form in which a kind of error is shown."""
 
     status: int
-    name: str  # last part of the problem's type
     title: str
     remedy: str
     field: str = "body"  # to change, where the error names none
@@ -133,118 +145,92 @@ class _Kind:
 _KINDS: dict[type[Exception], _Kind] = {
     EmptyText: _Kind(
         422,
-        "empty-text",
         "The text has nothing to compute from",
         "Send a text with at least one letter or digit.",
     ),
     InvalidText: _Kind(
         422,
-        "invalid-text",
         "The text is not well-formed",
         "Send Unicode text without U+0000 and without lone surrogates.",
     ),
     InvalidIdentifier: _Kind(
         422,
-        "invalid-identifier",
         "Not a book identifier",
         "Copy the identifier again, as a book's `identifier` shows it.",
     ),
     RecipeMismatch: _Kind(
         422,
-        "recipe-mismatch",
         "Signatures of two recipes",
         "Compute the signatures with the recipes that books of this service show.",
     ),
     RecipeNotIndexed: _Kind(
         422,
-        "recipe-not-indexed",
         "The recipe is not indexed",
         "Send the text, or a fingerprint of a recipe that is indexed.",
     ),
-    UnknownRecipe: _Kind(
-        422, "unknown-recipe", "The recipe is not known", "Use one of the recipes that the detail names."
-    ),
+    UnknownRecipe: _Kind(422, "The recipe is not known", "Use one of the recipes that the detail names."),
     UnsupportedFormat: _Kind(
         415,
-        "unsupported-format",
         "The format of the file is not read here",
         "Send one of the formats that docs/formats.md lists.",
         "file",
     ),
-    BrokenFile: _Kind(
-        422, "broken-file", "The file is damaged", "Repair it, or send another copy of it.", "file"
-    ),
-    EncryptedFile: _Kind(422, "encrypted", "The file is encrypted", "Send it without protection.", "file"),
-    NoText: _Kind(
-        422, "no-text", "The file holds no text", "Send the file with its text recognised (OCR).", "file"
-    ),
+    BrokenFile: _Kind(422, "The file is damaged", "Repair it, or send another copy of it.", "file"),
+    EncryptedFile: _Kind(422, "The file is encrypted", "Send it without protection.", "file"),
+    NoText: _Kind(422, "The file holds no text", "Send the file with its text recognised (OCR).", "file"),
     SeveralBooks: _Kind(
         422,
-        "several-books",
         "The file holds several books",
         "Send each of them alone, or all as lines of JSON to POST /v1/books:bulk.",
         "file",
     ),
-    FileTooLarge: _Kind(
-        413, "file-too-large", "The file is too large", "Split it into its parts, and send each.", "file"
-    ),
-    InvalidInput: _Kind(422, "invalid", _INVALID, "Correct this field and send the request again."),
-    UnknownBook: _Kind(
-        404, "unknown-book", "No such book", "Use the id of a book that GET /v1/books lists.", "id"
-    ),
-    UnknownCluster: _Kind(
-        404, "unknown-cluster", "No such cluster", "Use the id that a book's cluster shows.", "id"
-    ),
+    FileTooLarge: _Kind(413, "The file is too large", "Split it into its parts, and send each.", "file"),
+    InvalidInput: _Kind(422, _INVALID, "Correct this field and send the request again."),
+    UnknownBook: _Kind(404, "No such book", "Use the id of a book that GET /v1/books lists.", "id"),
+    UnknownCluster: _Kind(404, "No such cluster", "Use the id that a book's cluster shows.", "id"),
     UnknownJob: _Kind(
         404,
-        "unknown-job",
         "No such job",
         "Use the id of a job that this service has named within a day.",
         "id",
     ),
     NotCompared: _Kind(
         404,
-        "not-compared",
         "Not compared",
         "Use the id of a book that this book's relations list.",
         "other_id",
     ),
     NoDecision: _Kind(
         404,
-        "no-decision",
         "No decision",
         "Read the relation to see whether there is a decision; there is nothing to withdraw.",
         "other_id",
     ),
     NothingToConfirm: _Kind(
         409,
-        "nothing-to-confirm",
         "Nothing to confirm",
         "Name the kind, or wait until the books have been compared.",
         "verdict",
     ),
-    Conflict: _Kind(
-        409, "conflict", "Another book is in the way", "See the book that `book_id` names.", "external_id"
-    ),
-    StaleVersion: _Kind(
-        412, "stale-version", "The book has changed", "Send the ETag of the present version.", "If-Match"
-    ),
+    Conflict: _Kind(409, "Another book is in the way", "See the book that `book_id` names.", "external_id"),
+    StaleVersion: _Kind(412, "The book has changed", "Send the ETag of the present version.", "If-Match"),
     BodyTooLarge: _Kind(
         413,
-        "body-too-large",
         "The body is too large",
         "Send a smaller body, or have BOOKPRINT_MAX_BODY_BYTES raised.",
     ),
     UnsupportedMediaType: _Kind(
         415,
-        "unsupported-media-type",
         "The body is of a type that is not taken here",
         "Send uncompressed UTF-8 JSON with Content-Type: application/json.",
     ),
-    UnparsableJson: _Kind(400, "unparsable", "The body cannot be read as JSON", "Send JSON."),
+    _UnknownPath: _Kind(
+        404, "No such path", "See /docs for the paths that there are; none ends with a slash.", "path"
+    ),
+    _MethodNotAllowed: _Kind(405, "Method not allowed", "Use one of the methods that /docs shows.", "method"),
+    UnparsableJson: _Kind(400, "The body cannot be read as JSON", "Send JSON."),
     UnparsableForm: _Kind(
         400,
-        "unparsable",
         "The body cannot be read as multipart/form-data",
         "Send the book as a part `file` with a filename, as curl does with -F file=@book.epub, and metadata "
         "of at most 1 MiB.",
@@ -303,17 +289,17 @@ def _answer(error: Exception) -> _Answer:
         case _ if kind:
             return _single(kind, error)
         case Unavailable():
-            name, title = "unavailable", "A part of the service is down"
-            if isinstance(error, IndexRebuilding):
-                name, title = "index-rebuilding", "The band index is being rebuilt"
-            return _Answer(503, name, title, str(error), headers={"Retry-After": str(error.retry_after)})
+            rebuilding = isinstance(error, IndexRebuilding)
+            title = "The band index is being rebuilt" if rebuilding else "A part of the service is down"
+            headers = {"Retry-After": str(error.retry_after)}
+            return _Answer(503, error.problem, title, str(error), headers=headers)
         case RequestValidationError():
             return _invalid_fields(error)
         case HTTPException():
             return _routing(error)
         case _:
             detail = "Something went wrong inside the service; its log says what. Trying again may help."
-            return _Answer(500, "internal", "An error of the service", detail)
+            return _Answer(500, BookprintError.problem, "An error of the service", detail)
 
 
 def _single(kind: _Kind, error: Exception, remedy: str | None = None) -> _Answer:
@@ -322,7 +308,8 @@ def _single(kind: _Kind, error: Exception, remedy: str | None = None) -> _Answer
     remedy = remedy or getattr(error, "remedy", None) or kind.remedy
     errors = [FieldError(field=field, detail=detail, remedy=remedy)]
     detail = detail if isinstance(error, _SAYING_REMEDY) else f"{detail} {remedy}"
-    return _Answer(kind.status, kind.name, kind.title, detail, errors)
+    problem = getattr(error, "problem", BookprintError.problem)
+    return _Answer(kind.status, problem, kind.title, detail, errors)
 
 
 def _invalid_fields(error: RequestValidationError) -> _Answer:
@@ -333,7 +320,7 @@ def _invalid_fields(error: RequestValidationError) -> _Answer:
         return _single(_KINDS[InvalidInput], excess, remedy)
     errors = [_field_error(detail) for detail in details]
     summary = " ".join(f"{error.field}: {error.detail} {error.remedy}" for error in errors)
-    return _Answer(422, "invalid", _INVALID, summary, errors)
+    return _Answer(422, InvalidInput.problem, _INVALID, summary, errors)
 
 
 def _field_error(error: Mapping[str, Any]) -> FieldError:
@@ -385,13 +372,10 @@ def _routing(error: HTTPException) -> _Answer:
     headers = error.headers or {}
     match error.status_code:
         case 404:
-            remedy = "See /docs for the paths that there are; none ends with a slash."
-            kind = _Kind(404, "unknown-path", "No such path", remedy, "path")
-            return _single(kind, HTTPException(404, "Nothing is found at this path."))
+            return _answer(_UnknownPath(404, "Nothing is found at this path."))
         case 405:
-            remedy = f"Use one of: {headers.get('Allow', '')}."
-            kind = _Kind(405, "method-not-allowed", "Method not allowed", remedy, "method")
-            answer = _single(kind, HTTPException(405, "This path does not take this method."))
+            refused = _MethodNotAllowed(405, "This path does not take this method.")
+            answer = _single(_KINDS[_MethodNotAllowed], refused, f"Use one of: {headers.get('Allow', '')}.")
             return replace(answer, headers=headers)
         case status:
             title = HTTPStatus(status).phrase
