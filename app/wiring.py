@@ -99,11 +99,12 @@ def services_on(stores: Stores, settings: Settings) -> Services:
     suites, indexes = stores.suites, stores.indexes
     books, jobs = BookStore(database), JobStore(database)
     reconcile_lock = partial(ReconcileLock, database)
+    keep_texts = settings.texts == "postgres"
     reindex = Reindex(entries, signatures, indexes, suites, reconcile_lock)
     return Services(
         books=Books(books, entries),
-        ingest=Ingest(books, entries, indexes, suites, keep_texts=settings.texts == "postgres"),
-        bulk=Bulk(BulkStore(database), entries, indexes, suites),
+        ingest=Ingest(books, entries, indexes, suites, keep_texts),
+        bulk=Bulk(BulkStore(database), entries, indexes, suites, keep_texts),
         lookup=Lookup(entries, indexes, suites),
         reindex=reindex,
         verify=partial(verify, signatures, indexes, suites),

@@ -1,6 +1,9 @@
 """`bookprint ingest`: the books of files, folders, archives and tables, stored or posted to a service."""
 
+import asyncio
+import signal
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,9 +19,9 @@ from app.kernel_cache import keep_kernels
 from app.settings import Settings
 
 if TYPE_CHECKING:
-    from app.cli.posting import Kind
+    from app.cli.posting import Record
     from app.readers.files import BookFiles
-    from app.readers.record import Record
+    from app.services.bulk import Kind
     from app.wiring import Services
 
 _AGAIN = "Not every book was posted. Run the same command again: books that are there already are skipped."
@@ -62,7 +65,7 @@ def ingest(
     settings = load_settings(data_dir)
     servers = running(settings) if url is None else None
     keep_kernels(settings.data_dir if servers is not None else None)
-    from app.cli.processes import cores
+    from app.readers.processes import cores
 
     columns = column_options(column)
     listing = find_files(paths)
@@ -120,32 +123,32 @@ def _store(
     refusals: Refusals,
 ) -> "tuple[dict[Kind, int], bool]":
     """Store the books where the database is reached."""
-    from app.cli.bulk import BulkRun, Fate, ingest_in_bulk
-    from app.core.model import IndexState
+    from app.cli.checking import checked
     from app.readers.files import unread_books
+    from app.services.bulk_ingest import BulkRun, Fate, ingest_in_bulk
+
+    run = BulkRun()
 
     def tell(fate: Fate, run: BulkRun) -> None:
         if fate.refusal is not None:
             refusals.add_unread(fate.book, fate.refusal.reason, fate.refusal.problem)
         reporter.advance(run.total, fate.book.position / max(listing.size, 1))
 
-    async def run(services: "Services") -> BulkRun:
-        if await services.reindex.state() is not IndexState.COMPLETE:
-            await services.reindex.reconcile()
-        done = await ingest_in_bulk(
+    async def take_in(services: "Services") -> None:
+        with suppress(NotImplementedError, ValueError):  # not in the main thread
+            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, run.interrupt)
+        await ingest_in_bulk(
             services.bulk,
+            services.reindex,
             unread_books(listing, columns),
+            run=run,
+            check=checked,
             processes=processes,
-            keep_texts=settings.texts == "postgres",
             tell=tell,
         )
-        if done.counts["pending"] and await services.reindex.reconcile() is not None:
-            done.counts["created"] += done.counts["pending"]
-            done.counts["pending"] = 0
-        return done
 
-    done = within(settings, run)
-    return done.counts, done.interrupted
+    within(settings, take_in)
+    return run.counts, run.interrupted
 
 
 def _post(
@@ -158,10 +161,11 @@ def _post(
     refusals: Refusals,
 ) -> "tuple[dict[Kind, int], bool]":
     """Post the books to a service."""
-    from app.cli.posting import Outcome, Tally, post_all
-    from app.cli.processes import ReadingProcesses
-    from app.cli.reading import read, results_of, to_record
+    from app.cli.checking import checked
+    from app.cli.posting import Outcome, Tally, post_all, to_record
     from app.readers.files import unread_books
+    from app.readers.processes import ReadingProcesses
+    from app.services.bulk_reading import Read, results_of
 
     def records() -> "Iterator[Record]":
         for book, result in results_of(reading, unread_books(listing, columns)):
@@ -175,7 +179,7 @@ def _post(
 
     with Client(url, connections=jobs) as service:
         service.insist()
-        with ReadingProcesses(processes, read) as reading:
+        with ReadingProcesses(processes, Read(checked)) as reading:
             tally = post_all(service, records(), jobs, report)
     if tally.stopped is not None:
         raise UserError(f"{tally.stopped}\n{_AGAIN}", 2)

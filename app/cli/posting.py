@@ -4,17 +4,25 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from app.client import Client, Interrupted, NoService, Refused
-from app.core.errors import InvalidInput
 from app.core.model import PAGE_BREAK, Submission
 from app.core.signatures.json_codec import encode
-from app.readers.record import Record
+from app.readers.unread import Unread
+from app.services.bulk import KINDS, Kind
+from app.services.bulk_reading import Refusal
 
-Kind = Literal["created", "already there", "pending", "failed"]
 
-KINDS: tuple[Kind, ...] = ("created", "already there", "pending", "failed")
+@dataclass(frozen=True, slots=True, eq=False)
+class Record:
+    """One book of a file, or the reason why it is none."""
+
+    place: str  # the file, and the line where a file holds several books
+    position: int  # bytes of the file read up to the end of this book
+    book: Submission | Refusal
+    path: str = ""  # the file alone
+    part: str = ""  # which of its books
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,8 +115,8 @@ class _Run:
 
 
 def _post(service: Client, record: Record) -> Outcome:
-    if isinstance(record.book, InvalidInput):
-        return Outcome(record, "failed", str(record.book), record.problem)
+    if isinstance(record.book, Refusal):
+        return Outcome(record, "failed", record.book.reason, record.book.problem)
     try:
         answer = service.post("/v1/books", book_body(record.book))
     except Refused as exc:
@@ -116,6 +124,11 @@ def _post(service: Client, record: Record) -> Outcome:
     if not answer["created"]:
         return Outcome(record, "already there", answer=answer)
     return Outcome(record, "pending" if answer["status"] == "pending" else "created", answer=answer)
+
+
+def to_record(book: Unread, result: Submission | Refusal) -> Record:
+    """The book as it is posted."""
+    return Record(book.place, book.position, result, book.path, book.part)
 
 
 def book_body(book: Submission) -> dict[str, Any]:

@@ -35,12 +35,13 @@ def sign(
     Exit status: 0 all are signed, 1 some books were refused, each with its reason, 2 it could not run.
     """
     keep_kernels()
-    from app.cli.processes import ReadingProcesses, cores
-    from app.cli.reading import Refusal, Sign, results_of
+    from app.cli.checking import checked
     from app.core.recipe import fingerprint_recipe
     from app.core.signatures.json_codec import encode
     from app.readers.files import unread_books
+    from app.readers.processes import ReadingProcesses, cores
     from app.readers.tables import signature_table
+    from app.services.bulk_reading import Refusal, Sign, results_of
 
     fingerprint_recipe(recipe)
     listing, columns, signed = find_files(paths), column_options(column), 0
@@ -55,7 +56,7 @@ def sign(
             raise UserError(str(exc), 2) from exc
         except OSError as exc:
             raise UserError(f"{out} cannot be written: {exc.strerror or exc}.", 2) from exc
-        reading = stack.enter_context(ReadingProcesses(count, Sign(recipe)))
+        reading = stack.enter_context(ReadingProcesses(count, Sign(checked, recipe)))
         for book, result in results_of(reading, unread_books(listing, columns)):
             if isinstance(result, Refusal):
                 refusals.add_unread(book, result.reason, result.problem)

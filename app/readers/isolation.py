@@ -1,36 +1,20 @@
-"""Reading files of strangers in processes of their own, with limits of memory and time.
+"""Reading files of strangers: each by a child process of its own, which no other file meets.
 
-A file can make any parser loop, crash or fill the memory. So a child reads it, which is forked from a process
-where all readers are loaded (multiprocessing's fork server). A child beyond a limit is killed, and so is
-one whose parent has ended. The limits are against accidents and floods; they are no sandbox for code.
+The file goes over as a descriptor. The process that asks needs no reader, and loads none.
 """
 
 import asyncio
 import os
-import resource
-import signal
-import threading
 import traceback
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
-from multiprocessing import get_context, parent_process
-from multiprocessing.connection import Connection
-from multiprocessing.context import ForkServerProcess
 from multiprocessing.reduction import DupFd
 from typing import Any, Self
 
-import psutil
-
 from app.core.errors import BrokenFile, FileTooLarge, InvalidInput
 from app.readers.extraction import Extraction
+from app.readers.killable import Children, Died, OutOfTime, Parent
 from app.readers.source import Source
-
-_PROCESSES = get_context("forkserver")
-_PROCESSES.set_forkserver_preload([__name__, "app.readers.content", "app.readers.recognition"])
-
-_GRACE = 1.0
-"""Seconds after which the kernel ends a child that outlives its time, should its parent be gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +35,14 @@ class IsolatedReader:
     def __init__(self, limits: ReadingLimits, at_once: int | None = None) -> None:
         self._limits = limits
         self._threads = ThreadPoolExecutor(at_once or os.cpu_count() or 1, thread_name_prefix="read")
-        self._children: set[ForkServerProcess] = set()
-        # multiprocessing looks at all children whenever it starts one, and must not meet one half closed.
-        self._lock = threading.Lock()
+        self._children = Children(limits.seconds, limits.memory_bytes)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
-        with self._lock:
-            for child in self._children:
-                child.kill()
+        self._children.kill()
 
     async def read(self, descriptor: int, name: str) -> Extraction:
         """The book in an open file, which is shown as `name`, without page furniture.
@@ -75,32 +55,17 @@ class IsolatedReader:
 
     def read_waiting(self, descriptor: int, name: str) -> Extraction:
         """As `read`, for threads."""
-        answers, answering = _PROCESSES.Pipe(duplex=False)
-        with answers:
-            with answering, self._lock:
-                arguments = (answering, _Descriptor(descriptor), name, self._limits)
-                child = _PROCESSES.Process(target=_answer, args=arguments, daemon=True)
-                child.start()
-                self._children.add(child)
-            try:
-                if not answers.poll(self._limits.seconds):
-                    raise _too_slow(name, self._limits)
-                outcome = answers.recv()
-            except (EOFError, OSError) as exc:
-                raise _died(name, self._limits) from exc
-            finally:
-                self._end(child)
+        try:
+            with self._children.start(_answer, _Descriptor(descriptor), name, self._limits) as child:
+                outcome = child.receive()
+        except OutOfTime as exc:
+            raise _too_slow(name, self._limits) from exc
+        except Died as exc:
+            raise _died(name, self._limits, str(exc)) from exc
         if isinstance(outcome, InvalidInput):
             raise outcome
         assert isinstance(outcome, Extraction)
         return outcome
-
-    def _end(self, child: ForkServerProcess) -> None:
-        with self._lock:
-            self._children.discard(child)
-            child.kill()
-            child.join()
-            child.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,19 +82,17 @@ def _received(duplicate: Any) -> _Descriptor:
     return _Descriptor(duplicate.detach())
 
 
-def _answer(answers: Connection, file: _Descriptor, name: str, limits: ReadingLimits) -> None:
+def _answer(parent: Parent, file: _Descriptor, name: str, limits: ReadingLimits) -> None:
     """Send the book in the file, or the reason why there is none; runs in the child."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    _restrict(limits)
     try:
-        answers.send(_read(Source.of_open_file(file.number, name), limits))
+        parent.send(_read(Source.of_open_file(file.number, name), limits))
     except InvalidInput as exc:
-        answers.send(exc)
+        parent.send(exc)
     except MemoryError:
-        answers.send(_too_much_memory(name, limits))
+        parent.send(_too_much_memory(name, limits))
     except Exception as exc:
         traceback.print_exc()  # a reader has let through what it should have named
-        answers.send(BrokenFile(f"{name} cannot be read ({type(exc).__name__})."))
+        parent.send(BrokenFile(f"{name} cannot be read ({type(exc).__name__})."))
 
 
 def _read(source: Source, limits: ReadingLimits) -> Extraction:
@@ -146,23 +109,6 @@ def _read(source: Source, limits: ReadingLimits) -> Extraction:
     return extraction
 
 
-def _restrict(limits: ReadingLimits) -> None:
-    """Have the kernel refuse memory beyond the limit, and end this process after its time."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.setitimer(signal.ITIMER_REAL, limits.seconds + _GRACE)
-    most = psutil.Process().memory_info().vms + limits.memory_bytes
-    with suppress(ValueError, OSError):  # macOS has no such limit
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
-def _end_with_parent() -> None:
-    parent = parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)
-
-
 def _too_slow(name: str, limits: ReadingLimits) -> FileTooLarge:
     return FileTooLarge(
         f"{name} takes more than {limits.seconds:g} s to read. "
@@ -177,8 +123,8 @@ def _too_much_memory(name: str, limits: ReadingLimits) -> FileTooLarge:
     )
 
 
-def _died(name: str, limits: ReadingLimits) -> BrokenFile:
+def _died(name: str, limits: ReadingLimits, how: str) -> BrokenFile:
     return BrokenFile(
-        f"{name} cannot be read: its reader crashed, perhaps for want of memory "
+        f"{name} cannot be read: its reader crashed ({how}), perhaps for want of memory "
         f"({limits.memory_bytes >> 20:,} MiB)."
     )

@@ -29,6 +29,11 @@ INDEX_SECONDS = 30.0
 _SECONDS_BETWEEN_TRIES = 0.5
 
 
+Kind = Literal["created", "already there", "pending", "failed"]
+
+KINDS: tuple[Kind, ...] = ("created", "already there", "pending", "failed")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class PreparedBook:
     """A book whose signatures are computed."""
@@ -41,7 +46,7 @@ class PreparedBook:
 class BulkOutcome:
     """What became of one book of a batch."""
 
-    kind: Literal["created", "already there", "pending", "failed"]
+    kind: Kind
     conflict: str | None = None  # why it failed
 
 
@@ -57,8 +62,15 @@ class Bulk:
     """The way of many books into the catalogue and the band index."""
 
     def __init__(
-        self, catalogue: BulkStore, entries: EntryStore, indexes: Indexes, suites: SuiteStore
+        self,
+        catalogue: BulkStore,
+        entries: EntryStore,
+        indexes: Indexes,
+        suites: SuiteStore,
+        keep_texts: bool,
     ) -> None:
+        """`keep_texts` says whether books are to be prepared with their texts."""
+        self.keep_texts = keep_texts
         self._catalogue = catalogue
         self._entries = entries
         self._indexes = indexes

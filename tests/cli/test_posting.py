@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.posting import Outcome, Tally, post_all
+from app.cli.posting import Outcome, Record, Tally, post_all
 from app.client import Client, NoService, Refused
 from app.core.model import Metadata, Submission
 from app.core.text.content import content_from_pages, content_from_text
-from app.readers.record import Record
 from tests.cli.command_line import BOOKPRINT, environment
 
 Answer = tuple[int, dict[str, str], object]  # status, headers, JSON

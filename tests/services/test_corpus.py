@@ -7,8 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from app.core.model import Submission
-from app.readers.tables.jsonl import read
+from app.readers.tables import jsonl
 from app.services.lookup import Verified
 from app.wiring import Services
 
@@ -22,12 +21,13 @@ async def test_copies_of_a_work_find_each_other_and_other_works_do_not(
     services: Services, corpus: Path
 ) -> None:
     ids: dict[str, UUID] = {}
-    for record in read(corpus / "books.jsonl.gz"):
-        assert isinstance(record.book, Submission)
-        stored = await services.ingest.post(record.book)
+    for line in jsonl.lines(corpus / "books.jsonl.gz"):
+        assert isinstance(line.data, bytes)
+        book = jsonl.submission(line.data)
+        stored = await services.ingest.post(book)
         assert stored.created
         assert stored.book.indexed
-        ids[str(record.book.metadata.external_id)] = stored.book.id
+        ids[str(book.metadata.external_id)] = stored.book.id
     assert len(ids) == 394
 
     answers: dict[UUID, set[UUID]] = {}

@@ -156,8 +156,7 @@ def _make(console: Console, seed: int, works: int) -> "Sequence[SyntheticBook]":
 def _post(
     service: Client, console: Console, seed: int, books: "Sequence[SyntheticBook]", posted: dict[str, Any]
 ) -> None:
-    from app.cli.posting import Outcome, Tally, post_all
-    from app.readers.record import Record
+    from app.cli.posting import Outcome, Record, Tally, post_all
 
     started = time.monotonic()
     records = (Record(book.id, 0, _submission(book, seed)) for book in books)

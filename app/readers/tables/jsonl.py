@@ -19,7 +19,6 @@ from app.core.errors import BrokenFile, InvalidInput, InvalidText
 from app.core.model import Content, Metadata, Sketch, Submission
 from app.core.signatures import json_codec
 from app.core.text.content import content_from_pages, content_from_text
-from app.readers.record import Record
 
 LONGEST_LINE = 1 << 29
 """Bytes; a longer line is not one book."""
@@ -68,21 +67,6 @@ def lines(path: Path) -> Iterator[Line]:
         except (EOFError, zlib.error, gzip.BadGzipFile) as exc:
             broken = BrokenFile(f"The compressed file is damaged from here on: {exc}")
             yield Line(number + 1, raw.tell(), broken)
-
-
-def read(path: Path) -> Iterator[Record]:
-    """The books of a file of any size, one at a time."""
-    for line in lines(path):
-        yield Record(f"{path}, line {line.number}", line.position, _book(line.data))
-
-
-def _book(line: bytes | InvalidInput) -> Submission | InvalidInput:
-    if isinstance(line, InvalidInput):
-        return line
-    try:
-        return submission(line)
-    except InvalidInput as exc:
-        return exc
 
 
 def _lines(stream: BinaryIO) -> Iterator[bytes | None]:

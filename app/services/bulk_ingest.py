@@ -5,20 +5,19 @@ the files, so a run that was killed has stored a part from the beginning.
 """
 
 import asyncio
-import signal
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from app.cli.posting import KINDS, Kind
-from app.cli.processes import SECONDS_PER_BOOK, ReadingProcesses
-from app.cli.reading import Known, Prepare, Refusal, each_of, results_of
-from app.core.errors import Unavailable
+from app.core.errors import Conflict, Unavailable
+from app.core.model import IndexState
 from app.core.recipe import Suites
+from app.readers.processes import SECONDS_PER_BOOK, ReadingProcesses
 from app.readers.unread import Unread
-from app.services.bulk import Bulk, BulkOutcome, PreparedBook, StoredBatch
+from app.services.bulk import KINDS, Bulk, BulkOutcome, Kind, PreparedBook, StoredBatch
+from app.services.bulk_reading import Check, Known, Prepare, Refusal, each_of, results_of
+from app.services.index.reconcile import Reindex
 from app.stores.postgres.suites import SuitesChanged
 
 _BOOKS_AT_ONCE = 64
@@ -46,15 +45,19 @@ class Fate:
 
 @dataclass(slots=True)
 class BulkRun:
-    """The number of books by their fate, and why the run ended early, if it did."""
+    """The number of books by their fate, and whether to end early."""
 
-    counts: dict[Kind, int]
+    counts: dict[Kind, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
     interrupted: bool = False
 
     @property
     def total(self) -> int:
         """Books that have met their fate."""
         return sum(self.counts.values())
+
+    def interrupt(self) -> None:
+        """Read no further books; those that were read are still stored."""
+        self.interrupted = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,48 +73,54 @@ Tell = Callable[[Fate, BulkRun], None]
 
 async def ingest_in_bulk(
     bulk: Bulk,
+    reindex: Reindex,
     books: Iterable[Unread],
     *,
+    run: BulkRun,
+    check: Check,
     processes: int,
-    keep_texts: bool,
     tell: Tell,
     seconds: float = SECONDS_PER_BOOK,
-) -> BulkRun:
-    """Take in the books; `tell` gets the fate of each, in order. After Ctrl-C what was read is stored.
+) -> None:
+    """Take in the books, as `run` then says; `tell` gets the fate of each, in order.
 
     Raises Unavailable where a server stays out of reach.
     """
+    if await reindex.state() is not IndexState.COMPLETE:
+        await reindex.reconcile()
     loop = asyncio.get_running_loop()
-    run = BulkRun(dict.fromkeys(KINDS, 0))
+
+    def answer(question: Known) -> Suites | BulkOutcome:
+        return asyncio.run_coroutine_threadsafe(_known(bulk, question), loop).result()
+
+    reading = ReadingProcesses(processes, Prepare(check, bulk.keep_texts), answer, seconds)
+    try:
+        await _in_stages(bulk, reading, books, run, tell)
+    finally:
+        await asyncio.to_thread(reading.close)  # a thread of it may still await an answer of this loop
+    if run.counts["pending"] and await reindex.reconcile() is not None:
+        run.counts["created"] += run.counts["pending"]
+        run.counts["pending"] = 0
+
+
+async def _in_stages(
+    bulk: Bulk, reading: ReadingProcesses[Result], books: Iterable[Unread], run: BulkRun, tell: Tell
+) -> None:
+    """Move the books on in batches: read, stored, indexed, told; each stage has one batch at a time."""
+    results = results_of(reading, books)
     storing: asyncio.Task[_Batch] | None = None
     indexing: asyncio.Task[list[Fate]] | None = None
-
-    def stop() -> None:
-        run.interrupted = True
-
-    async def advance(batch: _Batch | None) -> None:
-        """Move every batch on by a stage: read, stored, indexed, told."""
-        nonlocal storing, indexing
+    while True:
+        batch = [] if run.interrupted else await asyncio.to_thread(_batch, results, run)
+        if not batch and storing is None and indexing is None:
+            return
         stored = None if storing is None else await storing
-        storing = None if batch is None else asyncio.create_task(_stored(bulk, batch, reading))
+        storing = asyncio.create_task(_stored(bulk, _Batch(batch), reading)) if batch else None
         fates = [] if indexing is None else await indexing
         indexing = None if stored is None else asyncio.create_task(_indexed(bulk, stored))
         for fate in fates:
             run.counts[fate.kind] += 1
             tell(fate, run)
-
-    def answer(question: Known) -> Suites | BulkOutcome:
-        return asyncio.run_coroutine_threadsafe(_known(bulk, question), loop).result()
-
-    with suppress(NotImplementedError, ValueError):  # not in the main thread
-        loop.add_signal_handler(signal.SIGINT, stop)
-    with ReadingProcesses(processes, Prepare(keep_texts), answer, seconds) as reading:
-        results = results_of(reading, books)
-        while not run.interrupted and (batch := await asyncio.to_thread(_batch, results, run)):
-            await advance(_Batch(batch))
-        while storing is not None or indexing is not None:
-            await advance(None)
-    return run
 
 
 async def _known(bulk: Bulk, question: Known) -> Suites | BulkOutcome:
@@ -157,7 +166,7 @@ def _fate(book: Unread, result: Refusal | BulkOutcome) -> Fate:
     if isinstance(result, Refusal):
         return Fate(book, "failed", result)
     if result.conflict is not None:
-        return Fate(book, "failed", Refusal(result.conflict, "conflict"))
+        return Fate(book, "failed", Refusal(result.conflict, Conflict.problem))
     return Fate(book, result.kind)
 
 

@@ -1,17 +1,15 @@
-"""What the reading processes make of a book, and the names of its refusals."""
+"""What the reading processes make of a book."""
 
 import json
-from uuid import uuid4
 
 import pytest
 
-from app.api.http.problems import problem_of
-from app.cli.reading import Prepare, Refusal, Sign, SignedBook, read
-from app.core import errors
+from app.cli.checking import checked
 from app.core.model import Submission
 from app.core.recipe import DEFAULT_FINGERPRINT, Suites
 from app.readers.unread import Unread, UnreadLine
 from app.services.bulk import BulkOutcome, PreparedBook
+from app.services.bulk_reading import Prepare, Read, Refusal, Sign, SignedBook
 
 
 def line(**fields: object) -> UnreadLine:
@@ -20,25 +18,6 @@ def line(**fields: object) -> UnreadLine:
 
 def silence(question: object) -> None:
     raise AssertionError(f"nothing should be asked, but {question} was")
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        *(
-            kind("what is wrong")
-            for kind in (
-                *(errors.UnsupportedFormat, errors.BrokenFile, errors.EncryptedFile, errors.NoText),
-                *(errors.SeveralBooks, errors.FileTooLarge, errors.EmptyText, errors.InvalidText),
-                *(errors.RecipeMismatch, errors.UnknownRecipe, errors.InvalidInput, errors.UnusableFile),
-            )
-        ),
-        errors.Conflict("what is wrong", uuid4()),
-    ],
-    ids=lambda error: type(error).__name__,
-)
-def test_a_refusal_has_the_problem_type_of_http(error: Exception) -> None:
-    assert f"urn:bookprint:problem:{Refusal.of(error).problem}" == problem_of(error).type
 
 
 @pytest.mark.parametrize(
@@ -53,32 +32,32 @@ def test_a_refusal_has_the_problem_type_of_http(error: Exception) -> None:
     ],
 )
 def test_metadata_that_http_refuses_is_refused(fields: dict[str, object], reason: str) -> None:
-    refused = read(line(text="a book", **fields), silence)
+    refused = Read(checked)(line(text="a book", **fields), silence)
     assert isinstance(refused, Refusal)
     assert refused.reason.startswith(f"{reason}: ")
 
 
 def test_an_identifier_gets_the_form_that_http_gives_it() -> None:
-    book = read(line(text="a book", identifiers=["ISBN:123"]), silence)
+    book = Read(checked)(line(text="a book", identifiers=["ISBN:123"]), silence)
     assert isinstance(book, Submission)
     assert book.metadata.identifiers == ("isbn:123",)
 
 
 def test_a_book_that_is_known_is_not_signed() -> None:
     there = BulkOutcome("already there")
-    assert Prepare(keep_texts=True)(line(text="a book"), lambda question: there) is there
+    assert Prepare(checked, keep_texts=True)(line(text="a book"), lambda question: there) is there
 
 
 @pytest.mark.parametrize("keep_texts", [True, False])
 def test_a_new_book_is_prepared(keep_texts: bool) -> None:
-    book = Prepare(keep_texts)(line(text="a book of words " * 50, id="x"), lambda question: Suites())
+    book = Prepare(checked, keep_texts)(line(text="a book of words " * 50, id="x"), lambda question: Suites())
     assert isinstance(book, PreparedBook)
     assert (book.content.compressed_text is not None) == keep_texts
     assert book.content.sketch.word_count == 200
 
 
 def test_signatures_stay_as_they_are() -> None:
-    signed = Sign(DEFAULT_FINGERPRINT)(line(text="a book of words " * 50), silence)
+    signed = Sign(checked, DEFAULT_FINGERPRINT)(line(text="a book of words " * 50), silence)
     assert isinstance(signed, SignedBook)
     assert signed.sketch.word_count == 200
 
@@ -88,6 +67,6 @@ def test_what_no_reader_may_raise_ends_nothing() -> None:
         def read(self) -> Submission:
             raise ZeroDivisionError("odd")
 
-    refused = read(Odd("a", "", 0), silence)
+    refused = Read(checked)(Odd("a", "", 0), silence)
     assert isinstance(refused, Refusal)
     assert "ZeroDivisionError: odd" in refused.reason

@@ -1,52 +1,24 @@
-"""What the reading processes do with a book: read it, check what is said about it, and sign it."""
+"""What processes do with a book of many: read it, check it, and sign it; or the reason why it is refused."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import TypeVar
 
-from pydantic import ValidationError
-
-from app.api.http.limits import MAX_PAGES
-from app.api.schemas.books import MetadataBody
-from app.cli.processes import Ask, Lost, ReadingProcesses
-from app.core.errors import (
-    BrokenFile,
-    Conflict,
-    EmptyText,
-    EncryptedFile,
-    FileTooLarge,
-    InvalidInput,
-    InvalidText,
-    NoText,
-    RecipeMismatch,
-    SeveralBooks,
-    UnknownRecipe,
-    UnsupportedFormat,
-)
-from app.core.model import Content, Metadata, Sketch, Submission
+from app.core.errors import BookprintError, BrokenFile, FileTooLarge, InvalidInput, SeveralBooks
+from app.core.model import Metadata, Sketch, Submission
 from app.core.recipe import Suites
 from app.core.signatures.sketch import signature_key, sketch
 from app.core.text.content import content_key
 from app.readers.files import books_within, has_several_books
-from app.readers.record import Record
+from app.readers.processes import Ask, ReadingProcesses
 from app.readers.unread import Unread
 from app.services.bulk import BulkOutcome, PreparedBook
 from app.services.signing import computed, signed
 
-_TYPES: dict[type[Exception], str] = {
-    UnsupportedFormat: "unsupported-format",
-    EncryptedFile: "encrypted",
-    NoText: "no-text",
-    EmptyText: "empty-text",
-    InvalidText: "invalid-text",
-    SeveralBooks: "several-books",
-    FileTooLarge: "file-too-large",
-    BrokenFile: "broken-file",
-    RecipeMismatch: "recipe-mismatch",
-    UnknownRecipe: "unknown-recipe",
-    Conflict: "conflict",
-}
-"""The last part of the problem type by which HTTP answers each error."""
+T = TypeVar("T")
+
+Check = Callable[[Submission], Submission]
+"""The book as a post of it would be taken; raises InvalidInput. It can be pickled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +29,9 @@ class Refusal:
     problem: str  # last part of the problem type
 
     @classmethod
-    def of(cls, error: Exception) -> "Refusal":
+    def of(cls, error: BookprintError) -> "Refusal":
         """The refusal for an error."""
-        known = (name for each in type(error).__mro__ if (name := _TYPES.get(each)))
-        return cls(str(error), next(known, "invalid"))
+        return cls(str(error), error.problem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +53,10 @@ class SignedBook:
     sketch: Sketch
 
 
-T = TypeVar("T")
-
-
 def results_of(reading: ReadingProcesses[T], books: Iterable[Unread]) -> Iterator[tuple[Unread, T | Refusal]]:
     """What came of each book; of an archive or a folder with several, what came of each file."""
     for book, result in each_of(reading, books):
-        if isinstance(result, Refusal) and result.problem == "several-books" and has_several_books(book):
+        if isinstance(result, Refusal) and result.problem == SeveralBooks.problem and has_several_books(book):
             yield from each_of(reading, books_within(book))
         else:
             yield book, result
@@ -97,35 +65,34 @@ def results_of(reading: ReadingProcesses[T], books: Iterable[Unread]) -> Iterato
 def each_of(reading: ReadingProcesses[T], books: Iterable[Unread]) -> Iterator[tuple[Unread, T | Refusal]]:
     """What came of each book, as it stands; one over which a process was lost is refused."""
     for book, result in reading.map(books):
-        yield book, Refusal(result.reason, "broken-file") if isinstance(result, Lost) else result
+        yield book, Refusal.of(result) if isinstance(result, BrokenFile) else result
 
 
-def to_record(book: Unread, result: Submission | Refusal) -> Record:
-    """The book as it is posted."""
-    if isinstance(result, Refusal):
-        reason = InvalidInput(result.reason)
-        return Record(book.place, book.position, reason, book.path, book.part, result.problem)
-    return Record(book.place, book.position, result, book.path, book.part)
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Reads a book."""
 
+    check: Check
 
-def read(book: Unread, ask: Ask) -> Submission | Refusal:
-    """The book with all that the service would check."""
-    try:
-        return _checked(book.read())
-    except Exception as exc:
-        return _refusal(exc)
+    def __call__(self, book: Unread, ask: Ask) -> Submission | Refusal:
+        """The book as it would be posted."""
+        try:
+            return self.check(book.read())
+        except Exception as exc:
+            return _refusal(exc)
 
 
 @dataclass(frozen=True, slots=True)
 class Prepare:
     """Reads a book and computes what is to be stored, unless the parent knows the outcome."""
 
+    check: Check
     keep_texts: bool
 
     def __call__(self, book: Unread, ask: Ask) -> PreparedBook | Refusal | BulkOutcome:
         """The book ready to be stored, or the outcome where `Known` was answered with one."""
         try:
-            submission = _checked(book.read())
+            submission = self.check(book.read())
             key = _key(submission)
             known: Suites | BulkOutcome = ask(Known(key, submission.metadata.external_id))
             if isinstance(known, BulkOutcome):
@@ -144,12 +111,13 @@ class Prepare:
 class Sign:
     """Reads a book and computes its signatures, with the fingerprint of a recipe."""
 
+    check: Check
     recipe: str
 
     def __call__(self, book: Unread, ask: Ask) -> SignedBook | Refusal:
         """The signatures; those that came instead of a text stay as they are."""
         try:
-            submission = _checked(book.read())
+            submission = self.check(book.read())
             content = submission.content
             computed = submission.sketch if content is None else sketch(content, self.recipe)
             assert computed is not None
@@ -166,34 +134,12 @@ def _key(submission: Submission) -> bytes:
     return signature_key(submission.sketch)
 
 
-def _checked(submission: Submission) -> Submission:
-    """The book as the service takes it; raises InvalidInput."""
-    metadata, content = submission.metadata, submission.content
-    if content is not None:
-        _check_pages(content)
-    fields = {
-        name: list(value) if isinstance(value, tuple) else value for name, value in asdict(metadata).items()
-    }
-    try:
-        checked = MetadataBody.model_validate(fields)
-    except ValidationError as exc:
-        [first, *_] = exc.errors(include_url=False, include_input=False)
-        where = ".".join(map(str, first["loc"]))
-        raise InvalidInput(f"{where}: {first['msg']}.", where) from exc
-    return Submission(checked.to_metadata(), content, submission.sketch)
-
-
-def _check_pages(content: Content) -> None:
-    if (content.page_count or 0) > MAX_PAGES:
-        raise FileTooLarge(f"The book has more than {MAX_PAGES:,} pages. Split it into its volumes.")
-
-
 def _refusal(error: Exception) -> Refusal:
     if isinstance(error, InvalidInput):
         return Refusal.of(error)
     if isinstance(error, MemoryError):
-        return Refusal("Reading it takes more memory than a book may. Split it.", "file-too-large")
+        return Refusal("Reading it takes more memory than a book may. Split it.", FileTooLarge.problem)
     if isinstance(error, OSError):
         return Refusal(f"Cannot be read: {error.strerror or error}.", "unreadable")
     # A reader must not raise anything else, and one book must not end the run if it does.
-    return Refusal(f"Cannot be read: {type(error).__name__}: {error}"[:500], "broken-file")
+    return Refusal(f"Cannot be read: {type(error).__name__}: {error}"[:500], BrokenFile.problem)
