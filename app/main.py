@@ -15,6 +15,7 @@ from app.api.http.metrics import Metrics, RequestMetrics
 from app.api.routes import books, bulk, clusters, files, health, jobs, lookups, relations
 from app.logs import configure_logs
 from app.readers.isolation import IsolatedReader, ReadingLimits
+from app.services.reading import FileReading
 from app.settings import Settings
 from app.wiring import open_services
 
@@ -39,7 +40,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         limits = ReadingLimits(settings.read_seconds, characters=settings.max_body_bytes)
         with IsolatedReader(limits) as reader:
             async with open_services(settings) as services:
-                app.state.services, app.state.reader = services, reader
+                app.state.services, app.state.reading = services, FileReading(reader)
                 warming = asyncio.create_task(_warm(kernels))
                 yield
                 warming.cancel()

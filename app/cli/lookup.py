@@ -117,21 +117,18 @@ def _question(book: str) -> tuple[str, Mapping[str, Any] | None]:
 
 def _content(file: Path) -> Content:
     """The content of the one book of a file or a folder; says what was left out of it."""
-    from app.readers.content import to_content
-    from app.readers.package import open_folder
-    from app.readers.recognition import read_book, read_package
-    from app.readers.source import Source
+    from app.services.reading import read_path
 
     try:
-        is_folder = file.is_dir()
-        extraction = read_package(open_folder(file)) if is_folder else read_book(Source.of_file(file))
-        for warning in extraction.warnings:
-            notices().print(f"{file}: {warning}")
-        return to_content(extraction)
+        found = read_path(file)
     except InvalidInput as exc:
         raise UserError(f"{file}: {exc}") from exc
     except OSError as exc:
         raise _unreadable(file, exc) from exc
+    for warning in found.warnings:
+        notices().print(f"{file}: {warning}")
+    assert found.book.content is not None  # a file has a text, or is refused
+    return found.book.content
 
 
 def _unreadable(file: Path, error: OSError) -> UserError:

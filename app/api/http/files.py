@@ -7,7 +7,6 @@ to the next route of the path.
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Annotated, Any, BinaryIO, cast
 
@@ -30,10 +29,7 @@ from app.api.http.bodies import (
 )
 from app.api.schemas.books import MetadataBody
 from app.core.errors import FileTooLarge
-from app.core.model import Content, Metadata
-from app.readers.content import content_of
-from app.readers.extraction import Extraction
-from app.readers.isolation import IsolatedReader
+from app.services.reading import FileBook, FileReading
 
 MEDIA_TYPE = "multipart/form-data"
 
@@ -115,19 +111,7 @@ class FileRoute(APIRoute):
         return handle
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SentFile:
-    """A book that was sent as a file."""
-
-    extraction: Extraction
-    metadata: Metadata  # of the client and, in fields that it has not sent, of the file
-
-    async def to_content(self) -> Content:
-        """The content of the book; raises NoText."""
-        return await asyncio.to_thread(content_of, self.extraction)
-
-
-async def sent_file(request: Request) -> SentFile:
+async def sent_file(request: Request) -> FileBook:
     """The book in the part `file`, with the metadata in the part `metadata`, where there is one.
 
     Raises RequestValidationError for other parts than these, and the kinds of UnusableFile.
@@ -143,14 +127,13 @@ async def sent_file(request: Request) -> SentFile:
         changes = await _changes(form.get(_METADATA))
         upload = cast(UploadFile, form[_FILE])
         descriptor = await asyncio.to_thread(_descriptor, upload.file)
-        reader: IsolatedReader = request.app.state.reader
-        extraction = await reader.read(descriptor, _shown(upload.filename))
+        reading: FileReading = request.app.state.reading
+        return await reading.read(descriptor, _shown(upload.filename), changes)
     finally:
         await form.close()
-    return SentFile(extraction, replace(extraction.metadata, **changes))
 
 
-SentFileDep = Annotated[SentFile, Depends(sent_file)]
+SentFileDep = Annotated[FileBook, Depends(sent_file)]
 
 
 def _check_parts(form: FormData) -> None:

@@ -23,7 +23,7 @@ from app.api.schemas.books import (
 )
 from app.api.schemas.files import file_fields
 from app.core.model import Book, StoredBook
-from app.readers.extraction import Extraction
+from app.services.reading import FileBook
 
 router = APIRouter(prefix="/v1/books", tags=["books"], route_class=JsonRoute)
 
@@ -133,14 +133,14 @@ async def delete_book(book_id: BookId, services: ServicesDep, if_match: IfMatch)
 
 
 def answer_posted(
-    stored: StoredBook, metrics: Metrics, response: Response, extraction: Extraction | None = None
+    stored: StoredBook, metrics: Metrics, response: Response, sent: FileBook | None = None
 ) -> PostedBook:
     """The book as it is answered to its post, with the file it came in; sets status and headers."""
     metrics.count_post(stored.created)
     response.status_code = 201 if stored.created else 200
     response.headers["Location"] = book_path(stored.book.id)
     _tag(response, stored.book)
-    return PostedBook.of(stored.book, created=stored.created, **file_fields(extraction))
+    return PostedBook.of(stored.book, created=stored.created, **file_fields(sent))
 
 
 def _tagged(response: Response, book: Book) -> BookAnswer:

@@ -10,7 +10,6 @@ from app.api.routes.books import answer_posted
 from app.api.routes.lookups import answer_lookup
 from app.api.schemas.books import PostedBook
 from app.api.schemas.lookups import NearnessQuery
-from app.core.model import Submission
 from app.services.queries import query_entry
 
 router = APIRouter(prefix="/v1", route_class=FileRoute, include_in_schema=False)
@@ -21,8 +20,7 @@ async def post_file(
     sent: SentFileDep, services: ServicesDep, metrics: MetricsDep, response: Response
 ) -> PostedBook:
     """Takes the book in a file in."""
-    submission = Submission(sent.metadata, await sent.to_content())
-    return answer_posted(await services.ingest.post(submission), metrics, response, sent.extraction)
+    return answer_posted(await services.ingest.post(sent.book), metrics, response, sent)
 
 
 @router.post("/lookups")
@@ -33,7 +31,6 @@ async def look_up_file(
     metrics: MetricsDep,
 ) -> Response:
     """Answers the books near the one in a file."""
-    content = await sent.to_content()
     return await answer_lookup(
-        lambda suite: query_entry(suite, content, None, None), query, services, metrics, sent.extraction
+        lambda suite: query_entry(suite, sent.book.content, None, None), query, services, metrics, sent
     )

@@ -23,8 +23,8 @@ from app.api.schemas.lookups import (
 )
 from app.core.model import Entry
 from app.core.recipe import Suite
-from app.readers.extraction import Extraction
 from app.services.queries import query_entry
+from app.services.reading import FileBook
 from app.wiring import Services
 
 router = APIRouter(prefix="/v1", tags=["lookups"], route_class=JsonRoute)
@@ -92,7 +92,7 @@ async def answer_lookup(
     query: NearnessQuery,
     services: Services,
     metrics: Metrics,
-    extraction: Extraction | None = None,
+    sent: FileBook | None = None,
 ) -> Response:
     """The books near the signatures that a book has under the suite that serves; the file it came in."""
     question = query.to_question()
@@ -110,7 +110,7 @@ async def answer_lookup(
     metrics.count_lookup(question)
     answer = await services.lookup.look_up(entry, question, cursors.place(query.cursor), query.limit)
     document = near_duplicates_of(answer, query, cursors.at_place(answer.next))
-    return _written(lookup_answer_of(document, extraction))
+    return _written(lookup_answer_of(document, sent))
 
 
 def _written(document: NearDuplicates | LookupAnswer) -> Response:

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from app.readers.extraction import Extraction
+from app.services.reading import FileBook
 
 Format = Annotated[
     str | None,
@@ -26,8 +26,8 @@ class FileFields(TypedDict):
     warnings: list[str]
 
 
-def file_fields(extraction: Extraction | None) -> FileFields:
+def file_fields(sent: FileBook | None) -> FileFields:
     """The fields of an answer to a book that came in a file, or (None) in JSON."""
-    if extraction is None:
+    if sent is None:
         return {"format": None, "warnings": []}
-    return {"format": extraction.format, "warnings": list(extraction.warnings)}
+    return {"format": sent.format, "warnings": list(sent.warnings)}

@@ -20,8 +20,8 @@ from app.api.schemas.signatures import FingerprintBody
 from app.core.model import Fingerprint
 from app.core.relations.decision import RelationSummary
 from app.core.signatures import identifier
-from app.readers.extraction import Extraction
 from app.services.lookup import Answer, Match, Nearest, Question, Verified, Within
+from app.services.reading import FileBook
 
 _SHARE_DIGITS = 4
 """Decimals of similarities: 128 MinHash values give no more than two."""
@@ -130,9 +130,9 @@ class LookupAnswer(NearDuplicates):
     warnings: Warnings
 
 
-def lookup_answer_of(found: NearDuplicates, extraction: Extraction | None) -> LookupAnswer:
+def lookup_answer_of(found: NearDuplicates, sent: FileBook | None) -> LookupAnswer:
     """The document of an answer to a book that came in a file, or not."""
-    return {**found, **file_fields(extraction)}
+    return {**found, **file_fields(sent)}
 
 
 def near_duplicates_of(
