@@ -59,7 +59,8 @@ def ingest(
     """Take in the books of files of every format, of folders, archives, JSON Lines and tables.
 
     They are stored directly where DATABASE_URL and REDIS_URL are set or a service runs in the data folder,
-    else posted over HTTP. Books that are there already stay as they are: run the command again after an
+    else posted over HTTP. Set BOOKPRINT_TEXTS as for the service: it says whether texts are kept that are
+    stored directly. Books that are there already stay as they are: run the command again after an
     interruption. Exit status: 0 all are in, 1 some were refused, each with its reason, 2 it could not run.
     """
     settings = load_settings(data_dir)
@@ -73,6 +74,10 @@ def ingest(
     try:
         with Reporter("Ingesting", "books") as reporter, Refusals(report, reporter) as refusals:
             if servers is not None:
+                kept = "kept" if servers.texts == "postgres" else "not kept"
+                reporter.say(
+                    f"Storing books directly; their texts are {kept} (BOOKPRINT_TEXTS={servers.texts})."
+                )
                 counts, interrupted = _store(servers, listing, columns, count, reporter, refusals)
             else:
                 counts, interrupted = _post(

@@ -8,7 +8,7 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -18,6 +18,7 @@ import pytest
 from app.core.errors import BrokenFile, FileTooLarge, NoText, UnsupportedFormat
 from app.readers.extraction import Extraction
 from app.readers.isolation import IsolatedReader, ReadingLimits
+from tests.readers.children import children, eventually
 
 ROOT = Path(__file__).parents[2]
 SMALL = "<alto><Page><TextLine><String CONTENT='Nice'/><String CONTENT='day'/></TextLine></Page></alto>"
@@ -39,23 +40,6 @@ def read(reader: IsolatedReader, document: str | bytes) -> Extraction:
         file.write(document.encode() if isinstance(document, str) else document)
         file.flush()
         return reader.read_waiting(file.fileno(), "book.xml")
-
-
-def children() -> list[psutil.Process]:
-    """Processes that the fork servers of this process have started."""
-    servers = (
-        each for each in psutil.Process().children() if "multiprocessing.forkserver" in str(each.cmdline())
-    )
-    return [each for server in servers for each in server.children()]
-
-
-def eventually(condition: Callable[[], object], seconds: float = 10.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if condition():
-            return True
-        time.sleep(0.005)
-    return False
 
 
 def test_answers_the_book_without_page_furniture(reader: IsolatedReader) -> None:
@@ -197,7 +181,7 @@ def test_children_end_with_a_parent_that_is_killed() -> None:
         file.flush()
         parent = subprocess.Popen([sys.executable, "-c", textwrap.dedent(source)], cwd=ROOT, stdin=file)
         process = psutil.Process(parent.pid)
-        assert eventually(lambda: [each for server in process.children() for each in server.children()])
+        assert eventually(lambda: children(process))
         family = process.children(recursive=True)
         parent.send_signal(signal.SIGKILL)
         parent.wait()

@@ -14,6 +14,7 @@ import pytest
 from app.core.errors import BrokenFile
 from app.readers.processes import Ask, ReadingProcesses
 from app.readers.unread import Unread
+from tests.readers.children import children, eventually
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ def test_a_book_that_hangs_its_process_is_lost_and_the_process_is_gone() -> None
     assert "more than 1 seconds" in str(hung)
     assert after == 1
     assert time.monotonic() - started < 30
-    assert not [child for child in psutil.Process().children() if "obey" in " ".join(child.cmdline())]
+    assert eventually(lambda: not children())
 
 
 def test_memory_is_limited() -> None:
@@ -115,13 +116,20 @@ def test_no_process_outlives_a_parent_that_was_killed() -> None:
     )
     assert parent.stdout is not None
     # Results are held back until enough books are under way, so the processes are looked up instead.
-    deadline = time.monotonic() + 30
-    while len(children := psutil.Process(parent.pid).children(recursive=True)) < 2:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    time.sleep(2)
-    children = psutil.Process(parent.pid).children(recursive=True)
+    process = psutil.Process(parent.pid)
+    assert eventually(lambda: len(children(process)) == 2, 30)
+    family = process.children(recursive=True)
     parent.kill()
     parent.wait()
-    _, alive = psutil.wait_procs(children, timeout=10)
+    _, alive = psutil.wait_procs(family, timeout=10)
     assert not alive
+
+
+def test_leaving_the_processes_kills_them_and_ends_their_books() -> None:
+    started = time.monotonic()
+    with ReadingProcesses(2, obey) as processes:
+        for _, result in processes.map(orders("sleep 0", *["sleep 100"] * 6)):
+            assert result == 0
+            break
+    assert time.monotonic() - started < 30
+    assert eventually(lambda: not children())

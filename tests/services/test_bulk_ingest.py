@@ -1,0 +1,67 @@
+"""Taking in many books: their order, suites that change meanwhile, and an early end."""
+
+import json
+from collections.abc import Iterator
+
+from app.cli.checking import checked
+from app.core.recipe import Suite
+from app.readers.unread import UnreadLine
+from app.services.bulk_ingest import BulkRun, Fate, ingest_in_bulk
+from tests.open_services import OpenServices
+
+
+def line(number: int, text: str | None = None) -> UnreadLine:
+    data = {"title": str(number), "text": text or f"The text of book {number}. " * 40}
+    return UnreadLine("books.jsonl", f"line {number}", number, json.dumps(data).encode())
+
+
+async def take_in(services: OpenServices, books: Iterator[UnreadLine], run: BulkRun) -> list[Fate]:
+    fates: list[Fate] = []
+    await ingest_in_bulk(
+        services.bulk,
+        services.reindex,
+        books,
+        run=run,
+        check=checked,
+        processes=2,
+        tell=lambda fate, _: fates.append(fate),
+    )
+    return fates
+
+
+async def test_the_fate_of_each_book_is_told_in_order(services: OpenServices) -> None:
+    run = BulkRun()
+    books = (line(n, "—" if n == 70 else None) for n in [*range(150), 3])
+    fates = await take_in(services, books, run)
+    assert [fate.book.position for fate in fates] == [*range(150), 3]
+    assert run.counts == {"created": 149, "already there": 1, "pending": 0, "failed": 1}
+    assert [fate.refusal.problem for fate in fates if fate.refusal is not None] == ["empty-text"]
+    assert (await services.verify(lambda done, total: None)).clean
+
+
+async def test_books_are_read_anew_where_the_suites_have_changed(services: OpenServices) -> None:
+    building = Suite("tf-simhash128-v1", "word5-minhash128-v1", "word5-sample128-v1")
+    await services.bulk.suites(anew=True)  # those that the processes are told
+    await services.suites.insert(building)
+    run = BulkRun()
+    await take_in(services, map(line, range(5)), run)
+    assert run.counts["created"] == 5
+    assert (await services.bulk.suites()).building == building
+
+
+async def test_an_early_end_stores_what_was_read(services: OpenServices) -> None:
+    run, taken = BulkRun(), 0
+
+    def books() -> Iterator[UnreadLine]:
+        nonlocal taken
+        for number in range(1_000):
+            if number == 100:
+                run.interrupt()
+            taken += 1
+            yield line(number)
+
+    fates = await take_in(services, books(), run)
+    assert taken < 200
+    assert {fate.kind for fate in fates} == {"created"}
+    assert run.total == len(fates) > 64
+    assert (await services.verify(lambda done, total: None)).books == len(fates)
