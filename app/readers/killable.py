@@ -19,7 +19,7 @@ from weakref import WeakSet
 import psutil
 
 _PROCESSES = get_context("forkserver")
-_PROCESSES.set_forkserver_preload([__name__, "app.readers.content", "app.readers.recognition"])
+_PROCESSES.set_forkserver_preload(["app.readers.isolation", "app.readers.content", "app.readers.recognition"])
 
 _SECONDS_TO_START = 120.0
 _SECONDS_TO_END = 1.0
