@@ -1,7 +1,7 @@
 """What the reading processes do with a book: read it, check what is said about it, and sign it."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TypeVar
 
 from pydantic import ValidationError
@@ -23,7 +23,7 @@ from app.core.errors import (
     UnknownRecipe,
     UnsupportedFormat,
 )
-from app.core.model import Content, Metadata, Sketch, Submission
+from app.core.model import Content, Metadata, PageLabels, Sketch, Submission
 from app.core.recipe import Suites
 from app.core.signatures.sketch import signature_key, sketch
 from app.core.text.content import content_key
@@ -80,6 +80,7 @@ class SignedBook:
 
     metadata: Metadata
     sketch: Sketch
+    page_labels: PageLabels
 
 
 T = TypeVar("T")
@@ -135,7 +136,7 @@ class Prepare:
             else:
                 assert submission.sketch is not None  # else it has no key
                 content = signed(submission.sketch, known)
-            return PreparedBook(submission.metadata, content)
+            return PreparedBook(submission.metadata, replace(content, page_labels=submission.page_labels))
         except Exception as exc:
             return _refusal(exc)
 
@@ -153,7 +154,7 @@ class Sign:
             content = submission.content
             computed = submission.sketch if content is None else sketch(content, self.recipe)
             assert computed is not None
-            return SignedBook(submission.metadata, computed)
+            return SignedBook(submission.metadata, computed, submission.page_labels)
         except Exception as exc:
             return _refusal(exc)
 
@@ -180,7 +181,7 @@ def _checked(submission: Submission) -> Submission:
         [first, *_] = exc.errors(include_url=False, include_input=False)
         where = ".".join(map(str, first["loc"]))
         raise InvalidInput(f"{where}: {first['msg']}.", where) from exc
-    return Submission(checked.to_metadata(), content, submission.sketch)
+    return replace(submission, metadata=checked.to_metadata())
 
 
 def _check_pages(content: Content) -> None:

@@ -64,5 +64,7 @@ def test_image_runs_the_versions_that_were_tested() -> None:
 
 def test_image_reads_and_writes_parquet() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = {canonicalize_name(Requirement(line).name) for line in project["optional-dependencies"]["parquet"]}
+    wanted = {
+        canonicalize_name(Requirement(line).name) for line in project["optional-dependencies"]["parquet"]
+    }
     assert wanted <= pins("requirements-run.lock").keys(), "run `make lock`"

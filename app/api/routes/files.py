@@ -21,7 +21,7 @@ async def post_file(
     sent: SentFileDep, services: ServicesDep, metrics: MetricsDep, response: Response
 ) -> PostedBook:
     """Takes the book in a file in."""
-    submission = Submission(sent.metadata, await sent.to_content())
+    submission = Submission(sent.metadata, await sent.to_content(), page_labels=sent.extraction.labels)
     return answer_posted(await services.ingest.post(submission), metrics, response, sent.extraction)
 
 

@@ -15,6 +15,7 @@ from pypdfium2.raw import FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY
 
 from app.core.errors import BrokenFile, EncryptedFile, FileTooLarge
 from app.core.model import PAGE_BREAK, Metadata
+from app.core.text.page_labels import known_labels
 from app.readers import gutenberg
 from app.readers.description import clean, description, identifier
 from app.readers.extraction import Extraction
@@ -73,8 +74,9 @@ def read(source: Source) -> Extraction:
     with _PDFIUM, _document(source) as document:
         if len(document) > MOST_PAGES:
             raise too_many_pages(source.name)
-        pages, damaged = [], []
+        pages, labels, damaged = [], [], []
         for index in range(len(document)):
+            labels.append(_label(document, index))
             try:
                 pages.append(_text(document, index))
             except PdfiumError:
@@ -92,6 +94,7 @@ def read(source: Source) -> Extraction:
         paginated=True,
         printed_lines=True,
         metadata=_metadata(source, information) if book.metadata == Metadata() else book.metadata,
+        labels=known_labels(labels),
         warnings=warnings,
     )
 
@@ -128,6 +131,14 @@ def _text(document: pypdfium2.PdfDocument, index: int) -> str:
         text = text_page.get_text_range()
     text = text.replace("\r\n", "\n").replace("\r", "\n").translate(_CONTROL)
     return _DIVIDED.sub("\ufffe\n", text)
+
+
+def _label(document: pypdfium2.PdfDocument, index: int) -> str | None:
+    """What the document says is printed on a page, if anything (ISO 32000-1, section 12.4.2)."""
+    try:
+        return str(document.get_page_label(index)) or None
+    except UnicodeError:
+        return None
 
 
 def _entry(document: pypdfium2.PdfDocument, key: str) -> str:
