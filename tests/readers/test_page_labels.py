@@ -174,6 +174,16 @@ def test_page_lists_of_an_epub_have_labels() -> None:
     assert read(an_epub(chapter, "", f"<pageList>{targets}</pageList>")).labels == ("i", "2")
 
 
+def test_places_within_a_text_have_the_labels_of_their_list() -> None:
+    nav = "".join(
+        f'<a href="book.opf#epubcfi(/6/2!/2/2/1:{offset})">{label}</a>'
+        for offset, label in ((4, "x"), (0, "ix"), (8, ""))
+    )
+    book = read(an_epub("<p>one two three</p>", f'<nav epub:type="page-list">{nav}</nav>'))
+    assert list(book.pages) == ["one", "two", "three"]
+    assert book.labels == ("ix", "x", None)
+
+
 def test_marks_without_labels_have_those_of_the_page_list() -> None:
     marks = [f'<span epub:type="pagebreak" id="p{n}"/>page of text' for n in (1, 2)]
     nav = '<nav epub:type="page-list"><a href="a.xhtml#p1">7</a><a href="a.xhtml#p2">8</a></nav>'

@@ -97,13 +97,13 @@ def marked_text(markup: str, targets: Mapping[str | Cfi, str | None] = _NO_TARGE
     """
     for mark in (PAGE, TARGET, _LINE):
         markup = markup.replace(mark, "")
-    row: Iterable[Tag] = tags(markup)
-    places = [target for target in targets if isinstance(target, Cfi)]
-    if places:
+    row = tags(markup)
+    if places := {place: label for place, label in targets.items() if isinstance(place, Cfi)}:
         row = _with_targets(list(row), places)
-    pieces = _pieces(iter(row), {id_: label for id_, label in targets.items() if isinstance(id_, str)})
+    pieces = _pieces(row, {id_: label for id_, label in targets.items() if isinstance(id_, str)})
     text = "".join(pieces)
-    labels = {mark: _labels(pieces, mark) if mark in text else [] for mark in (PAGE, TARGET)}
+    marks = [piece for piece in pieces if isinstance(piece, _Mark)]
+    labels = {mark: [each.label for each in marks if each == mark] for mark in (PAGE, TARGET)}
     for blank in "\r\n\t\f":
         text = text.replace(blank, " ")  # a line break of the source is none of the text
     text = "\n".join(map(str.strip, text.split(_LINE)))
@@ -120,16 +120,6 @@ class _Mark(str):
         self = super().__new__(cls, mark)
         self.label = label
         return self
-
-
-def _labels(pieces: Iterable[str], mark: str) -> list[str | None]:
-    labels: list[str | None] = []
-    for piece in pieces:
-        if isinstance(piece, _Mark):
-            labels += [piece.label] * (piece == mark)
-        else:
-            labels += [None] * piece.count(mark)  # a place within a text, of which no label is known
-    return labels
 
 
 @dataclass(slots=True)
@@ -180,6 +170,8 @@ def _pieces(row: Iterator[Tag], targets: dict[str, str | None]) -> list[str]:
             is_number = is_page or not _PAGE_NUMBERS.isdisjoint(attributes.get("class", "").split())
             if is_number and number is None and not tag.is_empty:
                 number = _PageNumber(name, len(pieces))
+        if name == TARGET:
+            pieces.append(_Mark(TARGET, _label(tag.inside)))
         if name in _BLOCKS:
             pieces.append(_LINE)
             if name == "pre":
@@ -197,19 +189,22 @@ def _marks_page(name: str, attributes: Mapping[str, str]) -> bool:
     )
 
 
-def _with_targets(row: list[Tag], places: Sequence[Cfi]) -> list[Tag]:
-    """The tags with TARGET in the texts at these places."""
+def _with_targets(row: list[Tag], places: Mapping[Cfi, str | None]) -> Iterator[Tag]:
+    """The tags with one more at each of these places, whose name is TARGET and which holds the label."""
     outline = Outline(row)
-    offsets = defaultdict[int, set[int]](set)
-    for place in map(outline.place_of, places):
-        if place is not None:
-            offsets[place.tag].add(place.offset)
-    for position, found in offsets.items():
-        text = row[position].text
-        cuts = [0, *sorted(found), len(text)]
-        parts = [text[start:end] for start, end in pairwise(cuts)]
-        row[position] = row[position]._replace(text=TARGET.join(parts))
-    return row
+    labels = defaultdict[int, dict[int, str | None]](dict)
+    for place, label in places.items():
+        found = outline.place_of(place)
+        if found is not None:
+            labels[found.tag].setdefault(found.offset, label)
+    for position, tag in enumerate(row):
+        if position not in labels:
+            yield tag
+            continue
+        cuts = sorted(labels[position])
+        yield tag._replace(text=tag.text[: cuts[0]])
+        for start, end in pairwise([*cuts, len(tag.text)]):
+            yield Tag(TARGET, False, labels[position][start] or "", tag.text[start:end])
 
 
 @dataclass(frozen=True, slots=True)
