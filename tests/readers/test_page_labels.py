@@ -10,6 +10,7 @@ from app.core.errors import SeveralBooks
 from app.core.text.page_labels import LONGEST_LABEL
 from app.readers.content import to_content, without_page_furniture
 from app.readers.extraction import Extraction
+from app.readers.files import find, unread_books
 from app.readers.package import open_folder
 from app.readers.recognition import read_book, read_package
 from app.readers.source import Source
@@ -243,7 +244,8 @@ def test_a_hathitrust_volume_beside_its_mets_is_one_book(folder: str, packed: Ca
 def test_a_folder_with_a_hathitrust_volume_is_one_book(tmp_path: Path) -> None:
     (tmp_path / "v.zip").write_bytes(zipped(VOLUME))
     (tmp_path / "v.mets.xml").write_text(mets(["1", "2"], "txt"))
-    assert read_package(open_folder(tmp_path)).labels == ("1", "2")
+    [book] = [unread.read() for unread in unread_books(find([tmp_path]), {})]
+    assert book.page_labels == ("1", "2")
     (tmp_path / "w.zip").write_bytes(zipped(VOLUME))
     (tmp_path / "w.mets.xml").write_text(mets(["1", "2"], "txt"))
     with pytest.raises(SeveralBooks, match="2 volumes"):
