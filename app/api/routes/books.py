@@ -35,7 +35,7 @@ _REPEATED = {200: with_headers(200, ETag=_ETAG, Location=_LOCATION)[200] | {"mod
 _CONTENTS: dict[str, Any] = examples.named(
     {
         "A text": {"text": examples.TEXT},
-        "Pages": {"pages": examples.TEXT.split("\f")},
+        "Pages": {"pages": examples.TEXT.split("\f"), "page_labels": ["xii", "1"]},
         "Signatures": {"signatures": examples.SIGNATURES},
     }
 )

@@ -52,10 +52,8 @@ class PageMatches:
     runs: list[tuple[tuple[int, int], tuple[int, int]]]  # first page and the one after the last, in each book
     pairs: NDArray[np.int32]  # (n, 2)
     similarities: NDArray[np.float64]  # (n,) 0 to 1
-    this_labels: (
-        Sequence[str | None] | None
-    )  # of the pages of this book; None: not known, or no page was compared
-    other_labels: Sequence[str | None] | None  # of those of the other book
+    this_labels: Sequence[str | None] | None  # of this book's pages; None: not known, or these are windows
+    other_labels: Sequence[str | None] | None  # of the other book's pages
 
 
 @dataclass(frozen=True, slots=True)
