@@ -34,7 +34,7 @@ bench: $(INSTALLED) ## measure, and write bench/results/*.json and bench/REPORT.
 lock: ## pin the dependencies of pyproject.toml anew (needs uv; ARGS=--upgrade takes the newest)
 	@command -v uv >/dev/null || { echo "make lock needs uv on PATH" >&2; exit 1; }
 	$(COMPILE) --quiet --extra build --extra test --extra bench --extra dev -o requirements.lock
-	$(COMPILE) --quiet --extra build -c requirements.lock -o requirements-run.lock
+	$(COMPILE) --quiet --extra build --extra parquet -c requirements.lock -o requirements-run.lock
 
 clean: ## remove the environment and every cache
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -49,6 +49,7 @@ books = Table(
     Column("volume", Text),
     Column("identifiers", ARRAY(Text), nullable=False, server_default="{}"),
     Column("page_count", Integer),
+    Column("page_labels", ARRAY(Text)),  # one a page, null without one; null: none is known
     Column("word_count", Integer, nullable=False),
     Column("character_count", BigInteger, nullable=False),
     Column("indexed_at", TIMESTAMP(timezone=True)),

@@ -1,6 +1,6 @@
 """The rules of the HTTP interface, for books that do not come over it."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from pydantic import ValidationError
 
@@ -24,4 +24,4 @@ def checked(submission: Submission) -> Submission:
         [first, *_] = exc.errors(include_url=False, include_input=False)
         where = ".".join(map(str, first["loc"]))
         raise InvalidInput(f"{where}: {first['msg']}.", where) from exc
-    return Submission(body.to_metadata(), content, submission.sketch)
+    return replace(submission, metadata=body.to_metadata())

@@ -150,4 +150,6 @@ def book_body(book: Submission) -> dict[str, Any]:
         body["text"] = book.content.text
     elif book.sketch is not None:
         body["signatures"] = encode(book.sketch)
+    if book.page_labels:
+        body["page_labels"] = list(book.page_labels)
     return body

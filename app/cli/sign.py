@@ -61,7 +61,7 @@ def sign(
             if isinstance(result, Refusal):
                 refusals.add_unread(book, result.reason, result.problem)
             elif table is not None:
-                table.add(book.place, result.metadata, result.sketch, pages=pages)
+                table.add(book.place, result.metadata, result.sketch, result.page_labels, pages=pages)
                 signed += 1
             else:
                 document = encode(result.sketch, pages=pages)

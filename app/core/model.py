@@ -16,6 +16,9 @@ from app.core.recipe import Suite
 PAGE_BREAK = "\f"
 """U+000C separates the pages of a text."""
 
+PageLabels = tuple[str | None, ...]
+"""The label that each page of a book has, None where it has none; empty: none is known."""
+
 
 @dataclass(frozen=True, slots=True)
 class Content:
@@ -103,6 +106,7 @@ class Submission:
     metadata: Metadata = field(default_factory=Metadata)
     content: Content | None = None
     sketch: Sketch | None = None
+    page_labels: PageLabels = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from app.core.model import Metadata
+from app.core.model import Metadata, PageLabels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -15,4 +15,5 @@ class Extraction:
     paginated: bool  # whether `pages` are pages
     printed_lines: bool = False  # whether line breaks in the text are those of the printed page
     metadata: Metadata = field(default_factory=Metadata)
+    labels: PageLabels = ()  # what is printed on each page as its number
     warnings: Sequence[str] = ()  # what was left out or guessed, as sentences

@@ -79,10 +79,11 @@ def expanded(source: Source) -> Source:
         return _spooled(stream, _COMPRESSED_SUFFIX.sub("", source.name))
 
 
-def spooled(source: Source) -> Source:
-    """A member of an archive as a file that can be read from any place, as an archive within must be."""
+def open_inner(source: Source) -> Package | None:
+    """The archive in a file of a package; as `open_package`."""
     with source.opened() as stream, _damage_named(source.name):
-        return _spooled(stream, source.name)
+        # An archive is read from any place, which a member of an archive cannot be.
+        return open_package(source if stream.seekable() else _spooled(stream, source.name))
 
 
 def is_archive(source: Source) -> bool:

@@ -21,7 +21,8 @@ from app.readers.formats import (
     tei,
     txt,
 )
-from app.readers.package import Package, expanded, is_archive, open_package, spooled
+from app.readers.package import Package, expanded, is_archive, open_inner, open_package
+from app.readers.page_labels import with_plain_labels
 from app.readers.refusals import refuse_what_is_no_book
 from app.readers.source import HEAD_BYTES, MOST_PAGES, Source, too_many_pages
 from app.readers.syntax.characters import with_characters_only
@@ -45,16 +46,27 @@ def read_book(source: Source) -> Extraction:
     """The one book of a file. Raises the kinds of UnusableFile."""
     source = expanded(source)
     package = open_package(source)
-    extraction = read_page_file(source) if package is None else read_package(package)
-    if len(extraction.pages) > MOST_PAGES:
-        raise too_many_pages(source.name)
-    if not any(map(_LETTER_OR_DIGIT.search, extraction.pages)):
-        raise NoText(f"{source.name} holds no text. Have its pages recognised (OCR) first.")
-    return with_characters_only(extraction)
+    if package is not None:
+        return read_package(package)
+    return _as_a_book(read_page_file(source), source.name)
 
 
 def read_package(package: Package) -> Extraction:
     """The one book in an archive or a folder. Raises the kinds of UnusableFile."""
+    return _as_a_book(_read_package(hathi.unpacked(package)), package.name)
+
+
+def _as_a_book(extraction: Extraction, name: str) -> Extraction:
+    """What a reader found, as it can be stored; raises FileTooLarge and NoText."""
+    if len(extraction.pages) > MOST_PAGES:
+        raise too_many_pages(name)
+    if not any(map(_LETTER_OR_DIGIT.search, extraction.pages)):
+        raise NoText(f"{name} holds no text. Have its pages recognised (OCR) first.")
+    extraction = with_characters_only(extraction)
+    return with_plain_labels(extraction) if extraction.labels else extraction
+
+
+def _read_package(package: Package) -> Extraction:
     if epub.recognises(package):
         return epub.read(package)
     if hathi.recognises(package):
@@ -95,7 +107,7 @@ def _read_member(source: Source) -> Extraction:
         source = Source.of_bytes(source.read(), source.name)
     if not is_archive(source):
         return read_page_file(source)
-    package = open_package(spooled(source))
+    package = open_inner(source)
     if package is None or not epub.recognises(package):
         raise UnsupportedFormat(f"{source.name} is an archive within an archive. Send it on its own.")
     return epub.read(package)

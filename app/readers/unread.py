@@ -149,4 +149,4 @@ def _submission(extraction: Extraction, name: str, known: Metadata) -> Submissio
         external_id=known.external_id or found.external_id,
         identifiers=tuple(dict.fromkeys((*known.identifiers, *found.identifiers))),
     )
-    return Submission(merged, to_content(extraction))
+    return Submission(merged, to_content(extraction), page_labels=extraction.labels)

@@ -1,11 +1,11 @@
 """What processes do with a book of many: read it, check it, and sign it; or the reason why it is refused."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from app.core.errors import BookprintError, BrokenFile, FileTooLarge, InvalidInput, SeveralBooks
-from app.core.model import Metadata, Sketch, Submission
+from app.core.model import Metadata, PageLabels, Sketch, Submission
 from app.core.recipe import Suites
 from app.core.signatures.sketch import signature_key, sketch
 from app.core.text.content import content_key
@@ -51,6 +51,7 @@ class SignedBook:
 
     metadata: Metadata
     sketch: Sketch
+    page_labels: PageLabels
 
 
 def results_of(reading: ReadingProcesses[T], books: Iterable[Unread]) -> Iterator[tuple[Unread, T | Refusal]]:
@@ -102,7 +103,7 @@ class Prepare:
             else:
                 assert submission.sketch is not None  # else it has no key
                 content = signed(submission.sketch, known)
-            return PreparedBook(submission.metadata, content)
+            return PreparedBook(submission.metadata, replace(content, page_labels=submission.page_labels))
         except Exception as exc:
             return _refusal(exc)
 
@@ -121,7 +122,7 @@ class Sign:
             content = submission.content
             computed = submission.sketch if content is None else sketch(content, self.recipe)
             assert computed is not None
-            return SignedBook(submission.metadata, computed)
+            return SignedBook(submission.metadata, computed, submission.page_labels)
         except Exception as exc:
             return _refusal(exc)
 

@@ -7,12 +7,13 @@ indexes it.
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from uuid import UUID
 
 import structlog
 
 from app.core.errors import InvalidInput, Unavailable
-from app.core.model import Content, Sketch, StoredBook, Submission, Versions
+from app.core.model import Content, PageLabels, Sketch, StoredBook, Submission, Versions
 from app.core.recipe import Suites
 from app.services.ids import new_book_id
 from app.services.signing import computed, signed
@@ -49,16 +50,23 @@ class Ingest:
         return await self._store(
             submission.content,
             submission.sketch,
+            submission.page_labels,
             lambda content: self._catalogue.insert(new_book_id(), submission.metadata, content),
         )
 
     async def replace_content(
-        self, book_id: UUID, content: Content | None, signatures: Sketch | None, if_version: int | None
+        self,
+        book_id: UUID,
+        content: Content | None,
+        signatures: Sketch | None,
+        if_version: int | None,
+        page_labels: PageLabels = (),
     ) -> StoredBook:
         """Give a book new content; its old entry leaves the index."""
         return await self._store(
             content,
             signatures,
+            page_labels,
             lambda prepared: self._catalogue.update_content(book_id, prepared, if_version),
         )
 
@@ -70,12 +78,13 @@ class Ingest:
         self,
         content: Content | None,
         signatures: Sketch | None,
+        page_labels: PageLabels,
         write: Callable[[NewContent], Awaitable[StoredBook]],
     ) -> StoredBook:
         """Compute what the indexed suites ask for, write it to the catalogue and then to the index."""
         suites = await self._suites.current()
         while True:
-            prepared = await self._prepare(content, signatures, suites)
+            prepared = replace(await self._prepare(content, signatures, suites), page_labels=page_labels)
             try:
                 stored = await write(prepared)
             except SuitesChanged:

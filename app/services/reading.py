@@ -23,7 +23,9 @@ class FileBook:
     @classmethod
     def of(cls, extraction: Extraction, known: Mapping[str, Any]) -> "FileBook":
         """A book without page furniture; the fields that are known outrank those of the file."""
-        book = Submission(replace(extraction.metadata, **known), content_of(extraction))
+        book = Submission(
+            replace(extraction.metadata, **known), content_of(extraction), page_labels=extraction.labels
+        )
         return cls(book, extraction.format, extraction.warnings)
 
 

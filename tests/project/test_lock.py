@@ -60,3 +60,11 @@ def test_image_runs_the_versions_that_were_tested() -> None:
         for name, versions in pins("requirements-run.lock").items()
         if tested.get(name) != versions
     } == {}
+
+
+def test_image_reads_and_writes_parquet() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = {
+        canonicalize_name(Requirement(line).name) for line in project["optional-dependencies"]["parquet"]
+    }
+    assert wanted <= pins("requirements-run.lock").keys(), "run `make lock`"

@@ -7,9 +7,10 @@ import pytest
 
 from app.core.model import Metadata, Submission
 from app.core.recipe import Suite, Suites
-from app.core.text.content import content_from_text
+from app.core.text.content import content_from_pages, content_from_text
 from app.services.bulk import Bulk, BulkOutcome, PreparedBook
 from app.services.signing import computed
+from app.stores.postgres.statements import SQL
 from app.stores.postgres.suites import SuitesChanged
 from tests.open_services import OpenServices
 
@@ -38,6 +39,26 @@ async def test_books_are_stored_with_all_that_a_post_stores(services: OpenServic
     assert (jobs.task, jobs.state, jobs.count) == ("relate", "waiting", 3)
     again = await services.ingest.post(Submission(Metadata(), content_from_text("one. " * 200)))
     assert (again.created, again.book.metadata.title, again.book.indexed) == (False, "one", True)
+
+
+async def test_page_labels_are_stored_as_a_post_stores_them(services: OpenServices) -> None:
+    labels, pages = ("i", None, "2"), content_from_pages(["one. " * 200, "", "two. " * 200])
+    for name, known in (("posted", labels), ("unlabelled", ())):
+        await services.ingest.post(Submission(Metadata(external_id=name), pages, page_labels=known))
+    signed = computed(pages, Suites(), keep_text=True)
+    prepared = [
+        PreparedBook(Metadata(external_id="taken in"), replace(signed, page_labels=labels)),
+        PreparedBook(Metadata(external_id="taken in, unlabelled"), signed),
+    ]
+    assert kinds(await take_in(services.bulk, prepared)) == ["created"] * 2
+    rows = await services.database.rows(SQL("SELECT external_id, page_labels, content_key FROM books"))
+    assert {row["external_id"]: row["page_labels"] for row in rows} == {
+        "posted": ["i", None, "2"],
+        "taken in": ["i", None, "2"],
+        "unlabelled": None,
+        "taken in, unlabelled": None,
+    }
+    assert len({row["content_key"] for row in rows}) == 1
 
 
 async def test_of_equal_books_the_first_is_stored(services: OpenServices) -> None:

@@ -1,12 +1,16 @@
 """What the reading processes make of a book."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from app.cli.checking import checked
+from app.cli.posting import book_body
 from app.core.model import Submission
 from app.core.recipe import DEFAULT_FINGERPRINT, Suites
+from app.readers.files import find, unread_books
+from app.readers.tables import signature_table
 from app.readers.unread import Unread, UnreadLine
 from app.services.bulk import BulkOutcome, PreparedBook
 from app.services.bulk_reading import Prepare, Read, Refusal, Sign, SignedBook
@@ -41,6 +45,44 @@ def test_an_identifier_gets_the_form_that_http_gives_it() -> None:
     book = Read(checked)(line(text="a book", identifiers=["ISBN:123"]), silence)
     assert isinstance(book, Submission)
     assert book.metadata.identifiers == ("isbn:123",)
+
+
+def test_page_labels_go_with_the_book_wherever_it_goes(tmp_path: Path) -> None:
+    book = line(pages=["one " * 50, "", "two " * 50], page_labels=["xii", None, "1"])
+    expected = ("xii", None, "1")
+    posted = Read(checked)(book, silence)
+    assert isinstance(posted, Submission)
+    assert book_body(posted)["page_labels"] == list(expected)
+    stored = Prepare(checked, keep_texts=True)(book, lambda question: Suites())
+    assert isinstance(stored, PreparedBook)
+    assert stored.content.page_labels == expected
+    signed = Sign(checked, DEFAULT_FINGERPRINT)(book, silence)
+    assert isinstance(signed, SignedBook)
+    table = tmp_path / "signatures.parquet"
+    with signature_table.written(table) as writer:
+        writer.add("here", signed.metadata, signed.sketch, signed.page_labels, pages=False)
+        writer.add("there", signed.metadata, signed.sketch, pages=False)
+    labelled, unlabelled = (Read(checked)(each, silence) for each in unread_books(find([table]), {}))
+    assert isinstance(labelled, Submission)
+    assert isinstance(unlabelled, Submission)
+    assert (labelled.page_labels, unlabelled.page_labels) == (expected, ())
+    assert book_body(labelled)["page_labels"] == list(expected)
+
+
+@pytest.mark.parametrize(
+    ("labels", "reason"),
+    [
+        (["1"], "1 labels came with 2 pages"),
+        (["1", "x" * 33], "1 to 32 characters"),
+        (["1", 2], "must be a string"),
+        ("1", "must be a list"),
+    ],
+)
+def test_page_labels_that_http_refuses_are_refused(labels: object, reason: str) -> None:
+    refused = Read(checked)(line(pages=["one", "two"], page_labels=labels), silence)
+    assert isinstance(refused, Refusal)
+    assert reason in refused.reason
+    assert isinstance(Read(checked)(line(text="one\ftwo", page_labels=["1", "2"]), silence), Refusal)
 
 
 def test_a_book_that_is_known_is_not_signed() -> None:

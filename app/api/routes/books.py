@@ -35,7 +35,7 @@ _REPEATED = {200: with_headers(200, ETag=_ETAG, Location=_LOCATION)[200] | {"mod
 _CONTENTS: dict[str, Any] = examples.named(
     {
         "A text": {"text": examples.TEXT},
-        "Pages": {"pages": examples.TEXT.split("\f")},
+        "Pages": {"pages": examples.TEXT.split("\f"), "page_labels": ["xii", "1"]},
         "Signatures": {"signatures": examples.SIGNATURES},
     }
 )
@@ -112,10 +112,14 @@ async def replace_content(
     if_match: IfMatch,
     response: Response,
 ) -> BookAnswer:
-    """Gives the book a new content and with it a new identifier and version; id and metadata stay."""
+    """Gives the book a new content and with it a new identifier and version; id and metadata stay.
+
+    The same content again leaves all but `page_labels` as it is.
+    """
+    labels = body.to_page_labels()
     content, sketch = await asyncio.to_thread(lambda: (body.to_content(), body.to_sketch()))
     version = await expected_version(services, book_id, if_match)
-    stored = await services.ingest.replace_content(book_id, content, sketch, version)
+    stored = await services.ingest.replace_content(book_id, content, sketch, version, labels)
     return _tagged(response, stored.book)
 
 

@@ -22,10 +22,11 @@ from app.api.schemas.base import (
 )
 from app.api.schemas.files import Format, Warnings
 from app.api.schemas.signatures import FingerprintAnswer, SignaturesBody
-from app.core.model import Book, BookFilter, Content, Metadata, Sketch, Submission
+from app.core.model import Book, BookFilter, Content, Metadata, PageLabels, Sketch, Submission
 from app.core.signatures import identifier
 from app.core.signatures.json_codec import MAX_COUNT
 from app.core.text.content import content_from_pages, content_from_text
+from app.core.text.page_labels import LONGEST_LABEL, checked_labels
 
 _LISTS = ("authors", "identifiers")
 _IDENTIFIER_PATTERN = "^[0-9A-Za-z-]+:[^\\u0000]*[^\\s\\u0000][^\\u0000]*$"
@@ -45,6 +46,10 @@ Author = Annotated[str, Field(max_length=1_000, json_schema_extra=CLEAN_PATTERN)
 Language = Annotated[str, Field(max_length=35, json_schema_extra=CLEAN_PATTERN), Clean]
 Volume = Annotated[str, Field(max_length=1_000, json_schema_extra=CLEAN_PATTERN), Clean]
 Page = Annotated[str, Field(json_schema_extra=CLEAN_PATTERN)]
+PageLabel = Annotated[
+    str,
+    Field(min_length=1, max_length=LONGEST_LABEL, json_schema_extra=CLEAN_PATTERN),
+]
 ExternalId = Annotated[str, Field(min_length=1, max_length=500, json_schema_extra=CLEAN_PATTERN), Clean]
 CatalogueIdentifier = Annotated[
     str,
@@ -107,6 +112,14 @@ class ContentBody(OneOfBody):
         default=None, description="The signatures instead of the text, as `bookprint sign` prints them."
     )
 
+    page_labels: Annotated[list[PageLabel | None], Field(max_length=MAX_PAGES, fail_fast=True)] | None = (
+        Field(
+            default=None,
+            description="What is printed on each page as its number, null where nothing is: as many as there "
+            "are `pages`, or as the `page_count` of `signatures` says.",
+        )
+    )
+
     def to_content(self) -> Content | None:
         """The text of the book; None where signatures stand for it."""
         if self.text is not None:
@@ -117,6 +130,13 @@ class ContentBody(OneOfBody):
         """The signatures that were sent instead of a text."""
         return None if self.signatures is None else self.signatures.to_sketch()
 
+    def to_page_labels(self) -> PageLabels:
+        """The labels of the pages; raises InvalidInput."""
+        if self.page_labels is None:
+            return ()
+        page_count = None if self.signatures is None else self.signatures.page_count
+        return checked_labels(self.page_labels, page_count if self.pages is None else len(self.pages))
+
 
 class BookBody(ContentBody, MetadataBody):
     """A book: exactly one of text, pages and signatures, and its metadata."""
@@ -125,7 +145,8 @@ class BookBody(ContentBody, MetadataBody):
 
     def to_submission(self) -> Submission:
         """The book as the services take it."""
-        return Submission(self.to_metadata(), self.to_content(), self.to_sketch())
+        labels = self.to_page_labels()
+        return Submission(self.to_metadata(), self.to_content(), self.to_sketch(), labels)
 
 
 class BookQuery(PageQuery):

@@ -177,12 +177,14 @@ RELATIONS: dict[str, Any] = {
     "next_cursor": None,
 }
 RUN: dict[str, Any] = {"left": [0, 326], "right": [4, 330]}
+PAGE_LABELS: dict[str, Any] = {"this": ["xii", "1"], "other": [None, None, None, None, "12", "13"]}
 PAGE_RELATION: dict[str, Any] = RELATION | {
     "because": "99% of the text pages of this book and 97% of the other's match one to one with the same "
     "page breaks.",
     "confidences": {"SAME_PAGINATION": 0.97, "DIFFERENT_PAGINATION": 0.03},
     "unit": "page",
     "page_map": [[0, 4, 0.71], [1, 5, 0.66]],
+    "page_labels": PAGE_LABELS,
     "runs": [RUN],
     "linear_fit": LINEAR_FIT,
 }

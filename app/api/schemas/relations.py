@@ -230,6 +230,15 @@ class RunAnswer(Document):
     right: tuple[int, int] = Field(description="The same in the other book.")
 
 
+class PageLabelsAnswer(Document):
+    """What is printed on the pages of both books as their numbers; null for a page without one."""
+
+    model_config = shown(examples.PAGE_LABELS)
+
+    this: list[str | None] | None = Field(description="Of the book in the path; null: not known.")
+    other: list[str | None] | None = Field(description="Of the other one.")
+
+
 class PageRelation(RelationAnswer):
     """The relation of two books, page by page. Pages are counted from 0."""
 
@@ -242,6 +251,9 @@ class PageRelation(RelationAnswer):
     )
     page_map: list[tuple[int, int, Share]] = Field(
         description="Matching pages: of the book in the path, of the other one, and how alike, 0 to 1."
+    )
+    page_labels: PageLabelsAnswer = Field(
+        description="By the numbers of the page map; null where windows stand for pages, too."
     )
     runs: list[RunAnswer]
     linear_fit: LinearFitAnswer | None
@@ -257,6 +269,7 @@ class PageRelation(RelationAnswer):
             confidences=evidence.confidences if evidence else {},
             unit=matches.unit,
             page_map=[(*pair, similarity) for pair, similarity in pairs],
+            page_labels=PageLabelsAnswer(this=matches.this_labels, other=matches.other_labels),
             runs=[RunAnswer(left=left, right=right) for left, right in matches.runs],
             linear_fit=evidence and evidence.signals and evidence.signals.fit,
         )

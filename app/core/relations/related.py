@@ -1,6 +1,6 @@
 """A book's relatives as they are stored: relations and decisions from the point of view of that book."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -52,6 +52,8 @@ class PageMatches:
     runs: list[tuple[tuple[int, int], tuple[int, int]]]  # first page and the one after the last, in each book
     pairs: NDArray[np.int32]  # (n, 2)
     similarities: NDArray[np.float64]  # (n,) 0 to 1
+    this_labels: Sequence[str | None] | None  # of this book's pages; None: not known, or these are windows
+    other_labels: Sequence[str | None] | None  # of the other book's pages
 
 
 @dataclass(frozen=True, slots=True)

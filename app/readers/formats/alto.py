@@ -3,6 +3,7 @@
 A word that is divided at a line's end stands in `SUBS_CONTENT` of its first part (ALTO schema, String).
 """
 
+from app.core.text.page_labels import known_labels
 from app.readers.extraction import Extraction
 from app.readers.source import Source
 from app.readers.syntax.xml import Element, elements, local_name
@@ -13,8 +14,11 @@ ROOT = "alto"
 
 def read(source: Source) -> Extraction:
     """The pages of the file; raises BrokenFile."""
-    pages = [_page(page) for page in elements(source, "Page")]
-    return Extraction(NAME, pages, paginated=True, printed_lines=True)
+    pages, labels = [], []
+    for page in elements(source, "Page"):
+        pages.append(_page(page))
+        labels.append(page.get("PRINTED_IMG_NR"))
+    return Extraction(NAME, pages, paginated=True, printed_lines=True, labels=known_labels(labels))
 
 
 def _page(page: Element) -> str:

@@ -5,10 +5,11 @@ OBJECT only for the leaves that `_scandata.xml` adds to access formats; other te
 """
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from app.core.errors import BrokenFile, SeveralBooks
 from app.core.model import Metadata
+from app.core.text.page_labels import known_labels
 from app.readers.description import description, identifier
 from app.readers.extraction import Extraction
 from app.readers.package import Package, expanded
@@ -27,6 +28,14 @@ _LEAVES = r"(?:.*[/_])?scandata\.xml"
 _METADATA = r".*_meta\.xml"
 
 
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    """What `_scandata.xml` says of one leaf."""
+
+    is_shown: bool  # whether it is a page of the book
+    label: str | None
+
+
 def recognises(package: Package) -> bool:
     """Whether a text with pages and the item's own files are in the package."""
     beside = package.matching(_LEAVES) or package.matching(_METADATA)
@@ -39,25 +48,31 @@ def read(package: Package, read_file: Callable[[Source], Extraction]) -> Extract
     if len(texts) > 1:
         raise SeveralBooks(f"{package.name} holds {len(texts)} books. Send them one by one, or in bulk.")
     book = read_file(expanded(texts[0]))
-    pages, warnings = book.pages, list(book.warnings)
+    pages, labels, warnings = book.pages, book.labels, list(book.warnings)
     for source in package.matching(_LEAVES)[:1]:
-        shown = _shown_leaves(source)
+        leaves = _leaves(source)
+        shown = [leaf for leaf in leaves if leaf.is_shown]
+        if len(leaves) == len(pages):
+            pages = [page for page, leaf in zip(pages, leaves, strict=True) if leaf.is_shown]
         if len(shown) == len(pages):
-            pages = [page for page, is_shown in zip(pages, shown, strict=True) if is_shown]
-        elif shown and len(pages) != sum(shown):
+            labels = known_labels([leaf.label for leaf in shown])
+        elif leaves:
             warnings.append(
-                f"{texts[0].name} has {len(pages)} pages, but {source.name} shows {sum(shown)} leaves."
+                f"{texts[0].name} has {len(pages)} pages, but {source.name} shows {len(shown)} leaves."
             )
     metadata = next(map(_metadata, package.matching(_METADATA)), book.metadata)
-    return replace(book, pages=pages, metadata=metadata, warnings=warnings)
+    return replace(book, pages=pages, labels=labels, metadata=metadata, warnings=warnings)
 
 
-def _shown_leaves(source: Source) -> list[bool]:
-    """Whether each leaf is a page of the book."""
+def _leaves(source: Source) -> list[_Leaf]:
+    """The leaves in the order of the scan."""
     try:
         return [
-            page.findtext("{*}addToAccessFormats", "true").strip().casefold() != "false"
-            and page.findtext("{*}pageType", "").strip().casefold() != "delete"
+            _Leaf(
+                page.findtext("{*}addToAccessFormats", "true").strip().casefold() != "false"
+                and page.findtext("{*}pageType", "").strip().casefold() != "delete",
+                page.findtext("{*}pageNumber"),
+            )
             for page in elements(source, "page")
         ]
     except BrokenFile:

@@ -18,7 +18,7 @@ from app.readers.gutenberg import without_licence
 from app.readers.package import Package
 from app.readers.source import Source
 from app.readers.syntax.cfi import Cfi, parse_cfi
-from app.readers.syntax.markup import decoded_markup, marked_text, pages_of
+from app.readers.syntax.markup import MarkedText, decoded_markup, marked_text, pages_of
 from app.readers.syntax.tags import MOST_TAGS, too_many_tags
 from app.readers.syntax.xml import document
 
@@ -51,7 +51,7 @@ def read(package: Package) -> Extraction:
     warnings = _missing(opf, names)
     encrypted = _encrypted(files)
     targets = _targets(opf, names, files, base)
-    texts: list[str] = []
+    texts: list[MarkedText] = []
     tags = 0
     for name in _to_read(opf, names):
         if name in encrypted:
@@ -69,12 +69,20 @@ def read(package: Package) -> Extraction:
         if tags > MOST_TAGS:
             raise too_many_tags()
         warnings += [f"{name}: {warning}" for warning in markup.warnings]
-        texts.append(marked_text(markup.text, targets.get(name, ())))
-    book = without_licence("\n\n".join(texts))
-    pages = pages_of(book.text)
+        texts.append(marked_text(markup.text, targets.get(name, {})))
+    marked = MarkedText.joined(texts)
+    book = without_licence(marked.text)
+    found = pages_of(marked.part(book.text))
     identifiers = tuple(dict.fromkeys(opf.metadata.identifiers + book.metadata.identifiers))
     metadata = replace(opf.metadata, identifiers=identifiers)
-    return Extraction(NAME, pages, len(pages) > 1, metadata=metadata, warnings=warnings)
+    return Extraction(
+        NAME,
+        found.pages,
+        paginated=len(found.pages) > 1,
+        metadata=metadata,
+        labels=found.labels,
+        warnings=warnings,
+    )
 
 
 class _Files:
@@ -174,18 +182,19 @@ def _encrypted(files: _Files) -> set[str]:
 
 def _targets(
     opf: PackageDocument, names: Sequence[str | None], files: _Files, base: str
-) -> Mapping[str, Sequence[str | Cfi]]:
-    """The places where pages begin by the first page list that names any, by document."""
-    targets: dict[str, dict[str | Cfi, None]] = defaultdict(dict)
+) -> Mapping[str, Mapping[str | Cfi, str | None]]:
+    """The places where pages begin by the first page list that names any, with labels, by document."""
+    targets: dict[str, dict[str | Cfi, str | None]] = defaultdict(dict)
     for item in opf.page_lists:
         name = files.name(item.href, base)
         if name is None or targets:
             continue
         try:
-            hrefs = page_targets(document(files.package.members[name]))
+            listed = page_targets(document(files.package.members[name]))
         except BrokenFile:
             continue  # the book can be read without its pages
-        for href in hrefs:
+        for target in listed:
+            href = target.href
             fragment = unquote(href.partition("#")[2])
             place = parse_cfi(fragment)
             if place is None:
@@ -193,5 +202,5 @@ def _targets(
             else:
                 document_name = names[place.itemref] if place.itemref < len(names) else None
             if document_name is not None:
-                targets[document_name][fragment if place is None else place] = None
-    return {name: list(places) for name, places in targets.items()}
+                targets[document_name].setdefault(fragment if place is None else place, target.label)
+    return targets

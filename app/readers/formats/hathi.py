@@ -13,7 +13,7 @@ from app.readers.description import description, identifier
 from app.readers.extraction import Extraction
 from app.readers.formats import mets, pages
 from app.readers.formats.pages import FileReader
-from app.readers.package import Package
+from app.readers.package import Package, open_inner
 
 NAME = "hathi"
 
@@ -29,6 +29,9 @@ _HTID = re.compile(r"[a-z]{2,4}\d?\.(ark[:+][/=].+|\W?\w*\d{4}\w*)", re.IGNORECA
 _UNPAIRED = str.maketrans("+=,", ":/.")
 """What pairtree writes for characters that file names cannot have."""
 
+_METS = ".mets.xml"
+_ZIP = re.compile(r".*\.zip", re.IGNORECASE)
+
 _LARGEST_META = 1 << 20
 
 
@@ -36,6 +39,28 @@ def recognises(package: Package) -> bool:
     """Whether the files have the names of a HathiTrust volume."""
     texts = [path for path in package.members if _TEXT.fullmatch(path)]
     return any(map(_MARK.fullmatch, package.members)) or (bool(texts) and all(map(_PAGE.fullmatch, texts)))
+
+
+def unpacked(package: Package) -> Package:
+    """A volume in the two files that HathiTrust keeps it in, as one package; any other package as it is.
+
+    They are a zip with the pages and, beside it and of one name, the METS. Raises SeveralBooks, and what
+    `open_package` raises.
+    """
+    archives = {path[: -len(".zip")]: file for path, file in package.members.items() if _ZIP.fullmatch(path)}
+    volumes = [
+        (archives[path[: -len(_METS)]], path)
+        for path in package.members
+        if path.lower().endswith(_METS) and path[: -len(_METS)] in archives
+    ]
+    if len(volumes) > 1:
+        raise SeveralBooks(f"{package.name} holds {len(volumes)} volumes. Send them one by one, or in bulk.")
+    for archive, mets_path in volumes:
+        inner = open_inner(archive)
+        if inner is not None:
+            members = {**inner.members, mets_path: package.members[mets_path]}
+            return Package(archive.name.rpartition("/")[2], members)
+    return package
 
 
 def read(package: Package, read_file: FileReader) -> Extraction:
@@ -51,7 +76,7 @@ def read(package: Package, read_file: FileReader) -> Extraction:
         raise SeveralBooks(
             f"{package.name} has pages of one number twice. Send its volumes one by one, or in bulk."
         )
-    others = {path: file for path, file in package.members.items() if path.lower().endswith(".mets.xml")}
+    others = {path: file for path, file in package.members.items() if path.lower().endswith(_METS)}
     found = mets.documents(Package(package.name, {**files, **others}))
     if any(document.pages for document in found):
         extraction = mets.read_package(package, found, read_file)

@@ -43,10 +43,17 @@ def read(source: Source) -> Extraction:
     if markup is None:
         raise UnsupportedFormat(f"{source.name} starts as HTML does, but its bytes are no text.")
     said = _metadata(markup.text[:_METADATA_WITHIN].partition("<body")[0])
-    book = without_licence(marked_text(markup.text))
-    pages = pages_of(book.text)
-    metadata = _merged(said, book.metadata)
-    return Extraction(NAME, pages, len(pages) > 1, metadata=metadata, warnings=markup.warnings)
+    marked = marked_text(markup.text)
+    book = without_licence(marked.text)
+    found = pages_of(marked.part(book.text))
+    return Extraction(
+        NAME,
+        found.pages,
+        paginated=len(found.pages) > 1,
+        metadata=_merged(said, book.metadata),
+        labels=found.labels,
+        warnings=markup.warnings,
+    )
 
 
 def _metadata(head: str) -> Metadata:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from app.core.errors import NoText, SeveralBooks, UnsupportedFormat
 from app.core.model import Metadata
+from app.core.text.page_labels import known_labels
 from app.readers.extraction import Extraction
 from app.readers.formats import mods, pages
 from app.readers.formats.mets_locations import Locations
@@ -25,8 +26,16 @@ _HREF = "{http://www.w3.org/1999/xlink}href"
 _HEAD_BYTES = 1 << 12
 """Bytes in which the document's element of a METS is looked for."""
 
-Page = Mapping[int, Source | None]
-"""The file of one page in each file group, counted as they come; None: the file is not in the package."""
+_NO_LABEL = {"uncounted", "unnumbered", "unpaginated"}
+"""What programs write for a page on which no number is printed."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Page:
+    """One page of a structMap."""
+
+    files: Mapping[int, Source | None]  # by file group, counted as they come; None: not in the package
+    label: str | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +75,7 @@ def read_package(package: Package, found: Sequence[Document], read_file: FileRea
 
     Raises SeveralBooks, NoText, and what `read_file` raises for a page.
     """
-    usable = [one for one in found if any(any(page.values()) for page in one.pages)]
+    usable = [one for one in found if any(any(page.files.values()) for page in one.pages)]
     if not usable:
         extraction = pages.read(package, read_file)
         return replace(extraction, format=NAME, metadata=found[0].metadata)
@@ -77,22 +86,25 @@ def read_package(package: Package, found: Sequence[Document], read_file: FileRea
 
 
 def _read(found: Document, read_file: FileReader) -> Extraction:
-    counts = Counter(group for page in found.pages for group, file in page.items() if file)
+    counts = Counter(group for page in found.pages for group, file in page.files.items() if file)
     # Of as many files the last: groups follow the steps of the work, and the first ones may be without text.
     preferred = sorted(counts, key=lambda group: (counts[group], group), reverse=True)
     texts: list[str] = []
+    labels: list[str | None] = []
     extractions: list[Extraction] = []
     missing = 0
     for page in found.pages:
-        files = [page[group] for group in preferred if group in page]
+        files = [page.files[group] for group in preferred if group in page.files]
         text = _first(files, read_file)
         if text is not None:
             texts += text.pages
+            labels += text.labels if page.label is None or len(text.pages) != 1 else [page.label]
             extractions += filter(None, [text.extraction])
         elif None in files:
             missing += 1
         else:
             texts.append("")  # a page of which nobody has made a text
+            labels.append(page.label)
     warnings = [warning for extraction in extractions for warning in extraction.warnings]
     if missing:
         warnings.append(f"{missing} pages that {found.name} names are not in the package and were left out.")
@@ -102,6 +114,7 @@ def _read(found: Document, read_file: FileReader) -> Extraction:
         paginated=True,
         printed_lines=all(extraction.printed_lines for extraction in extractions),
         metadata=found.metadata,
+        labels=known_labels(labels),
         warnings=list(dict.fromkeys(warnings))[:100],
     )
 
@@ -128,7 +141,7 @@ def _document(source: Source, path: str, locations: Locations) -> Document:
             files[file.get("ID", "")] = group, locations.find(href, path)
     maps = sorted(mets.iter("{*}structMap"), key=lambda one: one.get("TYPE", "").lower() != "physical")
     ordered = [list(_pages(one, files)) for one in maps]
-    first = next((found for found in ordered if any(any(page.values()) for page in found)), [])
+    first = next((found for found in ordered if any(any(page.files.values()) for page in found)), [])
     return Document(source.name, mets.get("OBJID"), first, mods.metadata(mets))
 
 
@@ -140,16 +153,17 @@ def _pages(structure: Element, files: Mapping[str, tuple[int, Source | None]]) -
         if typed and not _is_page(div):
             continue
         pointers = div.iter("{*}fptr", "{*}area") if typed else _own_pointers(div)
-        page: dict[int, Source | None] = {}
+        named: dict[int, Source | None] = {}
         for pointer in pointers:
             group, file = files.get(pointer.get("FILEID", ""), (-1, None))
             if group >= 0:
-                page.setdefault(group, file)
-        texts = {file for file in page.values() if file}
+                named.setdefault(group, file)
+        texts = {file for file in named.values() if file}
         if texts <= seen if texts else not typed:
             continue  # one file may hold several pages
         seen |= texts
-        yield page
+        label = div.get("ORDERLABEL", "").strip()
+        yield Page(named, None if label.casefold() in _NO_LABEL else label or None)
 
 
 def _divisions(parent: Element) -> Iterator[Element]:
@@ -173,7 +187,7 @@ def _is_page(div: Element) -> bool:
 
 
 def _files(found: Document) -> set[Source]:
-    return {file for page in found.pages for file in page.values() if file}
+    return {file for page in found.pages for file in page.files.values() if file}
 
 
 def _href(location: Element) -> str:

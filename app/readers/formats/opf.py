@@ -151,15 +151,34 @@ def _identifier(element: Element, refinements: Mapping[tuple[str, str], str]) ->
     return identifier(scheme, value) if known else None
 
 
-def page_targets(root: Element) -> list[str]:
-    """The places of the pages in a navigation document, an NCX or a page map, as hrefs relative to it."""
+@dataclass(frozen=True, slots=True)
+class PageTarget:
+    """A page in a list of pages."""
+
+    href: str  # relative to the document with the list
+    label: str
+
+
+def page_targets(root: Element) -> list[PageTarget]:
+    """The pages in a navigation document, an NCX or a page map."""
     if local_name(root) == "ncx":
         lists = _descendants(root, "pageList")
-        return [content.get("src", "") for found in lists for content in _descendants(found, "content")]
+        return [_ncx_target(content) for found in lists for content in _descendants(found, "content")]
     if local_name(root) == "page-map":
-        return [page.get("href", "") for page in _descendants(root, "page")]
+        return [PageTarget(page.get("href", ""), page.get("name", "")) for page in _descendants(root, "page")]
     lists = (nav for nav in _descendants(root, "nav") if _is_page_list(nav))
-    return [link.get("href", "") for found in lists for link in _descendants(found, "a")]
+    return [
+        PageTarget(link.get("href", ""), _text(link)) for found in lists for link in _descendants(found, "a")
+    ]
+
+
+def _ncx_target(content: Element) -> PageTarget:
+    """The page whose element has this content (NCX 2005, pageTarget)."""
+    target = content.getparent()
+    if target is None:
+        return PageTarget(content.get("src", ""), "")
+    label = next(map(_text, target.iterchildren("{*}navLabel")), "")
+    return PageTarget(content.get("src", ""), label or target.get("value", ""))
 
 
 def _is_page_list(nav: Element) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from app.core.errors import FileTooLarge, NoText, SeveralBooks, UnsupportedFormat
+from app.core.text.page_labels import known_labels
 from app.readers.extraction import Extraction
 from app.readers.package import Package
 from app.readers.source import Source
@@ -45,6 +46,12 @@ class PageFile:
 
     pages: Sequence[str]
     extraction: Extraction | None  # None: an empty file, which is a blank page
+
+    @property
+    def labels(self) -> Sequence[str | None]:
+        """The label of each page."""
+        known = self.extraction.labels if self.extraction else ()
+        return known[: len(self.pages)] or [None] * len(self.pages)
 
     @property
     def length(self) -> int:
@@ -128,6 +135,7 @@ def _book(package: Package, files: list[PageFile]) -> Extraction:
         [page for file in read for page in file.pages],
         paginated=True,
         printed_lines=all(found.printed_lines for found in extractions),
+        labels=known_labels([label for file in read for label in file.labels]),
         warnings=list(dict.fromkeys(warnings))[:100],
     )
 

@@ -5,7 +5,7 @@ PDFium is not safe for threads, so one document is read at a time; each page is 
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from string import punctuation
 from threading import Lock
 
@@ -14,7 +14,8 @@ from pypdfium2 import PdfiumError
 from pypdfium2.raw import FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY
 
 from app.core.errors import BrokenFile, EncryptedFile, FileTooLarge
-from app.core.model import PAGE_BREAK, Metadata
+from app.core.model import PAGE_BREAK, Metadata, PageLabels
+from app.core.text.page_labels import known_labels
 from app.readers import gutenberg
 from app.readers.description import clean, description, identifier
 from app.readers.extraction import Extraction
@@ -29,6 +30,9 @@ LARGEST_MEMBER = 1 << 28
 _MARK = re.compile(rb"(?:\A|[\r\n\0])\s*%PDF-\d")
 _MARK_WITHIN = 1024
 """Bytes in which the mark may stand (Adobe's implementation notes to PDF 1.7, section H.3)."""
+
+_MOST_IN_LABELS = 1 << 22
+"""Characters of all page labels together; one may be as long as the file lets it."""
 
 _PDFIUM = Lock()
 
@@ -82,6 +86,7 @@ def read(source: Source) -> Extraction:
                 damaged.append(index + 1)
         if len(damaged) == len(pages):
             raise BrokenFile(f"{source.name} is a damaged PDF: none of its {len(pages)} pages can be read.")
+        labels = _labels(document)
         information = {key: _entry(document, key) for key in ("Title", "Author")}
     warnings = [f"Page {number} is damaged and taken as blank." for number in damaged[:10]]
     text = _BETWEEN_PAGES.join(pages)
@@ -92,6 +97,7 @@ def read(source: Source) -> Extraction:
         paginated=True,
         printed_lines=True,
         metadata=_metadata(source, information) if book.metadata == Metadata() else book.metadata,
+        labels=labels,
         warnings=warnings,
     )
 
@@ -128,6 +134,20 @@ def _text(document: pypdfium2.PdfDocument, index: int) -> str:
         text = text_page.get_text_range()
     text = text.replace("\r\n", "\n").replace("\r", "\n").translate(_CONTROL)
     return _DIVIDED.sub("\ufffe\n", text)
+
+
+def _labels(document: pypdfium2.PdfDocument) -> PageLabels:
+    """What the document says is printed on its pages (ISO 32000-1, section 12.4.2), within the bound."""
+    labels: list[str | None] = []
+    characters = 0
+    for index in range(len(document)):
+        label = ""
+        if characters < _MOST_IN_LABELS:
+            with suppress(UnicodeError):
+                label = document.get_page_label(index)
+        characters += len(label)
+        labels.append(label or None)
+    return known_labels(labels)
 
 
 def _entry(document: pypdfium2.PdfDocument, key: str) -> str:

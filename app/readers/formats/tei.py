@@ -41,9 +41,15 @@ def read(source: Source) -> Extraction:
             raise BrokenFile(f"{source.name} is not well-formed XML: {exc}.") from exc
     if not target.texts:
         raise NoText(f"{source.name} is a TEI file without a text. Send the file that holds the text.")
-    pages, paginated = target.pages()
-    description = metadata(target.header, target.language)
-    return Extraction(NAME, pages, paginated, target.has_printed_lines, description)
+    found = target.pages()
+    return Extraction(
+        NAME,
+        found.pages,
+        found.paginated,
+        printed_lines=target.has_printed_lines,
+        metadata=metadata(target.header, target.language),
+        labels=found.labels,
+    )
 
 
 def _feed(parser: etree.XMLParser, stream: BinaryIO) -> None:

@@ -7,12 +7,14 @@ fingerprints of 24 books of the Deutsches Textarchiv .7 bits further away. What 
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from lxml import etree
 
 from app.core.errors import FileTooLarge, SeveralBooks
+from app.core.model import PageLabels
+from app.core.text.page_labels import known_labels
 from app.readers.source import MOST_PAGES, too_many_pages
 from app.readers.syntax.xml import Element
 
@@ -53,11 +55,21 @@ class _Choice:
     """Readings of one place, of which one is kept."""
 
     outer: list[str]
+    labels_before: int
     depth: int = 0  # elements open within it
     rank: int = 0  # of the reading that is open; lower is better
     best: str = ""
     best_rank: int = 2
-    page_breaks: int = 0
+    labels: list[str | None] = field(default_factory=list)  # of the page breaks, by the reading with most
+
+
+@dataclass(frozen=True, slots=True)
+class TextPages:
+    """The text of a TEI file."""
+
+    pages: list[str]
+    paginated: bool
+    labels: PageLabels = ()
 
 
 class _ByTag(dict[str, _Handler | None]):
@@ -80,6 +92,7 @@ class TextTarget:
         self.language: str | None = None
         self._pieces = [_LINE]
         self._page_breaks = 0
+        self._labels: list[str | None] = []
         self._line_breaks = 0
         self._edition: str | None = None  # of which page breaks are read, where there are those of several
         self._choices: list[_Choice] = []
@@ -92,17 +105,19 @@ class TextTarget:
         self._starts = _ByTag(_STARTS)
         self._ends = _ByTag(_ENDS)
 
-    def pages(self) -> tuple[list[str], bool]:
-        """The text of each page, or one text; and which of both it is."""
+    def pages(self) -> "TextPages":
+        """The text of each page, or one text."""
         text = "".join(self._pieces)
         if any(hyphen in text for hyphen in _OTHER_HYPHENS):
             text = _DIVISION.sub("-", text)
         if not self._page_breaks:
-            return [text.strip()], False
+            return TextPages([text.strip()], False)
         before, *pages = text.split(_PAGE)
+        labels = self._labels if len(self._labels) == len(pages) else []
         if len(before) > _LONGEST_HEADING:
             pages.insert(0, before)
-        return [page.strip() for page in pages], True
+            labels = [None, *labels]
+        return TextPages([page.strip() for page in pages], True, known_labels(labels))
 
     @property
     def has_printed_lines(self) -> bool:
@@ -250,6 +265,7 @@ class TextTarget:
         if self._pieces[-1] == _JOINED:
             self._pieces.append("-")  # by which the normal form joins the word across the pages
         self._pieces.append(_PAGE)
+        self._labels.append(attributes.get("n"))
 
     def _start_milestone(self, attributes: Attributes) -> None:
         if attributes.get("unit") == "page":
@@ -257,12 +273,12 @@ class TextTarget:
 
     def _join(self) -> None:
         """Let the word before go on, without its hyphen."""
-        pieces, ends_page = self._pieces, False
+        pieces, page_breaks = self._pieces, 0
         while pieces and not pieces[-1].strip():
-            ends_page |= pieces.pop() == _PAGE
+            page_breaks += pieces.pop().count(_PAGE)
         if pieces:
             pieces[-1] = pieces[-1].rstrip().rstrip(_HYPHENS)
-        pieces += ["-", _PAGE] if ends_page else [_JOINED]
+        pieces += ["-", *[_PAGE] * page_breaks] if page_breaks else [_JOINED]
 
     def _start_word(self, attributes: Attributes) -> None:
         if self._word_end == len(self._pieces) and attributes.get("part") not in {"M", "F"}:
@@ -275,20 +291,22 @@ class TextTarget:
         self._pieces.append(" ")
 
     def _start_choice(self, _: Attributes) -> None:
-        self._choices.append(_Choice(self._pieces))
+        self._choices.append(_Choice(self._pieces, len(self._labels)))
         self._plain = False
         self._pieces = [_LINE]
 
     def _end_choice(self) -> None:
         choice = self._choices.pop()
         self._pieces = choice.outer
-        lost = choice.page_breaks - choice.best.count(_PAGE)
+        self._labels += choice.labels
+        lost = len(choice.labels) - choice.best.count(_PAGE)
         if choice.best or lost:
             self._pieces += [choice.best, *[_PAGE] * lost]
 
     def _end_reading(self, choice: _Choice) -> None:
         text, self._pieces = "".join(self._pieces).strip("\n"), [_LINE]
-        choice.page_breaks = max(choice.page_breaks, text.count(_PAGE))
+        labels, self._labels = self._labels[choice.labels_before :], self._labels[: choice.labels_before]
+        choice.labels = max(choice.labels, labels, key=len)
         if choice.rank < choice.best_rank:
             choice.best, choice.best_rank = text, choice.rank
 

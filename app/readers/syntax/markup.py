@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from app.core.model import PageLabels
+from app.core.text.page_labels import known_labels
 from app.readers.source import Source
 from app.readers.syntax.cfi import Cfi, Outline
 from app.readers.syntax.encoding import Decoded, bytes_of_text, decoded
@@ -39,6 +41,9 @@ _PAGE_NUMBERS = {"pagenum", "pageno", "pagenumber", "page-number", "x-ebookmaker
 _LONGEST_NUMBER = 40
 """Characters; what is longer is text."""
 
+_BEFORE_LABEL = re.compile(r"[\s\[({]*(?:page|pag|pg|p|seite|s)[.\s]+", re.IGNORECASE)
+"""What a mark of a page break may say before its label, as in "page 12" and "[Pg 12]"."""
+
 _LETTERS = re.compile("[^\\W\\d_\u2e80-\u9fff\uac00-\ud7ff]{1,30}")  # of scripts that part words
 
 _DECLARED = re.compile(
@@ -46,6 +51,8 @@ _DECLARED = re.compile(
     re.IGNORECASE,
 )
 _DECLARED_WITHIN = 4096
+
+_NO_TARGETS: Mapping[str | Cfi, str | None] = {}
 
 
 def decoded_markup(source: Source) -> Decoded | None:
@@ -58,23 +65,61 @@ def decoded_markup(source: Source) -> Decoded | None:
     return decoded(data, (declared[1] or declared[2]).decode() if declared else None)
 
 
-def marked_text(markup: str, targets: Sequence[str | Cfi] = ()) -> str:
+@dataclass(frozen=True, slots=True)
+class MarkedText:
+    """A text with marks of pages in it, and the labels of these pages."""
+
+    text: str
+    labels: Mapping[str, Sequence[str | None]]  # by the mark, PAGE or TARGET: one for each, in order
+
+    @classmethod
+    def joined(cls, parts: Iterable["MarkedText"]) -> "MarkedText":
+        """The texts one after the other, with a blank line between them."""
+        every = list(parts)
+        labels = {mark: [label for part in every for label in part.labels[mark]] for mark in (PAGE, TARGET)}
+        return cls("\n\n".join(part.text for part in every), labels)
+
+    def part(self, text: str) -> "MarkedText":
+        """The part of it that has this text."""
+        start = self.text.index(text)
+        labels = {}
+        for mark, every in self.labels.items():
+            before = self.text.count(mark, 0, start)
+            labels[mark] = every[before : before + text.count(mark)]
+        return MarkedText(text, labels)
+
+
+def marked_text(markup: str, targets: Mapping[str | Cfi, str | None] = _NO_TARGETS) -> MarkedText:
     """The text of a document, with PAGE for each mark of a page break and TARGET for each of the targets.
 
-    A target is the `id` of an element, a place in the document, or empty for its start. One that is missing
-    is passed over. Page numbers are left out. Raises FileTooLarge.
+    A target is the `id` of an element, a place in the document, or empty for its start, with its label. One
+    that is missing is passed over. Page numbers are left out of the text. Raises FileTooLarge.
     """
     for mark in (PAGE, TARGET, _LINE):
         markup = markup.replace(mark, "")
-    row: Iterable[Tag] = tags(markup)
-    places = [target for target in targets if isinstance(target, Cfi)]
-    if places:
+    row = tags(markup)
+    if places := {place: label for place, label in targets.items() if isinstance(place, Cfi)}:
         row = _with_targets(list(row), places)
-    text = "".join(_pieces(iter(row), {target for target in targets if isinstance(target, str)}))
+    pieces = _pieces(row, {id_: label for id_, label in targets.items() if isinstance(id_, str)})
+    text = "".join(pieces)
+    marks = [piece for piece in pieces if isinstance(piece, _Mark)]
+    labels = {mark: [each.label for each in marks if each == mark] for mark in (PAGE, TARGET)}
     for blank in "\r\n\t\f":
         text = text.replace(blank, " ")  # a line break of the source is none of the text
     text = "\n".join(map(str.strip, text.split(_LINE)))
-    return _after_words(_after_words(text, PAGE), TARGET)
+    return MarkedText(_after_words(_after_words(text, PAGE), TARGET), labels)
+
+
+class _Mark(str):
+    """PAGE or TARGET among the pieces of a text, with the label of the page that begins there."""
+
+    label: str | None
+
+    def __new__(cls, mark: str, label: str | None) -> "_Mark":
+        """The mark itself; as a piece of text it is PAGE or TARGET."""
+        self = super().__new__(cls, mark)
+        self.label = label
+        return self
 
 
 @dataclass(slots=True)
@@ -91,12 +136,15 @@ class _PageNumber:
         marks = [piece for piece in held if piece in {PAGE, TARGET}]
         if sum(map(len, held)) - len(marks) <= _LONGEST_NUMBER:
             pieces[self.start :] = marks
+            mark = pieces[self.start - 1] if self.start else ""
+            if isinstance(mark, _Mark) and mark == PAGE and mark.label is None:
+                shown = "".join(piece for piece in held if piece not in marks).replace(_LINE, " ")
+                pieces[self.start - 1] = _Mark(PAGE, _label(shown))
 
 
-def _pieces(row: Iterator[Tag], targets: set[str]) -> list[str]:
+def _pieces(row: Iterator[Tag], targets: dict[str, str | None]) -> list[str]:
     """The texts and marks along a row of tags; of the targets, those that are found are taken out."""
-    pieces = [TARGET] if "" in targets else []
-    targets.discard("")
+    pieces: list[str] = [_Mark(TARGET, _label(targets.pop("") or ""))] if "" in targets else []
     preformatted, number = False, None
     for tag in row:
         name = tag.name
@@ -111,15 +159,19 @@ def _pieces(row: Iterator[Tag], targets: set[str]) -> list[str]:
         inside = "" if tag.is_end else tag.inside
         if "page" in inside or (targets and ("id" in inside or "name" in inside)) or name == "pagenum":
             attributes = tag.attributes()
-            for target in targets & {attributes.get("id", ""), attributes.get("name", "")}:
-                pieces.append(TARGET)
-                targets.discard(target)
+            listed = None
+            for target in targets.keys() & {attributes.get("id", ""), attributes.get("name", "")}:
+                listed = _label(targets.pop(target) or "")
+                pieces.append(_Mark(TARGET, listed))
             is_page = not tag.is_end and _marks_page(name, attributes)
             if is_page:
-                pieces.append(PAGE)
+                said = attributes.get("title") or attributes.get("aria-label")
+                pieces.append(_Mark(PAGE, _label(said or "") or listed))
             is_number = is_page or not _PAGE_NUMBERS.isdisjoint(attributes.get("class", "").split())
             if is_number and number is None and not tag.is_empty:
                 number = _PageNumber(name, len(pieces))
+        if name == TARGET:
+            pieces.append(_Mark(TARGET, _label(tag.inside)))
         if name in _BLOCKS:
             pieces.append(_LINE)
             if name == "pre":
@@ -137,31 +189,53 @@ def _marks_page(name: str, attributes: Mapping[str, str]) -> bool:
     )
 
 
-def _with_targets(row: list[Tag], places: Sequence[Cfi]) -> list[Tag]:
-    """The tags with TARGET in the texts at these places."""
+def _with_targets(row: list[Tag], places: Mapping[Cfi, str | None]) -> Iterator[Tag]:
+    """The tags with one more at each of these places, whose name is TARGET and which holds the label."""
     outline = Outline(row)
-    offsets = defaultdict[int, set[int]](set)
-    for place in map(outline.place_of, places):
-        if place is not None:
-            offsets[place.tag].add(place.offset)
-    for position, found in offsets.items():
-        text = row[position].text
-        cuts = [0, *sorted(found), len(text)]
-        parts = [text[start:end] for start, end in pairwise(cuts)]
-        row[position] = row[position]._replace(text=TARGET.join(parts))
-    return row
+    labels = defaultdict[int, dict[int, str | None]](dict)
+    for place, label in places.items():
+        found = outline.place_of(place)
+        if found is not None:
+            labels[found.tag].setdefault(found.offset, label)
+    for position, tag in enumerate(row):
+        if position not in labels:
+            yield tag
+            continue
+        cuts = sorted(labels[position])
+        yield tag._replace(text=tag.text[: cuts[0]])
+        for start, end in pairwise([*cuts, len(tag.text)]):
+            yield Tag(TARGET, False, labels[position][start] or "", tag.text[start:end])
 
 
-def pages_of(text: str) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class LabelledPages:
+    """The pages of a text, or all of it as one, and their labels."""
+
+    pages: list[str]
+    labels: PageLabels = ()
+
+
+def pages_of(marked: MarkedText) -> LabelledPages:
     """The pages of a text with PAGE or TARGET in it, by whichever there are more of; one without them.
 
     What stands before the first of them is a page where it has a letter or a digit.
     """
+    text = marked.text
     if PAGE not in text and TARGET not in text:
-        return [text.strip()]
+        return LabelledPages([text.strip()])
     by, other = (TARGET, PAGE) if text.count(TARGET) > text.count(PAGE) else (PAGE, TARGET)
     first, *pages = (page.strip() for page in text.replace(other, "").split(by))
-    return [first, *pages] if not pages or any(map(str.isalnum, first)) else pages
+    labels = marked.labels[by]
+    if pages and not any(map(str.isalnum, first)):
+        return LabelledPages(pages, known_labels(labels))
+    return LabelledPages([first, *pages], known_labels([None, *labels]))
+
+
+def _label(said: str) -> str | None:
+    """The label in what a mark of a page break says: "12" in "page 12." and in "[Pg 12]"."""
+    before = _BEFORE_LABEL.match(said)
+    bare = said[before.end() :].rstrip(")]} ") if before else said
+    return bare.strip().rstrip(".") or None
 
 
 def _after_words(text: str, mark: str) -> str:

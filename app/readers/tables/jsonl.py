@@ -1,9 +1,9 @@
 """JSON Lines, plain or compressed with gzip: one book a line.
 
 Fields: `id` or `external_id`, `title`, `author` or `authors`, `lang` or `language`, `year`, `volume`,
-`identifiers`, and one of `pages` (list of page texts), `text` and `signatures`, the first that is not null.
-A line with signatures alone, as `bookprint sign` prints it, is a book without its text. Other fields are
-ignored.
+`identifiers`, `page_labels`, and one of `pages` (list of page texts), `text` and `signatures`, the first that
+is not null. A line with signatures alone, as `bookprint sign` prints it, is a book without its text. Other
+fields are ignored.
 """
 
 import gzip
@@ -16,9 +16,10 @@ from typing import BinaryIO, cast
 import orjson
 
 from app.core.errors import BrokenFile, InvalidInput, InvalidText
-from app.core.model import Content, Metadata, Sketch, Submission
+from app.core.model import Content, Metadata, PageLabels, Sketch, Submission
 from app.core.signatures import json_codec
 from app.core.text.content import content_from_pages, content_from_text
+from app.core.text.page_labels import checked_labels
 
 LONGEST_LINE = 1 << 29
 """Bytes; a longer line is not one book."""
@@ -46,7 +47,8 @@ def submission(line: bytes) -> Submission:
         raise InvalidInput("Not a JSON object: a line holds one book as {…}.")
     if fields.keys() >= _SIGNATURE_FIELDS:
         return Submission(sketch=json_codec.decode(fields))
-    return Submission(_metadata(fields), *_content_or_sketch(fields))
+    content, sketch = _content_or_sketch(fields)
+    return Submission(_metadata(fields), content, sketch, _page_labels(fields, content or sketch))
 
 
 def lines(path: Path) -> Iterator[Line]:
@@ -108,6 +110,19 @@ def _content_or_sketch(fields: Mapping[str, object]) -> tuple[Content | None, Sk
     if signatures is None:
         raise InvalidInput("A book needs `text` or `pages`, or `signatures` instead.", "text")
     raise InvalidInput(f"`signatures` must be an object or null, not {_kind(signatures)}.", "signatures")
+
+
+def _page_labels(fields: Mapping[str, object], book: Content | Sketch | None) -> PageLabels:
+    labels = fields.get("page_labels")
+    if labels is None:
+        return ()
+    if not isinstance(labels, list):
+        raise InvalidInput(f"`page_labels` must be a list or null, not {_kind(labels)}.", "page_labels")
+    for index, label in enumerate(labels):
+        _string({f"page_labels[{index}]": label}, f"page_labels[{index}]")
+    # A text has no labels, though form feeds may divide it, as in the bodies of HTTP.
+    has_pages = fields.get("pages") is not None or isinstance(book, Sketch)
+    return checked_labels(labels, book.page_count if book is not None and has_pages else None)
 
 
 def _authors(fields: Mapping[str, object]) -> tuple[str, ...]:

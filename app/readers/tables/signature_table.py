@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from app.core.errors import InvalidInput
-from app.core.model import Metadata, Sketch, Submission
+from app.core.model import Metadata, PageLabels, Sketch, Submission
 from app.core.signatures import json_codec
+from app.core.text.page_labels import checked_labels
 from app.readers.tables.parquet import Table, require_pyarrow
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ _ROWS_TOGETHER = 256
 
 _METADATA = ("title", "authors", "language", "year", "volume", "external_id", "identifiers")
 _COUNTS = ("word_count", "character_count", "page_count")
+_LABELS = "page_labels"
 _PARTS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "fingerprint": (("fingerprint_recipe", "recipe"), ("fingerprint", "hex")),
     "minhash": (("minhash_recipe", "recipe"), ("minhash", "values"), ("shingle_count", "shingle_count")),
@@ -37,7 +39,13 @@ _PARTS: Mapping[str, tuple[tuple[str, str], ...]] = {
 }
 """The columns of each part of the signatures, with their names in JSON."""
 
-COLUMNS = ("place", *_METADATA, *_COUNTS, *(column for part in _PARTS.values() for column, _ in part))
+COLUMNS = (
+    "place",
+    *_METADATA,
+    *_COUNTS,
+    _LABELS,
+    *(column for part in _PARTS.values() for column, _ in part),
+)
 """All columns, in order."""
 
 
@@ -52,9 +60,11 @@ class SignatureWriter:
         self._batch = pa.RecordBatch
         self._rows: list[dict[str, Any]] = []
 
-    def add(self, place: str, metadata: Metadata, sketch: Sketch, *, pages: bool) -> None:
+    def add(
+        self, place: str, metadata: Metadata, sketch: Sketch, labels: PageLabels = (), *, pages: bool
+    ) -> None:
         """Write one book, with page signatures or without."""
-        self._rows.append(row(place, metadata, sketch, pages=pages))
+        self._rows.append(row(place, metadata, sketch, labels, pages=pages))
         if len(self._rows) == _ROWS_TOGETHER:
             self._flush()
 
@@ -100,11 +110,13 @@ def columns_of(table: Table) -> list[str]:
     return [name for name in COLUMNS if name in table.names]
 
 
-def row(place: str, metadata: Metadata, sketch: Sketch, *, pages: bool) -> dict[str, Any]:
+def row(
+    place: str, metadata: Metadata, sketch: Sketch, labels: PageLabels = (), *, pages: bool
+) -> dict[str, Any]:
     """The cells of one book."""
     document = json_codec.encode(sketch, pages=pages)
     described = asdict(metadata)
-    cells: dict[str, Any] = {"place": place}
+    cells: dict[str, Any] = {"place": place, _LABELS: list(labels) or None}
     cells |= {name: described[name] for name in _METADATA} | {name: document[name] for name in _COUNTS}
     for part, columns in _PARTS.items():
         values = document.get(part) or {}
@@ -120,7 +132,9 @@ def submission(cells: Mapping[str, Any]) -> Submission:
             document[part] = {name: _unpacked(name, cells.get(column)) for column, name in columns}
     described: dict[str, Any] = {name: cells.get(name) for name in _METADATA}
     described |= {name: tuple(described[name] or ()) for name in ("authors", "identifiers")}
-    return Submission(Metadata(**described), sketch=json_codec.decode(document))
+    sketch, labels = json_codec.decode(document), cells.get(_LABELS)
+    checked = checked_labels(labels, sketch.page_count, _LABELS) if labels else ()
+    return Submission(Metadata(**described), sketch=sketch, page_labels=checked)
 
 
 def _packed(name: str, value: Any) -> Any:
@@ -141,7 +155,7 @@ def _schema() -> "pa.Schema":
 
     recipe = pa.dictionary(pa.int32(), pa.string())
     types: dict[str, Any] = dict.fromkeys(COLUMNS, pa.string())
-    types.update(dict.fromkeys(("authors", "identifiers"), pa.list_(pa.string())))
+    types.update(dict.fromkeys(("authors", "identifiers", _LABELS), pa.list_(pa.string())))
     types.update(dict.fromkeys(("year", *_COUNTS, "shingle_count", "sample_level"), pa.int64()))
     types.update(dict.fromkeys(_PARTS, pa.binary()))
     types.update(dict.fromkeys((*(f"{part}_recipe" for part in _PARTS), "pages_unit"), recipe))

@@ -12,7 +12,17 @@ from uuid import UUID
 from asyncpg import UniqueViolationError
 
 from app.core.errors import Conflict, InvalidInput, StaleVersion, UnknownBook
-from app.core.model import Book, BookFilter, Entry, Fingerprint, Metadata, Sketch, StoredBook, Versions
+from app.core.model import (
+    Book,
+    BookFilter,
+    Entry,
+    Fingerprint,
+    Metadata,
+    PageLabels,
+    Sketch,
+    StoredBook,
+    Versions,
+)
 from app.core.recipe import Suite, Suites
 from app.stores.postgres.clusters import delete_from_clusters
 from app.stores.postgres.connections import Connection, Database, Row, rows
@@ -22,6 +32,7 @@ from app.stores.postgres.rows import (
     SELECT_BOOKS,
     fingerprint_values,
     metadata_values,
+    page_label_values,
     select_summaries,
     signature_values,
     suite_recipes,
@@ -70,12 +81,12 @@ _INSERT = SQL(f"""
     stored AS (
         INSERT INTO books (
             id, title, title_words, authors, language, year, volume, external_id, identifiers, content_key,
-            page_count, word_count, character_count
+            page_count, page_labels, word_count, character_count
         )
         SELECT
             $id, $title, $title_words::text[], $authors::text[], $language, $year::integer,
             $volume, $external_id, $identifiers::text[], $content_key,
-            $page_count::integer, $word_count::integer, $character_count::bigint
+            $page_count::integer, $page_labels::text[], $word_count::integer, $character_count::bigint
         FROM agreed WHERE agreed
         ON CONFLICT DO NOTHING
         RETURNING entry_id
@@ -87,12 +98,17 @@ _UPDATE_CONTENT = SQL(f"""
     stored AS (
         UPDATE books SET
             entry_id = nextval('entry_ids'), indexed_at = NULL, content_key = $content_key,
-            page_count = $page_count::integer, word_count = $word_count::integer,
+            page_count = $page_count::integer, page_labels = $page_labels::text[],
+            word_count = $word_count::integer,
             character_count = $character_count::bigint, version = version + 1, updated_at = now()
         FROM agreed WHERE agreed AND id = $id
         RETURNING entry_id
     ),
     {_STORE_CONTENT}
+""")
+_UPDATE_PAGE_LABELS = SQL("""
+    UPDATE books SET page_labels = $page_labels::text[], version = version + 1, updated_at = now()
+    WHERE id = $book_id AND page_labels IS DISTINCT FROM $page_labels::text[]
 """)
 _DELETE_CONTENT = SQL("""
     WITH signed AS (DELETE FROM signatures WHERE entry_id = $entry_id),
@@ -135,6 +151,7 @@ class NewContent:
     compressed_text: bytes | None  # None: the text is not kept
     others: tuple[Fingerprint, ...] = ()  # under the other suites, as far as they could be computed
     suites: Suites = field(default_factory=Suites)  # for which all this was computed
+    page_labels: PageLabels = ()
 
     def entry(self, entry_id: int, suite: Suite) -> Entry:
         """The entry as the index of a suite holds it."""
@@ -197,7 +214,7 @@ class BookStore:
         return None
 
     async def update_content(self, book_id: UUID, content: NewContent, if_version: int | None) -> StoredBook:
-        """Give a book new content, and with it a new entry. The same content again changes nothing.
+        """Give a book new content, and with it a new entry; the same content again only its page labels.
 
         Raises `SuitesChanged` where the content was computed for other suites than are indexed.
         """
@@ -208,7 +225,9 @@ class BookStore:
             old = to_book(row)
             replaced = await _read_versions(connection, book_id, content.suites)
             if row["content_key"] == content.key:
-                return StoredBook(old, created=False)
+                labels = page_label_values(content.page_labels)
+                await rows(connection, _UPDATE_PAGE_LABELS, book_id=book_id, page_labels=labels)
+                return StoredBook(await _read(connection, book_id), created=False)
             await rows(connection, _DELETE_CONTENT, entry_id=old.entry_id)
             await _update(connection, _UPDATE_CONTENT, book_id, **_content_values(content), external_id=None)
             await delete_relations(connection, book_id)
@@ -282,6 +301,7 @@ def _content_values(content: NewContent) -> dict[str, Any]:
         "suites": suite_lines(content.suites),
         "content_key": content.key,
         "page_count": content.sketch.page_count,
+        "page_labels": page_label_values(content.page_labels),
         "word_count": content.sketch.word_count,
         "character_count": content.sketch.character_count,
         "recipes": [row["recipe"] for row in signatures],

@@ -13,14 +13,14 @@ from app.core.model import Metadata
 from app.stores.postgres.books import NewContent, other_content
 from app.stores.postgres.connections import Connection, Database, rows
 from app.stores.postgres.jobs import insert_relate_jobs
-from app.stores.postgres.rows import fingerprint_values, metadata_values, signature_values
+from app.stores.postgres.rows import fingerprint_values, metadata_values, page_label_values, signature_values
 from app.stores.postgres.statements import SQL
 from app.stores.postgres.suites import SuitesChanged, read_locked_suites
 from app.stores.postgres.texts import CODEC
 
 _BOOK_COLUMNS = (
     *("id", "entry_id", "title", "title_words", "authors", "language", "year", "volume", "external_id"),
-    *("identifiers", "content_key", "page_count", "word_count", "character_count"),
+    *("identifiers", "content_key", "page_count", "page_labels", "word_count", "character_count"),
 )
 _SIGNATURE_COLUMNS = ("entry_id", "recipe", "data", "shingle_count", "unit")
 
@@ -150,6 +150,7 @@ def _book_row(entry_id: int, book: NewBook) -> tuple[object, ...]:
         "entry_id": entry_id,
         "content_key": book.content.key,
         "page_count": sketch.page_count,
+        "page_labels": page_label_values(book.content.page_labels),
         "word_count": sketch.word_count,
         "character_count": sketch.character_count,
     }

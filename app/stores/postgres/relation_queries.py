@@ -57,7 +57,8 @@ _LIST_DIRECT = _select_related(_PAIRS_OF_BOOK, "relations.signals")
 _READ_PAIR = _select_related(
     "SELECT least($book_id::uuid, $other_id::uuid) AS left_id, "
     "greatest($book_id::uuid, $other_id::uuid) AS right_id",
-    "relations.signals, relations.unit, relations.runs, relations.page_map",
+    "relations.signals, relations.unit, relations.runs, relations.page_map, "
+    "one.page_labels AS left_labels, other.page_labels AS right_labels",
 )
 # A page of a lookup asks for a hundred pairs, and shows no more of each.
 _READ_SUMMARIES = SQL("""
@@ -214,9 +215,12 @@ def _page_matches(row: Row) -> PageMatches:
     pairs = matches[:, [0, 1]] if row["is_left"] else matches[:, [1, 0]]
     order = np.lexsort((pairs[:, 1], pairs[:, 0]))
     this, other = sides
+    paged = row["unit"] == "page"  # windows of words have no labels
     return PageMatches(
         unit=row["unit"],
         runs=sorted((tuple(run[this]), tuple(run[other])) for run in row["runs"] or ()),
         pairs=pairs[order],
         similarities=matches[order, 2] / SIMILARITY_STEPS,
+        this_labels=row[f"{this}_labels"] if paged else None,
+        other_labels=row[f"{other}_labels"] if paged else None,
     )

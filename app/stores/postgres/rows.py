@@ -16,6 +16,7 @@ from app.core.model import (
     FracMinHash,
     Metadata,
     MinHashSignature,
+    PageLabels,
     Sketch,
 )
 from app.core.recipe import Suite
@@ -126,6 +127,11 @@ def to_columns(fields: Mapping[str, Any]) -> dict[str, Any]:
     if "title" in columns:
         columns["title_words"] = title_words(str(columns["title"] or ""))
     return columns
+
+
+def page_label_values(labels: PageLabels) -> list[str | None] | None:
+    """The labels of a book's pages as their column holds them."""
+    return list(labels) or None
 
 
 def title_words(title: str) -> list[str]:

@@ -1,0 +1,252 @@
+"""What is printed on pages as their numbers, as each format says it."""
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from app.core.errors import SeveralBooks
+from app.core.text.page_labels import LONGEST_LABEL
+from app.readers.content import to_content, without_page_furniture
+from app.readers.extraction import Extraction
+from app.readers.files import find, unread_books
+from app.readers.package import open_folder
+from app.readers.recognition import read_book, read_package
+from app.readers.source import Source
+from tests.readers.made_files import tarred, zipped
+
+MORE = "and a few more words"
+
+
+def read(data: str | bytes, name: str = "book") -> Extraction:
+    return read_book(Source.of_bytes(data.encode() if isinstance(data, str) else data, name))
+
+
+def a_pdf(labels: str, pages: int = 4) -> bytes:
+    """A PDF of pages with the number tree of labels given (ISO 32000-1, section 12.4.2)."""
+    kids = " ".join(f"{4 + number} 0 R" for number in range(pages))
+    stream = "BT /F 12 Tf 72 720 Td (word) Tj ET"
+    objects = [
+        f"<</Type/Catalog/Pages 2 0 R{labels}>>",
+        f"<</Type/Pages/Count {pages}/Kids[{kids}]/MediaBox[0 0 99 99]/Resources<</Font<</F<</Type/Font"
+        "/Subtype/Type1/BaseFont/Helvetica>>>>>>>>",
+        f"<</Length {len(stream)}>>stream\n{stream}\nendstream",
+        *["<</Type/Page/Parent 2 0 R/Contents 3 0 R>>"] * pages,
+    ]
+    data, places = "%PDF-1.7\n", []
+    for number, content in enumerate(objects, start=1):
+        places.append(len(data))
+        data += f"{number} 0 obj{content}\nendobj\n"
+    table = "".join(f"{place:010} 00000 n \n" for place in places)
+    trailer = f"trailer<</Size {len(objects) + 1}/Root 1 0 R>>\nstartxref\n{len(data)}\n%%EOF"
+    return f"{data}xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}{trailer}".encode()
+
+
+def alto(label: str | None = None, text: str = "word") -> str:
+    printed = "" if label is None else f' PRINTED_IMG_NR="{label}"'
+    return f'<alto><Page{printed}><TextLine><String CONTENT="{text}"/></TextLine></Page></alto>'
+
+
+def mets(labels: list[str | None], suffix: str = "xml") -> str:
+    files = "".join(
+        f'<file ID="f{n}"><FLocat xlink:href="{n:08}.{suffix}"/></file>' for n in range(1, len(labels) + 1)
+    )
+    divs = "".join(
+        f'<div TYPE="page" ORDER="{n}"{"" if label is None else f" ORDERLABEL={chr(34)}{label}{chr(34)}"}>'
+        f'<fptr FILEID="f{n}"/></div>'
+        for n, label in enumerate(labels, start=1)
+    )
+    return (
+        '<mets xmlns="http://www.loc.gov/METS/" xmlns:xlink="http://www.w3.org/1999/xlink" '
+        f'OBJID="mdp.39015078560292"><fileSec><fileGrp>{files}</fileGrp></fileSec>'
+        f'<structMap TYPE="physical"><div TYPE="volume">{divs}</div></structMap></mets>'
+    )
+
+
+def an_epub(chapter: str, navigation: str, ncx: str = "") -> bytes:
+    return zipped(
+        {
+            "book.opf": b'<package xmlns="http://www.idpf.org/2007/opf"><metadata/><manifest>'
+            b'<item id="a" href="a.xhtml" media-type="application/xhtml+xml"/>'
+            b'<item id="n" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/>'
+            b'<item id="x" href="toc.ncx" media-type="application/x-dtbncx+xml"/>'
+            b'</manifest><spine toc="x"><itemref idref="a"/></spine></package>',
+            "a.xhtml": f'<html xmlns:epub="urn:e"><body>{chapter}</body></html>'.encode(),
+            "nav.xhtml": f'<html xmlns:epub="urn:e"><body>{navigation}</body></html>'.encode(),
+            "toc.ncx": f"<ncx>{ncx}</ncx>".encode(),
+        }
+    )
+
+
+def test_a_pdf_has_roman_and_other_labels() -> None:
+    labels = "/PageLabels<</Nums[0<</S/r/St 11>>2<</S/D>>3<</P(A-)/S/D/St 9>>]>>"
+    assert read(a_pdf(labels)).labels == ("xi", "xii", "1", "A-9")
+    assert read(a_pdf("")).labels == ()
+
+
+def test_labels_survive_the_treatment_of_page_furniture() -> None:
+    book = read(a_pdf("/PageLabels<</Nums[0<</S/r>>]>>"))
+    treated = without_page_furniture(book)
+    assert treated.labels == book.labels == ("i", "ii", "iii", "iv")
+    assert to_content(book).page_count == 4
+
+
+def test_an_alto_file_says_what_is_printed_on_its_image() -> None:
+    assert read(alto("[xii]")).labels == ("[xii]",)
+    pages = {"1.xml": alto("1").encode(), "2.xml": b"", "10.xml": alto("3").encode()}
+    assert read(zipped(pages)).labels == ("1", None, "3")
+
+
+def test_a_mets_labels_the_pages_of_its_physical_structure() -> None:
+    names = ["i", None, " - ", "uncounted", "[4]"]
+    files = {f"{n:08}.xml": alto("own", "word").encode() for n in range(1, 6)}
+    # What a page file says of itself counts where the METS says nothing.
+    assert read(zipped({**files, "mets.xml": mets(names).encode()})).labels == (
+        "i",
+        "own",
+        None,
+        "own",
+        "[4]",
+    )
+
+
+def test_pages_that_were_not_sent_take_their_labels_along() -> None:
+    files = {f"{n:08}.xml": alto().encode() for n in (1, 3)}
+    assert read(zipped({**files, "mets.xml": mets(["1", "2", "3"]).encode()})).labels == ("1", "3")
+
+
+def test_leaves_of_the_internet_archive_have_page_numbers() -> None:
+    leaves = (("false", ""), ("true", ""), ("true", "<pageNumber>1</pageNumber>"))
+    said = "".join(f"<page><addToAccessFormats>{shown}</addToAccessFormats>{n}</page>" for shown, n in leaves)
+    ocr = "".join(f"<div class='ocr_page' title='ppageno {n}'>leaf {n}</div>" for n in range(3))
+    scandata = f"<book><pageData>{said}</pageData></book>".encode()
+    all_leaves = {"x_hocr.html.gz": gzip.compress(ocr.encode()), "x_scandata.xml": scandata}
+    assert read(zipped(all_leaves)).labels == (None, "1")
+    objects = "<OBJECT><HIDDENTEXT><WORD>word</WORD></HIDDENTEXT></OBJECT>" * 2
+    shown = {"x_djvu.xml": f"<DjVuXML>{objects}</DjVuXML>".encode(), "x_scandata.xml": scandata}
+    assert read(zipped(shown)).labels == (None, "1")
+    assert read(ocr).labels == ()
+
+
+def test_page_breaks_of_tei_are_numbered() -> None:
+    body = (
+        f'<pb n="[I]"/><p>one wo<pb/>rd {MORE}</p><pb n="3" break="no"/><choice><orig>a<pb n="4"/>b</orig>'
+        '<reg>a<pb n="4"/>b</reg></choice><figDesc>no<pb n="5"/></figDesc><pb n="6" ed="B"/><p>end</p>'
+    )
+    book = read(f'<TEI><text><body><pb n="0" ed="A"/>{body}</body></text></TEI>')
+    assert book.labels == ("0", "[I]", None, "3", "4", "5")
+    assert len(book.pages) == 6
+    front = read(f'<TEI><text><p>{MORE * 20}</p><pb n="1"/><p>one</p></text></TEI>')
+    assert front.labels == (None, "1")
+
+
+def test_blank_pages_within_a_word_stay_pages() -> None:
+    book = read('<TEI><text><pb n="1"/>di-<pb n="2"/><pb n="3"/><lb break="no"/>vided</text></TEI>')
+    assert list(book.pages) == ["di-", "", "vided"]
+    assert book.labels == ("1", "2", "3")
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        '<span epub:type="pagebreak" id="p{0}" title="{0}"/>',
+        '<span role="doc-pagebreak" aria-label=" page {0}. "></span>',
+        '<span role="doc-pagebreak" id="p{0}">[Pg {0}]</span>',
+        '<span role="doc-pagebreak"></span><span class="pagenum">{0}</span>',
+    ],
+)
+def test_marks_of_page_breaks_say_labels(mark: str) -> None:
+    text = f"<p>one {mark.format('xii')}two wo{mark.format('1')}rd</p>"
+    book = read(f"<!DOCTYPE html><html><body>{text}</body></html>")
+    assert [" ".join(page.split()) for page in book.pages] == ["one", "two word", ""]
+    assert book.labels == (None, "xii", "1")
+    assert read(an_epub(text, "")).labels == (None, "xii", "1")
+
+
+def test_page_lists_of_an_epub_have_labels() -> None:
+    chapter = '<p id="p1">one</p><p>two <b id="p2">three</b></p>'
+    nav = '<nav epub:type="page-list"><a href="a.xhtml#p1">iv</a><a href="a.xhtml#p2">Page 5</a></nav>'
+    assert read(an_epub(chapter, nav)).labels == ("iv", "5")
+    targets = "".join(
+        f'<pageTarget value="{n}">{label}<content src="a.xhtml#p{n}"/></pageTarget>'
+        for n, label in ((1, "<navLabel><text>i</text></navLabel>"), (2, ""))
+    )
+    assert read(an_epub(chapter, "", f"<pageList>{targets}</pageList>")).labels == ("i", "2")
+
+
+def test_places_within_a_text_have_the_labels_of_their_list() -> None:
+    nav = "".join(
+        f'<a href="book.opf#epubcfi(/6/2!/2/2/1:{offset})">{label}</a>'
+        for offset, label in ((4, "x"), (0, "ix"), (8, ""))
+    )
+    book = read(an_epub("<p>one two three</p>", f'<nav epub:type="page-list">{nav}</nav>'))
+    assert list(book.pages) == ["one", "two", "three"]
+    assert book.labels == ("ix", "x", None)
+
+
+def test_marks_without_labels_have_those_of_the_page_list() -> None:
+    marks = [f'<span epub:type="pagebreak" id="p{n}"/>page of text' for n in (1, 2)]
+    nav = '<nav epub:type="page-list"><a href="a.xhtml#p1">7</a><a href="a.xhtml#p2">8</a></nav>'
+    assert read(an_epub("".join(marks), nav)).labels == ("7", "8")
+
+
+def test_labels_of_pages_in_the_licence_of_project_gutenberg_go_with_them() -> None:
+    mark = '<span role="doc-pagebreak" title="{}"/>'
+    body = (
+        f"<p>The Project Gutenberg eBook of Emma</p>{mark.format(1)}"
+        f"<p>*** START OF THE PROJECT GUTENBERG EBOOK EMMA ***</p>{mark.format(2)}<p>Emma</p>"
+        f"{mark.format(3)}<p>was rich</p><p>*** END OF THE PROJECT GUTENBERG EBOOK EMMA ***</p>"
+        f"{mark.format(4)}<p>licence</p>"
+    )
+    book = read(f"<html><body>{body}</body></html>")
+    assert [page.strip() for page in book.pages] == ["Emma", "was rich"]
+    assert book.labels == ("2", "3")
+
+
+def test_labels_that_are_too_long_are_left_out_with_a_warning() -> None:
+    long = "x" * (LONGEST_LABEL + 1)
+    book = read(f'<TEI><text><pb n="{long}"/>one<pb n=" 2\n "/>two<pb n="--"/>three</text></TEI>')
+    assert book.labels == (None, "2", None)
+    assert list(book.warnings) == [
+        "Page labels of more than 32 characters were left out: 1, the first on page 1."
+    ]
+
+
+def test_a_text_without_pages_has_no_labels() -> None:
+    book = read('<html><body><span role="doc-pagebreak" title="1"></span><p>all of it</p></body></html>')
+    assert (book.paginated, book.labels) == (False, ())
+
+
+VOLUME = {
+    "39015078560292/00000001.txt": b"first page",
+    "39015078560292/00000002.txt": b"second page",
+    "39015078560292/00000001.jp2": b"\0",
+}
+
+
+@pytest.mark.parametrize("folder", ["", "obj/39015078560292/"])
+@pytest.mark.parametrize("packed", [zipped, tarred])
+def test_a_hathitrust_volume_beside_its_mets_is_one_book(folder: str, packed: Callable[..., bytes]) -> None:
+    pair = {
+        f"{folder}39015078560292.zip": zipped(VOLUME),
+        f"{folder}39015078560292.mets.xml": mets(["xii", "1"], "txt").encode(),
+    }
+    book = read(packed(pair), "delivery.zip")
+    assert (book.format, list(book.pages), book.labels) == (
+        "hathi",
+        ["first page", "second page"],
+        ("xii", "1"),
+    )
+    assert book.metadata.identifiers == ("htid:mdp.39015078560292",)
+
+
+def test_a_folder_with_a_hathitrust_volume_is_one_book(tmp_path: Path) -> None:
+    (tmp_path / "v.zip").write_bytes(zipped(VOLUME))
+    (tmp_path / "v.mets.xml").write_text(mets(["1", "2"], "txt"))
+    [book] = [unread.read() for unread in unread_books(find([tmp_path]), {})]
+    assert book.page_labels == ("1", "2")
+    (tmp_path / "w.zip").write_bytes(zipped(VOLUME))
+    (tmp_path / "w.mets.xml").write_text(mets(["1", "2"], "txt"))
+    with pytest.raises(SeveralBooks, match="2 volumes"):
+        read_package(open_folder(tmp_path))
