@@ -26,6 +26,8 @@ _LANGUAGES = ("dc.language", "dcterms.language", "citation_language", "content-l
 _DATES = ("dc.date", "dcterms.issued", "dcterms.date", "citation_publication_date", "citation_date")
 _IDENTIFIERS = {"citation_isbn": "isbn", "isbn": "isbn", "citation_doi": "doi", "dc.identifier": "uri"}
 
+_BODY = re.compile("<body", re.IGNORECASE)
+
 _METADATA_WITHIN = 1 << 18
 """Characters from the start in which the file may describe itself."""
 
@@ -42,7 +44,7 @@ def read(source: Source) -> Extraction:
     markup = decoded_markup(source)
     if markup is None:
         raise UnsupportedFormat(f"{source.name} starts as HTML does, but its bytes are no text.")
-    said = _metadata(markup.text[:_METADATA_WITHIN].partition("<body")[0])
+    said = _metadata(_BODY.split(markup.text[:_METADATA_WITHIN], maxsplit=1)[0])
     marked = marked_text(markup.text)
     book = without_licence(marked.text)
     found = pages_of(marked.part(book.text))
