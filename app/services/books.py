@@ -1,8 +1,10 @@
 """Reading and describing books."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from uuid import UUID
 
+from app.catalog.identifiers import all_normalised, normalised
 from app.core.model import Book, BookFilter
 from app.stores.postgres.books import BookStore
 from app.stores.postgres.entries import EntryStore
@@ -23,10 +25,14 @@ class Books:
         self, book_id: UUID, changes: Mapping[str, object], if_version: int | None = None
     ) -> Book:
         """Set the named metadata fields of a book and leave the others."""
+        if isinstance(identifiers := changes.get("identifiers"), list):
+            changes = {**changes, "identifiers": list(all_normalised(identifiers))}
         return await self._books.update_metadata(book_id, changes, if_version)
 
     async def search(self, wanted: BookFilter, after: UUID | None, limit: int) -> list[Book]:
         """Up to `limit` books behind the id `after`, in order of ids."""
+        if wanted.identifier is not None:
+            wanted = replace(wanted, identifier=normalised(wanted.identifier))
         return await self._books.list_books(wanted, after, limit)
 
     async def count_pending(self) -> int:

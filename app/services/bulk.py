@@ -10,6 +10,7 @@ from uuid import UUID
 
 import structlog
 
+from app.catalog.identifiers import with_normal_identifiers
 from app.core.errors import Conflict, Unavailable
 from app.core.model import Metadata, Versions
 from app.core.recipe import Suites
@@ -90,7 +91,7 @@ class Bulk:
 
         Raises `SuitesChanged` where they were computed for other suites than are indexed now.
         """
-        new = [NewBook(new_book_id(), book.metadata, book.content) for book in books]
+        new = [NewBook(new_book_id(), with_normal_identifiers(book.metadata), book.content) for book in books]
         stored = await self._catalogue.insert(new)
         pairs = zip(stored, books, strict=True)
         entries = {entry_id: book.content for entry_id, book in pairs if isinstance(entry_id, int)}

@@ -12,6 +12,7 @@ from uuid import UUID
 
 import structlog
 
+from app.catalog.identifiers import with_normal_identifiers
 from app.core.errors import InvalidInput, Unavailable
 from app.core.model import Content, PageLabels, Sketch, StoredBook, Submission, Versions
 from app.core.recipe import Suites
@@ -47,11 +48,12 @@ class Ingest:
 
     async def post(self, submission: Submission) -> StoredBook:
         """Store a book; the same book again is found instead of stored twice."""
+        metadata = with_normal_identifiers(submission.metadata)
         return await self._store(
             submission.content,
             submission.sketch,
             submission.page_labels,
-            lambda content: self._catalogue.insert(new_book_id(), submission.metadata, content),
+            lambda content: self._catalogue.insert(new_book_id(), metadata, content),
         )
 
     async def replace_content(

@@ -391,3 +391,15 @@ async def test_signatures_with_their_sample_are_the_same_as_the_text(client: Asy
     refused = await client.post("/v1/books", json={"signatures": signatures})
     assert refused.status_code == 422
     assert refused.json()["errors"][0]["field"] == "signatures.sample.hashes"
+
+
+async def test_either_form_of_an_isbn_finds_the_book(client: AsyncClient) -> None:
+    given = {"text": prose(41), "identifiers": ["isbn:0-14-143960-2", "isbn:9780141439601"]}
+    book = await posted(client, given)
+    assert book["identifiers"] == ["isbn:9780141439600", "isbn:9780141439601"]
+    assert book["invalid_identifiers"] == ["isbn:9780141439601"]
+    for form in ("isbn:0141439602", "ISBN:978-0-14-143960-0", "isbn:9780141439601"):
+        found = (await client.get("/v1/books", params={"identifier": form})).json()["items"]
+        assert [each["id"] for each in found] == [book["id"]]
+    changed = await client.patch(f"/v1/books/{book['id']}", json={"identifiers": ["isbn:080442957X"]})
+    assert changed.json()["identifiers"] == ["isbn:9780804429573"]

@@ -22,6 +22,7 @@ from app.api.schemas.base import (
 )
 from app.api.schemas.files import Format, Warnings
 from app.api.schemas.signatures import FingerprintAnswer, SignaturesBody
+from app.catalog.identifiers import is_valid
 from app.core.model import Book, BookFilter, Content, Metadata, PageLabels, Sketch, Submission
 from app.core.signatures import identifier
 from app.core.signatures.json_codec import MAX_COUNT
@@ -191,7 +192,10 @@ class BookAnswer(Document):
     page_count: int | None = Field(description="Pages, blank ones too; null where they are not known.")
     word_count: int = Field(description="Words; characters, in scripts without spaces.")
     fingerprint: FingerprintAnswer | None = Field(description="Null where the text is too short or too even.")
-    identifiers: list[str]
+    identifiers: list[str] = Field(description="In the one form of their scheme; an ISBN has 13 digits.")
+    invalid_identifiers: list[str] = Field(
+        description="Those of them that break a rule of their scheme, as a wrong check digit; kept as given."
+    )
     links: Links
     authors: list[str]
     language: str | None
@@ -215,6 +219,7 @@ class BookAnswer(Document):
                 self=path, near_duplicates=f"{path}/near-duplicates", relations=f"{path}/relations"
             ),
             "version": book.version,
+            "invalid_identifiers": [each for each in book.metadata.identifiers if not is_valid(each)],
         }
         return cls(**fields, **others)
 

@@ -71,6 +71,7 @@ BOOK: dict[str, Any] = {
     "word_count": 121_533,
     "fingerprint": FINGERPRINT,
     "identifiers": METADATA["identifiers"],
+    "invalid_identifiers": [],
     "links": {
         "self": f"/v1/books/{BOOK_ID}",
         "near_duplicates": f"/v1/books/{BOOK_ID}/near-duplicates",

@@ -1,0 +1,130 @@
+"""Identifiers of catalogues: checked, and brought into one form, so that either form of an ISBN finds a book.
+
+An identifier is written scheme:value. One whose value breaks the rules of its scheme is kept as it was given,
+because catalogues have many such; `is_valid` tells them apart. Other schemes than those here have no rules.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from stdnum import isbn, ismn, issn
+from stdnum.exceptions import ValidationError
+
+from app.core.model import Metadata
+
+_HYPHENS = str.maketrans("", "", "-‐‑‒–— ")
+_OCLC = re.compile(r"(?:\(ocolc\))?\s*(?:ocm|ocn|on)?\s*0*([1-9]\d{0,13})", re.IGNORECASE)
+_LCCN = re.compile(r"[a-z]{0,3}\d{8,10}")
+_HTID = re.compile(r"[a-z0-9]{2,8}\.\S+", re.IGNORECASE)
+_ARK = re.compile(r"(?:https?://[^/]+/)?(?:ark:)?/?(\d{5,9}|[b-df-hj-np-tv-z0-9]{5,9})/(\S+)", re.IGNORECASE)
+_GUTENBERG = re.compile(r"(?:https?://\S*/(?:ebooks|etext|files)/|#|pg)?0*([1-9]\d{0,6})\b\S*", re.IGNORECASE)
+_DOI = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:)?(10\.\d{4,9}(?:\.\d+)*/\S+)", re.IGNORECASE)
+
+
+def normalised(identifier: str) -> str:
+    """The identifier in the one form of its scheme; as it was given if its value is not valid.
+
+    ISBNs have 13 digits, LCCNs the form of the Library of Congress (lccn-permalink), OCLC numbers no prefix.
+
+    >>> normalised("ISBN:0-14-143960-X"), normalised("isbn:0141439602"), normalised("lccn:85-2")
+    ('isbn:0-14-143960-X', 'isbn:9780141439600', 'lccn:85000002')
+    """
+    scheme, value = _parts(identifier)
+    return f"{scheme}:{value if (found := _normal_form(scheme, value)) is None else found}"
+
+
+def is_valid(identifier: str) -> bool:
+    """Whether the value keeps the rules of its scheme, check digit included; true of unknown schemes.
+
+    >>> is_valid("isbn:9780141439600"), is_valid("isbn:9780141439601")
+    (True, False)
+    """
+    return _normal_form(*_parts(identifier)) is not None
+
+
+def with_normal_identifiers(metadata: Metadata) -> Metadata:
+    """The metadata with its identifiers in the form of `normalised`."""
+    return replace(metadata, identifiers=all_normalised(metadata.identifiers))
+
+
+def all_normalised(identifiers: Iterable[str]) -> tuple[str, ...]:
+    """The identifiers in the form of `normalised`, each once, in their order."""
+    return tuple(dict.fromkeys(map(normalised, identifiers)))
+
+
+def isbns(identifiers: Iterable[str]) -> tuple[str, ...]:
+    """The valid ISBNs among the identifiers: 13 digits each, in their order."""
+    return tuple(
+        identifier.removeprefix("isbn:")
+        for identifier in all_normalised(identifiers)
+        if identifier.startswith("isbn:") and is_valid(identifier)
+    )
+
+
+def _parts(identifier: str) -> tuple[str, str]:
+    """Scheme in lower case (RFC 3986, 3.1) and value."""
+    scheme, _, value = identifier.partition(":")
+    return scheme.lower(), value
+
+
+def _normal_form(scheme: str, value: str) -> str | None:
+    """The value in the one form of its scheme; None if it is not valid."""
+    normal_form = _SCHEMES.get(scheme)
+    return value if normal_form is None else normal_form(value)
+
+
+def _isbn(value: str) -> str | None:
+    try:
+        return str(isbn.validate(value.translate(_HYPHENS), convert=True))
+    except ValidationError:
+        return None
+
+
+def _issn(value: str) -> str | None:
+    try:
+        return str(issn.format(issn.validate(value.translate(_HYPHENS))))
+    except ValidationError:
+        return None
+
+
+def _ismn(value: str) -> str | None:
+    try:
+        return str(ismn.to_ismn13(ismn.validate(value.translate(_HYPHENS))))
+    except ValidationError:
+        return None
+
+
+def _lccn(value: str) -> str | None:
+    """As "normalization of LCCN" of the Library of Congress says: no blanks, no suffix, six-digit serials."""
+    text = re.sub(r"\s|^https?://lccn\.loc\.gov/", "", value.lower()).partition("/")[0]
+    front, hyphen, serial = text.partition("-")
+    if hyphen:
+        if not re.fullmatch(r"\d{1,6}", serial):
+            return None
+        text = front + serial.zfill(6)
+    return text if _LCCN.fullmatch(text) else None
+
+
+def _matched(pattern: re.Pattern[str], form: Callable[[re.Match[str]], str]) -> Callable[[str], str | None]:
+    def normal_form(value: str) -> str | None:
+        match = pattern.fullmatch(value.strip())
+        return None if match is None else form(match)
+
+    return normal_form
+
+
+_SCHEMES: Mapping[str, Callable[[str], str | None]] = MappingProxyType(
+    {
+        "isbn": _isbn,
+        "issn": _issn,
+        "ismn": _ismn,
+        "lccn": _lccn,
+        "oclc": _matched(_OCLC, lambda match: match[1]),
+        "htid": _matched(_HTID, lambda match: match[0]),
+        "ark": _matched(_ARK, lambda match: f"{match[1].lower()}/{match[2]}"),
+        "gutenberg": _matched(_GUTENBERG, lambda match: match[1]),
+        "doi": _matched(_DOI, lambda match: match[1].lower()),
+    }
+)
