@@ -1,6 +1,6 @@
 """`bookprint lookup`: the near-duplicates of one book."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 from uuid import UUID
@@ -11,13 +11,17 @@ from rich.text import Text
 
 from app.cli.environment import DEFAULT_URL
 from app.cli.output import UserError, drawn_table, notices, print_lines, results
-from app.client import Client
+from app.client import Client, calls
+from app.client.answers import NearDuplicateJson, NearDuplicatesJson
+from app.client.calls import PagedCall
 from app.core.errors import InvalidInput
 from app.core.model import Content
 
 COLUMNS = ("distance", "jaccard", "in other", "in this")
 _PATIENCE = 10.0  # seconds
 _MOST_ITEMS = 1000  # in one answer
+
+_Question = PagedCall[Any, NearDuplicateJson]
 
 
 def lookup(
@@ -45,8 +49,7 @@ def lookup(
     """
     if d is not None and k is not None:
         raise UserError("Give --d or --k, not both.", 2)
-    query = {"d": str(d)} if d is not None else {"k": str(k)} if k is not None else {}
-    answer, items = _ask(url, book, query, limit)
+    answer, items = _ask(url, _question(book, d, k, min(limit, _MOST_ITEMS)), limit)
     if json:
         for item in items:
             results().print(orjson.dumps(item).decode(), soft_wrap=True)
@@ -61,58 +64,50 @@ def lookup(
     notices().print(_summary(answer, len(items)))
 
 
-def _row(item: Mapping[str, Any]) -> tuple[str, str, str, str, str, str]:
+def _row(item: NearDuplicateJson) -> tuple[str, str, str, str, str, str]:
     """An item of an answer as the cells of COLUMNS, its title and its id."""
-    containment = item["containment"] or {}
+    containment = item["containment"]
     return (
         "–" if item["distance"] is None else str(item["distance"]),
         _share(item["jaccard"]),
-        _share(containment.get("this_in_other")),
-        _share(containment.get("other_in_this")),
+        _share(containment["this_in_other"]),
+        _share(containment["other_in_this"]),
         item["title"] or "",
         item["id"],
     )
 
 
-def _ask(
-    url: str, book: str, query: Mapping[str, str], limit: int
-) -> tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]:
-    """The last page of the answer and the items of all its pages, up to `limit`."""
-
-    path, body = _question(book)
+def _ask(url: str, question: _Question, limit: int) -> tuple[NearDuplicatesJson, Sequence[NearDuplicateJson]]:
+    """The first page of the answer and the items of all its pages, up to `limit`."""
     with Client(url, patience=_PATIENCE) as service:
         service.insist()
-        items: list[Mapping[str, Any]] = []
-        cursor = None
-        while True:
-            parameters = {**query, "limit": str(min(limit - len(items), _MOST_ITEMS))}
-            if cursor is not None:
-                parameters["cursor"] = cursor
-            answer = service.get(path, parameters) if body is None else service.post(path, body, parameters)
-            items += answer["items"]
-            cursor = answer["next_cursor"]
-            if cursor is None or len(items) >= limit:
-                return answer, items
+        items: list[NearDuplicateJson] = []
+        for page in service.pages(question):
+            items += page["items"]
+            if len(items) >= limit:
+                break
+        return page, items[:limit]
 
 
-def _question(book: str) -> tuple[str, Mapping[str, Any] | None]:
-    """The path to ask, and the body to post there; None where there is nothing to post."""
+def _question(book: str, d: int | None, k: int | None, limit: int) -> _Question:
+    """What to ask about a file, a book's id or an identifier."""
     if book.lower().startswith("bp1:"):
-        return "/v1/lookups", {"identifier": book}
+        return calls.look_up({"identifier": book}, d=d, k=k, limit=limit)
     file = Path(book)
     if not file.exists():
         try:
-            return f"/v1/books/{UUID(book)}/near-duplicates", None
+            return calls.near_duplicates(UUID(book), d=d, k=k, limit=limit)
         except ValueError:
             raise UserError(f"{book} is no file, no book's id and no identifier (bp1:…).", 2) from None
     try:
         if file.suffix.lower() == ".json":
-            return "/v1/lookups", {"signatures": orjson.loads(file.read_bytes())}
+            signatures = orjson.loads(file.read_bytes())
+            return calls.look_up({"signatures": signatures}, d=d, k=k, limit=limit)
     except orjson.JSONDecodeError as exc:
         raise UserError(f"{file} does not hold signatures as `bookprint sign` prints them: {exc}") from exc
     except OSError as exc:
         raise _unreadable(file, exc) from exc
-    return "/v1/lookups", {"text": _content(file).text}
+    return calls.look_up({"text": _content(file).text}, d=d, k=k, limit=limit)
 
 
 def _content(file: Path) -> Content:
@@ -139,7 +134,7 @@ def _share(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
 
 
-def _summary(answer: Mapping[str, Any], shown: int) -> str:
+def _summary(answer: NearDuplicatesJson, shown: int) -> str:
     total = answer["total"]
     count = f"{total:,} {'book' if total == 1 else 'books'} found" if total else "No book found"
     proof = "; no other book is as near" if answer["exact"] else ""

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.client import Client, Interrupted, NoService, Refused
+from app.client import Client, Interrupted, NoService, Refused, calls
 from app.core.model import PAGE_BREAK, Submission
 from app.core.signatures.json_codec import encode
 from app.readers.unread import Unread
@@ -118,7 +118,7 @@ def _post(service: Client, record: Record) -> Outcome:
     if isinstance(record.book, Refusal):
         return Outcome(record, "failed", record.book.reason, record.book.problem)
     try:
-        answer = service.post("/v1/books", book_body(record.book))
+        answer = service.send(calls.post_book(book_body(record.book)))
     except Refused as exc:
         return Outcome(record, "failed", str(exc), exc.problem)
     if not answer["created"]:

@@ -1,5 +1,6 @@
 """The application in a process of its own, behind a real socket."""
 
+import asyncio
 import os
 import socket
 import subprocess
@@ -11,6 +12,9 @@ from dataclasses import dataclass
 
 import httpx
 import psutil
+
+from app.settings import Settings
+from app.wiring import open_services
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,16 @@ class Server:
         with open(f"/proc/{self.process.pid}/status") as status:
             [peak] = [line for line in status if line.startswith("VmHWM")]
         return int(peak.split()[1]) * 1024
+
+
+def reconcile(database_url: str, redis_url: str) -> None:
+    """Make the index of a new library whole, as the workers do."""
+
+    async def reconciled() -> None:
+        async with open_services(Settings(database_url=database_url, redis_url=redis_url)) as services:
+            await services.reindex.reconcile()
+
+    asyncio.run(reconciled())
 
 
 @contextmanager

@@ -11,9 +11,7 @@ from http.client import HTTPConnection
 import httpx
 import pytest
 
-from app.settings import Settings
-from app.wiring import open_services
-from tests.api.service_process import Server, serving
+from tests.api.service_process import Server, reconcile, serving
 
 SECONDS = 5.0
 GROWTH = 1 << 30
@@ -24,12 +22,7 @@ JSON = {"Content-Type": "application/json"}
 
 @pytest.fixture(scope="module")
 def server(module_database_url: str, module_redis_url: str) -> Iterator[Server]:
-    async def reconcile() -> None:
-        settings = Settings(database_url=module_database_url, redis_url=module_redis_url)
-        async with open_services(settings) as services:
-            await services.reindex.reconcile()
-
-    asyncio.run(reconcile())
+    reconcile(module_database_url, module_redis_url)
     with serving(module_database_url, module_redis_url) as server:
         yield server
 

@@ -3,73 +3,24 @@
 import json
 import signal
 import subprocess
-import threading
 import time
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from app.cli.posting import Outcome, Record, Tally, post_all
-from app.client import Client, NoService, Refused
+from app.client import Client, NoService, Refused, calls
 from app.core.model import Metadata, Submission
 from app.core.text.content import content_from_pages, content_from_text
 from tests.cli.command_line import BOOKPRINT, environment
-
-Answer = tuple[int, dict[str, str], object]  # status, headers, JSON
-CREATED: Answer = (201, {}, {"created": True, "status": "indexed"})
-BUSY: Answer = (503, {"Retry-After": "0"}, {"title": "Unavailable", "detail": "Postgres is away."})
-
-
-class Prescribed(ThreadingHTTPServer):
-    """Answers every post with what `answer` says of its body."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.answer: Callable[[dict[str, object]], Answer] = lambda body: CREATED
-        self.bodies: list[dict[str, object]] = []
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: Prescribed
-
-    def do_GET(self) -> None:
-        self._send((200, {}, {}))
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.bodies.append(body)
-        self._send(self.server.answer(body))
-
-    def _send(self, answer: Answer) -> None:
-        status, headers, document = answer
-        data = json.dumps(document).encode()
-        self.send_response(status)
-        for name, value in {**headers, "Content-Length": str(len(data))}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *arguments: object) -> None:
-        pass
+from tests.prescribed_server import BUSY, CREATED, Answer, Prescribed, prescribing
 
 
 @pytest.fixture
 def server() -> Iterator[Prescribed]:
-    with Prescribed() as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
+    with prescribing() as server:
         yield server
-        server.shutdown()
-        thread.join()
 
 
 def records(count: int) -> list[Record]:
@@ -173,7 +124,7 @@ def test_an_answer_that_is_an_error_keeps_its_status(server: Prescribed) -> None
         Client(server.url) as service,
         pytest.raises(Refused, match=r"^HTTP 422: Invalid input\. d is") as error,
     ):
-        service.post("/v1/lookups", {})
+        service.send(calls.look_up({}))
     assert error.value.http_status == 422
 
 

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from app.cli.demo.evaluation import best_threshold
 from app.cli.output import drawn_table
-from app.client import Client
+from app.client import Client, calls
 from app.core.model import Fingerprint
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def show_near_duplicates(service: Client, library: Library, console: Console) ->
     """Ask for the near-duplicates of every book, print some, and count all against the truth."""
     answers: dict[str, dict[str, Mapping[str, Any]]] = {}
     for name, answer in library.posted.items():
-        items = service.get(answer["links"]["near_duplicates"], {"limit": "1000"})["items"]
+        items = service.items(calls.near_duplicates(answer["id"], limit=1000))
         answers[name] = {other_name: item for item in items if (other_name := library.name(item)) is not None}
     table = drawn_table(
         ("near-duplicates found", "distance", "jaccard", "OCR errors", "edited"),
@@ -100,13 +100,13 @@ def show_relations(service: Client, library: Library, console: Console) -> None:
     name = _first_editions(library)[0]
     columns = ("relations", "kind", "confidence", "why")
     with console.status("Waiting for the workers to compare pages …"):
-        answer = service.get(library.posted[name]["links"]["relations"], {"wait": "60"})
+        answer = service.send(calls.list_relations(library.posted[name]["id"], wait=60))
     rows = []
     for item in answer["items"]:
-        path = f"{library.posted[name]['links']['relations']}/{item['book_id']}"
+        pair = service.send(calls.read_relation(library.posted[name]["id"], item["book_id"]))
         other = library.name({"id": item["book_id"]})
         label = "another book" if other is None else _version(other)
-        rows.append((label, item["kind"], f"{item['confidence']:.2f}", service.get(path)["because"]))
+        rows.append((label, str(item["kind"]), f"{item['confidence']:.2f}", pair["because"] or ""))
     console.print(drawn_table(columns, rows, wide="why", right=("confidence",)), soft_wrap=False)
     left = f"; {answer['pending']} comparisons are still to come" if answer["pending"] else ""
     console.print(f"“{library.books[name].title}” page by page, from the background workers{left}.\n")
@@ -115,10 +115,10 @@ def show_relations(service: Client, library: Library, console: Console) -> None:
 def show_exact_lookup(service: Client, library: Library, console: Console) -> None:
     """Ask for every book within `_RADIUS` bits, and compare the answer with brute force."""
     name = max(_first_editions(library), key=lambda each: len(library.copies(each)))
-    path = library.posted[name]["links"]["near_duplicates"]
-    service.get(path, {"d": str(_RADIUS)})
+    question = calls.near_duplicates(library.posted[name]["id"], d=_RADIUS, limit=1000)
+    service.send(question)
     started = time.perf_counter()
-    answer = service.get(path, {"d": str(_RADIUS), "limit": "1000"})
+    answer = service.send(question)
     milliseconds = (time.perf_counter() - started) * 1e3
     answered = {other_name for item in answer["items"] if (other_name := library.name(item)) is not None}
     own = library.fingerprint(name)
@@ -166,9 +166,10 @@ def show_evaluation(library: Library, seed: int, console: Console) -> None:
 def show_request(service: Client, library: Library, console: Console) -> None:
     """Print a request as a client would make it, and the beginning of the answer."""
     name = _first_editions(library)[0]
-    path = library.posted[name]["links"]["near_duplicates"]
-    answer = service.get(path, {"d": str(_RADIUS), "limit": "1"})
+    question = calls.near_duplicates(library.posted[name]["id"], d=_RADIUS, limit=1)
+    answer = service.send(question)
     console.print("What a client sends and gets (with --keep the service stays up for you to try):")
-    console.print(Text(f"$ curl '{service.url}{path}?d={_RADIUS}&limit=1'", style="bold"), soft_wrap=True)
+    request = f"$ curl '{service.url}{question.path}?d={_RADIUS}&limit=1'"
+    console.print(Text(request, style="bold"), soft_wrap=True)
     console.print(json.dumps(answer, indent=2, ensure_ascii=False), soft_wrap=True)
     console.print()

@@ -1,0 +1,239 @@
+"""The JSON documents that the service answers, as they come; their fields are explained at /docs."""
+
+from typing import Any, Literal, TypedDict
+
+Kind = Literal[
+    "SAME_PAGINATION",
+    "DIFFERENT_PAGINATION",
+    "CONTIGUOUS_SUBSET",
+    "OVERLAPPING_TEXT",
+    "SAME_TEXT",
+    "UNRELATED",
+    "INSUFFICIENT_TEXT",
+]
+Direction = Literal["contains", "contained_in"]
+
+
+class FingerprintJson(TypedDict):
+    """A simhash."""
+
+    recipe: str
+    hex: str
+
+
+class LinksJson(TypedDict):
+    """Paths of a book's own resources."""
+
+    self: str
+    near_duplicates: str
+    relations: str
+
+
+class BookJson(TypedDict):
+    """A book as the catalogue holds it."""
+
+    id: str
+    identifier: str | None
+    status: Literal["indexed", "pending"]
+    title: str | None
+    page_count: int | None
+    word_count: int
+    fingerprint: FingerprintJson | None
+    identifiers: list[str]
+    invalid_identifiers: list[str]
+    links: LinksJson
+    authors: list[str]
+    language: str | None
+    year: int | None
+    volume: str | None
+    external_id: str | None
+    version: int
+
+
+class PostedBookJson(BookJson):
+    """A book and whether this request made it."""
+
+    created: bool
+    format: str | None
+    warnings: list[str]
+
+
+class BooksJson(TypedDict):
+    """A page of books."""
+
+    items: list[BookJson]
+    next_cursor: str | None
+
+
+class BulkLineJson(TypedDict, total=False):
+    """What became of one line of a bulk post."""
+
+    line: int
+    status: int
+    id: str
+    identifier: str | None
+    created: bool
+    problem: dict[str, Any]
+
+
+class ContainmentJson(TypedDict):
+    """The shares of two books found in each other."""
+
+    this_in_other: float | None
+    other_in_this: float | None
+
+
+class RelationSummaryJson(TypedDict):
+    """The kind of a relation."""
+
+    kind: Kind
+    confidence: float
+
+
+class NearDuplicateJson(TypedDict):
+    """A book near the one asked about."""
+
+    id: str
+    identifier: str | None
+    title: str | None
+    distance: int | None
+    jaccard: float | None
+    containment: ContainmentJson
+    relation: RelationSummaryJson | None
+
+
+class QuestionJson(TypedDict):
+    """What a lookup asked."""
+
+    id: str | None
+    max_distance: int | None
+    nearest: int | None
+
+
+class NearDuplicatesJson(TypedDict):
+    """A page of the books near a book."""
+
+    query: QuestionJson
+    exact: bool
+    total: int
+    items: list[NearDuplicateJson]
+    next_cursor: str | None
+
+
+class LookupJson(NearDuplicatesJson):
+    """A page of the books near one that is not stored."""
+
+    format: str | None
+    warnings: list[str]
+
+
+class DecisionJson(TypedDict):
+    """A person's decision on two books."""
+
+    verdict: Literal["confirmed", "rejected", "kind"]
+    kind: Kind | None
+    decided_at: str
+    stale: bool
+
+
+class FindingJson(TypedDict):
+    """What the classifier found."""
+
+    kind: Kind
+    direction: Direction | None
+    confidence: float
+
+
+class RelationJson(TypedDict):
+    """How a book is related to another."""
+
+    book_id: str
+    title: str | None
+    kind: Kind | None
+    direction: Direction | None
+    confidence: float | None
+    signals: dict[str, Any] | None
+    classifier: str | None
+    decision: DecisionJson | None
+    machine: FindingJson | None
+    via: str | None
+
+
+class RelationsJson(TypedDict):
+    """A page of a book's relations."""
+
+    pending: int
+    failed: list[str]
+    complete: bool
+    items: list[RelationJson]
+    next_cursor: str | None
+
+
+class RunJson(TypedDict):
+    """Pages that follow each other in both books."""
+
+    left: list[int]
+    right: list[int]
+
+
+class LinearFitJson(TypedDict):
+    """The line through matching pages."""
+
+    slope: float
+    intercept: float
+    delta_page_count: float
+
+
+class PageRelationJson(RelationJson):
+    """The relation of two books, page by page."""
+
+    because: str | None
+    confidences: dict[str, float]
+    unit: Literal["page", "window"] | None
+    page_map: list[list[float]]
+    runs: list[RunJson]
+    linear_fit: LinearFitJson | None
+
+
+class BestCopyJson(TypedDict):
+    """The copy of a cluster to keep."""
+
+    book_id: str
+    because: str
+
+
+class ClusterMemberJson(TypedDict):
+    """A book in a cluster."""
+
+    book_id: str
+    title: str | None
+    volume: str | None
+    year: int | None
+    page_count: int | None
+    word_count: int
+
+
+class ClusterJson(TypedDict):
+    """A page of the books of a cluster."""
+
+    id: str
+    by: Literal["same_text", "related"]
+    size: int
+    best_copy: BestCopyJson
+    items: list[ClusterMemberJson]
+    next_cursor: str | None
+    links: dict[str, str]
+
+
+class JobJson(TypedDict):
+    """A job of the workers."""
+
+    id: int
+    task: str
+    state: Literal["waiting", "running", "succeeded", "failed"]
+    attempts: int
+    max_attempts: int
+    book_id: str | None
+    created_at: str
+    next_try_at: str | None
+    reason: str | None

@@ -1,0 +1,85 @@
+"""The client for threads."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Any, TypeVar, cast
+
+import httpx
+
+from app.client import exchange
+from app.client.calls import Call, PagedCall
+from app.client.errors import Interrupted
+
+AnswerT = TypeVar("AnswerT")
+ItemT = TypeVar("ItemT")
+
+
+class Client:
+    """Sends calls to the service at `url`; safe for threads.
+
+    While it is down or overloaded it is asked again for `patience` seconds; setting `stop` ends the waiting.
+    """
+
+    def __init__(self, url: str, connections: int = 10, patience: float = 60.0) -> None:
+        self._http = httpx.Client(**exchange.options(url, connections))
+        self.url = url.rstrip("/")
+        self.stop = threading.Event()
+        self._patience = patience
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._http.close()
+
+    def send(self, call: Call[AnswerT]) -> AnswerT:
+        """The answer to a call; raises Refused, NoService and Interrupted."""
+        patience = exchange.Patience(self.url, call, self._patience, time.monotonic())
+        while True:
+            try:
+                with ExitStack() as opened:
+                    response = self._http.request(**exchange.request_options(call, opened))
+                wait = patience.after_response(response, time.monotonic())
+                if wait is None:
+                    return exchange.answer_of(call, response)
+            except httpx.TransportError as exc:
+                wait = patience.after_error(exc, time.monotonic())
+            if self.stop.wait(wait):
+                raise Interrupted
+
+    def pages(self, call: PagedCall[AnswerT, Any]) -> Iterator[AnswerT]:
+        """The answer to a call, page by page."""
+        page = self.send(call)
+        yield page
+        while cursor := cast(dict[str, Any], page)["next_cursor"]:
+            page = self.send(call.at(cursor))
+            yield page
+
+    def items(self, call: PagedCall[Any, ItemT]) -> Iterator[ItemT]:
+        """The items of all pages of the answer to a call."""
+        for page in self.pages(call):
+            yield from page["items"]
+
+    def insist(self) -> None:
+        """Raise NoService when nothing answers."""
+        try:
+            self._http.get("/health/live")
+        except httpx.TransportError as exc:
+            raise exchange.missing(self.url) from exc
+
+    def shortfall(self) -> str | None:
+        """The reason why the service is not ready; None when it is."""
+        try:
+            response = self._http.get("/health/ready", timeout=5.0)
+        except httpx.TransportError:
+            return "the API does not answer yet"
+        return None if response.is_success else exchange.problem_text(response)
