@@ -184,6 +184,13 @@ class LinearFitJson(TypedDict):
     delta_page_count: float
 
 
+class PageLabelsJson(TypedDict):
+    """What is printed on the pages of two books as their numbers."""
+
+    this: list[str | None] | None
+    other: list[str | None] | None
+
+
 class PageRelationJson(RelationJson):
     """The relation of two books, page by page."""
 
@@ -191,6 +198,7 @@ class PageRelationJson(RelationJson):
     confidences: dict[str, float]
     unit: Literal["page", "window"] | None
     page_map: list[list[float]]
+    page_labels: PageLabelsJson
     runs: list[RunJson]
     linear_fit: LinearFitJson | None
 
