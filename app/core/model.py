@@ -121,6 +121,7 @@ class Book:
     word_count: int
     fingerprint: Fingerprint | None
     indexed: bool  # False: durable and found by every lookup, but not yet in the band index
+    founder_id: UUID  # of the cluster of the same text that it is in; its own id where it is alone
 
 
 @dataclass(frozen=True, slots=True, eq=False)

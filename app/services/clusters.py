@@ -5,21 +5,11 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from app.core.clusters.best_copy import BestCopy, Copy, best_copy, complete_copies
+from app.core.clusters.cluster_name import ClusterName
 from app.core.clusters.clustering import By
 from app.core.errors import UnknownBook, UnknownCluster
 from app.core.model import Member
 from app.stores.postgres.cluster_queries import ClusterQueries, Snapshot
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterName:
-    """The kind of a cluster, and the id of one of its books, which may be gone."""
-
-    by: By
-    book_id: UUID
-
-    def __str__(self) -> str:
-        return f"{self.by}-{self.book_id}"
 
 
 @dataclass(frozen=True, slots=True)

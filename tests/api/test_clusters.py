@@ -48,6 +48,21 @@ def ids(*books: Json) -> list[str]:
     return [book["id"] for book in books]
 
 
+def own_key(book: Json) -> str:
+    """The key of a cluster that this book has founded."""
+    return f"s{book['id'].replace('-', '')}"
+
+
+async def keys(client: AsyncClient) -> list[str]:
+    """The keys of the books, oldest first, as the list and each book show them."""
+    books = (await client.get("/v1/books")).json()["items"]
+    for book in books:
+        assert (await client.get(book["links"]["self"])).json()["cluster"] == book["cluster"]
+        named = await cluster(client, book)
+        assert {name: named[name] for name in ("id", "key")} == book["cluster"]
+    return [book["cluster"]["key"] for book in books]
+
+
 async def copies(client: AsyncClient, services: Services, errors: Sequence[float]) -> list[Json]:
     """Copies of one book, scanned with these shares of wrong letters, and related."""
     posted = [
@@ -75,6 +90,7 @@ async def test_a_book_alone_is_a_cluster_of_one(client: AsyncClient, services: S
             answer = await cluster(client, book, by=by)
             assert answer == {
                 "id": f"{by}-{book['id']}",
+                "key": f"{by[0]}{book['id'].replace('-', '')}",
                 "by": by,
                 "size": 1,
                 "best_copy": {"book_id": book["id"], "because": "It is the only copy of its text."},
@@ -182,6 +198,32 @@ async def test_clusters_that_become_one_keep_the_older_id_and_the_other_leads_th
     assert members(await by_id(client, left)) == ids(*younger)
 
 
+async def test_the_key_comes_with_the_book_and_leads_to_the_cluster_as_its_id_does(
+    client: AsyncClient, services: Services
+) -> None:
+    older = [await post(client, pages=pages_of(scanned(TEXT, seed))) for seed in (1, 2)]
+    younger = [await post(client, pages=pages_of(scanned(OTHER, seed))) for seed in (1, 2)]
+    assert await keys(client) == [own_key(book) for book in (*older, *younger)]
+    await run_jobs(services)
+    kept, left = own_key(older[0]), own_key(younger[0])
+    assert await keys(client) == [kept, kept, left, left]
+    assert (await client.get(f"/v1/clusters/{left}")).json() == await cluster(client, younger[1])
+
+    await decide(client, older[1], younger[1], {"kind": "SAME_TEXT"})
+    assert await keys(client) == [kept] * 4
+    moved = await client.get(f"/v1/clusters/{left}")
+    assert (moved.status_code, moved.headers["location"]) == (308, f"/v1/clusters/same_text-{older[0]['id']}")
+    assert (await by_id(client, left))["key"] == kept
+    again = await client.post("/v1/books", json={"pages": pages_of(scanned(OTHER, 2))})
+    assert (again.status_code, again.json()["cluster"]["key"]) == (200, kept)
+
+    await decide(client, older[1], younger[1], None)
+    assert await keys(client) == [kept, kept, left, left]
+    await client.delete(older[0]["links"]["self"])
+    assert await keys(client) == [own_key(older[1]), left, left]
+    assert (await by_id(client, kept))["key"] == own_key(older[1])
+
+
 async def test_a_deleted_member_leaves_and_a_deleted_founder_leaves_the_id_leading_on(
     client: AsyncClient, services: Services
 ) -> None:
@@ -268,6 +310,7 @@ async def test_unknown_books_and_clusters_are_refused(client: AsyncClient) -> No
     for name in (
         *(f"same_text-{NOBODY}", f"related-{NOBODY}", f"other-{book['id']}", book["id"]),
         *("nonsense", "same_text-", f"same_text-{book['id']}x", f"same_text-{book['id'].upper()}", "x" * 500),
+        *(own_key(book)[1:], own_key(book)[:-1], f"x{own_key(book)[1:]}", own_key({"id": NOBODY})),
     ):
         response = await client.get(f"/v1/clusters/{name}")
         assert_problem(response, 404, "id")

@@ -1,8 +1,6 @@
 """Clusters: the books that belong together."""
 
-import re
-from typing import Annotated, cast
-from uuid import UUID
+from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import RedirectResponse
@@ -13,13 +11,12 @@ from app.api.http.openapi import problems, with_headers
 from app.api.schemas import examples
 from app.api.schemas.base import PageQuery
 from app.api.schemas.clusters import ClusterAnswer, ClusterQuery, cluster_path
-from app.core.clusters.clustering import KINDS, By
+from app.core.clusters.cluster_name import ClusterName
 from app.core.errors import UnknownCluster
-from app.services.clusters import ClusterName, ClusterPage
+from app.services.clusters import ClusterPage
 
 router = APIRouter(prefix="/v1", tags=["clusters"])
 
-_NAME = re.compile(rf"({'|'.join(KINDS)})-([0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}})")
 _SHOWN = 100
 """Characters of a wrong id that are repeated to the client."""
 
@@ -50,14 +47,14 @@ async def read_cluster_of_book(
     | problems(404, 422, 503),
 )
 async def read_cluster(
-    cluster_id: Annotated[str, Path(description="Id of the cluster.", examples=[examples.CLUSTER_ID])],
+    cluster_id: Annotated[str, Path(description="Id or key of the cluster.", examples=[examples.CLUSTER_ID])],
     query: Annotated[PageQuery, Query()],
     request: Request,
     services: ServicesDep,
 ) -> ClusterAnswer | RedirectResponse:
     """Answers the books of a cluster, oldest first.
 
-    An id that the cluster had before it was joined to an older one is answered with 308 and the present id.
+    An id or a key that it had before it was joined to an older one is answered with 308 and the present id.
     So is one from before its oldest book was deleted, and any of its books in place of the oldest.
     """
     name = _name(cluster_id)
@@ -76,7 +73,7 @@ def _answer(page: ClusterPage, cursors: Cursors) -> ClusterAnswer:
 
 
 def _name(cluster_id: str) -> ClusterName:
-    match = _NAME.fullmatch(cluster_id)
-    if match is None:
+    name = ClusterName.read(cluster_id)
+    if name is None:
         raise UnknownCluster(cluster_id if len(cluster_id) <= _SHOWN else f"{cluster_id[:_SHOWN]}…")
-    return ClusterName(cast(By, match[1]), UUID(match[2]))
+    return name

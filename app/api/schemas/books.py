@@ -20,9 +20,11 @@ from app.api.schemas.base import (
     WholeNumber,
     shown,
 )
+from app.api.schemas.clusters import ClusterNameAnswer
 from app.api.schemas.files import Format, Warnings
 from app.api.schemas.signatures import FingerprintAnswer, SignaturesBody
 from app.catalog.identifiers import is_valid
+from app.core.clusters.cluster_name import ClusterName
 from app.core.model import Book, BookFilter, Content, Metadata, PageLabels, Sketch, Submission
 from app.core.signatures import identifier
 from app.core.signatures.json_codec import MAX_COUNT
@@ -196,6 +198,9 @@ class BookAnswer(Document):
     invalid_identifiers: list[str] = Field(
         description="Those of them that break a rule of their scheme, as a wrong check digit; kept as given."
     )
+    cluster: ClusterNameAnswer = Field(
+        description="The cluster of the copies of its text, at present; a book alone is a cluster of one."
+    )
     links: Links
     authors: list[str]
     language: str | None
@@ -215,6 +220,7 @@ class BookAnswer(Document):
             "page_count": book.page_count,
             "word_count": book.word_count,
             "fingerprint": fingerprint and FingerprintAnswer.model_validate(fingerprint),
+            "cluster": ClusterNameAnswer.model_validate(ClusterName("same_text", book.founder_id)),
             "links": Links(
                 self=path, near_duplicates=f"{path}/near-duplicates", relations=f"{path}/relations"
             ),

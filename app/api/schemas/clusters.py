@@ -7,8 +7,9 @@ from pydantic import Field
 
 from app.api.schemas import examples
 from app.api.schemas.base import Document, PageQuery, shown
+from app.core.clusters.cluster_name import ClusterName
 from app.core.clusters.clustering import By
-from app.services.clusters import ClusterName, ClusterPage
+from app.services.clusters import ClusterPage
 
 
 class ClusterQuery(PageQuery):
@@ -50,15 +51,25 @@ class ClusterLinks(Document):
     self: str = Field(description="The cluster.")
 
 
-class ClusterAnswer(Document):
-    """Books that belong together: one page of them, oldest first. A book alone is a cluster of one."""
+class ClusterNameAnswer(Document):
+    """The name of a cluster, written in two ways."""
 
-    model_config = shown(examples.CLUSTER)
+    model_config = shown(examples.CLUSTER_NAME)
 
     id: str = Field(
         description="What joins the books, and the id of the oldest. Of clusters that become one the oldest "
         "id stays, and the others lead there."
     )
+    key: str = Field(
+        description="The id in 33 letters and digits, for systems that group their records by a field."
+    )
+
+
+class ClusterAnswer(ClusterNameAnswer):
+    """Books that belong together: one page of them, oldest first. A book alone is a cluster of one."""
+
+    model_config = shown(examples.CLUSTER)
+
     by: By = Field(description="same_text: copies of one text; related: any verified relation.")
     size: int = Field(description="How many books there are on all pages.")
     best_copy: BestCopyAnswer
@@ -70,7 +81,8 @@ class ClusterAnswer(Document):
     def of(cls, page: ClusterPage, next_cursor: str | None) -> Self:
         """The document of a cluster."""
         return cls(
-            id=str(page.name),
+            id=page.name.id,
+            key=page.name.key,
             by=page.name.by,
             size=page.size,
             best_copy=BestCopyAnswer.model_validate(page.best),

@@ -62,6 +62,8 @@ PAGE_SIGNATURES: dict[str, Any] = {
     "values": b64encode(sha512(b"bookprint").digest() * 2 + b"\x40\x07").decode(),
 }
 
+CLUSTER_ID = f"same_text-{BOOK_ID}"
+CLUSTER_NAME: dict[str, Any] = {"id": CLUSTER_ID, "key": f"s{BOOK_ID.replace('-', '')}"}
 BOOK: dict[str, Any] = {
     "id": BOOK_ID,
     "identifier": IDENTIFIER,
@@ -72,6 +74,7 @@ BOOK: dict[str, Any] = {
     "fingerprint": FINGERPRINT,
     "identifiers": METADATA["identifiers"],
     "invalid_identifiers": [],
+    "cluster": CLUSTER_NAME,
     "links": {
         "self": f"/v1/books/{BOOK_ID}",
         "near_duplicates": f"/v1/books/{BOOK_ID}/near-duplicates",
@@ -96,7 +99,6 @@ JOB: dict[str, Any] = {
     "next_try_at": "2026-11-21T08:00:02.500000Z",
     "reason": "Unavailable: The catalogue (Postgres) cannot be reached. Try again in a moment.",
 }
-CLUSTER_ID = f"same_text-{BOOK_ID}"
 CLUSTER_MEMBER: dict[str, Any] = {
     "book_id": BOOK_ID,
     "title": TITLE,
@@ -105,8 +107,7 @@ CLUSTER_MEMBER: dict[str, Any] = {
     "page_count": 330,
     "word_count": 121_533,
 }
-CLUSTER: dict[str, Any] = {
-    "id": CLUSTER_ID,
+CLUSTER: dict[str, Any] = CLUSTER_NAME | {
     "by": "same_text",
     "size": 2,
     "best_copy": {

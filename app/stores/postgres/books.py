@@ -198,6 +198,7 @@ class BookStore:
             word_count=content.sketch.word_count,
             fingerprint=content.sketch.fingerprint,
             indexed=False,
+            founder_id=book_id,
         )
         return StoredBook(book, created=True)
 

@@ -35,13 +35,16 @@ SELECT_BOOKS = """
         books.id, books.entry_id, books.version, books.content_key, books.title, books.authors,
         books.language, books.year, books.volume, books.external_id, books.identifiers, books.page_count,
         books.word_count, books.indexed_at IS NOT NULL AS indexed,
-        suites.fingerprint AS recipe, fingerprint.data AS bits
+        suites.fingerprint AS recipe, fingerprint.data AS bits,
+        coalesce(
+            (SELECT founder_id FROM cluster_members WHERE (by, book_id) = ('same_text', books.id)), books.id
+        ) AS founder_id
     FROM books
     JOIN suites ON suites.state = 'serving'
     LEFT JOIN signatures AS fingerprint
         ON fingerprint.entry_id = books.entry_id AND fingerprint.recipe = suites.fingerprint
 """
-"""Books with their fingerprint of the suite that serves, for `to_book`."""
+"""Books with their fingerprint of the suite that serves and their cluster of copies, for `to_book`."""
 
 
 def select_summaries(*more: str, with_sample: bool = False) -> str:
@@ -94,6 +97,7 @@ def to_book(row: Row) -> Book:
         word_count=row["word_count"],
         fingerprint=None if row["bits"] is None else Fingerprint(row["recipe"], row["bits"]),
         indexed=row["indexed"],
+        founder_id=row["founder_id"],
     )
 
 
