@@ -12,7 +12,7 @@ from app.api.http.deps import KernelState
 from app.api.http.docs import add_docs
 from app.api.http.handlers import UnhandledErrors, install_handlers
 from app.api.http.metrics import Metrics, RequestMetrics
-from app.api.routes import books, bulk, clusters, files, health, jobs, lookups, relations
+from app.api.routes import books, bulk, clusters, conflicts, files, health, jobs, lookups, relations
 from app.logs import configure_logs
 from app.readers.isolation import IsolatedReader, ReadingLimits
 from app.services.reading import FileReading
@@ -69,6 +69,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             {"name": "lookups", "description": "Find the books near a stored book, or near a text."},
             {"name": "relations", "description": "How two books are related, and decisions of people."},
             {"name": "clusters", "description": "Copies of one text, or related books, together."},
+            {"name": "conflicts", "description": "Books whose metadata and texts contradict each other."},
             {"name": "jobs", "description": "Work that is done in the background."},
             {"name": "health", "description": "Whether the service lives and works, and its metrics."},
         ],
@@ -76,7 +77,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.metrics, app.state.kernels = metrics, kernels
     app.state.max_body_bytes, app.state.max_file_bytes = settings.max_body_bytes, settings.max_file_bytes
     # Files come first: their routes leave what is no file to those of the same paths.
-    routers = [each.router for each in (files, books, bulk, lookups, relations, clusters, jobs, health)]
+    modules = (files, books, bulk, lookups, relations, clusters, conflicts, jobs, health)
+    routers = [module.router for module in modules]
     for router in routers:
         app.include_router(router)
     add_docs(app)

@@ -9,6 +9,7 @@ from app.core.matching.candidates import SelectionLimits
 from app.services.books import Books
 from app.services.bulk import Bulk
 from app.services.clusters import Clusters
+from app.services.conflicts import Conflicts
 from app.services.health import Health
 from app.services.index.comparison import Progress
 from app.services.index.recipe_switch import Recipes
@@ -24,6 +25,7 @@ from app.stores.postgres.books import BookStore
 from app.stores.postgres.bulk import BulkStore
 from app.stores.postgres.candidates import CandidateStore
 from app.stores.postgres.cluster_queries import ClusterQueries
+from app.stores.postgres.conflicts.conflict_queries import ConflictQueries
 from app.stores.postgres.connections import Database, open_database
 from app.stores.postgres.decisions import DecisionStore
 from app.stores.postgres.entries import EntryStore
@@ -53,6 +55,7 @@ class Services:
     relate: Relate
     relations: Relations
     clusters: Clusters
+    conflicts: Conflicts
     jobs: Jobs
     health: Health
 
@@ -127,6 +130,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         ),
         relations=Relations(RelationQueries(database), DecisionStore(database)),
         clusters=Clusters(ClusterQueries(database)),
+        conflicts=Conflicts(ConflictQueries(database), suites),
         jobs=Jobs(jobs),
         health=Health(SchemaQueries(database), jobs, reindex, indexes),
     )

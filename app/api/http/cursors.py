@@ -9,10 +9,12 @@ from struct import Struct
 from uuid import UUID
 
 from app.core.errors import InvalidInput
+from app.core.matching.conflicts import ConflictPlace
 from app.services.lookup import Position
 
 _DIGEST_BYTES = 8
 _PLACE = Struct(">BQ")
+_CONFLICT = Struct(">q16s16s")
 
 
 class Cursors:
@@ -39,6 +41,19 @@ class Cursors:
     def book(self, cursor: str | None) -> UUID | None:
         """The book to go on from; raises InvalidInput for a cursor of another query."""
         return None if cursor is None else UUID(bytes=self._read(cursor, 16))
+
+    def at_conflict(self, place: ConflictPlace | None) -> str | None:
+        """The cursor that goes on behind a conflict; None where nothing follows."""
+        if place is None:
+            return None
+        return self._write(_CONFLICT.pack(place.key, place.left.bytes, place.right.bytes))
+
+    def conflict(self, cursor: str | None) -> ConflictPlace | None:
+        """The conflict to go on from; raises InvalidInput for a cursor of another query."""
+        if cursor is None:
+            return None
+        key, left, right = _CONFLICT.unpack(self._read(cursor, _CONFLICT.size))
+        return ConflictPlace(key, UUID(bytes=left), UUID(bytes=right))
 
     @property
     def _digest(self) -> bytes:

@@ -190,3 +190,34 @@ PAGE_RELATION: dict[str, Any] = RELATION | {
     "runs": [RUN],
     "linear_fit": LINEAR_FIT,
 }
+CONFLICT_BOOK: dict[str, Any] = {
+    "id": BOOK_ID,
+    "title": TITLE,
+    "authors": METADATA["authors"],
+    "year": METADATA["year"],
+    "volume": None,
+    "identifiers": ["isbn:9780141439600"],
+}
+CONFLICT: dict[str, Any] = {
+    "books": [CONFLICT_BOOK, CONFLICT_BOOK | {"id": OTHER_ID, "title": "The Salt Road", "year": 1898}],
+    "agrees": ["isbn", "authors"],
+    "contradicts": ["text", "title", "year"],
+    "evidence": {
+        "distance": 61,
+        "jaccard": 0.0,
+        "containment": {"this_in_other": 0.0, "other_in_this": 0.0},
+        "relation": None,
+    },
+}
+CONFLICT_OF_TEXT: dict[str, Any] = {
+    "books": [CONFLICT_BOOK, CONFLICT_BOOK | {"id": OTHER_ID, "identifiers": ["isbn:9780306406157"]}],
+    "agrees": ["text", "title", "authors", "year"],
+    "contradicts": ["isbn"],
+    "evidence": {
+        "distance": 5,
+        "jaccard": 0.91,
+        "containment": {"this_in_other": 0.99, "other_in_this": 0.92},
+        "relation": {"kind": "SAME_PAGINATION", "confidence": 0.97, "source": "machine"},
+    },
+}
+CUT_GROUP: dict[str, Any] = {"shared": "isbn:9783161484100", "size": 312, "examined": 50}

@@ -1,7 +1,5 @@
 """From rows to Bookprint's nouns and back."""
 
-import re
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -21,6 +19,7 @@ from app.core.model import (
 )
 from app.core.recipe import Suite
 from app.core.signatures.page_minhash import to_records
+from app.core.text.words import folded_words
 from app.stores.postgres.connections import Row
 
 _VALUE = np.dtype("<u4")
@@ -140,8 +139,7 @@ def page_label_values(labels: PageLabels) -> list[str | None] | None:
 
 def title_words(title: str) -> list[str]:
     """The words to find a title by: folded here, because how Postgres folds case depends on its locale."""
-    folded = unicodedata.normalize("NFKC", title).casefold()
-    return sorted({word[:_LONGEST_WORD] for word in re.findall(r"\w+", folded)})
+    return sorted({word[:_LONGEST_WORD] for word in folded_words(title)})
 
 
 def fingerprint_values(fingerprint: Fingerprint) -> dict[str, Any]:

@@ -1,0 +1,144 @@
+"""Metadata conflicts: which of them to list, and their documents."""
+
+from typing import Literal, Self
+from uuid import UUID
+
+from pydantic import Field
+
+from app.api.schemas import examples
+from app.api.schemas.base import Document, PageQuery, Share, shown
+from app.core.matching.conflicts import Aspect, Conflict, ConflictBook, ConflictBy
+from app.core.relations.relation import Kind
+from app.services.conflicts import ConflictPage
+
+
+class ConflictQuery(PageQuery):
+    """The conflicts to list."""
+
+    by: ConflictBy = Field(
+        description="What the books share: isbn or title, while their texts are unrelated; text, while they "
+        "have different ISBNs."
+    )
+
+
+class ConflictBookAnswer(Document):
+    """A book in a conflict."""
+
+    model_config = shown(examples.CONFLICT["books"][0])
+
+    id: UUID
+    title: str | None
+    authors: list[str]
+    year: int | None
+    volume: str | None
+    identifiers: list[str]
+
+    @classmethod
+    def of(cls, book: ConflictBook) -> Self:
+        """The document of a book."""
+        known = book.metadata
+        return cls(
+            id=book.summary.book_id,
+            title=known.title,
+            authors=list(known.authors),
+            year=known.year,
+            volume=known.volume,
+            identifiers=list(known.identifiers),
+        )
+
+
+class ConflictContainment(Document):
+    """The share of each book that the other one contains, estimated from their MinHash signatures."""
+
+    model_config = shown(examples.CONFLICT["evidence"]["containment"])
+
+    this_in_other: Share | None = Field(description="Share of the first book found in the second, 0 to 1.")
+    other_in_this: Share | None = Field(description="Share of the second book found in the first, 0 to 1.")
+
+
+class ConflictRelation(Document):
+    """The effective relation of the two books."""
+
+    model_config = shown(examples.CONFLICT_OF_TEXT["evidence"]["relation"])
+
+    kind: Kind
+    confidence: Share = Field(description="0 to 1; of a person's decision 1.")
+    source: Literal["machine", "person"]
+
+
+class ConflictEvidence(Document):
+    """What is known of the two texts; null where a signature is missing."""
+
+    model_config = shown(examples.CONFLICT["evidence"])
+
+    distance: int | None = Field(description="Bits in which the fingerprints differ, 0 to 128.")
+    jaccard: Share | None = Field(description="Estimated share of common shingles, 0 to 1.")
+    containment: ConflictContainment
+    relation: ConflictRelation | None = Field(
+        description="Null: the search for relations has ended and found none between these two."
+    )
+
+
+class ConflictAnswer(Document):
+    """Two books whose metadata and texts contradict each other."""
+
+    model_config = shown(examples.CONFLICT)
+
+    books: tuple[ConflictBookAnswer, ConflictBookAnswer] = Field(description="The older one first.")
+    agrees: list[Aspect] = Field(description="What is the same in both, as far as both say something of it.")
+    contradicts: list[Aspect]
+    evidence: ConflictEvidence
+
+    @classmethod
+    def of(cls, conflict: Conflict) -> Self:
+        """The document of a conflict."""
+        measured, relation = conflict.evidence, conflict.relation
+        return cls(
+            books=(ConflictBookAnswer.of(conflict.left), ConflictBookAnswer.of(conflict.right)),
+            agrees=list(conflict.agrees),
+            contradicts=list(conflict.contradicts),
+            evidence=ConflictEvidence(
+                distance=measured.distance,
+                jaccard=measured.jaccard,
+                containment=ConflictContainment.model_validate(measured),
+                relation=relation
+                and ConflictRelation(
+                    kind=relation.summary.kind,
+                    confidence=relation.summary.confidence,
+                    source="person" if relation.decided else "machine",
+                ),
+            ),
+        )
+
+
+class CutGroupAnswer(Document):
+    """Books that share an ISBN or a title, and are too many to examine every pair of them."""
+
+    model_config = shown(examples.CUT_GROUP)
+
+    shared: str = Field(description="The ISBN, as isbn:9780141439600, or the title.")
+    size: int = Field(description="How many books share it.")
+    examined: int = Field(description="How many were examined: first the oldest of each cluster of copies.")
+
+
+class ConflictList(Document):
+    """One page of metadata conflicts."""
+
+    model_config = shown(
+        {"items": [examples.CONFLICT], "cut_groups": [examples.CUT_GROUP], "next_cursor": None}
+    )
+
+    items: list[ConflictAnswer] = Field(
+        description="Fewer than `limit`, even none, where finding more takes another request."
+    )
+    cut_groups: list[CutGroupAnswer] = Field(description="Groups met for this page that may hide conflicts.")
+    next_cursor: str | None = Field(description="Send it as cursor for the next page; null on the last page.")
+
+    @classmethod
+    def of(cls, page: ConflictPage, next_cursor: str | None) -> Self:
+        """The document of a page."""
+        return cls(
+            items=[ConflictAnswer.of(conflict) for conflict in page.conflicts],
+            cut_groups=[CutGroupAnswer.model_validate(group) for group in page.cut],
+            next_cursor=next_cursor,
+        )

@@ -1,0 +1,180 @@
+"""Metadata conflicts: books that share an ISBN or a title but no text, and copies under different ISBNs.
+
+Hundreds of books that share an ISBN make tens of thousands of pairs, so of each group only some books are
+examined. A request ends after so many pairs, with a place to go on from.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import assert_never
+from uuid import UUID
+
+from app.catalog.agreement import agreement, shared_isbns
+from app.core.clusters.clustering import Pair
+from app.core.matching.conflicts import (
+    Conflict,
+    ConflictBook,
+    ConflictBy,
+    ConflictPlace,
+    PairRelation,
+    Sharing,
+    are_unrelated,
+)
+from app.core.matching.verification import evidence
+from app.core.recipe import Suite
+from app.stores.postgres.conflicts.conflict_queries import ConflictQueries, ConflictSnapshot
+from app.stores.postgres.suites import SuiteStore
+
+MOST_EXAMINED = 50
+"""Books of one group that are examined."""
+
+_MOST_PAIRS = 20_000
+"""Pairs after which a request goes no further."""
+
+_GROUPS_AT_ONCE = 100
+_COPIES_AT_ONCE = 1_000
+
+_FIRST, _LAST = UUID(int=0), UUID(int=2**128 - 1)
+_BEGINNING = ConflictPlace(-(2**63), _FIRST, _FIRST)
+
+
+@dataclass(frozen=True, slots=True)
+class CutGroup:
+    """A group of which not all books were examined."""
+
+    shared: str  # what they share: isbn:…, or the title of one of them
+    size: int
+    examined: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConflictPage:
+    """One page of conflicts."""
+
+    conflicts: Sequence[Conflict]
+    cut: Sequence[CutGroup]  # of the groups on this page
+    next: ConflictPlace | None  # None: there are no more
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """Pairs to examine."""
+
+    key: int
+    pairs: Sequence[Pair]  # ascending
+    group: Sharing | None  # None: copies, which are in no group
+
+    @property
+    def end(self) -> ConflictPlace:
+        """The place behind all its pairs."""
+        return ConflictPlace(self.key, *((_LAST, _LAST) if self.group else self.pairs[-1]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Facts:
+    """What is known of the books of some steps."""
+
+    books: Mapping[UUID, ConflictBook]
+    relations: Mapping[Pair, PairRelation]
+
+
+class Conflicts:
+    """Metadata conflicts of the catalogue as it is now."""
+
+    def __init__(self, conflicts: ConflictQueries, suites: SuiteStore) -> None:
+        self._conflicts = conflicts
+        self._suites = suites
+
+    async def list_conflicts(self, by: ConflictBy, after: ConflictPlace | None, limit: int) -> ConflictPage:
+        """Up to `limit` conflicts behind a place, in the order of their groups, then of their books.
+
+        A page may have fewer, even none, though there are more.
+        """
+        suite = (await self._suites.current()).serving
+        place, examined = after or _BEGINNING, 0
+        found: list[Conflict] = []
+        cut: list[CutGroup] = []
+        async with self._conflicts.snapshot() as snapshot:
+            while True:
+                steps, more = await _next_steps(snapshot, by, place)
+                facts = await _read_facts(snapshot, suite, steps)
+                for step in steps:
+                    if step.end <= place:
+                        continue
+                    conflicts = await asyncio.to_thread(_conflicts_of, by, step, facts)
+                    conflicts = [each for each in conflicts if _place(step, each) > place]
+                    room = limit - len(found)
+                    found += conflicts[:room]
+                    if step.group and step.group.size > len(step.group.examined):
+                        cut.append(_cut(by, step.group, facts))
+                    if len(conflicts) > room:
+                        last = _place(step, conflicts[room - 1]) if room else place
+                        return ConflictPage(found, cut, last)
+                    place, examined = step.end, examined + len(step.pairs)
+                    if examined > _MOST_PAIRS:
+                        return ConflictPage(found, cut, place)
+                if not more:
+                    return ConflictPage(found, cut, None)
+
+
+async def _next_steps(
+    snapshot: ConflictSnapshot, by: ConflictBy, place: ConflictPlace
+) -> tuple[list[_Step], bool]:
+    """The next steps, and whether others follow."""
+    if by == "text":
+        copies = await snapshot.list_copies(place, _COPIES_AT_ONCE)
+        return [_Step(0, copies, None)] if copies else [], len(copies) == _COPIES_AT_ONCE
+    groups = await snapshot.list_groups(by, place.key, _GROUPS_AT_ONCE, MOST_EXAMINED)
+    steps = [_Step(group.key, list(combinations(sorted(set(group.examined)), 2)), group) for group in groups]
+    return steps, len(groups) == _GROUPS_AT_ONCE
+
+
+async def _read_facts(snapshot: ConflictSnapshot, suite: Suite, steps: Iterable[_Step]) -> _Facts:
+    book_ids = {book_id for step in steps for pair in step.pairs for book_id in pair}
+    return _Facts(await snapshot.read_books(book_ids, suite), await snapshot.read_relations(book_ids))
+
+
+def _conflicts_of(by: ConflictBy, step: _Step, facts: _Facts) -> list[Conflict]:
+    """The conflicts of a step, in the order of its pairs."""
+    judged = (
+        _conflict(by, step.key, facts.books[left], facts.books[right], facts.relations.get((left, right)))
+        for left, right in step.pairs
+    )
+    return [conflict for conflict in judged if conflict is not None]
+
+
+def _conflict(
+    by: ConflictBy, key: int, left: ConflictBook, right: ConflictBook, relation: PairRelation | None
+) -> Conflict | None:
+    """The conflict of two books of a group, or of two copies; None: there is none."""
+    metadata = agreement(left.metadata, right.metadata)
+    match by:
+        case "isbn":
+            # Books that share several ISBNs meet in several groups.
+            suspicious = shared_isbns(left.metadata, right.metadata)[:1] == [str(key)]
+        case "title":
+            suspicious = not {"authors", "volume"}.intersection(metadata.contradicts)
+        case "text":
+            suspicious = "isbn" in metadata.contradicts
+        case _:
+            assert_never(by)
+    if not suspicious:
+        return None
+    measured = evidence(left.summary.entry, right.summary.entry)
+    conflict = Conflict(left, right, metadata.agrees, metadata.contradicts, measured, relation)
+    if by == "text":
+        return replace(conflict, agrees=["text", *metadata.agrees])
+    if not are_unrelated(left, right, relation, measured):
+        return None
+    return replace(conflict, contradicts=["text", *metadata.contradicts])
+
+
+def _place(step: _Step, conflict: Conflict) -> ConflictPlace:
+    return ConflictPlace(step.key, conflict.left.summary.book_id, conflict.right.summary.book_id)
+
+
+def _cut(by: ConflictBy, group: Sharing, facts: _Facts) -> CutGroup:
+    title = facts.books[group.examined[0]].metadata.title
+    return CutGroup(f"isbn:{group.key}" if by == "isbn" else title or "", group.size, len(group.examined))

@@ -1,0 +1,183 @@
+"""Reading what metadata conflicts are made of, from one snapshot of the catalogue.
+
+Only books that share an ISBN or a title, or are stored as the same text, are ever paired. A group of which
+all books are in one cluster of copies is left out here: that is how it should be.
+"""
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from typing import Literal
+from uuid import UUID
+
+from app.core.clusters.clustering import KINDS, Pair
+from app.core.matching.conflicts import ConflictBook, ConflictPlace, PairRelation, Sharing
+from app.core.model import Metadata
+from app.core.recipe import Suite
+from app.core.relations.decision import Decision, RelationSummary, effective_relation
+from app.stores.postgres.connections import Connection, Database, Row, rows
+from app.stores.postgres.jobs import UNFINISHED_RELATE_JOBS
+from app.stores.postgres.rows import select_summaries, suite_recipes, to_summary
+from app.stores.postgres.statements import SQL
+
+SharedBy = Literal["isbn", "title"]
+
+# Identifiers are stored in the one form of their scheme. Whether the check digit is right is not asked here.
+_ISBN = "'^isbn:97[89][0-9]{10}$'"
+_KEYED: Mapping[SharedBy, str] = {
+    "isbn": f"""
+        SELECT id, CASE WHEN identifier ~ {_ISBN} THEN substr(identifier, 6)::bigint END AS key
+        FROM books CROSS JOIN unnest(identifiers) AS identifier
+    """,
+    "title": "SELECT id, hash_array_extended(title_words, 0) AS key FROM books WHERE title_words <> '{}'",
+}
+"""Every book with the key of each of its groups."""
+
+_LIST_GROUPS = {
+    by: SQL(f"""
+        WITH shared AS (
+            SELECT key, array_agg(id) AS ids, array_agg(founder) AS founders
+            FROM (
+                SELECT keyed.id, key, coalesce(founder_id, keyed.id) AS founder
+                FROM ({keyed}) AS keyed
+                LEFT JOIN cluster_members m ON (m.by, m.book_id) = ('same_text', keyed.id)
+                WHERE key >= $first
+            ) AS members
+            GROUP BY key HAVING count(DISTINCT founder) > 1
+            ORDER BY key LIMIT $limit
+        )
+        SELECT key, cardinality(ids) AS size, ARRAY(
+            SELECT id FROM (
+                SELECT id, row_number() OVER (PARTITION BY founder ORDER BY id) AS nth
+                FROM unnest(ids, founders) AS member (id, founder)
+            ) AS ranked
+            ORDER BY nth, id LIMIT $most
+        ) AS examined
+        FROM shared ORDER BY key
+    """)
+    for by, keyed in _KEYED.items()
+}
+
+_COPIES = """
+    SELECT left_id, right_id FROM relations LEFT JOIN decisions USING (left_id, right_id)
+    WHERE CASE WHEN verdict IS NULL THEN relations.kind ELSE decisions.kind END = ANY($kinds::text[])
+    UNION ALL
+    SELECT left_id, right_id FROM decisions WHERE kind = ANY($kinds::text[]) AND NOT EXISTS (
+        SELECT FROM relations r WHERE (r.left_id, r.right_id) = (decisions.left_id, decisions.right_id)
+    )
+"""
+"""Pairs of the same text: by the machine, or as a person decided."""
+
+_ISBNS = {
+    book: f"ARRAY(SELECT i FROM unnest({book}.identifiers) AS i WHERE i ~ {_ISBN} ORDER BY i)"
+    for book in ("one", "other")
+}
+# A pair with the very same ISBNs agrees, however many copies there are; the others are few.
+_LIST_COPIES = SQL(f"""
+    SELECT left_id, right_id
+    FROM ({_COPIES}) AS copies
+    JOIN books AS one ON one.id = left_id
+    JOIN books AS other ON other.id = right_id
+    CROSS JOIN LATERAL (SELECT {_ISBNS["one"]} AS these, {_ISBNS["other"]} AS those) AS isbns
+    WHERE (left_id, right_id) > ($left, $right) AND these <> '{{}}' AND those <> '{{}}' AND these <> those
+    ORDER BY left_id, right_id LIMIT $limit
+""")
+
+_READ_BOOKS = SQL(
+    select_summaries(
+        "books.authors, books.language, books.year, books.volume, books.external_id, books.identifiers",
+        "EXISTS (SELECT FROM related_entries WHERE entry_id = books.entry_id)"
+        f" AND NOT EXISTS ({UNFINISHED_RELATE_JOBS} = books.entry_id) AS related",
+        with_sample=True,
+    )
+    + " WHERE books.id = ANY($books::uuid[])"
+)
+_READ_RELATIONS = SQL("""
+    SELECT
+        left_id, right_id, relations.kind, relations.direction, relations.confidence,
+        decisions.verdict, decisions.kind AS decided_kind
+    FROM (
+        SELECT left_id, right_id FROM relations
+        WHERE left_id = ANY($books::uuid[]) AND right_id = ANY($books::uuid[])
+        UNION SELECT left_id, right_id FROM decisions
+        WHERE left_id = ANY($books::uuid[]) AND right_id = ANY($books::uuid[])
+    ) AS pairs
+    LEFT JOIN relations USING (left_id, right_id)
+    LEFT JOIN decisions USING (left_id, right_id)
+""")
+
+
+class ConflictSnapshot:
+    """Books, their groups and their relations as they were at one moment."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def list_groups(self, by: SharedBy, first: int, limit: int, most: int) -> list[Sharing]:
+        """Up to `limit` groups of books of several clusters from the key `first` on, ascending.
+
+        Of each at most so many books are to be examined.
+        """
+        groups = await rows(self._connection, _LIST_GROUPS[by], first=first, limit=limit, most=most)
+        return [Sharing(**row) for row in groups]
+
+    async def list_copies(self, after: ConflictPlace, limit: int) -> list[Pair]:
+        """Up to `limit` pairs of copies behind a place that have ISBNs, and not the very same, in order."""
+        copies = await rows(
+            self._connection,
+            _LIST_COPIES,
+            kinds=sorted(KINDS["same_text"]),
+            left=after.left,
+            right=after.right,
+            limit=limit,
+        )
+        return [(row["left_id"], row["right_id"]) for row in copies]
+
+    async def read_books(self, book_ids: Iterable[UUID], suite: Suite) -> dict[UUID, ConflictBook]:
+        """The books with their signatures under a suite."""
+        books = await rows(self._connection, _READ_BOOKS, books=list(book_ids), **suite_recipes(suite))
+        return {row["id"]: _book(row, suite) for row in books}
+
+    async def read_relations(self, book_ids: Iterable[UUID]) -> dict[Pair, PairRelation]:
+        """The effective relations between these books, by their pairs."""
+        pairs = await rows(self._connection, _READ_RELATIONS, books=list(book_ids))
+        return {(row["left_id"], row["right_id"]): _relation(row) for row in pairs}
+
+
+class ConflictQueries:
+    """Reads what metadata conflicts are made of."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[ConflictSnapshot]:
+        """The catalogue as it is now."""
+        async with (
+            self._database.session() as connection,
+            connection.transaction(isolation="repeatable_read", readonly=True),
+        ):
+            yield ConflictSnapshot(connection)
+
+
+def _book(row: Row, suite: Suite) -> ConflictBook:
+    metadata = Metadata(
+        title=row["title"],
+        authors=tuple(row["authors"]),
+        language=row["language"],
+        year=row["year"],
+        volume=row["volume"],
+        external_id=row["external_id"],
+        identifiers=tuple(row["identifiers"]),
+    )
+    return ConflictBook(metadata, to_summary(row, suite), row["related"])
+
+
+def _relation(row: Row) -> PairRelation:
+    machine = decision = None
+    if row["kind"] is not None:
+        machine = RelationSummary(row["kind"], row["direction"], row["confidence"])
+    if row["verdict"] is not None:
+        decision = Decision(row["verdict"], row["decided_kind"])
+    summary = effective_relation(machine, decision)
+    assert summary is not None
+    return PairRelation(summary, decided=decision is not None)
