@@ -1,0 +1,122 @@
+"""Metadata conflicts over HTTP."""
+
+from typing import Any
+
+import pytest
+from httpx import AsyncClient
+
+from tests.api.library import prose, scanned
+from tests.api.posting import Json, post
+from tests.api.test_bad_input import assert_problem
+from tests.open_services import OpenServices
+from tests.paged_books import pages_of, run_jobs
+
+ISBN, OTHER_ISBN = "9780141439600", "9783161484100"
+TEXT = prose(1, 3000)
+
+
+async def listed(client: AsyncClient, **parameters: Any) -> Json:
+    response = await client.get("/v1/conflicts", params=parameters)
+    assert response.status_code == 200, response.text
+    answer: Json = response.json()
+    return answer
+
+
+@pytest.fixture
+async def books(client: AsyncClient, services: OpenServices) -> list[Json]:
+    """A book, a copy under another ISBN, and another text under the ISBN and the title of the first."""
+    made = [
+        await post(client, pages=pages_of(TEXT), title="Emma", year=1815, identifiers=["isbn:0-14-143960-2"]),
+        await post(
+            client,
+            pages=pages_of(scanned(TEXT, 1)),
+            title="Emma. A novel",
+            identifiers=[f"isbn:{OTHER_ISBN}"],
+        ),
+        await post(
+            client, pages=pages_of(prose(2, 3000)), title="EMMA", volume="2", identifiers=[f"isbn:{ISBN}"]
+        ),
+    ]
+    await run_jobs(services)
+    return made
+
+
+async def test_a_conflict_shows_both_books_and_the_evidence(client: AsyncClient, books: list[Json]) -> None:
+    answer = await listed(client, by="isbn")
+    [conflict] = answer["items"]
+    assert (answer["cut_groups"], answer["next_cursor"]) == ([], None)
+    assert conflict["books"] == [
+        {
+            "id": books[0]["id"],
+            "title": "Emma",
+            "authors": [],
+            "year": 1815,
+            "volume": None,
+            "identifiers": [f"isbn:{ISBN}"],
+        },
+        {
+            "id": books[2]["id"],
+            "title": "EMMA",
+            "authors": [],
+            "year": None,
+            "volume": "2",
+            "identifiers": [f"isbn:{ISBN}"],
+        },
+    ]
+    assert (conflict["agrees"], conflict["contradicts"]) == (["isbn", "title"], ["text"])
+    near = await client.get(books[0]["links"]["near_duplicates"], params={"k": 2})
+    [found] = [item for item in near.json()["items"] if item["id"] == books[2]["id"]]
+    relation = found["relation"]
+    assert conflict["evidence"] == {
+        **{name: found[name] for name in ("distance", "jaccard", "containment")},
+        "relation": relation and relation | {"source": "machine"},
+    }
+    assert [item["books"] for item in (await listed(client, by="title"))["items"]] == [conflict["books"]]
+
+
+async def test_copies_under_different_isbns_are_a_conflict_of_the_text(
+    client: AsyncClient, books: list[Json]
+) -> None:
+    [conflict] = (await listed(client, by="text"))["items"]
+    assert [book["id"] for book in conflict["books"]] == [book["id"] for book in books[:2]]
+    assert (conflict["agrees"], conflict["contradicts"]) == (["text", "title"], ["isbn"])
+    assert conflict["evidence"]["relation"]["kind"] == "SAME_PAGINATION"
+
+    path = f"{books[0]['links']['relations']}/{books[1]['id']}/decision"
+    assert (await client.put(path, json={"kind": "SAME_TEXT"})).status_code == 200
+    [conflict] = (await listed(client, by="text"))["items"]
+    assert conflict["evidence"]["relation"] == {"kind": "SAME_TEXT", "confidence": 1.0, "source": "person"}
+    await client.put(path, json="rejected")
+    assert (await listed(client, by="text"))["items"] == []
+
+
+async def test_conflicts_come_in_pages_and_go_with_their_books(
+    client: AsyncClient, services: OpenServices, books: list[Json]
+) -> None:
+    others = [
+        await post(client, pages=pages_of(prose(seed, 3000)), identifiers=[f"isbn:{ISBN}"]) for seed in (3, 4)
+    ]
+    await run_jobs(services)
+    whole = (await listed(client, by="isbn"))["items"]
+    assert len(whole) == 6
+    found, cursor = [], None
+    for size in (4, 2):
+        page = await listed(client, by="isbn", limit=4, **({"cursor": cursor} if cursor else {}))
+        assert len(page["items"]) == size
+        found += page["items"]
+        cursor = page["next_cursor"]
+    assert (found, cursor) == (whole, None)
+    cursor = (await listed(client, by="isbn", limit=1))["next_cursor"]
+    assert_problem(await client.get(f"/v1/conflicts?by=title&cursor={cursor}"), 422, "cursor")
+
+    await client.delete(others[0]["links"]["self"])
+    page = await listed(client, by="isbn", limit=4)
+    assert (len(page["items"]), page["next_cursor"]) == (3, None)
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [("", "by"), ("by=author", "by"), ("by=isbn&limit=0", "limit"), ("by=isbn&cursor=x", "cursor")],
+)
+async def test_bad_query_is_refused(client: AsyncClient, query: str, field: str) -> None:
+    assert_problem(await client.get(f"/v1/conflicts?{query}"), 422, field)
