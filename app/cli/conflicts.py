@@ -65,7 +65,7 @@ class _Report:
     def __init__(self) -> None:
         self._count = 0
         self._more = False
-        self._cut: list[Mapping[str, Any]] = []
+        self._cut: dict[str, Item] = {}
 
     def read(self, service: Client, by: str, limit: int | None) -> Iterator[Item]:
         """Up to `limit` conflicts; None: all of them."""
@@ -74,7 +74,7 @@ class _Report:
             room = _PAGE if limit is None else min(limit - self._count, _PAGE)
             query = {"by": by, "limit": str(room)} | ({"cursor": cursor} if cursor else {})
             page = service.get("/v1/conflicts", query)
-            self._cut += page["cut_groups"]
+            self._cut |= {group["shared"]: group for group in page["cut_groups"]}
             self._count += len(page["items"])
             yield from page["items"]
             cursor = page["next_cursor"]
@@ -86,10 +86,9 @@ class _Report:
         """Say how many conflicts there are, and what may be missing."""
         noun = "conflict" if self._count == 1 else "conflicts"
         notices().print(f"{self._count:,} {noun}{'; there are more' if self._more else ''}.")
-        for group in self._cut:
+        for shared, group in self._cut.items():
             notices().print(
-                f"{group['shared']} is shared by {group['size']:,} books, of which {group['examined']} were "
-                "examined."
+                f"{shared} is shared by {group['size']:,} books, of which {group['examined']} were examined."
             )
 
 

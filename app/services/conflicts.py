@@ -34,10 +34,10 @@ _MOST_PAIRS = 20_000
 """Pairs after which a request goes no further."""
 
 _GROUPS_AT_ONCE = 100
-_COPIES_AT_ONCE = 1_000
+_COPIES_AT_ONCE = 2_000
 
-_FIRST, _LAST = UUID(int=0), UUID(int=2**128 - 1)
-_BEGINNING = ConflictPlace(-(2**63), _FIRST, _FIRST)
+_LAST = UUID(int=2**128 - 1)
+_BEGINNING = ConflictPlace(-(2**63), UUID(int=0), UUID(int=0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +64,9 @@ class _Step:
 
     key: int
     pairs: Sequence[Pair]  # ascending
+    read: int  # pairs that were read to find these
+    end: ConflictPlace  # behind all of them
     group: Sharing | None  # None: copies, which are in no group
-
-    @property
-    def end(self) -> ConflictPlace:
-        """The place behind all its pairs."""
-        return ConflictPlace(self.key, *((_LAST, _LAST) if self.group else self.pairs[-1]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,7 +90,7 @@ class Conflicts:
         A page may have fewer, even none, though there are more.
         """
         suite = (await self._suites.current()).serving
-        place, examined = after or _BEGINNING, 0
+        place, read = after or _BEGINNING, 0
         found: list[Conflict] = []
         cut: list[CutGroup] = []
         async with self._conflicts.snapshot() as snapshot:
@@ -106,14 +103,15 @@ class Conflicts:
                     conflicts = await asyncio.to_thread(_conflicts_of, by, step, facts)
                     conflicts = [each for each in conflicts if _place(step, each) > place]
                     room = limit - len(found)
+                    if conflicts and not room:
+                        return ConflictPage(found, cut, place)
                     found += conflicts[:room]
                     if step.group and step.group.size > len(step.group.examined):
                         cut.append(_cut(by, step.group, facts))
                     if len(conflicts) > room:
-                        last = _place(step, conflicts[room - 1]) if room else place
-                        return ConflictPage(found, cut, last)
-                    place, examined = step.end, examined + len(step.pairs)
-                    if examined > _MOST_PAIRS:
+                        return ConflictPage(found, cut, _place(step, conflicts[room - 1]))
+                    place, read = step.end, read + step.read
+                    if read > _MOST_PAIRS:
                         return ConflictPage(found, cut, place)
                 if not more:
                     return ConflictPage(found, cut, None)
@@ -125,10 +123,16 @@ async def _next_steps(
     """The next steps, and whether others follow."""
     if by == "text":
         copies = await snapshot.list_copies(place, _COPIES_AT_ONCE)
-        return [_Step(0, copies, None)] if copies else [], len(copies) == _COPIES_AT_ONCE
+        pairs = [pair for pair, differ in copies.items() if differ]
+        steps = [_Step(0, pairs, len(copies), ConflictPlace(0, *list(copies)[-1]), None)] if copies else []
+        return steps, len(copies) == _COPIES_AT_ONCE
     groups = await snapshot.list_groups(by, place.key, _GROUPS_AT_ONCE, MOST_EXAMINED)
-    steps = [_Step(group.key, list(combinations(sorted(set(group.examined)), 2)), group) for group in groups]
-    return steps, len(groups) == _GROUPS_AT_ONCE
+    return list(map(_step, groups)), len(groups) == _GROUPS_AT_ONCE
+
+
+def _step(group: Sharing) -> _Step:
+    pairs = list(combinations(sorted(set(group.examined)), 2))
+    return _Step(group.key, pairs, len(pairs), ConflictPlace(group.key, _LAST, _LAST), group)
 
 
 async def _read_facts(snapshot: ConflictSnapshot, suite: Suite, steps: Iterable[_Step]) -> _Facts:

@@ -26,7 +26,7 @@ _ISBN = "'^isbn:97[89][0-9]{10}$'"
 _KEYED: Mapping[SharedBy, str] = {
     "isbn": f"""
         SELECT id, CASE WHEN identifier ~ {_ISBN} THEN substr(identifier, 6)::bigint END AS key
-        FROM books CROSS JOIN unnest(identifiers) AS identifier
+        FROM (SELECT id, unnest(identifiers) AS identifier FROM books) AS identified
     """,
     "title": "SELECT id, hash_array_extended(title_words, 0) AS key FROM books WHERE title_words <> '{}'",
 }
@@ -57,29 +57,38 @@ _LIST_GROUPS = {
     for by, keyed in _KEYED.items()
 }
 
+# Each half ends by itself, so that only so many pairs are read of the many there may be.
 _COPIES = """
-    SELECT left_id, right_id FROM relations LEFT JOIN decisions USING (left_id, right_id)
-    WHERE CASE WHEN verdict IS NULL THEN relations.kind ELSE decisions.kind END = ANY($kinds::text[])
-    UNION ALL
-    SELECT left_id, right_id FROM decisions WHERE kind = ANY($kinds::text[]) AND NOT EXISTS (
-        SELECT FROM relations r WHERE (r.left_id, r.right_id) = (decisions.left_id, decisions.right_id)
+    (
+        SELECT left_id, right_id FROM relations LEFT JOIN decisions USING (left_id, right_id)
+        WHERE (left_id, right_id) > ($left, $right)
+            AND CASE WHEN verdict IS NULL THEN relations.kind ELSE decisions.kind END = ANY($kinds::text[])
+        ORDER BY left_id, right_id LIMIT $limit
     )
+    UNION ALL (
+        SELECT left_id, right_id FROM decisions
+        WHERE (left_id, right_id) > ($left, $right) AND kind = ANY($kinds::text[]) AND NOT EXISTS (
+            SELECT FROM relations r WHERE (r.left_id, r.right_id) = (decisions.left_id, decisions.right_id)
+        )
+        ORDER BY left_id, right_id LIMIT $limit
+    )
+    ORDER BY left_id, right_id LIMIT $limit
 """
-"""Pairs of the same text: by the machine, or as a person decided."""
+"""Pairs of the same text behind a place: by the machine, or as a person decided."""
 
 _ISBNS = {
-    book: f"ARRAY(SELECT i FROM unnest({book}.identifiers) AS i WHERE i ~ {_ISBN} ORDER BY i)"
+    book: f"ARRAY(SELECT i FROM unnest({book}.identifiers) AS i WHERE i ~ {_ISBN})"
     for book in ("one", "other")
 }
-# A pair with the very same ISBNs agrees, however many copies there are; the others are few.
 _LIST_COPIES = SQL(f"""
-    SELECT left_id, right_id
+    SELECT left_id, right_id, these <> '{{}}' AND those <> '{{}}' AND these <> those AS differ
     FROM ({_COPIES}) AS copies
     JOIN books AS one ON one.id = left_id
     JOIN books AS other ON other.id = right_id
-    CROSS JOIN LATERAL (SELECT {_ISBNS["one"]} AS these, {_ISBNS["other"]} AS those) AS isbns
-    WHERE (left_id, right_id) > ($left, $right) AND these <> '{{}}' AND those <> '{{}}' AND these <> those
-    ORDER BY left_id, right_id LIMIT $limit
+    CROSS JOIN LATERAL (
+        SELECT {_ISBNS["one"]} AS these, {_ISBNS["other"]} AS those OFFSET 0
+    ) AS isbns
+    ORDER BY left_id, right_id
 """)
 
 _READ_BOOKS = SQL(
@@ -120,8 +129,8 @@ class ConflictSnapshot:
         groups = await rows(self._connection, _LIST_GROUPS[by], first=first, limit=limit, most=most)
         return [Sharing(**row) for row in groups]
 
-    async def list_copies(self, after: ConflictPlace, limit: int) -> list[Pair]:
-        """Up to `limit` pairs of copies behind a place that have ISBNs, and not the very same, in order."""
+    async def list_copies(self, after: ConflictPlace, limit: int) -> dict[Pair, bool]:
+        """Up to `limit` pairs of copies behind a place, in order, and whether the ISBNs of both differ."""
         copies = await rows(
             self._connection,
             _LIST_COPIES,
@@ -130,7 +139,7 @@ class ConflictSnapshot:
             right=after.right,
             limit=limit,
         )
-        return [(row["left_id"], row["right_id"]) for row in copies]
+        return {(row["left_id"], row["right_id"]): row["differ"] for row in copies}
 
     async def read_books(self, book_ids: Iterable[UUID], suite: Suite) -> dict[UUID, ConflictBook]:
         """The books with their signatures under a suite."""
