@@ -211,6 +211,7 @@ class Member:
     """A book in a cluster."""
 
     book_id: UUID
+    external_id: str | None
     title: str | None
     volume: str | None
     year: int | None

@@ -83,7 +83,7 @@ async def chain(client: AsyncClient, services: Services) -> list[Json]:
 
 
 async def test_a_book_alone_is_a_cluster_of_one(client: AsyncClient, services: Services) -> None:
-    book = await post(client, pages=PAGES, title="A book", year=1813, volume="2")
+    book = await post(client, pages=PAGES, title="A book", year=1813, volume="2", external_id="s1")
     await post(client, pages=pages_of(OTHER))
     for _ in range(2):
         for by in ("same_text", "related"):
@@ -97,6 +97,7 @@ async def test_a_book_alone_is_a_cluster_of_one(client: AsyncClient, services: S
                 "items": [
                     {
                         "book_id": book["id"],
+                        "external_id": "s1",
                         "title": "A book",
                         "volume": "2",
                         "year": 1813,

@@ -36,6 +36,7 @@ class ClusterMember(Document):
     model_config = shown(examples.CLUSTER_MEMBER)
 
     book_id: UUID
+    external_id: str | None
     title: str | None
     volume: str | None
     year: int | None

@@ -101,6 +101,7 @@ JOB: dict[str, Any] = {
 }
 CLUSTER_MEMBER: dict[str, Any] = {
     "book_id": BOOK_ID,
+    "external_id": METADATA["external_id"],
     "title": TITLE,
     "volume": METADATA["volume"],
     "year": METADATA["year"],
@@ -115,7 +116,10 @@ CLUSTER: dict[str, Any] = CLUSTER_NAME | {
         "because": "Of 2 that are complete its pages agree best with those of other copies, by 93%: "
         "121,533 words, where the fullest of 2 copies has 121,533.",
     },
-    "items": [CLUSTER_MEMBER, CLUSTER_MEMBER | {"book_id": OTHER_ID, "word_count": 121_410}],
+    "items": [
+        CLUSTER_MEMBER,
+        CLUSTER_MEMBER | {"book_id": OTHER_ID, "external_id": None, "word_count": 121_410},
+    ],
     "next_cursor": None,
     "links": {"self": f"/v1/clusters/{CLUSTER_ID}"},
 }

@@ -28,7 +28,7 @@ _MEMBERS = """
 """
 _LIST_COPIES = SQL(f"SELECT id AS book_id, b.word_count FROM {_MEMBERS}")
 _LIST_MEMBERS = SQL(f"""
-    SELECT id AS book_id, b.title, b.volume, b.year, b.page_count, b.word_count FROM {_MEMBERS}
+    SELECT id AS book_id, b.external_id, b.title, b.volume, b.year, b.page_count, b.word_count FROM {_MEMBERS}
     WHERE id > $after ORDER BY id LIMIT $limit
 """)
 _READ_AGREEMENT = SQL("""
