@@ -1,10 +1,10 @@
 """`bookprint conflicts`: books whose metadata and texts contradict each other."""
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import IO, Annotated
 
 import orjson
 import typer
@@ -12,7 +12,8 @@ from rich.text import Text
 
 from app.cli.environment import DEFAULT_URL
 from app.cli.output import UserError, drawn_table, notices, print_lines, results
-from app.client import Client
+from app.client import Client, calls
+from app.client.answers import ConflictJson, CutGroupJson
 from app.core.matching.conflicts import ConflictBy
 
 _PATIENCE = 10.0  # seconds
@@ -22,8 +23,6 @@ _COLUMNS = (
     *("agrees", "contradicts", "distance", "jaccard", "this_in_other", "other_in_this", "relation", "source"),
     *(f"{side}_{name}" for side in ("this", "other") for name in _OF_BOOK),
 )
-
-Item = Mapping[str, Any]
 
 
 def conflicts(
@@ -65,21 +64,18 @@ class _Report:
     def __init__(self) -> None:
         self._count = 0
         self._more = False
-        self._cut: dict[str, Item] = {}
+        self._cut: dict[str, CutGroupJson] = {}
 
-    def read(self, service: Client, by: str, limit: int | None) -> Iterator[Item]:
+    def read(self, service: Client, by: ConflictBy, limit: int | None) -> Iterator[ConflictJson]:
         """Up to `limit` conflicts; None: all of them."""
-        cursor = None
-        while True:
-            room = _PAGE if limit is None else min(limit - self._count, _PAGE)
-            query = {"by": by, "limit": str(room)} | ({"cursor": cursor} if cursor else {})
-            page = service.get("/v1/conflicts", query)
+        most = _PAGE if limit is None else min(limit, _PAGE)
+        for page in service.pages(calls.list_conflicts(by, limit=most)):
             self._cut |= {group["shared"]: group for group in page["cut_groups"]}
-            self._count += len(page["items"])
-            yield from page["items"]
-            cursor = page["next_cursor"]
-            self._more = cursor is not None
-            if cursor is None or self._count == limit:
+            items = page["items"] if limit is None else page["items"][: limit - self._count]
+            self._count += len(items)
+            yield from items
+            self._more = page["next_cursor"] is not None or len(items) < len(page["items"])
+            if self._count == limit:
                 return
 
     def summarise(self) -> None:
@@ -92,7 +88,7 @@ class _Report:
             )
 
 
-def _print(items: Iterator[Item]) -> None:
+def _print(items: Iterator[ConflictJson]) -> None:
     console = results()
     if not console.is_terminal:
         print_lines(console, _COLUMNS, [])
@@ -105,12 +101,12 @@ def _print(items: Iterator[Item]) -> None:
         console.print(drawn_table((*numbers, "relation", "books"), rows, wide="books", right=numbers))
 
 
-def _evidence(item: Item) -> list[str]:
+def _evidence(item: ConflictJson) -> list[str]:
     cells = dict(zip(_COLUMNS, _cells(item), strict=True))
     return [cells[name] or "–" for name in ("distance", "jaccard", "relation")]
 
 
-def _contradiction(item: Item) -> Text:
+def _contradiction(item: ConflictJson) -> Text:
     """Both books below each other, and what is the same and what is not."""
     told = Text()
     for book in item["books"]:
@@ -121,7 +117,7 @@ def _contradiction(item: Item) -> Text:
     return told
 
 
-def _write(path: Path, items: Iterator[Item]) -> None:
+def _write(path: Path, items: Iterator[ConflictJson]) -> None:
     with _opened(path) as file:
         writer = csv.writer(file)
         writer.writerow(_COLUMNS)
@@ -135,18 +131,18 @@ def _opened(path: Path) -> AbstractContextManager[IO[str]]:
         raise UserError(f"{path} cannot be written: {exc.strerror}.", 2) from exc
 
 
-def _cells(item: Item) -> list[str]:
+def _cells(item: ConflictJson) -> list[str]:
     """An item as the cells of `_COLUMNS`."""
     evidence = item["evidence"]
-    containment, relation = evidence["containment"], evidence["relation"] or {}
+    containment, relation = evidence["containment"], evidence["relation"]
     cells = [
         " ".join(item["agrees"]),
         " ".join(item["contradicts"]),
         *(evidence["distance"], evidence["jaccard"]),
         *(containment["this_in_other"], containment["other_in_this"]),
-        *(relation.get("kind"), relation.get("source")),
+        *(("", "") if relation is None else (relation["kind"], relation["source"])),
     ]
     for book in item["books"]:
-        values = {name: book[name] for name in _OF_BOOK}
-        cells += (values | {name: "; ".join(values[name]) for name in ("authors", "identifiers")}).values()
+        authors, identifiers = "; ".join(book["authors"]), "; ".join(book["identifiers"])
+        cells += [book["id"], book["title"], authors, book["year"], book["volume"], identifiers]
     return ["" if cell is None else str(cell) for cell in cells]

@@ -29,6 +29,13 @@ class LinksJson(TypedDict):
     relations: str
 
 
+class ClusterNameJson(TypedDict):
+    """The name of a cluster, written in two ways."""
+
+    id: str
+    key: str
+
+
 class BookJson(TypedDict):
     """A book as the catalogue holds it."""
 
@@ -41,6 +48,7 @@ class BookJson(TypedDict):
     fingerprint: FingerprintJson | None
     identifiers: list[str]
     invalid_identifiers: list[str]
+    cluster: ClusterNameJson
     links: LinksJson
     authors: list[str]
     language: str | None
@@ -214,6 +222,7 @@ class ClusterMemberJson(TypedDict):
     """A book in a cluster."""
 
     book_id: str
+    external_id: str | None
     title: str | None
     volume: str | None
     year: int | None
@@ -221,10 +230,9 @@ class ClusterMemberJson(TypedDict):
     word_count: int
 
 
-class ClusterJson(TypedDict):
+class ClusterJson(ClusterNameJson):
     """A page of the books of a cluster."""
 
-    id: str
     by: Literal["same_text", "related"]
     size: int
     best_copy: BestCopyJson
@@ -245,3 +253,54 @@ class JobJson(TypedDict):
     created_at: str
     next_try_at: str | None
     reason: str | None
+
+
+class ConflictBookJson(TypedDict):
+    """One of two books that contradict each other."""
+
+    id: str
+    title: str | None
+    authors: list[str]
+    year: int | None
+    volume: str | None
+    identifiers: list[str]
+
+
+class ConflictRelationJson(RelationSummaryJson):
+    """The relation of two such books."""
+
+    source: Literal["machine", "person"]
+
+
+class ConflictEvidenceJson(TypedDict):
+    """What is known of two such texts."""
+
+    distance: int | None
+    jaccard: float | None
+    containment: ContainmentJson
+    relation: ConflictRelationJson | None
+
+
+class ConflictJson(TypedDict):
+    """Two books whose metadata and texts contradict each other."""
+
+    books: list[ConflictBookJson]
+    agrees: list[str]
+    contradicts: list[str]
+    evidence: ConflictEvidenceJson
+
+
+class CutGroupJson(TypedDict):
+    """Books too many to examine every pair of them."""
+
+    shared: str
+    size: int
+    examined: int
+
+
+class ConflictsJson(TypedDict):
+    """A page of metadata conflicts."""
+
+    items: list[ConflictJson]
+    cut_groups: list[CutGroupJson]
+    next_cursor: str | None

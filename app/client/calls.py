@@ -19,6 +19,8 @@ from app.client.answers import (
     BulkLineJson,
     ClusterJson,
     ClusterMemberJson,
+    ConflictJson,
+    ConflictsJson,
     JobJson,
     Kind,
     LookupJson,
@@ -199,6 +201,13 @@ def cluster_of_book(
 def read_cluster(cluster_id: str, *, limit: int | None = None) -> PagedCall[ClusterJson, ClusterMemberJson]:
     """A cluster, also by an id that it had before a merge."""
     return PagedCall("GET", f"/v1/clusters/{quote(cluster_id, safe='')}", _query(limit=limit))
+
+
+def list_conflicts(
+    by: Literal["isbn", "title", "text"] = "isbn", *, limit: int | None = None
+) -> PagedCall[ConflictsJson, ConflictJson]:
+    """Books whose metadata and texts contradict each other."""
+    return PagedCall("GET", "/v1/conflicts", _query(by=by, limit=limit))
 
 
 def read_job(job_id: int) -> Call[JobJson]:

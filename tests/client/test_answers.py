@@ -18,6 +18,7 @@ SCHEMAS = {
     "PageRelation": answers.PageRelationJson,
     "ClusterAnswer": answers.ClusterJson,
     "JobAnswer": answers.JobJson,
+    "ConflictList": answers.ConflictsJson,
 }
 JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
