@@ -95,7 +95,9 @@ async def test_generated_client_can_use_every_operation(
 
     book = call("books", "post_book", 201, body=models.BookBody(text=text, title="Emma", year=1815))
     assert call("books", "post_book", 200, body=models.BookBody(text=text)).created is False
-    copy = call("books", "post_book", 201, body=models.BookBody(text=scanned(text, 1)))
+    isbns = ["isbn:9780141439600", "isbn:9783161484100"]
+    body = models.BookBody(text=scanned(text, 1), identifiers=isbns[:1])
+    copy = call("books", "post_book", 201, body=body)
     [job] = await services.database.rows(SQL("SELECT min(id) AS id FROM procrastinate_jobs"))
     assert call("jobs", "read_job", 200, job_id=str(job["id"])).book_id == book.id
 
@@ -115,7 +117,7 @@ async def test_generated_client_can_use_every_operation(
     assert [each.id for each in call("books", "list_books", 200, title="emma").items] == [book.id]
     assert call("books", "read_book", 200, book_id=book.id).year == 1815
     assert call("books", "read_book", 404, book_id="none").errors[0].field == "id"
-    changes = models.MetadataBody(year=1816, title=None)
+    changes = models.MetadataBody(year=1816, title=None, identifiers=isbns[1:])
     assert call("books", "change_metadata", 200, book_id=book.id, body=changes, if_match='"1"').title is None
 
     within = call("lookups", "near_duplicates", 200, book_id=book.id, d=30)
@@ -135,7 +137,9 @@ async def test_generated_client_can_use_every_operation(
     call("relations", "withdraw", 204, **pair)
 
     cluster = call("clusters", "read_cluster_of_book", 200, book_id=copy.id)
-    assert call("clusters", "read_cluster", 200, cluster_id=cluster.id).size == 2
+    assert call("clusters", "read_cluster", 200, cluster_id=cluster.key).size == 2
+    [conflict] = call("conflicts", "list_conflicts", 200, by=models.ListConflictsBy.TEXT).items
+    assert [each.identifiers for each in conflict.books] == [isbns[1:], isbns[:1]]
 
     content = models.ContentBody(pages=[prose(3), ""])
     assert call("books", "replace_content", 200, book_id=book.id, body=content).version == 3
