@@ -10,6 +10,7 @@ from app.services.books import Books
 from app.services.bulk import Bulk
 from app.services.clusters import Clusters
 from app.services.conflicts import Conflicts
+from app.services.descriptions import Descriptions
 from app.services.health import Health
 from app.services.index.comparison import Progress
 from app.services.index.recipe_switch import Recipes
@@ -24,6 +25,7 @@ from app.settings import Settings
 from app.stores.postgres.books import BookStore
 from app.stores.postgres.bulk import BulkStore
 from app.stores.postgres.candidates import CandidateStore
+from app.stores.postgres.catalog.marc_records import MarcRecordStore
 from app.stores.postgres.cluster_queries import ClusterQueries
 from app.stores.postgres.conflicts.conflict_queries import ConflictQueries
 from app.stores.postgres.connections import Database, open_database
@@ -56,6 +58,7 @@ class Services:
     relations: Relations
     clusters: Clusters
     conflicts: Conflicts
+    descriptions: Descriptions
     jobs: Jobs
     health: Health
 
@@ -101,6 +104,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
     database, entries, signatures = stores.database, stores.entries, stores.signatures
     suites, indexes = stores.suites, stores.indexes
     books, jobs = BookStore(database), JobStore(database)
+    related = RelationQueries(database)
     reconcile_lock = partial(ReconcileLock, database)
     keep_texts = settings.texts == "postgres"
     reindex = Reindex(entries, signatures, indexes, suites, reconcile_lock)
@@ -128,9 +132,10 @@ def services_on(stores: Stores, settings: Settings) -> Services:
             RelationStore(database),
             SelectionLimits(),
         ),
-        relations=Relations(RelationQueries(database), DecisionStore(database)),
+        relations=Relations(related, DecisionStore(database)),
         clusters=Clusters(ClusterQueries(database)),
         conflicts=Conflicts(ConflictQueries(database), suites),
+        descriptions=Descriptions(MarcRecordStore(database), related),
         jobs=Jobs(jobs),
         health=Health(SchemaQueries(database), jobs, reindex, indexes),
     )

@@ -82,6 +82,15 @@ texts = Table(
     Column("data", LargeBinary, nullable=False),
 )
 
+marc_records = Table(
+    "marc_records",
+    metadata,
+    Column("book_id", ForeignKey(books.c.id, ondelete="CASCADE"), primary_key=True),
+    Column("format", Text, nullable=False),  # marc, marcxml or marc-json
+    Column("data", LargeBinary, nullable=False),  # as it was sent
+    Column("changed", ARRAY(Text), nullable=False, server_default="{}"),  # metadata said otherwise since
+)
+
 tombstones = Table(
     "tombstones",
     metadata,

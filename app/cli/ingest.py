@@ -2,7 +2,7 @@
 
 import asyncio
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,6 +21,7 @@ from app.settings import Settings
 if TYPE_CHECKING:
     from app.cli.posting import Record
     from app.readers.files import BookFiles
+    from app.readers.unread import Unread
     from app.services.bulk import Kind
     from app.wiring import Services
 
@@ -34,6 +35,15 @@ Paths = Annotated[
 ]
 Processes = Annotated[
     int | None, typer.Option(min=1, max=256, help="Processes that read and sign; unset: one per core.")
+]
+Texts = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        exists=True,
+        file_okay=False,
+        help="Take the paths as MARC records, of the texts in this folder that are named after them.",
+    ),
 ]
 ColumnOptions = Annotated[
     list[str] | None,
@@ -54,6 +64,7 @@ def ingest(
     processes: Processes = None,
     report: Report = None,
     column: ColumnOptions = None,
+    texts: Texts = None,
     data_dir: DataDir = None,
 ) -> None:
     """Take in the books of files of every format, of folders, archives, JSON Lines and tables.
@@ -66,10 +77,16 @@ def ingest(
     settings = load_settings(data_dir)
     servers = running(settings) if url is None else None
     keep_kernels(settings.data_dir if servers is not None else None)
+    from app.cli.joining import joined, texts_in
+    from app.readers.files import unread_books
     from app.readers.processes import cores
 
     columns = column_options(column)
     listing = find_files(paths)
+    books = unread_books(listing, columns)
+    if texts is not None:
+        records, listing = listing, find_files(texts_in(texts))
+        books = joined(records.sizes, listing)
     count = processes or cores()
     try:
         with Reporter("Ingesting", "books") as reporter, Refusals(report, reporter) as refusals:
@@ -78,10 +95,10 @@ def ingest(
                 reporter.say(
                     f"Storing books directly; their texts are {kept} (BOOKPRINT_TEXTS={servers.texts})."
                 )
-                counts, interrupted = _store(servers, listing, columns, count, reporter, refusals)
+                counts, interrupted = _store(servers, books, listing.size, count, reporter, refusals)
             else:
                 counts, interrupted = _post(
-                    url or DEFAULT_URL, listing, columns, count, jobs, reporter, refusals
+                    url or DEFAULT_URL, books, listing.size, count, jobs, reporter, refusals
                 )
     except (ClientError, BookprintError) as exc:
         raise UserError(f"{exc}", 2) from exc
@@ -121,15 +138,14 @@ def column_options(options: list[str] | None) -> dict[str, str]:
 
 def _store(
     settings: Settings,
-    listing: "BookFiles",
-    columns: Mapping[str, str],
+    books: "Iterable[Unread]",
+    size: int,
     processes: int,
     reporter: Reporter,
     refusals: Refusals,
 ) -> "tuple[dict[Kind, int], bool]":
     """Store the books where the database is reached."""
     from app.cli.checking import checked
-    from app.readers.files import unread_books
     from app.services.bulk_ingest import BulkRun, Fate, ingest_in_bulk
 
     run = BulkRun()
@@ -137,7 +153,7 @@ def _store(
     def tell(fate: Fate, run: BulkRun) -> None:
         if fate.refusal is not None:
             refusals.add_unread(fate.book, fate.refusal.reason, fate.refusal.problem)
-        reporter.advance(run.total, fate.book.position / max(listing.size, 1))
+        reporter.advance(run.total, fate.book.position / max(size, 1))
 
     async def take_in(services: "Services") -> None:
         with suppress(NotImplementedError, ValueError):  # not in the main thread
@@ -145,7 +161,7 @@ def _store(
         await ingest_in_bulk(
             services.bulk,
             services.reindex,
-            unread_books(listing, columns),
+            books,
             run=run,
             check=checked,
             processes=processes,
@@ -158,8 +174,8 @@ def _store(
 
 def _post(
     url: str,
-    listing: "BookFiles",
-    columns: Mapping[str, str],
+    books: "Iterable[Unread]",
+    size: int,
     processes: int,
     jobs: int,
     reporter: Reporter,
@@ -168,19 +184,18 @@ def _post(
     """Post the books to a service."""
     from app.cli.checking import checked
     from app.cli.posting import Outcome, Tally, post_all, to_record
-    from app.readers.files import unread_books
     from app.readers.processes import ReadingProcesses
     from app.services.bulk_reading import Read, results_of
 
     def records() -> "Iterator[Record]":
-        for book, result in results_of(reading, unread_books(listing, columns)):
+        for book, result in results_of(reading, books):
             yield to_record(book, result)
 
     def report(outcome: Outcome, tally: Tally) -> None:
         record = outcome.record
         if outcome.kind == "failed":
             refusals.add(record.path, record.part, outcome.reason or "", outcome.problem or "invalid")
-        reporter.advance(tally.total, record.position / max(listing.size, 1))
+        reporter.advance(tally.total, record.position / max(size, 1))
 
     with Client(url, connections=jobs) as service:
         service.insist()

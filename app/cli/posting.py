@@ -6,6 +6,8 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any
 
+from app.catalog.marc import forms, marcjson
+from app.catalog.marc.description import metadata_of
 from app.client import Client, Interrupted, NoService, Refused, calls
 from app.core.model import PAGE_BREAK, Submission
 from app.core.signatures.json_codec import encode
@@ -144,6 +146,12 @@ def book_body(book: Submission) -> dict[str, Any]:
         "identifiers": list(metadata.identifiers),
     }
     body: dict[str, Any] = {name: value for name, value in named.items() if value not in (None, [])}
+    if book.record is not None:
+        record = forms.single(book.record)
+        said = metadata_of(record)
+        # What the record says itself would count as said otherwise.
+        body = {name: value for name, value in body.items() if value != _listed(getattr(said, name))}
+        body["marc"] = marcjson.to_document(record)
     if book.content is not None and book.content.page_count is not None:
         body["pages"] = book.content.text.split(PAGE_BREAK)
     elif book.content is not None:
@@ -153,3 +161,7 @@ def book_body(book: Submission) -> dict[str, Any]:
     if book.page_labels:
         body["page_labels"] = list(book.page_labels)
     return body
+
+
+def _listed(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value

@@ -99,6 +99,19 @@ class Sketch:
         return Entry(entry_id, self.fingerprint, self.minhash, self.sample)
 
 
+RecordFormat = Literal["marc", "marcxml", "marc-json"]
+"""MARC 21 in binary form (ISO 2709), as MARCXML or as MARC-in-JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogRecord:
+    """A catalogue's own MARC record of one book, as it was sent."""
+
+    format: RecordFormat
+    data: bytes
+    changed: tuple[str, ...] = ()  # fields of the metadata that a client has said otherwise
+
+
 @dataclass(frozen=True, slots=True)
 class Submission:
     """A book as a client posts it: content, or its sketch without the text."""
@@ -107,6 +120,7 @@ class Submission:
     content: Content | None = None
     sketch: Sketch | None = None
     page_labels: PageLabels = ()
+    record: CatalogRecord | None = None  # that the metadata were taken from
 
 
 @dataclass(frozen=True, slots=True)

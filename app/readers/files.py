@@ -148,6 +148,8 @@ def unread_books(files: BookFiles, columns: Mapping[str, str]) -> Iterator[Unrea
 
 def has_several_books(unread: Unread) -> bool:
     """Whether what was taken for one book is an archive or a folder of which each file may be one."""
+    if isinstance(unread, UnreadFile | UnreadFolder) and unread.record is not None:
+        return False  # its record describes one
     if isinstance(unread, UnreadFolder):
         return True
     return isinstance(unread, UnreadFile) and is_archive(Source.of_file(Path(unread.path)))

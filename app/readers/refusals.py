@@ -71,12 +71,13 @@ def refuse_what_is_no_book(source: Source) -> None:
     record = _MARC.match(head)
     if record and int(record[1]) >= source.size:
         raise NoText(
-            f"{source.name} is a MARC record, without the text of its book. Send the text, with what "
-            "the record says as `metadata`."
+            f"{source.name} is a MARC record, without the text of its book. Send the text as `file`, and "
+            "the record as `metadata`."
         )
     if record:
         raise SeveralBooks(
-            f"{source.name} holds several MARC records, without the texts of their books. {_BULK}"
+            f"{source.name} holds several MARC records, without the texts of their books. Take them in with "
+            "the texts: bookprint ingest RECORDS --texts DIR."
         )
     for kind in _KINDS:
         if kind.start.match(head):

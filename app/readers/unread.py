@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from app.core.errors import InvalidInput
-from app.core.model import Metadata, Submission
+from app.core.model import CatalogRecord, Metadata, Submission
 from app.readers.content import to_content
 from app.readers.extraction import Extraction
 from app.readers.package import open_folder
@@ -38,11 +38,14 @@ class UnreadFile(Unread):
     """A file that holds one book."""
 
     known: Metadata = field(default_factory=Metadata)
-    """What a manifest says of the book; it outranks the file."""
+    """What a manifest or a record says of the book; it outranks the file."""
+
+    record: CatalogRecord | None = None
 
     def read(self) -> Submission:
         """The book; raises InvalidInput, and OSError."""
-        return _submission(read_book(Source.of_file(Path(self.path))), Path(self.path).name, self.known)
+        extraction = read_book(Source.of_file(Path(self.path)))
+        return _submission(extraction, Path(self.path).name, self.known, self.record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +53,13 @@ class UnreadFolder(Unread):
     """A folder whose files are the pages of one book."""
 
     known: Metadata = field(default_factory=Metadata)
+    record: CatalogRecord | None = None
 
     def read(self) -> Submission:
         """The book; raises InvalidInput, and OSError."""
         folder = Path(self.path)
-        return _submission(read_package(open_folder(folder)), folder.resolve().name + "/", self.known)
+        extraction = read_package(open_folder(folder))
+        return _submission(extraction, folder.resolve().name + "/", self.known, self.record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +142,9 @@ def title_of(name: str) -> str | None:
     return " ".join(last.replace("_", " ").split()) or None
 
 
-def _submission(extraction: Extraction, name: str, known: Metadata) -> Submission:
+def _submission(
+    extraction: Extraction, name: str, known: Metadata, record: CatalogRecord | None = None
+) -> Submission:
     found = extraction.metadata
     merged = replace(
         found,
@@ -149,4 +156,4 @@ def _submission(extraction: Extraction, name: str, known: Metadata) -> Submissio
         external_id=known.external_id or found.external_id,
         identifiers=tuple(dict.fromkeys((*known.identifiers, *found.identifiers))),
     )
-    return Submission(merged, to_content(extraction), page_labels=extraction.labels)
+    return Submission(merged, to_content(extraction), page_labels=extraction.labels, record=record)

@@ -12,7 +12,7 @@ import structlog
 
 from app.catalog.identifiers import with_normal_identifiers
 from app.core.errors import Conflict, Unavailable
-from app.core.model import Metadata, Versions
+from app.core.model import CatalogRecord, Metadata, Versions
 from app.core.recipe import Suites
 from app.services.ids import new_book_id
 from app.stores.postgres.books import NewContent
@@ -41,6 +41,7 @@ class PreparedBook:
 
     metadata: Metadata
     content: NewContent
+    record: CatalogRecord | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,10 @@ class Bulk:
 
         Raises `SuitesChanged` where they were computed for other suites than are indexed now.
         """
-        new = [NewBook(new_book_id(), with_normal_identifiers(book.metadata), book.content) for book in books]
+        new = [
+            NewBook(new_book_id(), with_normal_identifiers(book.metadata), book.content, book.record)
+            for book in books
+        ]
         stored = await self._catalogue.insert(new)
         pairs = zip(stored, books, strict=True)
         entries = {entry_id: book.content for entry_id, book in pairs if isinstance(entry_id, int)}

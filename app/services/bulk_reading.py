@@ -103,7 +103,8 @@ class Prepare:
             else:
                 assert submission.sketch is not None  # else it has no key
                 content = signed(submission.sketch, known)
-            return PreparedBook(submission.metadata, replace(content, page_labels=submission.page_labels))
+            content = replace(content, page_labels=submission.page_labels)
+            return PreparedBook(submission.metadata, content, submission.record)
         except Exception as exc:
             return _refusal(exc)
 

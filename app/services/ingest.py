@@ -53,7 +53,7 @@ class Ingest:
             submission.content,
             submission.sketch,
             submission.page_labels,
-            lambda content: self._catalogue.insert(new_book_id(), metadata, content),
+            lambda content: self._catalogue.insert(new_book_id(), metadata, content, submission.record),
         )
 
     async def replace_content(

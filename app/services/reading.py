@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from app.core.model import Submission
+from app.core.model import CatalogRecord, Submission
 from app.readers.content import content_of, without_page_furniture
 from app.readers.extraction import Extraction
 from app.readers.isolation import IsolatedReader
@@ -21,10 +21,18 @@ class FileBook:
     warnings: Sequence[str]  # what was left out or guessed, as sentences
 
     @classmethod
-    def of(cls, extraction: Extraction, known: Mapping[str, Any]) -> "FileBook":
-        """A book without page furniture; the fields that are known outrank those of the file."""
+    def of(
+        cls, extraction: Extraction, known: Mapping[str, Any], record: CatalogRecord | None = None
+    ) -> "FileBook":
+        """A book without page furniture; the fields that are known outrank those of the file.
+
+        `record` is where those were taken from, if they came in one.
+        """
         book = Submission(
-            replace(extraction.metadata, **known), content_of(extraction), page_labels=extraction.labels
+            replace(extraction.metadata, **known),
+            content_of(extraction),
+            page_labels=extraction.labels,
+            record=record,
         )
         return cls(book, extraction.format, extraction.warnings)
 
@@ -35,13 +43,15 @@ class FileReading:
     def __init__(self, reader: IsolatedReader) -> None:
         self._reader = reader
 
-    async def read(self, descriptor: int, name: str, known: Mapping[str, Any]) -> FileBook:
+    async def read(
+        self, descriptor: int, name: str, known: Mapping[str, Any], record: CatalogRecord | None = None
+    ) -> FileBook:
         """The book in an open file, which is shown as `name`; the fields that are known outrank the file's.
 
         Raises InvalidInput, most often one of the kinds of UnusableFile.
         """
         extraction = await self._reader.read(descriptor, name)
-        return await asyncio.to_thread(FileBook.of, extraction, known)
+        return await asyncio.to_thread(FileBook.of, extraction, known, record)
 
 
 def read_path(path: Path) -> FileBook:

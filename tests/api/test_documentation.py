@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from httpx import AsyncClient
 from jsonschema import Draft202012Validator
 
+from app.api.http.negotiation import OFFERED
 from app.main import create_app
 from app.settings import Settings
 from app.wiring import Services
@@ -73,7 +74,8 @@ def test_every_operation_is_described_with_its_answers_and_parameters(operation:
         elif int(status) == 308:
             assert (media_types, set(response["headers"])) == (set(), {"Location"})
         elif int(status) != 204:
-            assert media_types in ({"application/json"}, {"text/plain"}, {"application/x-ndjson"})
+            kinds = ({"application/json"}, set(OFFERED), {"text/plain"}, {"application/x-ndjson"})
+            assert media_types in kinds
 
 
 def test_every_reference_leads_somewhere() -> None:

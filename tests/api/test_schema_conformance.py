@@ -36,6 +36,7 @@ BEYOND_JSON_SCHEMA = {
     ("invalid", "signatures.pages.unit"): "The unit depends on whether `page_count` is given.",
     ("invalid", "signatures.page_count"): "There are as many signatures of pages as pages.",
     ("invalid", "page_labels"): "A book has as many labels as pages, and a text has none.",
+    ("invalid", "*marc"): "A record has fields as MARC 21 has them.",
     ("recipe-mismatch", "recipe"): "Signatures are of the recipes that the service uses at the time.",
     ("recipe-not-indexed", "recipe"): "Fingerprints are of a recipe that is indexed at the time.",
     ("unsupported-format", "file"): "A file is in one of the formats that are read.",

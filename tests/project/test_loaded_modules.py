@@ -19,6 +19,7 @@ ANYWHERE = {
     "typer",
     "chardet",
     "lxml",
+    "pymarc",
     "pypdfium2",
     "selectolax",
 }

@@ -27,8 +27,11 @@ from app.api.http.bodies import (
     require_uncompressed,
     validated,
 )
+from app.api.http.records import MEDIA_TYPES, as_bytes, record_changes, sent_record
 from app.api.schemas.books import MetadataBody
+from app.catalog.marc.marcjson import is_marc
 from app.core.errors import FileTooLarge
+from app.core.model import CatalogRecord
 from app.services.reading import FileBook, FileReading
 
 MEDIA_TYPE = "multipart/form-data"
@@ -55,12 +58,13 @@ REQUEST_BODY: dict[str, Any] = {
             },
             _METADATA: {
                 "allOf": [{"$ref": f"#/components/schemas/{MetadataBody.__name__}"}],
-                "description": "What outranks the metadata in the file, field by field.",
+                "description": "What outranks the metadata in the file, field by field: JSON, or the book's "
+                "MARC 21 record (docs/marc.md), told by the type of the part.",
             },
         },
         "additionalProperties": False,
     },
-    "encoding": {_METADATA: {"contentType": "application/json"}},
+    "encoding": {_METADATA: {"contentType": ", ".join(MEDIA_TYPES)}},
 }
 """The body as the OpenAPI document of an operation describes it."""
 
@@ -128,7 +132,8 @@ async def sent_file(request: Request) -> FileBook:
         upload = cast(UploadFile, form[_FILE])
         descriptor = await asyncio.to_thread(_descriptor, upload.file)
         reading: FileReading = request.app.state.reading
-        return await reading.read(descriptor, _shown(upload.filename), changes)
+        record: CatalogRecord | None = changes.pop("record", None)
+        return await reading.read(descriptor, _shown(upload.filename), changes, record)
     finally:
         await form.close()
 
@@ -158,21 +163,32 @@ def _error(part: str, kind: str, message: str) -> dict[str, Any]:
 
 
 async def _changes(part: UploadFile | str | None) -> dict[str, Any]:
-    """The fields of the metadata that were sent, as `Metadata` has them."""
+    """The fields of the metadata that were sent, as `Metadata` has them, and the `record` if one was."""
     if part is None:
         return {}
+    declared = ""
     if isinstance(part, str):
-        data = part.encode("utf-8", "surrogatepass")
+        data = as_bytes(part)
     else:
+        declared = part.content_type or ""
         data = await part.read(_METADATA_BYTES + 1)
     if len(data) > _METADATA_BYTES:
         raise FileTooLarge(f"The metadata are larger than {_METADATA_BYTES:,} bytes. Send fewer.", _METADATA)
+    if (record := sent_record(data, declared)) is not None:
+        changes = await asyncio.to_thread(record_changes, record, _METADATA)
+    else:
+        changes = _json_changes(data)
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in changes.items()}
+
+
+def _json_changes(data: bytes) -> dict[str, object]:
     try:
-        body = validated(MetadataBody, parsed(data), _METADATA)
+        value = parsed(data)
     except UnparsableJson as exc:
         raise UnparsableJson(exc.detail, exc.remedy, 422, _METADATA) from exc
-    changes = body.to_changes()
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in changes.items()}
+    if is_marc(value):
+        return record_changes(CatalogRecord("marc-json", data), _METADATA)
+    return validated(MetadataBody, value, _METADATA).to_changes()
 
 
 def _descriptor(spool: BinaryIO) -> int:

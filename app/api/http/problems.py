@@ -15,6 +15,9 @@ from starlette.responses import Response
 
 from app.api.http.bodies import BodyTooLarge, UnparsableJson, UnsupportedMediaType
 from app.api.http.files import UnparsableForm
+from app.api.http.negotiation import OFFERED, NotAcceptable
+from app.api.http.remedies import REMEDIES
+from app.catalog.marc.iso2709 import TooLongForBinary
 from app.core.errors import (
     BookprintError,
     BrokenFile,
@@ -185,6 +188,8 @@ _KINDS: dict[type[Exception], _Kind] = {
         "file",
     ),
     FileTooLarge: _Kind(413, "The file is too large", "Split it into its parts, and send each.", "file"),
+    NotAcceptable: _Kind(406, "No answer of this type", f"Ask for one of {', '.join(OFFERED)}.", "Accept"),
+    TooLongForBinary: _Kind(406, "Too long for binary MARC", "Ask for application/marcxml+xml.", "Accept"),
     InvalidInput: _Kind(422, _INVALID, "Correct this field and send the request again."),
     UnknownBook: _Kind(404, "No such book", "Use the id of a book that GET /v1/books lists.", "id"),
     UnknownCluster: _Kind(404, "No such cluster", "Use the id that a book's cluster shows.", "id"),
@@ -309,7 +314,8 @@ def _single(kind: _Kind, error: Exception, remedy: str | None = None) -> _Answer
     errors = [FieldError(field=field, detail=detail, remedy=remedy)]
     detail = detail if isinstance(error, _SAYING_REMEDY) else f"{detail} {remedy}"
     problem = getattr(error, "problem", BookprintError.problem)
-    return _Answer(kind.status, problem, kind.title, detail, errors)
+    headers = {"Vary": kind.field} if kind.status == HTTPStatus.NOT_ACCEPTABLE else {}
+    return _Answer(kind.status, problem, kind.title, detail, errors, headers)
 
 
 def _invalid_fields(error: RequestValidationError) -> _Answer:
@@ -332,36 +338,8 @@ def _field_error(error: Mapping[str, Any]) -> FieldError:
     return FieldError(
         field=_shortened(context.get("field") or name or "body"),
         detail=detail,
-        remedy=_REMEDIES.get(error["type"], "Correct the value.").format_map(context),
+        remedy=REMEDIES.get(error["type"], "Correct the value.").format_map(context),
     )
-
-
-_REMEDIES = {
-    "extra_forbidden": "Leave it out or correct its name; /docs shows the names that are known.",
-    "missing": "Send it.",
-    "string_type": "Send a string.",
-    "string_too_long": "Send at most {max_length} characters.",
-    "string_too_short": "Send at least {min_length} character, or leave the field out.",
-    "string_pattern_mismatch": "Send a value of the form {pattern}.",
-    "int_type": "Send a whole number.",
-    "int_from_float": "Send a whole number.",
-    "int_parsing": "Send a whole number.",
-    "int_parsing_size": "Send a smaller number.",
-    "list_type": "Send a list.",
-    "too_long": "Send at most {max_length} items.",
-    "too_short": "Send at least {min_length} item.",
-    "model_attributes_type": 'Send a JSON object, as {{"text": "…"}}.',
-    "greater_than_equal": "Send {ge} or more.",
-    "less_than_equal": "Send {le} or less.",
-    "decision_form": 'Send {{"verdict": "confirmed"}}, {{"verdict": "rejected"}} or {{"kind": "SAME_TEXT"}}.',
-    "repeated_part": "Send it once.",
-    "missing_file": "Send the book as a part `file` with a filename, as curl does with -F file=@book.epub.",
-    "nul": "Remove the character U+0000.",
-    "one_of": "Send exactly one of {names}.",
-    "not_together": "Leave one of them out.",
-    "identifier_form": "Write it as scheme:value, for example isbn:9780141439600.",
-}
-"""The remedy for each kind of validation error; the context of the error fills the gaps."""
 
 
 def _shortened(name: str) -> str:

@@ -3,9 +3,11 @@
 import asyncio
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Query, Response
+from fastapi import APIRouter, Body, Depends, Query, Response
 
+from app.api.http import negotiation
 from app.api.http.bodies import JsonRoute
+from app.api.http.book_answers import ANSWERS, described
 from app.api.http.cursors import Cursors
 from app.api.http.deps import BookId, IfMatch, MetricsDep, ServicesDep, expected_version
 from app.api.http.metrics import Metrics
@@ -30,6 +32,8 @@ router = APIRouter(prefix="/v1/books", tags=["books"], route_class=JsonRoute)
 _ETAG = "The book's version, for If-Match."
 _LOCATION = "The path of the book."
 _VERSION = with_headers(200, ETag=_ETAG)
+_READ = with_headers(200, ETag=f"{_ETAG} Only JSON has it.", Vary="Accept.")
+_READ[200] |= ANSWERS
 _CREATED = with_headers(201, ETag=_ETAG, Location=_LOCATION)
 _REPEATED = {200: with_headers(200, ETag=_ETAG, Location=_LOCATION)[200] | {"model": PostedBook}}
 _CONTENTS: dict[str, Any] = examples.named(
@@ -41,6 +45,10 @@ _CONTENTS: dict[str, Any] = examples.named(
 )
 _BOOKS = _CONTENTS | examples.named({"A text": {"text": examples.TEXT} | examples.METADATA})
 _CHANGES = examples.named({"A title and no year": {"title": examples.TITLE, "year": None}})
+_RECORD = examples.named({"A text and its MARC record": {"text": examples.TEXT, "marc": examples.MARC}})
+
+
+AcceptedType = Annotated[str, Depends(negotiation.chosen)]
 
 
 @router.post(
@@ -51,7 +59,7 @@ _CHANGES = examples.named({"A title and no year": {"title": examples.TITLE, "yea
     openapi_extra=with_file(),
 )
 async def post_book(
-    body: Annotated[BookBody, Body(openapi_examples=_BOOKS)],
+    body: Annotated[BookBody, Body(openapi_examples=_BOOKS | _RECORD)],
     services: ServicesDep,
     metrics: MetricsDep,
     response: Response,
@@ -77,9 +85,22 @@ async def list_books(query: Annotated[BookQuery, Query()], services: ServicesDep
     return BookList(items=[BookAnswer.of(book) for book in page], next_cursor=next_cursor)
 
 
-@router.get("/{book_id}", summary="Read a book", responses=_VERSION | problems(404, 422, 503))
-async def read_book(book_id: BookId, services: ServicesDep, response: Response) -> BookAnswer:
-    """Answers the book as it is now."""
+@router.get(
+    "/{book_id}",
+    summary="Read a book",
+    response_model=BookAnswer,
+    responses=_READ | problems(404, 406, 422, 503),
+)
+async def read_book(
+    book_id: BookId, services: ServicesDep, media_type: AcceptedType, response: Response
+) -> BookAnswer | Response:
+    """Answers the book as it is now.
+
+    As MARC and as JSON-LD it comes with its present relations as linking entries (docs/marc.md).
+    """
+    if media_type != negotiation.JSON:
+        return await asyncio.to_thread(described, await services.descriptions.read(book_id), media_type)
+    response.headers["Vary"] = "Accept"
     return _tagged(response, await services.books.get(book_id))
 
 

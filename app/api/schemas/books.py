@@ -1,11 +1,11 @@
 """Books: bodies that clients send, filters of the list, and the documents they are answered."""
 
 import re
-from dataclasses import asdict
-from typing import Annotated, ClassVar, Literal, Self
+from dataclasses import asdict, replace
+from typing import Annotated, Any, ClassVar, Literal, Self
 from uuid import UUID
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from app.api.http.limits import MAX_PAGES
@@ -22,17 +22,29 @@ from app.api.schemas.base import (
 )
 from app.api.schemas.clusters import ClusterNameAnswer
 from app.api.schemas.files import Format, Warnings
+from app.api.schemas.marc import MarcInJson, stated
 from app.api.schemas.signatures import FingerprintAnswer, SignaturesBody
 from app.catalog.identifiers import is_valid
+from app.catalog.marc import marcjson
 from app.core.clusters.cluster_name import ClusterName
-from app.core.model import Book, BookFilter, Content, Metadata, PageLabels, Sketch, Submission
+from app.core.model import (
+    Book,
+    BookFilter,
+    CatalogRecord,
+    Content,
+    Metadata,
+    PageLabels,
+    Sketch,
+    Submission,
+)
 from app.core.signatures import identifier
 from app.core.signatures.json_codec import MAX_COUNT
 from app.core.text.content import content_from_pages, content_from_text
 from app.core.text.page_labels import LONGEST_LABEL, checked_labels
 
 _LISTS = ("authors", "identifiers")
-_IDENTIFIER_PATTERN = "^[0-9A-Za-z-]+:[^\\u0000]*[^\\s\\u0000][^\\u0000]*$"
+# Python and ECMAScript differ in which control characters are white space.
+_IDENTIFIER_PATTERN = "^[0-9A-Za-z-]+:[^\\u0000]*[^\\s\\u0000-\\u001f\\u007f-\\u009f\\ufeff][^\\u0000]*$"
 _IDENTIFIER = re.compile(_IDENTIFIER_PATTERN)
 
 
@@ -83,19 +95,58 @@ class MetadataBody(Body):
     identifiers: Annotated[list[CatalogueIdentifier], Field(max_length=1_000, fail_fast=True)] | None = Field(
         default=None, description="Identifiers as scheme:value, for example isbn:9780141439600."
     )
+    marc: MarcInJson | None = Field(
+        default=None,
+        description="The MARC 21 record of the book as MARC-in-JSON. It is kept, and says what the other "
+        "fields do not; null deletes it.",
+    )
+
+    @model_validator(mode="after")
+    def _short_enough(self) -> Self:
+        """What the record says keeps the limits of the other fields."""
+        if self.marc is None:
+            return self
+        try:
+            MetadataBody.model_validate(stated(self.marc))
+        except ValidationError as exc:
+            [first, *_] = exc.errors()
+            reason = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+            raise PydanticCustomError(
+                "marc_record",
+                "What the record says cannot be kept: {reason}",
+                {"reason": reason, "field": "marc"},
+            ) from exc
+        return self
 
     def to_metadata(self) -> Metadata:
-        """The metadata as the services know it."""
-        values = {name: getattr(self, name) for name in MetadataBody.model_fields}
-        lists = {name: tuple(values[name] or ()) for name in _LISTS}
-        return Metadata(**values | lists)
+        """The metadata as the services know it: the fields that were sent, else what the record says."""
+        values = stated(self.marc) | self._sent()
+        return Metadata(**values | {name: tuple(values.get(name, ())) for name in _LISTS})
+
+    def to_record(self) -> CatalogRecord | None:
+        """The record that was sent, with the names of the fields that were sent beside it."""
+        if self.marc is None:
+            return None
+        data = marcjson.write(marcjson.of_document(self.marc))
+        return CatalogRecord("marc-json", data, tuple(self._sent()))
 
     def to_changes(self) -> dict[str, object]:
-        """The fields that were sent, by name; null empties a field."""
-        return {
+        """The fields that were sent, by name, and what a `record` among them says; null empties a field."""
+        changes = {
             name: (value or []) if name in _LISTS else value
             for name, value in self.model_dump(exclude_unset=True).items()
         }
+        if "marc" in changes:
+            del changes["marc"]
+            record = self.to_record()
+            changed = record and replace(record, changed=tuple(changes))
+            changes = stated(self.marc) | changes | {"record": changed}
+        return changes
+
+    def _sent(self) -> dict[str, Any]:
+        """The fields that are known, but for the record."""
+        names = (name for name in MetadataBody.model_fields if name != "marc")
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
 
 
 class ContentBody(OneOfBody):
@@ -148,8 +199,13 @@ class BookBody(ContentBody, MetadataBody):
 
     def to_submission(self) -> Submission:
         """The book as the services take it."""
-        labels = self.to_page_labels()
-        return Submission(self.to_metadata(), self.to_content(), self.to_sketch(), labels)
+        return Submission(
+            self.to_metadata(),
+            self.to_content(),
+            self.to_sketch(),
+            self.to_page_labels(),
+            self.to_record(),
+        )
 
 
 class BookQuery(PageQuery):

@@ -32,6 +32,21 @@ METADATA: dict[str, Any] = {
     "identifiers": ["isbn:9780141439600", "htid:mdp.39015005768391"],
 }
 
+MARC: dict[str, Any] = {
+    "leader": "00000nam a2200000 i 4500",
+    "fields": [
+        {"001": "ocm00400866"},
+        {"020": {"ind1": " ", "ind2": " ", "subfields": [{"a": "0141439602"}, {"q": "pbk."}]}},
+        {
+            "245": {
+                "ind1": "1",
+                "ind2": "4",
+                "subfields": [{"a": "The ferry at dawn /"}, {"c": "E. M. Harbour."}],
+            }
+        },
+    ],
+}
+
 HEX = "6f1d4c0b93a7e25882d1b6f04a9c3e71"
 OTHER_HEX = "6f1d4c0b93a7e25882d1b6f04a9c3e26"
 FINGERPRINT: dict[str, Any] = {"recipe": "gap-simhash128-v1", "hex": HEX}

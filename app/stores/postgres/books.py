@@ -6,7 +6,7 @@ records of the old one in the band index no longer count.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from asyncpg import UniqueViolationError
@@ -15,6 +15,7 @@ from app.core.errors import Conflict, InvalidInput, StaleVersion, UnknownBook
 from app.core.model import (
     Book,
     BookFilter,
+    CatalogRecord,
     Entry,
     Fingerprint,
     Metadata,
@@ -24,6 +25,12 @@ from app.core.model import (
     Versions,
 )
 from app.core.recipe import Suite, Suites
+from app.stores.postgres.catalog.marc_records import (
+    INSERT_RECORD_OF,
+    record_values,
+    update_changed,
+    update_record,
+)
 from app.stores.postgres.clusters import delete_from_clusters
 from app.stores.postgres.connections import Connection, Database, Row, rows
 from app.stores.postgres.jobs import insert_relate_jobs, insert_relate_jobs_of
@@ -89,8 +96,9 @@ _INSERT = SQL(f"""
             $page_count::integer, $page_labels::text[], $word_count::integer, $character_count::bigint
         FROM agreed WHERE agreed
         ON CONFLICT DO NOTHING
-        RETURNING entry_id
+        RETURNING entry_id, id
     ),
+    recorded AS ({INSERT_RECORD_OF}),
     {_STORE_CONTENT}
 """)
 _UPDATE_CONTENT = SQL(f"""
@@ -168,22 +176,30 @@ class BookStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def insert(self, book_id: UUID, metadata: Metadata, content: NewContent) -> StoredBook:
-        """Store a new book, or find the one that it repeats.
+    async def insert(
+        self, book_id: UUID, metadata: Metadata, content: NewContent, record: CatalogRecord | None = None
+    ) -> StoredBook:
+        """Store a new book with its record, or find the one that it repeats.
 
         Raises `Conflict` where the external id belongs to a book with other content. Raises `SuitesChanged`
         where the content was computed for other suites than are indexed.
         """
         while True:
-            stored = await self._insert(book_id, metadata, content)
+            stored = await self._insert(book_id, metadata, content, record)
             stored = stored or await self._read_existing(metadata, content)
             if stored is not None:
                 return stored
 
-    async def _insert(self, book_id: UUID, metadata: Metadata, content: NewContent) -> StoredBook | None:
+    async def _insert(
+        self, book_id: UUID, metadata: Metadata, content: NewContent, record: CatalogRecord | None
+    ) -> StoredBook | None:
         """The new book; None where another one has its external id or content."""
         [row] = await self._database.rows(
-            _INSERT, id=book_id, **metadata_values(metadata), **_content_values(content)
+            _INSERT,
+            id=book_id,
+            **metadata_values(metadata),
+            **_content_values(content),
+            **record_values(record),
         )
         if not row["agreed"]:
             raise SuitesChanged
@@ -237,16 +253,23 @@ class BookStore:
     async def update_metadata(
         self, book_id: UUID, changes: Mapping[str, object], if_version: int | None
     ) -> Book:
-        """Set the named metadata fields; the others stay as they are.
+        """Set the named metadata fields, and the `record` if it is named; the others stay as they are.
 
         Where relations depend on them, these go in the same transaction and are found again.
         """
+        named = dict(changes)
+        record = cast(CatalogRecord | None, named.pop("record", None))
         async with self._database.transaction() as connection:
             book = to_book(await _read_locked(connection, book_id, if_version))
             if changes:
-                values: dict[str, Any] = {"external_id": None, "content_key": None} | to_columns(changes)
-                await _update(connection, _update_of(to_columns(changes)), book_id, **values)
-            if _RELATED_BY & changes.keys():
+                columns = to_columns(named)
+                values: dict[str, Any] = {"external_id": None, "content_key": None} | columns
+                await _update(connection, _update_of(columns), book_id, **values)
+            if "record" in changes:
+                await update_record(connection, book_id, record)
+            elif changes:
+                await update_changed(connection, book_id, named)
+            if _RELATED_BY & named.keys():
                 await delete_relations(connection, book_id)
                 await insert_relate_jobs(connection, [book.entry_id])
             return await _read(connection, book_id)
@@ -339,8 +362,8 @@ async def _read_versions(connection: Connection, book_id: UUID, suites: Suites) 
 
 
 def _update_of(columns: Iterable[str]) -> SQL:
-    changes = ", ".join(f"{name} = ${name}" for name in columns)
-    return SQL(f"UPDATE books SET {changes}, version = version + 1, updated_at = now() WHERE id = $id")
+    changes = [*(f"{name} = ${name}" for name in columns), "version = version + 1", "updated_at = now()"]
+    return SQL(f"UPDATE books SET {', '.join(changes)} WHERE id = $id")
 
 
 async def _update(

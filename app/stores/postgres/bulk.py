@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from app.core.errors import Conflict
-from app.core.model import Metadata
+from app.core.model import CatalogRecord, Metadata
 from app.stores.postgres.books import NewContent, other_content
+from app.stores.postgres.catalog import marc_records
 from app.stores.postgres.connections import Connection, Database, rows
 from app.stores.postgres.jobs import insert_relate_jobs
 from app.stores.postgres.rows import fingerprint_values, metadata_values, page_label_values, signature_values
@@ -53,6 +54,7 @@ class NewBook:
     id: UUID
     metadata: Metadata
     content: NewContent
+    record: CatalogRecord | None = None
 
 
 Stored = int | UUID | Conflict
@@ -113,6 +115,15 @@ async def _insert(connection: Connection, books: Sequence[NewBook]) -> dict[UUID
         "texts",
         records=[(entry_id, CODEC, text) for entry_id, text in texts if text is not None],
         columns=("entry_id", "codec", "data"),
+    )
+    await connection.copy_records_to_table(
+        "marc_records",
+        records=[
+            (by_entry[entry_id].id, record.format, record.data, list(record.changed))
+            for entry_id in entries
+            if (record := by_entry[entry_id].record) is not None
+        ],
+        columns=marc_records.COLUMNS,
     )
     if entries:
         await insert_relate_jobs(connection, entries)

@@ -1,0 +1,120 @@
+"""What a MARC 21 record says of its book, as the catalogue's metadata.
+
+docs/marc.md shows all of it as a table.
+"""
+
+import re
+from collections.abc import Iterator
+
+from app.catalog.marc.languages import tag_of
+from app.catalog.marc.numbers import identifiers
+from app.catalog.marc.punctuation import plain, trimmed
+from app.catalog.marc.record import DataField, MarcRecord
+from app.core.model import Metadata
+
+_YEAR = re.compile(r"(?<![0-9])(1[0-9]{3}|20[0-9]{2})(?![0-9])")
+_AUTHOR_ROLES = re.compile(
+    r"aut|cre|(?:joint |co-?)?(?:author|creator)s?|(?:verfasser|auteur|autor)\w*", re.IGNORECASE
+)
+_ROLE_CODES = frozenset("e4")
+_TITLE_PARTS = "abnp"
+
+
+def metadata_of(record: MarcRecord) -> Metadata:
+    """The metadata that a record gives; fields that it has not are not known."""
+    return Metadata(
+        title=title_of(record),
+        authors=authors_of(record),
+        language=language_of(record),
+        year=year_of(record),
+        volume=volume_of(record),
+        identifiers=identifiers(record),
+    )
+
+
+def title_of(record: MarcRecord) -> str | None:
+    """The title proper with subtitle, numbers and names of parts (245 $a $b $n $p)."""
+    field = next(record.data("245"), None)
+    title, before = "", ""
+    for part in field.subfields if field else ():
+        text = trimmed(part.value)
+        if part.code in _TITLE_PARTS and text:
+            title += (_separator(part.code, before, title) if title else "") + text
+            before = part.code + plain(part.value)[-1:]
+    return title or None
+
+
+def authors_of(record: MarcRecord) -> tuple[str, ...]:
+    """The names of the main entry (100, 110, 111), and those of 700 that are authors of the whole."""
+    names = [name_of(field) for field in record.data("100", "110", "111")]
+    names += [name_of(field) for field in record.data("700") if is_author(field)]
+    return tuple(dict.fromkeys(filter(None, names)))
+
+
+def is_author(field: DataField) -> bool:
+    """Whether an added entry names an author: no title of another work ($t), no other role ($e, $4)."""
+    roles = [trimmed(part.value) for part in field.subfields if part.code in _ROLE_CODES]
+    if field.first("t") is not None:
+        return False
+    return not roles or any(_AUTHOR_ROLES.fullmatch(role.rpartition("/")[2]) for role in roles)
+
+
+def name_of(field: DataField) -> str:
+    """The name in an entry, without dates, titles and roles: $a with $b."""
+    parts = [part for part in map(trimmed, field.values("ab" if field.tag != "111" else "a")) if part]
+    return (". " if field.tag == "110" else " ").join(parts)
+
+
+def language_of(record: MarcRecord) -> str | None:
+    """The language of the text: the first of 041 $a, else 008 (35-37)."""
+    for field in record.data("041"):
+        value = plain(field.first("a") or "")
+        if value and field.first("2") is not None:
+            return value if re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*", value) else None
+        if tag := tag_of(value[:3]):  # older records write several codes as one
+            return tag
+    return tag_of((record.control("008") or "")[35:38])
+
+
+def year_of(record: MarcRecord) -> int | None:
+    """The year of publication: 264 with second indicator 1, 260, other 264, then 008 (07-10)."""
+    for text in _dates(record):
+        if match := _YEAR.search(text):
+            return int(match[1])
+    return None
+
+
+def volume_of(record: MarcRecord) -> str | None:
+    """The number of the part (245 $n), else that of the volume in its series (490, 830 $v)."""
+    return next((trimmed(field.first(code) or "") for field, code in volumes(record)), None)
+
+
+def volumes(record: MarcRecord) -> Iterator[tuple[DataField, str]]:
+    """The fields that number a volume, each with the code of the subfield, that of the work first."""
+    for tag, code in (("245", "n"), ("490", "v"), ("830", "v")):
+        for field in record.data(tag):
+            if trimmed(field.first(code) or ""):
+                yield field, code
+
+
+def publications(record: MarcRecord) -> Iterator[DataField]:
+    """The fields on publication, those first whose date counts first."""
+    produced = list(record.data("264"))
+    yield from (field for field in produced if field.indicators[1] == "1")
+    yield from record.data("260")
+    yield from (field for field in produced if field.indicators[1] != "1")
+
+
+def _dates(record: MarcRecord) -> Iterator[str]:
+    for field in publications(record):
+        yield from field.values("c")
+    yield (record.control("008") or "")[7:11]
+
+
+def _separator(code: str, before: str, title: str) -> str:
+    """What stands between two parts of a title."""
+    if code == "b":
+        return {"=": " = ", ";": "; "}.get(before[-1:], ": ")
+    if code == "p" and before[:1] == "n":
+        return ", "
+    return " " if title.endswith((".", "!", "?")) else ". "

@@ -1,0 +1,129 @@
+"""What this service adds to a record: identifiers in 024, and a linking entry for each relation.
+
+Each of these fields names its source, so that they are taken out where an exported record comes back.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+from uuid import UUID
+
+from app.catalog.identifiers import isbns
+from app.catalog.marc.numbers import OURS
+from app.catalog.marc.record import DataField, Field, MarcRecord, subfield_of
+from app.core.model import Metadata
+from app.core.relations.decision import RelationSummary
+from app.core.relations.relation import Kind
+
+_LINKING = frozenset({"773", "774", "775", "776", "787"})
+_OUR_NUMBER = f"({OURS})"
+
+PhysicalForm = Literal["print", "electronic", "microform", "braille"]
+"""How a book is to be read, as far as its record tells."""
+
+_SAME_TEXT: frozenset[Kind] = frozenset({"SAME_PAGINATION", "DIFFERENT_PAGINATION", "SAME_TEXT"})
+_UNLINKED: frozenset[Kind] = frozenset({"UNRELATED", "INSUFFICIENT_TEXT"})
+
+_PHRASES: dict[Kind, str] = {
+    "SAME_PAGINATION": "Same text on the same pages",
+    "DIFFERENT_PAGINATION": "Same text on other pages",
+    "SAME_TEXT": "Same text",
+    "CONTIGUOUS_SUBSET": "Shares a contiguous part",
+    "OVERLAPPING_TEXT": "Shares some of the text",
+}
+_FORMS: dict[str, PhysicalForm] = {
+    **dict.fromkeys("abc", "microform"),
+    **dict.fromkeys("oqs", "electronic"),
+    **dict.fromkeys(" dr", "print"),
+    "f": "braille",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedBook:
+    """A book to which another one has an effective relation."""
+
+    book_id: UUID
+    identifier: str | None  # bp1:…, of its text
+    metadata: Metadata
+    relation: RelationSummary  # from the other one's point of view
+    form: PhysicalForm | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A book among the others of the catalogue, as a record tells it."""
+
+    book_id: UUID
+    identifier: str | None  # bp1:…, of its text
+    cluster: str  # the key of its cluster of the same text
+    linked: Sequence[LinkedBook]
+
+
+def is_linked(kind: Kind) -> bool:
+    """Whether books with this relation get linking entries."""
+    return kind not in _UNLINKED
+
+
+def physical_form(record: MarcRecord) -> PhysicalForm | None:
+    """The form of the item (008, 23), which books, scores and manuscripts have there."""
+    if record.leader[6] not in "atcdp":
+        return None
+    return _FORMS.get((record.control("008") or "")[23:24])
+
+
+def with_links(record: MarcRecord, standing: Standing) -> MarcRecord:
+    """The record with the book's identifiers and linking entries behind its own fields."""
+    form = physical_form(record)
+    names = [("book", str(standing.book_id)), ("text", standing.identifier), ("cluster", standing.cluster)]
+    numbers = [_number(name, value) for name, value in names if value is not None]
+    entries = [_entry(book, form) for book in standing.linked if is_linked(book.relation.kind)]
+    entries.sort(key=lambda entry: entry.tag)
+    return replace(record, fields=(*without_links(record).fields, *numbers, *entries))
+
+
+def without_links(record: MarcRecord) -> MarcRecord:
+    """The record without the fields that `with_links` adds."""
+    return replace(record, fields=tuple(field for field in record.fields if not _is_ours(field)))
+
+
+def entry_tag(book: LinkedBook, form: PhysicalForm | None) -> str:
+    """The tag of the linking entry for a book, in the record of one that has this form.
+
+    775 other edition, 776 the same text in another physical form, 774 a part, 773 the whole, 787 else.
+    """
+    if book.relation.kind in _SAME_TEXT:
+        return "776" if form and book.form and form != book.form else "775"
+    return {"contains": "774", "contained_in": "773"}.get(book.relation.direction or "", "787")
+
+
+def _number(name: str, value: str) -> DataField:
+    return DataField("024", "7 ", (subfield_of("a", value), subfield_of("q", name), subfield_of("2", OURS)))
+
+
+def _entry(book: LinkedBook, form: PhysicalForm | None) -> DataField:
+    metadata, relation = book.metadata, book.relation
+    phrase = {"contains": "Contains", "contained_in": "Contained in"}.get(
+        relation.direction or "", _PHRASES[relation.kind]
+    )
+    subfields = [subfield_of("i", f"{phrase} (confidence {relation.confidence:.2f}):")]
+    if metadata.authors:
+        subfields.append(subfield_of("a", metadata.authors[0]))
+    if metadata.title is not None:
+        subfields.append(subfield_of("t", metadata.title))
+    if metadata.year is not None:
+        subfields.append(subfield_of("d", str(metadata.year)))
+    subfields += [subfield_of("z", isbn) for isbn in isbns(metadata.identifiers)]
+    if book.identifier is not None:
+        subfields.append(subfield_of("o", book.identifier))
+    subfields.append(subfield_of("w", f"{_OUR_NUMBER}{book.book_id}"))
+    # First indicator 0: the entry may be shown as a note. Second 8: nothing is said before it but $i.
+    return DataField(entry_tag(book, form), "08", tuple(subfields))
+
+
+def _is_ours(field: Field) -> bool:
+    if not isinstance(field, DataField):
+        return False
+    if field.tag == "024":
+        return field.first("2") == OURS
+    return field.tag in _LINKING and any(value.startswith(_OUR_NUMBER) for value in field.values("w"))

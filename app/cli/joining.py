@@ -1,0 +1,127 @@
+"""MARC records joined with the texts of their books, which lie in a folder and are named after them."""
+
+import gzip
+import os
+import re
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import accumulate
+from pathlib import Path
+from typing import BinaryIO, cast
+from urllib.parse import unquote, urlsplit
+
+from app.catalog.marc import forms
+from app.catalog.marc.description import metadata_of
+from app.catalog.marc.forms import NumberedRecord
+from app.catalog.marc.punctuation import plain
+from app.catalog.marc.record import InvalidRecord, MarcRecord
+from app.core.errors import InvalidInput, NoText
+from app.readers.files import BookFiles
+from app.readers.unread import Unread, Unreadable, UnreadFile, UnreadFolder
+
+_SUFFIX = re.compile(r"\.[A-Za-z]\w{0,7}$")
+_HEAD_BYTES = 1 << 12
+_SHOWN = 5
+"""Names of a record that a refusal shows."""
+
+
+def texts_in(folder: Path) -> list[Path]:
+    """What lies in a folder of texts: even if their names are numbers, they are not pages of one book."""
+    return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+
+
+def joined(paths: Iterable[str], texts: BookFiles) -> Iterator[Unread]:
+    """The books of the records in some files, each with the text that is named after it.
+
+    Last come, as what cannot be read, the texts that no record names. Records are read one at a time.
+    """
+    names = _Names.of(texts)
+    taken: dict[str, str] = {}
+    ends = dict(zip(texts.sizes, accumulate(texts.sizes.values()), strict=True))
+    position = 0
+    for path in paths:
+        for numbered in _records_in(path):
+            if isinstance(numbered, InvalidInput):
+                yield Unreadable(path, "", position, numbered)
+                continue
+            part = f"record {numbered.number}"
+            try:
+                text = names.text_of(numbered)
+                if text in taken:
+                    raise InvalidInput(f"Its text {text} belongs to {taken[text]} already.")
+            except InvalidInput as exc:
+                yield Unreadable(path, part, position, exc)
+                continue
+            taken[text] = f"{part} of {path}"
+            position = max(position, ends[text])
+            yield _book(text, position, numbered, text in texts.folders)
+    for text in texts.sizes:
+        if text not in taken and text not in names.disputed:
+            reason = InvalidInput("No record names this text in 001, 024, 035 or 856 $u.")
+            yield Unreadable(text, "", texts.size, reason)
+
+
+def names_of(record: MarcRecord) -> Iterator[str]:
+    """What the text of a record may be called: 001, 035, 024, and the last part of each address in 856 $u."""
+    yield plain(record.control("001") or "")
+    for tag in ("035", "024"):
+        for given in record.data(tag):
+            for value in map(plain, given.values("a")):
+                yield from (value, value.rpartition(")")[2].strip(), value.rpartition("/")[2])
+    for given in record.data("856"):
+        for address in given.values("u"):
+            last = unquote(urlsplit(address).path.rstrip("/").rpartition("/")[2])
+            yield from (last, _SUFFIX.sub("", last))
+
+
+@dataclass(slots=True)
+class _Names:
+    """The texts by their names, with and without suffixes."""
+
+    paths: dict[str, list[str]] = field(default_factory=dict)
+    disputed: set[str] = field(default_factory=set)  # texts that share a name which a record has
+
+    @classmethod
+    def of(cls, texts: BookFiles) -> "_Names":
+        names = cls()
+        for path in texts.sizes:
+            name = os.path.basename(path)
+            bare = _SUFFIX.sub("", name.removesuffix(".gz"))
+            for each in dict.fromkeys((name, name.removesuffix(".gz"), bare)):
+                names.paths.setdefault(each, []).append(path)
+        return names
+
+    def text_of(self, numbered: NumberedRecord) -> str:
+        """The text of a record; raises InvalidInput where it is damaged, or not one has its name."""
+        if isinstance(numbered.record, InvalidRecord):
+            raise numbered.record
+        names = [name for name in dict.fromkeys(names_of(numbered.record)) if name]
+        for name in names:
+            found = self.paths.get(name, [])
+            if len(found) == 1:
+                return found[0]
+            if found:
+                self.disputed.update(found)
+                raise InvalidInput(f"Several texts are called {name}: {', '.join(found)}. Leave one of them.")
+        shown = ", ".join(names[:_SHOWN]) or "nothing"
+        raise NoText(f"No text is named after this record, which is called {shown}.")
+
+
+def _records_in(path: str) -> Iterator[NumberedRecord | InvalidInput]:
+    """The records of a file; last, where it cannot be read to its end, why."""
+    try:
+        with open(path, "rb") as raw:
+            compressed = raw.peek(2).startswith(b"\x1f\x8b")
+            stream = cast(BinaryIO, gzip.GzipFile(fileobj=raw) if compressed else raw)
+            head = stream.read(_HEAD_BYTES)
+            stream.seek(0)
+            yield from forms.records(stream, forms.format_of(head))
+    except (OSError, EOFError, zlib.error) as exc:
+        yield InvalidInput(f"The file cannot be read: {exc}.")
+
+
+def _book(text: str, position: int, numbered: NumberedRecord, is_folder: bool) -> Unread:
+    assert isinstance(numbered.record, MarcRecord)
+    kind = UnreadFolder if is_folder else UnreadFile
+    return kind(text, "", position, metadata_of(numbered.record), numbered.source)

@@ -1,0 +1,71 @@
+"""Describing a book among the others: its MARC record, its relations and its cluster, as they are now."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from uuid import UUID
+
+from app.catalog.marc import forms
+from app.catalog.marc.changes import record_of, with_changes
+from app.catalog.marc.links import LinkedBook, Standing, is_linked, physical_form, without_links
+from app.catalog.marc.record import MarcRecord
+from app.core.clusters.cluster_name import ClusterName
+from app.core.errors import UnknownBook
+from app.core.model import Book, CatalogRecord
+from app.core.relations.decision import RelationSummary
+from app.core.signatures import identifier
+from app.services.relations import effective_of
+from app.stores.postgres.catalog.marc_records import MarcRecordStore
+from app.stores.postgres.relation_queries import RelationQueries
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Description:
+    """A book as other catalogues are told of it."""
+
+    book: Book
+    record: MarcRecord  # that its catalogue sent, with what was changed since; else made from its metadata
+    standing: Standing
+
+
+class Descriptions:
+    """Books for other catalogues."""
+
+    def __init__(self, records: MarcRecordStore, related: RelationQueries) -> None:
+        self._records = records
+        self._related = related
+
+    async def read(self, book_id: UUID) -> Description:
+        """The description of a book with all its effective relations; raises `UnknownBook`."""
+        relations = {
+            related.book_id: summary
+            for related in await self._related.list_direct(book_id)
+            if (summary := effective_of(related)) is not None and is_linked(summary.kind)
+        }
+        ids = [book_id, *sorted(relations)]
+        books = await self._records.read_books(ids)
+        records = await self._records.read_records(ids)
+        if book_id not in books:
+            raise UnknownBook(book_id)
+        book = books[book_id]
+        linked = [_linked(books[other], relations[other], records) for other in ids[1:] if other in books]
+        cluster = ClusterName("same_text", book.founder_id).key
+        standing = Standing(book_id, _identifier(book), cluster, linked)
+        return Description(book, _record(book, records.get(book_id)), standing)
+
+
+def _record(book: Book, source: CatalogRecord | None) -> MarcRecord:
+    if source is None:
+        return record_of(book.metadata, book.id)
+    return with_changes(without_links(forms.single(source)), book.metadata, source.changed)
+
+
+def _linked(book: Book, relation: RelationSummary, records: Mapping[UUID, CatalogRecord]) -> LinkedBook:
+    source = records.get(book.id)
+    form = None if source is None else physical_form(forms.single(source))
+    return LinkedBook(book.id, _identifier(book), book.metadata, relation, form)
+
+
+def _identifier(book: Book) -> str | None:
+    if book.fingerprint is None:
+        return None
+    return identifier.encode(book.fingerprint, book.word_count)

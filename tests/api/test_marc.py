@@ -1,0 +1,378 @@
+"""MARC records over HTTP: sent with a book, kept, and answered with the relations of the day."""
+
+import json
+from typing import Any
+
+import pytest
+from httpx import AsyncClient, Response
+
+from app.catalog.marc import forms, marcjson
+from app.catalog.marc.record import DataField, MarcRecord
+from app.core.model import CatalogRecord
+from app.wiring import Services
+from tests.api.library import prose, scanned
+from tests.api.posting import Json, post
+from tests.api.test_bad_input import assert_problem
+from tests.catalog.marc.made_records import control, data, record, without_lengths
+from tests.paged_books import pages_of, run_jobs
+
+TEXT = prose(1, 3000)
+TYPES = {
+    "marc": "application/marc",
+    "marcxml": "application/marcxml+xml",
+    "marc-json": "application/marc-in-json",
+}
+
+FERRY = record(
+    control("001", "ocm00400866"),
+    control("003", "OCoLC"),
+    control("008", "721211s1913    nyu           000 0 eng  "),
+    data("020", "  ", "a 0141439602", "q pbk."),
+    data("020", "  ", "z 9780141439618"),
+    data("100", "1 ", "6 880-01", "a Harbour, E. M.,", "d 1860-1931."),
+    data("245", "14", "6 880-02", "a The ferry at dawn :", "b a novel /", "c E. M. Harbour."),
+    data("300", "  ", "a 330 p. ;", "c 20 cm."),
+    data("776", "08", "i Online version:", "t Ferry at dawn", "w (DLC)  2004012345"),
+    data("880", "14", "6 245-02", "a Паром на рассвете /"),
+)
+
+
+def form(record: MarcRecord, kind: str = "marc", text: str = TEXT) -> Json:
+    written = forms.write(record, kind)
+    return {
+        "file": ("book.txt", text.encode(), "text/plain"),
+        "metadata": ("record", written, TYPES[kind]),
+    }
+
+
+async def exported(client: AsyncClient, book: Json, kind: str = "marcxml") -> MarcRecord:
+    response = await client.get(book["links"]["self"], headers={"Accept": TYPES[kind]})
+    assert response.status_code == 200, response.text
+    assert response.headers["content-type"] == TYPES[kind]
+    assert response.headers["vary"] == "Accept"
+    return forms.single(CatalogRecord(kind, response.content))
+
+
+def own_fields(record: MarcRecord) -> tuple[Any, ...]:
+    """The fields of a record but for those that the service adds."""
+    return tuple(field for field in record.fields if not is_added(field))
+
+
+def is_added(field: Any) -> bool:
+    return isinstance(field, DataField) and (
+        (field.tag == "024" and field.first("2") == "bookprint")
+        or any(value.startswith("(bookprint)") for value in field.values("w"))
+    )
+
+
+def added(record: MarcRecord, tag: str) -> list[DataField]:
+    return [field for field in record.data(tag) if is_added(field)]
+
+
+@pytest.mark.parametrize("kind", TYPES)
+async def test_record_is_the_metadata_and_comes_out_whole(client: AsyncClient, kind: str) -> None:
+    response = await client.post("/v1/books", files=form(FERRY, kind))
+
+    book = response.json()
+    assert response.status_code == 201, response.text
+    assert (book["title"], book["authors"]) == ("The ferry at dawn: a novel", ["Harbour, E. M."])
+    assert (book["language"], book["year"]) == ("en", 1913)
+    assert book["identifiers"] == ["isbn:9780141439600", "cancelled-isbn:9780141439618", "oclc:400866"]
+    for out in TYPES:
+        answer = await exported(client, book, out)
+        assert own_fields(answer) == FERRY.fields
+        assert without_lengths(answer)[0] == without_lengths(FERRY)[0]
+    found = await client.get("/v1/books", params={"identifier": "isbn:0141439602"})
+    assert [item["id"] for item in found.json()["items"]] == [book["id"]]
+
+
+async def test_part_without_a_filename_is_told_by_its_first_bytes(client: AsyncClient) -> None:
+    unicode = forms.write(record(data("245", "10", "a Fxahre")), "marc")
+    marc8 = unicode[:9] + b" " + unicode[10:].replace(b"Fxahre", b"F\xe8ahre")
+    for number, (written, title) in enumerate(
+        [
+            (forms.write(FERRY, "marc"), "The ferry at dawn: a novel"),
+            (forms.write(FERRY, "marcxml"), "The ferry at dawn: a novel"),
+            (forms.write(FERRY, "marc-json"), "The ferry at dawn: a novel"),
+            (marc8, "Fähre"),
+        ]
+    ):
+        parts: Json = {"file": ("a.txt", prose(number, 300).encode()), "metadata": (None, written)}
+        response = await client.post("/v1/books", files=parts)
+        assert response.status_code == 201, response.text
+        assert response.json()["title"] == title
+
+
+async def test_record_in_json_says_what_the_other_fields_do_not(client: AsyncClient) -> None:
+    document = marcjson.to_document(FERRY)
+
+    book = await post(client, text=TEXT, marc=document, title="My title")
+
+    assert (book["title"], book["year"]) == ("My title", 1913)
+    answer = await exported(client, book)
+    [title] = answer.data("245")
+    assert [(part.code, part.value) for part in title.subfields] == [
+        ("a", "My title"),
+        ("6", "880-02"),
+        ("c", "E. M. Harbour."),
+    ]
+    line = json.dumps({"text": prose(2, 300), "marc": document}).encode()
+    bulk = await client.post("/v1/books:bulk", content=line, headers={"Content-Type": "application/x-ndjson"})
+    assert bulk.json()["status"] == 201
+    other = (await client.get(f"/v1/books/{bulk.json()['id']}")).json()
+    assert own_fields(await exported(client, other)) == FERRY.fields
+
+
+async def test_metadata_changed_since_win_over_the_record(client: AsyncClient) -> None:
+    book = (await client.post("/v1/books", files=form(FERRY))).json()
+    changes = {
+        "title": "The Ferry",
+        "authors": ["Anyone", "Else, Someone"],
+        "year": 1914,
+        "language": "de",
+        "volume": "2",
+        "identifiers": ["isbn:9780141439600", "htid:mdp.39015005768391"],
+    }
+
+    changed = (await client.patch(book["links"]["self"], json=changes)).json()
+    answer = await exported(client, changed)
+
+    [again] = [forms.read(CatalogRecord("marc", forms.write(answer, "marc")))]
+    reposted = await client.post("/v1/books", files=form(again, "marc", prose(7, 300)))
+    posted = reposted.json()
+    # A control number is the record's own name, which no metadata can take from it.
+    changes["identifiers"] = [*changes["identifiers"], "oclc:400866"]
+    assert {name: posted[name] for name in changes} == changes
+    tags = [field.tag for field in own_fields(answer)]
+    assert tags == [
+        *("001", "003", "008", "020", "024", "100", "245", "264", "300", "490", "700", "776", "880"),
+    ]
+    untouched = {"001", "003", "300", "776", "880"}
+    assert [field for field in answer.fields if field.tag in untouched and not is_added(field)] == [
+        field for field in FERRY.fields if field.tag in untouched
+    ]
+
+
+async def test_record_is_replaced_and_deleted_by_a_change(client: AsyncClient) -> None:
+    book = (await client.post("/v1/books", files=form(FERRY))).json()
+    other = record(
+        control("001", "2"), data("020", "  ", "a 0786808772"), data("245", "10", "a Another title")
+    )
+
+    changed = await client.patch(book["links"]["self"], json={"marc": marcjson.to_document(other)})
+    answer = await exported(client, book)
+    await client.patch(book["links"]["self"], json={"marc": None})
+    made = await exported(client, book)
+
+    assert (changed.json()["title"], changed.json()["year"]) == ("Another title", 1913)
+    assert changed.json()["identifiers"] == ["isbn:9780786808779", "control-number:2"]
+    assert own_fields(answer) == other.fields
+    assert made.control("001") == book["id"]
+    assert next(made.data("245")).first("a") == "Another title"
+    assert made.control("008")[7:11] == "1913"
+    deleted = await client.delete(book["links"]["self"])
+    assert deleted.status_code == 204
+    gone = await client.get(book["links"]["self"], headers={"Accept": TYPES["marc"]})
+    assert_problem(gone, 404, "id")
+
+
+async def test_same_book_again_keeps_its_record(client: AsyncClient) -> None:
+    book = (await client.post("/v1/books", files=form(FERRY))).json()
+
+    again = await client.post("/v1/books", files=form(record(data("245", "10", "a Another")), "marcxml"))
+
+    assert (again.status_code, again.json()["id"]) == (200, book["id"])
+    assert own_fields(await exported(client, book)) == FERRY.fields
+
+
+async def test_relation_is_in_the_next_export_and_gone_when_rejected(
+    client: AsyncClient, services: Services
+) -> None:
+    pages = pages_of(TEXT)
+    book = (await client.post("/v1/books", files=form(FERRY, text="\f".join(pages)))).json()
+    alone = await exported(client, book)
+    reprint = await post(
+        client, pages=pages_of(scanned(TEXT, 1)), title="A reprint", authors=["Harbour, E. M."], year=1920
+    )
+    part = await post(client, pages=pages[2:6], title="A part")
+    await run_jobs(services)
+
+    answer = await exported(client, book)
+    linked_data = (await client.get(book["links"]["self"], headers={"Accept": "application/ld+json"})).json()
+
+    assert not [field for tag in ("773", "774", "775", "787") for field in added(alone, tag)]
+    [edition] = added(answer, "775")
+    assert edition.first("w") == f"(bookprint){reprint['id']}"
+    assert (edition.first("t"), edition.first("a"), edition.first("d")) == (
+        "A reprint",
+        "Harbour, E. M.",
+        "1920",
+    )
+    assert edition.first("o") == reprint["identifier"]
+    assert "Same text" in (edition.first("i") or "")
+    assert "(confidence " in (edition.first("i") or "")
+    [piece] = added(answer, "774")
+    assert piece.first("w") == f"(bookprint){part['id']}"
+    [whole] = added(await exported(client, part), "773")[:1]
+    assert whole.first("w") == f"(bookprint){book['id']}"
+    cluster = (await client.get(f"{book['links']['self']}/cluster")).json()
+    numbers = [field.first("a") for field in added(answer, "024")]
+    assert numbers == [book["id"], book["identifier"], cluster["key"]]
+    assert own_fields(answer) == FERRY.fields
+    assert [item["@id"] for item in linked_data["bf:otherEdition"]] == [f"urn:uuid:{reprint['id']}"]
+    assert [item["@id"] for item in linked_data["hasPart"]] == [f"urn:uuid:{part['id']}"]
+
+    decision = f"{book['links']['relations']}/{reprint['id']}/decision"
+    assert (await client.put(decision, json={"verdict": "rejected"})).status_code == 200
+    assert not added(await exported(client, book), "775")
+
+
+async def test_exported_record_that_comes_back_brings_no_relations_along(client: AsyncClient) -> None:
+    book = (await client.post("/v1/books", files=form(FERRY))).json()
+    answer = await exported(client, book)
+
+    again = (await client.post("/v1/books", files=form(answer, "marcxml", prose(5, 300)))).json()
+
+    assert again["identifiers"] == book["identifiers"]
+    assert own_fields(await exported(client, again)) == FERRY.fields
+    assert len(added(await exported(client, again), "024")) == 3
+
+
+async def test_record_that_differs_in_form_is_linked_as_one(client: AsyncClient, services: Services) -> None:
+    def of_form(code: str, number: str) -> MarcRecord:
+        fixed = f"721211s1913    nyu     {code}     000 0 eng  "
+        return record(control("001", number), control("008", fixed), data("245", "10", "a Ferry"))
+
+    text = "\f".join(pages_of(TEXT))
+    print_book = (await client.post("/v1/books", files=form(of_form(" ", "1"), text=text))).json()
+    online = form(of_form("o", "2"), text="\f".join(pages_of(scanned(TEXT, 1))))
+    await client.post("/v1/books", files=online)
+    await run_jobs(services)
+
+    answer = await exported(client, print_book)
+    assert (len(added(answer, "776")), len(added(answer, "775"))) == (1, 0)
+
+
+async def test_made_record_says_all_that_the_metadata_say(client: AsyncClient) -> None:
+    metadata = {
+        "title": "The Ferry at Dawn",
+        "authors": ["Harbour, E. M.", "Anyone"],
+        "language": "grc",
+        "year": 1913,
+        "volume": "vol. 1",
+        "identifiers": ["isbn:9780141439600", "oclc:400866", "lccn:85000002", "gutenberg:1342", "own:7/42"],
+    }
+    book = await post(client, text=TEXT, **metadata)
+
+    for kind in TYPES:
+        answer = await exported(client, book, kind)
+        again = (await client.post("/v1/books", files=form(answer, kind, prose(len(kind), 300)))).json()
+        assert {name: again[name] for name in metadata} == metadata | {"identifiers": again["identifiers"]}
+        assert sorted(again["identifiers"]) == sorted(metadata["identifiers"])
+
+
+async def test_metadata_that_no_record_can_hold_are_written_without_it(
+    client: AsyncClient, services: Services
+) -> None:
+    odd = {"title": "A\x1fb\x1e\x1d\uffff", "authors": ["x\x1by"], "identifiers": ["own:a\x1fz\x08"]}
+    pages = pages_of(TEXT)
+    book = await post(client, pages=pages, **odd, volume="\x1e")
+    await post(client, pages=pages_of(scanned(TEXT, 1)), **odd)
+    await run_jobs(services)
+
+    for kind in TYPES:
+        answer = await exported(client, book, kind)
+        assert next(answer.data("245")).first("a") == "A b   "
+        [edition] = added(answer, "775")
+        assert (edition.first("t"), edition.first("a")) == ("A b   ", "x y")
+
+
+@pytest.mark.parametrize(
+    ("accept", "answered"),
+    [
+        (None, "application/json"),
+        ("*/*", "application/json"),
+        ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "application/json"),
+        ("application/marc;q=0.5, application/marcxml+xml", "application/marcxml+xml"),
+        ("application/marc;q=0.5, application/marcxml+xml;q=0.4", "application/marc"),
+        ("application/*;q=0.1, application/json;q=0, application/ld+json;q=0.5", "application/ld+json"),
+        ("APPLICATION/MARC ; Q=1.0", "application/marc"),
+        ("text/html", None),
+        ("application/json;q=0", None),
+        ("application/marc;q=high", None),
+    ],
+)
+async def test_type_is_chosen_by_quality(
+    client: AsyncClient, accept: str | None, answered: str | None
+) -> None:
+    book = await post(client, text=TEXT)
+    client.headers.pop("Accept", None)
+
+    headers = {} if accept is None else {"Accept": accept}
+    response: Response = await client.get(book["links"]["self"], headers=headers)
+
+    assert response.headers["vary"] == "Accept"
+    if answered is None:
+        assert_problem(response, 406, "Accept")
+        assert "application/marcxml+xml" in response.json()["detail"]
+    else:
+        assert response.status_code == 200
+        assert response.headers["content-type"] == answered
+
+
+async def test_damaged_records_are_refused_with_number_and_reason(client: AsyncClient) -> None:
+    written = forms.write(FERRY, "marc")
+    unimarc = forms.write(record(control("001", "1"), data("200", "1 ", "a Orgueil")), "marc")
+    for part, reason in [
+        (written.replace(b"dawn", b"dusky"), "Record 1 is refused: its leader says"),
+        (written + written, "More than one MARC record was sent."),
+        (b"nothing", "Record 1 is refused: it does not begin with a leader"),
+        (unimarc, "it is UNIMARC"),
+    ]:
+        files: Json = {"file": ("a.txt", TEXT.encode()), "metadata": ("r.mrc", part, "application/marc")}
+        response = await client.post("/v1/books", files=files)
+        assert_problem(response, 422, "metadata")
+        assert reason in response.json()["detail"]
+        assert "docs/marc.md" in response.json()["errors"][0]["remedy"]
+    response = await client.post("/v1/books", json={"text": TEXT, "marc": {"leader": "", "fields": []}})
+    assert_problem(response, 422, "marc")
+    listed = await client.get("/v1/books")
+    assert listed.json()["items"] == []
+
+
+async def test_record_too_long_for_binary_is_answered_as_xml_alone(client: AsyncClient) -> None:
+    long = record(data("245", "10", "a Long"), *[data("500", "  ", "a " + "long " * 1_900)] * 12)
+    book = (await client.post("/v1/books", files=form(long, "marcxml"))).json()
+
+    response = await client.get(book["links"]["self"], headers={"Accept": "application/marc"})
+
+    assert_problem(response, 406, "Accept")
+    assert "application/marcxml+xml" in response.json()["detail"]
+    assert own_fields(await exported(client, book)) == long.fields
+
+
+async def test_linked_data_has_its_context_with_it(client: AsyncClient) -> None:
+    book = (await client.post("/v1/books", files=form(FERRY))).json()
+
+    response = await client.get(book["links"]["self"], headers={"Accept": "application/ld+json"})
+
+    document = response.json()
+    assert response.headers["content-type"] == "application/ld+json"
+    assert isinstance(document["@context"], dict)
+    assert document["@type"] == ["Book", "bf:Instance"]
+    assert document["@id"] == f"urn:uuid:{book['id']}"
+    assert (document["name"], document["isbn"]) == ("The ferry at dawn: a novel", ["9780141439600"])
+    assert document["alternateName"] == ["Паром на рассвете"]
+    assert (document["inLanguage"], document["datePublished"]) == ("en", "1913")
+    assert "https://www.worldcat.org/oclc/400866" in document["sameAs"]
+    values = {item["propertyID"]: item["value"] for item in document["identifier"]}
+    assert values["bookprint"] == book["identifier"]
+    assert document["exampleOfWork"]["workExample"] == [{"@id": document["@id"]}]
+
+
+async def test_file_of_records_names_what_to_do(client: AsyncClient) -> None:
+    files: Json = {"file": ("records.mrc", forms.write(FERRY, "marc") * 2)}
+    response = await client.post("/v1/books", files=files)
+
+    assert_problem(response, 422, "file")
+    assert "bookprint ingest" in response.json()["detail"]

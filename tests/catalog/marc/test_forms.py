@@ -1,0 +1,295 @@
+"""The three forms of MARC 21: what is written is what was read, and damage is refused with the reason."""
+
+import io
+import json
+from itertools import chain, islice, repeat
+
+import psutil
+import pymarc
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.catalog.marc import forms, iso2709, marcjson, marcxml
+from app.catalog.marc.record import InvalidRecord, MarcRecord
+from app.core.model import CatalogRecord, RecordFormat
+from tests.catalog.marc.made_records import RECORDS, control, data, record, without_lengths
+
+FORMS: tuple[RecordFormat, ...] = ("marc", "marcxml", "marc-json")
+
+SUMMERLAND = record(
+    control("001", "12883376"),
+    data("020", "  ", "a 0786808772"),
+    data("245", "10", "a Summerland /", "c Michael Chabon."),
+)
+OTHER = record(control("001", "11939876"), data("245", "14", "a The amazing adventures."))
+
+
+@given(RECORDS)
+def test_record_goes_through_every_form(made: MarcRecord) -> None:
+    for form in FORMS:
+        written = forms.write(made, form)
+        again = forms.single(CatalogRecord(form, written))
+        assert without_lengths(again) == without_lengths(made)
+        assert forms.write(again, form) == written
+
+
+@given(RECORDS)
+def test_another_library_reads_the_same(made: MarcRecord) -> None:
+    theirs = pymarc.Record(iso2709.write(made))
+
+    ours = marcjson.to_document(made)["fields"]
+    # pymarc passes over subfields without a code, of which there are none, and keeps those without a value
+    assert theirs.as_dict()["fields"] == ours
+
+
+@given(RECORDS)
+def test_xml_is_what_another_library_reads(made: MarcRecord) -> None:
+    [theirs] = pymarc.parse_xml_to_array(io.BytesIO(marcxml.write(made)), strict=True)
+
+    assert theirs.as_dict()["fields"] == marcjson.to_document(made)["fields"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_records_of_a_file_come_in_their_order(form: RecordFormat) -> None:
+    found = list(forms.records(io.BytesIO(several(form, SUMMERLAND, OTHER)), form))
+
+    assert [each.number for each in found] == [1, 2]
+    assert [without_lengths(each.record) for each in found] == [
+        without_lengths(SUMMERLAND),
+        without_lengths(OTHER),
+    ]
+
+
+@pytest.mark.parametrize("form", ["marc", "marc-json"])
+def test_damaged_record_spoils_no_other(form: RecordFormat) -> None:
+    damaged = forms.write(SUMMERLAND, form).replace(b"Summerland", b"Summ")
+    if form == "marc-json":
+        damaged = damaged.replace(b'"leader":', b'"leader"')
+    file = forms.write(OTHER, form) + b"\n" + damaged + b"\n" + forms.write(OTHER, form)
+
+    first, second, third = forms.records(io.BytesIO(file), form)
+
+    assert first.record == third.record
+    assert isinstance(second.record, InvalidRecord)
+    assert "Record 2 is refused" in str(second.record)
+
+
+@given(st.data())
+def test_damage_is_refused_or_read_as_another_library_reads_it(draw: st.DataObject) -> None:
+    damaged = bytearray(WRITTEN)
+    for _ in range(draw.draw(st.integers(1, 3))):
+        damaged[draw.draw(st.integers(0, len(damaged) - 1))] = draw.draw(st.integers(0, 255))
+    try:
+        ours = iso2709.read(bytes(damaged))
+    except InvalidRecord:
+        return
+    theirs = pymarc.Record(bytes(damaged), hide_utf8_warnings=True)
+    assert theirs.as_dict()["fields"] == marcjson.to_document(ours)["fields"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@given(st.data())
+def test_no_bytes_break_a_reader(form: RecordFormat, draw: st.DataObject) -> None:
+    damaged = bytearray(forms.write(SUMMERLAND, form))
+    for _ in range(draw.draw(st.integers(1, 4))):
+        start = draw.draw(st.integers(0, len(damaged)))
+        damaged[start : start + draw.draw(st.integers(0, 9))] = draw.draw(st.binary(max_size=9))
+    for each in forms.records(io.BytesIO(bytes(damaged)), form):
+        if isinstance(each.record, MarcRecord):
+            written = forms.write(each.record, form)
+            assert without_lengths(forms.single(CatalogRecord(form, written))) == without_lengths(each.record)
+
+
+def test_json_is_refused_where_something_stands_between_records() -> None:
+    written = marcjson.write(SUMMERLAND)
+
+    for stray in (b"1", b'"text"', b"}", b"text {"):
+        file = b"[" + written + b"," + stray + b"," + written + b"]"
+        first, second = forms.records(io.BytesIO(file), "marc-json")
+        assert first.record == SUMMERLAND
+        assert "Record 2 is refused: it is not well-formed JSON" in str(second.record)
+
+
+@given(st.lists(RECORDS, min_size=1, max_size=4), st.integers(1, 40))
+def test_json_is_told_apart_in_parts_of_any_size(made: list[MarcRecord], size: int) -> None:
+    class Slow(io.BytesIO):
+        def read(self, count: int | None = -1, /) -> bytes:
+            return super().read(size)
+
+    documents = [marcjson.to_document(each) for each in made]
+    found = forms.records(Slow(json.dumps(documents, indent=1).encode()), "marc-json")
+    assert [each.record for each in found] == made
+
+
+def test_json_list_and_pretty_printed_records_are_told_apart() -> None:
+    documents = [marcjson.to_document(made) for made in (SUMMERLAND, OTHER)]
+    pretty = json.dumps(documents, indent=2).encode()
+    joined = "\n".join(json.dumps(document, indent=1) for document in documents).encode()
+
+    listed = b"[\n" + b",\n".join(json.dumps(document).encode() for document in documents) + b"\n]"
+    marked = b"\xef\xbb\xbf" + joined
+
+    for file in (pretty, joined, listed, marked, json.dumps(documents).encode()):
+        found = [each.record for each in forms.records(io.BytesIO(file), "marc-json")]
+        assert found == [SUMMERLAND, OTHER]
+
+
+class Repeated(io.RawIOBase):
+    """A file that repeats a part many times, and is never there as a whole."""
+
+    def __init__(self, start: bytes, part: bytes, count: int, end: bytes) -> None:
+        self.parts = chain([start], repeat(part, count), [end])
+        self.rest = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:
+        while len(self.rest) < len(buffer) and (more := b"".join(islice(self.parts, 1_000))):
+            self.rest += more
+        part, self.rest = self.rest[: len(buffer)], self.rest[len(buffer) :]
+        buffer[: len(part)] = part
+        return len(part)
+
+
+HARVEST = b'<OAI-PMH xmlns="http://www.openarchives.org/OAI/2.0/"><record><metadata>'
+
+
+@pytest.mark.parametrize(
+    ("form", "start", "between", "end"),
+    [
+        ("marc", b"", b"", b""),
+        ("marcxml", b"<collection>", b"", b"</collection>"),
+        ("marcxml", HARVEST, b"</metadata></record><record><metadata>", b"</metadata></record></OAI-PMH>"),
+        ("marc-json", b"", b"\n", b""),
+        ("marc-json", b"[\n", b",\n", b"]"),
+    ],
+)
+def test_large_file_takes_the_memory_of_one_record(
+    form: RecordFormat, start: bytes, between: bytes, end: bytes
+) -> None:
+    part = forms.write(SUMMERLAND, form).partition(b"?>")[2] or forms.write(SUMMERLAND, form)
+    count, most = 200_000, 0
+    process = psutil.Process()
+    stream = io.BufferedReader(Repeated(start, part + between, count, end))
+
+    before = process.memory_info().rss
+    for number, _ in enumerate(forms.pieces(stream, form), start=1):
+        if number % 50_000 == 0:
+            most = max(most, process.memory_info().rss - before)
+
+    assert number == count
+    assert most < 24_000_000
+
+
+WRITTEN = iso2709.write(SUMMERLAND)
+
+
+def changed(at: int, text: bytes) -> bytes:
+    return WRITTEN[:at] + text + WRITTEN[at + len(text) :]
+
+
+@pytest.mark.parametrize(
+    ("damaged", "reason"),
+    [
+        (b"", "No MARC record"),
+        (b"no record", "does not begin with a leader"),
+        (WRITTEN[:-1], "does not end with the record terminator"),
+        (changed(0, b"00099"), "its leader says 99 bytes"),
+        (changed(9, b"x"), "names no character coding"),
+        (changed(10, b"33"), "describes no MARC 21 record"),
+        (changed(12, b"00060"), "its directory is damaged"),
+        (changed(24, b"0 1"), "its directory is damaged"),
+        (changed(27, b"0008"), "puts field 001 where no field"),
+        (changed(27, b"0000"), "puts field 001 where no field"),
+        (changed(43, b"00000"), "puts field 020 where no field"),
+        (
+            WRITTEN.replace(b"\x1eSummerland", b"\x1eSummerlanc").replace(b"  \x1fa078", b" \x1faa078"),
+            "two indicators",
+        ),
+        (WRITTEN.replace(b"\x1fa0786", b"\x1f\x1f0786"), "a subfield with the code"),
+        (WRITTEN.replace(b"Summerland", b"Summer\xffand"), "is not in UTF-8"),
+        (WRITTEN.replace(b"Summerland", b"Summer\x07and"), "U+0007"),
+        (WRITTEN + WRITTEN, "More than one MARC record"),
+    ],
+)
+def test_damage_of_a_binary_record_is_named(damaged: bytes, reason: str) -> None:
+    with pytest.raises(InvalidRecord, match=reason.replace("+", r"\+").replace("(", r"\(")):
+        forms.single(CatalogRecord("marc", damaged))
+
+
+XML = marcxml.write(SUMMERLAND).decode().partition("?>")[2]
+
+
+@pytest.mark.parametrize(
+    ("damaged", "reason"),
+    [
+        (XML.replace('ind1="1"', ""), "field 245 has no attribute ind1"),
+        (XML.replace('ind1="1"', 'ind1="10"'), "field 245 has the indicators '10' and '0'"),
+        (XML.replace('ind1="1"', 'ind1="10"').replace('ind2="0"', 'ind2=""'), "the indicators '10' and ''"),
+        (XML.replace('tag="020"', ""), "has no attribute tag"),
+        (XML.replace('code="c"', ""), "has no attribute code"),
+        (XML.replace("subfield", "subfields"), "in place of a subfield"),
+        (XML.replace("Summerland", "<b>Summer</b>land"), "holds more than text"),
+        (XML.replace("<subfield", "stray<subfield"), "holds text where none belongs: 'stray"),
+        (XML.replace("</leader>", "</leader>stray"), "holds text where none belongs: 'stray"),
+        (XML.replace("Bibliographic", "Authority"), "its type is 'Authority'"),
+        (XML.replace("</leader>", "</leader><leader>00</leader>"), "it has 2 leaders"),
+        (XML.replace("</record>", ""), "not well-formed XML"),
+        ('<!DOCTYPE record [<!ENTITY e "Summer">]>' + XML.replace("Summer", "&e;"), "document type"),
+        (XML.replace('tag="245"', 'tag="24"'), "the tag of its field 3 is '24'"),
+    ],
+)
+def test_damage_of_marcxml_is_named(damaged: str, reason: str) -> None:
+    with pytest.raises(InvalidRecord, match=reason):
+        forms.single(CatalogRecord("marcxml", damaged.encode()))
+
+
+JSON = marcjson.write(SUMMERLAND).decode()
+
+
+@pytest.mark.parametrize(
+    ("damaged", "reason"),
+    [
+        (JSON[:-1], "not well-formed JSON"),
+        (JSON.replace('"ind1":"1",', ""), "no object of ind1, ind2 and subfields"),
+        (JSON.replace('{"a":"Summerland /"}', '{"a":"Summerland /","a":"Winterland"}'), "a name comes twice"),
+        (JSON.replace('{"a":"Summerland /"}', '{"a":1}'), "a subfield of 245 is no string"),
+        (JSON.replace('"leader"', '"label"'), "no JSON object with leader and fields"),
+        (JSON.replace('{"leader"', '{"more":1,"leader"'), "it has a name 'more'"),
+        (
+            JSON.replace('{"001":"12883376"}', '{"001":{"ind1":" ","ind2":" ","subfields":[]}}'),
+            "tag of its field 1",
+        ),
+    ],
+)
+def test_damage_of_marc_in_json_is_named(damaged: str, reason: str) -> None:
+    with pytest.raises(InvalidRecord, match=reason):
+        forms.single(CatalogRecord("marc-json", damaged.encode()))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_unimarc_is_told_apart(form: RecordFormat) -> None:
+    unimarc = record(control("001", "1"), data("100", "  ", "a 19931126d1993"), data("200", "1 ", "a 傲慢"))
+
+    with pytest.raises(InvalidRecord, match="UNIMARC"):
+        forms.single(CatalogRecord(form, forms.write(unimarc, form)))
+
+
+def test_record_too_long_for_binary_says_which_form_has_room() -> None:
+    long = record(data("520", "  ", "a " + "long " * 2_000))
+    many = record(*[data("500", "  ", "a " + "long " * 1_000)] * 25)
+
+    with pytest.raises(iso2709.TooLongForBinary, match=r"Field 520 has 10,005 bytes.*marcxml"):
+        iso2709.write(long)
+    with pytest.raises(iso2709.TooLongForBinary, match=r"The record has 125,.*marcxml"):
+        iso2709.write(many)
+    assert marcxml.read(marcxml.write(many)) == many
+
+
+def several(form: RecordFormat, *made: MarcRecord) -> bytes:
+    written = [forms.write(each, form) for each in made]
+    if form == "marcxml":
+        return b"<collection>" + b"".join(each.partition(b"?>")[2] for each in written) + b"</collection>"
+    return b"\n".join(written)

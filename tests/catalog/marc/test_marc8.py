@@ -1,0 +1,56 @@
+"""MARC-8 against the tables of the Library of Congress, by another decoder."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pymarc.marc8 import marc8_to_unicode
+from pymarc.marc8_mapping import CODESETS
+
+from app.catalog.marc.marc8 import UnknownCharacter, decoded
+
+SETS = {0x32: b"(", 0x33: b"(", 0x34: b")", 0x4E: b"(", 0x51: b")", 0x53: b"("}
+"""Hebrew, basic and extended Arabic, basic and extended Cyrillic, and Greek, as G0 or as G1."""
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"plain", "plain"),
+        (b"Cr\xe2etineau", "Crétineau"),
+        (b"f\xe8ur", "für"),
+        (b"Pyska\xb1", "Pyskał"),
+        (b"\x1b(NqWTNRIJ\x1b(B.", None),
+        (b"H\x1bb2\x1bsO", "H₂O"),
+        (b"\x1b$1!B;!K!\x1b(B", None),
+        (b"\x1b(QA\x1b(B", "ђ"),
+        (b"\x88The \x89ferry", "\x98The \x9cferry"),
+        (b"a\x8db\x8ec", "a\u200db\u200cc"),
+    ],
+)
+def test_text_is_what_the_tables_say(data: bytes, text: str | None) -> None:
+    assert decoded(data) == (marc8_to_unicode(data) if text is None else text)
+
+
+@given(st.lists(st.sampled_from(sorted(SETS)), min_size=1, max_size=3), st.data())
+def test_sets_are_changed_as_another_decoder_does(names: list[int], draw: st.DataObject) -> None:
+    data = b""
+    for name in names:
+        codes = [code for code, (_, combining) in CODESETS[name].items() if not combining]
+        text = bytes(draw.draw(st.lists(st.sampled_from(codes), min_size=1, max_size=5)))
+        data += b"\x1b" + SETS[name] + bytes([name]) + text + b"\x1b(B\x1b)E"
+    assert decoded(data) == marc8_to_unicode(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"a\xe2", "before no letter"),
+        (b"a\x1b", "names no character set"),
+        (b"a\x1b(\x07", "names no character set"),
+        (b"a\xffb", "FF are no character"),
+        (b"\x1b$1!B", "no character of their set"),
+    ],
+)
+def test_what_has_no_meaning_is_refused(data: bytes, reason: str) -> None:
+    with pytest.raises(UnknownCharacter, match=reason):
+        decoded(data)

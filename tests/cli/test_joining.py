@@ -1,0 +1,126 @@
+"""MARC records joined with texts, by the names that records have for them."""
+
+import csv
+import gzip
+import os
+from pathlib import Path
+
+import httpx
+import pytest
+
+from app.catalog.marc import forms, iso2709
+from app.catalog.marc.record import MarcRecord
+from app.cli.joining import joined, names_of, texts_in
+from app.core.model import CatalogRecord
+from app.readers.files import find
+from app.readers.unread import Unreadable, UnreadFile, UnreadFolder
+from app.synthesis.library import SyntheticBook
+from tests.catalog.marc.made_records import control, data, record
+from tests.cli.command_line import Service, bookprint
+
+
+def named(number: str, title: str = "A title", *more: object) -> MarcRecord:
+    return record(control("001", number), *more, data("245", "10", f"a {title}"))
+
+
+def written(path: Path, *records: MarcRecord | bytes) -> str:
+    path.write_bytes(b"".join(each if isinstance(each, bytes) else iso2709.write(each) for each in records))
+    return str(path)
+
+
+def test_names_are_those_of_numbers_and_addresses() -> None:
+    made = record(
+        control("001", " 123 "),
+        data("024", "7 ", "a ark:/13960/t9", "2 ark"),
+        data("035", "  ", "a (OCoLC)456"),
+        data("856", "40", "u https://hdl.example/2027/mdp.39015?x=1", "u http://x.example/a%20b.txt/"),
+    )
+
+    names = list(names_of(made))
+
+    assert [
+        name
+        for name in ("123", "t9", "(OCoLC)456", "456", "mdp.39015", "a b.txt", "a b")
+        if name not in names
+    ] == []
+
+
+def test_texts_and_records_are_joined_and_what_is_left_is_told(tmp_path: Path) -> None:
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    for name in ("1.txt", "2.txt", "3.html", "mdp.39015.txt", "twice.txt", "twice.epub", "left over.txt"):
+        (texts / name).write_text(name)
+    (texts / "volume").mkdir()
+    for page in range(1, 4):
+        (texts / "volume" / f"{page:04}.txt").write_text("page")
+    paths = [
+        written(
+            tmp_path / "a.mrc",
+            named("1"),
+            named("none", "Without"),
+            iso2709.write(named("2")).replace(b"A title", b"Title"),
+            named("x", "By address", data("856", "40", "u http://h.example/2027/mdp.39015")),
+            named("twice"),
+        ),
+        str(tmp_path / "b.xml.gz"),
+    ]
+    second = forms.write(named("y", "Folder", data("035", "  ", "a (X)volume")), "marcxml")
+    (tmp_path / "b.xml.gz").write_bytes(gzip.compress(second))
+
+    found = list(joined([*paths, written(tmp_path / "c.mrc", named("1", "Again"))], find(texts_in(texts))))
+
+    taken = [each for each in found if isinstance(each, UnreadFile | UnreadFolder)]
+    assert [(os.path.basename(each.path), each.known.title) for each in taken] == [
+        ("1.txt", "A title"),
+        ("mdp.39015.txt", "By address"),
+        ("volume", "Folder"),
+    ]
+    assert [each.record.format for each in taken if each.record] == ["marc", "marc", "marcxml"]
+    refused = [
+        (os.path.basename(each.path), each.part, str(each.reason).split(":")[0])
+        for each in found
+        if isinstance(each, Unreadable)
+    ]
+    assert refused == [
+        ("a.mrc", "record 2", "No text is named after this record, which is called none."),
+        ("a.mrc", "record 3", "Record 3 is refused"),
+        ("a.mrc", "record 5", "Several texts are called twice"),
+        ("c.mrc", "record 1", f"Its text {texts / '1.txt'} belongs to record 1 of {paths[0]} already."),
+        *(
+            (name, "", "No record names this text in 001, 024, 035 or 856 $u.")
+            for name in ("2.txt", "3.html", "left over.txt")
+        ),
+    ]
+    positions = [each.position for each in found]
+    assert positions == sorted(positions)
+
+
+@pytest.mark.parametrize("way", ["direct", "url"])
+def test_records_and_texts_are_taken_in(
+    service: Service, tmp_path: Path, books: list[SyntheticBook], way: str
+) -> None:
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    number = f"{way}-1"
+    (texts / f"{number}.txt").write_text(f"{way} " + books[0].text)
+    (texts / "left.txt").write_text(books[1].text)
+    made = named(number, "The ferry /", data("020", "  ", "a 0141439602", "q pbk."))
+    records = written(tmp_path / "records.mrc", made, named("nowhere"))
+    place = ["--url", service.url] if way == "url" else ["--data-dir", str(service.data_dir)]
+    report = tmp_path / "refused.csv"
+
+    done = bookprint("ingest", records, "--texts", texts, "--report", report, *place)
+
+    assert done.returncode == 1, done.stderr
+    assert done.stdout == "1 created, 0 already there, 0 pending, 2 failed\n"
+    with report.open(newline="") as stream:
+        rows = [(os.path.basename(row["path"]), row["place"]) for row in csv.DictReader(stream)]
+    assert rows == [("records.mrc", "record 2"), ("left.txt", "")]
+    [book] = httpx.get(f"{service.url}/v1/books", params={"identifier": f"control-number:{number}"}).json()[
+        "items"
+    ]
+    assert (book["title"], book["identifiers"][0]) == ("The ferry", "isbn:9780141439600")
+    answer = httpx.get(f"{service.url}/v1/books/{book['id']}", headers={"Accept": "application/marc"})
+    again = forms.single(CatalogRecord("marc", answer.content))
+    assert again.fields[: len(made.fields)] == made.fields
+    httpx.delete(f"{service.url}/v1/books/{book['id']}")
