@@ -1,6 +1,7 @@
 """Settings, read from the environment; `.env` files are not read."""
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
@@ -35,6 +36,11 @@ class Settings(BaseSettings):
     )
     texts: Literal["none", "postgres"] = Field(
         default="postgres", alias="BOOKPRINT_TEXTS", description="Whether texts are kept for later recipes."
+    )
+    iscc: Literal["off", "on"] = Field(
+        default="off",
+        alias="BOOKPRINT_ISCC",
+        description="Whether a book's text gets an ISCC Text-Code; needs the extra `iscc`, 40 ms a book.",
     )
     max_body_bytes: int = Field(
         default=64 * 1024 * 1024,
@@ -78,6 +84,14 @@ class Settings(BaseSettings):
     log_format: Literal["console", "json"] = Field(
         default="console", alias="BOOKPRINT_LOG_FORMAT", description="Plain lines, or one JSON object a line."
     )
+
+    @field_validator("iscc")
+    @classmethod
+    def _installed(cls, iscc: str) -> str:
+        """Text-Codes are not left out silently where the library is missing."""
+        if iscc == "on" and find_spec("iscc_lib") is None:
+            raise ValueError("iscc-lib is not installed. Install bookprint with the extra `iscc`.")
+        return iscc
 
     @field_validator("database_url")
     @classmethod

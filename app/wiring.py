@@ -12,6 +12,7 @@ from app.services.clusters import Clusters
 from app.services.conflicts import Conflicts
 from app.services.descriptions import Descriptions
 from app.services.health import Health
+from app.services.identifier_lookup import IdentifierLookup
 from app.services.index.comparison import Progress
 from app.services.index.recipe_switch import Recipes
 from app.services.index.reconcile import Reindex
@@ -51,6 +52,7 @@ class Services:
     ingest: Ingest
     bulk: Bulk
     lookup: Lookup
+    identifier_lookup: IdentifierLookup
     reindex: Reindex
     verify: Callable[[Progress], Awaitable[IndexReport]]
     recipes: Recipes
@@ -106,13 +108,15 @@ def services_on(stores: Stores, settings: Settings) -> Services:
     books, jobs = BookStore(database), JobStore(database)
     related = RelationQueries(database)
     reconcile_lock = partial(ReconcileLock, database)
-    keep_texts = settings.texts == "postgres"
+    keep_texts, with_iscc = settings.texts == "postgres", settings.iscc == "on"
+    lookup = Lookup(entries, indexes, suites)
     reindex = Reindex(entries, signatures, indexes, suites, reconcile_lock)
     return Services(
         books=Books(books, entries),
-        ingest=Ingest(books, entries, indexes, suites, keep_texts),
-        bulk=Bulk(BulkStore(database), entries, indexes, suites, keep_texts),
-        lookup=Lookup(entries, indexes, suites),
+        ingest=Ingest(books, entries, indexes, suites, keep_texts, with_iscc),
+        bulk=Bulk(BulkStore(database), entries, indexes, suites, keep_texts, with_iscc),
+        lookup=lookup,
+        identifier_lookup=IdentifierLookup(lookup, books, entries, indexes),
         reindex=reindex,
         verify=partial(verify, signatures, indexes, suites),
         recipes=Recipes(

@@ -52,6 +52,7 @@ books = Table(
     Column("page_labels", ARRAY(Text)),  # one a page, null without one; null: none is known
     Column("word_count", Integer, nullable=False),
     Column("character_count", BigInteger, nullable=False),
+    Column("iscc", Text),  # of the present content; null where it was not computed
     Column("indexed_at", TIMESTAMP(timezone=True)),
     Column("created_at", TIMESTAMP(timezone=True), nullable=False, server_default=func.now()),
     Column("updated_at", TIMESTAMP(timezone=True), nullable=False, server_default=func.now()),
@@ -61,6 +62,7 @@ Index(
 )
 Index("ix_books_identifiers", books.c.identifiers, postgresql_using="gin")
 Index("ix_books_title_words", books.c.title_words, postgresql_using="gin")
+Index("ix_books_iscc", books.c.iscc, postgresql_where=books.c.iscc.is_not(None))
 Index("ix_books_pending", books.c.entry_id, postgresql_where=books.c.indexed_at.is_(None))
 
 signatures = Table(

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from stdnum import isbn, ismn, issn
 from stdnum.exceptions import ValidationError
 
+from app.catalog import iscc
 from app.core.model import Metadata
 
 _HYPHENS = str.maketrans("", "", "-‐‑‒–— ")
@@ -118,6 +119,7 @@ def _matched(pattern: re.Pattern[str], form: Callable[[re.Match[str]], str]) -> 
 _SCHEMES: Mapping[str, Callable[[str], str | None]] = MappingProxyType(
     {
         "isbn": _isbn,
+        "iscc": iscc.normal_code,
         "issn": _issn,
         "ismn": _ismn,
         "lccn": _lccn,

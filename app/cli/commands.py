@@ -6,6 +6,7 @@ from typing import ParamSpec
 
 import typer
 
+from app.cli.compare import compare
 from app.cli.conflicts import conflicts
 from app.cli.demo.command import demo
 from app.cli.ingest import ingest
@@ -35,7 +36,9 @@ def run() -> None:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    for command in (demo, serve, worker, jobs, migrate, ingest, lookup, conflicts, sign, reindex, verify):
+    for command in (
+        *(demo, serve, worker, jobs, migrate, ingest, lookup, compare, conflicts, sign, reindex, verify),
+    ):
         app.command()(_with_plain_errors(command))
     app(prog_name="bookprint")
 

@@ -9,13 +9,13 @@ import orjson
 import typer
 from rich.text import Text
 
+from app.cli.book_file import read_one_book, read_signatures
 from app.cli.environment import DEFAULT_URL
 from app.cli.output import UserError, drawn_table, notices, print_lines, results
 from app.client import Client, calls
 from app.client.answers import NearDuplicateJson, NearDuplicatesJson
 from app.client.calls import PagedCall
-from app.core.errors import InvalidInput
-from app.core.model import Content
+from app.core.signatures.composite import is_identifier
 
 COLUMNS = ("distance", "jaccard", "in other", "in this")
 _PATIENCE = 10.0  # seconds
@@ -30,7 +30,7 @@ def lookup(
         typer.Argument(
             metavar="FILE|BOOK_ID|IDENTIFIER",
             help="The file or folder of a book in any format that is read, signatures (.json) as printed by "
-            "sign, the id of a posted book, or bp1:….",
+            "sign, the id of a posted book, or bp1:… or bp2:…, with an ISBN behind it or not.",
         ),
     ],
     d: Annotated[
@@ -91,43 +91,21 @@ def _ask(url: str, question: _Question, limit: int) -> tuple[NearDuplicatesJson,
 
 def _question(book: str, d: int | None, k: int | None, limit: int) -> _Question:
     """What to ask about a file, a book's id or an identifier."""
-    if book.lower().startswith("bp1:"):
+    if is_identifier(book):
         return calls.look_up({"identifier": book}, d=d, k=k, limit=limit)
     file = Path(book)
     if not file.exists():
         try:
             return calls.near_duplicates(UUID(book), d=d, k=k, limit=limit)
         except ValueError:
-            raise UserError(f"{book} is no file, no book's id and no identifier (bp1:…).", 2) from None
-    try:
-        if file.suffix.lower() == ".json":
-            signatures = orjson.loads(file.read_bytes())
-            return calls.look_up({"signatures": signatures}, d=d, k=k, limit=limit)
-    except orjson.JSONDecodeError as exc:
-        raise UserError(f"{file} does not hold signatures as `bookprint sign` prints them: {exc}") from exc
-    except OSError as exc:
-        raise _unreadable(file, exc) from exc
-    return calls.look_up({"text": _content(file).text}, d=d, k=k, limit=limit)
-
-
-def _content(file: Path) -> Content:
-    """The content of the one book of a file or a folder; says what was left out of it."""
-    from app.services.reading import read_path
-
-    try:
-        found = read_path(file)
-    except InvalidInput as exc:
-        raise UserError(f"{file}: {exc}") from exc
-    except OSError as exc:
-        raise _unreadable(file, exc) from exc
-    for warning in found.warnings:
-        notices().print(f"{file}: {warning}")
-    assert found.book.content is not None  # a file has a text, or is refused
-    return found.book.content
-
-
-def _unreadable(file: Path, error: OSError) -> UserError:
-    return UserError(f"{file} cannot be read: {error.strerror}", 2)
+            raise UserError(
+                f"{book} is no file, no book's id and no identifier (bp1:… or bp2:…).", 2
+            ) from None
+    if file.suffix.lower() == ".json":
+        return calls.look_up({"signatures": read_signatures(file)}, d=d, k=k, limit=limit)
+    content = read_one_book(file).book.content
+    assert content is not None  # a file has a text, or is refused
+    return calls.look_up({"text": content.text}, d=d, k=k, limit=limit)
 
 
 def _share(value: float | None) -> str:

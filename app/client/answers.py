@@ -41,6 +41,9 @@ class BookJson(TypedDict):
 
     id: str
     identifier: str | None
+    long_identifier: str | None
+    composite: str | None
+    iscc: str | None
     status: Literal["indexed", "pending"]
     title: str | None
     page_count: int | None

@@ -63,6 +63,15 @@ class MinHashSignature:
     shingle_count: int  # distinct shingles of the book, at least 1
 
 
+@dataclass(frozen=True, slots=True)
+class MinHashBits:
+    """One bit of each value of a MinHash signature."""
+
+    recipe: str  # of the signature
+    bits: bytes  # 16; the lowest bit of each value, in order, most significant bit first
+    shingle_count: int  # distinct shingles of the book; within 0.4 % in an identifier
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class FracMinHash:
     """All shingle hashes of a book below 2^level; two samples are compared below the lower limit."""
@@ -134,6 +143,8 @@ class Book:
     page_count: int | None
     word_count: int
     fingerprint: Fingerprint | None
+    minhash: MinHashBits | None
+    iscc: str | None  # Text-Code of the present content, ISCC:EAA…; None: not computed
     indexed: bool  # False: durable and found by every lookup, but not yet in the band index
     founder_id: UUID  # of the cluster of the same text that it is in; its own id where it is alone
 

@@ -70,9 +70,11 @@ class Bulk:
         indexes: Indexes,
         suites: SuiteStore,
         keep_texts: bool,
+        with_iscc: bool,
     ) -> None:
-        """`keep_texts` says whether books are to be prepared with their texts."""
+        """`keep_texts` and `with_iscc` say what books are to be prepared with."""
         self.keep_texts = keep_texts
+        self.with_iscc = with_iscc
         self._catalogue = catalogue
         self._entries = entries
         self._indexes = indexes

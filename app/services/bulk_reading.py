@@ -89,6 +89,7 @@ class Prepare:
 
     check: Check
     keep_texts: bool
+    with_iscc: bool = False
 
     def __call__(self, book: Unread, ask: Ask) -> PreparedBook | Refusal | BulkOutcome:
         """The book ready to be stored, or the outcome where `Known` was answered with one."""
@@ -99,7 +100,9 @@ class Prepare:
             if isinstance(known, BulkOutcome):
                 return known
             if submission.content is not None:
-                content = computed(submission.content, known, keep_text=self.keep_texts, key=key)
+                content = computed(
+                    submission.content, known, keep_text=self.keep_texts, with_iscc=self.with_iscc, key=key
+                )
             else:
                 assert submission.sketch is not None  # else it has no key
                 content = signed(submission.sketch, known)

@@ -39,12 +39,14 @@ class Ingest:
         indexes: Indexes,
         suites: SuiteStore,
         keep_texts: bool,
+        with_iscc: bool,
     ) -> None:
         self._catalogue = catalogue
         self._entries = entries
         self._indexes = indexes
         self._suites = suites
         self._keep_texts = keep_texts
+        self._with_iscc = with_iscc
 
     async def post(self, submission: Submission) -> StoredBook:
         """Store a book; the same book again is found instead of stored twice."""
@@ -101,7 +103,9 @@ class Ingest:
     ) -> NewContent:
         if content is not None:
             # In one thread, though it takes longer so: lookups should find a core free.
-            return await asyncio.to_thread(computed, content, suites, keep_text=self._keep_texts)
+            return await asyncio.to_thread(
+                computed, content, suites, keep_text=self._keep_texts, with_iscc=self._with_iscc
+            )
         if signatures is None:
             raise InvalidInput("A book needs one of text, pages or signatures.", "text")
         if signatures.pages is None:  # Hashing so little costs less than a change of threads.

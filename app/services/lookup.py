@@ -129,7 +129,7 @@ class Lookup:
 
         Raises `RecipeNotIndexed` for a fingerprint of a recipe in which lookups are not answered.
         """
-        suite = await self._suite_of(query)
+        suite = await self.suite_of(query)
         pending = await self._entries.read_pending(suite)
         return await self._answer(suite, query, pending, question, after, limit)
 
@@ -151,7 +151,7 @@ class Lookup:
             except IndexRebuilding:
                 await self._require_lookups(suite)
                 raise
-            waiting = [_position(match) for match in others.values() if result.accepts(match.evidence)]
+            waiting = [position_of(match) for match in others.values() if result.accepts(match.evidence)]
             hits = _merged(result.hits.but(query.entry_id), waiting)
             most = question.k if isinstance(question, Nearest) else None
             answer = await self._page(suite, query, hits, others, after, limit, most, book_id)
@@ -191,10 +191,11 @@ class Lookup:
         hits = _first(hits, most)
         matches = [shown[entry_id] for entry_id in page.entry_ids.tolist()]
         more = matches and _cut_out(hits, after, limit + 1).size > limit
-        last = _position(matches[-1]) if more else None
+        last = position_of(matches[-1]) if more else None
         return Answer(True, hits.size, matches, last, current.related)
 
-    async def _suite_of(self, query: Entry) -> Suite:
+    async def suite_of(self, query: Entry) -> Suite:
+        """The suite in which lookups of these signatures are answered; raises `RecipeNotIndexed`."""
         suites = await self._suites.current()
         if query.fingerprint is None:
             return suites.serving
@@ -252,7 +253,8 @@ def _is_within(evidence: Evidence, d: int) -> bool:
     return evidence.distance is not None and evidence.distance <= d
 
 
-def _position(match: Match) -> Position:
+def position_of(match: Match) -> Position:
+    """The position of a match in an answer."""
     distance = match.evidence.distance
     return Position(LAST_DISTANCE if distance is None else distance, match.book.entry.entry_id)
 

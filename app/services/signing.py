@@ -1,5 +1,6 @@
 """Content ready to be stored: the signatures that the suites ask for, computed or as they were sent."""
 
+from app.catalog.iscc import text_code
 from app.core.model import Content, Sketch, require_same_recipe
 from app.core.recipe import DEFAULT_PAGES, Suite, Suites
 from app.core.signatures.sketch import fingerprint, signature_key, sketch_under
@@ -8,17 +9,20 @@ from app.stores.postgres.books import NewContent
 from app.stores.postgres.texts import compress
 
 
-def computed(content: Content, suites: Suites, *, keep_text: bool, key: bytes | None = None) -> NewContent:
+def computed(
+    content: Content, suites: Suites, *, keep_text: bool, with_iscc: bool = False, key: bytes | None = None
+) -> NewContent:
     """The signatures of a text under every suite, and the text itself where it is kept.
 
-    `key` is the content key where the caller has computed it.
+    `with_iscc` asks for its ISCC, too. `key` is the content key where the caller has computed it.
     """
     serving, *others = suites.kept
     sketch = sketch_under(serving, content)
     fingerprints = (fingerprint(content, suite.fingerprint) for suite in others)
     known = tuple(each for each in fingerprints if each is not None)
     text = compress(content.text) if keep_text else None
-    return NewContent(key or content_key(content), sketch, text, known, suites)
+    iscc = text_code(content.text) if with_iscc else None
+    return NewContent(key or content_key(content), sketch, text, iscc, known, suites)
 
 
 def signed(signatures: Sketch, suites: Suites) -> NewContent:

@@ -90,6 +90,15 @@ def test_a_book_that_is_known_is_not_signed() -> None:
     assert Prepare(checked, keep_texts=True)(line(text="a book"), lambda question: there) is there
 
 
+@pytest.mark.parametrize("with_iscc", [True, False])
+def test_prepared_book_has_an_iscc_where_it_is_asked_for(with_iscc: bool) -> None:
+    pytest.importorskip("iscc_lib")
+    prepare = Prepare(checked, keep_texts=False, with_iscc=with_iscc)
+    book = prepare(line(text="a book of words " * 50), lambda question: Suites())
+    assert isinstance(book, PreparedBook)
+    assert (book.content.iscc is not None) == with_iscc
+
+
 @pytest.mark.parametrize("keep_texts", [True, False])
 def test_a_new_book_is_prepared(keep_texts: bool) -> None:
     book = Prepare(checked, keep_texts)(line(text="a book of words " * 50, id="x"), lambda question: Suites())

@@ -15,12 +15,21 @@ import numpy as np
 
 from app.core.index.bands import band_keys, probes
 from app.core.jit import mix32, mix64
-from app.core.model import Content, Fingerprint
-from app.core.recipe import DEFAULT_MINHASH, DEFAULT_PAGES, FINGERPRINT_RECIPES, minhash_recipe, page_recipe
-from app.core.signatures import identifier
+from app.core.model import Content, Fingerprint, MinHashBits
+from app.core.recipe import (
+    DEFAULT_FINGERPRINT,
+    DEFAULT_MINHASH,
+    DEFAULT_PAGES,
+    FINGERPRINT_RECIPES,
+    minhash_recipe,
+    page_recipe,
+)
+from app.core.signatures import identifier, long_identifier
 from app.core.signatures import json_codec as signatures
+from app.core.signatures.crockford import to_number
 from app.core.signatures.kernels import SIGN_STEP
 from app.core.signatures.minhash import permutations
+from app.core.signatures.minhash_bits import lowest_bits
 from app.core.signatures.shingles import shingles
 from app.core.signatures.sketch import signature_key, sketch
 from app.core.text.content import content_from_pages, content_from_text, content_key
@@ -206,11 +215,50 @@ def identifiers() -> Any:
     }
 
 
+def long_identifiers() -> Any:
+    """Long identifiers and their parts; MinHash values and their bits."""
+    patterns = [bytes(16), bytes(range(16)), bytes([255] * 16), bytes.fromhex("c0ffee00" * 4)]
+    valid = []
+    for place, bits in enumerate(patterns):
+        words, shingles_in_it = ((1, 1), (1000, 996), (95_012, 94_012), (40_000_000, 12_345_678))[place]
+        minhash = MinHashBits(DEFAULT_MINHASH, patterns[place - 1], shingles_in_it)
+        encoded = long_identifier.encode(Fingerprint(DEFAULT_FINGERPRINT, bits), minhash, words)
+        decoded = long_identifier.decode(encoded)
+        assert decoded.minhash is not None
+        number = to_number(encoded[4:], 60)
+        assert number is not None
+        valid.append(
+            {
+                "identifier": encoded,
+                "recipe_code": number >> 292,
+                "hex": bits.hex(),
+                "minhash_bits": minhash.bits.hex(),
+                "length_code": number >> 28 & 0xFF,
+                "shingle_code": number >> 16 & 0xFFF,
+                "check": number & 0xFFFF,
+                "word_count": words,
+                "shingle_count": shingles_in_it,
+                "decoded_word_count": decoded.word_count,
+                "decoded_shingle_count": decoded.minhash.shingle_count,
+            }
+        )
+    text = texts.text("latin", 1400, 1)
+    signature = sketch(content_from_text(text)).minhash
+    assert signature is not None
+    good = valid[1]["identifier"]
+    return {
+        "valid": valid,
+        "invalid": [good[:-1], good + "0", "bp1" + good[3:], good[:10] + "u" + good[11:], ""],
+        "minhash": {"values": signature.values.tolist(), "bits": lowest_bits(signature).bits.hex()},
+    }
+
+
 FILES: dict[str, Callable[[], Any]] = {
     "normal_forms.json": normal_forms,
     "hashes.json": hashes,
     "books.json": books,
     "identifiers.json": identifiers,
+    "long_identifiers.json": long_identifiers,
 }
 
 

@@ -3,6 +3,7 @@
 import json
 import unicodedata
 from base64 import b64decode
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,11 @@ import pytest
 
 from app.core.errors import InvalidIdentifier
 from app.core.index.bands import band_keys, probes
-from app.core.model import Content
-from app.core.recipe import fingerprint_recipe
-from app.core.signatures import identifier
+from app.core.model import Content, Fingerprint, MinHashBits, MinHashSignature
+from app.core.recipe import DEFAULT_MINHASH, fingerprint_recipe
+from app.core.signatures import identifier, long_identifier
 from app.core.signatures import json_codec as signatures
+from app.core.signatures.minhash_bits import lowest_bits
 from app.core.signatures.sketch import signature_key, sketch
 from app.core.text.content import content_key
 from app.core.text.normal_form import normalise
@@ -28,6 +30,7 @@ HERE = Path(__file__).parent
 BOOKS: dict[str, Any] = json.loads((HERE / "books.json").read_text(encoding="utf-8"))
 HASHES: dict[str, Any] = json.loads((HERE / "hashes.json").read_text(encoding="utf-8"))
 FORMS: list[Any] = json.loads((HERE / "normal_forms.json").read_text(encoding="utf-8"))["forms"]
+LONG_IDENTIFIERS: dict[str, Any] = json.loads((HERE / "long_identifiers.json").read_text(encoding="utf-8"))
 IDENTIFIERS: dict[str, Any] = json.loads((HERE / "identifiers.json").read_text(encoding="utf-8"))
 
 same_unicode = pytest.mark.skipif(
@@ -150,6 +153,33 @@ def test_identifier_written_otherwise_is_the_same(same: str) -> None:
 def test_damaged_identifier_is_refused(damaged: str) -> None:
     with pytest.raises(InvalidIdentifier):
         identifier.decode(damaged)
+
+
+@pytest.mark.parametrize("vector", LONG_IDENTIFIERS["valid"], ids=lambda vector: vector["identifier"])
+def test_long_identifier_says_what_it_should(vector: Any) -> None:
+    decoded = long_identifier.decode(vector["identifier"])
+    assert decoded.fingerprint == Fingerprint("gap-simhash128-v1", bytes.fromhex(vector["hex"]))
+    assert decoded.word_count == vector["decoded_word_count"]
+    bits = MinHashBits(
+        DEFAULT_MINHASH, bytes.fromhex(vector["minhash_bits"]), vector["decoded_shingle_count"]
+    )
+    assert decoded.minhash == bits
+    given = replace(bits, shingle_count=vector["shingle_count"])
+    assert long_identifier.encode(decoded.fingerprint, given, vector["word_count"]) == vector["identifier"]
+
+
+@pytest.mark.parametrize("damaged", LONG_IDENTIFIERS["invalid"])
+def test_damaged_long_identifier_is_refused(damaged: str) -> None:
+    with pytest.raises(InvalidIdentifier):
+        long_identifier.decode(damaged)
+
+
+def test_minhash_bits_are_the_lowest_of_the_values() -> None:
+    values = LONG_IDENTIFIERS["minhash"]["values"]
+    digits = "".join(str(value % 2) for value in values)
+    assert f"{int(digits, 2):032x}" == LONG_IDENTIFIERS["minhash"]["bits"]
+    signature = MinHashSignature(DEFAULT_MINHASH, np.array(values, dtype=np.uint32), 1)
+    assert lowest_bits(signature).bits.hex() == LONG_IDENTIFIERS["minhash"]["bits"]
 
 
 def test_probed_buckets_are_those_of_the_vectors() -> None:

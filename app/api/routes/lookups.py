@@ -23,6 +23,7 @@ from app.api.schemas.lookups import (
 )
 from app.core.model import Entry
 from app.core.recipe import Suite
+from app.core.signatures.identifier import Identifier
 from app.services.queries import query_entry
 from app.services.reading import FileBook
 from app.wiring import Services
@@ -32,6 +33,7 @@ router = APIRouter(prefix="/v1", tags=["lookups"], route_class=JsonRoute)
 _QUERIES = examples.named(
     {
         "An identifier": {"identifier": examples.IDENTIFIER},
+        "A long identifier with an ISBN": {"identifier": examples.COMPOSITE},
         "A fingerprint": {"fingerprint": examples.FINGERPRINT},
         "A text": {"text": examples.TEXT},
         "Pages": {"pages": examples.TEXT.split("\f")},
@@ -78,13 +80,38 @@ async def look_up(
     services: ServicesDep,
     metrics: MetricsDep,
 ) -> Response:
-    """Answers the books near the text, signatures, identifier, fingerprint or file; nothing is stored."""
+    """Answers the books near the text, signatures, identifier, fingerprint or file; nothing is stored.
+
+    With neither `d` nor `k`, an identifier finds what `bookprint compare` calls the same without the service:
+    by its length, its MinHash bits where it has them, and more readily where the ISBN is the same.
+    """
+    if (identifier := body.to_identifier()) is not None:
+        return await _answer_identifier(identifier, query, services, metrics)
     return await answer_lookup(
         lambda suite: query_entry(suite, body.to_content(), body.to_sketch(), body.to_fingerprint()),
         query,
         services,
         metrics,
     )
+
+
+async def _answer_identifier(
+    identifier: Identifier, query: NearnessQuery, services: Services, metrics: Metrics
+) -> Response:
+    question, fingerprint, minhash = query.to_question(), identifier.fingerprint, identifier.minhash
+    cursors = Cursors(
+        "look-up",
+        (fingerprint.recipe, fingerprint.bits),
+        minhash and (minhash.recipe, minhash.bits, minhash.shingle_count),
+        (identifier.word_count, identifier.isbn),
+        query.d,
+        query.k,
+    )
+    metrics.count_lookup(question)
+    position = cursors.place(query.cursor)
+    answer = await services.identifier_lookup.look_up(identifier, question, position, query.limit)
+    document = near_duplicates_of(answer, query, cursors.at_place(answer.next))
+    return _written(lookup_answer_of(document, None))
 
 
 async def answer_lookup(

@@ -24,7 +24,7 @@ from app.api.schemas.clusters import ClusterNameAnswer
 from app.api.schemas.files import Format, Warnings
 from app.api.schemas.marc import MarcInJson, stated
 from app.api.schemas.signatures import FingerprintAnswer, SignaturesBody
-from app.catalog.identifiers import is_valid
+from app.catalog.identifiers import is_valid, isbns
 from app.catalog.marc import marcjson
 from app.core.clusters.cluster_name import ClusterName
 from app.core.model import (
@@ -37,7 +37,7 @@ from app.core.model import (
     Sketch,
     Submission,
 )
-from app.core.signatures import identifier
+from app.core.signatures import composite, identifier, long_identifier
 from app.core.signatures.json_codec import MAX_COUNT
 from app.core.text.content import content_from_pages, content_from_text
 from app.core.text.page_labels import LONGEST_LABEL, checked_labels
@@ -212,7 +212,9 @@ class BookQuery(PageQuery):
     """The books to list."""
 
     identifier: CatalogueIdentifier | None = Field(
-        default=None, description="An identifier that the book has, as isbn:9780141439600."
+        default=None,
+        description="An identifier that the book has, as isbn:9780141439600; "
+        "or the ISCC of its content, iscc:…",
     )
     title: (
         Annotated[str, Field(min_length=1, max_length=10_000, json_schema_extra=CLEAN_PATTERN), Clean] | None
@@ -243,6 +245,16 @@ class BookAnswer(Document):
     identifier: str | None = Field(
         description="The similarity-preserving identifier of the present content; null without a fingerprint."
     )
+    long_identifier: str | None = Field(
+        description="The same with a bit of each MinHash value, bp2:…, which tells more offline; null "
+        "without a fingerprint or MinHash."
+    )
+    composite: str | None = Field(
+        description="The longest of these identifiers and the first valid ISBN; null without either."
+    )
+    iscc: str | None = Field(
+        description="The ISCC Text-Code of the present content; null where the service computes none."
+    )
     status: Literal["indexed", "pending"] = Field(
         description="Pending books are durable and found; only their indexing is still to come."
     )
@@ -268,10 +280,18 @@ class BookAnswer(Document):
     @classmethod
     def of(cls, book: Book, **others: object) -> Self:
         """The document of a book; `others` are the fields that a subclass adds."""
-        fingerprint, path = book.fingerprint, book_path(book.id)
+        fingerprint, minhash, path = book.fingerprint, book.minhash, book_path(book.id)
+        short = long = None
+        if fingerprint is not None:
+            short = identifier.encode(fingerprint, book.word_count)
+            long = minhash and long_identifier.encode(fingerprint, minhash, book.word_count)
+        longest, isbn = long or short, next(iter(isbns(book.metadata.identifiers)), None)
         fields = asdict(book.metadata) | {
             "id": book.id,
-            "identifier": fingerprint and identifier.encode(fingerprint, book.word_count),
+            "identifier": short,
+            "long_identifier": long,
+            "iscc": book.iscc,
+            "composite": composite.composite(longest, isbn) if longest and isbn else None,
             "status": "indexed" if book.indexed else "pending",
             "page_count": book.page_count,
             "word_count": book.word_count,

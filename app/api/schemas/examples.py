@@ -52,6 +52,8 @@ OTHER_HEX = "6f1d4c0b93a7e25882d1b6f04a9c3e26"
 FINGERPRINT: dict[str, Any] = {"recipe": "gap-simhash128-v1", "hex": HEX}
 IDENTIFIER = "bp1:05qhtk0bjeky4p42t6vf0jmw7srtkd96"
 OTHER_IDENTIFIER = "bp1:05qhtk0bjeky4p42t6vf0jmw7rkaj8ge"
+LONG_IDENTIFIER = "bp2:05qhtk0bjeky4p42t6vf0jmw7srqs3bwhny8tz4dfj6qs3bwhny8vab9k1h9"
+COMPOSITE = f"{LONG_IDENTIFIER}.9780141439600"
 SIGNATURES: dict[str, Any] = {
     "fingerprint": FINGERPRINT,
     "minhash": None,
@@ -82,6 +84,9 @@ CLUSTER_NAME: dict[str, Any] = {"id": CLUSTER_ID, "key": f"s{BOOK_ID.replace('-'
 BOOK: dict[str, Any] = {
     "id": BOOK_ID,
     "identifier": IDENTIFIER,
+    "long_identifier": LONG_IDENTIFIER,
+    "composite": COMPOSITE,
+    "iscc": "ISCC:EAASKDNZNYGUUF5A",
     "status": "indexed",
     "title": TITLE,
     "page_count": 330,

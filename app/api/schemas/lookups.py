@@ -19,7 +19,8 @@ from app.api.schemas.files import Format, Warnings, file_fields
 from app.api.schemas.signatures import FingerprintBody
 from app.core.model import Fingerprint
 from app.core.relations.decision import RelationSummary
-from app.core.signatures import identifier
+from app.core.signatures import composite, identifier
+from app.core.signatures.identifier import Identifier
 from app.services.lookup import Answer, Match, Nearest, Question, Verified, Within
 from app.services.reading import FileBook
 
@@ -34,13 +35,17 @@ class LookupBody(BookBody):
 
     one_of: ClassVar[dict[str, str]] = BookBody.one_of | {"identifier": "string", "fingerprint": "object"}
 
-    identifier: str | None = Field(default=None, description="A book identifier, bp1:…")
+    identifier: str | None = Field(
+        default=None, description="A book identifier, bp1:… or bp2:…, with or without an ISBN behind it."
+    )
     fingerprint: FingerprintBody | None = Field(default=None, description="A fingerprint alone.")
 
+    def to_identifier(self) -> Identifier | None:
+        """What the identifier that was sent says; None where none was."""
+        return None if self.identifier is None else composite.decode(self.identifier)
+
     def to_fingerprint(self) -> Fingerprint | None:
-        """The fingerprint that was sent, also inside an identifier; None where a book was."""
-        if self.identifier is not None:
-            return identifier.decode(self.identifier).fingerprint
+        """The fingerprint that was sent alone; None where it was not."""
         return None if self.fingerprint is None else self.fingerprint.to_fingerprint("fingerprint")
 
 

@@ -4,12 +4,10 @@ The idea of an identifier that preserves similarity is that of Vladimir et al. (
 for the length: two libraries compare identifiers offline, and similar books have a small `distance`.
 
 After `bp1:` stand 32 characters of Crockford's base32, 160 bits: recipe code (8), fingerprint (128), length
-code (8), CRC-16/XMODEM of those 18 bytes (16). Upper and lower case are the same, hyphens are ignored, I
-and L read as 1 and O as 0. The length code is 10·log2 of the word count, rounded. The check finds every
-single wrong character and every swap of two neighbours.
+code (8), CRC-16/XMODEM of those 18 bytes (16). The length code is 10·log2 of the word count, rounded. The
+check finds every single wrong character and every swap of two neighbours.
 """
 
-from base64 import b32decode
 from binascii import crc_hqx
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,20 +16,18 @@ from math import log2
 import numpy as np
 
 from app.core.errors import InvalidIdentifier, InvalidInput
-from app.core.model import Fingerprint, require_same_recipe
+from app.core.model import Fingerprint, MinHashBits, require_same_recipe
 from app.core.recipe import FINGERPRINT_RECIPES, fingerprint_recipe
+from app.core.signatures import crockford
 from app.core.signatures.simhash import hamming
 
 PREFIX = "bp1:"
 LENGTH_STEPS = 10
 """Steps of the length code for each doubling of the word count."""
 
-_RFC4648 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
-_CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
-_LETTERS = np.frombuffer(_CROCKFORD.encode(), dtype=np.uint8)
+_LETTERS = np.frombuffer(crockford.LETTERS.encode(), dtype=np.uint8)
 _BYTES = tuple(bytes([value]) for value in range(256))
 _PLACES = np.array([16, 8, 4, 2, 1], dtype=np.uint8)
-_READ = str.maketrans(_CROCKFORD + "ilo", _RFC4648 + "BBA", "-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +36,8 @@ class Identifier:
 
     fingerprint: Fingerprint
     word_count: int  # within 4 %
+    minhash: MinHashBits | None = None  # None: a `bp1:` identifier
+    isbn: str | None = None  # 13 digits; None: it is not a composite one
 
 
 def encode(fingerprint: Fingerprint, word_count: int) -> str:
@@ -57,23 +55,43 @@ def encode_each(books: Sequence[tuple[Fingerprint, int]]) -> list[str]:
     # Most lookups find none, and encoding nothing takes as long as encoding a few.
     if not books:
         return []
-    codes = {recipe: _code(recipe) for recipe in {fingerprint.recipe for fingerprint, _ in books}}
+    codes = {recipe: recipe_code(recipe) for recipe in {fingerprint.recipe for fingerprint, _ in books}}
     data = b"".join([_body(codes[signed.recipe], signed.bits, words) for signed, words in books])
     fives = np.unpackbits(np.frombuffer(data, dtype=np.uint8)).reshape(-1, 5) @ _PLACES
     letters = _LETTERS[fives].tobytes().decode()
     return [PREFIX + letters[at : at + 32] for at in range(0, len(letters), 32)]
 
 
-def _code(recipe: str) -> bytes:
+def recipe_code(recipe: str) -> bytes:
+    """The byte that stands for a fingerprint recipe; raises InvalidInput if the recipe has no identifiers."""
     code = fingerprint_recipe(recipe).identifier_code
     if code is None:
         raise InvalidInput(f"Fingerprints of {recipe} have no identifier.", field="recipe")
     return bytes([code])
 
 
+def recipe_of(code: int) -> str:
+    """The fingerprint recipe that a byte stands for; raises InvalidIdentifier if it is not known."""
+    for recipe in FINGERPRINT_RECIPES.values():
+        if recipe.identifier_code == code:
+            return recipe.name
+    raise InvalidIdentifier(
+        f"The identifier is of recipe {code}, which this version does not know.", field="identifier"
+    )
+
+
+def length_code(word_count: int) -> int:
+    """The code of a word count, 0 to 255."""
+    return min(255, round(LENGTH_STEPS * log2(max(1, word_count))))
+
+
+def decoded_length(code: int) -> int:
+    """The word count that a code stands for."""
+    return round(2 ** (code / LENGTH_STEPS))
+
+
 def _body(code: bytes, bits: bytes, word_count: int) -> bytes:
-    length = min(255, round(LENGTH_STEPS * log2(max(1, word_count))))
-    body = code + bits + _BYTES[length]
+    body = code + bits + _BYTES[length_code(word_count)]
     return body + crc_hqx(body, 0).to_bytes(2, "big")
 
 
@@ -85,22 +103,17 @@ def decode(identifier: str) -> Identifier:
     """
     if identifier[: len(PREFIX)].lower() != PREFIX:
         raise InvalidIdentifier(f"A book identifier starts with {PREFIX!r}.", field="identifier")
-    letters = identifier[len(PREFIX) :].lower().translate(_READ)
-    if len(letters) != 32 or not all(letter in _RFC4648 for letter in letters):
+    number = crockford.to_number(identifier[len(PREFIX) :], 32)
+    if number is None:
         raise InvalidIdentifier(
             f"After {PREFIX!r} 32 characters of Crockford's base32 are expected.", field="identifier"
         )
-    data = b32decode(letters)
-    if crc_hqx(data[:18], 0) != int.from_bytes(data[18:], "big"):
+    data = number.to_bytes(20)
+    if crc_hqx(data[:18], 0) != int.from_bytes(data[18:]):
         raise InvalidIdentifier(
             "The identifier's check fails: it was damaged in copying.", field="identifier"
         )
-    for recipe in FINGERPRINT_RECIPES.values():
-        if recipe.identifier_code == data[0]:
-            return Identifier(Fingerprint(recipe.name, data[1:17]), round(2 ** (data[17] / LENGTH_STEPS)))
-    raise InvalidIdentifier(
-        f"The identifier is of recipe {data[0]}, which this version does not know.", field="identifier"
-    )
+    return Identifier(Fingerprint(recipe_of(data[0]), data[1:17]), decoded_length(data[17]))
 
 
 def distance(a: str, b: str) -> int:

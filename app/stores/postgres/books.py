@@ -25,6 +25,7 @@ from app.core.model import (
     Versions,
 )
 from app.core.recipe import Suite, Suites
+from app.core.signatures.minhash_bits import lowest_bits
 from app.stores.postgres.catalog.marc_records import (
     INSERT_RECORD_OF,
     record_values,
@@ -88,12 +89,12 @@ _INSERT = SQL(f"""
     stored AS (
         INSERT INTO books (
             id, title, title_words, authors, language, year, volume, external_id, identifiers, content_key,
-            page_count, page_labels, word_count, character_count
+            page_count, page_labels, word_count, character_count, iscc
         )
         SELECT
             $id, $title, $title_words::text[], $authors::text[], $language, $year::integer,
             $volume, $external_id, $identifiers::text[], $content_key,
-            $page_count::integer, $page_labels::text[], $word_count::integer, $character_count::bigint
+            $page_count::integer, $page_labels::text[], $word_count::integer, $character_count::bigint, $iscc
         FROM agreed WHERE agreed
         ON CONFLICT DO NOTHING
         RETURNING entry_id, id
@@ -108,7 +109,8 @@ _UPDATE_CONTENT = SQL(f"""
             entry_id = nextval('entry_ids'), indexed_at = NULL, content_key = $content_key,
             page_count = $page_count::integer, page_labels = $page_labels::text[],
             word_count = $word_count::integer,
-            character_count = $character_count::bigint, version = version + 1, updated_at = now()
+            character_count = $character_count::bigint, iscc = $iscc,
+            version = version + 1, updated_at = now()
         FROM agreed WHERE agreed AND id = $id
         RETURNING entry_id
     ),
@@ -145,6 +147,7 @@ _READ_RIVAL = SQL("""
 _CONDITIONS = {
     "after": "books.id > $after",
     "identifier": "books.identifiers @> ARRAY[$identifier]",
+    "iscc": "(books.iscc = 'ISCC:' || substr($iscc, 6) OR books.identifiers @> ARRAY[$iscc])",
     "external_id": "books.external_id = $external_id",
     "words": "books.title_words @> $words::text[]",
 }
@@ -157,6 +160,7 @@ class NewContent:
     key: bytes  # 32 bytes
     sketch: Sketch  # under the suite that serves
     compressed_text: bytes | None  # None: the text is not kept
+    iscc: str | None = None  # ISCC:EAA…; None: not computed
     others: tuple[Fingerprint, ...] = ()  # under the other suites, as far as they could be computed
     suites: Suites = field(default_factory=Suites)  # for which all this was computed
     page_labels: PageLabels = ()
@@ -205,6 +209,7 @@ class BookStore:
             raise SuitesChanged
         if row["entry_id"] is None:
             return None
+        minhash = content.sketch.minhash
         book = Book(
             id=book_id,
             entry_id=row["entry_id"],
@@ -213,6 +218,8 @@ class BookStore:
             page_count=content.sketch.page_count,
             word_count=content.sketch.word_count,
             fingerprint=content.sketch.fingerprint,
+            minhash=None if minhash is None else lowest_bits(minhash),
+            iscc=content.iscc,
             indexed=False,
             founder_id=book_id,
         )
@@ -301,7 +308,7 @@ class BookStore:
             raise InvalidInput("There is no word in it to search for. Send a word of the title.", "title")
         values = {
             "after": after or UUID(int=0),
-            "identifier": wanted.identifier,
+            "iscc" if (wanted.identifier or "").startswith("iscc:") else "identifier": wanted.identifier,
             "external_id": wanted.external_id,
             "words": words,
         }
@@ -328,6 +335,7 @@ def _content_values(content: NewContent) -> dict[str, Any]:
         "page_labels": page_label_values(content.page_labels),
         "word_count": content.sketch.word_count,
         "character_count": content.sketch.character_count,
+        "iscc": content.iscc,
         "recipes": [row["recipe"] for row in signatures],
         "signatures": [row["data"] for row in signatures],
         "counts": [row["shingle_count"] for row in signatures],

@@ -21,7 +21,7 @@ from app.stores.postgres.texts import CODEC
 
 _BOOK_COLUMNS = (
     *("id", "entry_id", "title", "title_words", "authors", "language", "year", "volume", "external_id"),
-    *("identifiers", "content_key", "page_count", "page_labels", "word_count", "character_count"),
+    *("identifiers", "content_key", "page_count", "page_labels", "word_count", "character_count", "iscc"),
 )
 _SIGNATURE_COLUMNS = ("entry_id", "recipe", "data", "shingle_count", "unit")
 
@@ -164,6 +164,7 @@ def _book_row(entry_id: int, book: NewBook) -> tuple[object, ...]:
         "page_labels": page_label_values(book.content.page_labels),
         "word_count": sketch.word_count,
         "character_count": sketch.character_count,
+        "iscc": book.content.iscc,
     }
     return tuple(values[column] for column in _BOOK_COLUMNS)
 

@@ -17,7 +17,8 @@ from app.core.model import (
     PageLabels,
     Sketch,
 )
-from app.core.recipe import Suite
+from app.core.recipe import DEFAULT_MINHASH, Suite
+from app.core.signatures.minhash_bits import lowest_bits
 from app.core.signatures.page_minhash import to_records
 from app.core.text.words import folded_words
 from app.stores.postgres.connections import Row
@@ -29,12 +30,13 @@ _NO_SIGNATURE: dict[str, Any] = {"shingle_count": None, "unit": None}
 _LONGEST_WORD = 200
 """Characters of a title's word that count; an index entry of Postgres must stay below 2,700 bytes."""
 
-SELECT_BOOKS = """
+SELECT_BOOKS = f"""
     SELECT
         books.id, books.entry_id, books.version, books.content_key, books.title, books.authors,
         books.language, books.year, books.volume, books.external_id, books.identifiers, books.page_count,
-        books.word_count, books.indexed_at IS NOT NULL AS indexed,
+        books.word_count, books.iscc, books.indexed_at IS NOT NULL AS indexed,
         suites.fingerprint AS recipe, fingerprint.data AS bits,
+        minhash.data AS minhash, minhash.shingle_count,
         coalesce(
             (SELECT founder_id FROM cluster_members WHERE (by, book_id) = ('same_text', books.id)), books.id
         ) AS founder_id
@@ -42,8 +44,10 @@ SELECT_BOOKS = """
     JOIN suites ON suites.state = 'serving'
     LEFT JOIN signatures AS fingerprint
         ON fingerprint.entry_id = books.entry_id AND fingerprint.recipe = suites.fingerprint
+    LEFT JOIN signatures AS minhash
+        ON minhash.entry_id = books.entry_id AND minhash.recipe = '{DEFAULT_MINHASH}'
 """
-"""Books with their fingerprint of the suite that serves and their cluster of copies, for `to_book`."""
+"""Books with the signatures of their identifiers and their cluster of copies, for `to_book`."""
 
 
 def select_summaries(*more: str, with_sample: bool = False) -> str:
@@ -95,6 +99,10 @@ def to_book(row: Row) -> Book:
         page_count=row["page_count"],
         word_count=row["word_count"],
         fingerprint=None if row["bits"] is None else Fingerprint(row["recipe"], row["bits"]),
+        minhash=None
+        if row["minhash"] is None
+        else lowest_bits(_minhash(DEFAULT_MINHASH, row["minhash"], row["shingle_count"])),
+        iscc=row["iscc"],
         indexed=row["indexed"],
         founder_id=row["founder_id"],
     )
@@ -111,9 +119,7 @@ def to_summary(row: Row, suite: Suite) -> BookSummary:
         entry=Entry(
             entry_id=row["entry_id"],
             fingerprint=None if bits is None else Fingerprint(suite.fingerprint, bits),
-            minhash=None
-            if minhash is None
-            else MinHashSignature(suite.minhash, np.frombuffer(minhash, dtype=_VALUE), row["shingle_count"]),
+            minhash=None if minhash is None else _minhash(suite.minhash, minhash, row["shingle_count"]),
             sample=None if sample is None else _sample(sample, suite.sample),
         ),
     )
@@ -172,6 +178,10 @@ def signature_values(sketch: Sketch) -> list[dict[str, Any]]:
             }
         )
     return [_NO_SIGNATURE | row for row in rows]
+
+
+def _minhash(recipe: str, data: bytes, shingle_count: int) -> MinHashSignature:
+    return MinHashSignature(recipe, np.frombuffer(data, dtype=_VALUE), shingle_count)
 
 
 def _sample(data: bytes, recipe: str) -> FracMinHash:

@@ -1,0 +1,41 @@
+"""The one book of a file or a folder that a command line names."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from app.cli.output import UserError, notices
+from app.core.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from app.services.reading import FileBook
+
+
+def read_one_book(file: Path) -> "FileBook":
+    """The book of a file or a folder; prints what was left out of it. Raises UserError."""
+    from app.services.reading import read_path
+
+    try:
+        found = read_path(file)
+    except InvalidInput as exc:
+        raise UserError(f"{file}: {exc}") from exc
+    except OSError as exc:
+        raise _unreadable(file, exc) from exc
+    for warning in found.warnings:
+        notices().print(f"{file}: {warning}")
+    return found
+
+
+def read_signatures(file: Path) -> Any:
+    """The document in a file that `bookprint sign` has written for one book; raises UserError."""
+    try:
+        return orjson.loads(file.read_bytes())
+    except orjson.JSONDecodeError as exc:
+        raise UserError(f"{file} does not hold signatures as `bookprint sign` prints them: {exc}") from exc
+    except OSError as exc:
+        raise _unreadable(file, exc) from exc
+
+
+def _unreadable(file: Path, error: OSError) -> UserError:
+    return UserError(f"{file} cannot be read: {error.strerror}", 2)

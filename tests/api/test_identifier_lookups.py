@@ -1,0 +1,121 @@
+"""Lookups by identifier agree with the comparison of two identifiers offline."""
+
+import numpy as np
+import pytest
+from httpx import AsyncClient
+
+from app.core.matching.identifier_comparison import compare
+from app.core.signatures.composite import composite, decode
+from tests.api.library import prose, scanned
+from tests.api.posting import Json, look_up, post, signatures
+
+ISBN, OTHER_ISBN = "9780141439600", "9780486284736"
+
+
+async def posted(client: AsyncClient) -> list[Json]:
+    """Copies at many rates of errors, parts, strangers, books of one ISBN, and books that lack signatures."""
+    books = []
+    rng = np.random.default_rng(5)
+    for seed in range(3):
+        text = prose(seed, 6_000)
+        books.append(await post(client, text=text, identifiers=[f"isbn:{ISBN}"]))
+        for number, rate in enumerate((0.01, 0.03, 0.06, 0.1, 0.14)):
+            isbns = ([f"isbn:{ISBN}"], ["isbn:0-486-28473-5"], [])[number % 3]
+            worse = scanned(text, 10 * seed + number, rate)
+            books.append(await post(client, text=worse, identifiers=isbns))
+        for part in (0.7, 0.4, 0.1):
+            books.append(await post(client, text=text[: int(part * len(text))]))
+    first = bytes.fromhex(books[0]["fingerprint"]["hex"])
+    for flips in range(20, 60, 3):
+        flipped = np.unpackbits(np.frombuffer(first, dtype=np.uint8))
+        flipped[rng.choice(128, flips, replace=False)] ^= 1
+        signed = signatures(np.packbits(flipped).tobytes(), rng)
+        books.append(await post(client, signatures=signed, identifiers=[f"isbn:{ISBN}"]))
+        long = {"minhash": None, "word_count": 200_000, "character_count": 1_200_000}
+        books.append(await post(client, signatures=signed | long))
+    await post(client, text="far too short", identifiers=[f"isbn:{ISBN}"])
+    return books
+
+
+@pytest.mark.parametrize("kind", ["identifier", "long_identifier"])
+@pytest.mark.parametrize("isbn", [None, ISBN])
+async def test_lookup_and_comparison_agree(client: AsyncClient, kind: str, isbn: str | None) -> None:
+    books = await posted(client)
+    verdicts = set()
+    for book in books[::4]:
+        query = book[kind] or book["identifier"]
+        query = query if isbn is None else composite(query, isbn)
+        answer = await look_up(client, {"identifier": query}, limit=1_000)
+        compared = {
+            other["id"]: compare(
+                decode(query), decode(other["composite"] or other["long_identifier"] or other["identifier"])
+            )
+            for other in books
+        }
+        verdicts |= {each.verdict for each in compared.values()}
+        same = {book_id: each for book_id, each in compared.items() if each.verdict == "same"}
+        assert {item["id"] for item in answer["items"]} == same.keys()
+        assert answer["total"] == len(same)
+        assert not answer["exact"]
+        distances = [item["distance"] for item in answer["items"]]
+        assert distances == sorted(distances)
+        for item in answer["items"]:
+            comparison = same[item["id"]]
+            assert item["distance"] == comparison.distance
+            expected = None if comparison.jaccard is None else round(comparison.jaccard.estimate, 4)
+            assert item["jaccard"] == expected
+    assert verdicts == {"same", "unsure", "different"}
+
+
+async def test_pages_of_a_lookup_by_identifier_make_its_whole_answer(client: AsyncClient) -> None:
+    [first, *_] = await posted(client)
+    body = {"identifier": first["long_identifier"]}
+    whole = (await look_up(client, body))["items"]
+    items, cursor = [], None
+    while True:
+        page = await look_up(client, body, limit=2, **({} if cursor is None else {"cursor": cursor}))
+        items += page["items"]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            break
+    assert items == whole
+    assert len(whole) > 4
+
+
+async def test_distance_and_k_ask_for_the_fingerprint_of_any_identifier(client: AsyncClient) -> None:
+    [first, *_] = await posted(client)
+    for parameters in ({"d": 30}, {"k": 5}):
+        answers = [
+            await look_up(client, {"identifier": first[name]}, **parameters)
+            for name in ("identifier", "long_identifier", "composite")
+        ]
+        assert answers[0] == answers[1] == answers[2]
+        assert answers[0]["exact"]
+
+
+async def test_book_has_the_identifiers_that_its_signatures_and_isbns_allow(client: AsyncClient) -> None:
+    text = prose(1)
+    book = await post(client, text=text, identifiers=["isbn:0141439601", "isbn:0141439602", "oclc:1"])
+    assert book["long_identifier"].startswith("bp2:")
+    assert book["composite"] == f"{book['long_identifier']}.{ISBN}"
+    short, long = decode(book["identifier"]), decode(book["composite"])
+    assert (short.fingerprint, short.word_count) == (long.fingerprint, long.word_count)
+    read = (await client.get(f"/v1/books/{book['id']}")).json()
+    assert {name: read[name] for name in ("identifier", "long_identifier", "composite")} == {
+        name: book[name] for name in ("identifier", "long_identifier", "composite")
+    }
+    bare = await post(client, text=scanned(text, 1))
+    assert bare["composite"] is None
+    no_minhash = signatures(bytes(range(16)), np.random.default_rng(1)) | {"minhash": None}
+    short_only = await post(client, signatures=no_minhash, identifiers=[f"isbn:{OTHER_ISBN}"])
+    assert short_only["long_identifier"] is None
+    assert short_only["composite"] == f"{short_only['identifier']}.{OTHER_ISBN}"
+    nothing = await post(client, text="far too short", identifiers=[f"isbn:{ISBN}"])
+    assert [nothing[name] for name in ("identifier", "long_identifier", "composite")] == [None] * 3
+
+
+@pytest.mark.parametrize("identifier", ["bp2:0", "bp3:0", "9780141439600"])
+async def test_damaged_identifiers_are_refused(client: AsyncClient, identifier: str) -> None:
+    response = await client.post("/v1/lookups", json={"identifier": identifier})
+    assert response.status_code == 422
+    assert response.json()["type"].endswith("invalid-identifier")

@@ -1,0 +1,67 @@
+"""`bookprint compare`: no service, a verdict, and an exit status."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from app.core.signatures.composite import composite
+from tests.api.library import prose, scanned
+from tests.cli.command_line import bookprint
+
+ISBN = "9780141439600"
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("books")
+    text = prose(1, 6_000)
+    texts = {"first": text, "copy": scanned(text, 1, 0.02), "stranger": prose(2, 6_000), "short": "one word"}
+    for name, each in texts.items():
+        (folder / f"{name}.txt").write_text(each, encoding="utf-8")
+    return {name: folder / f"{name}.txt" for name in texts}
+
+
+def test_copies_are_the_same_and_strangers_are_not(files: dict[str, Path]) -> None:
+    copies = bookprint("compare", files["first"], files["copy"])
+    assert (copies.returncode, copies.stderr) == (0, "")
+    lines = dict(line.split(maxsplit=1) for line in copies.stdout.splitlines())
+    assert lines["verdict"] == "same"
+    assert lines["ISBN"] == "absent"
+    assert "128 bits" in lines["distance"]
+    strangers = bookprint("compare", files["first"], files["stranger"], "--json")
+    assert strangers.returncode == 1
+    answer = json.loads(strangers.stdout)
+    assert answer["verdict"] == "different"
+    assert answer["stranger_chance"] > 0.001
+
+
+def test_signatures_and_identifiers_say_what_the_file_says(files: dict[str, Path], tmp_path: Path) -> None:
+    signed = tmp_path / "first.json"
+    signed.write_text(bookprint("sign", files["first"]).stdout, encoding="utf-8")
+    by_file = bookprint("compare", files["first"], files["copy"], "--json")
+    by_signatures = bookprint("compare", signed, files["copy"], "--json")
+    assert by_signatures.stdout == by_file.stdout
+
+
+def test_same_isbn_settles_what_the_fingerprint_leaves_in_doubt() -> None:
+    from app.core.model import Fingerprint
+    from app.core.signatures.identifier import encode
+
+    first, second = (
+        encode(Fingerprint("gap-simhash128-v1", bits), 50_000)
+        for bits in (bytes(16), b"\xff\xff\xff\xf8" + bytes(12))
+    )
+    unsure = bookprint("compare", first, second)
+    assert unsure.returncode == 3
+    assert unsure.stdout.startswith("verdict                unsure\n")
+    settled = bookprint("compare", composite(first, ISBN), composite(second, ISBN).upper(), "--json")
+    assert settled.returncode == 0
+    assert json.loads(settled.stdout)["isbn"] == "same"
+
+
+@pytest.mark.parametrize("wrong", ["neither", "bp1:0", "bp2:0", "{short}", f"bp1:{'0' * 32}.{ISBN}"])
+def test_what_cannot_be_compared_is_told_by_status_2(files: dict[str, Path], wrong: str) -> None:
+    done = bookprint("compare", files["first"], wrong.format(short=files["short"]))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr
