@@ -8,11 +8,23 @@ from importlib.metadata import version
 
 from fastapi import FastAPI
 
+from app.api.http.cors import AnyOrigin
 from app.api.http.deps import KernelState
 from app.api.http.docs import add_docs
 from app.api.http.handlers import UnhandledErrors, install_handlers
 from app.api.http.metrics import Metrics, RequestMetrics
-from app.api.routes import books, bulk, clusters, conflicts, files, health, jobs, lookups, relations
+from app.api.routes import (
+    books,
+    bulk,
+    clusters,
+    conflicts,
+    files,
+    health,
+    jobs,
+    lookups,
+    reconcile,
+    relations,
+)
 from app.logs import configure_logs
 from app.readers.isolation import IsolatedReader, ReadingLimits
 from app.services.reading import FileReading
@@ -70,14 +82,19 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             {"name": "relations", "description": "How two books are related, and decisions of people."},
             {"name": "clusters", "description": "Copies of one text, or related books, together."},
             {"name": "conflicts", "description": "Books whose metadata and texts contradict each other."},
+            {
+                "name": "reconciliation",
+                "description": "Match the rows of a table with books, as OpenRefine does it.",
+            },
             {"name": "jobs", "description": "Work that is done in the background."},
             {"name": "health", "description": "Whether the service lives and works, and its metrics."},
         ],
     )
     app.state.metrics, app.state.kernels = metrics, kernels
+    app.state.public_url = settings.public_url
     app.state.max_body_bytes, app.state.max_file_bytes = settings.max_body_bytes, settings.max_file_bytes
     # Files come first: their routes leave what is no file to those of the same paths.
-    modules = (files, books, bulk, lookups, relations, clusters, conflicts, jobs, health)
+    modules = (files, books, bulk, lookups, relations, clusters, conflicts, reconcile, jobs, health)
     routers = [module.router for module in modules]
     for router in routers:
         app.include_router(router)
@@ -85,6 +102,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     install_handlers(app, [*app.routes, *(route for router in routers for route in router.routes)])
     # The last one added is the outermost.
     app.add_middleware(UnhandledErrors)
+    app.add_middleware(AnyOrigin, path="/reconcile")
     app.add_middleware(RequestMetrics, metrics=metrics)
     return app
 

@@ -34,6 +34,13 @@ class Settings(BaseSettings):
         alias="BOOKPRINT_DATA_DIR",
         description="Where embedded servers keep their data.",
     )
+    public_url: str | None = Field(
+        default=None,
+        alias="BOOKPRINT_PUBLIC_URL",
+        pattern="^https?://",
+        description="Address under which clients reach the service, where answers name it; unset: as they "
+        "wrote it in their request.",
+    )
     texts: Literal["none", "postgres"] = Field(
         default="postgres", alias="BOOKPRINT_TEXTS", description="Whether texts are kept for later recipes."
     )

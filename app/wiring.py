@@ -20,6 +20,7 @@ from app.services.index.verify import IndexReport, verify
 from app.services.ingest import Ingest
 from app.services.jobs import Jobs
 from app.services.lookup import Lookup
+from app.services.reconciliation import Reconciliation
 from app.services.relate import Relate
 from app.services.relations import Relations
 from app.settings import Settings
@@ -35,6 +36,7 @@ from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.jobs import JobStore
 from app.stores.postgres.locks import RecipesLock, ReconcileLock
 from app.stores.postgres.migrate import SchemaQueries
+from app.stores.postgres.names.name_queries import NameQueries
 from app.stores.postgres.relation_queries import RelationQueries
 from app.stores.postgres.relations import RelationStore
 from app.stores.postgres.signatures import SignatureQueries
@@ -61,6 +63,7 @@ class Services:
     clusters: Clusters
     conflicts: Conflicts
     descriptions: Descriptions
+    reconciliation: Reconciliation
     jobs: Jobs
     health: Health
 
@@ -110,13 +113,15 @@ def services_on(stores: Stores, settings: Settings) -> Services:
     reconcile_lock = partial(ReconcileLock, database)
     keep_texts, with_iscc = settings.texts == "postgres", settings.iscc == "on"
     lookup = Lookup(entries, indexes, suites)
+    identifier_lookup = IdentifierLookup(lookup, books, entries, indexes)
     reindex = Reindex(entries, signatures, indexes, suites, reconcile_lock)
+    relations = Relations(related, DecisionStore(database))
     return Services(
         books=Books(books, entries),
         ingest=Ingest(books, entries, indexes, suites, keep_texts, with_iscc),
         bulk=Bulk(BulkStore(database), entries, indexes, suites, keep_texts, with_iscc),
         lookup=lookup,
-        identifier_lookup=IdentifierLookup(lookup, books, entries, indexes),
+        identifier_lookup=identifier_lookup,
         reindex=reindex,
         verify=partial(verify, signatures, indexes, suites),
         recipes=Recipes(
@@ -136,10 +141,11 @@ def services_on(stores: Stores, settings: Settings) -> Services:
             RelationStore(database),
             SelectionLimits(),
         ),
-        relations=Relations(related, DecisionStore(database)),
+        relations=relations,
         clusters=Clusters(ClusterQueries(database)),
         conflicts=Conflicts(ConflictQueries(database), suites),
         descriptions=Descriptions(MarcRecordStore(database), related),
+        reconciliation=Reconciliation(NameQueries(database), lookup, identifier_lookup, relations, related),
         jobs=Jobs(jobs),
         health=Health(SchemaQueries(database), jobs, reindex, indexes),
     )

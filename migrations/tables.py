@@ -43,11 +43,13 @@ books = Table(
     Column("external_id", Text, unique=True),
     Column("title", Text),
     Column("title_words", ARRAY(Text), nullable=False, server_default="{}"),  # folded, to search by
+    Column("folded_title", Text(collation="C"), nullable=False, server_default=""),  # to search by its start
     Column("authors", ARRAY(Text), nullable=False, server_default="{}"),
     Column("language", Text),
     Column("year", Integer),
     Column("volume", Text),
     Column("identifiers", ARRAY(Text), nullable=False, server_default="{}"),
+    Column("name_keys", ARRAY(Integer), nullable=False, server_default="{}"),  # of title, authors and year
     Column("page_count", Integer),
     Column("page_labels", ARRAY(Text)),  # one a page, null without one; null: none is known
     Column("word_count", Integer, nullable=False),
@@ -63,6 +65,13 @@ Index(
 Index("ix_books_identifiers", books.c.identifiers, postgresql_using="gin")
 Index("ix_books_title_words", books.c.title_words, postgresql_using="gin")
 Index("ix_books_iscc", books.c.iscc, postgresql_where=books.c.iscc.is_not(None))
+Index("ix_books_folded_title", books.c.folded_title, books.c.id)
+Index(
+    "ix_books_name_keys",
+    books.c.name_keys,
+    postgresql_using="gin",
+    postgresql_with={"gin_pending_list_limit": 256},  # kilobytes, which every search reads
+)
 Index("ix_books_pending", books.c.entry_id, postgresql_where=books.c.indexed_at.is_(None))
 
 signatures = Table(

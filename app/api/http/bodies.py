@@ -24,7 +24,7 @@ M = TypeVar("M", bound=BaseModel)
 _INLINE_BYTES = 64 * 1024
 """Smaller bodies are parsed on the event loop: a change of threads takes longer."""
 
-_MAX_FIELDS = 1_000
+MAX_FIELDS = 1_000
 """Names in one object. FastAPI would list every unknown one, on the event loop."""
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -187,8 +187,8 @@ def validated(model: type[M], value: object, *place: str) -> M:
         raise RequestValidationError(errors) from None
 
 
-def parsed(body: bytes) -> Any:
-    """The value of a JSON text; raises UnparsableJson."""
+def parsed(body: bytes, most_fields: int = MAX_FIELDS) -> Any:
+    """The value of a JSON text; raises UnparsableJson, also for an object of more fields."""
     if exceeds_json_limits(body):
         raise UnparsableJson(
             f"The body has over {MAX_VALUES:,} values, or over {MAX_CONTAINERS:,} lists, objects or names.",
@@ -203,16 +203,16 @@ def parsed(body: bytes) -> Any:
             value = from_json(body)
         except ValueError as error:
             raise UnparsableJson.because(str(error)) from None
-    if _has_too_many_fields(value):
+    if _has_too_many_fields(value, most_fields):
         raise UnparsableJson(
-            f"An object of the body has over {_MAX_FIELDS:,} fields.",
+            f"An object of the body has over {most_fields:,} fields.",
             "Send only the fields that /docs shows, each with a value of its type.",
             422,
         )
     return value
 
 
-def _has_too_many_fields(value: Any) -> bool:
+def _has_too_many_fields(value: Any, most: int) -> bool:
     return isinstance(value, dict) and (
-        len(value) > _MAX_FIELDS or any(_has_too_many_fields(part) for part in value.values())
+        len(value) > most or any(_has_too_many_fields(part, most) for part in value.values())
     )

@@ -24,6 +24,7 @@ REMEDIES = {
     "marc_record": "Repair the record, or send it in another form; docs/marc.md says what is taken.",
     "one_of": "Send exactly one of {names}.",
     "not_together": "Leave one of them out.",
+    "nothing_to_find": "Send a query that is not empty, or a property.",
     "identifier_form": "Write it as scheme:value, for example isbn:9780141439600.",
 }
 """The remedy for each kind of validation error; the context of the error fills the gaps."""

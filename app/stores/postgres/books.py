@@ -26,6 +26,7 @@ from app.core.model import (
 )
 from app.core.recipe import Suite, Suites
 from app.core.signatures.minhash_bits import lowest_bits
+from app.core.text.names import name_keys
 from app.stores.postgres.catalog.marc_records import (
     INSERT_RECORD_OF,
     record_values,
@@ -55,6 +56,9 @@ from app.stores.postgres.texts import CODEC
 
 _RELATED_BY = frozenset({"title", "year", "volume"})
 """Metadata on which relations depend."""
+
+_NAMED_BY = frozenset({"title", "authors", "year"})
+"""Metadata from which a book's name keys are made."""
 
 _LOCK_SUITES = f"""
     held AS MATERIALIZED ({LOCKED_SUITES}),
@@ -88,12 +92,12 @@ _INSERT = SQL(f"""
     WITH {_LOCK_SUITES},
     stored AS (
         INSERT INTO books (
-            id, title, title_words, authors, language, year, volume, external_id, identifiers, content_key,
-            page_count, page_labels, word_count, character_count, iscc
+            id, title, title_words, folded_title, authors, language, year, volume, external_id, identifiers,
+            name_keys, content_key, page_count, page_labels, word_count, character_count, iscc
         )
         SELECT
-            $id, $title, $title_words::text[], $authors::text[], $language, $year::integer,
-            $volume, $external_id, $identifiers::text[], $content_key,
+            $id, $title, $title_words::text[], $folded_title, $authors::text[], $language, $year::integer,
+            $volume, $external_id, $identifiers::text[], $name_keys::integer[], $content_key,
             $page_count::integer, $page_labels::text[], $word_count::integer, $character_count::bigint, $iscc
         FROM agreed WHERE agreed
         ON CONFLICT DO NOTHING
@@ -270,6 +274,9 @@ class BookStore:
             book = to_book(await _read_locked(connection, book_id, if_version))
             if changes:
                 columns = to_columns(named)
+                if _NAMED_BY & named.keys():
+                    changed: dict[str, Any] = dict(named)
+                    columns["name_keys"] = name_keys(replace(book.metadata, **changed))
                 values: dict[str, Any] = {"external_id": None, "content_key": None} | columns
                 await _update(connection, _update_of(columns), book_id, **values)
             if "record" in changes:

@@ -20,8 +20,9 @@ from app.stores.postgres.suites import SuitesChanged, read_locked_suites
 from app.stores.postgres.texts import CODEC
 
 _BOOK_COLUMNS = (
-    *("id", "entry_id", "title", "title_words", "authors", "language", "year", "volume", "external_id"),
-    *("identifiers", "content_key", "page_count", "page_labels", "word_count", "character_count", "iscc"),
+    *("id", "entry_id", "title", "title_words", "folded_title", "authors", "language", "year", "volume"),
+    *("external_id", "identifiers", "name_keys", "content_key", "page_count", "page_labels"),
+    *("word_count", "character_count", "iscc"),
 )
 _SIGNATURE_COLUMNS = ("entry_id", "recipe", "data", "shingle_count", "unit")
 

@@ -20,6 +20,7 @@ from app.core.model import (
 from app.core.recipe import DEFAULT_MINHASH, Suite
 from app.core.signatures.minhash_bits import lowest_bits
 from app.core.signatures.page_minhash import to_records
+from app.core.text.names import folded, name_keys
 from app.core.text.words import folded_words
 from app.stores.postgres.connections import Row
 
@@ -126,15 +127,16 @@ def to_summary(row: Row, suite: Suite) -> BookSummary:
 
 
 def metadata_values(metadata: Metadata) -> dict[str, Any]:
-    """The columns that hold the metadata."""
-    return to_columns(asdict(metadata))
+    """The columns that hold the metadata, and those by which it is found."""
+    return to_columns(asdict(metadata)) | {"name_keys": name_keys(metadata)}
 
 
 def to_columns(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Metadata fields as the columns hold them; a title brings its words along."""
+    """Metadata fields as the columns hold them; a title brings along what it is found by."""
     columns = {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
     if "title" in columns:
-        columns["title_words"] = title_words(str(columns["title"] or ""))
+        title = str(columns["title"] or "")
+        columns["title_words"], columns["folded_title"] = title_words(title), folded(title)
     return columns
 
 

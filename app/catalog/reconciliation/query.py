@@ -1,0 +1,132 @@
+"""A description of a book to be found, and the keys and identifiers to look for its candidates by.
+
+The names and formats of one version of the reconciliation API stay outside; this is what all of them mean.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from app.catalog.identifiers import is_valid, normalised
+from app.core.model import Content
+from app.core.signatures.identifier import Identifier
+from app.core.text import names
+from app.core.text.names import KeyCondition
+
+MOST_CANDIDATES = 100
+"""Candidates of one query that are answered at most."""
+
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_WITH_SCHEME = re.compile(r"[A-Za-z][0-9A-Za-z-]*:\s*(?=\S)")
+_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
+_MOST_YEARS = 4
+
+_MOST_BOOKS = 20_000
+"""Books that may have a word that is looked for; reading more of an index takes milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedContent:
+    """The content that a book must have: a text, an identifier, or that of a book of the catalogue."""
+
+    text: Content | None = None
+    identifier: Identifier | None = None
+    book_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BookDescription:
+    """What is known of the book to be found; several values of a field are alternatives."""
+
+    titles: tuple[str, ...] = ()
+    authors: tuple[str, ...] = ()  # of these each counts
+    years: tuple[int, ...] = ()
+    languages: tuple[str, ...] = ()
+    volumes: tuple[str, ...] = ()
+    identifiers: tuple[str, ...] = ()  # in normal form
+    ids: tuple[UUID, ...] = ()
+    contents: tuple[NamedContent, ...] = ()
+
+
+def book_id_of(text: str) -> UUID | None:
+    """The id of a book that the text is; None where it is none."""
+    return UUID(text) if _ID.fullmatch(text) else None
+
+
+def identifiers_of(text: str, scheme: str | None = None) -> tuple[str, ...]:
+    """The catalogue identifiers that the text can mean, in normal form; empty where it can mean none.
+
+    Without a scheme, it must be a valid ISBN; a word in front of a colon is a scheme.
+
+    >>> identifiers_of("0-14-143960-2"), identifiers_of("OCLC: 1234"), identifiers_of("Emma")
+    (('isbn:9780141439600',), ('oclc:1234',), ())
+    """
+    if "\0" in text:  # which Postgres cannot hold
+        return ()
+    if scheme is not None:
+        return (normalised(f"{scheme}:{text}"),)
+    if match := _WITH_SCHEME.match(text):
+        return (normalised(match[0].strip() + text[match.end() :]),)
+    guess = f"isbn:{text}"
+    return (normalised(guess),) if is_valid(guess) else ()
+
+
+def unmistakable_identifiers(text: str) -> tuple[str, ...]:
+    """As `identifiers_of`, but only those that no title can be mistaken for: their values are checked.
+
+    >>> unmistakable_identifiers("isbn:0141439602"), unmistakable_identifiers("Emma: a novel")
+    (('isbn:9780141439600',), ())
+    """
+    found = identifiers_of(text)
+    # A scheme without rules has no value that is not valid.
+    return tuple(each for each in found if is_valid(each) and not is_valid(f"{each.partition(':')[0]}:"))
+
+
+def years_of(text: str) -> tuple[int, ...]:
+    """The years in a date as catalogues write it: "c1813", "[1813?]", "1813-1815", "1813-01-28T00:00:00Z".
+
+    >>> years_of("[1813?]"), years_of("1813-01-28T00:00:00Z"), years_of("n.d.")
+    ((1813,), (1813,), ())
+    """
+    return tuple(dict.fromkeys(map(int, _YEAR.findall(text))))[:_MOST_YEARS]
+
+
+def key_conditions(description: BookDescription, counts: Mapping[int, float]) -> list[KeyCondition]:
+    """The conditions that find the candidates by name; none where neither title nor author is known.
+
+    Only some books are read for each condition. So where a title is frequent, author and year go into a
+    condition of their own, and of the words of a title the two in the fewest books are looked for together.
+    `counts` says in how many books the most frequent keys are.
+    """
+    surnames = [names.surname_key(author) for author in description.authors if names.surname(author)]
+    years = [names.year_key(year) for year in description.years]
+    conditions = [
+        condition
+        for title in description.titles
+        if names.folded(title)
+        for condition in _title_conditions(title, surnames, years, counts)
+    ]
+    return conditions + [KeyCondition(years or [surname], [surname]) for surname in surnames]
+
+
+def _title_conditions(
+    title: str, surnames: Sequence[int], years: Sequence[int], counts: Mapping[int, float]
+) -> list[KeyCondition]:
+    exact, main = names.exact_key(title), names.main_key(title)
+    short = names.main_title(title)
+    alike = [main, *names.similarity_keys(title), *(names.similarity_keys(short) if short != title else ())]
+    rare = _rarest(names.folded(title).split(), counts)
+    conditions = [KeyCondition([exact]), KeyCondition(alike)]
+    if len(rare) > 1:
+        conditions.append(KeyCondition(rare, rare))
+    for key in (*surnames, *years):
+        conditions += [KeyCondition([key], [exact]), KeyCondition([*alike, *rare], [key])]
+    return conditions
+
+
+def _rarest(words: Sequence[str], counts: Mapping[int, float]) -> list[int]:
+    """The keys of the two words in the fewest books; of words that are not counted, the longest."""
+    keys = {names.word_key(word): len(word) for word in words}
+    rare = [key for key in keys if counts.get(key, 0.0) <= _MOST_BOOKS]
+    return sorted(rare, key=lambda key: (counts.get(key, 0.0), -keys[key]))[:2]

@@ -1,0 +1,1 @@
+"""Books found by how catalogues describe them."""

@@ -1,0 +1,285 @@
+"""Which books are found for a row, and when one of them is called a match."""
+
+from uuid import UUID
+
+import pytest
+from httpx import AsyncClient
+
+from app.wiring import Services
+from tests.api.library import prose, scanned
+from tests.api.reconciliation.books import NOVELS, matches, post, post_novels, result, results, send
+from tests.paged_books import run_jobs
+
+
+async def test_one_book_of_a_title_is_a_match(client: AsyncClient) -> None:
+    ids = await post_novels(client)
+
+    candidates = await result(client, "Emma")
+
+    assert matches(candidates) == [ids[2]]
+    assert candidates[0]["score"] == 100
+    assert candidates[0]["features"] == [{"id": "title", "value": 1.0}]
+
+
+async def test_editions_of_one_title_are_no_match_until_a_year_decides(client: AsyncClient) -> None:
+    ids = await post_novels(client)
+
+    alone = await result(client, "Pride and Prejudice", author="Austen, J.")
+    dated = await result(client, "Pride and Prejudice", author="Austen, J.", year="[1894]")
+
+    assert {each["id"] for each in alone[:2]} == {ids[0], ids[1]}
+    assert matches(alone) == []
+    assert matches(dated) == [ids[1]]
+
+
+async def test_equal_books_are_no_match_and_an_identifier_decides(client: AsyncClient) -> None:
+    ids = [
+        await post(client, prose(seed, 300), title="Poems", identifiers=[isbn])
+        for seed, isbn in [
+            (1, "isbn:9780141439600"),
+            (2, "isbn:9780306406157"),
+        ]
+    ]
+
+    assert matches(await result(client, "Poems")) == []
+    assert matches(await result(client, "Poems", isbn="0-306-40615-2")) == [ids[1]]
+    assert matches(await result(client, "0306406152")) == [ids[1]]
+    assert matches(await result(client, identifier="isbn:0141439602")) == [ids[0]]
+
+
+@pytest.mark.parametrize(
+    ("query", "properties", "novel"),
+    [
+        ("Wuthering Hights", {}, 3),
+        ("WUTHERING  HEIGHTS!", {"author": "Emily Bronte"}, 3),
+        ("Education sentimentale", {"author": "Flaubert, G."}, 4),
+        ("Heights, Wuthering", {}, 3),
+        ("Ema", {"author": "Jane Austen"}, 2),
+        ("Wuthering Heights : a novel / by Ellis Bell", {}, 3),
+        ("The Works, vol. 2", {"author": "Walter Scott", "volume": "2"}, 6),
+    ],
+)
+async def test_names_may_be_written_in_another_way(
+    client: AsyncClient, query: str, properties: dict[str, str], novel: int
+) -> None:
+    ids = await post_novels(client)
+
+    candidates = await result(client, query, **properties)
+
+    assert candidates[0]["id"] == ids[novel], candidates
+
+
+async def test_volumes_are_not_confused(client: AsyncClient) -> None:
+    ids = await post_novels(client)
+
+    first = await result(client, "The Works. Vol. 1")
+    third = await result(client, "The Works. Vol. 3")
+
+    assert matches(first) == [ids[5]]
+    assert matches(third) == []
+
+
+async def test_content_decides_over_metadata(client: AsyncClient) -> None:
+    text = prose(90)
+    right = await post(client, text, title="Collected Tales", year=1900)
+    wrong = await post(client, prose(91), title="Other Tales", year=1900)
+    identifier = (await client.get(f"/v1/books/{right}")).json()["identifier"]
+
+    by_text = await result(client, "Other Tales", text=scanned(text, 1))
+    by_identifier = await result(client, identifier=identifier)
+    by_query = await result(client, identifier)
+
+    assert [each["id"] for each in by_text] == [right, wrong]
+    features = {each["id"]: each["value"] for each in by_text[0]["features"]}
+    assert features["distance"] <= 20
+    assert 0 < features["jaccard"] <= 1
+    assert {"containment", "contained", "content"} <= features.keys()
+    assert matches(by_identifier) == matches(by_query) == [right]
+
+
+async def test_a_book_given_as_text_brings_its_relatives(client: AsyncClient) -> None:
+    text = prose(92)
+    book, copy = await post(client, text, title="A"), await post(client, scanned(text, 2), title="B")
+
+    candidates = await result(client, text={"id": book, "name": "A"})
+
+    assert [each["id"] for each in candidates] == [book, copy]
+    assert matches(candidates) == []
+
+
+async def test_the_id_of_a_book_finds_it(client: AsyncClient) -> None:
+    ids = await post_novels(client)
+
+    assert matches(await result(client, ids[3])) == [ids[3]]
+    assert matches(await result(client, "Emma", identifier={"id": ids[3]})) == [ids[3]]
+    assert await result(client, ids[3][:-4] + "0000") == []
+
+
+async def test_changed_metadata_are_found_as_they_are(client: AsyncClient) -> None:
+    ids = await post_novels(client)
+    await client.patch(f"/v1/books/{ids[2]}", json={"title": "Lady Susan", "authors": None})
+    await client.patch(f"/v1/books/{ids[3]}", json={"year": 1850})
+
+    assert await result(client, "Emma") == []
+    assert matches(await result(client, "Lady Suzan", year=1816)) == [ids[2]]
+    assert matches(await result(client, "Wuthering Heights", year=1850)) == [ids[3]]
+    await client.delete(f"/v1/books/{ids[2]}")
+    assert await result(client, "Lady Susan") == []
+
+
+async def test_books_posted_in_bulk_are_found(client: AsyncClient) -> None:
+    lines = [f'{{"text": "{prose(7, 200)}", "title": "Middlemarch", "authors": ["George Eliot"]}}']
+    await client.post(
+        "/v1/books:bulk", content="\n".join(lines), headers={"Content-Type": "application/x-ndjson"}
+    )
+
+    assert len(matches(await result(client, "Middlemarch", author="Eliot, George"))) == 1
+
+
+async def test_types_that_are_no_books_leave_none(client: AsyncClient) -> None:
+    await post_novels(client)
+
+    answers = await results(
+        client,
+        {
+            "person": {"query": "Emma", "type": "Person", "type_strict": "any"},
+            "hint": {"query": "Emma", "type": "Person", "type_strict": "should"},
+            "both": {"query": "Emma", "type": ["Book", "Person"], "type_strict": "all"},
+            "book": {"query": "Emma", "type": ["Book", "Person"], "type_strict": "any"},
+        },
+    )
+
+    found = {name: bool(answer["result"]) for name, answer in answers.items()}
+    assert found == {"person": False, "hint": True, "both": False, "book": True}
+
+
+async def test_wrong_values_are_named_and_spoil_no_other_query(client: AsyncClient) -> None:
+    ids = await post_novels(client)
+
+    answers = await results(
+        client,
+        {
+            "damaged": {"properties": [{"pid": "identifier", "v": "bp1:zzzz"}]},
+            "blank": {"query": "  "},
+            "no limit": {"query": "Emma", "limit": -1},
+            "no list": "Emma",
+            "no letters": {"properties": [{"pid": "text", "v": "..."}]},
+            "unused": {
+                "query": "Emma",
+                "properties": [{"pid": "year", "v": "n.d."}, {"pid": "x", "v": True}],
+            },
+            "nul": {"query": "Em\0ma", "properties": [{"pid": "identifier", "v": "x:\0"}]},
+            "digits": {"query": "Emma", "properties": [{"pid": "author", "v": 10**4_000}]},
+            "many": {"query": "Emma", "limit": 1, "properties": [{"pid": "year", "v": [1815, "1816"]}]},
+        },
+    )
+
+    errors = {name: answer["error"] for name, answer in answers.items() if "error" in answer}
+    assert errors.keys() == {"damaged", "blank", "no limit", "no list", "no letters"}
+    assert all(error["errors"][0]["remedy"] for error in errors.values())
+    assert matches(answers["unused"]["result"]) == [ids[2]]
+    assert [each["id"] for each in answers["many"]["result"]] == [ids[2]]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "status"),
+    [
+        ("queries", {f"q{row}": {"query": "Emma"} for row in range(1_001)}, 413),
+        ("extend", {"ids": ["x"] * 1_001, "properties": []}, 413),
+        ("queries", [], 422),
+        ("extend", {"ids": ["x"]}, 422),
+        ("extend", {"ids": [], "properties": [{"id": "year", "settings": {"limit": "x"}}]}, 200),
+        ("other", {}, 422),
+    ],
+)
+async def test_wrong_forms_are_refused_with_what_to_do(
+    client: AsyncClient, field: str, value: object, status: int
+) -> None:
+    response = await send(client, field, value)
+
+    assert response.status_code == status, response.text
+    if status == 413:
+        assert "at most 1,000" in response.json()["detail"]
+
+
+async def test_bodies_that_are_no_form_are_refused(client: AsyncClient) -> None:
+    as_json = await client.post("/reconcile", json={"queries": []})
+    twice = await client.post(
+        "/reconcile",
+        content="queries={}&queries={}",
+        headers={"Content-Type": "application/x-www-form-urlencoded"},
+    )
+    latin = await client.post(
+        "/reconcile",
+        content=b"queries=%7B%22q%22:%22%E9%22%7D",
+        headers={"Content-Type": "application/x-www-form-urlencoded"},
+    )
+
+    assert as_json.status_code == 415
+    assert "application/x-www-form-urlencoded" in as_json.json()["detail"]
+    assert (twice.status_code, latin.status_code) == (422, 422)
+
+
+async def test_a_thousand_queries_are_answered(client: AsyncClient) -> None:
+    ids = await post_novels(client)
+    batch = {f"q{row}": {"query": str(NOVELS[row % 7]["title"])} for row in range(1_000)}
+
+    answer = await results(client, batch)
+
+    assert [answer[f"q{row}"]["result"][0]["id"] for row in (2, 9, 996)] == [ids[2], ids[2], ids[2]]
+
+
+async def test_suggestions_go_on_where_they_ended(client: AsyncClient) -> None:
+    for seed in range(25):
+        await post(client, prose(seed, 200), title=f"Annals {seed:02}")
+
+    first = (await client.get("/reconcile/suggest/entity", params={"prefix": "ANNÁLS"})).json()["result"]
+    rest = (await client.get("/reconcile/suggest/entity", params={"prefix": "annals", "cursor": 20})).json()
+    by_id = (await client.get("/reconcile/suggest/entity", params={"prefix": first[3]["id"]})).json()
+
+    assert [each["name"] for each in first + rest["result"]] == [f"Annals {seed:02}" for seed in range(25)]
+    assert [each["name"] for each in by_id["result"]] == ["Annals 03"]
+
+
+async def test_related_books_are_told_until_a_person_rejects_them(
+    services: Services, client: AsyncClient
+) -> None:
+    text = prose(50)
+    book = await post(client, text, title="The Whole")
+    copy = await post(client, scanned(text, 1), title="A Copy", year=1900)
+    await run_jobs(services)
+    wanted = {"ids": [book, "other"], "properties": [{"id": "relations"}, {"id": "cluster"}]}
+
+    fetched = (await send(client, "extend", wanted)).json()
+    page = await client.get(f"/reconcile/preview/{book}")
+    candidates = await result(client, text={"id": book})
+
+    [related] = fetched["rows"][book]["relations"]
+    assert (related["id"], related["name"]) == (copy, "A Copy")
+    assert related["description"].startswith("SAME_TEXT, ")
+    assert fetched["rows"][book]["cluster"] == [{"str": f"s{UUID(book).hex}"}]
+    assert fetched["rows"]["other"] == {"relations": [], "cluster": []}
+    assert fetched["meta"][0]["type"]["id"] == "Book"
+    assert f'href="{copy}"' in page.text
+    features = {each["id"]: each["value"] for each in candidates[1]["features"]}
+    assert candidates[1]["id"] == copy
+    assert features["relation"] > 0.5
+
+    await client.put(f"/v1/books/{book}/relations/{copy}/decision", json={"verdict": "rejected"})
+
+    fetched = (await send(client, "extend", wanted)).json()
+    assert fetched["rows"][book]["relations"] == []
+    assert "A Copy" not in (await client.get(f"/reconcile/preview/{book}")).text
+
+
+async def test_titles_cannot_add_to_a_page(client: AsyncClient) -> None:
+    book = await post(client, prose(1, 200), title="<script>alert(1)</script>", authors=['"><b>'])
+
+    page = await client.get(f"/reconcile/preview/{book}")
+    flyout = await client.get(f"/reconcile/flyout/entity?id={book}")
+
+    assert "<script" not in page.text
+    assert "&lt;script&gt;" in page.text
+    assert "<b>" not in page.text + flyout.json()["html"]
+    assert page.headers["content-security-policy"].startswith("default-src 'none'")
+    assert (await client.get(f"/reconcile/preview/{book[:-4]}0000")).status_code == 404

@@ -1,0 +1,154 @@
+"""Books found by name: through the index of keys, however frequent a key is, after an upgrade too."""
+
+import json
+from uuid import UUID, uuid4
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+from alembic import command
+
+from app.core.model import Metadata
+from app.core.text.names import KeyCondition, exact_key, name_keys, similarity_keys, word_key, year_key
+from app.stores.postgres import migrate
+from app.stores.postgres.connections import Database
+from app.stores.postgres.names import name_queries
+from app.stores.postgres.names.name_queries import CandidateSearch, NameQueries
+
+
+@pytest.fixture
+def names(database: Database) -> NameQueries:
+    return NameQueries(database)
+
+
+async def insert(database: Database, *books: Metadata) -> list[UUID]:
+    """Books that have nothing but their metadata."""
+    ids = [uuid4() for _ in books]
+    async with database.session() as connection:
+        await connection.executemany(
+            """
+            INSERT INTO books (id, content_key, title, folded_title, authors, year, name_keys, word_count,
+                character_count)
+            VALUES ($1, $2, $3, lower($3), $4, $5, $6, 1, 1)
+            """,
+            [
+                (book_id, book_id.bytes, book.title, list(book.authors), book.year, name_keys(book))
+                for book_id, book in zip(ids, books, strict=True)
+            ],
+        )
+    return ids
+
+
+async def found(names: NameQueries, *conditions: KeyCondition) -> list[UUID]:
+    [books] = await names.list_candidates([CandidateSearch(conditions)])
+    return [book.id for book in books]
+
+
+async def test_a_probe_wants_one_of_some_keys_and_all_of_others(
+    database: Database, names: NameQueries
+) -> None:
+    emma, other, poems = await insert(
+        database, Metadata("Emma", year=1816), Metadata("Emma", year=1900), Metadata("Poems", year=1816)
+    )
+
+    assert set(await found(names, KeyCondition([exact_key("EMMA!")]))) == {emma, other}
+    assert await found(names, KeyCondition([exact_key("Emma")], [year_key(1816)])) == [emma]
+    assert set(
+        await found(names, KeyCondition([exact_key("Emma"), exact_key("poems")], [year_key(1816)]))
+    ) == {
+        emma,
+        poems,
+    }
+    assert await found(names) == []
+
+
+async def test_candidates_belong_to_their_searches(database: Database, names: NameQueries) -> None:
+    emma, poems = await insert(database, Metadata("Emma"), Metadata("Poems"))
+
+    searches = [
+        CandidateSearch([KeyCondition([exact_key("Poems")])]),
+        CandidateSearch(),
+        CandidateSearch([KeyCondition([exact_key("Emma")])], ids=[poems, uuid4()]),
+        CandidateSearch(ids=[emma]),
+    ]
+    candidates = await names.list_candidates(searches)
+
+    assert [{book.id for book in books} for books in candidates] == [{poems}, set(), {emma, poems}, {emma}]
+
+
+async def test_a_frequent_key_costs_no_more_than_forty_books(database: Database, names: NameQueries) -> None:
+    await insert(database, *(Metadata("Annual report", year=1000 + year) for year in range(300)))
+
+    assert len(await found(names, KeyCondition([exact_key("Annual report")]))) == 40
+    assert len(await found(names, KeyCondition([word_key("report")], [word_key("annual")]))) == 40
+    assert len(await found(names, KeyCondition([exact_key("Annual report")], [year_key(1299)]))) == 1
+
+
+def test_misspelt_titles_share_keys_with_right_ones_and_hardly_with_others() -> None:
+    rng = np.random.default_rng(5)
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    titles = [
+        " ".join("".join(rng.choice(list(letters), rng.integers(3, 9))) for _ in range(rng.integers(2, 7)))
+        for _ in range(400)
+    ]
+
+    shared = strangers = 0
+    for number, title in enumerate(titles):
+        place = int(rng.integers(0, len(title)))
+        misspelt = title[:place] + str(rng.choice(list(letters))) + title[place + 1 :]
+        keys = set(similarity_keys(misspelt))
+        shared += bool(keys & set(similarity_keys(title)))
+        strangers += bool(keys & set(similarity_keys(titles[number - 1])))
+
+    assert shared >= 0.9 * len(titles)
+    assert strangers <= 0.005 * len(titles)
+
+
+async def test_postgres_knows_the_frequent_words(database: Database, names: NameQueries) -> None:
+    assert await names.read_counts() == {}
+    await insert(database, *(Metadata(f"History of {word}") for word in ("art", "bees", "cats", "dogs")))
+    async with database.session() as connection:
+        await connection.execute("ANALYZE books")
+
+    counts = await names.read_counts()
+
+    assert counts[word_key("history")] == 4
+    assert counts.get(word_key("bees"), 0) <= 1
+
+
+async def test_every_arm_of_the_search_goes_through_an_index(database: Database) -> None:
+    text = name_queries._LIST_CANDIDATES.text
+    async with database.connection() as connection:
+        await connection.execute(f"PREPARE search AS {text}")
+        values = ", ".join(["NULL"] * 7)
+        plan = json.loads(await connection.fetchval(f"EXPLAIN (FORMAT JSON) EXECUTE search({values})"))
+
+    written = json.dumps(plan)
+    assert "Seq Scan" not in written
+    assert {"ix_books_name_keys", "ix_books_identifiers", "pk_books"} <= {
+        part.split('"')[0] for part in written.split('"Index Name": "')[1:]
+    }
+
+
+def test_books_that_were_there_before_get_their_keys(database_url: str) -> None:
+    engine, config = sa.create_engine(database_url), migrate._config()
+    with engine.connect() as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, "0007")
+        connection.execute(
+            sa.text("""
+                INSERT INTO books (id, content_key, title, authors, year, word_count, character_count)
+                VALUES (gen_random_uuid(), 'a', 'Emma', '{"Jane Austen"}', 1816, 1, 1),
+                    (gen_random_uuid(), 'b', NULL, '{}', NULL, 1, 1)
+            """)
+        )
+        connection.commit()
+        command.upgrade(config, "head")
+        connection.commit()
+        filled = connection.execute(
+            sa.text("SELECT folded_title, name_keys FROM books ORDER BY content_key")
+        ).all()
+    engine.dispose()
+
+    assert filled[0] == ("emma", name_keys(Metadata("Emma", ("Jane Austen",), year=1816)))
+    assert filled[1] == ("", [])
