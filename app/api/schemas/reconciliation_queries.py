@@ -38,6 +38,9 @@ _TYPES = frozenset({BOOK_TYPE["id"], WIDER_TYPE["id"]})
 _USUAL_LIMIT = 10
 _MOST_VALUES = 1_000
 
+_MOST_MEANT = 30
+"""Values of one field of a description, since each title is looked for with each author."""
+
 _OTHER_NAMES = {"authors": "author", "relation": RELATIONS}
 
 
@@ -119,11 +122,16 @@ class ReconciliationQuery(Body):
                 return True
 
     def to_description(self) -> BookDescription:
-        """What the query means; raises InvalidIdentifier and InvalidText."""
-        found: dict[str, list[Any]] = {}
+        """What the query means; raises InvalidInput where it is wrong or names too many values."""
+        found: dict[str, dict[Any, None]] = {}
         for field, value in self._parts():
-            found.setdefault(field, []).append(value)
-        return BookDescription(**{field: tuple(dict.fromkeys(values)) for field, values in found.items()})
+            values = found.setdefault(field, {})
+            values[value] = None
+            if len(values) > _MOST_MEANT:
+                raise InvalidInput(
+                    f"The query names over {_MOST_MEANT} {field} of one book. Send fewer.", "properties"
+                )
+        return BookDescription(**{field: tuple(values) for field, values in found.items()})
 
     def _parts(self) -> Iterator[tuple[str, Any]]:
         text = self.query.strip()

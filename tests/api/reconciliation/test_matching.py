@@ -168,6 +168,7 @@ async def test_wrong_values_are_named_and_spoil_no_other_query(client: AsyncClie
                 "query": "Emma",
                 "properties": [{"pid": "year", "v": "n.d."}, {"pid": "x", "v": True}],
             },
+            "crowd": {"properties": [{"pid": "author", "v": [f"Austen {'i' * n}" for n in range(31)]}]},
             "nul": {"query": "Em\0ma", "properties": [{"pid": "identifier", "v": "x:\0"}]},
             "digits": {"query": "Emma", "properties": [{"pid": "author", "v": 10**4_000}]},
             "many": {"query": "Emma", "limit": 1, "properties": [{"pid": "year", "v": [1815, "1816"]}]},
@@ -175,7 +176,7 @@ async def test_wrong_values_are_named_and_spoil_no_other_query(client: AsyncClie
     )
 
     errors = {name: answer["error"] for name, answer in answers.items() if "error" in answer}
-    assert errors.keys() == {"damaged", "blank", "no limit", "no list", "no letters"}
+    assert errors.keys() == {"damaged", "blank", "no limit", "no list", "no letters", "crowd"}
     assert all(error["errors"][0]["remedy"] for error in errors.values())
     assert matches(answers["unused"]["result"]) == [ids[2]]
     assert [each["id"] for each in answers["many"]["result"]] == [ids[2]]
