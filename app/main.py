@@ -16,6 +16,7 @@ from app.api.http.metrics import Metrics, RequestMetrics
 from app.api.routes import (
     books,
     bulk,
+    changes,
     clusters,
     conflicts,
     files,
@@ -24,6 +25,7 @@ from app.api.routes import (
     lookups,
     reconcile,
     relations,
+    webhooks,
 )
 from app.logs import configure_logs
 from app.readers.isolation import IsolatedReader, ReadingLimits
@@ -86,6 +88,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
                 "name": "reconciliation",
                 "description": "Match the rows of a table with books, as OpenRefine does it.",
             },
+            {"name": "changes", "description": "What has changed since a client last asked."},
+            {"name": "webhooks", "description": "Where changes are delivered."},
             {"name": "jobs", "description": "Work that is done in the background."},
             {"name": "health", "description": "Whether the service lives and works, and its metrics."},
         ],
@@ -94,7 +98,10 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.public_url = settings.public_url
     app.state.max_body_bytes, app.state.max_file_bytes = settings.max_body_bytes, settings.max_file_bytes
     # Files come first: their routes leave what is no file to those of the same paths.
-    modules = (files, books, bulk, lookups, relations, clusters, conflicts, reconcile, jobs, health)
+    modules = (
+        *(files, books, bulk, lookups, relations, clusters, conflicts, reconcile, changes, webhooks),
+        *(jobs, health),
+    )
     routers = [module.router for module in modules]
     for router in routers:
         app.include_router(router)

@@ -3,10 +3,10 @@
 import os
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 _MOST_WORKERS = 8
 """Worker processes that `serve` starts by default; each holds all fingerprints in memory."""
@@ -88,6 +88,11 @@ class Settings(BaseSettings):
         le=256,
         description="Books that a worker process relates at the same time.",
     )
+    webhook_allow_hosts: Annotated[frozenset[str], NoDecode] = Field(
+        default=frozenset(),
+        alias="BOOKPRINT_WEBHOOK_ALLOW_HOSTS",
+        description="Hosts, with commas between, that webhooks may lead to though they are private.",
+    )
     log_format: Literal["console", "json"] = Field(
         default="console", alias="BOOKPRINT_LOG_FORMAT", description="Plain lines, or one JSON object a line."
     )
@@ -99,6 +104,14 @@ class Settings(BaseSettings):
         if iscc == "on" and find_spec("iscc_lib") is None:
             raise ValueError("iscc-lib is not installed. Install bookprint with the extra `iscc`.")
         return iscc
+
+    @field_validator("webhook_allow_hosts", mode="before")
+    @classmethod
+    def _hosts(cls, hosts: object) -> object:
+        """Accept hosts as one string."""
+        if isinstance(hosts, str):
+            return frozenset(host.strip().lower() for host in hosts.split(",") if host.strip())
+        return hosts
 
     @field_validator("database_url")
     @classmethod

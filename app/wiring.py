@@ -4,10 +4,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 from app.core.matching.candidates import SelectionLimits
 from app.services.books import Books
 from app.services.bulk import Bulk
+from app.services.changes.feed import Changes
+from app.services.changes.webhooks import Webhooks
 from app.services.clusters import Clusters
 from app.services.conflicts import Conflicts
 from app.services.descriptions import Descriptions
@@ -28,6 +31,8 @@ from app.stores.postgres.books import BookStore
 from app.stores.postgres.bulk import BulkStore
 from app.stores.postgres.candidates import CandidateStore
 from app.stores.postgres.catalog.marc_records import MarcRecordStore
+from app.stores.postgres.changes.feed import ChangeFeed
+from app.stores.postgres.changes.webhooks import WebhookStore
 from app.stores.postgres.cluster_queries import ClusterQueries
 from app.stores.postgres.conflicts.conflict_queries import ConflictQueries
 from app.stores.postgres.connections import Database, open_database
@@ -44,6 +49,9 @@ from app.stores.postgres.suites import SuiteStore
 from app.stores.postgres.texts import MissingFingerprintStore
 from app.stores.redis.client import open_client
 from app.stores.redis.indexes import Indexes
+
+if TYPE_CHECKING:
+    from app.services.changes.delivery import Delivery
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +72,8 @@ class Services:
     conflicts: Conflicts
     descriptions: Descriptions
     reconciliation: Reconciliation
+    changes: Changes
+    webhooks: Webhooks
     jobs: Jobs
     health: Health
 
@@ -110,6 +120,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
     suites, indexes = stores.suites, stores.indexes
     books, jobs = BookStore(database), JobStore(database)
     related = RelationQueries(database)
+    changes = Changes(ChangeFeed(database))
     reconcile_lock = partial(ReconcileLock, database)
     keep_texts, with_iscc = settings.texts == "postgres", settings.iscc == "on"
     lookup = Lookup(entries, indexes, suites)
@@ -146,6 +157,17 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         conflicts=Conflicts(ConflictQueries(database), suites),
         descriptions=Descriptions(MarcRecordStore(database), related),
         reconciliation=Reconciliation(NameQueries(database), lookup, identifier_lookup, relations, related),
+        changes=changes,
+        webhooks=Webhooks(WebhookStore(database), changes, settings.webhook_allow_hosts),
         jobs=Jobs(jobs),
         health=Health(SchemaQueries(database), jobs, reindex, indexes),
     )
+
+
+def delivery_on(stores: Stores, settings: Settings) -> "Delivery":
+    """What delivers changes to webhooks."""
+    # Late, because only the process that delivers loads a client of HTTP.
+    from app.services.changes.delivery import Delivery
+
+    feed = ChangeFeed(stores.database)
+    return Delivery(WebhookStore(stores.database), feed, Changes(feed), settings.webhook_allow_hosts)

@@ -6,6 +6,7 @@ from sqlalchemy import (
     Column,
     Double,
     ForeignKey,
+    Identity,
     Index,
     Integer,
     LargeBinary,
@@ -238,3 +239,46 @@ cluster_heirs = Table(
     PrimaryKeyConstraint("by", "book_id"),
 )
 Index("ix_cluster_heirs_by_heir_id", cluster_heirs.c.by, cluster_heirs.c.heir_id)
+
+# No foreign keys below either: a change tells of books that are gone, too.
+unnumbered_changes = Table(
+    "unnumbered_changes",
+    metadata,
+    Column("sequence", BigInteger, Identity(always=True), primary_key=True),  # in order of writing
+    Column("at", TIMESTAMP(timezone=True), nullable=False, server_default=func.clock_timestamp()),
+    Column("type", Text, nullable=False),
+    Column("book_id", Uuid, nullable=False),
+    Column("other_id", Uuid),  # of a relation
+    Column("data", JSONB, nullable=False),
+)
+
+changes = Table(
+    "changes",
+    metadata,
+    Column("position", BigInteger, primary_key=True, autoincrement=False),  # in order of commits, no holes
+    Column("at", TIMESTAMP(timezone=True), nullable=False),  # later than that of the position before
+    Column("type", Text, nullable=False),
+    Column("book_id", Uuid, nullable=False),
+    Column("other_id", Uuid),
+    Column("data", JSONB, nullable=False),
+)
+
+webhooks = Table(
+    "webhooks",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("url", Text, nullable=False),
+    Column("types", ARRAY(Text)),  # of changes to deliver; null: all
+    Column("secret", Text, nullable=False),
+    Column("former_secret", Text),  # signs too, until then
+    Column("former_until", TIMESTAMP(timezone=True)),
+    Column("position", BigInteger, nullable=False),  # up to here all is delivered
+    Column("created_at", TIMESTAMP(timezone=True), nullable=False, server_default=func.now()),
+    Column("claimed_until", TIMESTAMP(timezone=True)),  # by the worker that delivers
+    Column("failures", Integer, nullable=False, server_default="0"),  # in a row, with nothing delivered
+    Column("failing_since", TIMESTAMP(timezone=True)),  # the oldest change that is not delivered
+    Column("next_try_at", TIMESTAMP(timezone=True)),
+    Column("last_error", Text),
+    Column("disabled_at", TIMESTAMP(timezone=True)),
+    Column("disabled_because", Text),
+)

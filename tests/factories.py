@@ -4,9 +4,8 @@ from hashlib import sha256
 
 import numpy as np
 
-from app.core.model import Entry, Fingerprint, MinHashSignature, PageSignatures, Sketch
+from app.core.model import Entry, Fingerprint, MinHashSignature, NewContent, PageSignatures, Sketch
 from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_PAGES
-from app.stores.postgres.books import NewContent
 
 
 def flipped(bits: bytes, *positions: int) -> bytes:

@@ -25,13 +25,21 @@ def main() -> None:
         default=settings.jobs_at_once,
         help="books related at the same time",
     )
+    parser.add_argument(
+        "--only",
+        choices=["jobs", "changes"],
+        help="run jobs and watch the index, or deliver changes to webhooks; both if left out",
+    )
     arguments = parser.parse_args()
     configure_logs(settings.log_format)
-    _lower_priority()
+    # Changes are urgent, and delivering them computes nothing.
+    if arguments.only != "changes":
+        _lower_priority()
     keep_kernels(settings.data_dir)
-    from workers.process import run
+    from workers.process import PARTS, run
 
-    uvloop.run(run(settings, arguments.concurrency))
+    parts = PARTS if arguments.only is None else [arguments.only]
+    uvloop.run(run(settings, arguments.concurrency, parts=parts))
 
 
 def _lower_priority() -> None:

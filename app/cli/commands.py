@@ -6,6 +6,7 @@ from typing import ParamSpec
 
 import typer
 
+from app.cli.changes import changes
 from app.cli.compare import compare
 from app.cli.conflicts import conflicts
 from app.cli.demo.command import demo
@@ -37,7 +38,8 @@ def run() -> None:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     for command in (
-        *(demo, serve, worker, jobs, migrate, ingest, lookup, compare, conflicts, sign, reindex, verify),
+        *(demo, serve, worker, jobs, migrate, ingest, lookup, compare, conflicts, changes, sign, reindex),
+        verify,
     ):
         app.command()(_with_plain_errors(command))
     app(prog_name="bookprint")

@@ -73,7 +73,7 @@ def serve(
         importing = threading.Thread(target=importlib.import_module, args=("app.stores.postgres.migrate",))
         importing.start()
         count = settings.workers if workers is None else workers
-        children = [_api(*address), *(_worker(number) for number in range(1, count + 1))]
+        children = [_api(*address), _delivery(), *(_worker(number) for number in range(1, count + 1))]
         supervisor = Supervisor(embedded, children, prepare=prepare, log=_log)
         threading.Thread(target=_announce, args=(*address, started), daemon=True).start()
         status = supervisor.run()
@@ -145,7 +145,12 @@ def _api(host: str, port: int) -> ChildSpec:
 
 
 def _worker(number: int) -> ChildSpec:
-    return ChildSpec(f"worker {number}", _python("workers"))
+    return ChildSpec(f"worker {number}", [*_python("workers"), "--only", "jobs"])
+
+
+def _delivery() -> ChildSpec:
+    # A process of its own: beside workers that compute, at their low priority, changes would come late.
+    return ChildSpec("delivery", [*_python("workers"), "--only", "changes"])
 
 
 @contextmanager

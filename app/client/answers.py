@@ -11,6 +11,16 @@ Kind = Literal[
     "UNRELATED",
     "INSUFFICIENT_TEXT",
 ]
+ChangeType = Literal[
+    "book.created",
+    "book.changed",
+    "book.content_replaced",
+    "book.deleted",
+    "relation.found",
+    "relation.gone",
+    "relation.decided",
+    "cluster.changed",
+]
 Direction = Literal["contains", "contained_in"]
 
 
@@ -242,6 +252,53 @@ class ClusterJson(ClusterNameJson):
     items: list[ClusterMemberJson]
     next_cursor: str | None
     links: dict[str, str]
+
+
+class ChangeJson(TypedDict):
+    """A change of a book, a relation or a cluster."""
+
+    cursor: str
+    at: str
+    type: ChangeType
+    book_id: str
+    other_id: str | None
+    data: dict[str, Any]
+
+
+class ChangesJson(TypedDict):
+    """Changes, oldest first, and where to go on."""
+
+    items: list[ChangeJson]
+    next_cursor: str
+
+
+class WebhookJson(TypedDict):
+    """A URL to which changes are delivered."""
+
+    id: str
+    url: str
+    types: list[ChangeType] | None
+    state: Literal["active", "failing", "disabled"]
+    cursor: str
+    created_at: str
+    failing_since: str | None
+    next_try_at: str | None
+    last_error: str | None
+    disabled_at: str | None
+    disabled_because: str | None
+
+
+class WebhookWithSecretJson(WebhookJson):
+    """A webhook with its new secret, which is not shown again."""
+
+    secret: str
+
+
+class WebhooksJson(TypedDict):
+    """A page of webhooks."""
+
+    items: list[WebhookJson]
+    next_cursor: str | None
 
 
 class JobJson(TypedDict):

@@ -3,7 +3,7 @@
 A call does nothing by itself; both clients send it. So each operation is written once.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
@@ -17,6 +17,8 @@ from app.client.answers import (
     BookJson,
     BooksJson,
     BulkLineJson,
+    ChangesJson,
+    ChangeType,
     ClusterJson,
     ClusterMemberJson,
     ConflictJson,
@@ -30,13 +32,16 @@ from app.client.answers import (
     PostedBookJson,
     RelationJson,
     RelationsJson,
+    WebhookJson,
+    WebhooksJson,
+    WebhookWithSecretJson,
 )
 
 AnswerT = TypeVar("AnswerT")
 ItemT = TypeVar("ItemT")
 
 Id = str | UUID
-Query = Mapping[str, str]
+Query = Mapping[str, str | list[str]]
 
 JSON, LINES = "application/json", "application/x-ndjson"
 
@@ -210,6 +215,47 @@ def list_conflicts(
     return PagedCall("GET", "/v1/conflicts", _query(by=by, limit=limit))
 
 
+def list_changes(
+    after: str | None = None,
+    *,
+    types: Sequence[ChangeType] = (),
+    wait: float | None = None,
+    limit: int | None = None,
+) -> Call[ChangesJson]:
+    """What has changed behind a cursor; held up to `wait` seconds until there is something.
+
+    Go on behind `next_cursor`, which is never null.
+    """
+    query = _query(after=after, wait=wait, limit=limit)
+    return Call("GET", "/v1/changes", query | ({"types": list(types)} if types else {}))
+
+
+def register_webhook(url: str, types: Sequence[ChangeType] = ()) -> Call[WebhookWithSecretJson]:
+    """Have changes of these types, or all, delivered to a URL; the answer alone shows the secret."""
+    body = {"url": url, "types": list(types) or None}
+    return Call("POST", "/v1/webhooks", content=orjson.dumps(body), repeatable=False)
+
+
+def list_webhooks(*, limit: int | None = None) -> PagedCall[WebhooksJson, WebhookJson]:
+    """List the webhooks."""
+    return PagedCall("GET", "/v1/webhooks", _query(limit=limit))
+
+
+def read_webhook(webhook_id: Id) -> Call[WebhookJson]:
+    """How far a webhook has come, and why it fails."""
+    return Call("GET", _webhook(webhook_id))
+
+
+def rotate_secret(webhook_id: Id) -> Call[WebhookWithSecretJson]:
+    """Give a webhook a new secret; for a day the old one signs as well."""
+    return Call("POST", f"{_webhook(webhook_id)}/rotate", repeatable=False)
+
+
+def delete_webhook(webhook_id: Id) -> Call[None]:
+    """Delete a webhook."""
+    return Call("DELETE", _webhook(webhook_id))
+
+
 def read_job(job_id: int) -> Call[JobJson]:
     """A job of the workers."""
     return Call("GET", f"/v1/jobs/{job_id}")
@@ -230,5 +276,9 @@ def _relation(book_id: Id, other_id: Id) -> str:
     return f"{_book(book_id)}/relations/{quote(str(other_id), safe='')}"
 
 
-def _query(**values: Any) -> dict[str, str]:
+def _webhook(webhook_id: Id) -> str:
+    return f"/v1/webhooks/{quote(str(webhook_id), safe='')}"
+
+
+def _query(**values: Any) -> dict[str, str | list[str]]:
     return {name: str(value) for name, value in values.items() if value is not None}

@@ -138,6 +138,36 @@ class UnknownJob(BookprintError):
         super().__init__(f"No job has the id {job_id}. Those that are done are forgotten after a day.")
 
 
+class ChangesGone(BookprintError):
+    """Changes that are asked for are not kept any more, or were never made by this catalogue."""
+
+    problem = "changes-gone"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The changes behind this cursor are not kept any more. Take a new cursor with "
+            "GET /v1/changes?after=now, then read the books anew, and go on from that cursor."
+        )
+
+
+class UnknownPage(BookprintError):
+    """The collection of changes has no page of this number yet."""
+
+    problem = "unknown-page"
+
+    def __init__(self, number: int | str) -> None:
+        super().__init__(f"There is no page {number} yet. GET /changes/collection names the last one.")
+
+
+class UnknownWebhook(BookprintError):
+    """No webhook has this id (or it was deleted)."""
+
+    problem = "unknown-webhook"
+
+    def __init__(self, webhook_id: UUID | str) -> None:
+        super().__init__(f"No webhook has the id {webhook_id}. List them with GET /v1/webhooks.")
+
+
 class NotCompared(BookprintError):
     """Nothing is known about the relation of two books."""
 
@@ -179,6 +209,17 @@ class Conflict(BookprintError):
     def __init__(self, message: str, book_id: UUID) -> None:
         super().__init__(message)
         self.book_id = book_id
+
+
+class OtherContent(Conflict):
+    """The external id of a post belongs to a book with other content."""
+
+    def __init__(self, book_id: UUID, external_id: str | None) -> None:
+        super().__init__(
+            f"Book {book_id} has the external_id {external_id!r} and other content. Replace its content with "
+            f"PUT /v1/books/{book_id}/content, or post under another external_id.",
+            book_id,
+        )
 
 
 class StaleVersion(BookprintError):

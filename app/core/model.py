@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum
-from typing import Literal
+from typing import Any, Literal
 from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.core.errors import RecipeMismatch
-from app.core.recipe import Suite
+from app.core.recipe import Suite, Suites
 
 PAGE_BREAK = "\f"
 """U+000C separates the pages of a text."""
@@ -174,6 +174,27 @@ Versions = Mapping[Suite, "Entry"]
 """One entry as the index of each suite holds it."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class NewContent:
+    """Content ready to be stored: its key, its sketch, and the compressed text where texts are kept."""
+
+    key: bytes  # 32 bytes
+    sketch: Sketch  # under the suite that serves
+    compressed_text: bytes | None  # None: the text is not kept
+    iscc: str | None = None  # ISCC:EAA…; None: not computed
+    others: tuple[Fingerprint, ...] = ()  # under the other suites, as far as they could be computed
+    suites: Suites = field(default_factory=Suites)  # for which all this was computed
+    page_labels: PageLabels = ()
+
+    def entry(self, entry_id: int, suite: Suite) -> Entry:
+        """The entry as the index of a suite holds it."""
+        entry = self.sketch.to_entry(entry_id)
+        if suite == self.suites.serving:
+            return entry
+        computed = (other for other in self.others if other.recipe == suite.fingerprint)
+        return replace(entry, fingerprint=next(computed, None))
+
+
 @dataclass(frozen=True, slots=True)
 class StoredBook:
     """The outcome of storing content."""
@@ -242,6 +263,49 @@ class Member:
     year: int | None
     page_count: int | None
     word_count: int
+
+
+ChangeType = Literal[
+    "book.created",
+    "book.changed",
+    "book.content_replaced",
+    "book.deleted",
+    "relation.found",
+    "relation.gone",
+    "relation.decided",
+    "cluster.changed",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One item of the feed of changes."""
+
+    position: int  # from 1, in the order of commits and without holes
+    at: datetime  # later than that of the position before
+    type: ChangeType
+    book_id: UUID  # of a cluster: its oldest book
+    other_id: UUID | None  # the second book of a relation
+    data: Mapping[str, Any]  # what there is to tell of it
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """A URL that changes are delivered to."""
+
+    id: UUID
+    url: str
+    types: tuple[ChangeType, ...] | None  # None: all
+    secret: str
+    former_secret: str | None  # signs as well; None: there is none, or its day is over
+    position: int  # up to here everything is delivered
+    created_at: datetime
+    failures: int  # in a row, with nothing delivered between
+    failing_since: datetime | None  # when the oldest change that is not delivered failed first
+    next_try_at: datetime | None  # while it fails
+    last_error: str | None  # while it fails
+    disabled_at: datetime | None
+    disabled_because: str | None
 
 
 class IndexState(Enum):

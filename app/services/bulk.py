@@ -12,10 +12,9 @@ import structlog
 
 from app.catalog.identifiers import with_normal_identifiers
 from app.core.errors import Conflict, Unavailable
-from app.core.model import CatalogRecord, Metadata, Versions
+from app.core.model import CatalogRecord, Metadata, NewContent, Versions
 from app.core.recipe import Suites
 from app.services.ids import new_book_id
-from app.stores.postgres.books import NewContent
 from app.stores.postgres.bulk import BulkStore, NewBook, Stored
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.suites import SuiteStore

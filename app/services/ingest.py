@@ -14,11 +14,11 @@ import structlog
 
 from app.catalog.identifiers import with_normal_identifiers
 from app.core.errors import InvalidInput, Unavailable
-from app.core.model import Content, PageLabels, Sketch, StoredBook, Submission, Versions
+from app.core.model import Content, NewContent, PageLabels, Sketch, StoredBook, Submission, Versions
 from app.core.recipe import Suites
 from app.services.ids import new_book_id
 from app.services.signing import computed, signed
-from app.stores.postgres.books import BookStore, NewContent
+from app.stores.postgres.books import BookStore
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.suites import SuitesChanged, SuiteStore
 from app.stores.redis.indexes import Indexes

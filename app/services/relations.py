@@ -1,7 +1,5 @@
 """The relations of a book, and people's decisions on them."""
 
-import asyncio
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
@@ -16,15 +14,9 @@ from app.core.relations.related import (
     RelationProgress,
 )
 from app.core.relations.relation import Kind
+from app.services.waiting import Waiting
 from app.stores.postgres.decisions import DecisionStore
 from app.stores.postgres.relation_queries import RelationQueries
-
-_FIRST_PAUSE = 0.02
-_LONGEST_PAUSE = 0.5
-"""Seconds between two looks at whether jobs are still pending."""
-
-_MOST_WAITING = 64
-"""Requests of this process that wait for jobs at the same time; more are answered at once."""
 
 _CLOSENESS: tuple[Kind, ...] = (
     "SAME_PAGINATION",
@@ -54,7 +46,7 @@ class Relations:
     def __init__(self, related: RelationQueries, decisions: DecisionStore) -> None:
         self._related = related
         self._decisions = decisions
-        self._waiting = 0
+        self._waiting = Waiting()
 
     async def of_book(self, book_id: UUID, after: UUID | None, limit: int, wait: float = 0) -> RelationList:
         """The relations of a book, as soon as no job is pending or after `wait` seconds.
@@ -62,7 +54,9 @@ class Relations:
         Direct relations come all on the first page. Of books that only have the same text as a relative,
         `limit` come on each, behind the id `after`. Raises `UnknownBook`.
         """
-        progress = await self._finished(book_id, wait)
+        progress = await self._waiting.until(
+            lambda: self._progress(book_id), lambda progress: not progress.pending, wait
+        )
         direct = [] if after else sorted(await self._related.list_direct(book_id), key=_order)
         indirect = await self._related.list_indirect(book_id, after, limit + 1)
         complete = not (progress.passed_over or indirect or after)
@@ -100,21 +94,6 @@ class Relations:
     async def counts(self) -> list[KindCounts]:
         """Counts of compared pairs, by kind of relation."""
         return await self._related.count()
-
-    async def _finished(self, book_id: UUID, wait: float) -> RelationProgress:
-        deadline, pause = time.monotonic() + wait, _FIRST_PAUSE
-        progress = await self._progress(book_id)
-        if not progress.pending or self._waiting >= _MOST_WAITING:
-            return progress
-        self._waiting += 1
-        try:
-            while progress.pending and (left := deadline - time.monotonic()) > 0:
-                await asyncio.sleep(min(pause, left))
-                pause = min(1.5 * pause, _LONGEST_PAUSE)
-                progress = await self._progress(book_id)
-        finally:
-            self._waiting -= 1
-        return progress
 
     async def _progress(self, book_id: UUID) -> RelationProgress:
         progress = await self._related.read_progress(book_id)

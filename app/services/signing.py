@@ -1,11 +1,10 @@
 """Content ready to be stored: the signatures that the suites ask for, computed or as they were sent."""
 
 from app.catalog.iscc import text_code
-from app.core.model import Content, Sketch, require_same_recipe
+from app.core.model import Content, NewContent, Sketch, require_same_recipe
 from app.core.recipe import DEFAULT_PAGES, Suite, Suites
 from app.core.signatures.sketch import fingerprint, signature_key, sketch_under
 from app.core.text.content import content_key
-from app.stores.postgres.books import NewContent
 from app.stores.postgres.texts import compress
 
 

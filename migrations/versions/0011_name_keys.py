@@ -8,7 +8,7 @@ from app.core.model import Metadata
 from app.core.text.names import folded, name_keys
 
 revision = "0011"
-down_revision = "0009"
+down_revision = "0010"
 
 _AT_ONCE = 2_000
 

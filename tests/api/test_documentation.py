@@ -10,6 +10,7 @@ from httpx import AsyncClient
 from jsonschema import Draft202012Validator
 
 from app.api.http.negotiation import OFFERED
+from app.api.routes.changes import ActivityStream
 from app.main import create_app
 from app.settings import Settings
 from app.wiring import Services
@@ -26,6 +27,7 @@ OPERATIONS = {
     for path, operations in DOCUMENT["paths"].items()
     for method, operation in operations.items()
 }
+WEBHOOK = {"url": "https://93.184.215.14/changes"}
 EXAMPLES = [
     (method, path, example["value"])
     for (method, path), operation in OPERATIONS.items()
@@ -74,7 +76,10 @@ def test_every_operation_is_described_with_its_answers_and_parameters(operation:
         elif int(status) == 308:
             assert (media_types, set(response["headers"])) == (set(), {"Location"})
         elif int(status) != 204:
-            others = [{kind} for kind in ("text/plain", "text/html", "application/x-ndjson")]
+            others = [
+                {kind}
+                for kind in ("text/plain", "text/html", "application/x-ndjson", ActivityStream.media_type)
+            ]
             assert media_types in ({"application/json"}, set(OFFERED), *others)
 
 
@@ -95,7 +100,8 @@ async def test_every_example_of_a_request_works(
 
     response = await client.request(method, path, json=example)
 
-    assert response.status_code == (201 if (method, path) == ("POST", "/v1/books") else 200), response.text
+    creates = method == "POST" and path in {"/v1/books", "/v1/webhooks"}
+    assert response.status_code == (201 if creates else 200), response.text
 
 
 async def test_examples_of_a_request_work_one_after_the_other(client: AsyncClient) -> None:
@@ -115,6 +121,7 @@ async def test_answers_are_what_the_document_says(services: Services, client: As
     related = f"{book['links']['relations']}/{other['id']}"
     path = "/v1/books/{book_id}"
     relation = f"{path}/relations/{{other_id}}"
+    one = "/v1/webhooks/{webhook_id}"
     answers = {
         ("POST", "/v1/books"): posted,
         ("GET", "/v1/books"): await client.get("/v1/books"),
@@ -129,6 +136,13 @@ async def test_answers_are_what_the_document_says(services: Services, client: As
         ("DELETE", f"{relation}/decision"): await client.delete(f"{related[:-12]}000000000000/decision"),
         ("GET", f"{path}/cluster"): await client.get(f"{book['links']['self']}/cluster"),
         ("GET", "/v1/clusters/{cluster_id}"): await client.get(f"/v1/clusters/related-{book['id']}"),
+        ("GET", "/v1/changes"): await client.get("/v1/changes"),
+        ("GET", "/changes/collection"): await client.get("/changes/collection"),
+        ("GET", "/changes/pages/{number}"): await client.get("/changes/pages/0"),
+        ("POST", "/v1/webhooks"): (webhook := await client.post("/v1/webhooks", json=WEBHOOK)),
+        ("GET", "/v1/webhooks"): await client.get("/v1/webhooks"),
+        ("GET", one): await client.get(one.format(webhook_id=webhook.json()["id"])),
+        ("POST", f"{one}/rotate"): await client.post(f"{one.format(webhook_id=webhook.json()['id'])}/rotate"),
         ("POST", "/v1/lookups"): await client.post("/v1/lookups?d=30", json={"text": text}),
         ("PUT", f"{path}/content"): await client.put(
             f"{book['links']['self']}/content", json={"pages": ["one", "two"]}

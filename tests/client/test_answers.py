@@ -19,6 +19,9 @@ SCHEMAS = {
     "ClusterAnswer": answers.ClusterJson,
     "JobAnswer": answers.JobJson,
     "ConflictList": answers.ConflictsJson,
+    "ChangesAnswer": answers.ChangesJson,
+    "WebhookWithSecret": answers.WebhookWithSecretJson,
+    "WebhookList": answers.WebhooksJson,
 }
 JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 

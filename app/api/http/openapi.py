@@ -9,9 +9,10 @@ from app.api.http.problems import MEDIA_TYPE, Problem
 
 _DESCRIPTIONS = {
     400: "The body is not well-formed.",
-    404: "There is no such book, cluster, job, relation or decision.",
+    404: "There is no such book, cluster, job, relation, decision, page or webhook.",
     406: "None of the types in Accept can be answered.",
     409: "Another book is in the way, `book_id` names it; or there is nothing to confirm.",
+    410: "The changes asked for are not kept any more.",
     412: "The book has changed since the version in If-Match.",
     413: "The body or the file, or the text in it, is larger than this service takes.",
     415: "The body is of a type, or the file in a format, that is not read here.",

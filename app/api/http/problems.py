@@ -21,6 +21,7 @@ from app.catalog.marc.iso2709 import TooLongForBinary
 from app.core.errors import (
     BookprintError,
     BrokenFile,
+    ChangesGone,
     Conflict,
     EmptyText,
     EncryptedFile,
@@ -41,7 +42,9 @@ from app.core.errors import (
     UnknownBook,
     UnknownCluster,
     UnknownJob,
+    UnknownPage,
     UnknownRecipe,
+    UnknownWebhook,
     UnsupportedFormat,
 )
 
@@ -199,6 +202,14 @@ _KINDS: dict[type[Exception], _Kind] = {
         "Use the id of a job that this service has named within a day.",
         "id",
     ),
+    ChangesGone: _Kind(
+        410,
+        "The changes are not kept any more",
+        "Read the books anew, and go on from a new cursor.",
+        "after",
+    ),
+    UnknownPage: _Kind(404, "No such page", "Begin with a page that the collection names.", "number"),
+    UnknownWebhook: _Kind(404, "No such webhook", "Use the id of a webhook that the list shows.", "id"),
     NotCompared: _Kind(
         404,
         "Not compared",
@@ -244,6 +255,7 @@ _KINDS: dict[type[Exception], _Kind] = {
 """Errors with one cause and one remedy; a subclass without an entry has its parent's."""
 
 _SAYING_REMEDY = (
+    ChangesGone,
     Conflict,
     EmptyText,
     EncryptedFile,
@@ -257,6 +269,8 @@ _SAYING_REMEDY = (
     UnknownBook,
     UnknownCluster,
     UnknownJob,
+    UnknownPage,
+    UnknownWebhook,
     UnsupportedFormat,
 )
 """Errors whose message says what to do, as far as they can know."""

@@ -160,6 +160,54 @@ NEAR_DUPLICATES: dict[str, Any] = {
     "next_cursor": None,
 }
 
+CURSOR = "ZmVlZAAAAAAAAAQx"
+CHANGE: dict[str, Any] = {
+    "cursor": CURSOR,
+    "at": "2026-11-21T08:00:00.123456Z",
+    "type": "relation.found",
+    "book_id": BOOK_ID,
+    "other_id": OTHER_ID,
+    "data": {"kind": "SAME_PAGINATION", "direction": None, "confidence": 0.97},
+}
+WEBHOOK_ID = "8f14e45f-ceea-467f-a8d8-4c1c2f2e6b90"
+WEBHOOK: dict[str, Any] = {
+    "id": WEBHOOK_ID,
+    "url": "https://93.184.215.14/changes",
+    "types": ["book.created", "relation.found"],
+    "state": "failing",
+    "cursor": CURSOR,
+    "created_at": "2026-11-20T08:00:00Z",
+    "failing_since": "2026-11-21T08:00:01Z",
+    "next_try_at": "2026-11-21T08:00:09Z",
+    "last_error": "The receiver answered 500.",
+    "disabled_at": None,
+    "disabled_because": None,
+}
+SECRET = f"whsec_{b64encode(bytes(range(32))).decode()}"
+COLLECTION: dict[str, Any] = {
+    "@context": "http://iiif.io/api/discovery/1/context.json",
+    "id": "https://catalogue.example/changes/collection",
+    "type": "OrderedCollection",
+    "totalItems": 1073,
+    "first": {"id": "https://catalogue.example/changes/pages/0", "type": "OrderedCollectionPage"},
+    "last": {"id": "https://catalogue.example/changes/pages/1", "type": "OrderedCollectionPage"},
+}
+ACTIVITY: dict[str, Any] = {
+    "type": "Create",
+    "object": {"id": f"https://catalogue.example/v1/books/{BOOK_ID}", "type": "Book"},
+    "endTime": "2026-11-21T08:00:00.123456Z",
+    "summary": "book.created",
+}
+COLLECTION_PAGE: dict[str, Any] = {
+    "@context": "http://iiif.io/api/discovery/1/context.json",
+    "id": "https://catalogue.example/changes/pages/1",
+    "type": "OrderedCollectionPage",
+    "partOf": {"id": "https://catalogue.example/changes/collection", "type": "OrderedCollection"},
+    "prev": {"id": "https://catalogue.example/changes/pages/0", "type": "OrderedCollectionPage"},
+    "next": {"id": "https://catalogue.example/changes/pages/2", "type": "OrderedCollectionPage"},
+    "orderedItems": [ACTIVITY],
+}
+
 LINEAR_FIT: dict[str, Any] = {"slope": 1.0, "intercept": 4.0, "delta_page_count": 2.0}
 SIGNALS: dict[str, Any] = {
     "text_pages": {"this": 322, "other": 327},

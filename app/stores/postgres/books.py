@@ -5,26 +5,23 @@ records of the old one in the band index no longer count.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, cast
 from uuid import UUID
 
 from asyncpg import UniqueViolationError
 
-from app.core.errors import Conflict, InvalidInput, StaleVersion, UnknownBook
+from app.core.errors import Conflict, InvalidInput, OtherContent, StaleVersion, UnknownBook
 from app.core.model import (
     Book,
     BookFilter,
     CatalogRecord,
-    Entry,
-    Fingerprint,
     Metadata,
-    PageLabels,
-    Sketch,
+    NewContent,
     StoredBook,
     Versions,
 )
-from app.core.recipe import Suite, Suites
+from app.core.recipe import Suites
 from app.core.signatures.minhash_bits import lowest_bits
 from app.core.text.names import name_keys
 from app.stores.postgres.catalog.marc_records import (
@@ -33,6 +30,7 @@ from app.stores.postgres.catalog.marc_records import (
     update_changed,
     update_record,
 )
+from app.stores.postgres.changes.outbox import identifier_of, identifier_of_book, insert_book_changes
 from app.stores.postgres.clusters import delete_from_clusters
 from app.stores.postgres.connections import Connection, Database, Row, rows
 from app.stores.postgres.jobs import insert_relate_jobs, insert_relate_jobs_of
@@ -101,9 +99,10 @@ _INSERT = SQL(f"""
             $page_count::integer, $page_labels::text[], $word_count::integer, $character_count::bigint, $iscc
         FROM agreed WHERE agreed
         ON CONFLICT DO NOTHING
-        RETURNING entry_id, id
+        RETURNING entry_id, id, version, external_id
     ),
     recorded AS ({INSERT_RECORD_OF}),
+    told AS ({insert_book_changes("book.created", "stored")}),
     {_STORE_CONTENT}
 """)
 _UPDATE_CONTENT = SQL(f"""
@@ -116,13 +115,18 @@ _UPDATE_CONTENT = SQL(f"""
             character_count = $character_count::bigint, iscc = $iscc,
             version = version + 1, updated_at = now()
         FROM agreed WHERE agreed AND id = $id
-        RETURNING entry_id
+        RETURNING entry_id, id, version, external_id
     ),
+    told AS ({insert_book_changes("book.content_replaced", "stored")}),
     {_STORE_CONTENT}
 """)
-_UPDATE_PAGE_LABELS = SQL("""
-    UPDATE books SET page_labels = $page_labels::text[], version = version + 1, updated_at = now()
-    WHERE id = $book_id AND page_labels IS DISTINCT FROM $page_labels::text[]
+_UPDATE_PAGE_LABELS = SQL(f"""
+    WITH changed AS (
+        UPDATE books SET page_labels = $page_labels::text[], version = version + 1, updated_at = now()
+        WHERE id = $book_id AND page_labels IS DISTINCT FROM $page_labels::text[]
+        RETURNING id, version, external_id
+    )
+    {insert_book_changes("book.changed", "changed")}
 """)
 _DELETE_CONTENT = SQL("""
     WITH signed AS (DELETE FROM signatures WHERE entry_id = $entry_id),
@@ -131,7 +135,10 @@ _DELETE_CONTENT = SQL("""
     INSERT INTO tombstones (entry_id) VALUES ($entry_id)
 """)
 _INSERT_TOMBSTONE = SQL("INSERT INTO tombstones (entry_id) VALUES ($entry_id)")
-_DELETE = SQL("DELETE FROM books WHERE id = $book_id")
+_DELETE = SQL(f"""
+    WITH deleted AS (DELETE FROM books WHERE id = $book_id RETURNING id, version, external_id)
+    {insert_book_changes("book.deleted", "deleted")}
+""")
 
 _READ = SQL(f"{SELECT_BOOKS} WHERE books.id = $book_id")
 _READ_LOCKED = SQL(f"{SELECT_BOOKS} WHERE books.id = $book_id FOR UPDATE OF books")
@@ -155,27 +162,6 @@ _CONDITIONS = {
     "external_id": "books.external_id = $external_id",
     "words": "books.title_words @> $words::text[]",
 }
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class NewContent:
-    """Content ready to be stored: its key, its sketch, and the compressed text where texts are kept."""
-
-    key: bytes  # 32 bytes
-    sketch: Sketch  # under the suite that serves
-    compressed_text: bytes | None  # None: the text is not kept
-    iscc: str | None = None  # ISCC:EAA…; None: not computed
-    others: tuple[Fingerprint, ...] = ()  # under the other suites, as far as they could be computed
-    suites: Suites = field(default_factory=Suites)  # for which all this was computed
-    page_labels: PageLabels = ()
-
-    def entry(self, entry_id: int, suite: Suite) -> Entry:
-        """The entry as the index of a suite holds it."""
-        entry = self.sketch.to_entry(entry_id)
-        if suite == self.suites.serving:
-            return entry
-        computed = (other for other in self.others if other.recipe == suite.fingerprint)
-        return replace(entry, fingerprint=next(computed, None))
 
 
 class BookStore:
@@ -237,7 +223,7 @@ class BookStore:
             existing = await self._database.rows(_READ_BY_EXTERNAL_ID, external_id=metadata.external_id)
         for row in existing:
             if row["content_key"] != content.key:
-                raise other_content(row["id"], metadata.external_id)
+                raise OtherContent(row["id"], metadata.external_id)
             return StoredBook(to_book(row), created=False)
         return None
 
@@ -254,7 +240,13 @@ class BookStore:
             replaced = await _read_versions(connection, book_id, content.suites)
             if row["content_key"] == content.key:
                 labels = page_label_values(content.page_labels)
-                await rows(connection, _UPDATE_PAGE_LABELS, book_id=book_id, page_labels=labels)
+                await rows(
+                    connection,
+                    _UPDATE_PAGE_LABELS,
+                    book_id=book_id,
+                    page_labels=labels,
+                    identifier=identifier_of_book(old),
+                )
                 return StoredBook(await _read(connection, book_id), created=False)
             await rows(connection, _DELETE_CONTENT, entry_id=old.entry_id)
             await _update(connection, _UPDATE_CONTENT, book_id, **_content_values(content), external_id=None)
@@ -278,6 +270,7 @@ class BookStore:
                     changed: dict[str, Any] = dict(named)
                     columns["name_keys"] = name_keys(replace(book.metadata, **changed))
                 values: dict[str, Any] = {"external_id": None, "content_key": None} | columns
+                values["identifier"] = identifier_of_book(book)
                 await _update(connection, _update_of(columns), book_id, **values)
             if "record" in changes:
                 await update_record(connection, book_id, record)
@@ -296,7 +289,7 @@ class BookStore:
             versions = await _read_versions(connection, book_id, suites)
             await repeat_cut_searches(connection, book_id)
             await delete_from_clusters(connection, book_id)
-            await rows(connection, _DELETE, book_id=book_id)
+            await rows(connection, _DELETE, book_id=book_id, identifier=identifier_of_book(book))
             await rows(connection, _INSERT_TOMBSTONE, entry_id=book.entry_id)
             return versions
 
@@ -324,20 +317,12 @@ class BookStore:
         return [to_book(row) for row in await self._database.rows(statement, **values, limit=limit)]
 
 
-def other_content(book_id: UUID, external_id: str | None) -> Conflict:
-    """The error for a book whose external id belongs to a book with other content."""
-    return Conflict(
-        f"Book {book_id} has the external_id {external_id!r} and other content. Replace its content with "
-        f"PUT /v1/books/{book_id}/content, or post under another external_id.",
-        book_id,
-    )
-
-
 def _content_values(content: NewContent) -> dict[str, Any]:
     signatures = [*signature_values(content.sketch), *map(fingerprint_values, content.others)]
     return {
         "suites": suite_lines(content.suites),
         "content_key": content.key,
+        "identifier": identifier_of(content.sketch.fingerprint, content.sketch.word_count),
         "page_count": content.sketch.page_count,
         "page_labels": page_label_values(content.page_labels),
         "word_count": content.sketch.word_count,
@@ -378,7 +363,12 @@ async def _read_versions(connection: Connection, book_id: UUID, suites: Suites) 
 
 def _update_of(columns: Iterable[str]) -> SQL:
     changes = [*(f"{name} = ${name}" for name in columns), "version = version + 1", "updated_at = now()"]
-    return SQL(f"UPDATE books SET {', '.join(changes)} WHERE id = $id")
+    return SQL(f"""
+        WITH changed AS (
+            UPDATE books SET {", ".join(changes)} WHERE id = $id RETURNING id, version, external_id
+        )
+        {insert_book_changes("book.changed", "changed")}
+    """)
 
 
 async def _update(

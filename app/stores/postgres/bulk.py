@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from app.core.errors import Conflict
-from app.core.model import CatalogRecord, Metadata
-from app.stores.postgres.books import NewContent, other_content
+from app.core.errors import Conflict, OtherContent
+from app.core.model import CatalogRecord, Metadata, NewContent
 from app.stores.postgres.catalog import marc_records
+from app.stores.postgres.changes.outbox import identifier_of, insert_created
 from app.stores.postgres.connections import Connection, Database, rows
 from app.stores.postgres.jobs import insert_relate_jobs
 from app.stores.postgres.rows import fingerprint_values, metadata_values, page_label_values, signature_values
@@ -127,6 +127,7 @@ async def _insert(connection: Connection, books: Sequence[NewBook]) -> dict[UUID
         columns=marc_records.COLUMNS,
     )
     if entries:
+        await insert_created(connection, dict(_told(by_entry[entry_id]) for entry_id in entries))
         await insert_relate_jobs(connection, entries)
     return {by_entry[entry_id].id: entry_id for entry_id in entries}
 
@@ -145,7 +146,7 @@ async def _read_existing(connection: Connection, books: Sequence[NewBook]) -> di
 
 
 def _outcome(book_id: UUID, content_key: bytes, key: bytes, external_id: str | None) -> UUID | Conflict:
-    return book_id if content_key == key else other_content(book_id, external_id)
+    return book_id if content_key == key else OtherContent(book_id, external_id)
 
 
 def _keys(wanted: Sequence[tuple[bytes, str | None]]) -> dict[str, object]:
@@ -168,6 +169,11 @@ def _book_row(entry_id: int, book: NewBook) -> tuple[object, ...]:
         "iscc": book.content.iscc,
     }
     return tuple(values[column] for column in _BOOK_COLUMNS)
+
+
+def _told(book: NewBook) -> tuple[UUID, tuple[str | None, str | None]]:
+    sketch = book.content.sketch
+    return book.id, (book.metadata.external_id, identifier_of(sketch.fingerprint, sketch.word_count))
 
 
 def _signature_rows(entry_id: int, book: NewBook) -> list[tuple[object, ...]]:

@@ -15,6 +15,12 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from app.core.clusters.clustering import KINDS, By, Forest, Joining, Pair, Pieces, ordered
+from app.stores.postgres.changes.cluster_moves import ClusterMoves
+from app.stores.postgres.changes.outbox import (
+    insert_cluster_changes,
+    insert_pair_changes,
+    insert_withdrawals,
+)
 from app.stores.postgres.cluster_edges import (
     read_connected,
     read_edges,
@@ -32,17 +38,25 @@ _FIRST_READ, _MOST_READ = 16, 1024
 _LOCK = SQL("SELECT pg_advisory_xact_lock(1668052339)")
 """Held by the one transaction that changes clusters; the number is "clus" in ASCII."""
 
+_TOLD = {
+    "relations": insert_pair_changes("relation.gone", "deleted", "kind"),
+    "decisions": insert_withdrawals("deleted"),
+}
 # In order, as those do that write several.
 _DELETE = [
     SQL(f"""
         WITH held AS MATERIALIZED (
             SELECT left_id, right_id FROM {table} WHERE left_id = $book OR right_id = $book
             ORDER BY left_id, right_id FOR UPDATE
-        )
-        DELETE FROM {table} t USING held WHERE (t.left_id, t.right_id) = (held.left_id, held.right_id)
-        RETURNING t.left_id, t.right_id
+        ),
+        deleted AS (
+            DELETE FROM {table} t USING held WHERE (t.left_id, t.right_id) = (held.left_id, held.right_id)
+            RETURNING t.left_id, t.right_id, t.kind
+        ),
+        told AS ({told})
+        SELECT left_id, right_id FROM deleted
     """)
-    for table in ("relations", "decisions")
+    for table, told in _TOLD.items()
 ]
 _FOUNDERS = SQL("""
     SELECT book_id, founder_id FROM cluster_members WHERE by = $by AND book_id = ANY($books::uuid[])
@@ -56,19 +70,34 @@ _OLDEST_BUT = SQL("""
     WHERE by = $by AND founder_id = $founder AND book_id <> ALL($books::uuid[])
     ORDER BY book_id LIMIT 2
 """)
-_REMOVE = SQL("DELETE FROM cluster_members WHERE by = $by AND book_id = ANY($books::uuid[])")
+# Those that write members answer the founder that each book had before and has after; alone it is its own.
+_REMOVE = SQL("""
+    DELETE FROM cluster_members WHERE by = $by AND book_id = ANY($books::uuid[])
+    RETURNING book_id, founder_id AS before, book_id AS after
+""")
 _RENAME = SQL("""
-    UPDATE cluster_members SET founder_id = $founder
-    WHERE by = $by AND founder_id = ANY($founders::uuid[])
+    UPDATE cluster_members m SET founder_id = $founder
+    FROM cluster_members old
+    WHERE m.by = $by AND m.founder_id = ANY($founders::uuid[]) AND (old.by, old.book_id) = (m.by, m.book_id)
+    RETURNING m.book_id, old.founder_id AS before, m.founder_id AS after
 """)
 _RENAME_BUT = SQL("""
     UPDATE cluster_members SET founder_id = $oldest
     WHERE by = $by AND founder_id = $founder AND book_id <> ALL($books::uuid[])
+    RETURNING book_id, $founder::uuid AS before, founder_id AS after
 """)
 _PUT = SQL("""
-    INSERT INTO cluster_members (by, book_id, founder_id)
-    SELECT $by, * FROM unnest($books::uuid[], $founders::uuid[])
-    ON CONFLICT (by, book_id) DO UPDATE SET founder_id = excluded.founder_id
+    WITH old AS MATERIALIZED (
+        SELECT book_id, founder_id FROM cluster_members WHERE by = $by AND book_id = ANY($books::uuid[])
+    ),
+    put AS (
+        INSERT INTO cluster_members (by, book_id, founder_id)
+        SELECT $by, * FROM unnest($books::uuid[], $founders::uuid[])
+        ON CONFLICT (by, book_id) DO UPDATE SET founder_id = excluded.founder_id
+        RETURNING book_id, founder_id
+    )
+    SELECT book_id, coalesce(old.founder_id, book_id) AS before, put.founder_id AS after
+    FROM put LEFT JOIN old USING (book_id)
 """)
 _BORDERS = SQL("""
     SELECT left_id, right_id FROM cluster_borders
@@ -118,7 +147,7 @@ async def delete_from_clusters(connection: Connection, book_id: UUID) -> None:
     for by in KINDS:
         await _leave_heir(connection, by, book_id)
         if pairs:
-            await _Change(connection, by).apply(pairs)
+            await _Change(connection, by).apply(pairs, deleted=book_id)
 
 
 @dataclass(slots=True)
@@ -136,9 +165,10 @@ class _Change:
     def __init__(self, connection: Connection, by: By) -> None:
         self._connection = connection
         self._by = by
+        self._moves = ClusterMoves()
 
-    async def apply(self, pairs: Collection[Pair]) -> None:
-        """See `update_clusters`."""
+    async def apply(self, pairs: Collection[Pair], deleted: UUID | None = None) -> None:
+        """See `update_clusters`; one book may be about to be deleted."""
         groups = await self._groups(pairs)
         region = await self._region(groups)
         for group in groups:
@@ -150,6 +180,7 @@ class _Change:
                 await self._split(min(group.clusters), group.ends)
         if region:
             await self._compute(region)
+        await insert_cluster_changes(self._connection, self._by, self._moves, deleted)
 
     async def _groups(self, pairs: Collection[Pair]) -> list[_Group]:
         """The change of clusters that the changed pairs cause, by `app.core.clusters`."""
@@ -222,7 +253,7 @@ class _Change:
     async def _merge(self, clusters: set[UUID]) -> None:
         oldest = min(clusters)
         younger = clusters - {oldest}
-        await self._rows(_RENAME, founders=list(younger), founder=oldest)
+        self._moves.note(await self._rows(_RENAME, founders=list(younger), founder=oldest))
         await self._put(dict.fromkeys(clusters, oldest))
         bordering = await self._borders(younger)
         if bordering:
@@ -243,7 +274,8 @@ class _Change:
         taken = [book for piece in complete for book in piece]
         rest = [row["book_id"] for row in await self._rows(_OLDEST_BUT, founder=founder, books=taken)]
         if rest[0] != founder:
-            await self._rows(_RENAME_BUT, founder=founder, books=taken, oldest=rest[0])
+            moved = await self._rows(_RENAME_BUT, founder=founder, books=taken, oldest=rest[0])
+            self._moves.note(moved)
         await self._put({book: min(piece) for piece in complete for book in piece})
         alone = [book for piece in complete if len(piece) == 1 for book in piece]
         await self._remove(alone if len(rest) > 1 else [*alone, *rest])
@@ -261,11 +293,12 @@ class _Change:
 
     async def _put(self, founders: Mapping[UUID, UUID]) -> None:
         if founders:
-            await self._rows(_PUT, books=list(founders), founders=list(founders.values()))
+            put = await self._rows(_PUT, books=list(founders), founders=list(founders.values()))
+            self._moves.note(put)
 
     async def _remove(self, books: Collection[UUID]) -> None:
         if books:
-            await self._rows(_REMOVE, books=list(books))
+            self._moves.note(await self._rows(_REMOVE, books=list(books)))
 
     async def _put_borders(self, pairs: Collection[Pair]) -> None:
         if pairs:

@@ -5,6 +5,7 @@ from uuid import UUID
 from app.core.errors import NothingToConfirm, UnknownBook
 from app.core.relations.decision import DecisionVerdict
 from app.core.relations.relation import Kind
+from app.stores.postgres.changes.outbox import insert_pair_changes, insert_withdrawals
 from app.stores.postgres.clusters import update_clusters
 from app.stores.postgres.connections import Connection, Database, rows
 from app.stores.postgres.jobs import insert_relate_jobs
@@ -14,14 +15,24 @@ _READ_ENTRIES = SQL(
     "SELECT id, entry_id FROM books WHERE id IN ($left_id, $right_id) ORDER BY id FOR KEY SHARE"
 )
 _READ_KIND = SQL("SELECT kind FROM relations WHERE left_id = $left_id AND right_id = $right_id")
-_INSERT = SQL("""
-    INSERT INTO decisions (left_id, right_id, left_entry, right_entry, verdict, kind)
-    VALUES ($left_id, $right_id, $left_entry, $right_entry, $verdict, $kind)
-    ON CONFLICT (left_id, right_id) DO UPDATE
-    SET left_entry = excluded.left_entry, right_entry = excluded.right_entry, verdict = excluded.verdict,
-        kind = excluded.kind, decided_at = now()
+_INSERT = SQL(f"""
+    WITH decided AS (
+        INSERT INTO decisions (left_id, right_id, left_entry, right_entry, verdict, kind)
+        VALUES ($left_id, $right_id, $left_entry, $right_entry, $verdict, $kind)
+        ON CONFLICT (left_id, right_id) DO UPDATE
+        SET left_entry = excluded.left_entry, right_entry = excluded.right_entry, verdict = excluded.verdict,
+            kind = excluded.kind, decided_at = now()
+        RETURNING left_id, right_id, verdict, kind
+    )
+    {insert_pair_changes("relation.decided", "decided", "verdict", "kind")}
 """)
-_DELETE = SQL("DELETE FROM decisions WHERE left_id = $left_id AND right_id = $right_id RETURNING left_id")
+_DELETE = SQL(f"""
+    WITH deleted AS (
+        DELETE FROM decisions WHERE left_id = $left_id AND right_id = $right_id RETURNING left_id, right_id
+    )
+    {insert_withdrawals("deleted")}
+    RETURNING book_id
+""")
 
 
 class DecisionStore:

@@ -16,6 +16,7 @@ import numpy as np
 from app.core.clusters.clustering import KINDS, Pair
 from app.core.relations.alignment import Alignment
 from app.core.relations.relation import Kind, Relation
+from app.stores.postgres.changes.outbox import insert_pair_changes
 from app.stores.postgres.clusters import update_clusters
 from app.stores.postgres.connections import Connection, Database, rows
 from app.stores.postgres.jobs import insert_relate_jobs
@@ -50,19 +51,23 @@ _JOINING = frozenset[Kind]().union(*KINDS.values())
 """The kinds of relations that are edges."""
 
 _INSERT = SQL(f"""
-    INSERT INTO relations ({", ".join(_TYPES)})
-    SELECT {", ".join(read.format(f"given.{name}") for name, read in _FROM_JSON.items())}
-    FROM jsonb_to_recordset($compared::jsonb)
-        AS given ({", ".join(f"{name} {kind}" for name, kind in _TYPES.items())})
-    JOIN books AS one ON one.id = given.left_id AND one.entry_id = given.left_entry
-    JOIN books AS other ON other.id = given.right_id AND other.entry_id = given.right_entry
-    ORDER BY given.left_id, given.right_id
-    FOR KEY SHARE OF one, other
-    ON CONFLICT (left_id, right_id) DO UPDATE
-    SET related_at = now(), {", ".join(f"{name} = excluded.{name}" for name in list(_TYPES)[2:])}
-    WHERE (relations.left_entry, relations.right_entry, relations.classifier)
-        <> (excluded.left_entry, excluded.right_entry, excluded.classifier)
-    RETURNING left_id, right_id, kind, xmax = 0 AS is_new
+    WITH written AS (
+        INSERT INTO relations ({", ".join(_TYPES)})
+        SELECT {", ".join(read.format(f"given.{name}") for name, read in _FROM_JSON.items())}
+        FROM jsonb_to_recordset($compared::jsonb)
+            AS given ({", ".join(f"{name} {kind}" for name, kind in _TYPES.items())})
+        JOIN books AS one ON one.id = given.left_id AND one.entry_id = given.left_entry
+        JOIN books AS other ON other.id = given.right_id AND other.entry_id = given.right_entry
+        ORDER BY given.left_id, given.right_id
+        FOR KEY SHARE OF one, other
+        ON CONFLICT (left_id, right_id) DO UPDATE
+        SET related_at = now(), {", ".join(f"{name} = excluded.{name}" for name in list(_TYPES)[2:])}
+        WHERE (relations.left_entry, relations.right_entry, relations.classifier)
+            <> (excluded.left_entry, excluded.right_entry, excluded.classifier)
+        RETURNING left_id, right_id, kind, direction, confidence, xmax = 0 AS is_new
+    ),
+    told AS ({insert_pair_changes("relation.found", "written", "kind", "direction", "confidence")})
+    SELECT left_id, right_id, kind, is_new FROM written
 """)
 
 _INSERT_SEARCH = SQL("""
@@ -87,8 +92,13 @@ _READ_CUT_SEARCHES = SQL("""
     ORDER BY related_entries.entry_id
 """)
 
-_DELETE = SQL("""
-    DELETE FROM relations WHERE left_id = $book_id OR right_id = $book_id RETURNING left_id, right_id
+_DELETE = SQL(f"""
+    WITH deleted AS (
+        DELETE FROM relations WHERE left_id = $book_id OR right_id = $book_id
+        RETURNING left_id, right_id, kind
+    ),
+    told AS ({insert_pair_changes("relation.gone", "deleted", "kind")})
+    SELECT left_id, right_id FROM deleted
 """)
 
 

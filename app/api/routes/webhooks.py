@@ -1,0 +1,95 @@
+"""Registering webhooks, looking after them, and giving them new secrets."""
+
+import re
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Body, Path, Query, Response
+from pydantic import BeforeValidator
+
+from app.api.http.bodies import JsonRoute
+from app.api.http.cursors import Cursors
+from app.api.http.deps import ServicesDep
+from app.api.http.openapi import ProblemResponse, problems, problems_only, with_headers
+from app.api.schemas import examples
+from app.api.schemas.base import PageQuery
+from app.api.schemas.webhooks import WebhookAnswer, WebhookBody, WebhookList, WebhookWithSecret
+from app.core.errors import UnknownWebhook
+
+router = APIRouter(prefix="/v1/webhooks", tags=["webhooks"], route_class=JsonRoute)
+
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_BODIES = examples.named(
+    {
+        "Some types": {"url": examples.WEBHOOK["url"], "types": examples.WEBHOOK["types"]},
+        "All types": {"url": examples.WEBHOOK["url"]},
+    }
+)
+
+
+def _webhook_id(text: str) -> UUID:
+    """The id in a path; raises UnknownWebhook for a text that cannot be one."""
+    if not _UUID.fullmatch(text):
+        raise UnknownWebhook(text[:100])
+    return UUID(text)
+
+
+WebhookId = Annotated[
+    UUID,
+    BeforeValidator(_webhook_id),
+    Path(description="Id of the webhook.", examples=[examples.WEBHOOK_ID]),
+]
+
+
+@router.post(
+    "",
+    status_code=201,
+    summary="Register a webhook",
+    responses=with_headers(201, Location="The path of the webhook.") | problems(400, 413, 415, 422, 503),
+)
+async def register_webhook(
+    body: Annotated[WebhookBody, Body(openapi_examples=_BODIES)], services: ServicesDep, response: Response
+) -> WebhookWithSecret:
+    """Has every change from now on delivered to a URL, signed as the Standard Webhooks specification says.
+
+    The body of a delivery is the item of the feed. It counts as delivered with an answer of 2xx within 15
+    seconds; otherwise it is tried again, with growing waits, for three days.
+    """
+    webhook = await services.webhooks.register(body.url, body.types)
+    response.headers["Location"] = f"/v1/webhooks/{webhook.id}"
+    return WebhookWithSecret.of(webhook)
+
+
+@router.get("", summary="List webhooks", responses=problems(422, 503))
+async def list_webhooks(query: Annotated[PageQuery, Query()], services: ServicesDep) -> WebhookList:
+    """Lists the webhooks in order of their ids, without their secrets."""
+    cursors = Cursors("webhooks")
+    webhooks = await services.webhooks.page(cursors.book(query.cursor), query.limit + 1)
+    page = webhooks[: query.limit]
+    next_cursor = cursors.at_book(page[-1].id) if len(webhooks) > query.limit else None
+    return WebhookList(items=[WebhookAnswer.of(webhook) for webhook in page], next_cursor=next_cursor)
+
+
+@router.get("/{webhook_id}", summary="Read a webhook", responses=problems(404, 422, 503))
+async def read_webhook(webhook_id: WebhookId, services: ServicesDep) -> WebhookAnswer:
+    """Answers how far the webhook has come, and why it fails or is disabled, if it is."""
+    return WebhookAnswer.of(await services.webhooks.get(webhook_id))
+
+
+@router.delete(
+    "/{webhook_id}",
+    status_code=204,
+    summary="Delete a webhook",
+    response_class=ProblemResponse,
+    responses=problems_only(404, 422, 503),
+)
+async def delete_webhook(webhook_id: WebhookId, services: ServicesDep) -> Response:
+    """Deletes the webhook. What is on its way may still arrive."""
+    await services.webhooks.delete(webhook_id)
+    return Response(status_code=204)
+
+
+@router.post("/{webhook_id}/rotate", summary="Give a webhook a new secret", responses=problems(404, 422, 503))
+async def rotate_secret(webhook_id: WebhookId, services: ServicesDep) -> WebhookWithSecret:
+    """Answers a new secret. For a day deliveries are signed with the old one as well."""
+    return WebhookWithSecret.of(await services.webhooks.rotate(webhook_id))

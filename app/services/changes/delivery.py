@@ -1,0 +1,168 @@
+"""Delivering changes to webhooks, signed as the Standard Webhooks specification says.
+
+Each webhook is a reader of the feed. Some changes are sent at once, so that a distant receiver keeps up; the
+position moves only over what was delivered. What is delivered beyond it is remembered here, and sent again
+after a crash.
+"""
+
+import asyncio
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import httpcore
+import orjson
+from standardwebhooks import Webhook as Signer
+
+from app.core.errors import ChangesGone
+from app.core.model import Change, Webhook
+from app.services.changes.feed import Changes, FeedItem, to_item
+from app.services.changes.sender import Gone, Message, Refusal, Sender, Target
+from app.services.changes.webhooks import host_and_port
+from app.stores.postgres.changes.feed import ChangeFeed
+from app.stores.postgres.changes.webhooks import Progress, WebhookStore
+
+_WINDOW = 128
+"""Changes beyond the position of a webhook that may be under way or delivered."""
+
+_MOST_WEBHOOKS = 32
+"""Webhooks that one process delivers to at the same time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """The times after which a delivery is given up, and tried again."""
+
+    answer: float = 15.0  # seconds for an answer
+    again: timedelta = timedelta(seconds=0.25)  # after a round in which only some were delivered
+    first_wait: timedelta = timedelta(seconds=1)  # after a round in which none was; doubles each time
+    longest_wait: timedelta = timedelta(hours=1)
+    give_up_after: timedelta = timedelta(days=3)
+
+    def wait(self, failures: int) -> timedelta:
+        """The wait after so many rounds in a row in which nothing was delivered."""
+        if not failures:
+            return self.again
+        doubled = self.first_wait * float(2 ** min(failures - 1, 20))
+        return min(doubled, self.longest_wait)
+
+    @property
+    def claim(self) -> timedelta:
+        """Time for which one process has a webhook for itself: longer than any round takes."""
+        return timedelta(seconds=2 * self.answer)
+
+
+class Delivery:
+    """Delivers changes to the webhooks that wait for some."""
+
+    def __init__(
+        self,
+        webhooks: WebhookStore,
+        feed: ChangeFeed,
+        changes: Changes,
+        allowed_hosts: Collection[str],
+        patience: Patience | None = None,
+    ) -> None:
+        self._webhooks = webhooks
+        self._feed = feed
+        self._changes = changes
+        self._allowed_hosts = allowed_hosts
+        self._patience = patience or Patience()
+        self._tls = httpcore.default_ssl_context()
+        self._beyond: dict[UUID, set[int]] = {}  # positions delivered beyond that of the webhook
+
+    async def sweep(self) -> int:
+        """Forget changes that are too old to be kept; returns how many."""
+        return await self._changes.sweep()
+
+    async def claim(self) -> list[Webhook]:
+        """Number new changes, and claim the webhooks that changes wait for."""
+        await self._changes.number()
+        return await self._webhooks.update_claimed(self._patience.claim, _MOST_WEBHOOKS)
+
+    async def deliver(self, webhook: Webhook) -> None:
+        """Deliver to a claimed webhook until it has everything, or nothing gets through."""
+        target = Target(webhook.url, *host_and_port(webhook.url))
+        claimed: Webhook | None = webhook
+        try:
+            async with Sender(target, self._allowed_hosts, self._tls, self._patience.answer) as sender:
+                while claimed and (claimed := await self._round(claimed, sender)) and not claimed.failures:
+                    if claimed.next_try_at is not None:
+                        await asyncio.sleep(self._patience.again.total_seconds())
+        finally:
+            await self._webhooks.update_unclaimed(webhook.id)
+
+    async def _round(self, webhook: Webhook, sender: Sender) -> Webhook | None:
+        """Send the next changes; None: there are none, or nothing is to be sent any more."""
+        page = await self._feed.read(webhook.position, _WINDOW, webhook.types)
+        if webhook.position < page.bounds.oldest - 1:
+            await self._webhooks.update_disabled(
+                webhook.id, f"Changes were not delivered in time. {ChangesGone()}"
+            )
+            return None
+        if page.reached <= webhook.position:
+            return None
+        beyond = self._beyond.setdefault(webhook.id, set())
+        wanted = [change for change in page.changes if change.position not in beyond]
+        # One change shows whether the receiver is back.
+        wanted = wanted[:1] if webhook.failures else wanted
+        outcomes = await sender.send([_message(webhook, change) for change in wanted])
+        # Those that there was no time for have no outcome.
+        tried = list(zip(wanted, outcomes, strict=False))
+        beyond.update(change.position for change, refusal in tried if refusal is None)
+        refusals = [refusal for _, refusal in tried if refusal is not None]
+        missing = next((each.position for each in page.changes if each.position not in beyond), None)
+        delivered = [each.position for each in page.changes if missing is None or each.position < missing]
+        position = page.reached if missing is None else max(delivered, default=webhook.position)
+        self._beyond[webhook.id] = {each for each in beyond if each > position}
+        failures = webhook.failures + 1 if refusals and len(refusals) == len(tried) else 0
+        return await self._note(webhook, position, failures, refusals)
+
+    async def _note(
+        self, webhook: Webhook, position: int, failures: int, refusals: Sequence[Refusal]
+    ) -> Webhook | None:
+        """Store the outcome of a round; None: the webhook is disabled or deleted."""
+        error = str(refusals[0]) if refusals else None
+        progress = Progress(position, failures, error, self._patience.wait(failures))
+        noted = await self._webhooks.update_delivered(webhook.id, progress, self._patience.claim)
+        if noted is None:
+            self._beyond.pop(webhook.id, None)
+            return None
+        because = self._end(noted, refusals)
+        if because is not None:
+            await self._webhooks.update_disabled(webhook.id, because)
+            return None
+        return noted
+
+    def _end(self, webhook: Webhook, refusals: Sequence[Refusal]) -> str | None:
+        """Why nothing is to be sent any more; None: it goes on."""
+        if any(isinstance(refusal, Gone) for refusal in refusals):
+            return "The receiver answered 410 Gone."
+        since, give_up_after = webhook.failing_since, self._patience.give_up_after
+        if since is None or datetime.now(UTC) - since < give_up_after:
+            return None
+        return f"A change could not be delivered since {since.isoformat()}. Last error: {webhook.last_error}"
+
+
+def body_of(item: FeedItem) -> str:
+    """The item as the feed answers it."""
+    return orjson.dumps(asdict(item), option=orjson.OPT_UTC_Z).decode()
+
+
+def signed(webhook: Webhook, message_id: str, body: str, at: datetime) -> dict[str, str]:
+    """The headers of a message: its id, the time, and a signature with each secret that counts."""
+    secrets = [secret for secret in (webhook.secret, webhook.former_secret) if secret is not None]
+    return {
+        "Content-Type": "application/json",
+        "User-Agent": "Bookprint",
+        "webhook-id": message_id,
+        "webhook-timestamp": str(int(at.timestamp())),
+        "webhook-signature": " ".join(Signer(secret).sign(message_id, at, body) for secret in secrets),
+    }
+
+
+def _message(webhook: Webhook, change: Change) -> Message:
+    item = to_item(change)
+    body = body_of(item)
+    return Message(body.encode(), signed(webhook, item.cursor, body, datetime.now(UTC)))

@@ -1,0 +1,96 @@
+"""Webhooks as clients see them: registering, reading, deleting, new secrets."""
+
+import os
+from base64 import b64encode
+from collections.abc import Collection, Sequence
+from datetime import timedelta
+from urllib.parse import urlsplit
+from uuid import UUID, uuid4
+
+from app.core.errors import InvalidInput, UnknownWebhook
+from app.core.model import ChangeType, Webhook
+from app.services.changes.addresses import NoWayThere, addresses_of
+from app.services.changes.feed import Changes
+from app.stores.postgres.changes.webhooks import WebhookStore
+
+OVERLAP = timedelta(days=1)
+"""Time for which a former secret signs beside the new one."""
+
+_SECRET_BYTES = 32
+_PORTS = {"http": 80, "https": 443}
+
+
+class Webhooks:
+    """The webhooks of the service."""
+
+    def __init__(self, webhooks: WebhookStore, changes: Changes, allowed_hosts: Collection[str]) -> None:
+        self._webhooks = webhooks
+        self._changes = changes
+        self._allowed_hosts = allowed_hosts
+
+    async def register(self, url: str, types: Sequence[ChangeType] | None) -> Webhook:
+        """Have all changes (of these types) from now on delivered to a URL.
+
+        Raises `InvalidInput` where nothing can be delivered to it.
+        """
+        await self._check(url)
+        await self._changes.number()
+        kinds = None if types is None else list(dict.fromkeys(types))
+        return await self._webhooks.insert(uuid4(), url, kinds, new_secret())
+
+    async def get(self, webhook_id: UUID) -> Webhook:
+        """The webhook with this id; raises `UnknownWebhook`."""
+        return _known(await self._webhooks.read(webhook_id), webhook_id)
+
+    async def page(self, after: UUID | None, limit: int) -> list[Webhook]:
+        """Up to `limit` webhooks behind the id `after`, in order of ids."""
+        return await self._webhooks.list_webhooks(after, limit)
+
+    async def delete(self, webhook_id: UUID) -> None:
+        """Deliver nothing more; raises `UnknownWebhook`."""
+        if not await self._webhooks.delete(webhook_id):
+            raise UnknownWebhook(webhook_id)
+
+    async def rotate(self, webhook_id: UUID) -> Webhook:
+        """Give a webhook a new secret; for a day the old one signs as well. Raises `UnknownWebhook`."""
+        return _known(await self._webhooks.update_secret(webhook_id, new_secret(), OVERLAP), webhook_id)
+
+    async def _check(self, url: str) -> None:
+        host, port = host_and_port(url)
+        try:
+            await addresses_of(host, port, self._allowed_hosts)
+        except NoWayThere as exc:
+            raise InvalidInput(
+                f"{exc} Send a URL that leads to the public internet, or have the host named in "
+                "BOOKPRINT_WEBHOOK_ALLOW_HOSTS.",
+                "url",
+            ) from exc
+
+
+def host_and_port(url: str) -> tuple[str, int]:
+    """The host that a URL names, and the port; raises `InvalidInput` for one that nothing can be sent to."""
+    try:
+        parts = urlsplit(url)
+        default = _PORTS.get(parts.scheme)
+        host, port = parts.hostname, default and (parts.port or default)
+        is_plain = url.isascii() and "@" not in parts.netloc and not parts.fragment
+    except ValueError:
+        host, port, is_plain = None, None, False
+    if not (host and port and is_plain):
+        raise InvalidInput(
+            "This is no URL that changes can be posted to. Send one as https://catalogue.example/changes, "
+            "without a user name and without a fragment.",
+            "url",
+        )
+    return host, port
+
+
+def new_secret() -> str:
+    """A secret to sign with, in the form of the Standard Webhooks specification."""
+    return f"whsec_{b64encode(os.urandom(_SECRET_BYTES)).decode()}"
+
+
+def _known(webhook: Webhook | None, webhook_id: UUID) -> Webhook:
+    if webhook is None:
+        raise UnknownWebhook(webhook_id)
+    return webhook

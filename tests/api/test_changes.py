@@ -1,0 +1,337 @@
+"""The feed of changes over HTTP: what is told, in which order, from which cursor on, and as activities."""
+
+import asyncio
+import time
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from httpx import AsyncClient
+
+from app.services.changes.feed import cursor_of
+from app.stores.postgres.statements import SQL
+from app.wiring import Services
+from tests.api.library import prose, scanned
+from tests.api.posting import Json, post
+from tests.api.test_bad_input import assert_problem
+from tests.change_replica import Replica, rounded, state_of
+from tests.paged_books import pages_of, run_jobs
+
+TEXT = prose(1, 3000)
+
+
+async def changes(client: AsyncClient, **parameters: Any) -> Json:
+    response = await client.get("/v1/changes", params=parameters)
+    assert response.status_code == 200, response.text
+    answer: Json = response.json()
+    return answer
+
+
+async def all_changes(client: AsyncClient) -> list[Json]:
+    items: list[Json] = (await changes(client, limit=1000))["items"]
+    return items
+
+
+def told(items: list[Json]) -> list[tuple[str, str, str | None]]:
+    return [(item["type"], item["book_id"], item["other_id"]) for item in items]
+
+
+async def test_every_change_of_a_book_is_told_in_order(client: AsyncClient) -> None:
+    book = await post(client, text=TEXT, external_id="one")
+    path = book["links"]["self"]
+    await client.post("/v1/books", json={"text": TEXT, "external_id": "one"})  # found, so nothing changes
+    await client.patch(path, json={"year": 1813})
+    await client.patch(path, json={})
+    replaced = (await client.put(f"{path}/content", json={"text": prose(2)})).json()
+    await client.delete(path)
+
+    items = await all_changes(client)
+
+    kinds = ["book.created", "book.changed", "book.content_replaced", "book.deleted"]
+    assert told(items) == [(kind, book["id"], None) for kind in kinds]
+    assert set(items[0]) == {"cursor", "at", "type", "book_id", "other_id", "data"}
+    versions = [1, 2, 3, 3]
+    identifiers = [book["identifier"]] * 2 + [replaced["identifier"]] * 2
+    assert [item["data"] for item in items] == [
+        {"version": version, "external_id": "one", "identifier": identifier}
+        for version, identifier in zip(versions, identifiers, strict=True)
+    ]
+    moments = [datetime.fromisoformat(item["at"]) for item in items]
+    assert moments == sorted(set(moments))
+
+
+async def test_nothing_is_told_of_a_change_that_failed(client: AsyncClient) -> None:
+    await post(client, text=TEXT, external_id="one")
+    other = await post(client, text=prose(2), external_id="two")
+    before = await all_changes(client)
+
+    assert (await client.patch(other["links"]["self"], json={"external_id": "one"})).status_code == 409
+
+    assert await all_changes(client) == before
+
+
+async def test_relations_decisions_and_clusters_are_told(client: AsyncClient, services: Services) -> None:
+    book = await post(client, pages=pages_of(TEXT))
+    scan = await post(client, pages=pages_of(scanned(TEXT, 1)))
+    await run_jobs(services)
+    decision = f"{book['links']['relations']}/{scan['id']}/decision"
+    await client.put(decision, json={"verdict": "rejected"})
+    await client.delete(decision)
+    await client.delete(scan["links"]["self"])
+
+    items = (await all_changes(client))[2:]
+
+    pair, alone = (book["id"], scan["id"]), (book["id"], None)
+    apart = [("cluster.changed", book["id"], None), ("cluster.changed", scan["id"], None)]
+    assert told(items) == [
+        ("relation.found", *pair),
+        *[("cluster.changed", *alone)] * 2,
+        ("relation.decided", *pair),
+        *apart * 2,
+        ("relation.decided", *pair),
+        *[("cluster.changed", *alone)] * 2,
+        ("relation.gone", *pair),
+        *[("cluster.changed", *alone)] * 2,
+        ("book.deleted", scan["id"], None),
+    ]
+    found, joined = items[0]["data"], items[1]["data"]
+    assert (found["kind"], found["direction"]) == ("SAME_PAGINATION", None)
+    assert joined == book["cluster"] | {"by": "same_text", "joined": [scan["id"]], "left": []}
+    decisions = [item["data"] for item in items if item["type"] == "relation.decided"]
+    assert decisions == [{"verdict": "rejected", "kind": None}, {"verdict": None, "kind": None}]
+
+
+async def test_who_applies_all_changes_has_what_the_service_answers(
+    client: AsyncClient, services: Services
+) -> None:
+    texts = [prose(seed, 2400) for seed in range(3)]
+    forms = [
+        form
+        for seed, text in enumerate(texts)
+        for form in (pages_of(text), pages_of(scanned(text, seed)), pages_of(text)[2:5])
+    ]
+    books = [await post(client, pages=pages, external_id=f"{n}") for n, pages in enumerate(forms)]
+    await run_jobs(services)
+    await client.put(
+        f"{books[0]['links']['relations']}/{books[1]['id']}/decision", json={"verdict": "rejected"}
+    )
+    await client.put(
+        f"{books[3]['links']['relations']}/{books[6]['id']}/decision", json={"kind": "SAME_TEXT"}
+    )
+    await client.put(f"{books[1]['links']['self']}/content", json={"pages": pages_of(scanned(texts[2], 9))})
+    await client.patch(books[4]["links"]["self"], json={"year": 1900})
+    await client.delete(books[3]["links"]["self"])
+    await run_jobs(services)
+    await client.put(
+        f"{books[7]['links']['relations']}/{books[8]['id']}/decision", json={"verdict": "confirmed"}
+    )
+    await client.delete(books[6]["links"]["self"])
+
+    replica = Replica()
+    for item in await all_changes(client):
+        replica.apply(item)
+
+    assert rounded(replica) == await state_of(client)
+
+
+async def test_bulk_posts_are_told_like_others(client: AsyncClient, services: Services) -> None:
+    lines = "\n".join(f'{{"text": "{prose(seed, 300)}", "external_id": "{seed}"}}' for seed in range(5))
+    answer = await client.post(
+        "/v1/books:bulk", content=lines, headers={"Content-Type": "application/x-ndjson"}
+    )
+    assert answer.status_code == 200
+
+    assert {item["data"]["external_id"] for item in await all_changes(client)} == set("01234")
+
+
+async def test_pages_of_the_feed_follow_each_other(client: AsyncClient) -> None:
+    for seed in range(5):
+        await post(client, text=prose(seed, 100))
+    whole = await all_changes(client)
+
+    items, cursor = [], None
+    while True:
+        answer = await changes(client, limit=2, **({"after": cursor} if cursor else {}))
+        if not answer["items"]:
+            break
+        items += answer["items"]
+        cursor = answer["next_cursor"]
+
+    assert items == whole
+    assert answer["next_cursor"] == whole[-1]["cursor"]
+    assert (await changes(client, after=whole[2]["cursor"]))["items"] == whole[3:]
+
+
+async def test_an_empty_feed_has_a_cursor_to_go_on_from(client: AsyncClient) -> None:
+    empty = await changes(client)
+    book = await post(client, text=TEXT)
+
+    assert empty["items"] == []
+    assert told((await changes(client, after=empty["next_cursor"]))["items"]) == [
+        ("book.created", book["id"], None)
+    ]
+
+
+async def test_now_is_the_present_end(client: AsyncClient) -> None:
+    await post(client, text=TEXT)
+    now = await changes(client, after="now")
+    book = await post(client, text=prose(2))
+
+    assert now["items"] == []
+    assert [item["book_id"] for item in (await changes(client, after=now["next_cursor"]))["items"]] == [
+        book["id"]
+    ]
+
+
+async def test_types_of_changes_can_be_chosen(client: AsyncClient) -> None:
+    book = await post(client, text=TEXT)
+    await client.patch(book["links"]["self"], json={"year": 1813})
+    await client.delete(book["links"]["self"])
+
+    answer = await changes(client, types=["book.created", "book.deleted"])
+
+    assert [item["type"] for item in answer["items"]] == ["book.created", "book.deleted"]
+    assert (await changes(client, after=answer["next_cursor"]))["items"] == []
+
+
+async def test_a_reader_can_wait_for_the_next_change(client: AsyncClient) -> None:
+    cursor = (await changes(client))["next_cursor"]
+    begun = time.monotonic()
+    assert (await changes(client, after=cursor, wait=0.3))["items"] == []
+    assert 0.3 <= time.monotonic() - begun < 5
+
+    waiting = asyncio.create_task(changes(client, after=cursor, wait=30))
+    await asyncio.sleep(0.2)
+    book = await post(client, text=TEXT)
+
+    assert [item["book_id"] for item in (await asyncio.wait_for(waiting, 5))["items"]] == [book["id"]]
+
+
+@pytest.mark.parametrize("cursor", ["x", "ZmVlZA==", "ZmVlZP__________", "AAAAAAAAAAAAAAAA", "é"])
+async def test_what_is_no_cursor_is_refused(client: AsyncClient, cursor: str) -> None:
+    response = await client.get("/v1/changes", params={"after": cursor})
+    assert_problem(response, 422)
+    assert response.json()["errors"][0]["field"] == "after"
+
+
+async def test_old_changes_are_swept_and_cursors_before_them_are_gone(
+    client: AsyncClient, services: Services
+) -> None:
+    for seed in range(4):
+        await post(client, text=prose(seed, 100))
+    items = await all_changes(client)
+    await services.database.rows(SQL("UPDATE changes SET at = at - interval '31 days' WHERE position <= 3"))
+    assert await services.changes.sweep() == 3
+
+    response = await client.get("/v1/changes", params={"after": items[1]["cursor"]})
+
+    assert_problem(response, 410)
+    assert "after=now" in response.json()["detail"]
+    assert told((await changes(client, after=items[2]["cursor"]))["items"]) == told(items[3:])
+    assert told((await changes(client))["items"]) == told(items[3:])
+    assert_problem(await client.get("/v1/changes", params={"after": cursor_of(5)}), 410)
+
+
+async def test_positions_go_on_behind_a_feed_that_was_swept(client: AsyncClient, services: Services) -> None:
+    await post(client, text=TEXT)
+    last = (await all_changes(client))[-1]
+    await services.database.rows(SQL("UPDATE changes SET at = at - interval '31 days'"))
+
+    assert await services.changes.sweep() == 0
+    await post(client, text=prose(2))
+
+    assert len((await changes(client, after=last["cursor"]))["items"]) == 1
+
+
+async def test_the_collection_is_what_iiif_change_discovery_says(
+    client: AsyncClient, services: Services
+) -> None:
+    book = await post(client, pages=pages_of(TEXT))
+    scan = await post(client, pages=pages_of(scanned(TEXT, 1)))
+    await run_jobs(services)
+    await client.patch(book["links"]["self"], json={"year": 1813})
+    await client.delete(scan["links"]["self"])
+    base = "http://bookprint.test"
+
+    response = await client.get("/changes/collection")
+    page = (await client.get(response.json()["last"]["id"])).json()
+
+    context = "http://iiif.io/api/discovery/1/context.json"
+    assert response.headers["content-type"] == f'application/ld+json;profile="{context}"'
+    assert response.headers["access-control-allow-origin"] == "*"
+    link = {"id": f"{base}/changes/pages/0", "type": "OrderedCollectionPage"}
+    items = await all_changes(client)
+    assert response.json() == {
+        "@context": context,
+        "id": f"{base}/changes/collection",
+        "type": "OrderedCollection",
+        "totalItems": len(items),
+        "first": link,
+        "last": link,
+    }
+    assert next(iter(response.json())) == next(iter(page)) == "@context"
+    activities = page.pop("orderedItems")
+    assert page == {
+        "@context": context,
+        **link,
+        "partOf": {"id": f"{base}/changes/collection", "type": "OrderedCollection"},
+    }
+    assert [activity["endTime"] for activity in activities] == [item["at"] for item in items]
+    of_books = [
+        (activity["type"], activity["object"]["id"])
+        for activity in activities
+        if activity["object"]["type"] == "Book"
+    ]
+    first, second = (f"{base}{each['links']['self']}" for each in (book, scan))
+    assert of_books == [("Create", first), ("Create", second), ("Update", first), ("Delete", second)]
+    relations = [each for each in activities if each["object"]["type"] == "Relation"]
+    assert [each["type"] for each in relations] == ["Update", "Delete"]
+    assert relations[0]["object"]["id"] == f"{first}/relations/{scan['id']}"
+    for activity in activities:
+        assert activity["object"]["id"].startswith("http")
+
+
+async def test_pages_of_the_collection_are_linked_and_stay(client: AsyncClient, services: Services) -> None:
+    await post(client, text=TEXT)
+    await all_changes(client)
+    # Positions 1 and 2,500 alone: pages are numbered by positions.
+    await services.database.rows(
+        SQL("""
+            INSERT INTO changes (position, at, type, book_id, data)
+            SELECT position, at + position * interval '1 second', type, book_id, data
+            FROM (SELECT at, type, book_id, data FROM changes) AS first, generate_series(2, 2500) AS position
+        """)
+    )
+    collection = (await client.get("/changes/collection")).json()
+    assert collection["totalItems"] == 2500
+
+    sizes, link = [], collection["last"]
+    while link is not None:
+        page = (await client.get(link["id"])).json()
+        sizes.append(len(page["orderedItems"]))
+        last, link = link, page.get("prev")
+
+    assert sizes == [500, 1000, 1000]
+    assert last == collection["first"]
+    assert page["next"]["id"].endswith("/changes/pages/1")
+    assert_problem(await client.get("/changes/pages/3"), 404)
+    assert_problem(await client.get("/changes/pages/x"), 404)
+
+
+async def test_an_empty_collection_has_one_page(client: AsyncClient) -> None:
+    collection = (await client.get("/changes/collection")).json()
+
+    assert collection["totalItems"] == 0
+    assert (await client.get(collection["last"]["id"])).json()["orderedItems"] == []
+
+
+async def test_moments_are_those_of_the_changes(client: AsyncClient) -> None:
+    before = datetime.now().astimezone()
+    await post(client, text=TEXT)
+    after = datetime.now().astimezone()
+    await asyncio.sleep(0.5)
+
+    [item] = await all_changes(client)
+
+    slack = timedelta(milliseconds=50)
+    assert before - slack <= datetime.fromisoformat(item["at"]) <= after + slack
