@@ -10,7 +10,11 @@ from uuid import UUID
 
 from app.catalog.identifiers import is_valid
 from app.catalog.reconciliation.query import BookDescription
-from app.catalog.reconciliation.similarity import person_similarity, title_similarity
+from app.catalog.reconciliation.similarity import (
+    person_similarity,
+    title_similarity,
+    volume_similarity,
+)
 from app.core.matching.verification import Evidence
 from app.core.model import Metadata
 
@@ -128,7 +132,7 @@ def _parts(description: BookDescription, metadata: Metadata) -> dict[str, float 
     if description.volumes:
         volume = metadata.volume
         parts["volume"] = (
-            None if volume is None else max(title_similarity(each, volume) for each in description.volumes)
+            None if volume is None else max(volume_similarity(each, volume) for each in description.volumes)
         )
     if description.identifiers:
         parts["identifier"] = _identifier(description.identifiers, metadata.identifiers)

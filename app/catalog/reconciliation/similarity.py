@@ -65,6 +65,12 @@ def title_similarity(one: str, other: str) -> float:
     return float(best) / 100
 
 
+def volume_similarity(one: str, other: str) -> float:
+    """The similarity of two names of volumes, 0 to 1; 1 if they have the same numbers: "Vol. 2" and "2"."""
+    a, b = folded_title(one), folded_title(other)
+    return 1.0 if a.numbers and a.numbers == b.numbers else title_similarity(one, other)
+
+
 @lru_cache(maxsize=8_192)
 def _names_of(person: str) -> tuple[str, ...]:
     """The folded names of a person: no years, no words in brackets."""

@@ -91,6 +91,13 @@ def test_other_identifiers_of_the_scheme_speak_against_a_book() -> None:
     assert (other.score, other.features["identifier"]) == (50, 0.0)
 
 
+def test_volumes_are_told_by_their_numbers() -> None:
+    asked = BookDescription(("Works",), volumes=("2",))
+
+    assert score(asked, Metadata("Works", volume="Vol. 2")).features["volume"] == 1
+    assert score(asked, Metadata("Works", volume="Vol. 3")).features["volume"] < 0.6
+
+
 def test_codes_of_languages_are_compared_where_they_can_be() -> None:
     scores = {
         (asked, held): score(BookDescription(("Emma",), languages=(asked,)), Metadata("Emma", language=held))
