@@ -112,8 +112,8 @@ async def test_record_in_json_says_what_the_other_fields_do_not(client: AsyncCli
     answer = await exported(client, book)
     [title] = answer.data("245")
     assert [(part.code, part.value) for part in title.subfields] == [
-        ("a", "My title"),
         ("6", "880-02"),
+        ("a", "My title"),
         ("c", "E. M. Harbour."),
     ]
     line = json.dumps({"text": prose(2, 300), "marc": document}).encode()

@@ -53,15 +53,13 @@ def _normal(name: str, metadata: Metadata) -> object:
 
 def _with_title(record: MarcRecord, metadata: Metadata) -> MarcRecord:
     old = next(record.data("245"), None)
-    others = () if old is None else tuple(part for part in old.subfields if part.code not in "abnp")
-    record = _without(record, lambda field: field is old)
     if metadata.title is None:
-        return record
+        return record if old is None else _replaced(record, old, None)
+    if old is None:
+        return with_field(record, DataField("245", "00", (subfield_of("a", metadata.title),)))
     # Without non-filing characters, since it is not known what the new title begins with.
-    title = DataField(
-        "245", (old.indicators[0] if old else "0") + "0", (subfield_of("a", metadata.title), *others)
-    )
-    return with_field(record, title)
+    new = replace(old, indicators=f"{old.indicators[0]}0")
+    return _replaced(record, old, _with_subfields(new, "abnp", (metadata.title,)))
 
 
 def _with_authors(record: MarcRecord, metadata: Metadata) -> MarcRecord:
@@ -152,14 +150,16 @@ def _replaced(record: MarcRecord, old: Field, new: Field | None) -> MarcRecord:
 
 
 def _with_values(record: MarcRecord, field: DataField, code: str, values: Sequence[str]) -> MarcRecord:
-    """The record with these values in the subfields of this code, in the place of the first of them.
+    """The record with these values in the subfields of this code of a field."""
+    return _replaced(record, field, _with_subfields(field, code, values))
 
-    A field without any subfield goes.
-    """
-    place = next((at for at, part in enumerate(field.subfields) if part.code == code), len(field.subfields))
-    left = [part for part in field.subfields if part.code != code]
-    left[place:place] = [subfield_of(code, value) for value in values]
-    return _replaced(record, field, replace(field, subfields=tuple(left)) if left else None)
+
+def _with_subfields(field: DataField, codes: str, values: Sequence[str]) -> DataField | None:
+    """The field with values of the first of these codes in the place of all of them; None: none is left."""
+    place = next((at for at, part in enumerate(field.subfields) if part.code in codes), len(field.subfields))
+    left = [part for part in field.subfields if part.code not in codes]
+    left[place:place] = [subfield_of(codes[0], value) for value in values]
+    return replace(field, subfields=tuple(left)) if left else None
 
 
 def _with_fixed(record: MarcRecord, places: slice, text: str) -> MarcRecord:
