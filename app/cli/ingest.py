@@ -77,9 +77,9 @@ def ingest(
     settings = load_settings(data_dir)
     servers = running(settings) if url is None else None
     keep_kernels(settings.data_dir if servers is not None else None)
-    from app.cli.joining import joined, texts_in
     from app.readers.files import unread_books
     from app.readers.processes import cores
+    from app.services.joining import joined, texts_in
 
     columns = column_options(column)
     listing = find_files(paths)

@@ -1,7 +1,10 @@
 """Records made for tests, and hypothesis strategies of sound ones."""
 
+from pathlib import Path
+
 from hypothesis import strategies as st
 
+from app.catalog.marc import iso2709
 from app.catalog.marc.record import ControlField, DataField, Field, MarcRecord, Subfield, is_control
 
 LEADER = "00000cam a2200000 a 4500"
@@ -56,3 +59,14 @@ def without_lengths(record: MarcRecord) -> tuple[str, tuple[Field, ...]]:
     """A record but for what each form counts anew: its lengths, and that it is in Unicode."""
     leader = record.leader
     return leader[5:9] + leader[17:20] + leader[22:], record.fields
+
+
+def named(number: str, title: str = "A title", *more: Field) -> MarcRecord:
+    """A record with a control number."""
+    return record(control("001", number), *more, data("245", "10", f"a {title}"))
+
+
+def written(path: Path, *records: MarcRecord | bytes) -> str:
+    """The path of a file of these records in binary form."""
+    path.write_bytes(b"".join(each if isinstance(each, bytes) else iso2709.write(each) for each in records))
+    return str(path)

@@ -1,31 +1,14 @@
 """MARC records joined with texts, by the names that records have for them."""
 
-import csv
 import gzip
 import os
 from pathlib import Path
 
-import httpx
-import pytest
-
 from app.catalog.marc import forms, iso2709
-from app.catalog.marc.record import MarcRecord
-from app.cli.joining import joined, names_of, texts_in
-from app.core.model import CatalogRecord
 from app.readers.files import find
 from app.readers.unread import Unreadable, UnreadFile, UnreadFolder
-from app.synthesis.library import SyntheticBook
-from tests.catalog.marc.made_records import control, data, record
-from tests.cli.command_line import Service, bookprint
-
-
-def named(number: str, title: str = "A title", *more: object) -> MarcRecord:
-    return record(control("001", number), *more, data("245", "10", f"a {title}"))
-
-
-def written(path: Path, *records: MarcRecord | bytes) -> str:
-    path.write_bytes(b"".join(each if isinstance(each, bytes) else iso2709.write(each) for each in records))
-    return str(path)
+from app.services.joining import joined, names_of, texts_in
+from tests.catalog.marc.made_records import control, data, named, record, written
 
 
 def test_names_are_those_of_numbers_and_addresses() -> None:
@@ -93,34 +76,3 @@ def test_texts_and_records_are_joined_and_what_is_left_is_told(tmp_path: Path) -
     ]
     positions = [each.position for each in found]
     assert positions == sorted(positions)
-
-
-@pytest.mark.parametrize("way", ["direct", "url"])
-def test_records_and_texts_are_taken_in(
-    service: Service, tmp_path: Path, books: list[SyntheticBook], way: str
-) -> None:
-    texts = tmp_path / "texts"
-    texts.mkdir()
-    number = f"{way}-1"
-    (texts / f"{number}.txt").write_text(f"{way} " + books[0].text)
-    (texts / "left.txt").write_text(books[1].text)
-    made = named(number, "The ferry /", data("020", "  ", "a 0141439602", "q pbk."))
-    records = written(tmp_path / "records.mrc", made, named("nowhere"))
-    place = ["--url", service.url] if way == "url" else ["--data-dir", str(service.data_dir)]
-    report = tmp_path / "refused.csv"
-
-    done = bookprint("ingest", records, "--texts", texts, "--report", report, *place)
-
-    assert done.returncode == 1, done.stderr
-    assert done.stdout == "1 created, 0 already there, 0 pending, 2 failed\n"
-    with report.open(newline="") as stream:
-        rows = [(os.path.basename(row["path"]), row["place"]) for row in csv.DictReader(stream)]
-    assert rows == [("records.mrc", "record 2"), ("left.txt", "")]
-    [book] = httpx.get(f"{service.url}/v1/books", params={"identifier": f"control-number:{number}"}).json()[
-        "items"
-    ]
-    assert (book["title"], book["identifiers"][0]) == ("The ferry", "isbn:9780141439600")
-    answer = httpx.get(f"{service.url}/v1/books/{book['id']}", headers={"Accept": "application/marc"})
-    again = forms.single(CatalogRecord("marc", answer.content))
-    assert again.fields[: len(made.fields)] == made.fields
-    httpx.delete(f"{service.url}/v1/books/{book['id']}")
