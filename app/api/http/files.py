@@ -27,7 +27,7 @@ from app.api.http.bodies import (
     require_uncompressed,
     validated,
 )
-from app.api.http.records import MEDIA_TYPES, as_bytes, record_changes, sent_record
+from app.api.http.records import as_bytes, record_changes, sent_record
 from app.api.schemas.books import MetadataBody
 from app.catalog.marc.marcjson import is_marc
 from app.core.errors import FileTooLarge
@@ -58,13 +58,13 @@ REQUEST_BODY: dict[str, Any] = {
             },
             _METADATA: {
                 "allOf": [{"$ref": f"#/components/schemas/{MetadataBody.__name__}"}],
-                "description": "What outranks the metadata in the file, field by field: JSON, or the book's "
-                "MARC 21 record (docs/marc.md), told by the type of the part.",
+                "description": "What outranks the metadata in the file, field by field: JSON, or a MARC 21 "
+                "record as application/marc, application/marcxml+xml or application/marc-in-json.",
             },
         },
         "additionalProperties": False,
     },
-    "encoding": {_METADATA: {"contentType": ", ".join(MEDIA_TYPES)}},
+    "encoding": {_METADATA: {"contentType": "application/json"}},
 }
 """The body as the OpenAPI document of an operation describes it."""
 

@@ -16,9 +16,6 @@ _FORMATS: dict[str, RecordFormat] = {
     "application/marcxml+xml": "marcxml",
     "application/marc-in-json": "marc-json",
 }
-MEDIA_TYPES = ("application/json", *_FORMATS)
-"""The types that the part may have."""
-
 _BINARY = re.compile(rb"\s*\d{5}")
 
 
