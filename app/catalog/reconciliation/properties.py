@@ -49,7 +49,7 @@ PROPERTIES = (
     Property(
         "identifier",
         "Identifier",
-        "To match: bp1:…, an id of a book here, or any identifier as oclc:1234. To fetch: bp1:…",
+        "To match: bp1:… or bp2:…, an id of a book here, or any identifier as oclc:1234. To fetch: bp1:…",
     ),
     Property("identifiers", "Catalogue identifiers", "Identifiers as scheme:value: oclc:1234, isbn:…"),
     Property("text", "Text", "The text of the book, or a part of it: found by content.", extends=False),

@@ -88,15 +88,7 @@ def to_book(row: Row) -> Book:
         id=row["id"],
         entry_id=row["entry_id"],
         version=row["version"],
-        metadata=Metadata(
-            title=row["title"],
-            authors=tuple(row["authors"]),
-            language=row["language"],
-            year=row["year"],
-            volume=row["volume"],
-            external_id=row["external_id"],
-            identifiers=tuple(row["identifiers"]),
-        ),
+        metadata=to_metadata(row),
         page_count=row["page_count"],
         word_count=row["word_count"],
         fingerprint=None if row["bits"] is None else Fingerprint(row["recipe"], row["bits"]),
@@ -106,6 +98,19 @@ def to_book(row: Row) -> Book:
         iscc=row["iscc"],
         indexed=row["indexed"],
         founder_id=row["founder_id"],
+    )
+
+
+def to_metadata(row: Row) -> Metadata:
+    """The columns of a row that hold metadata."""
+    return Metadata(
+        title=row["title"],
+        authors=tuple(row["authors"]),
+        language=row["language"],
+        year=row["year"],
+        volume=row["volume"],
+        external_id=row["external_id"],
+        identifiers=tuple(row["identifiers"]),
     )
 
 

@@ -11,12 +11,11 @@ from uuid import UUID
 
 from app.core.clusters.clustering import KINDS, Pair
 from app.core.matching.conflicts import ConflictBook, ConflictPlace, PairRelation, Sharing
-from app.core.model import Metadata
 from app.core.recipe import Suite
 from app.core.relations.decision import Decision, RelationSummary, effective_relation
 from app.stores.postgres.connections import Connection, Database, Row, rows
 from app.stores.postgres.jobs import UNFINISHED_RELATE_JOBS
-from app.stores.postgres.rows import select_summaries, suite_recipes, to_summary
+from app.stores.postgres.rows import select_summaries, suite_recipes, to_metadata, to_summary
 from app.stores.postgres.statements import SQL
 
 SharedBy = Literal["isbn", "title"]
@@ -169,16 +168,7 @@ class ConflictQueries:
 
 
 def _book(row: Row, suite: Suite) -> ConflictBook:
-    metadata = Metadata(
-        title=row["title"],
-        authors=tuple(row["authors"]),
-        language=row["language"],
-        year=row["year"],
-        volume=row["volume"],
-        external_id=row["external_id"],
-        identifiers=tuple(row["identifiers"]),
-    )
-    return ConflictBook(metadata, to_summary(row, suite), row["related"])
+    return ConflictBook(to_metadata(row), to_summary(row, suite), row["related"])
 
 
 def _relation(row: Row) -> PairRelation:

@@ -9,18 +9,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from app.core.model import Book, Metadata
+from app.core.model import Book
 from app.core.text.names import KeyCondition
 from app.stores.postgres.connections import Database, Row, rows
-from app.stores.postgres.rows import SELECT_BOOKS, to_book
+from app.stores.postgres.rows import SELECT_BOOKS, to_book, to_metadata
 from app.stores.postgres.statements import SQL
 
 _MOST_HITS = 40
 """Books of one condition."""
 
 _METADATA = (
-    "books.id, books.title, books.authors, books.language, books.year, books.volume, books.identifiers, "
-    "books.page_count"
+    "books.id, books.title, books.authors, books.language, books.year, books.volume, books.external_id, "
+    "books.identifiers, books.page_count"
 )
 
 # Each condition is looked up alone: a join of all of them might read all books.
@@ -150,13 +150,6 @@ def _array(keys: Sequence[int]) -> str:
 def _described(row: Row) -> DescribedBook:
     return DescribedBook(
         row["id"],
-        Metadata(
-            title=row["title"],
-            authors=tuple(row["authors"]),
-            language=row["language"],
-            year=row["year"],
-            volume=row["volume"],
-            identifiers=tuple(row["identifiers"]),
-        ),
+        to_metadata(row),
         row["page_count"],
     )
