@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from app.core.model import Book
+from app.core.model import Book, Metadata
 from app.core.text.names import KeyCondition
 from app.stores.postgres.connections import Database, Row, rows
 from app.stores.postgres.rows import SELECT_BOOKS, to_book, to_metadata
@@ -81,7 +81,7 @@ class DescribedBook:
     """A book as its catalogue describes it."""
 
     id: UUID
-    metadata: Metadata  # without external id
+    metadata: Metadata
     page_count: int | None
 
 
