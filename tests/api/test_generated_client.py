@@ -55,7 +55,7 @@ async def services(database_url: str, redis_url: str) -> AsyncIterator[Services]
 
 @pytest.fixture
 def server(services: Services, database_url: str, redis_url: str) -> Iterator[Server]:
-    with serving(database_url, redis_url) as server:
+    with serving(database_url, redis_url, BOOKPRINT_WEBHOOK_ALLOW_HOSTS="127.0.0.1") as server:
         yield server
 
 
@@ -157,6 +157,16 @@ async def test_generated_client_can_use_every_operation(
     assert call("reconciliation", "suggest_entity", 200, prefix=str(book.id)).result[0].id == str(book.id)
     assert "Emma" not in call("reconciliation", "flyout", 200, kind="entity", id=str(book.id)).html
     call("reconciliation", "preview", 200, book_id=book.id)
+
+    changes = call("changes", "list_changes", 200, limit=2)
+    assert [each.type_ for each in changes.items] == ["book.created"] * 2
+    assert call("changes", "read_collection", 200).total_items >= 4
+    assert call("changes", "read_collection_page", 200, number="0").ordered_items[0].type_ == "Create"
+    hook = call("webhooks", "register_webhook", 201, body=models.WebhookBody(url="http://127.0.0.1:9/"))
+    assert [each.id for each in call("webhooks", "list_webhooks", 200).items] == [hook.id]
+    assert call("webhooks", "read_webhook", 200, webhook_id=str(hook.id)).state == "active"
+    assert call("webhooks", "rotate_secret", 200, webhook_id=str(hook.id)).secret != hook.secret
+    call("webhooks", "delete_webhook", 204, webhook_id=str(hook.id))
 
     content = models.ContentBody(pages=[prose(3), ""])
     assert call("books", "replace_content", 200, book_id=book.id, body=content).version == 3
