@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from app.core.matching.candidates import SelectionLimits
 from app.services.books import Books
-from app.services.bulk import Bulk
+from app.services.bulk.storing import Bulk
+from app.services.catalog.conflicts import Conflicts
+from app.services.catalog.descriptions import Descriptions
+from app.services.catalog.reconciliation import Reconciliation
 from app.services.changes.feed import Changes
 from app.services.changes.webhooks import Webhooks
 from app.services.clusters import Clusters
-from app.services.conflicts import Conflicts
-from app.services.descriptions import Descriptions
 from app.services.health import Health
 from app.services.identifier_lookup import IdentifierLookup
 from app.services.index.comparison import Progress
@@ -23,7 +24,6 @@ from app.services.index.verify import IndexReport, verify
 from app.services.ingest import Ingest
 from app.services.jobs import Jobs
 from app.services.lookup import Lookup
-from app.services.reconciliation import Reconciliation
 from app.services.relate import Relate
 from app.services.relations import Relations
 from app.settings import Settings

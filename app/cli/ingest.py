@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from app.cli.posting import Record
     from app.readers.files import BookFiles
     from app.readers.unread import Unread
-    from app.services.bulk import Kind
+    from app.services.bulk.storing import Kind
     from app.wiring import Services
 
 _AGAIN = "Not every book was posted. Run the same command again: books that are there already are skipped."
@@ -79,7 +79,7 @@ def ingest(
     keep_kernels(settings.data_dir if servers is not None else None)
     from app.readers.files import unread_books
     from app.readers.processes import cores
-    from app.services.joining import joined, texts_in
+    from app.services.catalog.joining import joined, texts_in
 
     columns = column_options(column)
     listing = find_files(paths)
@@ -146,7 +146,7 @@ def _store(
 ) -> "tuple[dict[Kind, int], bool]":
     """Store the books where the database is reached."""
     from app.cli.checking import checked
-    from app.services.bulk_ingest import BulkRun, Fate, ingest_in_bulk
+    from app.services.bulk.ingest import BulkRun, Fate, ingest_in_bulk
 
     run = BulkRun()
 
@@ -185,7 +185,7 @@ def _post(
     from app.cli.checking import checked
     from app.cli.posting import Outcome, Tally, post_all, to_record
     from app.readers.processes import ReadingProcesses
-    from app.services.bulk_reading import Read, results_of
+    from app.services.bulk.reading import Read, results_of
 
     def records() -> "Iterator[Record]":
         for book, result in results_of(reading, books):

@@ -12,8 +12,8 @@ from app.client import Client, Interrupted, NoService, Refused, calls
 from app.core.model import PAGE_BREAK, Submission
 from app.core.signatures.json_codec import encode
 from app.readers.unread import Unread
-from app.services.bulk import KINDS, Kind
-from app.services.bulk_reading import Refusal
+from app.services.bulk.reading import Refusal
+from app.services.bulk.storing import KINDS, Kind
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -41,7 +41,7 @@ def sign(
     from app.readers.files import unread_books
     from app.readers.processes import ReadingProcesses, cores
     from app.readers.tables import signature_table
-    from app.services.bulk_reading import Refusal, Sign, results_of
+    from app.services.bulk.reading import Refusal, Sign, results_of
 
     fingerprint_recipe(recipe)
     listing, columns, signed = find_files(paths), column_options(column), 0

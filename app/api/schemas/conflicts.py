@@ -9,7 +9,7 @@ from app.api.schemas import examples
 from app.api.schemas.base import Document, PageQuery, Share, shown
 from app.core.matching.conflicts import Aspect, Conflict, ConflictBook, ConflictBy
 from app.core.relations.relation import Kind
-from app.services.conflicts import ConflictPage
+from app.services.catalog.conflicts import ConflictPage
 
 
 class ConflictQuery(PageQuery):

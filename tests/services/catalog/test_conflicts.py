@@ -12,7 +12,7 @@ from stdnum import isbn
 from app.core.matching.conflicts import Conflict, ConflictBy
 from app.core.model import Book, Metadata, Submission
 from app.core.text.content import content_from_pages
-from app.services import conflicts
+from app.services.catalog import conflicts
 from app.synthesis.library import synthetic_library
 from tests.api.library import prose, scanned
 from tests.open_services import OpenServices

@@ -6,8 +6,8 @@ import pytest
 from httpx import AsyncClient
 
 from app.wiring import Services
+from tests.api.catalog.reconciliation.books import NOVELS, matches, post, post_novels, result, results, send
 from tests.api.library import prose, scanned
-from tests.api.reconciliation.books import NOVELS, matches, post, post_novels, result, results, send
 from tests.paged_books import run_jobs
 
 

@@ -19,7 +19,7 @@ from app.api.schemas.reconciliation import (
     ProposedProperties,
     Suggestions,
 )
-from tests.api.reconciliation.books import Json, post_novels, send
+from tests.api.catalog.reconciliation.books import Json, post_novels, send
 
 FOLDER = Path(os.environ.get("BOOKPRINT_CATALOGS", "/nowhere")) / "reconciliation"
 

@@ -12,7 +12,7 @@ from app.core.text.content import content_key
 from app.readers.files import books_within, has_several_books
 from app.readers.processes import Ask, ReadingProcesses
 from app.readers.unread import Unread
-from app.services.bulk import BulkOutcome, PreparedBook
+from app.services.bulk.storing import BulkOutcome, PreparedBook
 from app.services.signing import computed, signed
 
 T = TypeVar("T")

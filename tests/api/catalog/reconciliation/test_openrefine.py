@@ -9,8 +9,8 @@ import json
 from httpx import AsyncClient, Response
 
 from app.settings import Settings
+from tests.api.catalog.reconciliation.books import Json, post_novels
 from tests.api.conftest import asking, started
-from tests.api.reconciliation.books import Json, post_novels
 
 ORIGIN = {"Origin": "http://127.0.0.1:3333"}
 

@@ -8,7 +8,7 @@ import pytest
 from app.core.model import Metadata, Submission
 from app.core.recipe import Suite, Suites
 from app.core.text.content import content_from_pages, content_from_text
-from app.services.bulk import Bulk, BulkOutcome, PreparedBook
+from app.services.bulk.storing import Bulk, BulkOutcome, PreparedBook
 from app.services.signing import computed
 from app.stores.postgres.statements import SQL
 from app.stores.postgres.suites import SuitesChanged

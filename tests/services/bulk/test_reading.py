@@ -12,8 +12,8 @@ from app.core.recipe import DEFAULT_FINGERPRINT, Suites
 from app.readers.files import find, unread_books
 from app.readers.tables import signature_table
 from app.readers.unread import Unread, UnreadLine
-from app.services.bulk import BulkOutcome, PreparedBook
-from app.services.bulk_reading import Prepare, Read, Refusal, Sign, SignedBook
+from app.services.bulk.reading import Prepare, Read, Refusal, Sign, SignedBook
+from app.services.bulk.storing import BulkOutcome, PreparedBook
 
 
 def line(**fields: object) -> UnreadLine:

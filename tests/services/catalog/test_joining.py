@@ -7,7 +7,7 @@ from pathlib import Path
 from app.catalog.marc import forms, iso2709
 from app.readers.files import find
 from app.readers.unread import Unreadable, UnreadFile, UnreadFolder
-from app.services.joining import joined, names_of, texts_in
+from app.services.catalog.joining import joined, names_of, texts_in
 from tests.catalog.marc.made_records import control, data, named, record, written
 
 

@@ -12,8 +12,8 @@ from app.catalog.marc import forms
 from app.catalog.marc.forms import NumberedRecord
 from app.catalog.marc.record import InvalidRecord, MarcRecord
 from app.core.model import CatalogRecord
+from tests.api.catalog.test_marc import TYPES, exported, own_fields
 from tests.api.library import prose
-from tests.api.test_marc import TYPES, exported, own_fields
 from tests.catalog.marc.made_records import without_lengths
 
 FOLDER = Path(os.environ.get("BOOKPRINT_CATALOGS", "/nonexistent")) / "marc"
