@@ -24,7 +24,7 @@ from tests.faults.killable_service import Service, serving
 from tests.receiver import Receiver, receiving
 
 SEED = 2026
-BOOKS = int(os.environ.get("BOOKPRINT_FAULT_BOOKS", "40"))
+BOOKS = int(os.environ.get("BOOKPRINT_FAULT_BOOKS", "25"))
 """More find faults that are rarer, and take longer: 2,000 some twenty minutes."""
 
 CLIENTS = 6
@@ -155,7 +155,7 @@ def received(receiver: Receiver) -> list[Json]:
 @pytest.mark.faults
 @pytest.mark.timeout(300 + BOOKS)
 async def test_no_reader_misses_a_change(service: Service, tmp_path: Path) -> None:
-    books, kills = BOOKS, 10 + BOOKS // 40
+    books, kills = BOOKS, 5 + BOOKS // 40
     chance = random.Random(SEED)
     async with AsyncExitStack() as stack, httpx.AsyncClient(base_url=service.url, timeout=20) as client:
         receivers = [

@@ -1,9 +1,18 @@
-"""What reading one file may cost, measured in a process of its own."""
+"""What reading one file may cost, measured in a process of its own.
+
+These processes are forked from a small one that does nothing else: by then a test process has grown so large
+that forking it takes longer than reading.
+"""
 
 import os
+import pickle
 import resource
 import signal
+import subprocess
+import sys
+from functools import cache
 from pathlib import Path
+from typing import IO
 
 from app.core.errors import UnusableFile
 from app.core.text.content import content_from_text
@@ -16,9 +25,35 @@ MEMORY = 1 << 30
 """Bytes that reading may add to the process."""
 
 
-def outcome_within_limits(source: Source) -> str:
+def outcome_within_limits(data: bytes, name: str) -> str:
     """ "read" or "refused"; else what a process that may use SECONDS and MEMORY came to."""
+    forking = _forking()
+    assert forking.stdin is not None
+    assert forking.stdout is not None
+    pickle.dump((data, name), forking.stdin)
+    forking.stdin.flush()
+    return str(pickle.load(forking.stdout))
+
+
+@cache
+def _forking() -> subprocess.Popen[bytes]:
+    """The process that forks; it ends with this one, when its input does."""
+    command = [sys.executable, "-m", "tests.readers.limits"]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
+def _serve(questions: IO[bytes], answers: IO[bytes]) -> None:
     content_from_text("word")  # loads the kernels once, not in every process
+    while True:
+        try:
+            data, name = pickle.load(questions)
+        except EOFError:
+            return
+        pickle.dump(_outcome(Source.of_bytes(data, name)), answers)
+        answers.flush()
+
+
+def _outcome(source: Source) -> str:
     child = os.fork()
     if child:
         status = os.waitpid(child, 0)[1]
@@ -38,3 +73,7 @@ def outcome_within_limits(source: Source) -> str:
         status = 3
     finally:
         os._exit(status)
+
+
+if __name__ == "__main__":
+    _serve(sys.stdin.buffer, sys.stdout.buffer)

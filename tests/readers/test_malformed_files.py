@@ -66,7 +66,7 @@ def test_malformed_files_are_read_or_refused() -> None:
         path = draw.choice(paths)
         damage = draw.choice(DAMAGES if number % 3 else MORE)
         data = damage(path.read_bytes(), draw)
-        outcome = outcome_within_limits(Source.of_bytes(data, draw.choice(NAMES)))
+        outcome = outcome_within_limits(data, draw.choice(NAMES))
         outcomes[outcome] += 1
         if outcome not in {"read", "refused"}:
             failed.append(f"{number}: {path} {damage.__name__} {outcome}")

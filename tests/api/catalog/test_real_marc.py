@@ -1,4 +1,4 @@
-"""Every sound record of BOOKPRINT_CATALOGS is posted with a text, and comes back with every field."""
+"""Sound records of every file of BOOKPRINT_CATALOGS are posted, and come back with every field."""
 
 import os
 import re
@@ -25,6 +25,8 @@ pytestmark = [
 ]
 
 SEEDS = count()
+MOST_RECORDS = 20
+"""Of each file; all of them are read and written in tests/catalog/marc."""
 FILES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*.*"))
 
 
@@ -36,7 +38,8 @@ def records_of(name: str) -> list[NumberedRecord]:
 
 @pytest.mark.parametrize("name", FILES)
 async def test_record_comes_back_with_every_field(module_client: AsyncClient, name: str) -> None:
-    for each in records_of(name):
+    records = records_of(name)
+    for each in records[:: 1 + len(records) // MOST_RECORDS]:
         if each.source is None:
             continue
         text = prose(next(SEEDS), 100)

@@ -14,7 +14,7 @@ from bench.service.ab import Figures, Options, Side, over_http, section, signing
 def test_both_sides_are_measured_in_turn(tmp_path: Path) -> None:
     kernels = Path(os.environ["NUMBA_CACHE_DIR"])  # the tests keep theirs
     sides = (Side("this", this_checkout(), kernels), Side("other", this_checkout(), kernels))
-    options = Options("HEAD", books=200, rounds=1, seconds=0.5, warm_up=0.2, idle=0.5, posts=3, works=1)
+    options = Options("HEAD", books=60, rounds=1, seconds=0.5, warm_up=0.2, idle=0.5, posts=3, works=1)
     figures = Figures()
     over_http(sides, tmp_path, options, figures)
     assert signing(sides, tmp_path, 1, figures)

@@ -94,7 +94,7 @@ async def test_books_computed_for_other_suites_are_not_stored(services: OpenServ
 async def test_a_lost_index_leaves_books_pending_and_found(
     services: OpenServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.services.bulk.INDEX_SECONDS", 1.0)
+    monkeypatch.setattr("app.services.bulk.storing.INDEX_SECONDS", 1.0)
     await services.index.epochs.end()
     assert kinds(await take_in(services.bulk, [book("one")])) == ["pending"]
     await services.reindex.reconcile()
