@@ -194,7 +194,7 @@ async def propose_properties(
     of_type: Annotated[
         str | None, Query(alias="type", max_length=1_000, description="The type of the entities.")
     ] = None,
-    limit: Annotated[int | None, Query(ge=1, description="How many to answer at most.")] = None,
+    limit: Annotated[int | None, Query(ge=1, le=1_000, description="How many to answer at most.")] = None,
 ) -> Response:
     """Answers the properties that a column can be filled with."""
     proposed = [suggested(each) for each in PROPERTIES if each.extends]

@@ -143,3 +143,9 @@ async def test_a_batch_may_come_by_get(client: AsyncClient) -> None:
 
     assert batch.json()["q"]["result"][0]["id"] == ids[2]
     assert extended.json()["rows"][ids[2]]["title"] == [{"str": "Emma"}]
+
+
+async def test_limit_beyond_any_list_is_refused(client: AsyncClient) -> None:
+    response = await client.get("/reconcile/properties", params={"limit": str(10**30)})
+    assert response.status_code == 422
+    assert response.json()["errors"][0]["field"] == "limit"
