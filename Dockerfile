@@ -32,4 +32,5 @@ VOLUME /opt/bookprint/data
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
     CMD ["python", "-c", "from urllib.request import urlopen; urlopen('http://127.0.0.1:8000/health/ready', timeout=4)"]
+# Listening at every address it starts only with a key: BOOKPRINT_ADMIN_KEY, BOOKPRINT_ADMIN_KEY_FILE or a stored one.
 CMD ["bookprint", "serve", "--host", "0.0.0.0", "--port", "8000"]

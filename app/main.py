@@ -8,9 +8,10 @@ from importlib.metadata import version
 
 from fastapi import FastAPI
 
+from app.api.http.access import require_scopes
 from app.api.http.cors import AnyOrigin
 from app.api.http.deps import KernelState
-from app.api.http.docs import add_docs
+from app.api.http.docs import DescribedApi, add_docs
 from app.api.http.handlers import UnhandledErrors, install_handlers
 from app.api.http.metrics import Metrics, RequestMetrics
 from app.api.routes import (
@@ -61,7 +62,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
                 with suppress(asyncio.CancelledError):
                     await warming
 
-    app = FastAPI(
+    app = DescribedApi(
         title="Bookprint",
         version=version("bookprint"),
         description=_DESCRIPTION,
@@ -95,6 +96,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         ],
     )
     app.state.metrics, app.state.kernels = metrics, kernels
+    # What `auto` means is for `serve` to say, which knows the address: unsaid, nobody comes in without a key.
+    app.state.asks_for_keys = settings.auth != "off"
     app.state.public_url = settings.public_url
     app.state.max_body_bytes, app.state.max_file_bytes = settings.max_body_bytes, settings.max_file_bytes
     # Files come first: their routes leave what is no file to those of the same paths.
@@ -106,7 +109,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     for router in routers:
         app.include_router(router)
     add_docs(app)
-    install_handlers(app, [*app.routes, *(route for router in routers for route in router.routes)])
+    routes = [*app.routes, *(route for router in routers for route in router.routes)]
+    require_scopes(routes)
+    install_handlers(app, routes)
     # The last one added is the outermost.
     app.add_middleware(UnhandledErrors)
     app.add_middleware(AnyOrigin, path="/reconcile")

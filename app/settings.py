@@ -5,21 +5,45 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 _MOST_WORKERS = 8
 """Worker processes that `serve` starts by default; each holds all fingerprints in memory."""
+
+_SHORTEST_KEY = 32
+"""Characters of an admin key."""
 
 
 def _one_per_core() -> int:
     return min(os.cpu_count() or 1, _MOST_WORKERS)
 
 
+def _read_key(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError) as exc:
+        raise ValueError(f"The key in {path} cannot be read. Name a file that holds it and no more.") from exc
+
+
+def _check_key(key: str) -> None:
+    """Raise ValueError for a key that could be guessed, or that no header can carry."""
+    if len(key) < _SHORTEST_KEY or not key.isascii() or not key.isprintable() or " " in key:
+        raise ValueError(
+            f"An admin key has {_SHORTEST_KEY} ASCII characters or more, without blanks. Make one with: "
+            "openssl rand -hex 32"
+        )
+
+
 class Settings(BaseSettings):
     """The settings of this process. Every field is set by the environment variable of its alias."""
 
-    model_config = SettingsConfigDict(frozen=True, populate_by_name=True, extra="ignore")
+    model_config = SettingsConfigDict(
+        frozen=True,
+        populate_by_name=True,
+        extra="ignore",
+        hide_input_in_errors=True,  # a traceback is no place for a password or a key
+    )
 
     database_url: str | None = Field(
         default=None, alias="DATABASE_URL", description="Postgres; unset: `serve` starts its own."
@@ -40,6 +64,21 @@ class Settings(BaseSettings):
         pattern="^https?://",
         description="Address under which clients reach the service, where answers name it; unset: as they "
         "wrote it in their request.",
+    )
+    auth: Literal["auto", "keys", "off"] = Field(
+        default="auto",
+        alias="BOOKPRINT_AUTH",
+        description="Whether requests need an API key; auto: only where `serve` listens beyond loopback.",
+    )
+    admin_key: SecretStr | None = Field(
+        default=None,
+        alias="BOOKPRINT_ADMIN_KEY",
+        description="An API key with the scope admin, valid beside those that are stored.",
+    )
+    admin_key_file: Path | None = Field(
+        default=None,
+        alias="BOOKPRINT_ADMIN_KEY_FILE",
+        description="A file that holds the admin key, as containers get their secrets.",
     )
     texts: Literal["none", "postgres"] = Field(
         default="postgres", alias="BOOKPRINT_TEXTS", description="Whether texts are kept for later recipes."
@@ -96,6 +135,32 @@ class Settings(BaseSettings):
     log_format: Literal["console", "json"] = Field(
         default="console", alias="BOOKPRINT_LOG_FORMAT", description="Plain lines, or one JSON object a line."
     )
+
+    @property
+    def bootstrap_key(self) -> str | None:
+        """The admin key of the environment, from the variable or from the file."""
+        if self.admin_key_file is not None:
+            return _read_key(self.admin_key_file)
+        return None if self.admin_key is None else self.admin_key.get_secret_value()
+
+    @field_validator("admin_key")
+    @classmethod
+    def _strong(cls, key: SecretStr | None) -> SecretStr | None:
+        """An empty variable is one that is not set."""
+        if key is None or not key.get_secret_value():
+            return None
+        _check_key(key.get_secret_value())
+        return key
+
+    @field_validator("admin_key_file")
+    @classmethod
+    def _readable(cls, path: Path | None, info: ValidationInfo) -> Path | None:
+        """A wrong file is told at once, not with the first request."""
+        if path is not None:
+            if info.data.get("admin_key") is not None:
+                raise ValueError("Set BOOKPRINT_ADMIN_KEY or BOOKPRINT_ADMIN_KEY_FILE, not both.")
+            _check_key(_read_key(path))
+        return path
 
     @field_validator("iscc")
     @classmethod

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from app.core.matching.candidates import SelectionLimits
+from app.services.access.keys import Keys
 from app.services.books import Books
 from app.services.bulk.storing import Bulk
 from app.services.catalog.conflicts import Conflicts
@@ -27,6 +28,7 @@ from app.services.lookup import Lookup
 from app.services.relate import Relate
 from app.services.relations import Relations
 from app.settings import Settings
+from app.stores.postgres.access.keys import KeyStore
 from app.stores.postgres.books import BookStore
 from app.stores.postgres.bulk import BulkStore
 from app.stores.postgres.candidates import CandidateStore
@@ -74,6 +76,7 @@ class Services:
     reconciliation: Reconciliation
     changes: Changes
     webhooks: Webhooks
+    keys: Keys
     jobs: Jobs
     health: Health
 
@@ -159,6 +162,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         reconciliation=Reconciliation(NameQueries(database), lookup, identifier_lookup, relations, related),
         changes=changes,
         webhooks=Webhooks(WebhookStore(database), changes, settings.webhook_allow_hosts),
+        keys=Keys(KeyStore(database), settings.bootstrap_key),
         jobs=Jobs(jobs),
         health=Health(SchemaQueries(database), jobs, reindex, indexes),
     )

@@ -282,3 +282,16 @@ webhooks = Table(
     Column("disabled_at", TIMESTAMP(timezone=True)),
     Column("disabled_because", Text),
 )
+
+keys = Table(
+    "keys",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("scopes", ARRAY(Text), nullable=False),
+    Column("hash", LargeBinary, nullable=False, unique=True),  # SHA-256 of the key
+    Column("requests_per_minute", Integer),  # null: no limit of its own
+    Column("created_at", TIMESTAMP(timezone=True), nullable=False, server_default=func.now()),
+    Column("expires_at", TIMESTAMP(timezone=True)),  # null: never
+    Column("revoked_at", TIMESTAMP(timezone=True)),
+)

@@ -15,6 +15,9 @@ ROOT = Path(__file__).parent.parent
 _CACHES = Path(sys.prefix) if sys.prefix != sys.base_prefix else ROOT / ".pytest_cache"
 keep_kernels(_CACHES)
 
+# Applications that tests make by themselves ask for no key, unless the test is about keys.
+os.environ["BOOKPRINT_AUTH"] = "off"
+
 from app.embedded import Servers  # noqa: E402
 from tests.redis_cluster import Cluster, running_cluster  # noqa: E402
 from tests.servers import flushed_redis, fresh_database, migrated_template, scratch_folder, session_servers  # noqa: E402

@@ -6,7 +6,7 @@ from typing import Annotated
 import orjson
 import typer
 
-from app.cli.environment import DEFAULT_URL
+from app.cli.environment import DEFAULT_URL, KeyOption
 from app.client import Client, calls
 
 _PATIENCE = 10.0  # seconds
@@ -21,13 +21,14 @@ def changes(
     ] = None,
     follow: Annotated[bool, typer.Option("--follow", help="Go on until Ctrl-C, as changes come.")] = False,
     url: Annotated[str, typer.Option(help="Where the service answers.")] = DEFAULT_URL,
+    key: KeyOption = None,
 ) -> None:
     """Print the changes of books, relations and clusters as JSON, one a line, oldest first.
 
     Each line has a `cursor`; go on behind it with --after. Changes are kept for thirty days.
     """
     # Who follows waits for as long as the service is away.
-    with Client(url, patience=float("inf") if follow else _PATIENCE) as service:
+    with Client(url, patience=float("inf") if follow else _PATIENCE, key=key) as service:
         service.insist()
         wait = _FOLLOWING_WAIT if follow else None
         while True:

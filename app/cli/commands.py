@@ -12,6 +12,7 @@ from app.cli.conflicts import conflicts
 from app.cli.demo.command import demo
 from app.cli.ingest import ingest
 from app.cli.jobs import jobs
+from app.cli.keys import key_commands
 from app.cli.lookup import lookup
 from app.cli.maintenance import migrate, reindex, verify
 from app.cli.output import UserError, complain
@@ -42,6 +43,7 @@ def run() -> None:
         verify,
     ):
         app.command()(_with_plain_errors(command))
+    app.add_typer(key_commands(_with_plain_errors), name="keys")
     app(prog_name="bookprint")
 
 

@@ -10,7 +10,7 @@ import orjson
 import typer
 from rich.text import Text
 
-from app.cli.environment import DEFAULT_URL
+from app.cli.environment import DEFAULT_URL, KeyOption
 from app.cli.output import UserError, drawn_table, notices, print_lines, results
 from app.client import Client, calls
 from app.client.answers import ConflictJson, CutGroupJson
@@ -35,6 +35,7 @@ def conflicts(
     ] = "isbn",
     limit: Annotated[int | None, typer.Option(min=1, help="Most conflicts to print [all].")] = None,
     url: Annotated[str, typer.Option(help="Where the service answers.")] = DEFAULT_URL,
+    key: KeyOption = None,
     json: Annotated[bool, typer.Option("--json", help="Print the items as JSON, one a line.")] = False,
     table: Annotated[
         Path | None,
@@ -45,7 +46,7 @@ def conflicts(
     if json and table is not None:
         raise UserError("Give --json or --csv, not both.", 2)
     report = _Report()
-    with Client(url, patience=_PATIENCE) as service:
+    with Client(url, patience=_PATIENCE, key=key) as service:
         service.insist()
         items = report.read(service, by, limit)
         if json:

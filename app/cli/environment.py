@@ -14,6 +14,16 @@ from app.settings import Settings
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 
+KeyOption = Annotated[
+    str | None,
+    typer.Option(
+        "--key",
+        envvar="BOOKPRINT_KEY",
+        help="API key of the service. Set the variable instead: other users see what a command is given.",
+    ),
+]
+"""The option that has the API key."""
+
 DataDir = Annotated[
     Path | None,
     typer.Option(help="Folder of the embedded servers [BOOKPRINT_DATA_DIR, else ./data].", file_okay=False),
@@ -47,12 +57,12 @@ def running(settings: Settings) -> Settings | None:
 
 
 @contextmanager
-def started(settings: Settings) -> Iterator[Settings]:
+def started(settings: Settings, new: bool = False) -> Iterator[Settings]:
     """Settings that name servers which run only for this command, on the library in the data folder.
 
-    Raises UserError where there is no library.
+    Raises UserError where there is no library, unless a `new` one may be made.
     """
-    if not (settings.data_dir / "postgres").is_dir():
+    if not new and not (settings.data_dir / "postgres").is_dir():
         raise UserError(
             f"There is no library in {settings.data_dir}. Name its folder with --data-dir, set DATABASE_URL "
             "and REDIS_URL, or start a new one with: bookprint serve"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.cli.environment import DEFAULT_URL, DataDir, load_settings, running
+from app.cli.environment import DEFAULT_URL, DataDir, KeyOption, load_settings, running
 from app.cli.maintenance import within
 from app.cli.output import Reporter, UserError, complain, results
 from app.cli.refusals import Refusals, Report
@@ -58,6 +58,7 @@ def ingest(
     url: Annotated[
         str | None, typer.Option(help="Post to the service there; unset: store directly where possible.")
     ] = None,
+    key: KeyOption = None,
     jobs: Annotated[
         int, typer.Option("--jobs", "-j", min=1, max=64, help="Books posted at once over HTTP.")
     ] = 4,
@@ -98,7 +99,7 @@ def ingest(
                 counts, interrupted = _store(servers, books, listing.size, count, reporter, refusals)
             else:
                 counts, interrupted = _post(
-                    url or DEFAULT_URL, books, listing.size, count, jobs, reporter, refusals
+                    url or DEFAULT_URL, key, books, listing.size, count, jobs, reporter, refusals
                 )
     except (ClientError, BookprintError) as exc:
         raise UserError(f"{exc}", 2) from exc
@@ -174,6 +175,7 @@ def _store(
 
 def _post(
     url: str,
+    key: str | None,
     books: "Iterable[Unread]",
     size: int,
     processes: int,
@@ -197,7 +199,7 @@ def _post(
             refusals.add(record.path, record.part, outcome.reason or "", outcome.problem or "invalid")
         reporter.advance(tally.total, record.position / max(size, 1))
 
-    with Client(url, connections=jobs) as service:
+    with Client(url, connections=jobs, key=key) as service:
         service.insist()
         with ReadingProcesses(processes, Read(checked)) as reading:
             tally = post_all(service, records(), jobs, report)

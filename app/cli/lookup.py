@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from app.cli.book_file import read_one_book, read_signatures
-from app.cli.environment import DEFAULT_URL
+from app.cli.environment import DEFAULT_URL, KeyOption
 from app.cli.output import UserError, drawn_table, notices, print_lines, results
 from app.client import Client, calls
 from app.client.answers import NearDuplicateJson, NearDuplicatesJson
@@ -40,6 +40,7 @@ def lookup(
     k: Annotated[int | None, typer.Option("--k", min=1, max=1000, help="The k nearest books.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="Most books to print.")] = 100,
     url: Annotated[str, typer.Option(help="Where the service answers.")] = DEFAULT_URL,
+    key: KeyOption = None,
     json: Annotated[bool, typer.Option("--json", help="Print the items as JSON, one a line.")] = False,
 ) -> None:
     """Find the near-duplicates of a book; nothing is stored.
@@ -49,7 +50,7 @@ def lookup(
     """
     if d is not None and k is not None:
         raise UserError("Give --d or --k, not both.", 2)
-    answer, items = _ask(url, _question(book, d, k, min(limit, _MOST_ITEMS)), limit)
+    answer, items = _ask(url, key, _question(book, d, k, min(limit, _MOST_ITEMS)), limit)
     if json:
         for item in items:
             results().print(orjson.dumps(item).decode(), soft_wrap=True)
@@ -77,9 +78,11 @@ def _row(item: NearDuplicateJson) -> tuple[str, str, str, str, str, str]:
     )
 
 
-def _ask(url: str, question: _Question, limit: int) -> tuple[NearDuplicatesJson, Sequence[NearDuplicateJson]]:
+def _ask(
+    url: str, key: str | None, question: _Question, limit: int
+) -> tuple[NearDuplicatesJson, Sequence[NearDuplicateJson]]:
     """The first page of the answer and the items of all its pages, up to `limit`."""
-    with Client(url, patience=_PATIENCE) as service:
+    with Client(url, patience=_PATIENCE, key=key) as service:
         service.insist()
         items: list[NearDuplicateJson] = []
         for page in service.pages(question):

@@ -120,13 +120,16 @@ def upgrade_schema(database_url: str) -> None:
 
 
 @contextmanager
-def library(settings: Settings) -> Iterator[Settings]:
-    """Settings that name both servers; servers that do not run are started until the block ends."""
+def library(settings: Settings, new: bool = False) -> Iterator[Settings]:
+    """Settings that name both servers; servers that do not run are started until the block ends.
+
+    Raises UserError where there is no library, unless a `new` one may be made.
+    """
     complete = running(settings)
     if complete is not None:
         yield complete
         return
-    with started(settings) as own:
+    with started(settings, new) as own:
         upgrade_schema(str(own.database_url))
 
         async def catch_up(services: "Services") -> None:

@@ -15,6 +15,8 @@ from app.readers.unread import Unread
 from app.services.bulk.reading import Refusal
 from app.services.bulk.storing import KINDS, Kind
 
+_NOT_ALLOWED = {401, 403}
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Record:
@@ -122,6 +124,9 @@ def _post(service: Client, record: Record) -> Outcome:
     try:
         answer = service.send(calls.post_book(book_body(record.book)))
     except Refused as exc:
+        if exc.http_status in _NOT_ALLOWED:
+            # No other book would be taken with this key.
+            raise NoService(str(exc)) from exc
         return Outcome(record, "failed", str(exc), exc.problem)
     if not answer["created"]:
         return Outcome(record, "already there", answer=answer)

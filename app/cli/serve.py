@@ -16,6 +16,7 @@ from typing import Annotated
 import typer
 
 from app.cli.environment import DEFAULT_URL, DataDir, load_settings, running
+from app.cli.guard import auth_at, require_key, require_key_before_start
 from app.cli.maintenance import upgrade_schema
 from app.cli.output import UserError, notices, results
 from app.client import Client
@@ -48,9 +49,14 @@ def serve(
 
     Where DATABASE_URL or REDIS_URL is set, that server is used. Otherwise a real PostgreSQL and a real
     Valkey are started with their data in the data folder. A process that ends is started again.
+
+    Beyond loopback every request needs an API key (bookprint keys create, or BOOKPRINT_ADMIN_KEY).
     """
     started = time.monotonic()
     settings = load_settings(data_dir)
+    auth = auth_at(host, settings)
+    if auth == "keys":
+        require_key_before_start(settings)
     address = host, free_port(host, port)
     try:
         settings.data_dir.mkdir(parents=True, exist_ok=True)
@@ -67,15 +73,18 @@ def serve(
         def prepare(servers: Servers) -> None:
             importing.join()
             upgrade_schema(servers.database_url)
+            if auth == "keys":
+                require_key(settings, servers.database_url)
             kernels_are_warm()
 
         # The migrations' libraries load while the servers start.
         importing = threading.Thread(target=importlib.import_module, args=("app.stores.postgres.migrate",))
         importing.start()
         count = settings.workers if workers is None else workers
-        children = [_api(*address), _delivery(), *(_worker(number) for number in range(1, count + 1))]
+        children = [_api(*address, auth), _delivery(), *(_worker(number) for number in range(1, count + 1))]
         supervisor = Supervisor(embedded, children, prepare=prepare, log=_log)
-        threading.Thread(target=_announce, args=(*address, started), daemon=True).start()
+        announcement = (*address, settings.bootstrap_key, started)
+        threading.Thread(target=_announce, args=announcement, daemon=True).start()
         status = supervisor.run()
     if status:
         raise UserError("A process of the service does not stay up; its last lines above say why.")
@@ -135,13 +144,13 @@ def url_of(host: str, port: int) -> str:
     return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
 
 
-def _api(host: str, port: int) -> ChildSpec:
+def _api(host: str, port: int, auth: str) -> ChildSpec:
     root = str(Path(__file__).parents[2])  # else uvicorn would look for `app` in the current folder first
     arguments = ["app.main:create_app", "--factory", "--app-dir", root, "--host", host, "--port", str(port)]
     arguments += ["--loop", "uvloop", "--http", "httptools", "--log-level", "warning", "--no-access-log"]
     arguments += ["--no-server-header", "--no-proxy-headers"]
     arguments += ["--timeout-keep-alive", "75", "--timeout-graceful-shutdown", "5"]
-    return ChildSpec("api", [*_python("uvicorn"), *arguments])
+    return ChildSpec("api", [*_python("uvicorn"), *arguments], {"BOOKPRINT_AUTH": auth})
 
 
 def _worker(number: int) -> ChildSpec:
@@ -187,11 +196,11 @@ def _warming() -> Iterator[Callable[[], None]]:
         process.wait()
 
 
-def _announce(host: str, port: int, started: float) -> None:
+def _announce(host: str, port: int, key: str | None, started: float) -> None:
     """Say when the service is ready, and now and then why it is not."""
     url = url_of(host, port)
     last_notice = time.monotonic()
-    with Client(url) as client:
+    with Client(url, key=key) as client:
         while reason := client.shortfall():
             if time.monotonic() - last_notice > _SECONDS_BETWEEN_NOTICES:
                 last_notice = time.monotonic()

@@ -20,10 +20,13 @@ class AsyncClient:
     """Sends calls to the service at `url`; safe for tasks of one event loop.
 
     While it is down or overloaded it is asked again for `patience` seconds.
+    `key` is the API key to send, where the service asks for one.
     """
 
-    def __init__(self, url: str, connections: int = 10, patience: float = 60.0) -> None:
-        self._http = httpx.AsyncClient(**exchange.options(url, connections))
+    def __init__(
+        self, url: str, connections: int = 10, patience: float = 60.0, key: str | None = None
+    ) -> None:
+        self._http = httpx.AsyncClient(**exchange.options(url, connections, key))
         self.url = url.rstrip("/")
         self._patience = patience
 

@@ -20,7 +20,7 @@ class Refused(ClientError):
 
 
 class NoService(ClientError):
-    """Nothing answers at the URL, or the answer stays that it cannot serve now."""
+    """Nothing answers at the URL, it stays unable to serve, or it lets nobody in with the key."""
 
 
 class Interrupted(Exception):

@@ -18,8 +18,11 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 5.0
 """Seconds; doubled with each try."""
 
 
-def options(url: str, connections: int) -> dict[str, Any]:
-    """The options of an httpx client for the service at `url`; raises InvalidUrl."""
+def options(url: str, connections: int, key: str | None) -> dict[str, Any]:
+    """The options of an httpx client for the service at `url`.
+
+    Raises InvalidUrl, and ClientError for a key that cannot be sent.
+    """
     if not url.startswith(("http://", "https://")):
         raise InvalidUrl(f"The URL must start with http:// or https://, which {url} does not.")
     try:
@@ -27,8 +30,17 @@ def options(url: str, connections: int) -> dict[str, Any]:
         outside = httpx.URL(url).host not in {"localhost", "127.0.0.1", "::1"}
     except (httpx.InvalidURL, ValueError) as exc:
         raise InvalidUrl(f"{url} is not a URL: {exc}") from exc
+    if key is not None and not (key.isascii() and key.isprintable() and key.strip()):
+        raise ClientError("The key holds characters that no key has. Copy it again.")
+    headers = {} if key is None else {"Authorization": f"Bearer {key}"}
     limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
-    return {"base_url": url.rstrip("/"), "timeout": _TIMEOUT, "limits": limits, "trust_env": outside}
+    return {
+        "base_url": url.rstrip("/"),
+        "headers": headers,
+        "timeout": _TIMEOUT,
+        "limits": limits,
+        "trust_env": outside,
+    }
 
 
 def request_options(call: Call[Any], opened: ExitStack) -> dict[str, Any]:

@@ -21,10 +21,13 @@ class Client:
     """Sends calls to the service at `url`; safe for threads.
 
     While it is down or overloaded it is asked again for `patience` seconds; setting `stop` ends the waiting.
+    `key` is the API key to send, where the service asks for one.
     """
 
-    def __init__(self, url: str, connections: int = 10, patience: float = 60.0) -> None:
-        self._http = httpx.Client(**exchange.options(url, connections))
+    def __init__(
+        self, url: str, connections: int = 10, patience: float = 60.0, key: str | None = None
+    ) -> None:
+        self._http = httpx.Client(**exchange.options(url, connections, key))
         self.url = url.rstrip("/")
         self.stop = threading.Event()
         self._patience = patience

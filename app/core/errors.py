@@ -168,6 +168,36 @@ class UnknownWebhook(BookprintError):
         super().__init__(f"No webhook has the id {webhook_id}. List them with GET /v1/webhooks.")
 
 
+class UnknownKey(BookprintError):
+    """No API key has this id, or it cannot be changed any more."""
+
+    problem = "unknown-key"
+
+    def __init__(self, key_id: UUID | str) -> None:
+        super().__init__(
+            f"No key that is still valid has the id {key_id}. List them with: bookprint keys list"
+        )
+
+
+class NoValidKey(BookprintError):
+    """The request came without a valid API key: none, an unknown, a revoked or an expired one."""
+
+    problem = "no-valid-key"
+
+    def __init__(self) -> None:
+        super().__init__("This needs an API key that is valid.")
+
+
+class ScopeMissing(BookprintError):
+    """The API key of the request is valid, but lacks the scope of the operation."""
+
+    problem = "scope-missing"
+
+    def __init__(self, scope: str) -> None:
+        super().__init__(f"This needs a key with the scope {scope}.")
+        self.scope = scope
+
+
 class NotCompared(BookprintError):
     """Nothing is known about the relation of two books."""
 

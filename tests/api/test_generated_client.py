@@ -17,6 +17,7 @@ from openapi_python_client.config import ConfigFile
 from app.settings import Settings
 from app.stores.postgres.statements import SQL
 from app.wiring import Services
+from tests.api.access.key_holders import ADMIN_KEY
 from tests.api.library import prose, scanned
 from tests.api.service_process import Server, serving
 from tests.open_services import open_with_stores
@@ -32,7 +33,9 @@ class GeneratedClient:
         self.models: ModuleType = importlib.import_module(f"{PACKAGE}.models")
         self.file_type: Any = importlib.import_module(f"{PACKAGE}.types").File
         self.used: set[str] = set()
-        self._client = importlib.import_module(PACKAGE).Client(base_url=url)
+        self._client = importlib.import_module(PACKAGE).AuthenticatedClient(
+            base_url=url, token=ADMIN_KEY
+        )
 
     def __call__(self, tag: str, operation: str, status: int, **arguments: Any) -> Any:
         """The parsed answer, which holds what was sent."""
@@ -55,7 +58,12 @@ async def services(database_url: str, redis_url: str) -> AsyncIterator[Services]
 
 @pytest.fixture
 def server(services: Services, database_url: str, redis_url: str) -> Iterator[Server]:
-    with serving(database_url, redis_url, BOOKPRINT_WEBHOOK_ALLOW_HOSTS="127.0.0.1") as server:
+    variables = {
+        "BOOKPRINT_AUTH": "keys",
+        "BOOKPRINT_ADMIN_KEY": ADMIN_KEY,
+        "BOOKPRINT_WEBHOOK_ALLOW_HOSTS": "127.0.0.1",
+    }
+    with serving(database_url, redis_url, **variables) as server:
         yield server
 
 

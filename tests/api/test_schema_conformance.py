@@ -14,14 +14,16 @@ from schemathesis.config import GenerationConfig, ProjectConfig, ProjectsConfig,
 from app.main import create_app
 from app.settings import Settings
 from app.wiring import open_services
+from tests.api.access.key_holders import ADMIN_KEY
 from tests.api.library import prose
 from tests.api.service_process import Server, serving
 
 APP = create_app(Settings(database_url="postgresql://nowhere/none", redis_url="redis://nowhere"))
-PROJECT = ProjectConfig(generation=GenerationConfig(deterministic=True))
+PROJECT = ProjectConfig(generation=GenerationConfig(deterministic=True, with_security_parameters=False))
 SCHEMA = schemathesis.openapi.from_dict(
     APP.openapi(), config=SchemathesisConfig(seed=16, projects=ProjectsConfig(default=PROJECT))
 )
+KEY = {"X-API-Key": ADMIN_KEY}
 
 BEYOND_JSON_SCHEMA = {
     ("invalid", "after"): "A cursor is one that an answer gave.",
@@ -66,14 +68,16 @@ def server(module_database_url: str, module_redis_url: str) -> Iterator[Server]:
             await services.reindex.reconcile()
 
     asyncio.run(reconcile())
-    with serving(module_database_url, module_redis_url) as server:
+    with serving(
+        module_database_url, module_redis_url, BOOKPRINT_AUTH="keys", BOOKPRINT_ADMIN_KEY=ADMIN_KEY
+    ) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
 def book_id(server: Server) -> str:
     """Id of a stored book."""
-    return str(httpx.post(f"{server.url}/v1/books", json={"text": prose(1)}).json()["id"])
+    return str(httpx.post(f"{server.url}/v1/books", json={"text": prose(1)}, headers=KEY).json()["id"])
 
 
 @SCHEMA.parametrize()
@@ -86,7 +90,7 @@ def test_service_answers_every_request_as_the_document_says(
     if "book_id" in case.path_parameters and case.method != "DELETE" and "wait" not in case.query:
         case.path_parameters["book_id"] = book_id
 
-    response = case.call(base_url=server.url, timeout=60)
+    response = case.call(base_url=server.url, headers=KEY, timeout=60)
 
     beyond_schema = response.status_code in {415, 422} and all(
         is_beyond_schema(response.json()["type"].rpartition(":")[2], error["field"])

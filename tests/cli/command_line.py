@@ -17,7 +17,7 @@ import psutil
 BOOKPRINT = [sys.executable, "-P", "-m", "app.cli"]
 START_SECONDS = 90.0  # the kernels may have to be compiled first
 STOP_SECONDS = 20.0
-UNSET = {"DATABASE_URL", "REDIS_URL", "BOOKPRINT_DATA_DIR", "COLUMNS"}
+UNSET = {"DATABASE_URL", "REDIS_URL", "BOOKPRINT_AUTH", "BOOKPRINT_DATA_DIR", "COLUMNS"}
 
 _READY = re.compile(r"ready at (http://\S+) \(([0-9.]+) s\)")
 

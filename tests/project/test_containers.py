@@ -81,8 +81,15 @@ def test_compiled_kernels_live_in_the_image_and_never_outlive_it(compose: dict[s
 def test_passwords_come_from_the_environment(compose: dict[str, Any]) -> None:
     for service in compose["services"].values():
         for name, value in service.get("environment", {}).items():
-            assert "PASSWORD" not in name or value.startswith("${")
+            is_secret = "PASSWORD" in name or name.endswith("_KEY")
+            assert not is_secret or re.fullmatch(r"\$\{\w+:\?[^}]+\}", value), "a secret without a default"
             assert not re.search(r"://[^/@:]+:[^/@]+@", value)
+
+
+def test_requests_need_a_key_which_the_api_alone_knows(compose: dict[str, Any]) -> None:
+    services = compose["services"]
+    assert services["api"]["environment"]["BOOKPRINT_AUTH"] == "keys"
+    assert [name for name in services if "BOOKPRINT_ADMIN_KEY" in services[name].get("environment", {})] == ["api"]
 
 
 def test_redis_never_evicts(compose: dict[str, Any]) -> None:

@@ -12,11 +12,11 @@ from typing import Any, Self, TypeVar
 import orjson
 from fastapi import HTTPException, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 from starlette.responses import Response
 
+from app.api.http.access import ScopedRoute
 from app.api.http.limits import MAX_CONTAINERS, MAX_PAGES, MAX_VALUES, exceeds_json_limits
 
 M = TypeVar("M", bound=BaseModel)
@@ -131,7 +131,7 @@ class JsonRequest(BoundedRequest):
         return parsed(body) if len(body) <= _INLINE_BYTES else await asyncio.to_thread(parsed, body)
 
 
-class JsonRoute(APIRoute):
+class JsonRoute(ScopedRoute):
     """A route whose body, where it declares one, is read as `JsonRequest` reads it."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:

@@ -1,9 +1,17 @@
-"""The page that shows the API: Swagger UI from files of our own, so that it works without a network."""
+"""The description of the API, and the page that shows it.
+
+The page is Swagger UI from files of our own, so that it works without a network.
+"""
+
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.staticfiles import StaticFiles
+
+from app.api.http.access import NEEDED, SCHEMES
+from app.api.http.openapi import problems
 
 _PARAMETERS = {
     # Else the page sends its address to a validator on the network.
@@ -11,6 +19,21 @@ _PARAMETERS = {
     "displayRequestDuration": True,
     "tryItOutEnabled": True,
 }
+
+
+class DescribedApi(FastAPI):
+    """An application whose description names the keys and the refusals of each operation."""
+
+    def openapi(self) -> dict[str, Any]:
+        """The OpenAPI document."""
+        document = super().openapi()
+        document["components"]["securitySchemes"] = SCHEMES
+        for path in document["paths"].values():
+            for operation in path.values():
+                if NEEDED in operation:
+                    described = {str(status): answer for status, answer in problems(401, 403).items()}
+                    operation["responses"] = described | operation["responses"]
+        return document
 
 
 def add_docs(app: FastAPI) -> None:

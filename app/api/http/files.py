@@ -12,13 +12,13 @@ from typing import Annotated, Any, BinaryIO, cast
 
 from fastapi import Depends, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
 from starlette.datastructures import FormData, Headers, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import Scope
 
+from app.api.http.access import ScopedRoute
 from app.api.http.bodies import (
     BoundedRequest,
     UnparsableJson,
@@ -94,7 +94,7 @@ class FileRequest(BoundedRequest):
         )
 
 
-class FileRoute(APIRoute):
+class FileRoute(ScopedRoute):
     """A route for multipart/form-data alone."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:

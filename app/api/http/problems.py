@@ -34,8 +34,10 @@ from app.core.errors import (
     NotCompared,
     NoText,
     NothingToConfirm,
+    NoValidKey,
     RecipeMismatch,
     RecipeNotIndexed,
+    ScopeMissing,
     SeveralBooks,
     StaleVersion,
     Unavailable,
@@ -209,6 +211,18 @@ _KINDS: dict[type[Exception], _Kind] = {
         "after",
     ),
     UnknownPage: _Kind(404, "No such page", "Begin with a page that the collection names.", "number"),
+    NoValidKey: _Kind(
+        401,
+        "No valid key",
+        "Send one as Authorization: Bearer bp_… or as X-API-Key; bookprint keys create makes one.",
+        "Authorization",
+    ),
+    ScopeMissing: _Kind(
+        403,
+        "The key lacks a scope",
+        "Send a key that has it; bookprint keys list shows the scopes of each.",
+        "Authorization",
+    ),
     UnknownWebhook: _Kind(404, "No such webhook", "Use the id of a webhook that the list shows.", "id"),
     NotCompared: _Kind(
         404,
@@ -287,8 +301,9 @@ def problem_response(error: Exception) -> Response:
 
 
 def parts_down(parts: Mapping[str, Mapping[str, Any]], retry_after: int) -> Response:
-    """The problem that says which parts of the service are not well."""
-    detail = " ".join(f"{name}: {part['detail']}" for name, part in parts.items() if not part["ok"])
+    """The problem that says which parts of the service are not well; no parts: they are not to be seen."""
+    reasons = [f"{name}: {part['detail']}" for name, part in parts.items() if not part["ok"]]
+    detail = " ".join(reasons) or "A part is down. Ask with a key that has the scope read which it is."
     headers = {"Retry-After": str(retry_after)}
     return _Answer(503, "not-ready", "Not ready", detail, (), headers, {"parts": parts}).response()
 
@@ -303,6 +318,12 @@ def _answer(error: Exception) -> _Answer:
             etag = f'"{error.current}"'
             answer = _single(kind, error, f"Send If-Match: {etag} once you have seen that version.")
             return replace(answer, headers={"ETag": etag})
+        case NoValidKey() if kind:
+            return replace(_single(kind, error), headers={"WWW-Authenticate": "Bearer"})
+        case ScopeMissing(scope=scope) if kind:
+            challenge = f'Bearer error="insufficient_scope", scope="{scope}"'
+            answer = replace(_single(kind, error), headers={"WWW-Authenticate": challenge})
+            return replace(answer, extensions={"scope": scope})
         case UnparsableJson() if kind:
             return _single(replace(kind, status=error.status_code), error)
         case _ if kind:

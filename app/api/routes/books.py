@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Depends, Query, Response
 
 from app.api.http import negotiation
+from app.api.http.access import needs
 from app.api.http.bodies import JsonRoute
 from app.api.http.book_answers import ANSWERS, described
 from app.api.http.cursors import Cursors
@@ -56,7 +57,7 @@ AcceptedType = Annotated[str, Depends(negotiation.chosen)]
     status_code=201,
     summary="Post a book",
     responses=_CREATED | _REPEATED | problems(400, 409, 413, 415, 422, 503),
-    openapi_extra=with_file(),
+    openapi_extra=needs("ingest") | with_file(),
 )
 async def post_book(
     body: Annotated[BookBody, Body(openapi_examples=_BOOKS | _RECORD)],
@@ -74,7 +75,7 @@ async def post_book(
     return answer_posted(stored, metrics, response)
 
 
-@router.get("", summary="List books", responses=problems(422, 503))
+@router.get("", summary="List books", responses=problems(422, 503), openapi_extra=needs("read"))
 async def list_books(query: Annotated[BookQuery, Query()], services: ServicesDep) -> BookList:
     """Lists the books that have the identifier, the external id and all words of the title, oldest first."""
     wanted = query.to_filter()
@@ -90,6 +91,7 @@ async def list_books(query: Annotated[BookQuery, Query()], services: ServicesDep
     summary="Read a book",
     response_model=BookAnswer,
     responses=_READ | problems(404, 406, 422, 503),
+    openapi_extra=needs("read"),
 )
 async def read_book(
     book_id: BookId, services: ServicesDep, media_type: AcceptedType, response: Response
@@ -108,6 +110,7 @@ async def read_book(
     "/{book_id}",
     summary="Change a book's metadata",
     responses=_VERSION | problems(400, 404, 409, 412, 413, 415, 422, 503),
+    openapi_extra=needs("ingest"),
 )
 async def change_metadata(
     body: Annotated[MetadataBody, Body(openapi_examples=_CHANGES)],
@@ -125,6 +128,7 @@ async def change_metadata(
     "/{book_id}/content",
     summary="Replace a book's content",
     responses=_VERSION | problems(400, 404, 409, 412, 413, 415, 422, 503),
+    openapi_extra=needs("ingest"),
 )
 async def replace_content(
     body: Annotated[ContentBody, Body(openapi_examples=_CONTENTS)],
@@ -150,6 +154,7 @@ async def replace_content(
     summary="Delete a book",
     response_class=ProblemResponse,
     responses=problems_only(404, 412, 422, 503),
+    openapi_extra=needs("ingest"),
 )
 async def delete_book(book_id: BookId, services: ServicesDep, if_match: IfMatch) -> Response:
     """Deletes the book: no lookup finds it any more, and its external id and content are free again."""

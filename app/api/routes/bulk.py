@@ -10,6 +10,7 @@ import structlog
 from fastapi import APIRouter, Request
 
 from app.api.http import ndjson
+from app.api.http.access import ScopedRoute, needs
 from app.api.http.bodies import (
     BYTE_ORDER_MARK,
     BodyTooLarge,
@@ -30,7 +31,7 @@ from app.core.errors import Unavailable
 from app.core.model import Submission
 from app.wiring import Services
 
-router = APIRouter(prefix="/v1", tags=["books"])
+router = APIRouter(prefix="/v1", tags=["books"], route_class=ScopedRoute)
 log = structlog.get_logger()
 
 _LINES_AT_ONCE = 4
@@ -71,7 +72,7 @@ _ANSWERED: Responses = {
     summary="Post many books",
     response_class=DuplexResponse,
     responses=_ANSWERED | problems(415),
-    openapi_extra={"requestBody": {"required": True, "content": _content(_BOOKS)}},
+    openapi_extra=needs("ingest") | {"requestBody": {"required": True, "content": _content(_BOOKS)}},
 )
 async def post_books(request: Request, services: ServicesDep, metrics: MetricsDep) -> DuplexResponse:
     """Takes books in, one JSON body of `POST /v1/books` a line, and answers each with one line.

@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import JSONResponse
 
+from app.api.http.access import ScopedRoute, needs
 from app.api.http.deps import ServicesDep
 from app.api.http.openapi import problems
 from app.api.schemas.changes import (
@@ -17,7 +18,7 @@ from app.api.schemas.changes import (
 )
 from app.core.errors import UnknownPage
 
-router = APIRouter(tags=["changes"])
+router = APIRouter(tags=["changes"], route_class=ScopedRoute)
 
 _NUMBER = re.compile(r"[0-9]{1,15}")
 
@@ -32,7 +33,12 @@ class ActivityStream(JSONResponse):
         super().__init__(content, headers={"Access-Control-Allow-Origin": "*"})
 
 
-@router.get("/v1/changes", summary="Read what has changed", responses=problems(410, 422, 503))
+@router.get(
+    "/v1/changes",
+    summary="Read what has changed",
+    responses=problems(410, 422, 503),
+    openapi_extra=needs("read"),
+)
 async def list_changes(query: Annotated[ChangesQuery, Query()], services: ServicesDep) -> ChangesAnswer:
     """Answers the changes behind a cursor, oldest first, in the order in which they were committed.
 
@@ -50,6 +56,7 @@ async def list_changes(query: Annotated[ChangesQuery, Query()], services: Servic
     response_model=ChangeCollection,
     response_class=ActivityStream,
     responses=problems(503),
+    openapi_extra=needs("read"),
 )
 async def read_collection(request: Request, services: ServicesDep) -> ActivityStream:
     """Answers the first and the last page of the changes that are kept.
@@ -67,6 +74,7 @@ async def read_collection(request: Request, services: ServicesDep) -> ActivitySt
     response_model=ChangeCollectionPage,
     response_class=ActivityStream,
     responses=problems(404, 410, 422, 503),
+    openapi_extra=needs("read"),
 )
 async def read_collection_page(
     number: Annotated[str, Path(description="Number of the page, from 0.", examples=["0"])],

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import RedirectResponse
 
+from app.api.http.access import ScopedRoute, needs
 from app.api.http.cursors import Cursors
 from app.api.http.deps import BookId, ServicesDep
 from app.api.http.openapi import problems, with_headers
@@ -15,7 +16,7 @@ from app.core.clusters.cluster_name import ClusterName
 from app.core.errors import UnknownCluster
 from app.services.clusters import ClusterPage
 
-router = APIRouter(prefix="/v1", tags=["clusters"])
+router = APIRouter(prefix="/v1", tags=["clusters"], route_class=ScopedRoute)
 
 _SHOWN = 100
 """Characters of a wrong id that are repeated to the client."""
@@ -25,6 +26,7 @@ _SHOWN = 100
     "/books/{book_id}/cluster",
     summary="Read the cluster of a book",
     responses=problems(404, 422, 503),
+    openapi_extra=needs("read"),
 )
 async def read_cluster_of_book(
     book_id: BookId, query: Annotated[ClusterQuery, Query()], services: ServicesDep
@@ -45,6 +47,7 @@ async def read_cluster_of_book(
     response_model=ClusterAnswer,
     responses=with_headers(308, Location="The path of the cluster that the books are in.")
     | problems(404, 422, 503),
+    openapi_extra=needs("read"),
 )
 async def read_cluster(
     cluster_id: Annotated[str, Path(description="Id or key of the cluster.", examples=[examples.CLUSTER_ID])],

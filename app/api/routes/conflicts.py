@@ -4,15 +4,16 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
+from app.api.http.access import ScopedRoute, needs
 from app.api.http.cursors import Cursors
 from app.api.http.deps import ServicesDep
 from app.api.http.openapi import problems
 from app.api.schemas.conflicts import ConflictList, ConflictQuery
 
-router = APIRouter(prefix="/v1/conflicts", tags=["conflicts"])
+router = APIRouter(prefix="/v1/conflicts", tags=["conflicts"], route_class=ScopedRoute)
 
 
-@router.get("", summary="List metadata conflicts", responses=problems(422, 503))
+@router.get("", summary="List metadata conflicts", responses=problems(422, 503), openapi_extra=needs("read"))
 async def list_conflicts(query: Annotated[ConflictQuery, Query()], services: ServicesDep) -> ConflictList:
     """Lists pairs of books of which the metadata says one thing and the text another.
 

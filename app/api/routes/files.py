@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
+from app.api.http.access import needs
 from app.api.http.deps import MetricsDep, ServicesDep
 from app.api.http.files import FileRoute, SentFileDep
 from app.api.routes.books import answer_posted
@@ -15,7 +16,7 @@ from app.services.queries import query_entry
 router = APIRouter(prefix="/v1", route_class=FileRoute, include_in_schema=False)
 
 
-@router.post("/books", status_code=201)
+@router.post("/books", status_code=201, openapi_extra=needs("ingest"))
 async def post_file(
     sent: SentFileDep, services: ServicesDep, metrics: MetricsDep, response: Response
 ) -> PostedBook:
@@ -23,7 +24,7 @@ async def post_file(
     return answer_posted(await services.ingest.post(sent.book), metrics, response, sent)
 
 
-@router.post("/lookups")
+@router.post("/lookups", openapi_extra=needs("read"))
 async def look_up_file(
     sent: SentFileDep,
     query: Annotated[NearnessQuery, Query()],

@@ -10,6 +10,7 @@ import orjson
 from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 
+from app.api.http.access import ScopedRoute, needs
 from app.api.http.bodies import UnparsableJson, parsed, validated
 from app.api.http.book_page import POLICY, book_fragment, book_page
 from app.api.http.deps import BookId, ServicesDep
@@ -43,7 +44,7 @@ from app.core.errors import BookprintError, InvalidInput, UnknownBook
 from app.core.text.names import folded
 from app.wiring import Services
 
-router = APIRouter(prefix="/reconcile", tags=["reconciliation"])
+router = APIRouter(prefix="/reconcile", tags=["reconciliation"], route_class=ScopedRoute)
 
 Suggested = Annotated[SuggestQuery, Query()]
 Described = tuple[ReconciliationQuery, BookDescription] | Exception
@@ -83,6 +84,7 @@ _FORM: dict[str, Any] = {
     summary="Read the manifest of the reconciliation service",
     response_model=Manifest | ResultBatch | ExtensionAnswer,
     responses=problems(413, 422, 503),
+    openapi_extra=needs("read"),
 )
 async def manifest(
     request: Request,
@@ -102,7 +104,7 @@ async def manifest(
     summary="Find the books that the rows of a table mean",
     response_model=ResultBatch | ExtensionAnswer,
     responses=problems(413, 415, 422, 503),
-    openapi_extra=_FORM,
+    openapi_extra=needs("read") | _FORM,
 )
 async def reconcile(request: Request, services: ServicesDep) -> Response:
     """Answers candidates for each of up to 1,000 `queries`, or with `extend` what is known of books.
@@ -115,7 +117,11 @@ async def reconcile(request: Request, services: ServicesDep) -> Response:
 
 
 @router.get(
-    "/suggest/entity", summary="Suggest books", response_model=Suggestions, responses=problems(422, 503)
+    "/suggest/entity",
+    summary="Suggest books",
+    response_model=Suggestions,
+    responses=problems(422, 503),
+    openapi_extra=needs("read"),
 )
 async def suggest_entity(query: Suggested, services: ServicesDep) -> Response:
     """Answers books whose titles start so, in alphabetical order, or the one with this id or identifier."""
@@ -133,14 +139,24 @@ async def suggest_entity(query: Suggested, services: ServicesDep) -> Response:
 
 
 @router.get(
-    "/suggest/property", summary="Suggest properties", response_model=Suggestions, responses=problems(422)
+    "/suggest/property",
+    summary="Suggest properties",
+    response_model=Suggestions,
+    responses=problems(422),
+    openapi_extra=needs("read"),
 )
 async def suggest_property(query: Suggested) -> Response:
     """Answers the properties whose names or ids start so."""
     return _written(_starting(query, [suggested(each) for each in PROPERTIES]))
 
 
-@router.get("/suggest/type", summary="Suggest types", response_model=Suggestions, responses=problems(422))
+@router.get(
+    "/suggest/type",
+    summary="Suggest types",
+    response_model=Suggestions,
+    responses=problems(422),
+    openapi_extra=needs("read"),
+)
 async def suggest_type(query: Suggested) -> Response:
     """Answers the types whose names or ids start so."""
     return _written(_starting(query, _TYPES))
@@ -151,6 +167,7 @@ async def suggest_type(query: Suggested) -> Response:
     summary="Describe what is suggested",
     response_model=Flyout,
     responses=problems(404, 422),
+    openapi_extra=needs("read"),
 )
 async def flyout(
     kind: Annotated[Literal["entity", "property", "type"], Path(description="What was suggested.")],
@@ -177,6 +194,7 @@ async def flyout(
     summary="Show a book on a small page",
     response_class=Response,
     responses=problems(404, 422, 503) | {200: {"content": {"text/html": {"schema": {"type": "string"}}}}},
+    openapi_extra=needs("read"),
 )
 async def preview(book_id: BookId, services: ServicesDep) -> Response:
     """Answers a page for people, to be shown in a frame: title, authors, identifiers and relations."""
@@ -189,6 +207,7 @@ async def preview(book_id: BookId, services: ServicesDep) -> Response:
     summary="Propose properties to fetch",
     response_model=ProposedProperties,
     responses=problems(422),
+    openapi_extra=needs("read"),
 )
 async def propose_properties(
     of_type: Annotated[

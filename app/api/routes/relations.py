@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body, Query, Response
 
+from app.api.http.access import needs
 from app.api.http.bodies import JsonRoute
 from app.api.http.cursors import Cursors
 from app.api.http.deps import BookId, OtherId, ServicesDep
@@ -16,7 +17,12 @@ router = APIRouter(prefix="/v1/books/{book_id}/relations", tags=["relations"], r
 _DECISIONS = examples.named({"Another kind": {"kind": "SAME_TEXT"}, "Not related": {"verdict": "rejected"}})
 
 
-@router.get("", summary="Read a book's relations", responses=problems(404, 422, 503))
+@router.get(
+    "",
+    summary="Read a book's relations",
+    responses=problems(404, 422, 503),
+    openapi_extra=needs("read"),
+)
 async def list_relations(
     book_id: BookId, query: Annotated[RelationsQuery, Query()], services: ServicesDep
 ) -> RelationsAnswer:
@@ -31,7 +37,12 @@ async def list_relations(
     return RelationsAnswer.of(relations, next_cursor)
 
 
-@router.get("/{other_id}", summary="Read one relation", responses=problems(404, 422, 503))
+@router.get(
+    "/{other_id}",
+    summary="Read one relation",
+    responses=problems(404, 422, 503),
+    openapi_extra=needs("read"),
+)
 async def read_relation(book_id: BookId, other_id: OtherId, services: ServicesDep) -> PageRelation:
     """Answers how two books are related, with the pages that match, as seen from the first one."""
     return PageRelation.of_pair(*await services.relations.pair(book_id, other_id))
@@ -41,6 +52,7 @@ async def read_relation(book_id: BookId, other_id: OtherId, services: ServicesDe
     "/{other_id}/decision",
     summary="Decide on a relation",
     responses=problems(400, 404, 409, 413, 415, 422, 503),
+    openapi_extra=needs("decide"),
 )
 async def decide(
     body: Annotated[DecisionBody, Body(openapi_examples=_DECISIONS)],
@@ -63,6 +75,7 @@ async def decide(
     summary="Withdraw a decision",
     response_class=ProblemResponse,
     responses=problems_only(404, 422, 503),
+    openapi_extra=needs("decide"),
 )
 async def withdraw(book_id: BookId, other_id: OtherId, services: ServicesDep) -> Response:
     """Withdraws a person's decision: the machine's finding counts again."""

@@ -7,6 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter, Body, Path, Query, Response
 from pydantic import BeforeValidator
 
+from app.api.http.access import needs
 from app.api.http.bodies import JsonRoute
 from app.api.http.cursors import Cursors
 from app.api.http.deps import ServicesDep
@@ -46,6 +47,7 @@ WebhookId = Annotated[
     status_code=201,
     summary="Register a webhook",
     responses=with_headers(201, Location="The path of the webhook.") | problems(400, 413, 415, 422, 503),
+    openapi_extra=needs("admin"),
 )
 async def register_webhook(
     body: Annotated[WebhookBody, Body(openapi_examples=_BODIES)], services: ServicesDep, response: Response
@@ -60,7 +62,7 @@ async def register_webhook(
     return WebhookWithSecret.of(webhook)
 
 
-@router.get("", summary="List webhooks", responses=problems(422, 503))
+@router.get("", summary="List webhooks", responses=problems(422, 503), openapi_extra=needs("admin"))
 async def list_webhooks(query: Annotated[PageQuery, Query()], services: ServicesDep) -> WebhookList:
     """Lists the webhooks in order of their ids, without their secrets."""
     cursors = Cursors("webhooks")
@@ -70,7 +72,12 @@ async def list_webhooks(query: Annotated[PageQuery, Query()], services: Services
     return WebhookList(items=[WebhookAnswer.of(webhook) for webhook in page], next_cursor=next_cursor)
 
 
-@router.get("/{webhook_id}", summary="Read a webhook", responses=problems(404, 422, 503))
+@router.get(
+    "/{webhook_id}",
+    summary="Read a webhook",
+    responses=problems(404, 422, 503),
+    openapi_extra=needs("admin"),
+)
 async def read_webhook(webhook_id: WebhookId, services: ServicesDep) -> WebhookAnswer:
     """Answers how far the webhook has come, and why it fails or is disabled, if it is."""
     return WebhookAnswer.of(await services.webhooks.get(webhook_id))
@@ -82,6 +89,7 @@ async def read_webhook(webhook_id: WebhookId, services: ServicesDep) -> WebhookA
     summary="Delete a webhook",
     response_class=ProblemResponse,
     responses=problems_only(404, 422, 503),
+    openapi_extra=needs("admin"),
 )
 async def delete_webhook(webhook_id: WebhookId, services: ServicesDep) -> Response:
     """Deletes the webhook. What is on its way may still arrive."""
@@ -89,7 +97,12 @@ async def delete_webhook(webhook_id: WebhookId, services: ServicesDep) -> Respon
     return Response(status_code=204)
 
 
-@router.post("/{webhook_id}/rotate", summary="Give a webhook a new secret", responses=problems(404, 422, 503))
+@router.post(
+    "/{webhook_id}/rotate",
+    summary="Give a webhook a new secret",
+    responses=problems(404, 422, 503),
+    openapi_extra=needs("admin"),
+)
 async def rotate_secret(webhook_id: WebhookId, services: ServicesDep) -> WebhookWithSecret:
     """Answers a new secret. For a day deliveries are signed with the old one as well."""
     return WebhookWithSecret.of(await services.webhooks.rotate(webhook_id))

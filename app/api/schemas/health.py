@@ -42,4 +42,4 @@ class Ready(Document):
     )
 
     status: Literal["ready"] = "ready"
-    parts: dict[str, PartAnswer]
+    parts: dict[str, PartAnswer] = Field(description="Empty where they are not to be seen without a key.")

@@ -15,6 +15,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from app.cli.environment import KeyOption
 from app.cli.output import Reporter, UserError, results
 from app.cli.serve import free_port, url_of
 from app.client import Client, Refused, calls
@@ -32,6 +33,7 @@ _CONNECTIONS = 4
 _START_SECONDS = 180.0
 _STOP_SECONDS = 25.0
 _LOG_LINES = 15
+_NOT_PASSED_ON = {"DATABASE_URL", "REDIS_URL", "BOOKPRINT_AUTH"}
 
 
 def demo(
@@ -39,6 +41,7 @@ def demo(
         str | None,
         typer.Option(help="Use the service that runs there; the demo's books are deleted in the end."),
     ] = None,
+    key: KeyOption = None,
     seed: Annotated[int, typer.Option(min=0, help="Another seed makes another library.")] = 1,
     works: Annotated[int, typer.Option(min=2, max=2000, help="Works; of each there are 1 to 4 copies.")] = 40,
     keep: Annotated[bool, typer.Option("--keep", help="Let the service run on until Ctrl-C.")] = False,
@@ -54,7 +57,7 @@ def demo(
     if url is None:
         _on_own_service(console, seed, works, keep)
     else:
-        with Client(url, connections=_CONNECTIONS) as service:
+        with Client(url, connections=_CONNECTIONS, key=key) as service:
             service.insist()
             _on_running_service(service, console, seed, works)
     console.print("Next, a library of your own:", style="bold")
@@ -108,7 +111,7 @@ def _show(
 def _serving(folder: Path, port: int) -> Iterator[Popen[bytes]]:
     """A whole service of its own in `folder`, stopped at the end; its output goes to a file."""
     environment = {
-        name: value for name, value in os.environ.items() if name not in {"DATABASE_URL", "REDIS_URL"}
+        name: value for name, value in os.environ.items() if name not in _NOT_PASSED_ON
     }
     command = [sys.executable, "-P", "-m", "app.cli", "serve", "--host", _HOST, "--port", str(port)]
     with _log(folder).open("wb") as log:

@@ -1,0 +1,119 @@
+"""API keys at the door: each operation names the scope that it needs, and its route asks for it first of all.
+
+A route asks before it reads anything. FastAPI reads a body before it runs dependencies, so a stranger could
+have one of any size parsed.
+"""
+
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+from fastapi import Depends, Request
+from fastapi.routing import APIRoute
+from starlette.datastructures import Headers
+from starlette.routing import BaseRoute
+from starlette.types import Receive, Scope, Send
+
+from app.core import keys
+from app.core.errors import NoValidKey, ScopeMissing, Unavailable
+from app.core.keys import SCOPES, Caller
+from app.services.access.keys import Keys
+
+OPEN: dict[str, Any] = {"security": []}
+"""What an operation adds to its description that needs no key."""
+
+NEEDED = "x-scope"
+"""Name under which an operation's description has its scope."""
+
+SCHEMES = {
+    "bearer": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "An API key, as Authorization: Bearer bp_…",
+    },
+    "header": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "The same API key."},
+}
+"""The ways to send a key, as OpenAPI has them; `_sent_key` reads both."""
+
+_OPEN_PATHS = frozenset({"/", "/docs", "/openapi.json"})
+"""The description of the API, which holds no secret."""
+
+
+def needs(scope: keys.Scope) -> dict[str, Any]:
+    """What an operation adds to its description: the scope that a key must have for it."""
+    return {NEEDED: scope, "security": _with_scope(scope)}
+
+
+def shows_more_with(scope: keys.Scope) -> dict[str, Any]:
+    """What an operation adds to its description that answers anyone, but more to a key with the scope."""
+    return {"security": [{}, *_with_scope(scope)]}
+
+
+def _with_scope(scope: keys.Scope) -> list[dict[str, list[keys.Scope]]]:
+    return [{name: [scope]} for name in SCHEMES]
+
+
+class ScopedRoute(APIRoute):
+    """A route that answers only to keys with the scope that its operation names."""
+
+    @property
+    def scope(self) -> keys.Scope | None:
+        """The scope that is needed; None: no key is."""
+        needed: keys.Scope | None = (self.openapi_extra or {}).get(NEEDED)
+        return needed
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether the operation says who may use it."""
+        declared = self.openapi_extra or {}
+        return self.scope in SCOPES if NEEDED in declared else "security" in declared
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on whose key has the scope; raises `NoValidKey` and `ScopeMissing`."""
+        if self.scope is not None and scope["method"] in self.methods and scope["app"].state.asks_for_keys:
+            caller = await _caller(scope)
+            if caller is None:
+                raise NoValidKey
+            if not caller.may(self.scope):
+                raise ScopeMissing(self.scope)
+        await super().handle(scope, receive, send)
+
+
+def require_scopes(routes: Iterable[BaseRoute]) -> None:
+    """Raise RuntimeError for a route that does not say which scope it needs."""
+    for route in routes:
+        path = getattr(route, "path", None)
+        is_decided = route.is_decided if isinstance(route, ScopedRoute) else path in _OPEN_PATHS
+        # The routes of an included router stand beside it in the list.
+        if path is not None and not is_decided:
+            methods = " ".join(sorted(getattr(route, "methods", None) or ()))
+            raise RuntimeError(
+                f"{methods} {path} names no scope. Make it a ScopedRoute with openapi_extra=needs(…) or OPEN."
+            )
+
+
+async def sees_details(request: Request) -> bool:
+    """Whether the request may see how the service is built; raises `NoValidKey` for a wrong key."""
+    if not request.app.state.asks_for_keys:
+        return True
+    if _sent_key(request.headers) is None:
+        return False
+    try:
+        caller = await _caller(request.scope)
+    except Unavailable:
+        return False
+    if caller is None:
+        raise NoValidKey
+    return caller.may("read")
+
+
+SeesDetails = Annotated[bool, Depends(sees_details)]
+
+
+async def _caller(scope: Scope) -> Caller | None:
+    known: Keys = scope["app"].state.services.keys
+    return await known.caller_of(_sent_key(Headers(scope=scope)))
+
+
+def _sent_key(headers: Headers) -> str | None:
+    scheme, _, key = headers.get("authorization", "").partition(" ")
+    return key.strip() if scheme.lower() == "bearer" else headers.get("x-api-key")

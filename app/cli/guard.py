@@ -1,0 +1,64 @@
+"""Whether `serve` may listen at an address: beyond this machine only where requests need a key."""
+
+import asyncio
+import ipaddress
+import socket
+from typing import Literal
+
+from app.cli.output import UserError, notices
+from app.settings import Settings
+
+def auth_at(host: str, settings: Settings) -> Literal["keys", "off"]:
+    """Whether a service at this host asks for keys; says so where anybody comes in from outside."""
+    is_loopback = _is_loopback(host)
+    if settings.auth == "keys" or (settings.auth == "auto" and not is_loopback):
+        return "keys"
+    if not is_loopback:
+        notices().print(
+            f"BOOKPRINT_AUTH is off: whoever reaches {host} can read, change and delete every book."
+        )
+    return "off"
+
+
+def require_key_before_start(settings: Settings) -> None:
+    """Raise UserError where it is plain before any server starts that no key opens the service."""
+    if settings.database_url is not None:
+        require_key(settings, settings.database_url)
+    elif settings.bootstrap_key is None and not (settings.data_dir / "postgres").is_dir():
+        raise _no_key(settings)
+
+
+def require_key(settings: Settings, database_url: str) -> None:
+    """Raise UserError where no key opens the service; a database that cannot be reached is no reason."""
+    from app.core.errors import Unavailable
+    from app.services.access.keys import Keys
+    from app.stores.postgres.access.keys import KeyStore
+    from app.stores.postgres.connections import open_database
+
+    async def any_valid() -> bool:
+        async with open_database(database_url, connections=1) as database:
+            return await Keys(KeyStore(database), settings.bootstrap_key).any_valid()
+
+    try:
+        if not asyncio.run(any_valid()):
+            raise _no_key(settings)
+    except Unavailable:
+        return
+
+
+def _no_key(settings: Settings) -> UserError:
+    folder = "" if settings.database_url is not None else f" --data-dir {settings.data_dir}"
+    return UserError(
+        "There is no API key yet, so nobody could use the service at this address. Make one, then start "
+        f"again:\n  bookprint keys create --name admin --scope admin{folder}\n"
+        "Or set BOOKPRINT_ADMIN_KEY to a key of your own, of 32 random characters or more."
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    """Whether only this machine reaches a socket at this host; names count by what they stand for."""
+    try:
+        found = socket.getaddrinfo(host or None, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError:
+        return False
+    return all(ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback for *_, address in found)

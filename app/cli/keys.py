@@ -1,0 +1,152 @@
+"""`bookprint keys`: making, listing and ending the API keys of a service."""
+
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, TypeVar, cast
+from uuid import UUID
+
+import typer
+
+from app.cli.environment import DataDir, load_settings
+from app.cli.maintenance import library, within
+from app.cli.output import UserError, drawn_table, notices, print_lines, results
+
+if TYPE_CHECKING:
+    from app.core.keys import Key, Scope
+    from app.services.access.keys import Keys, ShownKey
+    from app.wiring import Services
+
+T = TypeVar("T")
+
+COLUMNS = ("id", "name", "scopes", "state", "created", "expires", "per minute")
+
+_KeyId = Annotated[str, typer.Argument(metavar="ID", help="Id of the key, as keys list shows it.")]
+
+
+class _ScopeName(StrEnum):
+    """The scopes, as the command line has choices."""
+
+    READ = "read"
+    INGEST = "ingest"
+    DECIDE = "decide"
+    ADMIN = "admin"
+
+
+def create(
+    name: Annotated[str, typer.Option(help="Whose key it is, or what for.")],
+    scope: Annotated[
+        list[_ScopeName],
+        typer.Option(help="What it allows; ingest and decide include read, admin includes all. Repeatable."),
+    ],
+    expires: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="When it ends, as 2027-01-31 or 2027-01-31T18:00+01:00 [never]."),
+    ] = None,
+    requests_per_minute: Annotated[
+        int | None, typer.Option(min=1, max=1_000_000, help="A limit of its own, stored with it [none].")
+    ] = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Make a key and print it. It is shown this once: only its hash is stored."""
+    expires_at = None if expires is None else _moment(expires)
+    # A list of literals is no type that the command line knows.
+    scopes = [cast("Scope", each.value) for each in scope]
+    made = _with_keys(
+        data_dir,
+        lambda keys: keys.create(name, scopes, expires_at, requests_per_minute),
+        new=True,
+    )
+    _print_once(made)
+
+
+def list_keys(data_dir: DataDir = None) -> None:
+    """List all keys, the oldest first, without the keys themselves."""
+    found = _with_keys(data_dir, lambda keys: keys.list_keys())
+    if not found:
+        notices().print("There is no key. Make one with: bookprint keys create --name NAME --scope SCOPE")
+        return
+    console, rows = results(), [_row(key) for key in found]
+    if console.is_terminal:
+        console.print(drawn_table(COLUMNS, rows, wide="name", right=("per minute",)))
+    else:
+        print_lines(console, COLUMNS, rows)
+
+
+def revoke(key_id: _KeyId, data_dir: DataDir = None) -> None:
+    """End a key for good; it stops within two seconds."""
+    wanted = _uuid(key_id)
+    ended = _with_keys(data_dir, lambda keys: keys.revoke(wanted))
+    results().print(f"The key {ended.name} ({ended.id}) is revoked.", soft_wrap=True)
+
+
+def rotate(key_id: _KeyId, data_dir: DataDir = None) -> None:
+    """Print a new key in the place of one, which stops within two seconds; its id and scopes stay."""
+    wanted = _uuid(key_id)
+    _print_once(_with_keys(data_dir, lambda keys: keys.rotate(wanted)))
+
+
+def key_commands(with_plain_errors: Callable[[Callable[..., None]], Callable[..., None]]) -> typer.Typer:
+    """The commands below `bookprint keys`."""
+    group = typer.Typer(help="Make, list and end API keys.", no_args_is_help=True)
+    for name, command in {"create": create, "list": list_keys, "revoke": revoke, "rotate": rotate}.items():
+        group.command(name)(with_plain_errors(command))
+    return group
+
+
+def _with_keys(data_dir: DataDir, work: "Callable[[Keys], Awaitable[T]]", new: bool = False) -> T:
+    async def on_services(services: "Services") -> T:
+        return await work(services.keys)
+
+    with library(load_settings(data_dir), new=new) as settings:
+        return within(settings, on_services)
+
+
+def _print_once(made: "ShownKey") -> None:
+    # Alone on its stream, so that a script can take it.
+    results().print(made.text, soft_wrap=True)
+    notices().print(
+        f"This is shown once. It is the key {made.key.id} of {made.key.name}, with the scopes "
+        f"{', '.join(made.key.scopes)}.",
+        soft_wrap=True,
+    )
+
+
+def _row(key: "Key") -> tuple[str, ...]:
+    return (
+        str(key.id),
+        key.name,
+        " ".join(key.scopes),
+        _state(key),
+        _shown(key.created_at),
+        "never" if key.expires_at is None else _shown(key.expires_at),
+        "-" if key.requests_per_minute is None else str(key.requests_per_minute),
+    )
+
+
+def _state(key: "Key") -> str:
+    if key.revoked_at is not None:
+        return "revoked"
+    return "expired" if key.expires_at is not None and key.expires_at <= datetime.now(UTC) else "valid"
+
+
+def _shown(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%MZ")
+
+
+def _moment(text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as exc:
+        raise UserError(
+            "--expires takes a time as 2027-01-31 or 2027-01-31T18:00+01:00; without an offset it is UTC.",
+            2,
+        ) from exc
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+def _uuid(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError as exc:
+        raise UserError("This is not the id of a key. List them with: bookprint keys list", 2) from exc

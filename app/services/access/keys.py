@@ -1,0 +1,124 @@
+"""API keys: making them, ending them, and telling whose key came with a request."""
+
+import hmac
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from secrets import token_urlsafe
+from uuid import UUID, uuid4
+
+from app.core.errors import InvalidInput, UnknownKey
+from app.core.keys import KEY_PREFIX, Caller, Key, Scope, key_hash
+from app.stores.postgres.access.keys import KeyStore, NewKey
+
+ADMINISTRATOR = Caller(None, "BOOKPRINT_ADMIN_KEY", ("admin",), None)
+"""Who sends the admin key of the environment."""
+
+_KEY_BYTES = 32
+_LONGEST_NAME = 200
+
+_CACHED_SECONDS = 1.0
+"""A revoked key can be taken for valid for so long."""
+
+_MOST_CACHED = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class ShownKey:
+    """A key, and its text for the only time that it is shown."""
+
+    key: Key
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _CachedCaller:
+    """A valid key, and until when it is believed to be one; seconds of `time.monotonic`."""
+
+    caller: Caller
+    until: float
+
+
+class Keys:
+    """The keys of the service. `admin_key` is valid beside those that are stored."""
+
+    def __init__(self, keys: KeyStore, admin_key: str | None) -> None:
+        self._keys = keys
+        self._admin_hash = None if admin_key is None else key_hash(admin_key)
+        self._known: dict[bytes, _CachedCaller] = {}
+
+    async def create(
+        self,
+        name: str,
+        scopes: Sequence[Scope],
+        expires_at: datetime | None = None,
+        requests_per_minute: int | None = None,
+    ) -> ShownKey:
+        """Make a key; raises `InvalidInput` for a name, scopes or a time that cannot be."""
+        shown = name.strip()
+        if not shown or len(shown) > _LONGEST_NAME or not shown.isprintable():
+            raise InvalidInput(f"A key needs a name of 1 to {_LONGEST_NAME} printable characters.", "name")
+        if not scopes:
+            raise InvalidInput("A key needs at least one scope.", "scope")
+        if expires_at is not None and expires_at <= datetime.now(UTC):
+            raise InvalidInput("The key would have expired already. Name a time to come.", "expires")
+        text = _new_key()
+        key = await self._keys.insert(
+            NewKey(
+                id=uuid4(),
+                name=shown,
+                scopes=list(dict.fromkeys(scopes)),
+                hash=key_hash(text),
+                expires_at=expires_at,
+                requests_per_minute=requests_per_minute,
+            )
+        )
+        return ShownKey(key, text)
+
+    async def list_keys(self) -> list[Key]:
+        """All keys, the oldest first, revoked and expired ones too."""
+        return await self._keys.list_keys()
+
+    async def revoke(self, key_id: UUID) -> Key:
+        """End a key for good, within 2 seconds in every process; raises `UnknownKey`."""
+        return _existing(await self._keys.update_revoked(key_id), key_id)
+
+    async def rotate(self, key_id: UUID) -> ShownKey:
+        """Put a new key in the place of one, which ends within 2 seconds; raises `UnknownKey`."""
+        text = _new_key()
+        return ShownKey(_existing(await self._keys.update_hash(key_id, key_hash(text)), key_id), text)
+
+    async def any_valid(self) -> bool:
+        """Whether any key opens the service at all."""
+        return self._admin_hash is not None or await self._keys.read_any_valid()
+
+    async def caller_of(self, text: str | None) -> Caller | None:
+        """Whose key this is; None: it is missing, unknown, revoked or expired, and nothing tells which.
+
+        A request without a valid key always costs one hash and one statement, so that its time is no hint.
+        """
+        sent, asked = key_hash(text or ""), time.monotonic()
+        if self._admin_hash is not None and hmac.compare_digest(sent, self._admin_hash):
+            return ADMINISTRATOR
+        known = self._known.get(sent)
+        if known is not None and asked < known.until:
+            return known.caller
+        stored = await self._keys.read_caller(sent)
+        if stored is None or not hmac.compare_digest(sent, stored.hash):
+            self._known.pop(sent, None)
+            return None
+        if len(self._known) >= _MOST_CACHED:
+            self._known.clear()
+        self._known[sent] = _CachedCaller(stored.caller, asked + _CACHED_SECONDS)
+        return stored.caller
+
+
+def _new_key() -> str:
+    return KEY_PREFIX + token_urlsafe(_KEY_BYTES)
+
+
+def _existing(key: Key | None, key_id: UUID) -> Key:
+    if key is None:
+        raise UnknownKey(key_id)
+    return key

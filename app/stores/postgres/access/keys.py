@@ -1,0 +1,108 @@
+"""API keys in Postgres: their hashes, scopes and terms. A key itself is nowhere."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+
+from app.core.keys import Caller, Key, Scope
+from app.stores.postgres.connections import Database, Row
+from app.stores.postgres.statements import SQL
+
+_COLUMNS = "id, name, scopes, requests_per_minute, created_at, expires_at, revoked_at"
+_VALID = "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())"
+
+_INSERT = SQL(f"""
+    INSERT INTO keys (id, name, scopes, hash, expires_at, requests_per_minute)
+    VALUES ($id, $name, $scopes::text[], $hash, $expires_at, $requests_per_minute)
+    RETURNING {_COLUMNS}
+""")
+_LIST = SQL(f"SELECT {_COLUMNS} FROM keys ORDER BY created_at, id")
+_READ_CALLER = SQL(f"""
+    SELECT id, name, scopes, requests_per_minute, hash FROM keys WHERE hash = $hash AND {_VALID}
+""")
+_READ_ANY_VALID = SQL(f"SELECT id FROM keys WHERE {_VALID} LIMIT 1")
+_UPDATE_REVOKED = SQL(f"""
+    UPDATE keys SET revoked_at = coalesce(revoked_at, now()) WHERE id = $id RETURNING {_COLUMNS}
+""")
+_UPDATE_HASH = SQL(f"UPDATE keys SET hash = $hash WHERE id = $id AND {_VALID} RETURNING {_COLUMNS}")
+
+
+@dataclass(frozen=True, slots=True)
+class NewKey:
+    """A key to be stored."""
+
+    id: UUID
+    name: str
+    scopes: Sequence[Scope]
+    hash: bytes
+    expires_at: datetime | None
+    requests_per_minute: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class HashedCaller:
+    """Whose key it is, with the hash that is stored."""
+
+    caller: Caller
+    hash: bytes
+
+
+class KeyStore:
+    """API keys in Postgres. Each method is one transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def insert(self, key: NewKey) -> Key:
+        """Store a key."""
+        [row] = await self._database.rows(
+            _INSERT,
+            id=key.id,
+            name=key.name,
+            scopes=list(key.scopes),
+            hash=key.hash,
+            expires_at=key.expires_at,
+            requests_per_minute=key.requests_per_minute,
+        )
+        return _key(row)
+
+    async def list_keys(self) -> list[Key]:
+        """All keys, the oldest first, revoked and expired ones too."""
+        return [_key(row) for row in await self._database.rows(_LIST)]
+
+    async def read_caller(self, key_hash: bytes) -> HashedCaller | None:
+        """Whose key has this hash; None: nobody's, or it is revoked or expired."""
+        found = await self._database.rows(_READ_CALLER, hash=key_hash)
+        if not found:
+            return None
+        row = found[0]
+        caller = Caller(row["id"], row["name"], tuple(row["scopes"]), row["requests_per_minute"])
+        return HashedCaller(caller, bytes(row["hash"]))
+
+    async def read_any_valid(self) -> bool:
+        """Whether any key is neither revoked nor expired; none is before the migration that adds keys."""
+        try:
+            return bool(await self._database.rows(_READ_ANY_VALID))
+        except asyncpg.UndefinedTableError:
+            return False
+
+    async def update_revoked(self, key_id: UUID) -> Key | None:
+        """Revoke a key from now on; None: there is none."""
+        return _first(await self._database.rows(_UPDATE_REVOKED, id=key_id))
+
+    async def update_hash(self, key_id: UUID, key_hash: bytes) -> Key | None:
+        """Put another key in the place of this one; None: there is none, or it is revoked or expired."""
+        return _first(await self._database.rows(_UPDATE_HASH, id=key_id, hash=key_hash))
+
+
+def _first(found: Sequence[Row]) -> Key | None:
+    return _key(found[0]) if found else None
+
+
+def _key(row: Row) -> Key:
+    values: dict[str, Any] = dict(row.items())
+    return Key(**values | {"scopes": tuple(row["scopes"])})

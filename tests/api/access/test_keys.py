@@ -1,0 +1,168 @@
+"""Keys over their life: made, cached, revoked, rotated; and what happens while Postgres is away."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from uuid import uuid4
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from app.core.errors import InvalidInput, UnknownKey
+from app.main import create_app
+from app.services.access.keys import Keys
+from app.settings import Settings
+from app.stores.postgres.access.keys import KeyStore
+from app.stores.postgres.connections import Database, open_database
+from tests.api.access.key_holders import ADMIN_KEY, expire, with_keys
+from tests.api.conftest import asking, started
+from tests.api.service_process import reconcile, serving
+
+NOWHERE = "127.0.0.1:9"
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    async with open_database(database_url, 2) as database:
+        yield database
+
+
+@pytest.fixture
+def keys(database: Database) -> Keys:
+    return Keys(KeyStore(database), None)
+
+
+async def test_a_key_has_256_random_bits_and_is_not_stored(keys: Keys, database: Database) -> None:
+    first, second = await keys.create("a", ["read"]), await keys.create("a", ["read"])
+    async with database.session() as session:
+        stored = str(await session.fetch("SELECT * FROM keys"))
+
+    assert first.text.startswith("bp_")
+    assert len(first.text) == len("bp_") + 43  # 32 bytes in base64url
+    assert first.text != second.text
+    assert first.text not in stored
+
+
+async def test_keys_are_listed_with_their_terms(keys: Keys) -> None:
+    end = datetime.now(UTC) + timedelta(days=3)
+    made = await keys.create(" harvester ", ["ingest", "decide", "ingest"], end, 600)
+    [listed] = await keys.list_keys()
+
+    assert listed == made.key
+    assert (listed.name, listed.scopes) == ("harvester", ("ingest", "decide"))
+    assert (listed.expires_at, listed.requests_per_minute, listed.revoked_at) == (end, 600, None)
+
+
+@pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * 201])
+async def test_a_name_that_cannot_be_is_refused(keys: Keys, name: str) -> None:
+    with pytest.raises(InvalidInput):
+        await keys.create(name, ["read"])
+
+
+async def test_a_key_that_would_have_expired_is_refused(keys: Keys) -> None:
+    with pytest.raises(InvalidInput):
+        await keys.create("late", ["read"], datetime.now(UTC))
+
+
+async def test_ended_keys_stay_ended(keys: Keys, database_url: str) -> None:
+    revoked, expired = await keys.create("revoked", ["read"]), await keys.create("expired", ["read"])
+    first = await keys.revoke(revoked.key.id)
+    await expire(database_url, expired.text)
+
+    assert await keys.revoke(revoked.key.id) == first
+    for ended in (revoked, expired):
+        with pytest.raises(UnknownKey):
+            await keys.rotate(ended.key.id)
+    with pytest.raises(UnknownKey):
+        await keys.revoke(uuid4())
+    assert not await keys.any_valid()
+
+
+async def test_rotation_keeps_the_id(keys: Keys) -> None:
+    old = await keys.create("a", ["decide"])
+    new = await keys.rotate(old.key.id)
+
+    assert new.key == old.key
+    assert await keys.caller_of(old.text) is None
+    caller = await keys.caller_of(new.text)
+    assert caller is not None
+    assert (caller.key_id, caller.scopes) == (old.key.id, ("decide",))
+
+
+async def test_without_postgres_nobody_comes_in_but_the_administrator() -> None:
+    settings = with_keys(f"postgresql://{NOWHERE}/none", f"redis://{NOWHERE}")
+    app = create_app(settings)
+    async with app.router.lifespan_context(app), asking(app) as client:
+        refused = await client.get("/metrics", headers={"X-API-Key": "bp_any"})
+        admitted = await client.get("/metrics", headers={"X-API-Key": ADMIN_KEY})
+
+    assert (refused.status_code, admitted.status_code) == (503, 200)
+
+
+async def test_the_application_asks_for_keys_unless_told_otherwise(
+    monkeypatch: pytest.MonkeyPatch, database_url: str, redis_url: str
+) -> None:
+    monkeypatch.delenv("BOOKPRINT_AUTH")
+    urls = {"DATABASE_URL": database_url, "REDIS_URL": redis_url}
+
+    async def status(app: FastAPI) -> int:
+        async with asking(app) as client:
+            return (await client.get("/v1/books")).status_code
+
+    async with started(Settings(**urls)) as app:
+        assert await status(app) == 401
+    async with started(Settings(**urls, BOOKPRINT_AUTH="off")) as app:
+        assert await status(app) == 200
+
+
+@pytest.fixture
+def services(database_url: str, redis_url: str) -> Iterator[list[str]]:
+    """The URLs of two processes of one service."""
+    reconcile(database_url, redis_url)
+    with ExitStack() as stack:
+        yield [
+            stack.enter_context(serving(database_url, redis_url, BOOKPRINT_AUTH="keys")).url for _ in range(2)
+        ]
+
+
+async def test_a_revoked_key_stops_within_two_seconds_in_all_processes(
+    services: list[str], keys: Keys
+) -> None:
+    made = await keys.create("a", ["read"])
+    async with httpx.AsyncClient(headers={"Authorization": f"Bearer {made.text}"}) as client:
+
+        async def statuses() -> set[int]:
+            answers = await asyncio.gather(*(client.get(f"{url}/v1/books") for url in services))
+            return {answer.status_code for answer in answers}
+
+        assert await statuses() == {200}
+        await keys.revoke(made.key.id)
+        revoked = time.monotonic()
+        while await statuses() != {401}:
+            assert time.monotonic() - revoked < 2
+            await asyncio.sleep(0.02)
+        assert await statuses() == {401}
+
+
+@pytest.mark.parametrize("key", ["too-short", "x" * 31, "with blanks " * 5, "ü" * 40])
+def test_an_admin_key_that_could_be_guessed_is_refused_and_not_shown(key: str) -> None:
+    with pytest.raises(ValueError, match="32 ASCII characters") as caught:
+        Settings(BOOKPRINT_ADMIN_KEY=key)
+
+    assert key not in str(caught.value)
+
+
+def test_the_admin_key_is_read_from_a_file(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text(f"{ADMIN_KEY}\n")
+    settings = Settings(BOOKPRINT_ADMIN_KEY_FILE=tmp_path / "key")
+
+    assert settings.bootstrap_key == ADMIN_KEY
+    assert ADMIN_KEY not in repr(Settings(BOOKPRINT_ADMIN_KEY=ADMIN_KEY))
+    with pytest.raises(ValueError, match="cannot be read"):
+        Settings(BOOKPRINT_ADMIN_KEY_FILE=tmp_path / "none")
+    with pytest.raises(ValueError, match="not both"):
+        Settings(BOOKPRINT_ADMIN_KEY=ADMIN_KEY, BOOKPRINT_ADMIN_KEY_FILE=tmp_path / "key")

@@ -1,0 +1,166 @@
+"""Each operation of the OpenAPI document, without a key, with keys that open nothing, and with each scope."""
+
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from httpx import AsyncClient, Response
+
+from app.api.http.access import ScopedRoute, needs, require_scopes
+from app.core.keys import SCOPES, Caller, Scope
+from app.main import create_app
+from app.settings import Settings
+from tests.api.access.key_holders import ADMIN_KEY, Holders, holders
+from tests.api.conftest import asking
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+DOCUMENT = create_app(
+    Settings(DATABASE_URL="postgresql://nowhere/none", REDIS_URL="redis://nowhere", BOOKPRINT_AUTH="keys")
+).openapi()
+OPERATIONS: dict[tuple[str, str], dict[str, Any]] = {
+    (method.upper(), path): operation
+    for path, operations in DOCUMENT["paths"].items()
+    for method, operation in operations.items()
+}
+OPEN = {("GET", "/health/live"), ("GET", "/health/ready")}
+GUARDED = {key: operation for key, operation in OPERATIONS.items() if key not in OPEN}
+EACH_GUARDED = pytest.mark.parametrize("operation", GUARDED, ids=" ".join)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def keys(module_database_url: str, module_redis_url: str) -> AsyncIterator[Holders]:
+    async with holders(module_database_url, module_redis_url) as held:
+        yield held
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def client(keys: Holders) -> AsyncIterator[AsyncClient]:
+    async with asking(keys.app) as client:
+        yield client
+
+
+async def _ask(
+    client: AsyncClient, operation: tuple[str, str], headers: dict[str, str], **more: Any
+) -> Response:
+    method, path = operation
+    return await client.request(method, re.sub(r"\{\w+\}", "0", path), headers=headers, **more)
+
+
+def _bearer(key: str | None) -> dict[str, str]:
+    # As bytes latin-1 comes through as it is.
+    return {} if key is None else {"Authorization": f"Bearer {key}".encode("latin-1")}
+
+
+async def test_every_operation_names_its_scope_and_its_refusals() -> None:
+    for operation in GUARDED.values():
+        scope = operation["x-scope"]
+        assert scope in SCOPES
+        assert operation["security"] == [{"bearer": [scope]}, {"header": [scope]}]
+        assert {"401", "403"} <= operation["responses"].keys()
+    assert {key for key, operation in OPERATIONS.items() if "x-scope" not in operation} == OPEN
+    assert set(DOCUMENT["components"]["securitySchemes"]) == {"bearer", "header"}
+
+
+async def test_scopes_are_those_of_the_contract() -> None:
+    def needed(method: str, path: str) -> str:
+        return str(OPERATIONS[method, path]["x-scope"])
+
+    assert needed("POST", "/v1/lookups") == needed("POST", "/reconcile") == "read"
+    assert needed("GET", "/v1/books") == "read"
+    assert needed("GET", "/metrics") == needed("GET", "/v1/changes") == "read"
+    assert needed("POST", "/v1/books:bulk") == needed("DELETE", "/v1/books/{book_id}") == "ingest"
+    assert needed("PUT", "/v1/books/{book_id}/relations/{other_id}/decision") == "decide"
+    assert {needed(*key) for key in OPERATIONS if "/webhooks" in key[1]} == {"admin"}
+
+
+@EACH_GUARDED
+async def test_without_a_valid_key_every_operation_answers_the_same_401(
+    operation: tuple[str, str], keys: Holders, client: AsyncClient
+) -> None:
+    answers = [await _ask(client, operation, _bearer(key)) for key in keys.invalid.values()]
+    answers.append(await _ask(client, operation, {"X-API-Key": f"bp_{'B' * 43}"}))
+    answers.append(await _ask(client, operation, {"Authorization": f"Basic {keys.valid['admin']}"}))
+    # What is wrong beside the key is not looked at.
+    answers.append(await _ask(client, operation, {"Content-Encoding": "gzip"}, content=b'{"text": "'))
+    answers.append(await _ask(client, operation, {}, files={"file": ("a.txt", b"text")}))
+
+    assert {answer.status_code for answer in answers} == {401}
+    assert {answer.headers["WWW-Authenticate"] for answer in answers} == {"Bearer"}
+    assert {answer.headers["Content-Type"] for answer in answers} == {"application/problem+json"}
+    assert len({answer.content for answer in answers}) == 1
+    assert answers[0].json()["type"] == "urn:bookprint:problem:no-valid-key"
+
+
+@EACH_GUARDED
+async def test_every_operation_refuses_lesser_scopes_and_takes_the_others(
+    operation: tuple[str, str], keys: Holders, client: AsyncClient
+) -> None:
+    needed: Scope = OPERATIONS[operation]["x-scope"]
+    for scope, key in keys.valid.items():
+        answer = await _ask(client, operation, {"X-API-Key": key})
+        if Caller(None, "", (scope,), None).may(needed):
+            assert answer.status_code not in {401, 403}
+        else:
+            problem = answer.json()
+            assert (answer.status_code, problem["scope"]) == (403, needed)
+            assert f'scope="{needed}"' in answer.headers["WWW-Authenticate"]
+            assert needed in problem["detail"]
+
+
+async def test_a_file_needs_the_scope_of_a_post(keys: Holders, client: AsyncClient) -> None:
+    headers, file = {"X-API-Key": keys.valid["decide"]}, {"file": ("a.txt", b"some text")}
+
+    assert (await client.post("/v1/books", headers=headers, files=file)).status_code == 403
+    assert (await client.post("/v1/lookups", headers=headers, files=file)).status_code == 200
+
+
+async def test_the_admin_key_of_the_environment_opens_everything(client: AsyncClient) -> None:
+    assert (await client.get("/v1/webhooks", headers=_bearer(ADMIN_KEY))).status_code == 200
+
+
+async def test_only_the_description_and_health_are_open(keys: Holders, client: AsyncClient) -> None:
+    for path in ("/docs", "/openapi.json", "/health/live", "/health/ready"):
+        assert (await client.get(path)).status_code in {200, 503}
+
+
+async def test_readiness_shows_its_parts_to_a_key_alone(keys: Holders, client: AsyncClient) -> None:
+    closed = (await client.get("/health/ready")).json()
+    shown = (await client.get("/health/ready", headers=_bearer(keys.valid["read"]))).json()
+
+    assert closed.get("parts", {}) == {}
+    assert set(shown["parts"]) >= {"postgres", "redis", "jobs"}
+    assert (await client.get("/health/ready", headers=_bearer("bp_no"))).status_code == 401
+
+
+async def test_other_origins_may_ask_whether_they_may_reconcile(client: AsyncClient) -> None:
+    asked = {"Origin": "https://example.org", "Access-Control-Request-Method": "POST"}
+
+    assert (await client.options("/reconcile", headers=asked)).status_code == 204
+    refused = await client.get("/reconcile", headers={"Origin": "https://example.org"})
+    assert (refused.status_code, refused.headers["Access-Control-Allow-Origin"]) == (401, "*")
+
+
+async def _endpoint() -> None: ...
+
+
+async def test_a_route_without_a_scope_does_not_start() -> None:
+    from fastapi import APIRouter
+
+    plain, unnamed, misspelt, scoped = (
+        APIRouter(),
+        APIRouter(route_class=ScopedRoute),
+        APIRouter(route_class=ScopedRoute),
+        APIRouter(route_class=ScopedRoute),
+    )
+    plain.get("/v1/new", openapi_extra=needs("read"))(_endpoint)
+    unnamed.get("/v1/new")(_endpoint)
+    misspelt.get("/v1/new", openapi_extra={"x-scope": "reed", "security": []})(_endpoint)
+    scoped.get("/v1/new", openapi_extra=needs("read"))(_endpoint)
+
+    require_scopes(scoped.routes)
+    for router in (plain, unnamed, misspelt):
+        with pytest.raises(RuntimeError, match="GET /v1/new names no scope"):
+            require_scopes(router.routes)

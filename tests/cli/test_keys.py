@@ -1,0 +1,144 @@
+"""`bookprint keys`, and `serve` at an address that others reach."""
+
+import re
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.cli.command_line import BOOKPRINT, Service, bookprint, environment
+
+ADMIN_KEY = "an-admin-key-of-the-environment-0123456789"
+EVERYWHERE = ("serve", "--host", "0.0.0.0", "--port", "0", "--workers", "0")
+
+
+@contextmanager
+def serving_everywhere(data_dir: Path, **variables: str) -> Iterator[Service]:
+    process = subprocess.Popen(
+        [*BOOKPRINT, *EVERYWHERE, "--data-dir", str(data_dir)],
+        env=environment(variables),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    service = Service(process, data_dir)
+    reader = threading.Thread(target=service.read, daemon=True)
+    reader.start()
+    try:
+        service.await_ready()
+        yield service
+    finally:
+        if process.poll() is None:
+            service.stop()
+        reader.join(5)
+
+
+def run(*arguments: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*BOOKPRINT, *map(str, arguments)],
+        env=environment(variables),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_beyond_loopback_nothing_starts_without_a_key(tmp_path: Path) -> None:
+    refused = run(*EVERYWHERE, "--data-dir", tmp_path / "data")
+
+    assert refused.returncode == 1
+    assert f"bookprint keys create --name admin --scope admin --data-dir {tmp_path / 'data'}" in " ".join(
+        refused.stderr.split()
+    )
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_named_database_is_asked_before_anything_starts(
+    database_url: str, bare_database_url: str, tmp_path: Path
+) -> None:
+    for url in (database_url, bare_database_url):
+        plain = url.replace("+psycopg", "")
+        refused = run(*EVERYWHERE, "--data-dir", tmp_path / "data", DATABASE_URL=plain)
+        assert refused.returncode == 1
+        assert "keys create" in refused.stderr
+        assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("create", "--name", "x", "--scope", "write"), "write"),
+        (("create", "--name", "x", "--scope", "read", "--expires", "tomorrow"), "2027-01-31"),
+        (("create", "--name", "x", "--scope", "read", "--requests-per-minute", "0"), "0"),
+        (("revoke", "one"), "keys list"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments: tuple[str, ...], said: str) -> None:
+    refused = bookprint("keys", *arguments)
+
+    assert refused.returncode == 2
+    assert said in refused.stderr
+
+
+def test_keys_from_their_making_to_their_end(tmp_path: Path) -> None:
+    folder = ("--data-dir", tmp_path / "data")
+    made = bookprint("keys", "create", "--name", "first", "--scope", "admin", *folder)
+    assert made.returncode == 0, made.stderr
+    admin = made.stdout.strip()
+    assert re.fullmatch(r"bp_[\w-]{43}", admin)
+    book = tmp_path / "book.txt"
+    book.write_text("Some words of a book that nobody has written so far. " * 40)
+
+    with serving_everywhere(tmp_path / "data") as service:
+        expires = ("--expires", "2999-01-31", "--requests-per-minute", "60")
+        read = bookprint("keys", "create", "--name", "r", "--scope", "read", *expires, *folder).stdout.strip()
+        url = ("--url", service.url)
+        posted = run("ingest", book, *url, BOOKPRINT_KEY=admin)
+        assert posted.returncode == 0, posted.stderr
+        assert bookprint("lookup", book, *url, "--key", read).returncode == 0
+        refused = bookprint("lookup", book, *url)
+        assert refused.returncode == 1
+        assert "keys create" in refused.stderr
+
+        _, *rows = bookprint("keys", "list", *folder).stdout.splitlines()
+        cells = [row.split("\t") for row in rows]
+        assert [row[1:4] for row in cells] == [["first", "admin", "valid"], ["r", "read", "valid"]]
+        assert cells[1][5:] == ["2999-01-31T00:00Z", "60"]
+        rotated = bookprint("keys", "rotate", cells[1][0], *folder).stdout.strip()
+        assert rotated not in {"", read}
+        assert bookprint("keys", "revoke", cells[0][0], *folder).returncode == 0
+        assert "revoked" in bookprint("keys", "list", *folder).stdout
+        assert bookprint("keys", "revoke", "00000000-0000-0000-0000-000000000000", *folder).returncode == 1
+        keys = [admin, read, rotated]
+        assert [key for key in keys if key in "".join(service.lines)] == []
+
+
+def test_no_key_is_in_logs_answers_metrics_or_process_lists(tmp_path: Path) -> None:
+    with serving_everywhere(tmp_path / "data", BOOKPRINT_ADMIN_KEY=ADMIN_KEY) as service:
+        altered = ADMIN_KEY[:-1] + "x"
+        seen: list[str] = []
+        with httpx.Client(base_url=service.url) as client:
+            for key in (ADMIN_KEY, altered):
+                for headers in ({"X-API-Key": key}, {"Authorization": f"Bearer {key}"}):
+                    for path in ("/v1/books", "/v1/none", "/metrics", "/health/ready", "/openapi.json"):
+                        answer = client.get(path, headers=headers)
+                        seen += [answer.text, str(answer.headers)]
+                    seen.append(client.post("/v1/books", content=b"{", headers=headers).text)
+        seen += [" ".join(process.cmdline()) for process in service.family()]
+        service.stop()
+        seen += service.lines
+        assert any("bookprint_request_seconds" in text for text in seen)
+        assert [text for text in seen if ADMIN_KEY[:-1] in text] == []
+
+
+def test_off_means_off_and_says_so(tmp_path: Path) -> None:
+    with serving_everywhere(tmp_path / "data", BOOKPRINT_AUTH="off") as service:
+        assert httpx.get(f"{service.url}/v1/books").status_code == 200
+        assert "every book" in "".join(service.lines)

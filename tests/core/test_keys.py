@@ -1,0 +1,33 @@
+"""What a key allows, and the hash that it is stored under."""
+
+from hashlib import sha256
+
+import pytest
+
+from app.core.keys import SCOPES, Caller, Scope, key_hash
+
+
+@pytest.mark.parametrize(
+    ("scope", "allowed"),
+    [
+        ("read", {"read"}),
+        ("ingest", {"ingest", "read"}),
+        ("decide", {"decide", "read"}),
+        ("admin", {"read", "ingest", "decide", "admin"}),
+    ],
+)
+def test_a_scope_includes_lesser_ones(scope: Scope, allowed: set[Scope]) -> None:
+    caller = Caller(None, "test", (scope,), None)
+
+    assert {each for each in SCOPES if caller.may(each)} == allowed
+
+
+def test_several_scopes_add_up() -> None:
+    caller = Caller(None, "test", ("ingest", "decide"), None)
+
+    assert {each for each in SCOPES if caller.may(each)} == {"read", "ingest", "decide"}
+
+
+def test_the_hash_is_sha_256_of_whatever_was_sent() -> None:
+    assert key_hash("bp_abc") == sha256(b"bp_abc").digest()
+    assert len(key_hash("\udcff")) == 32
