@@ -11,7 +11,7 @@ COMPILE := uv pip compile pyproject.toml --universal --generate-hashes --python-
 	--no-header --no-annotate --no-emit-index-url --no-emit-find-links $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench lock clean
+.PHONY: help demo test check bench lock sbom audit clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1  /p' Makefile | awk '{ name = $$1; $$1 = ""; printf "make %-6s%s\n", name, $$0 }'
@@ -36,8 +36,15 @@ lock: ## pin the dependencies of pyproject.toml anew (needs uv; ARGS=--upgrade t
 	$(COMPILE) --quiet --extra build --extra test --extra bench --extra dev -o requirements.lock
 	$(COMPILE) --quiet --extra build --extra parquet -c requirements.lock -o requirements-run.lock
 
+sbom: $(INSTALLED) ## write sbom.json, the bill of materials of what runs (CycloneDX), from requirements-run.lock
+	$(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --mc-type application --output-reproducible -o sbom.json requirements-run.lock
+
+audit: ## look the pins that run up in the public lists of vulnerabilities (needs the network)
+	@[ -x .audit/bin/pip-audit ] || { python3 -m venv .audit && .audit/bin/python -m pip install --quiet pip-audit; }
+	.audit/bin/pip-audit --requirement requirements-run.lock --require-hashes --disable-pip $(ARGS)
+
 clean: ## remove the environment and every cache
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .audit sbom.json .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find app workers migrations bench tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(INSTALLED): requirements.lock pyproject.toml tools/make-venv

@@ -7,13 +7,15 @@ from contextlib import asynccontextmanager, suppress
 from importlib.metadata import version
 
 from fastapi import FastAPI
+from starlette.middleware.cors import CORSMiddleware
 
 from app.api.http.access import require_scopes
-from app.api.http.cors import AnyOrigin
 from app.api.http.deps import KernelState
 from app.api.http.docs import DescribedApi, add_docs
 from app.api.http.handlers import UnhandledErrors, install_handlers
 from app.api.http.metrics import Metrics, RequestMetrics
+from app.api.http.transport.cors import AnyOrigin, cors_options
+from app.api.http.transport.security_headers import SecurityHeaders
 from app.api.routes import (
     books,
     bulk,
@@ -114,7 +116,10 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     install_handlers(app, routes)
     # The last one added is the outermost.
     app.add_middleware(UnhandledErrors)
+    if settings.cors_origins:
+        app.add_middleware(CORSMiddleware, **cors_options(settings.cors_origins))
     app.add_middleware(AnyOrigin, path="/reconcile")
+    app.add_middleware(SecurityHeaders)
     app.add_middleware(RequestMetrics, metrics=metrics)
     return app
 

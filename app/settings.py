@@ -1,12 +1,16 @@
 """Settings, read from the environment; `.env` files are not read."""
 
 import os
+import re
 from importlib.util import find_spec
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+_ORIGIN = re.compile(r"https?://[^/\s?#@,*]+")
 
 _MOST_WORKERS = 8
 """Worker processes that `serve` starts by default; each holds all fingerprints in memory."""
@@ -132,6 +136,18 @@ class Settings(BaseSettings):
         alias="BOOKPRINT_WEBHOOK_ALLOW_HOSTS",
         description="Hosts, with commas between, that webhooks may lead to though they are private.",
     )
+    trusted_proxies: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        alias="BOOKPRINT_TRUSTED_PROXIES",
+        description="Addresses or networks of proxies, with commas between, whose X-Forwarded headers tell "
+        "the client; unset: nobody's do.",
+    )
+    cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        alias="BOOKPRINT_CORS_ORIGINS",
+        description="Origins, with commas between, whose pages may ask in a browser; unset: none but for "
+        "reconciliation, which any may.",
+    )
     log_format: Literal["console", "json"] = Field(
         default="console", alias="BOOKPRINT_LOG_FORMAT", description="Plain lines, or one JSON object a line."
     )
@@ -177,6 +193,34 @@ class Settings(BaseSettings):
         if isinstance(hosts, str):
             return frozenset(host.strip().lower() for host in hosts.split(",") if host.strip())
         return hosts
+
+    @field_validator("trusted_proxies", "cors_origins", mode="before")
+    @classmethod
+    def _listed(cls, values: object) -> object:
+        """Accept a list as one string."""
+        if isinstance(values, str):
+            return tuple(value.strip() for value in values.split(",") if value.strip())
+        return values
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _networks(cls, proxies: tuple[str, ...]) -> tuple[str, ...]:
+        """Whoever is trusted is named by address, so `*` is refused."""
+        for proxy in proxies:
+            try:
+                ip_network(proxy)
+            except ValueError as exc:
+                raise ValueError(f"{exc}. Name each proxy by its address or network.") from None
+        return proxies
+
+    @field_validator("cors_origins")
+    @classmethod
+    def _origins(cls, origins: tuple[str, ...]) -> tuple[str, ...]:
+        """An origin has a scheme and a host, and nothing behind them (RFC 6454)."""
+        for origin in origins:
+            if not _ORIGIN.fullmatch(origin):
+                raise ValueError(f"{origin[:80]} is no origin. Write it as https://catalog.example.org.")
+        return origins
 
     @field_validator("database_url")
     @classmethod

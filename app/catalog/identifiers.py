@@ -9,13 +9,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from stdnum import isbn, ismn, issn
-from stdnum.exceptions import ValidationError
-
 from app.catalog import iscc
+from app.catalog.check_digits import ean_digit, modulo_11_digit
 from app.core.model import Metadata
 
-_HYPHENS = str.maketrans("", "", "-‐‑‒–— ")
+_SEPARATORS = re.compile(r"[\s\u00ad\u2010-\u2015\u2043\u2212\ufe58\ufe63\uff0d-]")
+_EAN = re.compile(r"97[89][0-9]{10}")
+_ISBN_10 = re.compile(r"[0-9]{9}[0-9X]")
+_SBN = re.compile(r"[0-9]{8}[0-9X]")
+_ISSN = re.compile(r"[0-9]{7}[0-9X]")
 _OCLC = re.compile(r"(?:\(ocolc\))?\s*(?:ocm|ocn|on)?\s*0*([1-9]\d{0,13})", re.IGNORECASE)
 _LCCN = re.compile(r"[a-z]{0,3}\d{8,10}")
 _HTID = re.compile(r"[a-z0-9]{2,8}\.\S+", re.IGNORECASE)
@@ -77,24 +79,35 @@ def _normal_form(scheme: str, value: str) -> str | None:
 
 
 def _isbn(value: str) -> str | None:
-    try:
-        return str(isbn.validate(value.translate(_HYPHENS), convert=True))
-    except ValidationError:
-        return None
+    number = _without_separators(value)
+    if _SBN.fullmatch(number):
+        number = f"0{number}"  # as printed before 1970
+    if _ISBN_10.fullmatch(number):
+        stem = f"978{number[:-1]}"
+        return stem + ean_digit(stem) if modulo_11_digit(number[:-1]) == number[-1] else None
+    return _ean(number)
 
 
 def _issn(value: str) -> str | None:
-    try:
-        return str(issn.format(issn.validate(value.translate(_HYPHENS))))
-    except ValidationError:
+    number = _without_separators(value)
+    if not _ISSN.fullmatch(number) or modulo_11_digit(number[:-1]) != number[-1]:
         return None
+    return f"{number[:4]}-{number[4:]}"
 
 
 def _ismn(value: str) -> str | None:
-    try:
-        return str(ismn.to_ismn13(ismn.validate(value.translate(_HYPHENS))))
-    except ValidationError:
-        return None
+    number = _without_separators(value).replace(".", "")
+    if len(number) == 10 and number.startswith("M"):
+        number = f"9790{number[1:]}"
+    return _ean(number) if number.startswith("9790") else None
+
+
+def _ean(number: str) -> str | None:
+    return number if _EAN.fullmatch(number) and ean_digit(number[:-1]) == number[-1] else None
+
+
+def _without_separators(value: str) -> str:
+    return _SEPARATORS.sub("", value).upper()
 
 
 def _lccn(value: str) -> str | None:

@@ -12,7 +12,7 @@ from app.cli.conflicts import conflicts
 from app.cli.demo.command import demo
 from app.cli.ingest import ingest
 from app.cli.jobs import jobs
-from app.cli.keys import key_commands
+from app.cli.keys import KEY_COMMANDS
 from app.cli.lookup import lookup
 from app.cli.maintenance import migrate, reindex, verify
 from app.cli.output import UserError, complain
@@ -43,7 +43,10 @@ def run() -> None:
         verify,
     ):
         app.command()(_with_plain_errors(command))
-    app.add_typer(key_commands(_with_plain_errors), name="keys")
+    keys = typer.Typer(help="Make, list and end API keys.", no_args_is_help=True)
+    for name, key_command in KEY_COMMANDS.items():
+        keys.command(name)(_with_plain_errors(key_command))
+    app.add_typer(keys, name="keys")
     app(prog_name="bookprint")
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 from app.cli.output import UserError, notices
 from app.settings import Settings
 
+
 def auth_at(host: str, settings: Settings) -> Literal["keys", "off"]:
     """Whether a service at this host asks for keys; says so where anybody comes in from outside."""
     is_loopback = _is_loopback(host)

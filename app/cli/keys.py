@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, TypeVar
 from uuid import UUID
 
 import typer
@@ -13,7 +13,7 @@ from app.cli.maintenance import library, within
 from app.cli.output import UserError, drawn_table, notices, print_lines, results
 
 if TYPE_CHECKING:
-    from app.core.keys import Key, Scope
+    from app.core.keys import Key
     from app.services.access.keys import Keys, ShownKey
     from app.wiring import Services
 
@@ -50,11 +50,9 @@ def create(
 ) -> None:
     """Make a key and print it. It is shown this once: only its hash is stored."""
     expires_at = None if expires is None else _moment(expires)
-    # A list of literals is no type that the command line knows.
-    scopes = [cast("Scope", each.value) for each in scope]
     made = _with_keys(
         data_dir,
-        lambda keys: keys.create(name, scopes, expires_at, requests_per_minute),
+        lambda keys: keys.create(name, [each.value for each in scope], expires_at, requests_per_minute),
         new=True,
     )
     _print_once(made)
@@ -86,12 +84,13 @@ def rotate(key_id: _KeyId, data_dir: DataDir = None) -> None:
     _print_once(_with_keys(data_dir, lambda keys: keys.rotate(wanted)))
 
 
-def key_commands(with_plain_errors: Callable[[Callable[..., None]], Callable[..., None]]) -> typer.Typer:
-    """The commands below `bookprint keys`."""
-    group = typer.Typer(help="Make, list and end API keys.", no_args_is_help=True)
-    for name, command in {"create": create, "list": list_keys, "revoke": revoke, "rotate": rotate}.items():
-        group.command(name)(with_plain_errors(command))
-    return group
+KEY_COMMANDS: dict[str, Callable[..., None]] = {
+    "create": create,
+    "list": list_keys,
+    "revoke": revoke,
+    "rotate": rotate,
+}
+"""The commands below `bookprint keys`, by name."""
 
 
 def _with_keys(data_dir: DataDir, work: "Callable[[Keys], Awaitable[T]]", new: bool = False) -> T:

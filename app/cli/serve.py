@@ -2,13 +2,14 @@
 
 import importlib
 import os
+import resource
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated
@@ -19,6 +20,7 @@ from app.cli.environment import DEFAULT_URL, DataDir, load_settings, running
 from app.cli.guard import auth_at, require_key, require_key_before_start
 from app.cli.maintenance import upgrade_schema
 from app.cli.output import UserError, notices, results
+from app.cli.tls import PASSWORD_VARIABLE, Tls, read_tls
 from app.client import Client
 from app.embedded import EmbeddedServers, Servers
 from app.embedded.processes import spawn
@@ -26,7 +28,9 @@ from app.embedded.supervisor import ChildSpec, Supervisor
 from app.kernel_cache import keep_kernels
 
 _WARM = "from app.core.warm_up import warm_up; warm_up()"
+_CONNECTION = "app.api.http.transport.connections:BoundedConnection"
 _SECONDS_BETWEEN_NOTICES = 30.0
+_MOST_FILES = 65_536
 _LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
@@ -44,6 +48,23 @@ def serve(
             help="Worker processes; 0 if they run elsewhere [BOOKPRINT_WORKERS, else one per core].",
         ),
     ] = None,
+    ssl_certfile: Annotated[
+        Path | None, typer.Option(help="Certificate with its chain, PEM; the API is then served over TLS.")
+    ] = None,
+    ssl_keyfile: Annotated[
+        Path | None, typer.Option(help="Key of the certificate, PEM, if it is not in the same file.")
+    ] = None,
+    ssl_keyfile_password_file: Annotated[
+        Path | None,
+        typer.Option(help=f"File with the password of the key [{PASSWORD_VARIABLE} holds the password]."),
+    ] = None,
+    forwarded_allow_ips: Annotated[
+        str | None,
+        typer.Option(
+            help="Addresses or networks of proxies, with commas between, whose X-Forwarded headers tell the "
+            "client [BOOKPRINT_TRUSTED_PROXIES, else none]."
+        ),
+    ] = None,
 ) -> None:
     """Run the whole service until Ctrl-C or SIGTERM: servers, API and workers.
 
@@ -53,11 +74,15 @@ def serve(
     Beyond loopback every request needs an API key (bookprint keys create, or BOOKPRINT_ADMIN_KEY).
     """
     started = time.monotonic()
+    if forwarded_allow_ips is not None:
+        os.environ["BOOKPRINT_TRUSTED_PROXIES"] = forwarded_allow_ips
     settings = load_settings(data_dir)
     auth = auth_at(host, settings)
     if auth == "keys":
         require_key_before_start(settings)
+    tls = read_tls(ssl_certfile, ssl_keyfile, ssl_keyfile_password_file)
     address = host, free_port(host, port)
+    _allow_many_connections()
     try:
         settings.data_dir.mkdir(parents=True, exist_ok=True)
     except OSError as exc:
@@ -81,9 +106,10 @@ def serve(
         importing = threading.Thread(target=importlib.import_module, args=("app.stores.postgres.migrate",))
         importing.start()
         count = settings.workers if workers is None else workers
-        children = [_api(*address, auth), _delivery(), *(_worker(number) for number in range(1, count + 1))]
+        api = _api(*address, auth, tls, settings.trusted_proxies)
+        children = [api, _delivery(), *(_worker(number) for number in range(1, count + 1))]
         supervisor = Supervisor(embedded, children, prepare=prepare, log=_log)
-        announcement = (*address, settings.bootstrap_key, started)
+        announcement = (*address, tls, settings.bootstrap_key, started)
         threading.Thread(target=_announce, args=announcement, daemon=True).start()
         status = supervisor.run()
     if status:
@@ -138,19 +164,36 @@ def free_port(host: str, port: int) -> int:
         return int(listener.getsockname()[1])
 
 
-def url_of(host: str, port: int) -> str:
+def url_of(host: str, port: int, scheme: str = "http") -> str:
     """The URL at which this machine reaches a service that listens at `host`."""
     name = _LOOPBACK.get(host, host)
-    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
+    return f"{scheme}://[{name}]:{port}" if ":" in name else f"{scheme}://{name}:{port}"
 
 
-def _api(host: str, port: int, auth: str) -> ChildSpec:
+def _allow_many_connections() -> None:
+    """Let this process and its children open as many files as the system lets them.
+
+    Many systems begin at 1,024, which so many connections of slow clients would use up.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+def _api(host: str, port: int, auth: str, tls: Tls | None, proxies: Sequence[str]) -> ChildSpec:
     root = str(Path(__file__).parents[2])  # else uvicorn would look for `app` in the current folder first
     arguments = ["app.main:create_app", "--factory", "--app-dir", root, "--host", host, "--port", str(port)]
-    arguments += ["--loop", "uvloop", "--http", "httptools", "--log-level", "warning", "--no-access-log"]
-    arguments += ["--no-server-header", "--no-proxy-headers"]
+    arguments += ["--loop", "uvloop", "--http", _CONNECTION, "--log-level", "warning", "--no-access-log"]
+    arguments += ["--no-server-header"]
+    arguments += (
+        ["--proxy-headers", "--forwarded-allow-ips", ",".join(proxies)] if proxies else ["--no-proxy-headers"]
+    )
     arguments += ["--timeout-keep-alive", "75", "--timeout-graceful-shutdown", "5"]
-    return ChildSpec("api", [*_python("uvicorn"), *arguments], {"BOOKPRINT_AUTH": auth})
+    if tls is not None:
+        arguments += tls.arguments
+    environment = {"BOOKPRINT_AUTH": auth, **({} if tls is None else tls.environment)}
+    return ChildSpec("api", [*_python("uvicorn"), *arguments], environment)
 
 
 def _worker(number: int) -> ChildSpec:
@@ -196,11 +239,11 @@ def _warming() -> Iterator[Callable[[], None]]:
         process.wait()
 
 
-def _announce(host: str, port: int, key: str | None, started: float) -> None:
+def _announce(host: str, port: int, tls: Tls | None, key: str | None, started: float) -> None:
     """Say when the service is ready, and now and then why it is not."""
-    url = url_of(host, port)
+    url = url_of(host, port, "http" if tls is None else "https")
     last_notice = time.monotonic()
-    with Client(url, key=key) as client:
+    with Client(url, key=key, tls=None if tls is None else tls.context()) as client:
         while reason := client.shortfall():
             if time.monotonic() - last_notice > _SECONDS_BETWEEN_NOTICES:
                 last_notice = time.monotonic()

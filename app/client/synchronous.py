@@ -1,5 +1,6 @@
 """The client for threads."""
 
+import ssl
 import threading
 import time
 from collections.abc import Iterator
@@ -21,13 +22,20 @@ class Client:
     """Sends calls to the service at `url`; safe for threads.
 
     While it is down or overloaded it is asked again for `patience` seconds; setting `stop` ends the waiting.
-    `key` is the API key to send, where the service asks for one.
+    `key` is the API key to send, where the service asks for one. `tls` says whose certificates are trusted
+    over https; without it, those that the system trusts.
     """
 
     def __init__(
-        self, url: str, connections: int = 10, patience: float = 60.0, key: str | None = None
+        self,
+        url: str,
+        connections: int = 10,
+        patience: float = 60.0,
+        key: str | None = None,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
-        self._http = httpx.Client(**exchange.options(url, connections, key))
+        options = exchange.options(url, connections, key)
+        self._http = httpx.Client(**options, verify=True if tls is None else tls)
         self.url = url.rstrip("/")
         self.stop = threading.Event()
         self._patience = patience

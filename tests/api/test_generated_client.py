@@ -33,9 +33,7 @@ class GeneratedClient:
         self.models: ModuleType = importlib.import_module(f"{PACKAGE}.models")
         self.file_type: Any = importlib.import_module(f"{PACKAGE}.types").File
         self.used: set[str] = set()
-        self._client = importlib.import_module(PACKAGE).AuthenticatedClient(
-            base_url=url, token=ADMIN_KEY
-        )
+        self._client = importlib.import_module(PACKAGE).AuthenticatedClient(base_url=url, token=ADMIN_KEY)
 
     def __call__(self, tag: str, operation: str, status: int, **arguments: Any) -> Any:
         """The parsed answer, which holds what was sent."""

@@ -19,7 +19,7 @@ START_SECONDS = 90.0  # the kernels may have to be compiled first
 STOP_SECONDS = 20.0
 UNSET = {"DATABASE_URL", "REDIS_URL", "BOOKPRINT_AUTH", "BOOKPRINT_DATA_DIR", "COLUMNS"}
 
-_READY = re.compile(r"ready at (http://\S+) \(([0-9.]+) s\)")
+_READY = re.compile(r"ready at (https?://\S+) \(([0-9.]+) s\)")
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -80,10 +80,10 @@ class Service:
 
 
 @contextmanager
-def serving(data_dir: Path, **variables: str) -> Iterator[Service]:
+def serving(data_dir: Path, *options: str | Path, **variables: str) -> Iterator[Service]:
     """A service on a free port, ready; stopped at the end if it still runs."""
     process = subprocess.Popen(
-        [*BOOKPRINT, "serve", "--port", "0", "--data-dir", str(data_dir)],
+        [*BOOKPRINT, "serve", "--port", "0", "--data-dir", str(data_dir), *map(str, options)],
         env=environment(variables),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

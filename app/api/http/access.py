@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 from app.core import keys
 from app.core.errors import NoValidKey, ScopeMissing, Unavailable
 from app.core.keys import SCOPES, Caller
-from app.services.access.keys import Keys
+from app.services.access.keys import ANYONE, Keys
 
 OPEN: dict[str, Any] = {"security": []}
 """What an operation adds to its description that needs no key."""
@@ -69,13 +69,20 @@ class ScopedRoute(APIRoute):
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on whose key has the scope; raises `NoValidKey` and `ScopeMissing`."""
-        if self.scope is not None and scope["method"] in self.methods and scope["app"].state.asks_for_keys:
-            caller = await _caller(scope)
-            if caller is None:
-                raise NoValidKey
-            if not caller.may(self.scope):
-                raise ScopeMissing(self.scope)
+        if self.scope is not None and scope["method"] in (self.methods or ()):
+            scope.setdefault("state", {})["caller"] = await self._admitted(scope, self.scope)
         await super().handle(scope, receive, send)
+
+    @staticmethod
+    async def _admitted(scope: Scope, needed: keys.Scope) -> Caller:
+        if not scope["app"].state.asks_for_keys:
+            return ANYONE
+        caller = await _caller(scope)
+        if caller is None:
+            raise NoValidKey
+        if not caller.may(needed):
+            raise ScopeMissing(needed)
+        return caller
 
 
 def require_scopes(routes: Iterable[BaseRoute]) -> None:

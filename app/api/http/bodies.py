@@ -18,6 +18,7 @@ from starlette.responses import Response
 
 from app.api.http.access import ScopedRoute
 from app.api.http.limits import MAX_CONTAINERS, MAX_PAGES, MAX_VALUES, exceeds_json_limits
+from app.api.http.transport.pace import GRACE_SECONDS, paced
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -80,7 +81,7 @@ class UnparsableJson(HTTPException):
 
 
 class BoundedRequest(Request):
-    """A request whose body is refused once it is too large."""
+    """A request whose body is refused once it is too large, or arrives too slowly."""
 
     @property
     @abstractmethod
@@ -92,14 +93,17 @@ class BoundedRequest(Request):
         """The error for a body of more bytes."""
 
     async def stream(self) -> AsyncGenerator[bytes, None]:
-        """The parts of the body; raises `too_large` by its Content-Length, else when too much arrived."""
+        """The parts of the body; raises `too_large` by its Content-Length, else when too much arrived.
+
+        Raises BodyTooSlow where it falls behind the pace.
+        """
         most = self.max_bytes
         # Python refuses to make a number of thousands of digits.
         declared = self.headers.get("content-length", "").lstrip("0")
         if declared.isdecimal() and (len(declared) > len(str(most)) or int(declared) > most):
             raise self.too_large()
         size = 0
-        async for part in super().stream():
+        async for part in paced(super().stream(), GRACE_SECONDS):
             size += len(part)
             if size > most:
                 raise self.too_large()

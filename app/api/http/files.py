@@ -28,6 +28,7 @@ from app.api.http.bodies import (
     validated,
 )
 from app.api.http.records import as_bytes, record_changes, sent_record
+from app.api.http.transport.pace import BodyTooSlow
 from app.api.schemas.books import MetadataBody
 from app.catalog.marc.marcjson import is_marc
 from app.core.errors import FileTooLarge
@@ -124,6 +125,8 @@ async def sent_file(request: Request) -> FileBook:
         form = await request.form(
             max_files=_MOST_PARTS, max_fields=_MOST_PARTS, max_part_size=_METADATA_BYTES
         )
+    except BodyTooSlow:
+        raise
     except HTTPException as exc:
         raise UnparsableForm(str(exc.detail)) from exc
     try:

@@ -12,6 +12,7 @@ from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.http.problems import problem_response
+from app.api.http.transport.pace import BodyTooSlow
 from app.core.errors import BookprintError
 
 log = structlog.get_logger()
@@ -54,6 +55,9 @@ class UnhandledErrors:
             await self._app(scope, receive, noting)
         except ClientDisconnect:
             log.info("client went away", method=scope["method"], path=scope["path"])
+        except BodyTooSlow:
+            # Of an answer that has begun; without its end the connection is closed.
+            log.info("client sends too slowly", method=scope["method"], path=scope["path"])
         except Exception as error:
             log.exception("request failed", method=scope["method"], path=scope["path"])
             if begun:

@@ -17,6 +17,7 @@ from app.api.http.bodies import BodyTooLarge, UnparsableJson, UnsupportedMediaTy
 from app.api.http.files import UnparsableForm
 from app.api.http.negotiation import OFFERED, NotAcceptable
 from app.api.http.remedies import REMEDIES
+from app.api.http.transport.pace import BodyTooSlow
 from app.catalog.marc.iso2709 import TooLongForBinary
 from app.core.errors import (
     BookprintError,
@@ -249,6 +250,11 @@ _KINDS: dict[type[Exception], _Kind] = {
         "The body is too large",
         "Send a smaller body, or have BOOKPRINT_MAX_BODY_BYTES raised.",
     ),
+    BodyTooSlow: _Kind(
+        408,
+        "The body arrives too slowly",
+        "Send it again over a faster connection, or in smaller parts.",
+    ),
     UnsupportedMediaType: _Kind(
         415,
         "The body is of a type that is not taken here",
@@ -326,6 +332,8 @@ def _answer(error: Exception) -> _Answer:
             return replace(answer, extensions={"scope": scope})
         case UnparsableJson() if kind:
             return _single(replace(kind, status=error.status_code), error)
+        case BodyTooSlow() if kind:
+            return replace(_single(kind, error), headers=error.headers or {})
         case _ if kind:
             return _single(kind, error)
         case Unavailable():

@@ -25,6 +25,7 @@ from app.api.http.metrics import Metrics
 from app.api.http.ndjson import DuplexResponse, Line
 from app.api.http.openapi import Responses, problems
 from app.api.http.problems import problem_of
+from app.api.http.transport.pace import BULK_GRACE_SECONDS, paced
 from app.api.schemas import examples
 from app.api.schemas.books import BookAnswer, BookBody
 from app.core.errors import Unavailable
@@ -90,7 +91,7 @@ async def post_books(request: Request, services: ServicesDep, metrics: MetricsDe
         )
     max_bytes: int = request.app.state.max_body_bytes
     answer = partial(_answer, services=services, metrics=metrics, max_bytes=max_bytes)
-    lines = ndjson.lines(request.stream(), max_bytes)
+    lines = ndjson.lines(paced(request.stream(), BULK_GRACE_SECONDS), max_bytes)
     return DuplexResponse(ndjson.in_order(lines, answer, _LINES_AT_ONCE))
 
 

@@ -110,9 +110,7 @@ def _show(
 @contextmanager
 def _serving(folder: Path, port: int) -> Iterator[Popen[bytes]]:
     """A whole service of its own in `folder`, stopped at the end; its output goes to a file."""
-    environment = {
-        name: value for name, value in os.environ.items() if name not in _NOT_PASSED_ON
-    }
+    environment = {name: value for name, value in os.environ.items() if name not in _NOT_PASSED_ON}
     command = [sys.executable, "-P", "-m", "app.cli", "serve", "--host", _HOST, "--port", str(port)]
     with _log(folder).open("wb") as log:
         process = spawn(

@@ -15,6 +15,9 @@ from app.stores.postgres.access.keys import KeyStore, NewKey
 ADMINISTRATOR = Caller(None, "BOOKPRINT_ADMIN_KEY", ("admin",), None)
 """Who sends the admin key of the environment."""
 
+ANYONE = Caller(None, "anyone", ("admin",), None)
+"""Who sends a request where no key is asked for."""
+
 _KEY_BYTES = 32
 _LONGEST_NAME = 200
 

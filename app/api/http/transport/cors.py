@@ -3,6 +3,9 @@
 The reconciliation API requires it of all its paths, errors included. Answers never depend on cookies.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -29,10 +32,23 @@ class AnyOrigin:
 
         async def readable(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message)["Access-Control-Allow-Origin"] = "*"
+                answered = MutableHeaders(scope=message)
+                answered["Access-Control-Allow-Origin"] = "*"
+                answered["Cross-Origin-Resource-Policy"] = "cross-origin"
             await send(message)
 
         await self._app(scope, receive, readable)
+
+
+def cors_options(origins: Sequence[str]) -> dict[str, Any]:
+    """The options of Starlette's CORSMiddleware that let pages of these origins use the whole API."""
+    return {
+        "allow_origins": list(origins),
+        "allow_methods": ["GET", "POST", "PUT", "PATCH", "DELETE"],
+        "allow_headers": ["Authorization", "X-API-Key", "Content-Type", "If-Match"],
+        "expose_headers": ["ETag", "Location", "Retry-After"],
+        "max_age": _DAY,
+    }
 
 
 def _preflight(headers: Headers) -> Response:

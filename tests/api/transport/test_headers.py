@@ -1,0 +1,85 @@
+"""What the headers of answers let browsers do."""
+
+import re
+from base64 import b64encode
+from hashlib import sha256
+
+import pytest
+from httpx import AsyncClient
+
+from app.settings import Settings
+from tests.api.conftest import asking, started
+
+ALWAYS = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "cross-origin-resource-policy": "same-origin",
+}
+ORIGIN = "https://catalog.example.org"
+
+
+PATHS = ["/v1/books", "/health/live", "/openapi.json", "/none", "/v1/books/none", "/"]
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_every_answer_has_them(path: str, client: AsyncClient) -> None:
+    answer = await client.get(path)
+    assert {name: answer.headers.get(name) for name in ALWAYS} == ALWAYS
+    assert "strict-transport-security" not in answer.headers
+    assert "server" not in answer.headers
+
+
+async def test_over_tls_browsers_are_told_to_stay_with_it(client: AsyncClient) -> None:
+    answer = await client.get("https://bookprint.test/health/live")
+    assert answer.headers["strict-transport-security"] == "max-age=31536000"
+
+
+async def test_the_page_of_the_api_may_run_its_own_scripts_alone(client: AsyncClient) -> None:
+    answer = await client.get("/docs")
+    policy = dict(part.strip().split(" ", 1) for part in answer.headers["content-security-policy"].split(";"))
+    assert policy["default-src"] == "'none'"
+    assert "unsafe" not in policy["script-src"]
+    scripts = re.findall(r"<script>(.*?)</script>", answer.text, re.DOTALL)
+    assert scripts
+    for script in scripts:
+        digest = b64encode(sha256(script.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy["script-src"]
+    outside = re.findall(r'(?:src|href)="(?!/docs/)([^"]+)"', answer.text)
+    assert outside == []
+
+
+async def test_pages_of_any_origin_may_reconcile_and_do_nothing_else(client: AsyncClient) -> None:
+    reconciled = await client.get("/reconcile", headers={"Origin": ORIGIN})
+    assert reconciled.headers["access-control-allow-origin"] == "*"
+    assert reconciled.headers["cross-origin-resource-policy"] == "cross-origin"
+    books = await client.get("/v1/books", headers={"Origin": ORIGIN})
+    assert "access-control-allow-origin" not in books.headers
+
+
+async def test_pages_of_configured_origins_may_ask(settings: Settings) -> None:
+    asked = {"Origin": ORIGIN, "Access-Control-Request-Method": "PATCH"}
+    configured = settings.model_copy(update={"cors_origins": (ORIGIN,)})
+    async with started(configured) as app, asking(app) as client:
+        preflight = await client.options("/v1/books", headers=asked)
+        assert preflight.headers["access-control-allow-origin"] == ORIGIN
+        answer = await client.get("/v1/books", headers={"Origin": ORIGIN})
+        assert answer.headers["access-control-allow-origin"] == ORIGIN
+        other = await client.get("/v1/books", headers={"Origin": "https://other.example.org"})
+        assert "access-control-allow-origin" not in other.headers
+        reconciled = await client.get("/reconcile", headers={"Origin": "https://other.example.org"})
+        assert reconciled.headers.get_list("access-control-allow-origin") == ["*"]
+
+
+@pytest.mark.parametrize("proxies", ["*", "proxy.example.org", "10.0.0.1/8"])
+def test_proxies_are_named_by_address(proxies: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BOOKPRINT_TRUSTED_PROXIES", proxies)
+    with pytest.raises(ValueError, match="address or network"):
+        Settings()
+
+
+@pytest.mark.parametrize("origin", ["*", "catalog.example.org", "https://catalog.example.org/"])
+def test_origins_are_named_whole(origin: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BOOKPRINT_CORS_ORIGINS", origin)
+    with pytest.raises(ValueError, match="is no origin"):
+        Settings()

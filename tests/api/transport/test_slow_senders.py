@@ -1,0 +1,185 @@
+"""Senders that take their time: cut off, and nobody waits behind them."""
+
+import asyncio
+import resource
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from time import monotonic
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from starlette.types import Receive, Scope, Send
+
+from app.api.http import bodies
+from app.api.http.transport import connections, pace
+from app.api.http.transport.pace import BodyTooSlow, paced
+from app.api.routes import bulk
+from tests.api.transport.real_server import listening
+
+HEAD = b"GET /health/live HTTP/1.1\r\nHost: bookprint.test\r\n\r\n"
+
+
+async def hello(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answers without a look at the body."""
+    headers = [(b"content-length", b"2")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": b"ok"})
+
+
+async def until_closed(reader: asyncio.StreamReader, seconds: float) -> bytes:
+    with suppress(ConnectionResetError):
+        return await asyncio.wait_for(reader.read(), seconds)
+    return b""
+
+
+async def drip(writer: asyncio.StreamWriter, data: bytes, pause: float) -> None:
+    """Send byte by byte until the other side has gone."""
+    with suppress(ConnectionError):
+        for byte in data:
+            writer.write(bytes([byte]))
+            await writer.drain()
+            await asyncio.sleep(pause)
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost: ", b"\r\n" * 400, HEAD + b"GET /"])
+async def test_a_head_that_comes_byte_by_byte_is_cut_off(
+    sent: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.4)
+    async with listening(hello) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        begun = monotonic()
+        at_once = len(HEAD) if sent.startswith(HEAD) else 0
+        writer.write(sent[:at_once])
+        dripping = asyncio.create_task(drip(writer, sent[at_once:] * 10, 0.02))
+        await until_closed(reader, 10)
+        assert 0.3 < monotonic() - begun < 5
+        dripping.cancel()
+        writer.close()
+
+
+async def test_a_head_without_end_is_refused() -> None:
+    async with listening(hello) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        with suppress(ConnectionError):
+            writer.write(b"GET / HTTP/1.1\r\nX-Long: ")
+            for _ in range(200):
+                writer.write(b"a" * 10_000)
+                await writer.drain()
+        with suppress(ConnectionResetError):
+            answer = await asyncio.wait_for(reader.read(), 5)
+            assert answer.startswith(b"HTTP/1.1 400 ")
+        writer.close()
+
+
+async def test_a_body_that_nobody_reads_is_not_taken_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "UNREAD_SECONDS", 0.4)
+    async with listening(hello) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        begun = monotonic()
+        writer.write(b"POST / HTTP/1.1\r\nHost: bookprint.test\r\nContent-Length: 1000\r\n\r\n")
+        dripping = asyncio.create_task(drip(writer, b"a" * 1000, 0.02))
+        answer = await until_closed(reader, 10)
+        assert answer.startswith(b"HTTP/1.1 200 ")
+        assert 0.3 < monotonic() - begun < 5
+        dripping.cancel()
+        writer.close()
+
+
+async def test_an_honest_connection_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.2)
+    async with listening(hello) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for _ in range(3):
+            writer.write(HEAD)
+            assert b"200 OK" in await reader.readuntil(b"ok")
+            await asyncio.sleep(0.5)
+        writer.close()
+
+
+async def test_the_pace_counts_waiting_and_what_has_arrived() -> None:
+    async def parts(pauses: list[float], size: int) -> AsyncIterator[bytes]:
+        for pause in pauses:
+            await asyncio.sleep(pause)
+            yield b"a" * size
+
+    with pytest.raises(BodyTooSlow):
+        async for _ in paced(parts([0.05] * 20, 1), 0.2):
+            pass
+    earning = pace.MIN_BYTES_A_SECOND
+    assert len([part async for part in paced(parts([0.05] * 10, earning), 0.2)]) == 10
+
+    async def taken_slowly() -> int:
+        count = 0
+        async for _ in paced(parts([0.0] * 10, 1), 0.2):
+            await asyncio.sleep(0.05)
+            count += 1
+        return count
+
+    assert await taken_slowly() == 10
+
+
+@pytest.mark.parametrize(
+    ("path", "media_type"),
+    [
+        ("/v1/lookups", "application/json"),
+        ("/v1/lookups", "multipart/form-data; boundary=b"),
+        ("/reconcile", "application/x-www-form-urlencoded"),
+    ],
+)
+async def test_a_body_that_comes_byte_by_byte_is_answered_with_408(
+    path: str, media_type: str, application: FastAPI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bodies, "GRACE_SECONDS", 0.4)
+    async with listening(application) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        head = f"POST {path} HTTP/1.1\r\nHost: bookprint.test\r\nContent-Type: {media_type}\r\n"
+        writer.write(head.encode() + b"Content-Length: 10000\r\n\r\n")
+        dripping = asyncio.create_task(drip(writer, b"--b\r\n" + b" " * 9000, 0.05))
+        answer = await until_closed(reader, 10)
+        dripping.cancel()
+        writer.close()
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert b"urn:bookprint:problem:body-too-slow" in answer
+    assert b"connection: close" in answer.lower()
+
+
+async def test_lines_that_come_byte_by_byte_end_the_answer(
+    application: FastAPI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk, "BULK_GRACE_SECONDS", 0.4)
+    async with listening(application) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(
+            b"POST /v1/books:bulk HTTP/1.1\r\nHost: bookprint.test\r\nContent-Type: application/x-ndjson\r\n"
+            b"Content-Length: 10000\r\n\r\n"
+        )
+        dripping = asyncio.create_task(drip(writer, b" " * 9000, 0.05))
+        begun = monotonic()
+        await until_closed(reader, 10)
+        assert monotonic() - begun < 5
+        dripping.cancel()
+        writer.close()
+
+
+async def test_two_thousand_slow_senders_keep_nobody_from_an_answer(application: FastAPI) -> None:
+    head = b"POST /v1/lookups HTTP/1.1\r\nHost: bookprint.test\r\nContent-Length: 10000\r\n\r\n"
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 8192), most))
+    async with listening(application) as port:
+        opened = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2_000)]
+        for number, (_, writer) in enumerate(opened):
+            writer.write(head if number % 2 else head[:38])
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
+            await client.post("/v1/lookups", json={"text": "the first one may compile " * 50})
+            for _ in range(3):
+                for _, writer in opened:
+                    writer.write(b" ")
+                begun = monotonic()
+                answer = await client.post("/v1/lookups", json={"text": "a book that is not there " * 50})
+                assert answer.status_code == 200
+                assert monotonic() - begun < 2
+                await asyncio.sleep(1)
+        for _, writer in opened:
+            writer.transport.abort()

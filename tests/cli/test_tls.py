@@ -1,0 +1,110 @@
+"""`bookprint serve` over TLS, and behind proxies."""
+
+import shutil
+import ssl
+import subprocess
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+
+from app.cli.output import UserError
+from app.cli.tls import PASSWORD_VARIABLE, Tls, read_tls
+from tests.cli.command_line import bookprint, serving
+
+PASSWORD = "a-password-of-the-tests"
+needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl")
+
+
+@pytest.fixture(scope="module")
+def tls(tmp_path_factory: pytest.TempPathFactory) -> Tls:
+    """A certificate that signs itself, and its encrypted key."""
+    folder = tmp_path_factory.mktemp("tls")
+    made = Tls(folder / "certificate.pem", folder / "key.pem", PASSWORD)
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-days", "2", "-subj", "/CN=localhost"]
+    command += ["-addext", "subjectAltName=DNS:localhost", "-passout", f"pass:{PASSWORD}"]
+    command += ["-out", str(made.certfile), "-keyout", str(made.keyfile)]
+    subprocess.run(command, check=True, capture_output=True)
+    return made
+
+
+@needs_openssl
+def test_it_is_served_over_tls_and_the_password_is_in_no_list_of_processes(tls: Tls, tmp_path: Path) -> None:
+    file = tmp_path / "password"
+    file.write_text(f"{PASSWORD}\n")
+    options = ("--ssl-certfile", tls.certfile, "--ssl-keyfile", tls.keyfile)
+    named = ("--ssl-keyfile-password-file", file)
+    with serving(tmp_path / "data", *options, *named) as service:
+        assert service.url.startswith("https://127.0.0.1:")
+        trusting = ssl.create_default_context(cafile=str(tls.certfile))
+        trusting.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        url = service.url.replace("127.0.0.1", "localhost")
+        answer = httpx.get(f"{url}/health/ready", verify=trusting)
+        assert answer.status_code == 200
+        assert answer.headers["strict-transport-security"] == "max-age=31536000"
+        assert "server" not in answer.headers
+        with pytest.raises(httpx.TransportError):
+            httpx.get(f"{url.replace('https', 'http')}/health/ready")
+        seen = [argument for process in service.family() for argument in process.cmdline()]
+        assert not [argument for argument in seen if PASSWORD in argument]
+        [api] = [each for each in service.family() if "app.main:create_app" in each.cmdline()]
+        others = set(service.family()) - {api, *api.children(recursive=True)}
+        assert not [process for process in others if _knows_password(process)]
+    assert PASSWORD not in "".join(service.lines)
+
+
+def _knows_password(process: psutil.Process) -> bool:
+    try:
+        return PASSWORD in str(process.environ())
+    except psutil.Error:  # it has ended
+        return False
+
+
+@needs_openssl
+@pytest.mark.parametrize("password", [None, "another"])
+def test_a_key_that_cannot_be_opened_is_told_before_anything_starts(
+    password: str | None, tls: Tls, tmp_path: Path
+) -> None:
+    file = tmp_path / "password"
+    file.write_text(password or "")
+    named = ("--ssl-keyfile-password-file", file) if password else ()
+    done = bookprint(
+        *("serve", "--port", "0", "--data-dir", tmp_path / "data"),
+        *("--ssl-certfile", tls.certfile, "--ssl-keyfile", tls.keyfile, *named),
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: ")
+    assert "--ssl-keyfile-password-file" in done.stderr
+    assert not (tmp_path / "data").exists()
+
+
+def test_files_that_are_none_are_named_with_a_remedy(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="--ssl-certfile"):
+        read_tls(tmp_path / "none.pem", None, None)
+    with pytest.raises(UserError, match="no certificate"):
+        read_tls(None, tmp_path / "key.pem", None)
+
+
+@needs_openssl
+def test_the_password_may_come_by_the_environment_and_leaves_it(
+    tls: Tls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(PASSWORD_VARIABLE, PASSWORD)
+    assert read_tls(tls.certfile, tls.keyfile, None) == tls
+    assert read_tls(None, None, None) is None
+    with pytest.raises(UserError):
+        read_tls(tls.certfile, tls.keyfile, None)
+
+
+def test_a_proxy_that_is_not_named_by_address_is_refused(tmp_path: Path) -> None:
+    done = bookprint("serve", "--data-dir", tmp_path / "data", "--forwarded-allow-ips", "*")
+    assert done.returncode == 1
+    assert "address or network" in done.stderr
+
+
+def test_only_a_named_proxy_tells_the_scheme(tmp_path: Path) -> None:
+    told = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "192.0.2.1"}
+    with serving(tmp_path / "data", "--forwarded-allow-ips", "127.0.0.1") as service:
+        answer = httpx.get(f"{service.url}/health/live", headers=told)
+        assert "strict-transport-security" in answer.headers

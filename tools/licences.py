@@ -1,0 +1,93 @@
+"""The licences of what an installation runs on.
+
+`python -m tools.licences` writes the table in docs/licences.md. They are read from the metadata of the
+installed distributions that requirements-run.lock names.
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+DOCUMENT = ROOT / "docs" / "licences.md"
+LOCK = ROOT / "requirements-run.lock"
+
+STRONG_COPYLEFT = re.compile(r"(?<!L)GPL|EUPL|General Public|OSL|SSPL")
+"""Licences that reach the whole program."""
+
+WEAK_COPYLEFT = re.compile(r"LGPL|Lesser|MPL|Mozilla|CDDL|EPL")
+"""Licences that reach the library or its files alone."""
+
+GPL_LIBRARIES = re.compile(r"lib(readline|gmp|gdbm)[-.]")
+"""Names of shared libraries under the GPL that wheels are known to carry."""
+
+_HEAD = "| distribution | licence, as its metadata declare |\n| --- | --- |\n"
+_LONGEST = 80
+_ELSEWHERE = {"async-timeout": "Apache-2.0", "colorama": "BSD-3-Clause"}
+"""Those that only other systems or versions of Python need, as their metadata declare them."""
+
+_IN_TEXT = {"pymarc": "BSD-2-Clause"}
+"""Those whose metadata hold the whole text of the licence instead of its name."""
+
+
+def locked() -> list[str]:
+    """The distributions that the lock names, in its order."""
+    return sorted(set(re.findall(r"^([\w.-]+)==", LOCK.read_text(encoding="utf-8"), re.MULTILINE)))
+
+
+def licences() -> dict[str, str]:
+    """The licence of each distribution; raises KeyError for one that is neither installed nor known."""
+    return dict(_licences())
+
+
+def carried() -> dict[str, list[str]]:
+    """The shared libraries under the GPL that installed wheels carry, by distribution."""
+    found: dict[str, list[str]] = {}
+    for name in locked():
+        if (installed := _installed(name)) is not None:
+            names = [file.name for file in installed.files or () if GPL_LIBRARIES.match(file.name)]
+            if names:
+                found[name] = names
+    return found
+
+
+def table() -> str:
+    """The table of all licences in Markdown."""
+    return _HEAD + "".join(f"| {name} | {licence} |\n" for name, licence in licences().items())
+
+
+def _licences() -> Iterator[tuple[str, str]]:
+    for name in locked():
+        installed = _installed(name)
+        yield name, _ELSEWHERE[name] if installed is None else _declared(installed)
+
+
+def _installed(name: str) -> Distribution | None:
+    try:
+        return distribution(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _declared(installed: Distribution) -> str:
+    """The expression, else the licence where it is a name and no text, else the classifiers."""
+    metadata = installed.metadata
+    named = next((metadata[field] for field in ("License-Expression", "License") if field in metadata), "")
+    if named and "\n" not in named and len(named) <= _LONGEST and "Copyright" not in named:
+        return named
+    classifiers = metadata.get_all("Classifier") or []
+    names = [each.rpartition(" :: ")[2] for each in classifiers if each.startswith("License ::")]
+    return ", ".join(names) or _IN_TEXT.get(metadata["Name"], "none declared")
+
+
+def _write() -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    before, _, _ = text.partition(_HEAD)
+    DOCUMENT.write_text(before + table(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    _write()
+    print(f"{DOCUMENT.relative_to(ROOT)} is written", file=sys.stderr)
