@@ -2,40 +2,15 @@
 
 import re
 import subprocess
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.cli.command_line import BOOKPRINT, Service, bookprint, environment
+from tests.cli.command_line import BOOKPRINT, bookprint, environment, serving
 
 ADMIN_KEY = "an-admin-key-of-the-environment-0123456789"
-EVERYWHERE = ("serve", "--host", "0.0.0.0", "--port", "0", "--workers", "0")
-
-
-@contextmanager
-def serving_everywhere(data_dir: Path, **variables: str) -> Iterator[Service]:
-    process = subprocess.Popen(
-        [*BOOKPRINT, *EVERYWHERE, "--data-dir", str(data_dir)],
-        env=environment(variables),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    service = Service(process, data_dir)
-    reader = threading.Thread(target=service.read, daemon=True)
-    reader.start()
-    try:
-        service.await_ready()
-        yield service
-    finally:
-        if process.poll() is None:
-            service.stop()
-        reader.join(5)
+EVERYWHERE = ("--host", "0.0.0.0", "--workers", "1")
 
 
 def run(*arguments: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -51,7 +26,7 @@ def run(*arguments: str | Path, **variables: str) -> subprocess.CompletedProcess
 
 
 def test_beyond_loopback_nothing_starts_without_a_key(tmp_path: Path) -> None:
-    refused = run(*EVERYWHERE, "--data-dir", tmp_path / "data")
+    refused = run("serve", *EVERYWHERE, "--data-dir", tmp_path / "data")
 
     assert refused.returncode == 1
     assert f"bookprint keys create --name admin --scope admin --data-dir {tmp_path / 'data'}" in " ".join(
@@ -65,7 +40,7 @@ def test_a_named_database_is_asked_before_anything_starts(
 ) -> None:
     for url in (database_url, bare_database_url):
         plain = url.replace("+psycopg", "")
-        refused = run(*EVERYWHERE, "--data-dir", tmp_path / "data", DATABASE_URL=plain)
+        refused = run("serve", *EVERYWHERE, "--data-dir", tmp_path / "data", DATABASE_URL=plain)
         assert refused.returncode == 1
         assert "keys create" in refused.stderr
         assert not (tmp_path / "data").exists()
@@ -96,7 +71,7 @@ def test_keys_from_their_making_to_their_end(tmp_path: Path) -> None:
     book = tmp_path / "book.txt"
     book.write_text("Some words of a book that nobody has written so far. " * 40)
 
-    with serving_everywhere(tmp_path / "data") as service:
+    with serving(tmp_path / "data", *EVERYWHERE) as service:
         expires = ("--expires", "2999-01-31", "--requests-per-minute", "60")
         read = bookprint("keys", "create", "--name", "r", "--scope", "read", *expires, *folder).stdout.strip()
         url = ("--url", service.url)
@@ -121,7 +96,7 @@ def test_keys_from_their_making_to_their_end(tmp_path: Path) -> None:
 
 
 def test_no_key_is_in_logs_answers_metrics_or_process_lists(tmp_path: Path) -> None:
-    with serving_everywhere(tmp_path / "data", BOOKPRINT_ADMIN_KEY=ADMIN_KEY) as service:
+    with serving(tmp_path / "data", *EVERYWHERE, BOOKPRINT_ADMIN_KEY=ADMIN_KEY) as service:
         altered = ADMIN_KEY[:-1] + "x"
         seen: list[str] = []
         with httpx.Client(base_url=service.url) as client:
@@ -139,6 +114,6 @@ def test_no_key_is_in_logs_answers_metrics_or_process_lists(tmp_path: Path) -> N
 
 
 def test_off_means_off_and_says_so(tmp_path: Path) -> None:
-    with serving_everywhere(tmp_path / "data", BOOKPRINT_AUTH="off") as service:
+    with serving(tmp_path / "data", *EVERYWHERE, BOOKPRINT_AUTH="off") as service:
         assert httpx.get(f"{service.url}/v1/books").status_code == 200
         assert "every book" in "".join(service.lines)
