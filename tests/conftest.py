@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,7 @@ os.environ["BOOKPRINT_AUTH"] = "off"
 
 from app.embedded import Servers  # noqa: E402
 from tests.redis_cluster import Cluster, running_cluster  # noqa: E402
+from tests.secret_search import lines_with_secrets  # noqa: E402
 from tests.servers import flushed_redis, fresh_database, migrated_template, scratch_folder, session_servers  # noqa: E402
 
 _MOST_PROCESSES = 4
@@ -30,6 +31,15 @@ def pytest_xdist_auto_num_workers() -> int:
     """The processes of `-n auto`: each starts servers of its own, and named servers serve one."""
     named = any(os.environ.get(name) for name in ("DATABASE_URL", "REDIS_URL"))
     return 0 if named else min(_MOST_PROCESSES, os.cpu_count() or 1)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """No test passes that has printed a secret, nor has a process that it started."""
+    report = yield
+    if report.passed and (leaked := lines_with_secrets(text for _, text in report.sections)):
+        report.outcome, report.longrepr = "failed", "\n".join(["A secret was printed:", *leaked])
+    return report
 
 
 @pytest.fixture(scope="session")

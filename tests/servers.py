@@ -16,6 +16,7 @@ import redis
 from sqlalchemy import make_url
 
 from app.embedded import EmbeddedServers, Servers
+from tests.secret_search import DATABASE_PASSWORD
 
 _ROOM = 4_000_000_000  # bytes
 
@@ -61,7 +62,9 @@ def fresh_database(server_url: str, template: str = "template0") -> Iterator[str
     name = f"bookprint_test_{uuid4().hex[:12]}"
     _administer(server_url, f"CREATE DATABASE {name} TEMPLATE {template}")
     try:
-        url = make_url(server_url).set(drivername="postgresql+psycopg", database=name)
+        url = make_url(server_url).set(
+            drivername="postgresql+psycopg", database=name, password=DATABASE_PASSWORD
+        )
         yield url.render_as_string(hide_password=False)
     finally:
         _administer(server_url, f"DROP DATABASE {name} WITH (FORCE)")

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import psutil
 
+from tests.secret_search import lines_with_secrets
+
 BOOKPRINT = [sys.executable, "-P", "-m", "app.cli"]
 START_SECONDS = 90.0  # the kernels may have to be compiled first
 STOP_SECONDS = 20.0
@@ -100,3 +102,4 @@ def serving(data_dir: Path, *options: str | Path, **variables: str) -> Iterator[
         if process.poll() is None:
             service.stop()
         reader.join(5)
+    assert lines_with_secrets(service.lines) == []

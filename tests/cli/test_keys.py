@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from tests.cli.command_line import BOOKPRINT, bookprint, environment, serving
+from tests.secret_search import ADMIN_KEY, lines_with_secrets
 
-ADMIN_KEY = "an-admin-key-of-the-environment-0123456789"
 EVERYWHERE = ("--host", "0.0.0.0", "--workers", "1")
 
 
@@ -110,7 +110,7 @@ def test_no_key_is_in_logs_answers_metrics_or_process_lists(tmp_path: Path) -> N
         service.stop()
         seen += service.lines
         assert any("bookprint_request_seconds" in text for text in seen)
-        assert [text for text in seen if ADMIN_KEY[:-1] in text] == []
+        assert lines_with_secrets(seen) == []
 
 
 def test_off_means_off_and_says_so(tmp_path: Path) -> None:

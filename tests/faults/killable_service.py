@@ -15,6 +15,8 @@ from pathlib import Path
 import httpx
 import psutil
 
+from tests.secret_search import lines_with_secrets
+
 READY_SECONDS = 150.0
 
 _SERVE = [sys.executable, "-m", "app.cli", "serve"]
@@ -98,3 +100,4 @@ def serving(folder: Path, *options: str) -> Iterator[Service]:
         finally:
             process.send_signal(signal.SIGTERM)
             assert process.wait(20) is not None
+    assert lines_with_secrets([(folder / "serve.log").read_text(errors="replace")]) == []

@@ -12,8 +12,7 @@ from app.services.access.keys import Keys
 from app.settings import Settings
 from app.stores.postgres.connections import open_database
 from tests.api.conftest import started
-
-ADMIN_KEY = "an-admin-key-of-the-environment-0123456789"
+from tests.secret_search import ADMIN_KEY
 
 
 def with_keys(database_url: str, redis_url: str) -> Settings:

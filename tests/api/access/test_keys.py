@@ -18,9 +18,10 @@ from app.services.access.keys import Keys
 from app.settings import Settings
 from app.stores.postgres.access.keys import KeyStore
 from app.stores.postgres.connections import Database, open_database
-from tests.api.access.key_holders import ADMIN_KEY, expire, with_keys
+from tests.api.access.key_holders import expire, with_keys
 from tests.api.conftest import asking, started
 from tests.api.service_process import reconcile, serving
+from tests.secret_search import ADMIN_KEY
 
 NOWHERE = "127.0.0.1:9"
 

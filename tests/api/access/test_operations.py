@@ -12,8 +12,9 @@ from app.api.http.access import ScopedRoute, needs, require_scopes
 from app.core.keys import SCOPES, Caller, Scope
 from app.main import create_app
 from app.settings import Settings
-from tests.api.access.key_holders import ADMIN_KEY, Holders, holders
+from tests.api.access.key_holders import Holders, holders
 from tests.api.conftest import asking
+from tests.secret_search import ADMIN_KEY
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
