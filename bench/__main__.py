@@ -83,7 +83,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(known)}; default all")
     parser.add_argument("--out", type=Path, default=HERE / "results", help="folder for the JSON results")
     parser.add_argument("--report", type=Path, default=HERE / "REPORT.md", help="the report to write")
-    group = parser.add_argument_group("options of ab, peers, reconciliation and scale")
+    group = parser.add_argument_group("options of ab, keys, peers, reconciliation and scale")
     group.add_argument("--books", type=int, help="size of the library")
     group.add_argument("--rounds", type=int, help="how often each figure is taken")
     group.add_argument("--seconds", type=float, help="of each stream of lookups")

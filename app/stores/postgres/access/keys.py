@@ -21,9 +21,7 @@ _INSERT = SQL(f"""
     RETURNING {_COLUMNS}
 """)
 _LIST = SQL(f"SELECT {_COLUMNS} FROM keys ORDER BY created_at, id")
-_READ_CALLER = SQL(f"""
-    SELECT id, name, scopes, requests_per_minute, hash FROM keys WHERE hash = $hash AND {_VALID}
-""")
+_READ_CALLERS = SQL(f"SELECT id, name, scopes, requests_per_minute, hash FROM keys WHERE {_VALID}")
 _READ_ANY_VALID = SQL(f"SELECT id FROM keys WHERE {_VALID} LIMIT 1")
 _UPDATE_REVOKED = SQL(f"""
     UPDATE keys SET revoked_at = coalesce(revoked_at, now()) WHERE id = $id RETURNING {_COLUMNS}
@@ -41,14 +39,6 @@ class NewKey:
     hash: bytes
     expires_at: datetime | None
     requests_per_minute: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class HashedCaller:
-    """Whose key it is, with the hash that is stored."""
-
-    caller: Caller
-    hash: bytes
 
 
 class KeyStore:
@@ -74,14 +64,14 @@ class KeyStore:
         """All keys, the oldest first, revoked and expired ones too."""
         return [_key(row) for row in await self._database.rows(_LIST)]
 
-    async def read_caller(self, key_hash: bytes) -> HashedCaller | None:
-        """Whose key has this hash; None: nobody's, or it is revoked or expired."""
-        found = await self._database.rows(_READ_CALLER, hash=key_hash)
-        if not found:
-            return None
-        row = found[0]
-        caller = Caller(row["id"], row["name"], tuple(row["scopes"]), row["requests_per_minute"])
-        return HashedCaller(caller, bytes(row["hash"]))
+    async def read_callers(self) -> dict[bytes, Caller]:
+        """Whose each valid key is, by the hash of the key."""
+        return {
+            bytes(row["hash"]): Caller(
+                row["id"], row["name"], tuple(row["scopes"]), row["requests_per_minute"]
+            )
+            for row in await self._database.rows(_READ_CALLERS)
+        }
 
     async def read_any_valid(self) -> bool:
         """Whether any key is neither revoked nor expired; none is before the migration that adds keys."""
