@@ -96,14 +96,16 @@ def serve(
     with _warming() as kernels_are_warm:
 
         def prepare(servers: Servers) -> None:
-            importing.join()
-            upgrade_schema(servers.database_url)
             if auth == "keys":
                 require_key(settings, servers.database_url)
+            importing.join()
+            upgrade_schema(servers.database_url)
             kernels_are_warm()
 
         # The migrations' libraries load while the servers start.
-        importing = threading.Thread(target=importlib.import_module, args=("app.stores.postgres.migrate",))
+        importing = threading.Thread(
+            target=importlib.import_module, args=("app.stores.postgres.migrate",), daemon=True
+        )
         importing.start()
         count = settings.workers if workers is None else workers
         api = _api(*address, auth, tls, settings.trusted_proxies)
