@@ -77,11 +77,11 @@ def serve(
     if forwarded_allow_ips is not None:
         os.environ["BOOKPRINT_TRUSTED_PROXIES"] = forwarded_allow_ips
     settings = load_settings(data_dir)
+    address = host, free_port(host, port)
     auth = auth_at(host, settings)
     if auth == "keys":
         require_key_before_start(settings)
     tls = read_tls(ssl_certfile, ssl_keyfile, ssl_keyfile_password_file)
-    address = host, free_port(host, port)
     _allow_many_connections()
     try:
         settings.data_dir.mkdir(parents=True, exist_ok=True)
