@@ -18,6 +18,7 @@ from app.api.routes import bulk
 from tests.api.transport.real_server import listening
 
 HEAD = b"GET /health/live HTTP/1.1\r\nHost: bookprint.test\r\n\r\n"
+PART_HEAD = b'--b\r\nContent-Disposition: form-data; name="file"; filename="book.txt"\r\n\r\n'
 
 
 async def hello(scope: Scope, receive: Receive, send: Send) -> None:
@@ -42,17 +43,19 @@ async def drip(writer: asyncio.StreamWriter, data: bytes, pause: float) -> None:
             await asyncio.sleep(pause)
 
 
-@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost: ", b"\r\n" * 400, HEAD + b"GET /"])
+@pytest.mark.parametrize("before", [b"", HEAD])
+@pytest.mark.parametrize("head", [b"", b"GET /", b"GET / HTTP/1.1\r\nHost: ", b"\r\n" * 40])
 async def test_a_head_that_comes_byte_by_byte_is_cut_off(
-    sent: bytes, monkeypatch: pytest.MonkeyPatch
+    before: bytes, head: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if before and not head:
+        pytest.skip("a connection that has been used may rest")
     monkeypatch.setattr(connections, "HEAD_SECONDS", 0.4)
     async with listening(hello) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         begun = monotonic()
-        at_once = len(HEAD) if sent.startswith(HEAD) else 0
-        writer.write(sent[:at_once])
-        dripping = asyncio.create_task(drip(writer, sent[at_once:] * 10, 0.02))
+        writer.write(before)
+        dripping = asyncio.create_task(drip(writer, head and head + b"a" * 400, 0.02))
         await until_closed(reader, 10)
         assert 0.3 < monotonic() - begun < 5
         dripping.cancel()
@@ -135,8 +138,8 @@ async def test_a_body_that_comes_byte_by_byte_is_answered_with_408(
     async with listening(application) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         head = f"POST {path} HTTP/1.1\r\nHost: bookprint.test\r\nContent-Type: {media_type}\r\n"
-        writer.write(head.encode() + b"Content-Length: 10000\r\n\r\n")
-        dripping = asyncio.create_task(drip(writer, b"--b\r\n" + b" " * 9000, 0.05))
+        writer.write(head.encode() + b"Content-Length: 10000\r\n\r\n" + PART_HEAD)
+        dripping = asyncio.create_task(drip(writer, b" " * 9000, 0.05))
         answer = await until_closed(reader, 10)
         dripping.cancel()
         writer.close()
