@@ -24,7 +24,7 @@ ENV PATH=/opt/bookprint/venv/bin:$PATH \
     BOOKPRINT_DATA_DIR=/opt/bookprint/data \
     NUMBA_CACHE_DIR=/opt/bookprint/numba
 WORKDIR /opt/bookprint/data
-USER bookprint
+USER 10001:10001
 # Kernels are compiled for the processor at hand; on another one they are compiled once more before the service is
 # ready. No volume may stand in for this folder: numba would take an older image's kernels for current ones.
 RUN python -c "from app.core.warm_up import warm_up; warm_up()"

@@ -33,7 +33,7 @@ from app.api.routes import (
 from app.logs import configure_logs
 from app.readers.isolation import IsolatedReader, ReadingLimits
 from app.services.reading import FileReading
-from app.settings import Settings
+from app.settings import Settings, forget_secrets
 from app.wiring import open_services
 
 _DESCRIPTION = """
@@ -46,9 +46,12 @@ to do.
 def create_app(settings: Settings | None = None) -> FastAPI:
     """The application with its routes; it connects to Postgres and Redis when it is started.
 
-    Without settings they come from the environment.
+    Without settings they come from the environment, which then forgets the secrets: the processes that read
+    files of strangers inherit it.
     """
-    settings = settings or Settings()
+    if settings is None:
+        settings = Settings()
+        forget_secrets()
     metrics, kernels = Metrics(), KernelState()
 
     @asynccontextmanager

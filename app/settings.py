@@ -6,17 +6,40 @@ from importlib.util import find_spec
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import quote
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 _ORIGIN = re.compile(r"https?://[^/\s?#@,*]+")
+_HAS_PASSWORD = re.compile(r"^[^/?@]*:[^/?]*@|[?&]password=")
 
 _MOST_WORKERS = 8
 """Worker processes that `serve` starts by default; each holds all fingerprints in memory."""
 
 _SHORTEST_KEY = 32
 """Characters of an admin key."""
+
+ADMIN_KEY_VARIABLES = ("BOOKPRINT_ADMIN_KEY", "BOOKPRINT_ADMIN_KEY_FILE")
+
+_SECRETS = (
+    *ADMIN_KEY_VARIABLES,
+    "DATABASE_URL",
+    "PGPASSWORD",
+    "REDIS_URL",
+    "BOOKPRINT_KEY",
+    "BOOKPRINT_SSL_KEYFILE_PASSWORD",
+    "UVICORN_SSL_KEYFILE_PASSWORD",
+)
+"""Environment variables that hold a password or a key, or lead to one."""
+
+
+def forget_secrets() -> dict[str, str]:
+    """Take passwords and keys out of the environment and return them by name.
+
+    Processes that are started afterwards do not inherit them. Settings that have been read keep them.
+    """
+    return {name: os.environ.pop(name) for name in _SECRETS if name in os.environ}
 
 
 def _one_per_core() -> int:
@@ -49,6 +72,9 @@ class Settings(BaseSettings):
         hide_input_in_errors=True,  # a traceback is no place for a password or a key
     )
 
+    database_password: SecretStr | None = Field(
+        default=None, alias="PGPASSWORD", description="The password for DATABASE_URL, where that has none."
+    )
     database_url: str | None = Field(
         default=None, alias="DATABASE_URL", description="Postgres; unset: `serve` starts its own."
     )
@@ -224,11 +250,14 @@ class Settings(BaseSettings):
 
     @field_validator("database_url")
     @classmethod
-    def _with_driver(cls, url: str | None) -> str | None:
-        """Accept the URL as other tools write it, and name the driver that Bookprint uses."""
+    def _with_driver(cls, url: str | None, info: ValidationInfo) -> str | None:
+        """Accept the URL as other tools write it, and name the driver and the password that are used."""
         if url is None:
             return None
         scheme, separator, rest = url.partition("://")
         if not separator or scheme not in {"postgres", "postgresql", "postgresql+psycopg"}:
             raise ValueError("DATABASE_URL must start with postgresql://")
+        password: SecretStr | None = info.data.get("database_password")
+        if password is not None and not _HAS_PASSWORD.search(rest):
+            rest += f"{'&' if '?' in rest else '?'}password={quote(password.get_secret_value(), safe='')}"
         return f"postgresql+psycopg://{rest}"

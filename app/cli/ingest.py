@@ -16,7 +16,7 @@ from app.cli.refusals import Refusals, Report
 from app.client import Client, ClientError
 from app.core.errors import BookprintError
 from app.kernel_cache import keep_kernels
-from app.settings import Settings
+from app.settings import Settings, forget_secrets
 
 if TYPE_CHECKING:
     from app.cli.posting import Record
@@ -76,6 +76,7 @@ def ingest(
     interruption. Exit status: 0 all are in, 1 some were refused, each with its reason, 2 it could not run.
     """
     settings = load_settings(data_dir)
+    forget_secrets()  # files of strangers are read by processes that would inherit them
     servers = running(settings) if url is None else None
     keep_kernels(settings.data_dir if servers is not None else None)
     from app.readers.files import unread_books

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated
@@ -26,6 +26,7 @@ from app.embedded import EmbeddedServers, Servers
 from app.embedded.processes import spawn
 from app.embedded.supervisor import ChildSpec, Supervisor
 from app.kernel_cache import keep_kernels
+from app.settings import ADMIN_KEY_VARIABLES, forget_secrets
 
 _WARM = "from app.core.warm_up import warm_up; warm_up()"
 _CONNECTION = "app.api.http.transport.connections:BoundedConnection"
@@ -82,6 +83,7 @@ def serve(
     if auth == "keys":
         require_key_before_start(settings)
     tls = read_tls(ssl_certfile, ssl_keyfile, ssl_keyfile_password_file)
+    secrets = forget_secrets()
     _allow_many_connections()
     try:
         settings.data_dir.mkdir(parents=True, exist_ok=True)
@@ -108,7 +110,8 @@ def serve(
         )
         importing.start()
         count = settings.workers if workers is None else workers
-        api = _api(*address, auth, tls, settings.trusted_proxies)
+        known = {name: secrets[name] for name in ADMIN_KEY_VARIABLES if name in secrets}
+        api = _api(*address, tls, settings.trusted_proxies, {"BOOKPRINT_AUTH": auth, **known})
         children = [api, _delivery(), *(_worker(number) for number in range(1, count + 1))]
         supervisor = Supervisor(embedded, children, prepare=prepare, log=_log)
         announcement = (*address, tls, settings.bootstrap_key, started)
@@ -140,6 +143,7 @@ def worker(
             "--data-dir, or set DATABASE_URL and REDIS_URL."
         )
     keep_kernels(settings.data_dir)
+    forget_secrets()
     urls = {"DATABASE_URL": str(servers.database_url), "REDIS_URL": str(servers.redis_url)}
     at_once = settings.jobs_at_once if concurrency is None else concurrency
     os.execve(sys.executable, [*_python("workers"), "--concurrency", str(at_once)], os.environ | urls)
@@ -183,7 +187,9 @@ def _allow_many_connections() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
-def _api(host: str, port: int, auth: str, tls: Tls | None, proxies: Sequence[str]) -> ChildSpec:
+def _api(
+    host: str, port: int, tls: Tls | None, proxies: Sequence[str], environment: Mapping[str, str]
+) -> ChildSpec:
     root = str(Path(__file__).parents[2])  # else uvicorn would look for `app` in the current folder first
     arguments = ["app.main:create_app", "--factory", "--app-dir", root, "--host", host, "--port", str(port)]
     arguments += ["--loop", "uvloop", "--http", _CONNECTION, "--log-level", "warning", "--no-access-log"]
@@ -194,7 +200,7 @@ def _api(host: str, port: int, auth: str, tls: Tls | None, proxies: Sequence[str
     arguments += ["--timeout-keep-alive", "75", "--timeout-graceful-shutdown", "5"]
     if tls is not None:
         arguments += tls.arguments
-    environment = {"BOOKPRINT_AUTH": auth, **({} if tls is None else tls.environment)}
+        environment = {**environment, **tls.environment}
     return ChildSpec("api", [*_python("uvicorn"), *arguments], environment)
 
 

@@ -13,6 +13,7 @@ from app.cli.refusals import Refusals, Report
 from app.core.errors import InvalidInput
 from app.core.recipe import DEFAULT_FINGERPRINT
 from app.kernel_cache import keep_kernels
+from app.settings import forget_secrets
 
 
 def sign(
@@ -35,6 +36,7 @@ def sign(
     Exit status: 0 all are signed, 1 some books were refused, each with its reason, 2 it could not run.
     """
     keep_kernels()
+    forget_secrets()  # files of strangers are read by processes that would inherit them
     from app.cli.checking import checked
     from app.core.recipe import fingerprint_recipe
     from app.core.signatures.json_codec import encode

@@ -46,7 +46,8 @@ class DataDirLock:
 
         Raises DataDirInUse when a living process holds the lock.
         """
-        descriptor = os.open(_path(self._data_dir), os.O_RDWR | os.O_CREAT, 0o644)
+        descriptor = os.open(_path(self._data_dir), os.O_RDWR | os.O_CREAT, 0o600)
+        os.fchmod(descriptor, 0o600)  # a URL from outside can hold a password
         deadline = time.monotonic() + _PATIENCE
         while not _lock(descriptor, fcntl.LOCK_EX):
             if time.monotonic() > deadline:
@@ -74,10 +75,13 @@ class DataDirLock:
 
 
 def lock_info(data_dir: Path) -> LockInfo | None:
-    """The information of the process that holds the lock of `data_dir`; None while there is none."""
+    """The information of the process that holds the lock of `data_dir`.
+
+    None while there is none, and for users other than the one who holds it.
+    """
     try:
         descriptor = os.open(_path(data_dir), os.O_RDONLY)
-    except FileNotFoundError:
+    except (FileNotFoundError, PermissionError):
         return None
     try:
         return None if _lock(descriptor, fcntl.LOCK_SH) else _read(descriptor)

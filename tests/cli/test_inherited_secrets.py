@@ -1,0 +1,75 @@
+"""Which processes of a service know a password or a key: those that use it, by their environment alone."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+from sqlalchemy import make_url
+
+from tests.cli.command_line import Service, serving
+from tests.cli.test_tls import PASSWORD, Tls, needs_openssl
+from tests.cli.test_tls import tls as tls
+from tests.secret_search import ADMIN_KEY, DATABASE_PASSWORD
+
+SECRETS = {"admin key": ADMIN_KEY, "database": DATABASE_PASSWORD, "TLS key": PASSWORD}
+
+MODULES = {
+    "app.main:create_app": "api",
+    "workers": "worker",
+    "from multiprocessing.forkserver": "reader",
+    "from multiprocessing.resource_tracker": "reader",
+}
+KNOWN = {"api": set(SECRETS), "worker": {"database"}, "reader": set(), "server": set()}
+
+
+@pytest.fixture
+def service(tls: Tls, database_url: str, tmp_path: Path) -> Iterator[Service]:
+    """A service that has been given a secret of each kind, and has read a file."""
+    options = ("--ssl-certfile", tls.certfile, "--ssl-keyfile", tls.keyfile)
+    secrets = {
+        "BOOKPRINT_AUTH": "keys",
+        "BOOKPRINT_ADMIN_KEY": ADMIN_KEY,
+        "BOOKPRINT_SSL_KEYFILE_PASSWORD": PASSWORD,
+        "DATABASE_URL": make_url(database_url)._replace(password=None).render_as_string(),
+        "PGPASSWORD": DATABASE_PASSWORD,
+    }
+    with serving(tmp_path / "data", *options, **secrets) as service:
+        answer = httpx.post(
+            f"{service.url}/v1/books",
+            headers={"Authorization": f"Bearer {ADMIN_KEY}"},
+            files={"file": ("book.txt", b"A book that a process of its own has read. " * 50)},
+            verify=tls.context(),
+            timeout=60,
+        )
+        assert answer.status_code == 201, answer.text
+        yield service
+
+
+@needs_openssl
+def test_a_process_inherits_the_secrets_that_it_uses_and_no_other(service: Service) -> None:
+    seen = set()
+    for process in service.family()[1:]:
+        try:
+            environment, command = str(process.environ()), process.cmdline()
+        except psutil.Error:  # it has ended
+            continue
+        role = _role(command)
+        seen.add(role)
+        assert {name for name, secret in SECRETS.items() if secret in environment} == KNOWN[role], command
+    assert seen == set(KNOWN)
+
+
+@needs_openssl
+def test_no_secret_is_in_a_list_of_processes_or_printed(service: Service) -> None:
+    printed = " ".join([*service.lines, *(" ".join(each.cmdline()) for each in service.family())])
+    assert [name for name, secret in SECRETS.items() if secret in printed] == []
+    assert (service.data_dir / "servers.json").stat().st_mode & 0o777 == 0o600
+
+
+def _role(command: list[str]) -> str:
+    return next(
+        (role for module, role in MODULES.items() if any(part.startswith(module) for part in command)),
+        "server",
+    )
