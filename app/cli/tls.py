@@ -48,17 +48,48 @@ def read_tls(certfile: Path | None, keyfile: Path | None, password_file: Path | 
         if keyfile is not None or password_file is not None:
             raise UserError("There is a key and no certificate. Name the certificate with --ssl-certfile.")
         return None
+    if password_file is not None:
+        password = _content(password_file, "--ssl-keyfile-password-file").rstrip("\r\n")
+    tls = Tls(certfile, keyfile or certfile, password)
+    for file, option in ((tls.certfile, "--ssl-certfile"), (tls.keyfile, "--ssl-keyfile")):
+        _content(file, option)
     try:
-        if password_file is not None:
-            password = password_file.read_text(encoding="utf-8").rstrip("\r\n")
-        tls = Tls(certfile, keyfile or certfile, password)
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        # Without a function, OpenSSL would ask for a missing password on the terminal.
-        context.load_cert_chain(tls.certfile, tls.keyfile, lambda: password or "")
         tls.context()
-    except (OSError, ValueError) as exc:
+    except (ssl.SSLError, ValueError) as exc:
         raise UserError(
-            f"The certificate and key cannot be used: {exc}. Name files in PEM form with --ssl-certfile and "
-            "--ssl-keyfile, and the file of the key's password with --ssl-keyfile-password-file."
+            f"{certfile} holds no certificate in PEM form. Name a file that does with --ssl-certfile."
         ) from exc
+    _check_key(tls)
     return tls
+
+
+def _content(file: Path, option: str) -> str:
+    try:
+        return file.read_text(encoding="utf-8", errors="replace")
+    except OSError as exc:
+        raise UserError(f"{file} cannot be read: {exc.strerror}. Name another file with {option}.") from exc
+
+
+def _check_key(tls: Tls) -> None:
+    """Raise UserError where the key is not that of the certificate, or its password does not open it."""
+    is_locked = False
+
+    def unlock() -> str:  # without a function, OpenSSL would ask on the terminal
+        nonlocal is_locked
+        is_locked = True
+        return tls.password or ""
+
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(tls.certfile, tls.keyfile, unlock)
+    except (ssl.SSLError, ValueError) as exc:
+        if getattr(exc, "reason", None) == "KEY_VALUES_MISMATCH":
+            reason = f"{tls.keyfile} is not the key of the certificate in {tls.certfile}. Name that one with"
+            raise UserError(f"{reason} --ssl-keyfile.") from exc
+        if not is_locked:
+            reason = f"{tls.keyfile} holds no key in PEM form."
+            raise UserError(f"{reason} Name a file that does with --ssl-keyfile.") from exc
+        reason = "needs a password" if tls.password is None else "is not opened by its password"
+        raise UserError(
+            f"The key in {tls.keyfile} {reason}. Name a file with the right one with "
+            f"--ssl-keyfile-password-file, or set {PASSWORD_VARIABLE}."
+        ) from exc

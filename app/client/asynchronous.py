@@ -1,6 +1,7 @@
 """The client for asyncio."""
 
 import asyncio
+import ssl
 import time
 from collections.abc import AsyncIterator
 from contextlib import ExitStack
@@ -20,13 +21,19 @@ class AsyncClient:
     """Sends calls to the service at `url`; safe for tasks of one event loop.
 
     While it is down or overloaded it is asked again for `patience` seconds.
-    `key` is the API key to send, where the service asks for one.
+    `key` is the API key to send, where the service asks for one. `tls` says whose certificates are trusted
+    over https; without it, those that the system or SSL_CERT_FILE trusts.
     """
 
     def __init__(
-        self, url: str, connections: int = 10, patience: float = 60.0, key: str | None = None
+        self,
+        url: str,
+        connections: int = 10,
+        patience: float = 60.0,
+        key: str | None = None,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
-        self._http = httpx.AsyncClient(**exchange.options(url, connections, key))
+        self._http = httpx.AsyncClient(**exchange.options(url, connections, key, tls))
         self.url = url.rstrip("/")
         self._patience = patience
 

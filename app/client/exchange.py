@@ -1,9 +1,11 @@
 """What both clients have in common: requests from calls, answers from responses, and when to ask again."""
 
+import ssl
 from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any, TypeVar, cast
 
+import httpcore
 import httpx
 import orjson
 
@@ -18,8 +20,10 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 5.0
 """Seconds; doubled with each try."""
 
 
-def options(url: str, connections: int, key: str | None) -> dict[str, Any]:
+def options(url: str, connections: int, key: str | None, tls: ssl.SSLContext | None) -> dict[str, Any]:
     """The options of an httpx client for the service at `url`.
+
+    Without `tls` the certificates count that the system or SSL_CERT_FILE trusts.
 
     Raises InvalidUrl, and ClientError for a key that cannot be sent.
     """
@@ -40,6 +44,7 @@ def options(url: str, connections: int, key: str | None) -> dict[str, Any]:
         "timeout": _TIMEOUT,
         "limits": limits,
         "trust_env": outside,
+        "verify": tls or httpcore.default_ssl_context(),
     }
 
 
@@ -95,14 +100,19 @@ class Patience:
         return self._waited(wait)
 
     def after_error(self, error: httpx.TransportError, now: float) -> float:
-        """Seconds to wait after a connection failed; raises NoService at the end of the patience."""
+        """Seconds to wait after a connection failed; raises NoService at the end of the patience.
+
+        Raises ClientError at once where the service's certificate is not trusted.
+        """
+        if _distrust(error) is not None:
+            raise missing(self._url, error) from error
         if not self._call.repeatable and not isinstance(error, httpx.ConnectError):
             raise NoService(
                 f"The answer to {self._call.method} {self._call.path} was lost, so it may have been done. "
                 "Look before you send it again."
             ) from error
         if now + self._pause > self._deadline:
-            raise missing(self._url) from error
+            raise missing(self._url, error) from error
         return self._waited(self._pause)
 
     def _waited(self, wait: float) -> float:
@@ -110,9 +120,23 @@ class Patience:
         return wait
 
 
-def missing(url: str) -> NoService:
-    """The error where nothing answers."""
+def missing(url: str, error: httpx.TransportError) -> ClientError:
+    """The error where nothing answers that can be trusted."""
+    if (reason := _distrust(error)) is not None:
+        return ClientError(
+            f"The certificate of {url} is not trusted: {reason}. Name a file with the certificate of its "
+            "authority in SSL_CERT_FILE."
+        )
     return NoService(f"No service answers at {url}. Start one with: bookprint serve")
+
+
+def _distrust(error: BaseException | None) -> str | None:
+    """The reason why a certificate was refused, None where something else went wrong."""
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return error.verify_message
+        error = error.__cause__ or error.__context__
+    return None
 
 
 def problem_text(response: httpx.Response) -> str:

@@ -23,7 +23,7 @@ class Client:
 
     While it is down or overloaded it is asked again for `patience` seconds; setting `stop` ends the waiting.
     `key` is the API key to send, where the service asks for one. `tls` says whose certificates are trusted
-    over https; without it, those that the system trusts.
+    over https; without it, those that the system or SSL_CERT_FILE trusts.
     """
 
     def __init__(
@@ -34,8 +34,7 @@ class Client:
         key: str | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        options = exchange.options(url, connections, key)
-        self._http = httpx.Client(**options, verify=True if tls is None else tls)
+        self._http = httpx.Client(**exchange.options(url, connections, key, tls))
         self.url = url.rstrip("/")
         self.stop = threading.Event()
         self._patience = patience
@@ -85,7 +84,7 @@ class Client:
         try:
             self._http.get("/health/live")
         except httpx.TransportError as exc:
-            raise exchange.missing(self.url) from exc
+            raise exchange.missing(self.url, exc) from exc
 
     def shortfall(self) -> str | None:
         """The reason why the service is not ready; None when it is."""

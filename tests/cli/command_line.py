@@ -31,11 +31,11 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     return plain | cache | {"BOOKPRINT_WORKERS": "1"} | dict(extra or {})
 
 
-def bookprint(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+def bookprint(*arguments: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a command to its end."""
     return subprocess.run(
         [*BOOKPRINT, *map(str, arguments)],
-        env=environment(),
+        env=environment(variables),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -46,6 +46,14 @@ def test_it_is_served_over_tls_and_the_password_is_in_no_list_of_processes(tls: 
         assert "server" not in answer.headers
         with pytest.raises(httpx.TransportError):
             httpx.get(f"{url.replace('https', 'http')}/health/ready")
+        book = tmp_path / "book.txt"
+        book.write_text("a book that is posted over TLS " * 20)
+        untrusting = bookprint("ingest", book, "--url", url)
+        assert untrusting.returncode == 2
+        assert "is not trusted: self-signed certificate" in untrusting.stderr
+        assert "SSL_CERT_FILE" in untrusting.stderr
+        posted = bookprint("ingest", book, "--url", url, SSL_CERT_FILE=str(tls.certfile))
+        assert "1 created" in posted.stdout, posted.stderr
         seen = [argument for process in service.family() for argument in process.cmdline()]
         assert not [argument for argument in seen if PASSWORD in argument]
         [api] = [each for each in service.family() if "app.main:create_app" in each.cmdline()]
@@ -74,16 +82,36 @@ def test_a_key_that_cannot_be_opened_is_told_before_anything_starts(
         *("--ssl-certfile", tls.certfile, "--ssl-keyfile", tls.keyfile, *named),
     )
     assert done.returncode == 1
-    assert done.stderr.startswith("Error: ")
+    assert done.stderr.startswith(f"Error: The key in {tls.keyfile} ")
+    assert ("is not opened by its password" if password else "needs a password") in done.stderr
     assert "--ssl-keyfile-password-file" in done.stderr
     assert not (tmp_path / "data").exists()
 
 
-def test_files_that_are_none_are_named_with_a_remedy(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="--ssl-certfile"):
+def test_a_file_that_is_not_there_or_holds_something_else_is_named(tmp_path: Path) -> None:
+    other = tmp_path / "other.pem"
+    other.write_text("something else")
+    with pytest.raises(UserError, match=r"none\.pem cannot be read: No such file.*--ssl-certfile"):
         read_tls(tmp_path / "none.pem", None, None)
+    with pytest.raises(UserError, match=r"other\.pem holds no certificate"):
+        read_tls(other, None, None)
     with pytest.raises(UserError, match="no certificate"):
-        read_tls(None, tmp_path / "key.pem", None)
+        read_tls(None, other, None)
+
+
+@needs_openssl
+def test_a_key_that_does_not_fit_is_named(tls: Tls, tmp_path: Path) -> None:
+    other = tmp_path / "other.pem"
+    other.write_text("something else")
+    with pytest.raises(UserError, match=r"other\.pem holds no key"):
+        read_tls(tls.certfile, other, None)
+    with pytest.raises(UserError, match=r"certificate\.pem holds no key"):
+        read_tls(tls.certfile, None, None)
+    with pytest.raises(UserError, match=r"password cannot be read.*--ssl-keyfile-password-file"):
+        read_tls(tls.certfile, tls.keyfile, tmp_path / "password")
+    subprocess.run(["openssl", "genrsa", "-out", str(other), "2048"], check=True, capture_output=True)
+    with pytest.raises(UserError, match=r"other\.pem is not the key of the certificate"):
+        read_tls(tls.certfile, other, None)
 
 
 @needs_openssl
@@ -106,5 +134,7 @@ def test_a_proxy_that_is_not_named_by_address_is_refused(tmp_path: Path) -> None
 def test_only_a_named_proxy_tells_the_scheme(tmp_path: Path) -> None:
     told = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "192.0.2.1"}
     with serving(tmp_path / "data", "--forwarded-allow-ips", "127.0.0.1") as service:
-        answer = httpx.get(f"{service.url}/health/live", headers=told)
-        assert "strict-transport-security" in answer.headers
+        for address, is_believed in (("127.0.0.1", True), ("127.0.0.2", False)):
+            with httpx.Client(transport=httpx.HTTPTransport(local_address=address)) as client:
+                answer = client.get(f"{service.url}/health/live", headers=told)
+                assert ("strict-transport-security" in answer.headers) == is_believed

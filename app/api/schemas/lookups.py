@@ -36,7 +36,9 @@ class LookupBody(BookBody):
     one_of: ClassVar[dict[str, str]] = BookBody.one_of | {"identifier": "string", "fingerprint": "object"}
 
     identifier: str | None = Field(
-        default=None, description="A book identifier, bp1:… or bp2:…, with or without an ISBN behind it."
+        default=None,
+        max_length=1_000,
+        description="A book identifier, bp1:… or bp2:…, with or without an ISBN behind it.",
     )
     fingerprint: FingerprintBody | None = Field(default=None, description="A fingerprint alone.")
 

@@ -5,11 +5,17 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict, JsonValue
 
+from app.api.http.limits import MAX_PAGES
 from app.api.schemas import examples
 from app.api.schemas.base import Body, Count, Document, WholeNumber, shown
 from app.core.model import Fingerprint, Sketch
 from app.core.recipe import FINGERPRINT_RECIPES, MINHASH_RECIPES, PAGE_RECIPES, SAMPLE_RECIPES
 from app.core.signatures import json_codec
+
+
+def _base64_length(size: int) -> int:
+    """Characters in which so many bytes are written."""
+    return -(-size // 3) * 4
 
 
 class FingerprintAnswer(Document):
@@ -64,8 +70,9 @@ class SampleBody(Body):
         description="The sample holds every shingle hash of the book that is below 2^level."
     )
     hashes: str = Field(
+        max_length=_base64_length(128 * 8),
         description="Base64 of at most 128 hashes, not more than there are shingles, ascending, each a "
-        "little-endian unsigned 64-bit integer."
+        "little-endian unsigned 64-bit integer.",
     )
 
 
@@ -78,7 +85,10 @@ class PageSignaturesBody(Body):
     unit: Literal["page", "window"] = Field(
         description="`page` where `page_count` is given; else `window`: windows of words stand for pages."
     )
-    values: str = Field(description="Base64 of the signatures, 130 bytes each; `page_count` many, for pages.")
+    values: str = Field(
+        max_length=_base64_length(MAX_PAGES * 130),
+        description="Base64 of the signatures, 130 bytes each; `page_count` many, for pages.",
+    )
 
 
 def _sent(name: str) -> JsonDict:
