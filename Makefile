@@ -40,8 +40,10 @@ sbom: $(INSTALLED) ## write sbom.json, the bill of materials of what runs (Cyclo
 	$(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --mc-type application --output-reproducible -o sbom.json requirements-run.lock
 
 audit: ## look the pins that run up in the public lists of vulnerabilities (needs the network)
-	@[ -x .audit/bin/pip-audit ] || { python3 -m venv .audit && .audit/bin/python -m pip install --quiet pip-audit; }
-	.audit/bin/pip-audit --requirement requirements-run.lock --require-hashes --disable-pip $(ARGS)
+	@[ -x .audit/bin/pip-audit ] || { python3 -m venv .audit && .audit/bin/python -m pip install --quiet pip-audit; } || { \
+		rm -rf .audit; echo "make audit needs the network: pip-audit could not be installed." >&2; exit 1; }
+	@.audit/bin/pip-audit --strict --requirement requirements-run.lock --require-hashes --disable-pip $(ARGS) || { \
+		echo "make audit: a pin above is vulnerable, or the lists could not be asked (no network?): then nothing is known." >&2; exit 1; }
 
 clean: ## remove the environment and every cache
 	rm -rf $(VENV) .audit sbom.json .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

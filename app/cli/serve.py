@@ -20,7 +20,7 @@ from app.cli.environment import DEFAULT_URL, DataDir, load_settings, running
 from app.cli.guard import auth_at, require_key, require_key_before_start
 from app.cli.maintenance import upgrade_schema
 from app.cli.output import UserError, notices, results
-from app.cli.tls import PASSWORD_VARIABLE, Tls, read_tls
+from app.cli.tls import Tls, read_tls
 from app.client import Client
 from app.embedded import EmbeddedServers, Servers
 from app.embedded.processes import spawn
@@ -55,15 +55,15 @@ def serve(
     ssl_keyfile: Annotated[
         Path | None, typer.Option(help="Key of the certificate, PEM, if it is not in the same file.")
     ] = None,
-    ssl_keyfile_password_file: Annotated[
+    ssl_password_file: Annotated[
         Path | None,
-        typer.Option(help=f"File with the password of the key [{PASSWORD_VARIABLE} holds the password]."),
+        typer.Option(help="File with the password of the key."),
     ] = None,
     forwarded_allow_ips: Annotated[
         str | None,
         typer.Option(
             help="Addresses or networks of proxies, with commas between, whose X-Forwarded headers tell the "
-            "client [BOOKPRINT_TRUSTED_PROXIES, else none]."
+            "client."
         ),
     ] = None,
 ) -> None:
@@ -73,6 +73,7 @@ def serve(
     Valkey are started with their data in the data folder. A process that ends is started again.
 
     Beyond loopback every request needs an API key (bookprint keys create, or BOOKPRINT_ADMIN_KEY).
+    BOOKPRINT_SSL_KEYFILE_PASSWORD may hold the password of the key, BOOKPRINT_TRUSTED_PROXIES the proxies.
     """
     started = time.monotonic()
     if forwarded_allow_ips is not None:
@@ -82,7 +83,7 @@ def serve(
     auth = auth_at(host, settings)
     if auth == "keys":
         require_key_before_start(settings)
-    tls = read_tls(ssl_certfile, ssl_keyfile, ssl_keyfile_password_file)
+    tls = read_tls(ssl_certfile, ssl_keyfile, ssl_password_file)
     secrets = forget_secrets()
     _allow_many_connections()
     try:

@@ -49,7 +49,7 @@ def read_tls(certfile: Path | None, keyfile: Path | None, password_file: Path | 
             raise UserError("There is a key and no certificate. Name the certificate with --ssl-certfile.")
         return None
     if password_file is not None:
-        password = _content(password_file, "--ssl-keyfile-password-file").rstrip("\r\n")
+        password = _content(password_file, "--ssl-password-file").rstrip("\r\n")
     tls = Tls(certfile, keyfile or certfile, password)
     for file, option in ((tls.certfile, "--ssl-certfile"), (tls.keyfile, "--ssl-keyfile")):
         _content(file, option)
@@ -91,5 +91,5 @@ def _check_key(tls: Tls) -> None:
         reason = "needs a password" if tls.password is None else "is not opened by its password"
         raise UserError(
             f"The key in {tls.keyfile} {reason}. Name a file with the right one with "
-            f"--ssl-keyfile-password-file, or set {PASSWORD_VARIABLE}."
+            f"--ssl-password-file, or set {PASSWORD_VARIABLE}."
         ) from exc

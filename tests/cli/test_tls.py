@@ -34,7 +34,7 @@ def test_it_is_served_over_tls_and_the_password_is_in_no_list_of_processes(tls: 
     file = tmp_path / "password"
     file.write_text(f"{PASSWORD}\n")
     options = ("--ssl-certfile", tls.certfile, "--ssl-keyfile", tls.keyfile)
-    named = ("--ssl-keyfile-password-file", file)
+    named = ("--ssl-password-file", file)
     with serving(tmp_path / "data", *options, *named) as service:
         assert service.url.startswith("https://127.0.0.1:")
         trusting = ssl.create_default_context(cafile=str(tls.certfile))
@@ -76,7 +76,7 @@ def test_a_key_that_cannot_be_opened_is_told_before_anything_starts(
 ) -> None:
     file = tmp_path / "password"
     file.write_text(password or "")
-    named = ("--ssl-keyfile-password-file", file) if password else ()
+    named = ("--ssl-password-file", file) if password else ()
     done = bookprint(
         *("serve", "--port", "0", "--data-dir", tmp_path / "data"),
         *("--ssl-certfile", tls.certfile, "--ssl-keyfile", tls.keyfile, *named),
@@ -84,7 +84,7 @@ def test_a_key_that_cannot_be_opened_is_told_before_anything_starts(
     assert done.returncode == 1
     assert done.stderr.startswith(f"Error: The key in {tls.keyfile} ")
     assert ("is not opened by its password" if password else "needs a password") in done.stderr
-    assert "--ssl-keyfile-password-file" in done.stderr
+    assert "--ssl-password-file" in done.stderr
     assert not (tmp_path / "data").exists()
 
 
@@ -107,7 +107,7 @@ def test_a_key_that_does_not_fit_is_named(tls: Tls, tmp_path: Path) -> None:
         read_tls(tls.certfile, other, None)
     with pytest.raises(UserError, match=r"certificate\.pem holds no key"):
         read_tls(tls.certfile, None, None)
-    with pytest.raises(UserError, match=r"password cannot be read.*--ssl-keyfile-password-file"):
+    with pytest.raises(UserError, match=r"password cannot be read.*--ssl-password-file"):
         read_tls(tls.certfile, tls.keyfile, tmp_path / "password")
     subprocess.run(["openssl", "genrsa", "-out", str(other), "2048"], check=True, capture_output=True)
     with pytest.raises(UserError, match=r"other\.pem is not the key of the certificate"):

@@ -43,13 +43,17 @@ async def drip(writer: asyncio.StreamWriter, data: bytes, pause: float) -> None:
             await asyncio.sleep(pause)
 
 
-@pytest.mark.parametrize("before", [b"", HEAD])
-@pytest.mark.parametrize("head", [b"", b"GET /", b"GET / HTTP/1.1\r\nHost: ", b"\r\n" * 40])
+@pytest.mark.parametrize(
+    ("before", "head"),
+    [
+        (b"", b""),
+        *((before, head) for before in (b"", HEAD) for head in (b"GET /", b"GET / HTTP/1.1\r\nHost: ")),
+        *((before, b"\r\n" * 40) for before in (b"", HEAD)),
+    ],
+)
 async def test_a_head_that_comes_byte_by_byte_is_cut_off(
     before: bytes, head: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if before and not head:
-        pytest.skip("a connection that has been used may rest")
     monkeypatch.setattr(connections, "HEAD_SECONDS", 0.4)
     async with listening(hello) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -73,6 +77,21 @@ async def test_a_head_without_end_is_refused() -> None:
         with suppress(ConnectionResetError):
             answer = await asyncio.wait_for(reader.read(), 5)
             assert answer.startswith(b"HTTP/1.1 400 ")
+        writer.close()
+
+
+@pytest.mark.parametrize(
+    ("size", "status"), [(connections.MAX_HEAD_BYTES - 100, 200), (connections.MAX_HEAD_BYTES, 400)]
+)
+@pytest.mark.parametrize("part", ["/?%s", "/ HTTP/1.1\r\nX-Long: %s"])
+async def test_a_head_that_is_too_long_is_refused_though_it_comes_at_once(
+    part: str, size: int, status: int
+) -> None:
+    line = "GET " + part % ("a" * size) + ("" if "HTTP" in part else " HTTP/1.1")
+    async with listening(hello) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(f"{line}\r\nHost: bookprint.test\r\nConnection: close\r\n\r\n".encode())
+        assert (await until_closed(reader, 5)).startswith(f"HTTP/1.1 {status} ".encode())
         writer.close()
 
 

@@ -12,7 +12,7 @@ HEAD_SECONDS = 10.0
 """Seconds from the connection, or from the first byte of a later request, to the end of the head."""
 
 MAX_HEAD_BYTES = 64 * 1024
-"""Bytes of request line and headers, beside those that have arrived with the first one."""
+"""Bytes of URL and headers."""
 
 UNREAD_SECONDS = 60.0
 """Seconds for which the rest of a body is taken whose request has been answered."""
@@ -23,6 +23,10 @@ class _Head:
     """A head that has not ended."""
 
     size: int = 0  # bytes
+
+
+class HeadTooLong(Exception):
+    """The head of a request is too long; uvicorn answers 400."""
 
 
 class BoundedConnection(HttpToolsProtocol):
@@ -62,9 +66,12 @@ class BoundedConnection(HttpToolsProtocol):
             self._expect_within(HEAD_SECONDS)
 
     def on_headers_complete(self) -> None:
-        """Take the head, and leave the body to the application."""
+        """Take the head, and leave the body to the application; raises HeadTooLong."""
         self._expect_nothing()
         self._head = None
+        # Counted again, because all of it may have arrived at once.
+        if len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > MAX_HEAD_BYTES:
+            raise HeadTooLong
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
