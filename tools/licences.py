@@ -14,17 +14,15 @@ ROOT = Path(__file__).parents[1]
 DOCUMENT = ROOT / "docs" / "licences.md"
 LOCK = ROOT / "requirements-run.lock"
 
-STRONG_COPYLEFT = re.compile(r"(?<!L)GPL|EUPL|General Public|OSL|SSPL")
-"""Licences that reach the whole program."""
-
-WEAK_COPYLEFT = re.compile(r"LGPL|Lesser|MPL|Mozilla|CDDL|EPL")
-"""Licences that reach the library or its files alone."""
-
-GPL_LIBRARIES = re.compile(r"lib(readline|gmp|gdbm)[-.]")
-"""Names of shared libraries under the GPL that wheels are known to carry."""
+PERMISSIVE = {
+    *("0BSD", "Apache Software License", "Apache-2.0", "BSD", "BSD License", "BSD-2-Clause", "BSD-3-Clause"),
+    *("CC0-1.0", "ISC License", "LLVM-exception", "MIT", "MIT License", "PSF-2.0", "Zlib"),
+}
+"""Names of licences that ask for nothing but their notice."""
 
 _HEAD = "| distribution | licence, as its metadata declare |\n| --- | --- |\n"
 _LONGEST = 80
+_SHARED_LIBRARY = re.compile(r"lib[a-z].*\.(so|dylib)")
 _ELSEWHERE = {"async-timeout": "Apache-2.0", "colorama": "BSD-3-Clause"}
 """Those that only other systems or versions of Python need, as their metadata declare them."""
 
@@ -42,14 +40,20 @@ def licences() -> dict[str, str]:
     return dict(_licences())
 
 
-def carried() -> dict[str, list[str]]:
-    """The shared libraries under the GPL that installed wheels carry, by distribution."""
-    found: dict[str, list[str]] = {}
+def demanding(licence: str) -> set[str]:
+    """The parts of a licence, as metadata declare it, that are not known to be permissive."""
+    return set(re.split(r" AND | OR | WITH |, ", licence.replace("(", "").replace(")", ""))) - PERMISSIVE
+
+
+def carried() -> dict[str, set[str]]:
+    """The shared libraries that installed wheels carry, by distribution; names without their versions."""
+    found = {}
     for name in locked():
-        if (installed := _installed(name)) is not None:
-            names = [file.name for file in installed.files or () if GPL_LIBRARIES.match(file.name)]
-            if names:
-                found[name] = names
+        installed = _installed(name)
+        files = [] if installed is None else installed.files or []
+        libraries = [file.name for file in files if _SHARED_LIBRARY.match(file.name)]
+        if libraries:
+            found[name] = {re.split(r"[-.]", library)[0] for library in libraries}
     return found
 
 

@@ -35,7 +35,7 @@ print(*{{name.partition(".")[0] for name in sys.modules}})
 @pytest.mark.parametrize(
     ("module", "unused"),
     [
-        ("app.main", ANYWHERE | {"alembic"}),
+        ("app.main", ANYWHERE | {"alembic", "psycopg"}),
         ("workers.process", ANYWHERE | {"alembic", "fastapi", "starlette", "uvicorn", "httpx"}),
     ],
 )
