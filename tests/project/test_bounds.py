@@ -13,7 +13,7 @@ from app.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
-ROWS = re.findall(r"^\|[^|]+\| *([\d,]+) *\|[^|]*\| *`([^`]+)` *\|$", DOCUMENT, re.MULTILINE)
+ROWS = re.findall(r"^\|[^|]+\| *([\d,.]+) *\|[^|]*\| *`([^`]+)` *\|$", DOCUMENT, re.MULTILINE)
 
 BOUNDED_BY_THE_HEAD = {
     *("header Accept", "header if-match"),
