@@ -37,7 +37,7 @@ lock: ## pin the dependencies of pyproject.toml anew (needs uv; ARGS=--upgrade t
 	$(COMPILE) --quiet --extra build --extra parquet -c requirements.lock -o requirements-run.lock
 
 sbom: $(INSTALLED) ## write sbom.json, the bill of materials of what runs (CycloneDX), from requirements-run.lock
-	$(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --mc-type application --output-reproducible -o sbom.json requirements-run.lock
+	@PYTHONWARNINGS=ignore $(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --mc-type application --output-reproducible -o sbom.json requirements-run.lock
 
 audit: ## look the pins that run up in the public lists of vulnerabilities (needs the network)
 	@[ -x .audit/bin/pip-audit ] || { python3 -m venv .audit && .audit/bin/python -m pip install --quiet pip-audit; } || { \
