@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,10 @@ def test_requests_need_a_key_which_the_api_alone_knows(compose: dict[str, Any]) 
     assert services["api"]["environment"]["BOOKPRINT_AUTH"] == "keys"
     knowing = [name for name in services if "BOOKPRINT_ADMIN_KEY" in services[name].get("environment", {})]
     assert knowing == ["api"]
+
+
+def test_images_of_ours_are_named_by_the_version(compose: dict[str, Any]) -> None:
+    assert {compose["services"][name]["image"] for name in OURS} == {f"bookprint:{version('bookprint')}"}
 
 
 def test_redis_never_evicts(compose: dict[str, Any]) -> None:
