@@ -51,16 +51,16 @@ class AsyncClient:
 
     async def send(self, call: Call[AnswerT]) -> AnswerT:
         """The answer to a call; raises Refused and NoService."""
-        patience = exchange.Patience(self.url, call, self._patience, time.monotonic())
+        retries = exchange.Retries(self.url, call, self._patience, time.monotonic())
         while True:
             try:
                 with ExitStack() as opened:
                     response = await self._http.request(**exchange.request_options(call, opened))
-                wait = patience.after_response(response, time.monotonic())
+                wait = retries.after_response(response, time.monotonic())
                 if wait is None:
                     return exchange.answer_of(call, response)
             except httpx.TransportError as exc:
-                wait = patience.after_error(exc, time.monotonic())
+                wait = retries.after_error(exc, time.monotonic())
             await asyncio.sleep(wait)
 
     async def pages(self, call: PagedCall[AnswerT, Any]) -> AsyncIterator[AnswerT]:

@@ -80,7 +80,7 @@ def answer_of(call: Call[AnswerT], response: httpx.Response) -> AnswerT:
         raise ClientError(f"What answers at {response.url} is not Bookprint. Check the URL.") from exc
 
 
-class Patience:
+class Retries:
     """Tells how long to wait before a call is sent again, and when not to any more."""
 
     def __init__(self, url: str, call: Call[Any], seconds: float, now: float) -> None:

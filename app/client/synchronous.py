@@ -53,16 +53,16 @@ class Client:
 
     def send(self, call: Call[AnswerT]) -> AnswerT:
         """The answer to a call; raises Refused, NoService and Interrupted."""
-        patience = exchange.Patience(self.url, call, self._patience, time.monotonic())
+        retries = exchange.Retries(self.url, call, self._patience, time.monotonic())
         while True:
             try:
                 with ExitStack() as opened:
                     response = self._http.request(**exchange.request_options(call, opened))
-                wait = patience.after_response(response, time.monotonic())
+                wait = retries.after_response(response, time.monotonic())
                 if wait is None:
                     return exchange.answer_of(call, response)
             except httpx.TransportError as exc:
-                wait = patience.after_error(exc, time.monotonic())
+                wait = retries.after_error(exc, time.monotonic())
             if self.stop.wait(wait):
                 raise Interrupted
 

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from app.api.schemas import examples
 from app.api.schemas.base import Document, PageQuery, Share, shown
-from app.core.matching.conflicts import Aspect, Conflict, ConflictBook, ConflictBy
+from app.core.matching.conflicts import Aspect, ConflictBook, ConflictBy, MetadataConflict
 from app.core.relations.relation import Kind
 from app.services.catalog.conflicts import ConflictPage
 
@@ -90,7 +90,7 @@ class ConflictAnswer(Document):
     evidence: ConflictEvidence
 
     @classmethod
-    def of(cls, conflict: Conflict) -> Self:
+    def of(cls, conflict: MetadataConflict) -> Self:
         """The document of a conflict."""
         measured, relation = conflict.evidence, conflict.relation
         return cls(

@@ -55,7 +55,7 @@ class Sharing:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Conflict:
+class MetadataConflict:
     """Two books whose metadata and texts contradict each other."""
 
     left: ConflictBook  # the older one

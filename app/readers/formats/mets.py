@@ -39,7 +39,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Document:
+class MetsDocument:
     """What one METS says about the files of a package."""
 
     name: str
@@ -55,7 +55,7 @@ def read(source: Source) -> Extraction:
     )
 
 
-def documents(package: Package) -> list[Document]:
+def documents(package: Package) -> list[MetsDocument]:
     """What every METS of the package says, as far as it names files of the package; raises BrokenFile."""
     candidates = {
         path: file for path, file in package.members.items() if path.lower().endswith((".xml", ".mets"))
@@ -70,7 +70,7 @@ def documents(package: Package) -> list[Document]:
     return [_document(candidates[path], path, locations) for path in found]
 
 
-def read_package(package: Package, found: Sequence[Document], read_file: FileReader) -> Extraction:
+def read_package(package: Package, found: Sequence[MetsDocument], read_file: FileReader) -> Extraction:
     """The pages in the order that a METS gives, else as the files come.
 
     Raises SeveralBooks, NoText, and what `read_file` raises for a page.
@@ -85,7 +85,7 @@ def read_package(package: Package, found: Sequence[Document], read_file: FileRea
     return _read(chosen, read_file)
 
 
-def _read(found: Document, read_file: FileReader) -> Extraction:
+def _read(found: MetsDocument, read_file: FileReader) -> Extraction:
     counts = Counter(group for page in found.pages for group, file in page.files.items() if file)
     # Of as many files the last: groups follow the steps of the work, and the first ones may be without text.
     preferred = sorted(counts, key=lambda group: (counts[group], group), reverse=True)
@@ -130,7 +130,7 @@ def _first(files: Sequence[Source | None], read_file: FileReader) -> PageFile | 
     return None
 
 
-def _document(source: Source, path: str, locations: Locations) -> Document:
+def _document(source: Source, path: str, locations: Locations) -> MetsDocument:
     mets = document(source)
     files: dict[str, tuple[int, Source | None]] = {}
     groups = {group: number for number, group in enumerate(mets.iter("{*}fileGrp"))}
@@ -142,7 +142,7 @@ def _document(source: Source, path: str, locations: Locations) -> Document:
     maps = sorted(mets.iter("{*}structMap"), key=lambda one: one.get("TYPE", "").lower() != "physical")
     ordered = [list(_pages(one, files)) for one in maps]
     first = next((found for found in ordered if any(any(page.files.values()) for page in found)), [])
-    return Document(source.name, mets.get("OBJID"), first, mods.metadata(mets))
+    return MetsDocument(source.name, mets.get("OBJID"), first, mods.metadata(mets))
 
 
 def _pages(structure: Element, files: Mapping[str, tuple[int, Source | None]]) -> Iterator[Page]:
@@ -186,7 +186,7 @@ def _is_page(div: Element) -> bool:
     return local_name(div) == "div" and div.get("TYPE", "").lower().endswith("page")
 
 
-def _files(found: Document) -> set[Source]:
+def _files(found: MetsDocument) -> set[Source]:
     return {file for page in found.pages for file in page.files.values() if file}
 
 

@@ -28,7 +28,7 @@ _SIGNATURE_FIELDS = {"fingerprint", "minhash", "word_count", "character_count"}
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class BookLine:
     """A line of a file, or why it cannot be read."""
 
     number: int  # from 1
@@ -51,7 +51,7 @@ def submission(line: bytes) -> Submission:
     return Submission(_metadata(fields), content, sketch, _page_labels(fields, content or sketch))
 
 
-def lines(path: Path) -> Iterator[Line]:
+def lines(path: Path) -> Iterator[BookLine]:
     """The lines of a file of any size, one at a time, but for blank ones."""
     with path.open("rb") as raw:
         compressed = raw.read(2) == b"\x1f\x8b"
@@ -62,13 +62,13 @@ def lines(path: Path) -> Iterator[Line]:
             for number, line in enumerate(_lines(stream), start=1):
                 if line is None:
                     too_long = InvalidInput(f"The line is longer than {LONGEST_LINE:,} bytes.")
-                    yield Line(number, raw.tell(), too_long)
+                    yield BookLine(number, raw.tell(), too_long)
                 elif line.strip():
                     data, end = line.removeprefix(b"\xef\xbb\xbf"), raw.tell()
-                    yield Line(number, end, data, None if compressed else end - len(data))
+                    yield BookLine(number, end, data, None if compressed else end - len(data))
         except (EOFError, zlib.error, gzip.BadGzipFile) as exc:
             broken = BrokenFile(f"The compressed file is damaged from here on: {exc}")
-            yield Line(number + 1, raw.tell(), broken)
+            yield BookLine(number + 1, raw.tell(), broken)
 
 
 def _lines(stream: BinaryIO) -> Iterator[bytes | None]:

@@ -14,10 +14,10 @@ from uuid import UUID
 from app.catalog.agreement import agreement, shared_isbns
 from app.core.clusters.clustering import Pair
 from app.core.matching.conflicts import (
-    Conflict,
     ConflictBook,
     ConflictBy,
     ConflictPlace,
+    MetadataConflict,
     PairRelation,
     Sharing,
     are_unrelated,
@@ -53,7 +53,7 @@ class CutGroup:
 class ConflictPage:
     """One page of conflicts."""
 
-    conflicts: Sequence[Conflict]
+    conflicts: Sequence[MetadataConflict]
     cut: Sequence[CutGroup]  # of the groups on this page
     next: ConflictPlace | None  # None: there are no more
 
@@ -91,7 +91,7 @@ class Conflicts:
         """
         suite = (await self._suites.current()).serving
         place, read = after or _BEGINNING, 0
-        found: list[Conflict] = []
+        found: list[MetadataConflict] = []
         cut: list[CutGroup] = []
         async with self._conflicts.snapshot() as snapshot:
             while True:
@@ -140,7 +140,7 @@ async def _read_facts(snapshot: ConflictSnapshot, suite: Suite, steps: Iterable[
     return _Facts(await snapshot.read_books(book_ids, suite), await snapshot.read_relations(book_ids))
 
 
-def _conflicts_of(by: ConflictBy, step: _Step, facts: _Facts) -> list[Conflict]:
+def _conflicts_of(by: ConflictBy, step: _Step, facts: _Facts) -> list[MetadataConflict]:
     """The conflicts of a step, in the order of its pairs."""
     judged = (
         _conflict(by, step.key, facts.books[left], facts.books[right], facts.relations.get((left, right)))
@@ -151,7 +151,7 @@ def _conflicts_of(by: ConflictBy, step: _Step, facts: _Facts) -> list[Conflict]:
 
 def _conflict(
     by: ConflictBy, key: int, left: ConflictBook, right: ConflictBook, relation: PairRelation | None
-) -> Conflict | None:
+) -> MetadataConflict | None:
     """The conflict of two books of a group, or of two copies; None: there is none."""
     metadata = agreement(left.metadata, right.metadata)
     match by:
@@ -167,7 +167,7 @@ def _conflict(
     if not suspicious:
         return None
     measured = evidence(left.summary.entry, right.summary.entry)
-    conflict = Conflict(left, right, metadata.agrees, metadata.contradicts, measured, relation)
+    conflict = MetadataConflict(left, right, metadata.agrees, metadata.contradicts, measured, relation)
     if by == "text":
         return replace(conflict, agrees=["text", *metadata.agrees])
     if not are_unrelated(left, right, relation, measured):
@@ -175,7 +175,7 @@ def _conflict(
     return replace(conflict, contradicts=["text", *metadata.contradicts])
 
 
-def _place(step: _Step, conflict: Conflict) -> ConflictPlace:
+def _place(step: _Step, conflict: MetadataConflict) -> ConflictPlace:
     return ConflictPlace(step.key, conflict.left.summary.book_id, conflict.right.summary.book_id)
 
 

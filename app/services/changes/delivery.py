@@ -18,7 +18,7 @@ from standardwebhooks import Webhook as Signer
 from app.core.errors import ChangesGone
 from app.core.model import Change, Webhook
 from app.services.changes.feed import Changes, FeedItem, to_item
-from app.services.changes.sender import Gone, Message, Refusal, Sender, Target
+from app.services.changes.sender import Gone, Message, NotTaken, Sender, Target
 from app.services.changes.webhooks import host_and_port
 from app.stores.postgres.changes.feed import ChangeFeed
 from app.stores.postgres.changes.webhooks import Progress, WebhookStore
@@ -110,34 +110,34 @@ class Delivery:
         outcomes = await sender.send([_message(webhook, change) for change in wanted])
         # Those that there was no time for have no outcome.
         tried = list(zip(wanted, outcomes, strict=False))
-        beyond.update(change.position for change, refusal in tried if refusal is None)
-        refusals = [refusal for _, refusal in tried if refusal is not None]
+        beyond.update(change.position for change, reason in tried if reason is None)
+        not_taken = [reason for _, reason in tried if reason is not None]
         missing = next((each.position for each in page.changes if each.position not in beyond), None)
         delivered = [each.position for each in page.changes if missing is None or each.position < missing]
         position = page.reached if missing is None else max(delivered, default=webhook.position)
         self._beyond[webhook.id] = {each for each in beyond if each > position}
-        failures = webhook.failures + 1 if refusals and len(refusals) == len(tried) else 0
-        return await self._note(webhook, position, failures, refusals)
+        failures = webhook.failures + 1 if not_taken and len(not_taken) == len(tried) else 0
+        return await self._note(webhook, position, failures, not_taken)
 
     async def _note(
-        self, webhook: Webhook, position: int, failures: int, refusals: Sequence[Refusal]
+        self, webhook: Webhook, position: int, failures: int, not_taken: Sequence[NotTaken]
     ) -> Webhook | None:
         """Store the outcome of a round; None: the webhook is disabled or deleted."""
-        error = str(refusals[0]) if refusals else None
+        error = str(not_taken[0]) if not_taken else None
         progress = Progress(position, failures, error, self._patience.wait(failures))
         noted = await self._webhooks.update_delivered(webhook.id, progress, self._patience.claim)
         if noted is None:
             self._beyond.pop(webhook.id, None)
             return None
-        because = self._end(noted, refusals)
+        because = self._end(noted, not_taken)
         if because is not None:
             await self._webhooks.update_disabled(webhook.id, because)
             return None
         return noted
 
-    def _end(self, webhook: Webhook, refusals: Sequence[Refusal]) -> str | None:
+    def _end(self, webhook: Webhook, not_taken: Sequence[NotTaken]) -> str | None:
         """Why nothing is to be sent any more; None: it goes on."""
-        if any(isinstance(refusal, Gone) for refusal in refusals):
+        if any(isinstance(each, Gone) for each in not_taken):
             return "The receiver answered 410 Gone."
         since, give_up_after = webhook.failing_since, self._patience.give_up_after
         if since is None or datetime.now(UTC) - since < give_up_after:

@@ -45,11 +45,11 @@ class Message:
     headers: Mapping[str, str]
 
 
-class Refusal(Exception):
+class NotTaken(Exception):
     """A message that was not taken; the text says why."""
 
 
-class Gone(Refusal):
+class Gone(NotTaken):
     """The receiver wants nothing more: 410."""
 
 
@@ -77,7 +77,7 @@ class Sender:
         for connection in self._idle:
             await connection.aclose()
 
-    async def send(self, messages: Sequence[Message]) -> list[Refusal | None]:
+    async def send(self, messages: Sequence[Message]) -> list[NotTaken | None]:
         """Send the messages, and return why each was not taken, in their order; None: it was.
 
         After a few seconds no more are begun, and the list is the shorter.
@@ -85,8 +85,8 @@ class Sender:
         try:
             addresses = await addresses_of(self._target.host, self._target.port, self._allowed_hosts)
         except NoWayThere as exc:
-            return [Refusal(str(exc)) for _ in messages]
-        outcomes: dict[int, Refusal | None] = {}
+            return [NotTaken(str(exc)) for _ in messages]
+        outcomes: dict[int, NotTaken | None] = {}
         waiting = iter(enumerate(messages))
         until = time.monotonic() + _SECONDS_TO_BEGIN
 
@@ -101,7 +101,7 @@ class Sender:
                 group.create_task(send_some())
         return [outcomes[number] for number in range(len(outcomes))]
 
-    async def _send(self, message: Message, addresses: Sequence[str]) -> Refusal | None:
+    async def _send(self, message: Message, addresses: Sequence[str]) -> NotTaken | None:
         connection = self._connection(addresses)
         try:
             async with asyncio.timeout(self._seconds):
@@ -115,9 +115,9 @@ class Sender:
         else:
             if connection.is_idle():
                 self._idle.append(connection)
-            return _refusal(status)
+            return _not_taken(status)
         await connection.aclose()
-        return Refusal(reason)
+        return NotTaken(reason)
 
     def _connection(self, addresses: Sequence[str]) -> httpcore.AsyncHTTPConnection:
         """An idle connection that still stands, else a new one."""
@@ -173,11 +173,11 @@ class _CheckedAddresses(httpcore.AsyncNetworkBackend):
         return await self._backend.connect_tcp(last, port, timeout, local_address, socket_options)
 
 
-def _refusal(status: int) -> Refusal | None:
+def _not_taken(status: int) -> NotTaken | None:
     if 200 <= status < 300:
         return None
     if status == 410:
         return Gone("The receiver answered 410.")
     if 300 <= status < 400:
-        return Refusal(f"The receiver answered {status}; redirects are not followed.")
-    return Refusal(f"The receiver answered {status}.")
+        return NotTaken(f"The receiver answered {status}; redirects are not followed.")
+    return NotTaken(f"The receiver answered {status}.")

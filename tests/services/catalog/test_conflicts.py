@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from app.catalog.check_digits import modulo_11_digit
-from app.core.matching.conflicts import Conflict, ConflictBy
+from app.core.matching.conflicts import ConflictBy, MetadataConflict
 from app.core.model import Book, Metadata, Submission
 from app.core.text.content import content_from_pages
 from app.services.catalog import conflicts
@@ -73,8 +73,8 @@ async def store(services: OpenServices, books: Sequence[Made]) -> None:
     await run_jobs(services)
 
 
-async def reported(services: OpenServices, by: ConflictBy, limit: int = 1000) -> list[Conflict]:
-    found: list[Conflict] = []
+async def reported(services: OpenServices, by: ConflictBy, limit: int = 1000) -> list[MetadataConflict]:
+    found: list[MetadataConflict] = []
     place = None
     while True:
         page = await services.conflicts.list_conflicts(by, place, limit)
