@@ -4,19 +4,18 @@ Catalogues write the same thing in many ways. So what merely says less, as a tit
 name without its first names, neither contradicts nor has to be equal.
 """
 
-import re
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from app.catalog.identifiers import isbns
+from app.catalog.similarity import names_of, person_similarity, volume_similarity
 from app.core.matching.conflicts import Aspect
 from app.core.model import Metadata
-from app.core.text.words import folded_words
+from app.core.text.names import folded
 
-_NUMBER = re.compile(r"\d+")
-_YEAR = re.compile(r"\d{3,4}")
+_SAME_PERSON = 0.87
+"""The least similarity of one person: three names may be missing, or one of two spelt in another way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,39 +47,17 @@ def _same_isbn(this: Metadata, other: Metadata) -> bool | None:
 
 
 def _same_title(this: Metadata, other: Metadata) -> bool | None:
-    words, others = (set(folded_words(each.title or "")) for each in (this, other))
+    words, others = (set(folded(each.title or "").split()) for each in (this, other))
     if not words or not others:
         return None
     return words <= others or others <= words
 
 
 def _same_author(this: Metadata, other: Metadata) -> bool | None:
-    names, others = ([_name(each) for each in book.authors] for book in (this, other))
-    if not any(names) or not any(others):
+    names, others = ([each for each in book.authors if names_of(each)] for book in (this, other))
+    if not names or not others:
         return None
-    return any(_is_same_name(name, each) for name in names for each in others)
-
-
-def _name(author: str) -> frozenset[str]:
-    """The words of a name without accents, in no order; years of life are no part of it."""
-    letters = unicodedata.normalize("NFKD", author)
-    plain = "".join(letter for letter in letters if not unicodedata.combining(letter))
-    return frozenset(word for word in folded_words(plain) if not _YEAR.fullmatch(word))
-
-
-def _is_same_name(this: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether the words of the shorter name are all in the longer one; all but one may be initials."""
-    shorter, longer = sorted((this, other), key=len)
-    if not any(len(word) > 1 for word in shorter & longer):
-        return False
-    return all(
-        word in longer or any(_is_initial(word, each) or _is_initial(each, word) for each in longer)
-        for word in shorter
-    )
-
-
-def _is_initial(letter: str, word: str) -> bool:
-    return len(letter) == 1 and word.startswith(letter)
+    return any(person_similarity(name, each) >= _SAME_PERSON for name in names for each in others)
 
 
 def _same_year(this: Metadata, other: Metadata) -> bool | None:
@@ -89,12 +66,10 @@ def _same_year(this: Metadata, other: Metadata) -> bool | None:
 
 def _same_volume(this: Metadata, other: Metadata) -> bool | None:
     """Whether the numbers of two volumes are the same: 2 and v. 2; without numbers, the words."""
-    if not this.volume or not other.volume:
+    volume, another = this.volume or "", other.volume or ""
+    if not folded(volume) or not folded(another):
         return None
-    numbers, others = ([int(each) for each in _NUMBER.findall(book.volume or "")] for book in (this, other))
-    if numbers and others:
-        return numbers == others
-    return folded_words(this.volume) == folded_words(other.volume)
+    return volume_similarity(volume, another) == 1
 
 
 _COMPARE: Mapping[Aspect, Callable[[Metadata, Metadata], bool | None]] = MappingProxyType(

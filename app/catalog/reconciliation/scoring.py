@@ -10,7 +10,7 @@ from uuid import UUID
 
 from app.catalog.identifiers import is_valid
 from app.catalog.reconciliation.query import BookDescription
-from app.catalog.reconciliation.similarity import (
+from app.catalog.similarity import (
     person_similarity,
     title_similarity,
     volume_similarity,

@@ -6,7 +6,7 @@ import pytest
 
 from app.catalog.reconciliation.query import BookDescription, NamedContent, key_conditions, years_of
 from app.catalog.reconciliation.scoring import Candidate, ContentEvidence, ranked, scored
-from app.catalog.reconciliation.similarity import person_similarity, title_similarity
+from app.catalog.similarity import person_similarity, title_similarity
 from app.core.matching.verification import Evidence
 from app.core.model import Metadata
 from app.core.text.names import author_keys, exact_key, main_key, word_key

@@ -1,4 +1,4 @@
-"""How alike two titles, or two names of people, are, from 0 to 1, however catalogues write them."""
+"""How alike two titles, names of people or names of volumes are, 0 to 1, however catalogues write them."""
 
 import re
 from dataclasses import dataclass
@@ -12,6 +12,8 @@ _ARTICLE = re.compile(
     r"(?:the|an?|der|die|das|ein|eine|le|la|les|l|un|une|el|los|las|il|lo|gli|o|os|as|een|het|de) (?=\S)"
 )
 _NUMBER = re.compile(r"\d+")
+_IN_BRACKETS = re.compile(r"\([^)]*\)|\[[^\]]*\]")
+_YEAR = re.compile(r"\d{3,}")
 
 _OTHER_NUMBER = 0.6
 """The most that titles reach whose numbers differ: volumes and years of one series."""
@@ -34,14 +36,15 @@ class FoldedTitle:
 
     whole: str
     main: str
-    numbers: frozenset[str]
+    numbers: tuple[int, ...]  # in their order
 
 
 @lru_cache(maxsize=8_192)
 def folded_title(title: str) -> FoldedTitle:
     """The title in the forms in which it is compared, each without a leading article."""
     whole = _without_article(folded(title))
-    return FoldedTitle(whole, _without_article(folded(main_title(title))), frozenset(_NUMBER.findall(whole)))
+    numbers = tuple(int(number) for number in _NUMBER.findall(whole))
+    return FoldedTitle(whole, _without_article(folded(main_title(title))), numbers)
 
 
 def title_similarity(one: str, other: str) -> float:
@@ -60,22 +63,22 @@ def title_similarity(one: str, other: str) -> float:
         bare = a.main if a.main == a.whole or b.main == b.whole else ""
         if bare:
             best = max(best, _WITHOUT_SUBTITLE * fuzz.ratio(a.main, b.main))
-    if a.numbers != b.numbers:
+    if set(a.numbers) != set(b.numbers):
         best = min(best, 100 * _OTHER_NUMBER)
     return float(best) / 100
 
 
 def volume_similarity(one: str, other: str) -> float:
-    """The similarity of two names of volumes, 0 to 1; 1 if they have the same numbers: "Vol. 2" and "2"."""
+    """The similarity of two names of volumes, 0 to 1; 1 if they have the same numbers: "Vol. 02" and "2"."""
     a, b = folded_title(one), folded_title(other)
     return 1.0 if a.numbers and a.numbers == b.numbers else title_similarity(one, other)
 
 
 @lru_cache(maxsize=8_192)
-def _names_of(person: str) -> tuple[str, ...]:
-    """The folded names of a person: no years, no words in brackets."""
-    bare = re.sub(r"\([^)]*\)|\[[^\]]*\]", " ", person)
-    return tuple(word for word in folded(bare).split() if word.isalpha())
+def names_of(person: str) -> tuple[str, ...]:
+    """The folded names of a person, each once: no years, no words in brackets unless all are."""
+    words = folded(_IN_BRACKETS.sub(" ", person)) or folded(person)
+    return tuple(dict.fromkeys(word for word in words.split() if not _YEAR.fullmatch(word)))
 
 
 def person_similarity(one: str, other: str) -> float:
@@ -84,7 +87,7 @@ def person_similarity(one: str, other: str) -> float:
     >>> person_similarity("Austen, Jane, 1775-1817", "J. Austen"), person_similarity("Jane Austen", "Austen")
     (1.0, 0.96)
     """
-    a, b = sorted((_names_of(one), _names_of(other)), key=lambda names: (len(names), names))
+    a, b = sorted((names_of(one), names_of(other)), key=lambda names: (len(names), names))
     if not a:
         return 0.0
     left = list(b)
@@ -109,6 +112,8 @@ def person_similarity(one: str, other: str) -> float:
 
 
 def _same_name(one: str, other: str) -> float:
+    if not (one.isalpha() and other.isalpha()):
+        return float(one == other)  # a number is not spelt in two ways
     if len(one) == 1 or len(other) == 1:
         return 1.0 if one[0] == other[0] else 0.0
     similarity = float(fuzz.ratio(one, other)) / 100
