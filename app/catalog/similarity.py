@@ -20,7 +20,6 @@ _OTHER_NUMBER = 0.6
 
 _WITHOUT_SUBTITLE = 0.97
 _REORDERED = 0.95
-_STARTS_ALIKE = 0.97
 
 _SAME_WORD = 0.8
 """The similarity from which two words are one name spelt in two ways."""

@@ -81,7 +81,7 @@ def _row(item: NearDuplicateJson) -> tuple[str, str, str, str, str, str]:
 def _ask(
     url: str, key: str | None, question: _Question, limit: int
 ) -> tuple[NearDuplicatesJson, Sequence[NearDuplicateJson]]:
-    """The first page of the answer and the items of all its pages, up to `limit`."""
+    """The last page of the answer that was read, and the items of all pages, up to `limit`."""
     with Client(url, patience=_PATIENCE, key=key) as service:
         service.insist()
         items: list[NearDuplicateJson] = []

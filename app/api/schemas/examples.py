@@ -48,7 +48,6 @@ MARC: dict[str, Any] = {
 }
 
 HEX = "6f1d4c0b93a7e25882d1b6f04a9c3e71"
-OTHER_HEX = "6f1d4c0b93a7e25882d1b6f04a9c3e26"
 FINGERPRINT: dict[str, Any] = {"recipe": "gap-simhash128-v1", "hex": HEX}
 IDENTIFIER = "bp1:05qhtk0bjeky4p42t6vf0jmw7srtkd96"
 OTHER_IDENTIFIER = "bp1:05qhtk0bjeky4p42t6vf0jmw7rkaj8ge"

@@ -105,11 +105,6 @@ def recognises(table: Table) -> bool:
     return version is not None
 
 
-def columns_of(table: Table) -> list[str]:
-    """The columns of a table of signatures that are known here."""
-    return [name for name in COLUMNS if name in table.names]
-
-
 def row(
     place: str, metadata: Metadata, sketch: Sketch, labels: PageLabels = (), *, pages: bool
 ) -> dict[str, Any]:
