@@ -10,6 +10,7 @@ import schemathesis
 from hypothesis import settings
 from schemathesis.checks import positive_data_acceptance
 from schemathesis.config import GenerationConfig, ProjectConfig, ProjectsConfig, SchemathesisConfig
+from schemathesis.schemas import BaseSchema
 
 from app.main import create_app
 from app.settings import Settings
@@ -18,11 +19,9 @@ from tests.api.access.key_holders import ADMIN_KEY
 from tests.api.library import prose
 from tests.api.service_process import Server, serving
 
-APP = create_app(Settings(database_url="postgresql://nowhere/none", redis_url="redis://nowhere"))
 PROJECT = ProjectConfig(generation=GenerationConfig(deterministic=True, with_security_parameters=False))
-SCHEMA = schemathesis.openapi.from_dict(
-    APP.openapi(), config=SchemathesisConfig(seed=16, projects=ProjectsConfig(default=PROJECT))
-)
+# From a fixture, because the requests of all operations take long to make: in one process, not in each.
+SCHEMA = schemathesis.pytest.from_fixture("schema")
 KEY = {"X-API-Key": ADMIN_KEY}
 
 BEYOND_JSON_SCHEMA = {
@@ -60,6 +59,14 @@ def as_it_is(context: schemathesis.SerializationContext, value: object) -> objec
     return value
 
 
+@pytest.fixture
+def schema(request: pytest.FixtureRequest) -> BaseSchema:
+    request.node._nodeid = request.node.nodeid  # schemathesis 4.32 uses it, and pytest 9.2 has it no more
+    app = create_app(Settings(database_url="postgresql://nowhere/none", redis_url="redis://nowhere"))
+    config = SchemathesisConfig(seed=16, projects=ProjectsConfig(default=PROJECT))
+    return schemathesis.openapi.from_dict(app.openapi(), config=config)
+
+
 @pytest.fixture(scope="module")
 def server(module_database_url: str, module_redis_url: str) -> Iterator[Server]:
     async def reconcile() -> None:
@@ -80,6 +87,7 @@ def book_id(server: Server) -> str:
     return str(httpx.post(f"{server.url}/v1/books", json={"text": prose(1)}, headers=KEY).json()["id"])
 
 
+@pytest.mark.timeout(600)  # all operations, each as a test of its own within it
 @SCHEMA.parametrize()
 @settings(max_examples=20, deadline=None)
 def test_service_answers_every_request_as_the_document_says(
