@@ -18,6 +18,12 @@ keep_kernels(_CACHES)
 # Applications that tests make by themselves ask for no key, unless the test is about keys.
 os.environ["BOOKPRINT_AUTH"] = "off"
 
+if sys.dont_write_bytecode:
+    # Bytecode lies there too, or the hundreds of processes that tests start would all compile the sources.
+    sys.dont_write_bytecode, sys.pycache_prefix = False, str(_CACHES / "bytecode")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
+
 from app.embedded import Servers  # noqa: E402
 from tests.redis_cluster import Cluster, running_cluster  # noqa: E402
 from tests.secret_search import lines_with_secrets  # noqa: E402
