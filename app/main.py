@@ -17,6 +17,7 @@ from app.api.http.metrics import Metrics, RequestMetrics
 from app.api.http.transport.cors import AnyOrigin, cors_options
 from app.api.http.transport.security_headers import SecurityHeaders
 from app.api.routes import (
+    audit,
     books,
     bulk,
     changes,
@@ -96,6 +97,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             },
             {"name": "changes", "description": "What has changed since a client last asked."},
             {"name": "webhooks", "description": "Where changes are delivered."},
+            {"name": "audit", "description": "Who has written what, when and from where."},
             {"name": "jobs", "description": "Work that is done in the background."},
             {"name": "health", "description": "Whether the service lives and works, and its metrics."},
         ],
@@ -108,7 +110,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     # Files come first: their routes leave what is no file to those of the same paths.
     modules = (
         *(files, books, bulk, lookups, relations, clusters, conflicts, reconcile, changes, webhooks),
-        *(jobs, health),
+        *(audit, jobs, health),
     )
     routers = [module.router for module in modules]
     for router in routers:

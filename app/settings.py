@@ -157,6 +157,13 @@ class Settings(BaseSettings):
         le=256,
         description="Books that a worker process relates at the same time.",
     )
+    audit_days: int | None = Field(
+        default=None,
+        alias="BOOKPRINT_AUDIT_DAYS",
+        ge=1,
+        le=36_500,
+        description="Days for which the audit log is kept; unset: for ever.",
+    )
     webhook_allow_hosts: Annotated[frozenset[str], NoDecode] = Field(
         default=frozenset(),
         alias="BOOKPRINT_WEBHOOK_ALLOW_HOSTS",

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from app.core.matching.candidates import SelectionLimits
+from app.services.access.audit import Audit
 from app.services.access.keys import Keys
 from app.services.books import Books
 from app.services.bulk.storing import Bulk
@@ -28,6 +29,7 @@ from app.services.lookup import Lookup
 from app.services.relate import Relate
 from app.services.relations import Relations
 from app.settings import Settings
+from app.stores.postgres.access.audit import AuditStore
 from app.stores.postgres.access.keys import KeyStore
 from app.stores.postgres.books import BookStore
 from app.stores.postgres.bulk import BulkStore
@@ -77,6 +79,7 @@ class Services:
     changes: Changes
     webhooks: Webhooks
     keys: Keys
+    audit: Audit
     jobs: Jobs
     health: Health
 
@@ -163,6 +166,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         changes=changes,
         webhooks=Webhooks(WebhookStore(database), changes, settings.webhook_allow_hosts),
         keys=Keys(KeyStore(database), settings.bootstrap_key),
+        audit=Audit(AuditStore(database), settings.audit_days),
         jobs=Jobs(jobs),
         health=Health(SchemaQueries(database), jobs, reindex, indexes),
     )

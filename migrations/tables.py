@@ -175,6 +175,7 @@ decisions = Table(
     Column("verdict", Text, nullable=False),  # confirmed, rejected or kind
     Column("kind", Text),  # that was confirmed, or named instead of the machine's; null: rejected
     Column("decided_at", TIMESTAMP(timezone=True), nullable=False, server_default=func.now()),
+    Column("decided_by", Text),  # name of the actor; null: not known
     PrimaryKeyConstraint("left_id", "right_id"),
     CheckConstraint("left_id < right_id", name="ordered"),
 )
@@ -295,3 +296,23 @@ keys = Table(
     Column("expires_at", TIMESTAMP(timezone=True)),  # null: never
     Column("revoked_at", TIMESTAMP(timezone=True)),
 )
+
+# No foreign keys: an entry tells of what is gone, too.
+audit = Table(
+    "audit",
+    metadata,
+    Column("sequence", BigInteger, Identity(always=True), primary_key=True),  # in order of writing
+    Column("at", TIMESTAMP(timezone=True), nullable=False, server_default=func.clock_timestamp()),
+    Column("actor", Text, nullable=False),  # key, admin_key, anyone or command
+    Column("key_id", Uuid),
+    Column("name", Text, nullable=False),  # of the key at the time, or of the user of the system
+    Column("address", Text),  # of the client, or the name of the host
+    Column("action", Text, nullable=False),
+    Column("object_id", Uuid, nullable=False),
+    Column("other_id", Uuid),  # of a decision
+)
+Index("ix_audit_at", audit.c.at)
+Index("ix_audit_action_sequence", audit.c.action, audit.c.sequence)
+Index("ix_audit_object_id", audit.c.object_id)
+Index("ix_audit_key_id", audit.c.key_id, postgresql_where=audit.c.key_id.is_not(None))
+Index("ix_audit_other_id", audit.c.other_id, postgresql_where=audit.c.other_id.is_not(None))

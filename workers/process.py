@@ -48,6 +48,7 @@ def _start_jobs(
     group: asyncio.TaskGroup, services: Services, settings: Settings, concurrency: int, pace: Pace
 ) -> list[asyncio.Task[None]]:
     index_complete = asyncio.Event()
+    sweeps = (services.jobs.sweep, services.audit.sweep)
 
     def open_queue() -> App:
         return create_queue(connect(str(settings.database_url)), services)
@@ -58,7 +59,7 @@ def _start_jobs(
     relating = QueueWorker(RELATE_QUEUE, concurrency, starts_after=index_complete, pace=pace)
     return [
         group.create_task(watch_index(services, index_complete)),
-        group.create_task(rescue_and_sweep(services.jobs, pace.dead_after)),
+        group.create_task(rescue_and_sweep(services.jobs, pace.dead_after, sweeps)),
         group.create_task(work_off(open_queue, indexing, services.jobs)),
         group.create_task(work_off(open_queue, relating, services.jobs)),
     ]

@@ -6,6 +6,7 @@ from typing import ParamSpec
 
 import typer
 
+from app.cli.access.audit import audit
 from app.cli.changes import changes
 from app.cli.compare import compare
 from app.cli.conflicts import conflicts
@@ -40,7 +41,7 @@ def run() -> None:
     )
     for command in (
         *(demo, serve, worker, jobs, migrate, ingest, lookup, compare, conflicts, changes, sign, reindex),
-        verify,
+        *(verify, audit),
     ):
         app.command()(_with_plain_errors(command))
     keys = typer.Typer(help="Make, list and end API keys.", no_args_is_help=True)

@@ -21,6 +21,7 @@ _PAGE = 1_000
 _OF_BOOK = ("id", "title", "authors", "year", "volume", "identifiers")
 _COLUMNS = (
     *("agrees", "contradicts", "distance", "jaccard", "this_in_other", "other_in_this", "relation", "source"),
+    "decided_by",
     *(f"{side}_{name}" for side in ("this", "other") for name in _OF_BOOK),
 )
 
@@ -141,7 +142,7 @@ def _cells(item: ConflictJson) -> list[str]:
         " ".join(item["contradicts"]),
         *(evidence["distance"], evidence["jaccard"]),
         *(containment["this_in_other"], containment["other_in_this"]),
-        *(("", "") if relation is None else (relation["kind"], relation["source"])),
+        *(("",) * 3 if relation is None else (relation[name] for name in ("kind", "source", "decided_by"))),
     ]
     for book in item["books"]:
         authors, identifiers = "; ".join(book["authors"]), "; ".join(book["identifiers"])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from app.cli.access.actor import acting_user
 from app.cli.environment import DEFAULT_URL, DataDir, KeyOption, load_settings, running
 from app.cli.maintenance import within
 from app.cli.output import Reporter, UserError, complain, results
@@ -168,6 +169,7 @@ def _store(
             check=checked,
             processes=processes,
             tell=tell,
+            actor=acting_user(),
         )
 
     within(settings, take_in)

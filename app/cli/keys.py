@@ -8,6 +8,8 @@ from uuid import UUID
 
 import typer
 
+from app.cli.access.actor import acting_user
+from app.cli.access.times import moment
 from app.cli.environment import DataDir, load_settings
 from app.cli.maintenance import library, within
 from app.cli.output import UserError, drawn_table, notices, print_lines, results
@@ -49,10 +51,12 @@ def create(
     data_dir: DataDir = None,
 ) -> None:
     """Make a key and print it. It is shown this once: only its hash is stored."""
-    expires_at = None if expires is None else _moment(expires)
+    expires_at = None if expires is None else moment(expires, "--expires")
     made = _with_keys(
         data_dir,
-        lambda keys: keys.create(name, [each.value for each in scope], expires_at, requests_per_minute),
+        lambda keys: keys.create(
+            name, [each.value for each in scope], expires_at, requests_per_minute, actor=acting_user()
+        ),
         new=True,
     )
     _print_once(made)
@@ -74,14 +78,14 @@ def list_keys(data_dir: DataDir = None) -> None:
 def revoke(key_id: _KeyId, data_dir: DataDir = None) -> None:
     """End a key for good; it stops within two seconds."""
     wanted = _uuid(key_id)
-    ended = _with_keys(data_dir, lambda keys: keys.revoke(wanted))
+    ended = _with_keys(data_dir, lambda keys: keys.revoke(wanted, actor=acting_user()))
     results().print(f"The key {ended.name} ({ended.id}) is revoked.", soft_wrap=True)
 
 
 def rotate(key_id: _KeyId, data_dir: DataDir = None) -> None:
     """Print a new key in the place of one, which stops within two seconds; its id and scopes stay."""
     wanted = _uuid(key_id)
-    _print_once(_with_keys(data_dir, lambda keys: keys.rotate(wanted)))
+    _print_once(_with_keys(data_dir, lambda keys: keys.rotate(wanted, actor=acting_user())))
 
 
 KEY_COMMANDS: dict[str, Callable[..., None]] = {
@@ -131,17 +135,6 @@ def _state(key: "Key") -> str:
 
 def _shown(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%MZ")
-
-
-def _moment(text: str) -> datetime:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError as exc:
-        raise UserError(
-            "--expires takes a time as 2027-01-31 or 2027-01-31T18:00+01:00; without an offset it is UTC.",
-            2,
-        ) from exc
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 def _uuid(text: str) -> UUID:

@@ -21,6 +21,20 @@ ChangeType = Literal[
     "relation.decided",
     "cluster.changed",
 ]
+Action = Literal[
+    "book.created",
+    "book.changed",
+    "book.content_replaced",
+    "book.deleted",
+    "decision.made",
+    "decision.withdrawn",
+    "key.created",
+    "key.revoked",
+    "key.rotated",
+    "webhook.created",
+    "webhook.deleted",
+    "webhook.rotated",
+]
 Direction = Literal["contains", "contained_in"]
 
 
@@ -154,6 +168,7 @@ class DecisionJson(TypedDict):
     verdict: Literal["confirmed", "rejected", "kind"]
     kind: Kind | None
     decided_at: str
+    decided_by: str | None
     stale: bool
 
 
@@ -301,6 +316,39 @@ class WebhooksJson(TypedDict):
     next_cursor: str | None
 
 
+class ActorJson(TypedDict):
+    """Who wrote something, and from where."""
+
+    kind: Literal["key", "admin_key", "anyone", "command"]
+    name: str
+    key_id: str | None
+    address: str | None
+
+
+class AuditedObjectJson(TypedDict):
+    """What was written."""
+
+    kind: Literal["book", "decision", "key", "webhook"]
+    id: str
+    other_id: str | None
+
+
+class AuditEntryJson(TypedDict):
+    """One thing that was done."""
+
+    at: str
+    actor: ActorJson
+    action: Action
+    object: AuditedObjectJson
+
+
+class AuditJson(TypedDict):
+    """A page of the audit log."""
+
+    items: list[AuditEntryJson]
+    next_cursor: str | None
+
+
 class JobJson(TypedDict):
     """A job of the workers."""
 
@@ -330,6 +378,7 @@ class ConflictRelationJson(RelationSummaryJson):
     """The relation of two such books."""
 
     source: Literal["machine", "person"]
+    decided_by: str | None
 
 
 class ConflictEvidenceJson(TypedDict):

@@ -14,6 +14,9 @@ from uuid import UUID
 import orjson
 
 from app.client.answers import (
+    Action,
+    AuditEntryJson,
+    AuditJson,
     BookJson,
     BooksJson,
     BulkLineJson,
@@ -254,6 +257,20 @@ def rotate_secret(webhook_id: Id) -> Call[WebhookWithSecretJson]:
 def delete_webhook(webhook_id: Id) -> Call[None]:
     """Delete a webhook."""
     return Call("DELETE", _webhook(webhook_id))
+
+
+def list_audit(
+    *,
+    key_id: Id | None = None,
+    action: Action | None = None,
+    object_id: Id | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    limit: int | None = None,
+) -> PagedCall[AuditJson, AuditEntryJson]:
+    """Who has written what, the newest first; `since` and `until` are times as 2027-01-31T18:00:00Z."""
+    query = _query(key_id=key_id, action=action, object=object_id, since=since, until=until, limit=limit)
+    return PagedCall("GET", "/v1/audit", query)
 
 
 def read_job(job_id: int) -> Call[JobJson]:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from app.catalog.identifiers import all_normalised, normalised
+from app.core.audit import Actor
 from app.core.model import Book, BookFilter
 from app.stores.postgres.books import BookStore
 from app.stores.postgres.entries import EntryStore
@@ -22,12 +23,12 @@ class Books:
         return await self._books.read(book_id)
 
     async def change_metadata(
-        self, book_id: UUID, changes: Mapping[str, object], if_version: int | None = None
+        self, book_id: UUID, changes: Mapping[str, object], if_version: int | None = None, *, actor: Actor
     ) -> Book:
         """Set the named metadata fields of a book and leave the others."""
         if isinstance(identifiers := changes.get("identifiers"), list):
             changes = {**changes, "identifiers": list(all_normalised(identifiers))}
-        return await self._books.update_metadata(book_id, changes, if_version)
+        return await self._books.update_metadata(book_id, changes, if_version, actor=actor)
 
     async def search(self, wanted: BookFilter, after: UUID | None, limit: int) -> list[Book]:
         """Up to `limit` books behind the id `after`, in order of ids."""

@@ -13,6 +13,7 @@ from uuid import UUID
 import structlog
 
 from app.catalog.identifiers import with_normal_identifiers
+from app.core.audit import Actor
 from app.core.errors import InvalidInput, Unavailable
 from app.core.model import Content, NewContent, PageLabels, Sketch, StoredBook, Submission, Versions
 from app.core.recipe import Suites
@@ -48,14 +49,16 @@ class Ingest:
         self._keep_texts = keep_texts
         self._with_iscc = with_iscc
 
-    async def post(self, submission: Submission) -> StoredBook:
+    async def post(self, submission: Submission, *, actor: Actor) -> StoredBook:
         """Store a book; the same book again is found instead of stored twice."""
         metadata = with_normal_identifiers(submission.metadata)
         return await self._store(
             submission.content,
             submission.sketch,
             submission.page_labels,
-            lambda content: self._catalogue.insert(new_book_id(), metadata, content, submission.record),
+            lambda content: self._catalogue.insert(
+                new_book_id(), metadata, content, submission.record, actor=actor
+            ),
         )
 
     async def replace_content(
@@ -65,18 +68,20 @@ class Ingest:
         signatures: Sketch | None,
         if_version: int | None,
         page_labels: PageLabels = (),
+        *,
+        actor: Actor,
     ) -> StoredBook:
         """Give a book new content; its old entry leaves the index."""
         return await self._store(
             content,
             signatures,
             page_labels,
-            lambda prepared: self._catalogue.update_content(book_id, prepared, if_version),
+            lambda prepared: self._catalogue.update_content(book_id, prepared, if_version, actor=actor),
         )
 
-    async def delete(self, book_id: UUID, if_version: int | None) -> None:
+    async def delete(self, book_id: UUID, if_version: int | None, *, actor: Actor) -> None:
         """Forget a book; from the commit on no lookup finds it."""
-        await self._forget(await self._catalogue.delete(book_id, if_version))
+        await self._forget(await self._catalogue.delete(book_id, if_version, actor=actor))
 
     async def _store(
         self,

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from app.core.audit import Actor
 from app.core.errors import NoDecision, NotCompared, UnknownBook
 from app.core.relations.decision import DecisionVerdict, RelationSummary, effective_relation
 from app.core.relations.related import (
@@ -77,17 +78,17 @@ class Relations:
         return await self._related.read_summaries(book_id, others) if others else {}
 
     async def decide(
-        self, book_id: UUID, other_id: UUID, verdict: DecisionVerdict, kind: Kind | None
+        self, book_id: UUID, other_id: UUID, verdict: DecisionVerdict, kind: Kind | None, *, actor: Actor
     ) -> tuple[RelatedBook, PageMatches]:
         """Record a person's decision on two books; raises `UnknownBook` and `NothingToConfirm`."""
         if book_id == other_id:
             raise NotCompared(book_id, other_id)
-        await self._decisions.insert(book_id, other_id, verdict, kind)
+        await self._decisions.insert(book_id, other_id, verdict, kind, actor=actor)
         return await self.pair(book_id, other_id)
 
-    async def withdraw(self, book_id: UUID, other_id: UUID) -> None:
+    async def withdraw(self, book_id: UUID, other_id: UUID, *, actor: Actor) -> None:
         """Remove the decision on two books; raises `UnknownBook` and `NoDecision`."""
-        if not await self._decisions.delete(book_id, other_id):
+        if not await self._decisions.delete(book_id, other_id, actor=actor):
             await self._require(book_id, other_id)
             raise NoDecision(book_id, other_id)
 

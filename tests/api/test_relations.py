@@ -164,7 +164,12 @@ async def test_a_decision_outranks_the_machine_until_it_is_withdrawn(
     decision = decided.json()["decision"]
     assert decision.pop("decided_at")
     expected_kind = None if verdict == "rejected" else kind
-    assert decision == {"verdict": verdict or "kind", "kind": expected_kind, "stale": False}
+    assert decision == {
+        "verdict": verdict or "kind",
+        "kind": expected_kind,
+        "decided_by": "anyone",
+        "stale": False,
+    }
     # It survives that the machine looks once more.
     await services.database.rows(SQL("DELETE FROM relations"))
     await services.database.rows(

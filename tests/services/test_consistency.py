@@ -18,7 +18,7 @@ from app.stores.redis.client import open_client
 from app.stores.redis.flat_index_replica import FlatIndexReplica, Reading
 from app.stores.redis.scripts import ADD_RECORDS
 from app.wiring import Services
-from tests.factories import a_sketch, flipped
+from tests.factories import ACTOR, a_sketch, flipped
 from tests.redis_cluster import Operator, on_cluster_too
 
 RNG = np.random.default_rng(23)
@@ -26,7 +26,7 @@ RNG = np.random.default_rng(23)
 
 async def post(services: Services, bits: bytes | None = None, external_id: str | None = None) -> Book:
     submission = Submission(metadata=Metadata(external_id=external_id), sketch=a_sketch(RNG, bits))
-    return (await services.ingest.post(submission)).book
+    return (await services.ingest.post(submission, actor=ACTOR)).book
 
 
 async def neighbours(services: Services, book: Book, d: int = 7) -> set[object]:
@@ -142,8 +142,8 @@ async def test_ghosts_of_deleted_and_replaced_books_are_never_shown_and_are_swep
     deleted = await post(services, flipped(kept.fingerprint.bits, 1))
     replaced = await post(services, flipped(kept.fingerprint.bits, 2))
     let_redis_fail(services, monkeypatch)
-    await services.ingest.delete(deleted.id, None)
-    new = await services.ingest.replace_content(replaced.id, None, a_sketch(RNG), None)
+    await services.ingest.delete(deleted.id, None, actor=ACTOR)
+    new = await services.ingest.replace_content(replaced.id, None, a_sketch(RNG), None, actor=ACTOR)
     assert not new.book.indexed
     assert await neighbours(services, kept) == set()
     assert await neighbours(services, kept, d=64) <= {replaced.id}
@@ -221,7 +221,7 @@ async def test_a_late_write_of_a_superseded_version_is_no_ghost(services: Servic
     first = await post(services)
     second = await post(services, flipped(first.fingerprint.bits, 1))
     late = await entry_of(services, second)
-    await services.ingest.replace_content(second.id, None, a_sketch(RNG), None)
+    await services.ingest.replace_content(second.id, None, a_sketch(RNG), None, actor=ACTOR)
     await services.index.insert([late])
     assert await neighbours(services, first) == set()
     await services.reindex.reconcile()
@@ -237,7 +237,7 @@ async def test_a_book_deleted_while_the_index_is_reconciled_causes_no_sweep(
 
     async def after_a_deletion(columns: SignatureQueries) -> object:
         monkeypatch.undo()
-        await services.ingest.delete(leaving.id, None)
+        await services.ingest.delete(leaving.id, None, actor=ACTOR)
         monkeypatch.setattr(Reindex, "mend_records", None)
         return await read(columns)
 
@@ -269,7 +269,7 @@ async def test_the_k_nearest_are_exact_with_pending_and_stale_books_among_them(
     far = await post(services, flipped(query.fingerprint.bits, *range(40)))
     close = await post(services, flipped(query.fingerprint.bits, 50, 60))
     for gone in near[2:7]:
-        await services.ingest.delete(gone.id, None)
+        await services.ingest.delete(gone.id, None, actor=ACTOR)
     expected = [near[0], near[1], close, *near[7:], far]
     for k in (1, 2, 3, 4, 8, 9, 30):
         answer = await services.lookup.near_duplicates(query.id, Nearest(k), None, 100)
@@ -304,10 +304,10 @@ async def test_health_names_what_is_wrong(services: Services, redis: Operator) -
 
 async def test_verified_near_duplicates_need_no_fingerprint(services: Services) -> None:
     sketch = a_sketch(RNG)
-    first = (await services.ingest.post(Submission(sketch=sketch))).book
+    first = (await services.ingest.post(Submission(sketch=sketch), actor=ACTOR)).book
     other = a_sketch(RNG)
     other.minhash.values[:100] = sketch.minhash.values[:100]
-    second = (await services.ingest.post(Submission(sketch=other))).book
+    second = (await services.ingest.post(Submission(sketch=other), actor=ACTOR)).book
     await post(services)
     answer = await services.lookup.near_duplicates(first.id, Verified(), None, 10)
     assert [match.book.book_id for match in answer.matches] == [second.id]

@@ -10,6 +10,7 @@ import pytest
 from app.readers.tables import jsonl
 from app.services.lookup import Verified
 from app.wiring import Services
+from tests.factories import ACTOR
 
 RELATED = ("same_work", "contains", "overlaps")
 NEGATIVES = ("series", "different", "translation")
@@ -24,7 +25,7 @@ async def test_copies_of_a_work_find_each_other_and_other_works_do_not(
     for line in jsonl.lines(corpus / "books.jsonl.gz"):
         assert isinstance(line.data, bytes)
         book = jsonl.submission(line.data)
-        stored = await services.ingest.post(book)
+        stored = await services.ingest.post(book, actor=ACTOR)
         assert stored.created
         assert stored.book.indexed
         ids[str(book.metadata.external_id)] = stored.book.id

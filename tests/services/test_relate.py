@@ -23,7 +23,7 @@ from app.stores.postgres.statements import SQL
 from app.stores.redis.band_index import BandIndex
 from app.wiring import Services
 from tests.api.library import prose, scanned
-from tests.factories import a_sketch
+from tests.factories import ACTOR, a_sketch
 from tests.open_services import open_with_stores
 from tests.paged_books import pages_of, run_jobs, waiting, with_limits
 
@@ -41,7 +41,7 @@ async def services(database_url: str, redis_url: str) -> AsyncIterator[Services]
 
 async def post(services: Services, pages: Sequence[str], **metadata: Any) -> Book:
     submission = Submission(Metadata(**metadata), content_from_pages(pages))
-    return (await services.ingest.post(submission)).book
+    return (await services.ingest.post(submission, actor=ACTOR)).book
 
 
 async def relations(services: Services, book: Book) -> dict[UUID, RelatedBook]:
@@ -156,7 +156,7 @@ async def test_a_changed_content_drops_relations_and_finds_others(services: Serv
     other = await post(services, pages_of(prose(2, 3000)))
     await run_jobs(services)
     content = content_from_pages(pages_of(scanned(prose(2, 3000), 5)))
-    changed = (await services.ingest.replace_content(book.id, content, None, None)).book
+    changed = (await services.ingest.replace_content(book.id, content, None, None, actor=ACTOR)).book
 
     assert book.id not in await relations(services, scan)
     assert (await services.relations.of_book(book.id, None, 1)).progress.pending == 1
@@ -173,7 +173,7 @@ async def test_what_was_compared_while_a_content_changed_is_not_stored(
     store = services.relate._relations.insert
 
     async def late(compared: Any) -> None:
-        await services.ingest.replace_content(scan.id, content_from_text(prose(9)), None, None)
+        await services.ingest.replace_content(scan.id, content_from_text(prose(9)), None, None, actor=ACTOR)
         await store(compared)
 
     monkeypatch.setattr(services.relate._relations, "insert", late)
@@ -185,7 +185,7 @@ async def test_what_was_compared_while_a_content_changed_is_not_stored(
 async def test_a_deleted_book_takes_its_relations_along(services: Services) -> None:
     book, scan = await post(services, PAGES), await post(services, SCAN)
     await run_jobs(services)
-    await services.ingest.delete(scan.id, None)
+    await services.ingest.delete(scan.id, None, actor=ACTOR)
 
     assert await relations(services, book) == {}
     await services.relate.relate_entry(scan.entry_id)
@@ -195,11 +195,11 @@ async def test_a_deleted_book_takes_its_relations_along(services: Services) -> N
 async def test_another_title_year_or_volume_has_relations_found_anew(services: Services) -> None:
     book, scan = await post(services, PAGES), await post(services, SCAN)
     await run_jobs(services)
-    await services.books.change_metadata(scan.id, {"authors": ["Another"]})
+    await services.books.change_metadata(scan.id, {"authors": ["Another"]}, actor=ACTOR)
     assert await waiting(services) == []
     assert len(await rows(services)) == 1
     for change in ({"title": "Another"}, {"year": 1891}, {"volume": "2"}):
-        await services.books.change_metadata(scan.id, change)
+        await services.books.change_metadata(scan.id, change, actor=ACTOR)
 
         assert await rows(services) == []
         await run_jobs(services)
@@ -207,7 +207,7 @@ async def test_another_title_year_or_volume_has_relations_found_anew(services: S
 
 
 async def test_texts_without_pages_are_the_same_text(services: Services) -> None:
-    first = (await services.ingest.post(Submission(content=content_from_text(TEXT)))).book
+    first = (await services.ingest.post(Submission(content=content_from_text(TEXT)), actor=ACTOR)).book
     second = await post(services, SCAN)
     await run_jobs(services)
 
@@ -217,7 +217,7 @@ async def test_texts_without_pages_are_the_same_text(services: Services) -> None
 async def test_missing_page_signatures_come_from_the_text_or_are_named(services: Services) -> None:
     book, scan = await post(services, PAGES), await post(services, SCAN)
     signed = replace(sketch(content_from_pages(PAGES)), pages=None)
-    textless = (await services.ingest.post(Submission(sketch=signed))).book
+    textless = (await services.ingest.post(Submission(sketch=signed), actor=ACTOR)).book
     await services.database.rows(SQL("DELETE FROM signatures WHERE recipe LIKE 'char6%'"))
     await run_jobs(services)
 
@@ -243,7 +243,9 @@ async def test_a_pair_that_cannot_be_compared_holds_up_no_other(services: Servic
 async def test_copies_without_number_are_not_all_compared(services: Services) -> None:
     sketched = replace(a_sketch(np.random.default_rng(3)), fingerprint=None)
     copies = [
-        (await services.ingest.post(Submission(sketch=replace(sketched, word_count=1000 + n)))).book
+        (
+            await services.ingest.post(Submission(sketch=replace(sketched, word_count=1000 + n)), actor=ACTOR)
+        ).book
         for n in range(60)
     ]
     relate = with_limits(services, nearest=4, representatives=3)
@@ -315,7 +317,7 @@ async def test_when_the_one_that_stood_for_others_goes_its_relatives_look_again(
     await run_jobs(services, relate)
     before = await relations(services, copies[-1])
     gone = next(iter(before))
-    await services.ingest.delete(gone, None)
+    await services.ingest.delete(gone, None, actor=ACTOR)
 
     assert copies[-1].entry_id in {entry_id for _, entry_id in await waiting(services)}
     await run_jobs(services, relate)

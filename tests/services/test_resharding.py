@@ -22,7 +22,7 @@ from app.core.model import Book, FracMinHash, Sketch, Submission
 from app.core.recipe import DEFAULT_SAMPLE
 from app.services.lookup import Question, Verified, Within
 from app.settings import Settings
-from tests.factories import a_sketch, flipped
+from tests.factories import ACTOR, a_sketch, flipped
 from tests.open_services import OpenServices, open_with_stores
 from tests.redis_cluster import Cluster, Master
 
@@ -68,14 +68,14 @@ class Workload:
 
     async def post(self, services: OpenServices, sketch: Sketch) -> Book:
         began = monotonic()
-        book = (await services.ingest.post(Submission(sketch=sketch))).book
+        book = (await services.ingest.post(Submission(sketch=sketch), actor=ACTOR)).book
         self.lifetimes[book.id] = Lifetime(sketch, (began, monotonic()))
         return book
 
     async def delete(self, services: OpenServices, book: Book) -> None:
         lifetime = self.lifetimes[book.id]
         lifetime.deleted = (monotonic(), inf)
-        await services.ingest.delete(book.id, None)
+        await services.ingest.delete(book.id, None, actor=ACTOR)
         lifetime.deleted = (lifetime.deleted[0], monotonic())
 
     async def keep_writing(self, services: OpenServices, rng: np.random.Generator, books: list[Book]) -> None:

@@ -56,7 +56,7 @@ async def run(database_url: str, jobs: Jobs, concurrency: int = 4) -> None:
     at_once = asyncio.Event()
     at_once.set()
     async with asyncio.TaskGroup() as group:
-        group.create_task(rescue_and_sweep(jobs, PACE.dead_after))
+        group.create_task(rescue_and_sweep(jobs, PACE.dead_after, [jobs.sweep]))
         worker = QueueWorker(QUEUE, concurrency, at_once, pace=PACE)
         group.create_task(work_off(lambda: open_queue(database_url), worker, jobs))
 

@@ -17,7 +17,7 @@ from app.services.relations import effective_of
 from app.settings import Settings
 from app.wiring import Services
 from tests.api.library import prose
-from tests.factories import a_sketch, new_content
+from tests.factories import ACTOR, a_sketch, new_content
 from tests.open_services import open_with_stores
 from tests.paged_books import pages_of
 
@@ -72,15 +72,15 @@ async def test_a_worker_builds_and_rebuilds_the_index_relates_books_and_ends_on_
     await until(indexed)
     assert await clean()
 
-    book = (await services.ingest.post(Submission(sketch=a_sketch(RNG)))).book
+    book = (await services.ingest.post(Submission(sketch=a_sketch(RNG)), actor=ACTOR)).book
     async with Redis.from_url(redis_url) as redis:
         await redis.flushdb()
     await until(whole)
     assert await clean()
     assert (await services.books.get(book.id)).indexed
 
-    first = (await services.ingest.post(Submission(content=content_from_pages(PAGES)))).book
-    second = (await services.ingest.post(Submission(content=content_from_pages(PAGES[1:])))).book
+    first = (await services.ingest.post(Submission(content=content_from_pages(PAGES)), actor=ACTOR)).book
+    second = (await services.ingest.post(Submission(content=content_from_pages(PAGES[1:])), actor=ACTOR)).book
     listed = await services.relations.of_book(second.id, None, 1, wait=60)
     assert [(related.book_id, effective_of(related).kind) for related in listed.direct] == [
         (first.id, "SAME_PAGINATION")

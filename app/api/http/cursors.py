@@ -15,6 +15,7 @@ from app.services.lookup import Position
 _DIGEST_BYTES = 8
 _PLACE = Struct(">BQ")
 _CONFLICT = Struct(">q16s16s")
+_NUMBER = Struct(">q")
 
 
 class Cursors:
@@ -54,6 +55,14 @@ class Cursors:
             return None
         key, left, right = _CONFLICT.unpack(self._read(cursor, _CONFLICT.size))
         return ConflictPlace(key, UUID(bytes=left), UUID(bytes=right))
+
+    def at_number(self, number: int) -> str:
+        """The cursor that goes on behind the item with a number."""
+        return self._write(_NUMBER.pack(number))
+
+    def number(self, cursor: str | None) -> int | None:
+        """The number to go on from; raises InvalidInput for a cursor of another query."""
+        return None if cursor is None else int(_NUMBER.unpack(self._read(cursor, _NUMBER.size))[0])
 
     @property
     def _digest(self) -> bytes:

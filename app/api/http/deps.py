@@ -11,8 +11,10 @@ from pydantic import BeforeValidator
 
 from app.api.http.metrics import Metrics
 from app.api.schemas import examples
+from app.core.audit import Actor
 from app.core.errors import UnknownBook
 from app.core.warm_up import warm_up
+from app.services.access.audit import actor_of
 from app.services.health import PartHealth
 from app.wiring import Services
 
@@ -24,6 +26,8 @@ _MOST_DIGITS = 9
 
 _SHOWN = 100
 """Characters of a wrong id that are repeated to the client."""
+
+_LONGEST_ADDRESS = 100  # characters
 
 NO_VERSION = 0
 """A version that no book has."""
@@ -69,6 +73,13 @@ async def kernels(request: Request) -> KernelState:
     return cast(KernelState, request.app.state.kernels)
 
 
+async def actor(request: Request) -> Actor:
+    """Who sends the request, by its key, and from where."""
+    # A proxy may forward any text as the address.
+    address = request.client.host[:_LONGEST_ADDRESS] if request.client else None
+    return actor_of(request.state.caller, address)
+
+
 async def if_match(
     if_match: Annotated[
         str | None,
@@ -92,6 +103,7 @@ async def if_match(
 
 KernelsDep = Annotated[KernelState, Depends(kernels)]
 ServicesDep = Annotated[Services, Depends(services)]
+ActorDep = Annotated[Actor, Depends(actor)]
 MetricsDep = Annotated[Metrics, Depends(metrics)]
 BookId = Annotated[
     UUID, BeforeValidator(_book_id), Path(description="Id of the book.", examples=[examples.BOOK_ID])

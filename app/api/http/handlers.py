@@ -17,6 +17,8 @@ from app.core.errors import BookprintError
 
 log = structlog.get_logger()
 
+_DENIED = frozenset({401, 403, 429})
+
 
 def install_handlers(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
     """Let the application answer every foreseen error, the router's own included, with a problem.
@@ -27,7 +29,10 @@ def install_handlers(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
     async def answer(request: Request, error: Exception) -> Response:
         if isinstance(error, HTTPException) and error.status_code == 405:
             error = HTTPException(405, headers={"Allow": ", ".join(_allowed_methods(routes, request.scope))})
-        return problem_response(error)
+        response = problem_response(error)
+        if isinstance(error, BookprintError) and response.status_code in _DENIED:
+            app.state.metrics.count_denied(error.problem)
+        return response
 
     for kind in (BookprintError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, answer)

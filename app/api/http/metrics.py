@@ -44,6 +44,12 @@ class Metrics:
         self._lookups = Counter(
             "bookprint_lookups", "Questions for near books, by kind.", ("kind",), registry=self._registry
         )
+        self._denied = Counter(
+            "bookprint_denied",
+            "Requests denied with 401, 403 or 429, by the problem that was answered.",
+            ("reason",),
+            registry=self._registry,
+        )
         self._pending = Gauge(
             "bookprint_books_pending",
             "Books that wait for the band index; NaN: not known.",
@@ -64,6 +70,10 @@ class Metrics:
     def count_lookup(self, question: Question) -> None:
         """Note a question for near books."""
         self._lookups.labels(_kind(question)).inc()
+
+    def count_denied(self, reason: str) -> None:
+        """Note a request that was denied; `reason` is the name of a problem, so that there are few."""
+        self._denied.labels(reason).inc()
 
     async def exposition(self, services: Services) -> bytes:
         """All metrics in the text format of Prometheus; without Postgres, those of this process."""

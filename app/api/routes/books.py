@@ -10,7 +10,7 @@ from app.api.http.access import needs
 from app.api.http.bodies import JsonRoute
 from app.api.http.book_answers import ANSWERS, described
 from app.api.http.cursors import Cursors
-from app.api.http.deps import BookId, IfMatch, MetricsDep, ServicesDep, expected_version
+from app.api.http.deps import ActorDep, BookId, IfMatch, MetricsDep, ServicesDep, expected_version
 from app.api.http.metrics import Metrics
 from app.api.http.openapi import ProblemResponse, problems, problems_only, with_file, with_headers
 from app.api.schemas import examples
@@ -62,6 +62,7 @@ AcceptedType = Annotated[str, Depends(negotiation.chosen)]
 async def post_book(
     body: Annotated[BookBody, Body(openapi_examples=_BOOKS | _RECORD)],
     services: ServicesDep,
+    actor: ActorDep,
     metrics: MetricsDep,
     response: Response,
 ) -> PostedBook:
@@ -71,7 +72,7 @@ async def post_book(
     content (with the same `external_id`, where one is given) posted again is answered with 200 and
     `created: false`. Its metadata stays as it is. The same `external_id` with other content is a conflict.
     """
-    stored = await services.ingest.post(await asyncio.to_thread(body.to_submission))
+    stored = await services.ingest.post(await asyncio.to_thread(body.to_submission), actor=actor)
     return answer_posted(stored, metrics, response)
 
 
@@ -116,12 +117,14 @@ async def change_metadata(
     body: Annotated[MetadataBody, Body(openapi_examples=_CHANGES)],
     book_id: BookId,
     services: ServicesDep,
+    actor: ActorDep,
     if_match: IfMatch,
     response: Response,
 ) -> BookAnswer:
     """Sets the fields that are sent, empties those sent as null, and leaves the others."""
     version = await expected_version(services, book_id, if_match)
-    return _tagged(response, await services.books.change_metadata(book_id, body.to_changes(), version))
+    changes = body.to_changes()
+    return _tagged(response, await services.books.change_metadata(book_id, changes, version, actor=actor))
 
 
 @router.put(
@@ -134,6 +137,7 @@ async def replace_content(
     body: Annotated[ContentBody, Body(openapi_examples=_CONTENTS)],
     book_id: BookId,
     services: ServicesDep,
+    actor: ActorDep,
     if_match: IfMatch,
     response: Response,
 ) -> BookAnswer:
@@ -144,7 +148,7 @@ async def replace_content(
     labels = body.to_page_labels()
     content, sketch = await asyncio.to_thread(lambda: (body.to_content(), body.to_sketch()))
     version = await expected_version(services, book_id, if_match)
-    stored = await services.ingest.replace_content(book_id, content, sketch, version, labels)
+    stored = await services.ingest.replace_content(book_id, content, sketch, version, labels, actor=actor)
     return _tagged(response, stored.book)
 
 
@@ -156,9 +160,9 @@ async def replace_content(
     responses=problems_only(404, 412, 422, 503),
     openapi_extra=needs("ingest"),
 )
-async def delete_book(book_id: BookId, services: ServicesDep, if_match: IfMatch) -> Response:
+async def delete_book(book_id: BookId, services: ServicesDep, actor: ActorDep, if_match: IfMatch) -> Response:
     """Deletes the book: no lookup finds it any more, and its external id and content are free again."""
-    await services.ingest.delete(book_id, await expected_version(services, book_id, if_match))
+    await services.ingest.delete(book_id, await expected_version(services, book_id, if_match), actor=actor)
     return Response(status_code=204)
 
 

@@ -20,7 +20,7 @@ from app.api.http.bodies import (
     require_uncompressed,
     validated,
 )
-from app.api.http.deps import MetricsDep, ServicesDep
+from app.api.http.deps import ActorDep, MetricsDep, ServicesDep
 from app.api.http.metrics import Metrics
 from app.api.http.ndjson import DuplexResponse, Line
 from app.api.http.openapi import Responses, problems
@@ -28,6 +28,7 @@ from app.api.http.problems import problem_of
 from app.api.http.transport.pace import BULK_GRACE_SECONDS, paced
 from app.api.schemas import examples
 from app.api.schemas.books import BookAnswer, BookBody
+from app.core.audit import Actor
 from app.core.errors import Unavailable
 from app.core.model import Submission
 from app.wiring import Services
@@ -75,7 +76,9 @@ _ANSWERED: Responses = {
     responses=_ANSWERED | problems(415),
     openapi_extra=needs("ingest") | {"requestBody": {"required": True, "content": _content(_BOOKS)}},
 )
-async def post_books(request: Request, services: ServicesDep, metrics: MetricsDep) -> DuplexResponse:
+async def post_books(
+    request: Request, services: ServicesDep, actor: ActorDep, metrics: MetricsDep
+) -> DuplexResponse:
     """Takes books in, one JSON body of `POST /v1/books` a line, and answers each with one line.
 
     A line of the answer has the number of its line, the status, and `id`, `identifier` and `created`, or
@@ -90,16 +93,16 @@ async def post_books(request: Request, services: ServicesDep, metrics: MetricsDe
             remedy=f"Send lines of JSON with Content-Type: {ndjson.MEDIA_TYPE}.",
         )
     max_bytes: int = request.app.state.max_body_bytes
-    answer = partial(_answer, services=services, metrics=metrics, max_bytes=max_bytes)
+    answer = partial(_answer, services=services, actor=actor, metrics=metrics, max_bytes=max_bytes)
     lines = ndjson.lines(paced(request.stream(), BULK_GRACE_SECONDS), max_bytes)
     return DuplexResponse(ndjson.in_order(lines, answer, _LINES_AT_ONCE))
 
 
-async def _answer(line: Line, services: Services, metrics: Metrics, max_bytes: int) -> bytes:
+async def _answer(line: Line, services: Services, actor: Actor, metrics: Metrics, max_bytes: int) -> bytes:
     try:
         if line.text is None:
             raise BodyTooLarge(max_bytes)
-        stored = await services.ingest.post(await asyncio.to_thread(_submission, line.text))
+        stored = await services.ingest.post(await asyncio.to_thread(_submission, line.text), actor=actor)
     except Exception as error:
         problem = problem_of(error)
         if problem.status == HTTPStatus.INTERNAL_SERVER_ERROR:

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from app.api.http.access import needs
-from app.api.http.deps import MetricsDep, ServicesDep
+from app.api.http.deps import ActorDep, MetricsDep, ServicesDep
 from app.api.http.files import FileRoute, SentFileDep
 from app.api.routes.books import answer_posted
 from app.api.routes.lookups import answer_lookup
@@ -18,10 +18,11 @@ router = APIRouter(prefix="/v1", route_class=FileRoute, include_in_schema=False)
 
 @router.post("/books", status_code=201, openapi_extra=needs("ingest"))
 async def post_file(
-    sent: SentFileDep, services: ServicesDep, metrics: MetricsDep, response: Response
+    sent: SentFileDep, services: ServicesDep, actor: ActorDep, metrics: MetricsDep, response: Response
 ) -> PostedBook:
     """Takes the book in a file in."""
-    return answer_posted(await services.ingest.post(sent.book), metrics, response, sent)
+    stored = await services.ingest.post(sent.book, actor=actor)
+    return answer_posted(stored, metrics, response, sent)
 
 
 @router.post("/lookups", openapi_extra=needs("read"))

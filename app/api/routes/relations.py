@@ -7,7 +7,7 @@ from fastapi import APIRouter, Body, Query, Response
 from app.api.http.access import needs
 from app.api.http.bodies import JsonRoute
 from app.api.http.cursors import Cursors
-from app.api.http.deps import BookId, OtherId, ServicesDep
+from app.api.http.deps import ActorDep, BookId, OtherId, ServicesDep
 from app.api.http.openapi import ProblemResponse, problems, problems_only
 from app.api.schemas import examples
 from app.api.schemas.relations import DecisionBody, PageRelation, RelationsAnswer, RelationsQuery
@@ -59,6 +59,7 @@ async def decide(
     book_id: BookId,
     other_id: OtherId,
     services: ServicesDep,
+    actor: ActorDep,
 ) -> PageRelation:
     """Records a person's verdict, in place of an earlier one; it outranks the machine until it is withdrawn.
 
@@ -66,7 +67,8 @@ async def decide(
     another relation. The words `"confirmed"` and `"rejected"` may stand alone.
     """
     verdict, kind = body.to_verdict()
-    return PageRelation.of_pair(*await services.relations.decide(book_id, other_id, verdict, kind))
+    decided = await services.relations.decide(book_id, other_id, verdict, kind, actor=actor)
+    return PageRelation.of_pair(*decided)
 
 
 @router.delete(
@@ -77,7 +79,7 @@ async def decide(
     responses=problems_only(404, 422, 503),
     openapi_extra=needs("decide"),
 )
-async def withdraw(book_id: BookId, other_id: OtherId, services: ServicesDep) -> Response:
+async def withdraw(book_id: BookId, other_id: OtherId, services: ServicesDep, actor: ActorDep) -> Response:
     """Withdraws a person's decision: the machine's finding counts again."""
-    await services.relations.withdraw(book_id, other_id)
+    await services.relations.withdraw(book_id, other_id, actor=actor)
     return Response(status_code=204)

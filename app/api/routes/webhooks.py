@@ -10,7 +10,7 @@ from pydantic import BeforeValidator
 from app.api.http.access import needs
 from app.api.http.bodies import JsonRoute
 from app.api.http.cursors import Cursors
-from app.api.http.deps import ServicesDep
+from app.api.http.deps import ActorDep, ServicesDep
 from app.api.http.openapi import ProblemResponse, problems, problems_only, with_headers
 from app.api.schemas import examples
 from app.api.schemas.base import PageQuery
@@ -50,14 +50,17 @@ WebhookId = Annotated[
     openapi_extra=needs("admin"),
 )
 async def register_webhook(
-    body: Annotated[WebhookBody, Body(openapi_examples=_BODIES)], services: ServicesDep, response: Response
+    body: Annotated[WebhookBody, Body(openapi_examples=_BODIES)],
+    services: ServicesDep,
+    actor: ActorDep,
+    response: Response,
 ) -> WebhookWithSecret:
     """Has every change from now on delivered to a URL, signed as the Standard Webhooks specification says.
 
     The body of a delivery is the item of the feed. It counts as delivered with an answer of 2xx within 15
     seconds; otherwise it is tried again, with growing waits, for three days.
     """
-    webhook = await services.webhooks.register(body.url, body.types)
+    webhook = await services.webhooks.register(body.url, body.types, actor=actor)
     response.headers["Location"] = f"/v1/webhooks/{webhook.id}"
     return WebhookWithSecret.of(webhook)
 
@@ -91,9 +94,9 @@ async def read_webhook(webhook_id: WebhookId, services: ServicesDep) -> WebhookA
     responses=problems_only(404, 422, 503),
     openapi_extra=needs("admin"),
 )
-async def delete_webhook(webhook_id: WebhookId, services: ServicesDep) -> Response:
+async def delete_webhook(webhook_id: WebhookId, services: ServicesDep, actor: ActorDep) -> Response:
     """Deletes the webhook. What is on its way may still arrive."""
-    await services.webhooks.delete(webhook_id)
+    await services.webhooks.delete(webhook_id, actor=actor)
     return Response(status_code=204)
 
 
@@ -103,6 +106,6 @@ async def delete_webhook(webhook_id: WebhookId, services: ServicesDep) -> Respon
     responses=problems(404, 422, 503),
     openapi_extra=needs("admin"),
 )
-async def rotate_secret(webhook_id: WebhookId, services: ServicesDep) -> WebhookWithSecret:
+async def rotate_secret(webhook_id: WebhookId, services: ServicesDep, actor: ActorDep) -> WebhookWithSecret:
     """Answers a new secret. For a day deliveries are signed with the old one as well."""
-    return WebhookWithSecret.of(await services.webhooks.rotate(webhook_id))
+    return WebhookWithSecret.of(await services.webhooks.rotate(webhook_id, actor=actor))

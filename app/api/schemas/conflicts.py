@@ -64,6 +64,9 @@ class ConflictRelation(Document):
     kind: Kind
     confidence: Share = Field(description="0 to 1; of a person's decision 1.")
     source: Literal["machine", "person"]
+    decided_by: str | None = Field(
+        description="Name of the API key with which a person decided; null: by the machine, or not known."
+    )
 
 
 class ConflictEvidence(Document):
@@ -106,6 +109,7 @@ class ConflictAnswer(Document):
                     kind=relation.summary.kind,
                     confidence=relation.summary.confidence,
                     source="person" if relation.decided else "machine",
+                    decided_by=relation.decided_by,
                 ),
             ),
         )

@@ -182,6 +182,17 @@ WEBHOOK: dict[str, Any] = {
     "disabled_at": None,
     "disabled_because": None,
 }
+AUDIT_ENTRY: dict[str, Any] = {
+    "at": "2026-11-23T08:00:00.123456Z",
+    "actor": {
+        "kind": "key",
+        "name": "harvester",
+        "key_id": "3d594650-3436-4b2a-9d7e-6f1f4a2c8b10",
+        "address": "203.0.113.7",
+    },
+    "action": "book.deleted",
+    "object": {"kind": "book", "id": BOOK_ID, "other_id": None},
+}
 SECRET = f"whsec_{b64encode(bytes(range(32))).decode()}"
 COLLECTION: dict[str, Any] = {
     "@context": "http://iiif.io/api/discovery/1/context.json",
@@ -227,6 +238,7 @@ DECISION: dict[str, Any] = {
     "verdict": "confirmed",
     "kind": "SAME_PAGINATION",
     "decided_at": "2026-11-21T08:00:00.000000Z",
+    "decided_by": "cataloguer",
     "stale": False,
 }
 FINDING: dict[str, Any] = {"kind": "SAME_PAGINATION", "direction": None, "confidence": 0.97}
@@ -288,7 +300,7 @@ CONFLICT_OF_TEXT: dict[str, Any] = {
         "distance": 5,
         "jaccard": 0.91,
         "containment": {"this_in_other": 0.99, "other_in_this": 0.92},
-        "relation": {"kind": "SAME_PAGINATION", "confidence": 0.97, "source": "machine"},
+        "relation": {"kind": "SAME_PAGINATION", "confidence": 0.97, "source": "machine", "decided_by": None},
     },
 }
 CUT_GROUP: dict[str, Any] = {"shared": "isbn:9783161484100", "size": 312, "examined": 50}

@@ -120,6 +120,9 @@ class DecisionAnswer(Document):
     verdict: DecisionVerdict = Field(description="`kind`: a person has named the kind.")
     kind: Kind | None = Field(description="The kind that was confirmed or named; null: rejected.")
     decided_at: datetime
+    decided_by: str | None = Field(
+        description="Name of the API key at that time, or `anyone` where none is asked for; null: not known."
+    )
     stale: bool = Field(
         description="The content of either book has changed since. It stays in force until it is withdrawn "
         "or made anew."
@@ -128,8 +131,13 @@ class DecisionAnswer(Document):
     @classmethod
     def of(cls, decided: StoredDecision) -> Self:
         """The document of a decision."""
-        verdict, kind = decided.decision.verdict, decided.decision.kind
-        return cls(verdict=verdict, kind=kind, decided_at=decided.at, stale=decided.stale)
+        return cls(
+            verdict=decided.decision.verdict,
+            kind=decided.decision.kind,
+            decided_at=decided.at,
+            decided_by=decided.by,
+            stale=decided.stale,
+        )
 
 
 class FindingAnswer(Document):

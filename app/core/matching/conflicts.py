@@ -43,6 +43,7 @@ class PairRelation:
 
     summary: RelationSummary
     decided: bool
+    decided_by: str | None = None  # name of the actor; None: not decided, or not known
 
 
 @dataclass(frozen=True, slots=True)

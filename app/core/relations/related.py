@@ -31,6 +31,7 @@ class StoredDecision:
 
     decision: Decision
     at: datetime
+    by: str | None  # name of the actor; None: not known
     stale: bool  # the content of either book has changed since
 
 

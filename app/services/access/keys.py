@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from secrets import token_urlsafe
 from uuid import UUID, uuid4
 
+from app.core.audit import Actor
 from app.core.errors import InvalidInput, UnknownKey
 from app.core.keys import KEY_PREFIX, Caller, Key, Scope, key_hash
 from app.stores.postgres.access.keys import KeyStore, NewKey
@@ -54,6 +55,8 @@ class Keys:
         scopes: Sequence[Scope],
         expires_at: datetime | None = None,
         requests_per_minute: int | None = None,
+        *,
+        actor: Actor,
     ) -> ShownKey:
         """Make a key; raises `InvalidInput` for a name, scopes or a time that cannot be."""
         shown = name.strip()
@@ -72,7 +75,8 @@ class Keys:
                 hash=key_hash(text),
                 expires_at=expires_at,
                 requests_per_minute=requests_per_minute,
-            )
+            ),
+            actor=actor,
         )
         return ShownKey(key, text)
 
@@ -80,14 +84,15 @@ class Keys:
         """All keys, the oldest first, revoked and expired ones too."""
         return await self._keys.list_keys()
 
-    async def revoke(self, key_id: UUID) -> Key:
+    async def revoke(self, key_id: UUID, *, actor: Actor) -> Key:
         """End a key for good, within 2 seconds in every process; raises `UnknownKey`."""
-        return _existing(await self._keys.update_revoked(key_id), key_id)
+        return _existing(await self._keys.update_revoked(key_id, actor=actor), key_id)
 
-    async def rotate(self, key_id: UUID) -> ShownKey:
+    async def rotate(self, key_id: UUID, *, actor: Actor) -> ShownKey:
         """Put a new key in the place of one, which ends within 2 seconds; raises `UnknownKey`."""
         text = _new_key()
-        return ShownKey(_existing(await self._keys.update_hash(key_id, key_hash(text)), key_id), text)
+        rotated = await self._keys.update_hash(key_id, key_hash(text), actor=actor)
+        return ShownKey(_existing(rotated, key_id), text)
 
     async def any_valid(self) -> bool:
         """Whether any key opens the service at all."""

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from app.core.audit import Actor
 from app.core.errors import Conflict, Unavailable
 from app.core.model import IndexState
 from app.core.recipe import Suites
@@ -80,6 +81,7 @@ async def ingest_in_bulk(
     check: Check,
     processes: int,
     tell: Tell,
+    actor: Actor,
     seconds: float = SECONDS_PER_BOOK,
 ) -> None:
     """Take in the books, as `run` then says; `tell` gets the fate of each, in order.
@@ -95,7 +97,7 @@ async def ingest_in_bulk(
 
     reading = ReadingProcesses(processes, Prepare(check, bulk.keep_texts, bulk.with_iscc), answer, seconds)
     try:
-        await _in_stages(bulk, reading, books, run, tell)
+        await _in_stages(bulk, reading, books, run, tell, actor)
     finally:
         await asyncio.to_thread(reading.close)  # a thread of it may still await an answer of this loop
     if run.counts["pending"] and await reindex.reconcile() is not None:
@@ -104,7 +106,12 @@ async def ingest_in_bulk(
 
 
 async def _in_stages(
-    bulk: Bulk, reading: ReadingProcesses[Result], books: Iterable[Unread], run: BulkRun, tell: Tell
+    bulk: Bulk,
+    reading: ReadingProcesses[Result],
+    books: Iterable[Unread],
+    run: BulkRun,
+    tell: Tell,
+    actor: Actor,
 ) -> None:
     """Move the books on in batches: read, stored, indexed, told; each stage has one batch at a time."""
     results = results_of(reading, books)
@@ -115,7 +122,7 @@ async def _in_stages(
         if not batch and storing is None and indexing is None:
             return
         stored = None if storing is None else await storing
-        storing = asyncio.create_task(_stored(bulk, _Batch(batch), reading)) if batch else None
+        storing = asyncio.create_task(_stored(bulk, _Batch(batch), reading, actor)) if batch else None
         fates = [] if indexing is None else await indexing
         indexing = None if stored is None else asyncio.create_task(_indexed(bulk, stored))
         for fate in fates:
@@ -139,13 +146,14 @@ def _batch(results: Iterator[tuple[Unread, Result]], run: BulkRun) -> list[tuple
     return batch
 
 
-async def _stored(bulk: Bulk, batch: _Batch, reading: ReadingProcesses[Result]) -> _Batch:
+async def _stored(bulk: Bulk, batch: _Batch, reading: ReadingProcesses[Result], actor: Actor) -> _Batch:
     """The batch when its new books are stored."""
     books = [book for book, _ in batch.results]
     while True:
         prepared = [result for _, result in batch.results if isinstance(result, PreparedBook)]
         try:
-            return replace(batch, stored=await _patiently(lambda: bulk.store(prepared)))  # noqa: B023
+            stored = await _patiently(lambda: bulk.store(prepared, actor=actor))  # noqa: B023
+            return replace(batch, stored=stored)
         except SuitesChanged:
             await bulk.suites(anew=True)
             batch = _Batch(await asyncio.to_thread(lambda: list(each_of(reading, books))))

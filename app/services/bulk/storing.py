@@ -11,6 +11,7 @@ from uuid import UUID
 import structlog
 
 from app.catalog.identifiers import with_normal_identifiers
+from app.core.audit import Actor
 from app.core.errors import Conflict, Unavailable
 from app.core.model import CatalogRecord, Metadata, NewContent, Versions
 from app.core.recipe import Suites
@@ -88,7 +89,7 @@ class Bulk:
         found = await self._catalogue.read_existing(key, external_id)
         return None if found is None else _outcome(found)
 
-    async def store(self, books: Sequence[PreparedBook]) -> "StoredBatch":
+    async def store(self, books: Sequence[PreparedBook], *, actor: Actor) -> "StoredBatch":
         """Store a batch; from now on every lookup finds it.
 
         Raises `SuitesChanged` where they were computed for other suites than are indexed now.
@@ -97,7 +98,7 @@ class Bulk:
             NewBook(new_book_id(), with_normal_identifiers(book.metadata), book.content, book.record)
             for book in books
         ]
-        stored = await self._catalogue.insert(new)
+        stored = await self._catalogue.insert(new, actor=actor)
         pairs = zip(stored, books, strict=True)
         entries = {entry_id: book.content for entry_id, book in pairs if isinstance(entry_id, int)}
         return StoredBatch(stored, entries)

@@ -7,6 +7,7 @@ from datetime import timedelta
 from urllib.parse import urlsplit
 from uuid import UUID, uuid4
 
+from app.core.audit import Actor
 from app.core.errors import InvalidInput, UnknownWebhook
 from app.core.model import ChangeType, Webhook
 from app.services.changes.addresses import NoWayThere, addresses_of
@@ -28,7 +29,7 @@ class Webhooks:
         self._changes = changes
         self._allowed_hosts = allowed_hosts
 
-    async def register(self, url: str, types: Sequence[ChangeType] | None) -> Webhook:
+    async def register(self, url: str, types: Sequence[ChangeType] | None, *, actor: Actor) -> Webhook:
         """Have all changes (of these types) from now on delivered to a URL.
 
         Raises `InvalidInput` where nothing can be delivered to it.
@@ -36,7 +37,7 @@ class Webhooks:
         await self._check(url)
         await self._changes.number()
         kinds = None if types is None else list(dict.fromkeys(types))
-        return await self._webhooks.insert(uuid4(), url, kinds, new_secret())
+        return await self._webhooks.insert(uuid4(), url, kinds, new_secret(), actor=actor)
 
     async def get(self, webhook_id: UUID) -> Webhook:
         """The webhook with this id; raises `UnknownWebhook`."""
@@ -46,14 +47,15 @@ class Webhooks:
         """Up to `limit` webhooks behind the id `after`, in order of ids."""
         return await self._webhooks.list_webhooks(after, limit)
 
-    async def delete(self, webhook_id: UUID) -> None:
+    async def delete(self, webhook_id: UUID, *, actor: Actor) -> None:
         """Deliver nothing more; raises `UnknownWebhook`."""
-        if not await self._webhooks.delete(webhook_id):
+        if not await self._webhooks.delete(webhook_id, actor=actor):
             raise UnknownWebhook(webhook_id)
 
-    async def rotate(self, webhook_id: UUID) -> Webhook:
+    async def rotate(self, webhook_id: UUID, *, actor: Actor) -> Webhook:
         """Give a webhook a new secret; for a day the old one signs as well. Raises `UnknownWebhook`."""
-        return _known(await self._webhooks.update_secret(webhook_id, new_secret(), OVERLAP), webhook_id)
+        rotated = await self._webhooks.update_secret(webhook_id, new_secret(), OVERLAP, actor=actor)
+        return _known(rotated, webhook_id)
 
     async def _check(self, url: str) -> None:
         host, port = host_and_port(url)

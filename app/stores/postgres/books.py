@@ -11,6 +11,7 @@ from uuid import UUID
 
 from asyncpg import UniqueViolationError
 
+from app.core.audit import Actor
 from app.core.errors import Conflict, InvalidInput, OtherContent, StaleVersion, UnknownBook
 from app.core.model import (
     Book,
@@ -24,24 +25,24 @@ from app.core.model import (
 from app.core.recipe import Suites
 from app.core.signatures.minhash_bits import lowest_bits
 from app.core.text.names import name_keys
+from app.stores.postgres.access.audit import actor_values, insert_entries
+from app.stores.postgres.catalog.contents import LOCK_SUITES, STORE_CONTENT, content_values
 from app.stores.postgres.catalog.marc_records import (
     INSERT_RECORD_OF,
     record_values,
     update_changed,
     update_record,
 )
-from app.stores.postgres.changes.outbox import identifier_of, identifier_of_book, insert_book_changes
+from app.stores.postgres.changes.outbox import identifier_of_book, insert_book_changes
 from app.stores.postgres.clusters import delete_from_clusters
 from app.stores.postgres.connections import Connection, Database, Row, rows
-from app.stores.postgres.jobs import insert_relate_jobs, insert_relate_jobs_of
+from app.stores.postgres.jobs import insert_relate_jobs
 from app.stores.postgres.relations import delete_relations, repeat_cut_searches
 from app.stores.postgres.rows import (
     SELECT_BOOKS,
-    fingerprint_values,
     metadata_values,
     page_label_values,
     select_summaries,
-    signature_values,
     suite_recipes,
     title_words,
     to_book,
@@ -49,8 +50,7 @@ from app.stores.postgres.rows import (
     to_summary,
 )
 from app.stores.postgres.statements import SQL
-from app.stores.postgres.suites import LOCKED_SUITES, SuitesChanged, read_locked_suites, suite_lines
-from app.stores.postgres.texts import CODEC
+from app.stores.postgres.suites import SuitesChanged, read_locked_suites
 
 _RELATED_BY = frozenset({"title", "year", "volume"})
 """Metadata on which relations depend."""
@@ -58,36 +58,9 @@ _RELATED_BY = frozenset({"title", "year", "volume"})
 _NAMED_BY = frozenset({"title", "authors", "year"})
 """Metadata from which a book's name keys are made."""
 
-_LOCK_SUITES = f"""
-    held AS MATERIALIZED ({LOCKED_SUITES}),
-    agreed AS MATERIALIZED (
-        SELECT count(*) = cardinality($suites::text[]) AND bool_and(suite = ANY($suites::text[]))
-            AS agreed
-        FROM held
-    )
-"""
-"""Whether the content was computed for the suites that are indexed, which stay so until the end."""
-
-_STORE_CONTENT = f"""
-    signed AS (
-        INSERT INTO signatures (entry_id, recipe, data, shingle_count, unit)
-        SELECT entry_id, signature.*
-        FROM stored, unnest(
-            $recipes::text[], $signatures::bytea[], $counts::integer[], $units::text[]
-        ) AS signature
-    ),
-    kept AS (
-        INSERT INTO texts (entry_id, codec, data)
-        SELECT entry_id, $codec, $text::bytea FROM stored WHERE $text::bytea IS NOT NULL
-    ),
-    deferred AS MATERIALIZED ({insert_relate_jobs_of("stored")})
-    SELECT agreed, entry_id FROM agreed LEFT JOIN stored ON true LEFT JOIN deferred ON true
-"""
-"""The signatures, the text and the relate job of the entry in `stored`."""
-
 # One statement is a transaction of its own; on its way through several a post would take thrice as long.
 _INSERT = SQL(f"""
-    WITH {_LOCK_SUITES},
+    WITH {LOCK_SUITES},
     stored AS (
         INSERT INTO books (
             id, title, title_words, folded_title, authors, language, year, volume, external_id, identifiers,
@@ -103,10 +76,11 @@ _INSERT = SQL(f"""
     ),
     recorded AS ({INSERT_RECORD_OF}),
     told AS ({insert_book_changes("book.created", "stored")}),
-    {_STORE_CONTENT}
+    audited AS ({insert_entries("book.created", "stored")}),
+    {STORE_CONTENT}
 """)
 _UPDATE_CONTENT = SQL(f"""
-    WITH {_LOCK_SUITES},
+    WITH {LOCK_SUITES},
     stored AS (
         UPDATE books SET
             entry_id = nextval('entry_ids'), indexed_at = NULL, content_key = $content_key,
@@ -118,14 +92,16 @@ _UPDATE_CONTENT = SQL(f"""
         RETURNING entry_id, id, version, external_id
     ),
     told AS ({insert_book_changes("book.content_replaced", "stored")}),
-    {_STORE_CONTENT}
+    audited AS ({insert_entries("book.content_replaced", "stored")}),
+    {STORE_CONTENT}
 """)
 _UPDATE_PAGE_LABELS = SQL(f"""
     WITH changed AS (
         UPDATE books SET page_labels = $page_labels::text[], version = version + 1, updated_at = now()
         WHERE id = $book_id AND page_labels IS DISTINCT FROM $page_labels::text[]
         RETURNING id, version, external_id
-    )
+    ),
+    audited AS ({insert_entries("book.changed", "changed")})
     {insert_book_changes("book.changed", "changed")}
 """)
 _DELETE_CONTENT = SQL("""
@@ -136,7 +112,8 @@ _DELETE_CONTENT = SQL("""
 """)
 _INSERT_TOMBSTONE = SQL("INSERT INTO tombstones (entry_id) VALUES ($entry_id)")
 _DELETE = SQL(f"""
-    WITH deleted AS (DELETE FROM books WHERE id = $book_id RETURNING id, version, external_id)
+    WITH deleted AS (DELETE FROM books WHERE id = $book_id RETURNING id, version, external_id),
+    audited AS ({insert_entries("book.deleted", "deleted")})
     {insert_book_changes("book.deleted", "deleted")}
 """)
 
@@ -171,7 +148,13 @@ class BookStore:
         self._database = database
 
     async def insert(
-        self, book_id: UUID, metadata: Metadata, content: NewContent, record: CatalogRecord | None = None
+        self,
+        book_id: UUID,
+        metadata: Metadata,
+        content: NewContent,
+        record: CatalogRecord | None = None,
+        *,
+        actor: Actor,
     ) -> StoredBook:
         """Store a new book with its record, or find the one that it repeats.
 
@@ -179,21 +162,27 @@ class BookStore:
         where the content was computed for other suites than are indexed.
         """
         while True:
-            stored = await self._insert(book_id, metadata, content, record)
+            stored = await self._insert(book_id, metadata, content, record, actor)
             stored = stored or await self._read_existing(metadata, content)
             if stored is not None:
                 return stored
 
     async def _insert(
-        self, book_id: UUID, metadata: Metadata, content: NewContent, record: CatalogRecord | None
+        self,
+        book_id: UUID,
+        metadata: Metadata,
+        content: NewContent,
+        record: CatalogRecord | None,
+        actor: Actor,
     ) -> StoredBook | None:
         """The new book; None where another one has its external id or content."""
         [row] = await self._database.rows(
             _INSERT,
             id=book_id,
             **metadata_values(metadata),
-            **_content_values(content),
+            **content_values(content),
             **record_values(record),
+            **actor_values(actor),
         )
         if not row["agreed"]:
             raise SuitesChanged
@@ -227,7 +216,9 @@ class BookStore:
             return StoredBook(to_book(row), created=False)
         return None
 
-    async def update_content(self, book_id: UUID, content: NewContent, if_version: int | None) -> StoredBook:
+    async def update_content(
+        self, book_id: UUID, content: NewContent, if_version: int | None, *, actor: Actor
+    ) -> StoredBook:
         """Give a book new content, and with it a new entry; the same content again only its page labels.
 
         Raises `SuitesChanged` where the content was computed for other suites than are indexed.
@@ -246,15 +237,17 @@ class BookStore:
                     book_id=book_id,
                     page_labels=labels,
                     identifier=identifier_of_book(old),
+                    **actor_values(actor),
                 )
                 return StoredBook(await _read(connection, book_id), created=False)
             await rows(connection, _DELETE_CONTENT, entry_id=old.entry_id)
-            await _update(connection, _UPDATE_CONTENT, book_id, **_content_values(content), external_id=None)
+            values = content_values(content) | actor_values(actor)
+            await _update(connection, _UPDATE_CONTENT, book_id, **values, external_id=None)
             await delete_relations(connection, book_id)
             return StoredBook(await _read(connection, book_id), created=True, replaced=replaced)
 
     async def update_metadata(
-        self, book_id: UUID, changes: Mapping[str, object], if_version: int | None
+        self, book_id: UUID, changes: Mapping[str, object], if_version: int | None, *, actor: Actor
     ) -> Book:
         """Set the named metadata fields, and the `record` if it is named; the others stay as they are.
 
@@ -270,7 +263,7 @@ class BookStore:
                     changed: dict[str, Any] = dict(named)
                     columns["name_keys"] = name_keys(replace(book.metadata, **changed))
                 values: dict[str, Any] = {"external_id": None, "content_key": None} | columns
-                values["identifier"] = identifier_of_book(book)
+                values |= {"identifier": identifier_of_book(book)} | actor_values(actor)
                 await _update(connection, _update_of(columns), book_id, **values)
             if "record" in changes:
                 await update_record(connection, book_id, record)
@@ -281,7 +274,7 @@ class BookStore:
                 await insert_relate_jobs(connection, [book.entry_id])
             return await _read(connection, book_id)
 
-    async def delete(self, book_id: UUID, if_version: int | None) -> Versions:
+    async def delete(self, book_id: UUID, if_version: int | None, *, actor: Actor) -> Versions:
         """Delete a book; returns the entries that the band index has to remove, too."""
         async with self._database.transaction() as connection:
             suites = await read_locked_suites(connection)
@@ -289,7 +282,8 @@ class BookStore:
             versions = await _read_versions(connection, book_id, suites)
             await repeat_cut_searches(connection, book_id)
             await delete_from_clusters(connection, book_id)
-            await rows(connection, _DELETE, book_id=book_id, identifier=identifier_of_book(book))
+            told = {"identifier": identifier_of_book(book)} | actor_values(actor)
+            await rows(connection, _DELETE, book_id=book_id, **told)
             await rows(connection, _INSERT_TOMBSTONE, entry_id=book.entry_id)
             return versions
 
@@ -315,26 +309,6 @@ class BookStore:
         conditions = [_CONDITIONS[name] for name, value in values.items() if value is not None]
         statement = SQL(f"{SELECT_BOOKS} WHERE {' AND '.join(conditions)} ORDER BY books.id LIMIT $limit")
         return [to_book(row) for row in await self._database.rows(statement, **values, limit=limit)]
-
-
-def _content_values(content: NewContent) -> dict[str, Any]:
-    signatures = [*signature_values(content.sketch), *map(fingerprint_values, content.others)]
-    return {
-        "suites": suite_lines(content.suites),
-        "content_key": content.key,
-        "identifier": identifier_of(content.sketch.fingerprint, content.sketch.word_count),
-        "page_count": content.sketch.page_count,
-        "page_labels": page_label_values(content.page_labels),
-        "word_count": content.sketch.word_count,
-        "character_count": content.sketch.character_count,
-        "iscc": content.iscc,
-        "recipes": [row["recipe"] for row in signatures],
-        "signatures": [row["data"] for row in signatures],
-        "counts": [row["shingle_count"] for row in signatures],
-        "units": [row["unit"] for row in signatures],
-        "codec": CODEC,
-        "text": content.compressed_text,
-    }
 
 
 async def _read(connection: Connection, book_id: UUID) -> Book:
@@ -366,7 +340,8 @@ def _update_of(columns: Iterable[str]) -> SQL:
     return SQL(f"""
         WITH changed AS (
             UPDATE books SET {", ".join(changes)} WHERE id = $id RETURNING id, version, external_id
-        )
+        ),
+        audited AS ({insert_entries("book.changed", "changed")})
         {insert_book_changes("book.changed", "changed")}
     """)
 

@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from app.core.audit import Actor
 from app.core.errors import Conflict, OtherContent
 from app.core.model import CatalogRecord, Metadata, NewContent
+from app.stores.postgres.access.audit import insert_created_books
 from app.stores.postgres.catalog import marc_records
 from app.stores.postgres.changes.outbox import identifier_of, insert_created
 from app.stores.postgres.connections import Connection, Database, rows
@@ -68,7 +70,7 @@ class BulkStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def insert(self, books: Sequence[NewBook]) -> list[Stored]:
+    async def insert(self, books: Sequence[NewBook], *, actor: Actor) -> list[Stored]:
         """Store those of the books that are new, in one transaction; an outcome for each.
 
         Raises `SuitesChanged` where one was computed for other suites than are indexed.
@@ -77,7 +79,7 @@ class BulkStore:
         left = list(books)
         while left:
             async with self._database.transaction() as connection:
-                inserted = await _insert(connection, left)
+                inserted = await _insert(connection, left, actor)
                 others = [book for book in left if book.id not in inserted]
                 existing = await _read_existing(connection, others) if others else {}
             outcomes |= inserted | existing
@@ -92,7 +94,7 @@ class BulkStore:
         return next((_outcome(row["id"], row["content_key"], key, external_id) for row in found), None)
 
 
-async def _insert(connection: Connection, books: Sequence[NewBook]) -> dict[UUID, int]:
+async def _insert(connection: Connection, books: Sequence[NewBook], actor: Actor) -> dict[UUID, int]:
     """The entries of those of the books that are new, with all that belongs to them."""
     suites = await read_locked_suites(connection)
     if any(book.content.suites != suites for book in books):
@@ -127,7 +129,9 @@ async def _insert(connection: Connection, books: Sequence[NewBook]) -> dict[UUID
         columns=marc_records.COLUMNS,
     )
     if entries:
-        await insert_created(connection, dict(_told(by_entry[entry_id]) for entry_id in entries))
+        created = dict(_told(by_entry[entry_id]) for entry_id in entries)
+        await insert_created(connection, created)
+        await insert_created_books(connection, created, actor)
         await insert_relate_jobs(connection, entries)
     return {by_entry[entry_id].id: entry_id for entry_id in entries}
 

@@ -42,6 +42,7 @@ def _select_related(pairs: str, more: str) -> SQL:
             relations.kind, relations.direction, relations.confidence, relations.classifier,
             relations.left_because, relations.right_because, relations.confidences,
             decisions.verdict, decisions.kind AS decided_kind, decisions.decided_at,
+            decisions.decided_by,
             (decisions.left_entry, decisions.right_entry) <> (one.entry_id, other.entry_id) AS stale,
             {more}
         FROM pairs
@@ -182,7 +183,7 @@ def _related(row: Row) -> RelatedBook:
             signals=signals if signals is None or row["is_left"] else signals.swapped(),
         )
     if decision is not None:
-        decided = StoredDecision(decision, row["decided_at"], row["stale"])
+        decided = StoredDecision(decision, row["decided_at"], row["decided_by"], row["stale"])
     return RelatedBook(row["book_id"], row["title"], evidence, decided)
 
 

@@ -12,6 +12,7 @@ from app.services.access.keys import Keys
 from app.settings import Settings
 from app.stores.postgres.connections import open_database
 from tests.api.conftest import started
+from tests.factories import ACTOR
 from tests.secret_search import ADMIN_KEY
 
 
@@ -39,13 +40,13 @@ async def holders(database_url: str, redis_url: str) -> AsyncIterator[Holders]:
     """The application with an empty catalogue, and its keys."""
     async with started(with_keys(database_url, redis_url)) as app:
         keys: Keys = app.state.services.keys
-        valid = {scope: (await keys.create(scope, [scope])).text for scope in SCOPES}
-        revoked = await keys.create("revoked", ["admin"])
-        await keys.revoke(revoked.key.id)
-        expired = await keys.create("expired", ["admin"], datetime.now(UTC) + timedelta(days=1))
+        valid = {scope: (await keys.create(scope, [scope], actor=ACTOR)).text for scope in SCOPES}
+        revoked = await keys.create("revoked", ["admin"], actor=ACTOR)
+        await keys.revoke(revoked.key.id, actor=ACTOR)
+        expired = await keys.create("expired", ["admin"], datetime.now(UTC) + timedelta(days=1), actor=ACTOR)
         await expire(database_url, expired.text)
-        rotated = await keys.create("rotated", ["admin"])
-        await keys.rotate(rotated.key.id)
+        rotated = await keys.create("rotated", ["admin"], actor=ACTOR)
+        await keys.rotate(rotated.key.id, actor=ACTOR)
         good = valid["admin"]
         yield Holders(
             app,

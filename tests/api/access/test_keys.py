@@ -21,6 +21,7 @@ from app.stores.postgres.connections import Database, open_database
 from tests.api.access.key_holders import expire, with_keys
 from tests.api.conftest import asking, started
 from tests.api.service_process import reconcile, serving
+from tests.factories import ACTOR
 from tests.secret_search import ADMIN_KEY
 
 NOWHERE = "127.0.0.1:9"
@@ -38,7 +39,10 @@ def keys(database: Database) -> Keys:
 
 
 async def test_a_key_has_256_random_bits_and_is_not_stored(keys: Keys, database: Database) -> None:
-    first, second = await keys.create("a", ["read"]), await keys.create("a", ["read"])
+    first, second = (
+        await keys.create("a", ["read"], actor=ACTOR),
+        await keys.create("a", ["read"], actor=ACTOR),
+    )
     async with database.session() as session:
         stored = str(await session.fetch("SELECT * FROM keys"))
 
@@ -50,7 +54,7 @@ async def test_a_key_has_256_random_bits_and_is_not_stored(keys: Keys, database:
 
 async def test_keys_are_listed_with_their_terms(keys: Keys) -> None:
     end = datetime.now(UTC) + timedelta(days=3)
-    made = await keys.create(" harvester ", ["ingest", "decide", "ingest"], end, 600)
+    made = await keys.create(" harvester ", ["ingest", "decide", "ingest"], end, 600, actor=ACTOR)
     [listed] = await keys.list_keys()
 
     assert listed == made.key
@@ -61,31 +65,34 @@ async def test_keys_are_listed_with_their_terms(keys: Keys) -> None:
 @pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * 201])
 async def test_a_name_that_cannot_be_is_refused(keys: Keys, name: str) -> None:
     with pytest.raises(InvalidInput):
-        await keys.create(name, ["read"])
+        await keys.create(name, ["read"], actor=ACTOR)
 
 
 async def test_a_key_that_would_have_expired_is_refused(keys: Keys) -> None:
     with pytest.raises(InvalidInput):
-        await keys.create("late", ["read"], datetime.now(UTC))
+        await keys.create("late", ["read"], datetime.now(UTC), actor=ACTOR)
 
 
 async def test_ended_keys_stay_ended(keys: Keys, database_url: str) -> None:
-    revoked, expired = await keys.create("revoked", ["read"]), await keys.create("expired", ["read"])
-    first = await keys.revoke(revoked.key.id)
+    revoked, expired = (
+        await keys.create("revoked", ["read"], actor=ACTOR),
+        await keys.create("expired", ["read"], actor=ACTOR),
+    )
+    first = await keys.revoke(revoked.key.id, actor=ACTOR)
     await expire(database_url, expired.text)
 
-    assert await keys.revoke(revoked.key.id) == first
+    assert await keys.revoke(revoked.key.id, actor=ACTOR) == first
     for ended in (revoked, expired):
         with pytest.raises(UnknownKey):
-            await keys.rotate(ended.key.id)
+            await keys.rotate(ended.key.id, actor=ACTOR)
     with pytest.raises(UnknownKey):
-        await keys.revoke(uuid4())
+        await keys.revoke(uuid4(), actor=ACTOR)
     assert not await keys.any_valid()
 
 
 async def test_rotation_keeps_the_id(keys: Keys) -> None:
-    old = await keys.create("a", ["decide"])
-    new = await keys.rotate(old.key.id)
+    old = await keys.create("a", ["decide"], actor=ACTOR)
+    new = await keys.rotate(old.key.id, actor=ACTOR)
 
     assert new.key == old.key
     assert await keys.caller_of(old.text) is None
@@ -133,7 +140,7 @@ def services(database_url: str, redis_url: str) -> Iterator[list[str]]:
 async def test_a_revoked_key_stops_within_two_seconds_in_all_processes(
     services: list[str], keys: Keys
 ) -> None:
-    made = await keys.create("a", ["read"])
+    made = await keys.create("a", ["read"], actor=ACTOR)
     async with httpx.AsyncClient(headers={"Authorization": f"Bearer {made.text}"}) as client:
 
         async def statuses() -> set[int]:
@@ -141,7 +148,7 @@ async def test_a_revoked_key_stops_within_two_seconds_in_all_processes(
             return {answer.status_code for answer in answers}
 
         assert await statuses() == {200}
-        await keys.revoke(made.key.id)
+        await keys.revoke(made.key.id, actor=ACTOR)
         revoked = time.monotonic()
         while await statuses() != {401}:
             assert time.monotonic() - revoked < 2

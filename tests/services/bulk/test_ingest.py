@@ -7,6 +7,7 @@ from app.cli.checking import checked
 from app.core.recipe import Suite
 from app.readers.unread import UnreadLine
 from app.services.bulk.ingest import BulkRun, Fate, ingest_in_bulk
+from tests.factories import ACTOR
 from tests.open_services import OpenServices
 
 
@@ -25,6 +26,7 @@ async def take_in(services: OpenServices, books: Iterator[UnreadLine], run: Bulk
         check=checked,
         processes=2,
         tell=lambda fate, _: fates.append(fate),
+        actor=ACTOR,
     )
     return fates
 

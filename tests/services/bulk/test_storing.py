@@ -12,6 +12,7 @@ from app.services.bulk.storing import Bulk, BulkOutcome, PreparedBook
 from app.services.signing import computed
 from app.stores.postgres.statements import SQL
 from app.stores.postgres.suites import SuitesChanged
+from tests.factories import ACTOR
 from tests.open_services import OpenServices
 
 
@@ -23,7 +24,7 @@ def book(text: str, external_id: str | None = None, suites: Suites | None = None
 
 
 async def take_in(bulk: Bulk, books: list[PreparedBook]) -> list[BulkOutcome]:
-    return await bulk.index(await bulk.store(books))
+    return await bulk.index(await bulk.store(books, actor=ACTOR))
 
 
 def kinds(outcomes: list[BulkOutcome]) -> list[str]:
@@ -37,14 +38,16 @@ async def test_books_are_stored_with_all_that_a_post_stores(services: OpenServic
     assert (verdict.clean, verdict.books) == (True, 3)
     [jobs] = await services.jobs.counts()
     assert (jobs.task, jobs.state, jobs.count) == ("relate", "waiting", 3)
-    again = await services.ingest.post(Submission(Metadata(), content_from_text("one. " * 200)))
+    again = await services.ingest.post(Submission(Metadata(), content_from_text("one. " * 200)), actor=ACTOR)
     assert (again.created, again.book.metadata.title, again.book.indexed) == (False, "one", True)
 
 
 async def test_page_labels_are_stored_as_a_post_stores_them(services: OpenServices) -> None:
     labels, pages = ("i", None, "2"), content_from_pages(["one. " * 200, "", "two. " * 200])
     for name, known in (("posted", labels), ("unlabelled", ())):
-        await services.ingest.post(Submission(Metadata(external_id=name), pages, page_labels=known))
+        await services.ingest.post(
+            Submission(Metadata(external_id=name), pages, page_labels=known), actor=ACTOR
+        )
     signed = computed(pages, Suites(), keep_text=True)
     prepared = [
         PreparedBook(Metadata(external_id="taken in"), replace(signed, page_labels=labels)),
@@ -85,7 +88,7 @@ async def test_books_computed_for_other_suites_are_not_stored(services: OpenServ
     building = Suite("tf-simhash128-v1", "word5-minhash128-v1", "word5-sample128-v1")
     await services.suites.insert(building)
     with pytest.raises(SuitesChanged):
-        await services.bulk.store([book("one")])
+        await services.bulk.store([book("one")], actor=ACTOR)
     suites = await services.bulk.suites(anew=True)
     assert suites == replace(Suites(), building=building)
     assert kinds(await take_in(services.bulk, [book("one", suites=suites)])) == ["created"]

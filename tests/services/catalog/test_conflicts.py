@@ -15,6 +15,7 @@ from app.core.text.content import content_from_pages
 from app.services.catalog import conflicts
 from app.synthesis.library import synthetic_library
 from tests.api.library import prose, scanned
+from tests.factories import ACTOR
 from tests.open_services import OpenServices
 from tests.paged_books import pages_of, run_jobs
 
@@ -60,7 +61,7 @@ def written(code: str, rng: Random) -> str:
 
 
 async def post(services: OpenServices, pages: Sequence[str], metadata: Metadata) -> Book:
-    return (await services.ingest.post(Submission(metadata, content_from_pages(pages)))).book
+    return (await services.ingest.post(Submission(metadata, content_from_pages(pages)), actor=ACTOR)).book
 
 
 async def store(services: OpenServices, books: Sequence[Made]) -> None:
@@ -178,7 +179,7 @@ async def test_every_planted_conflict_is_reported_and_no_other(services: OpenSer
 
     gone = [rng.choice(sorted(next(iter(truth[by])))) for by in KINDS]
     for book_id in gone:
-        await services.ingest.delete(book_id, None)
+        await services.ingest.delete(book_id, None, actor=ACTOR)
     left = planted([book for book in books if book.id not in gone])
     for by in KINDS:
         assert await pairs(services, by) == left[by]
@@ -222,18 +223,18 @@ async def test_decisions_of_people_outrank_the_machine(services: OpenServices) -
     assert await pairs(services, "text") == {frozenset(book.id for book in copies)}
 
     first, second = (book.id for book in unrelated)
-    await services.relations.decide(first, second, "kind", "SAME_TEXT")
-    await services.relations.decide(*(book.id for book in copies), "rejected", None)
+    await services.relations.decide(first, second, "kind", "SAME_TEXT", actor=ACTOR)
+    await services.relations.decide(*(book.id for book in copies), "rejected", None, actor=ACTOR)
     assert await pairs(services, "isbn") == shared - {frozenset((first, second))}
     assert await pairs(services, "text") == set()
-    await services.books.change_metadata(first, {"identifiers": [f"isbn:{other}"]})
+    await services.books.change_metadata(first, {"identifiers": [f"isbn:{other}"]}, actor=ACTOR)
     [conflict] = await reported(services, "text")
     assert (conflict.relation is not None and conflict.relation.decided) is True
     # The rejected copies still share no ISBN; now they do, and a person says that they are different.
-    await services.relations.withdraw(first, second)
-    await services.books.change_metadata(copies[1].id, {"identifiers": [f"isbn:{code}"]})
+    await services.relations.withdraw(first, second, actor=ACTOR)
+    await services.books.change_metadata(copies[1].id, {"identifiers": [f"isbn:{code}"]}, actor=ACTOR)
     assert frozenset(book.id for book in copies) in await pairs(services, "isbn")
-    await services.relations.decide(*(book.id for book in copies), "kind", "INSUFFICIENT_TEXT")
+    await services.relations.decide(*(book.id for book in copies), "kind", "INSUFFICIENT_TEXT", actor=ACTOR)
     assert frozenset(book.id for book in copies) not in await pairs(services, "isbn")
 
 
@@ -243,7 +244,7 @@ async def test_conflicts_follow_a_content_that_changes(services: OpenServices) -
     await run_jobs(services)
     assert len(await reported(services, "isbn")) == len(await reported(services, "title")) == 1
     content = content_from_pages(pages_of(scanned(prose(1, WORDS), 5)))
-    await services.ingest.replace_content(books[1].id, content, None, None)
+    await services.ingest.replace_content(books[1].id, content, None, None, actor=ACTOR)
     assert await reported(services, "isbn") == await reported(services, "title") == []
     await run_jobs(services)
     assert await reported(services, "isbn") == await reported(services, "title") == []

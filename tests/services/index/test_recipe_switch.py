@@ -25,7 +25,7 @@ from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import RedisClient, Words
 from app.stores.redis.epoch import Epochs
 from app.wiring import Services
-from tests.factories import a_sketch
+from tests.factories import ACTOR, a_sketch
 from tests.open_services import open_with_stores
 from tests.redis_cluster import Operator, on_cluster_too
 
@@ -48,11 +48,11 @@ def a_text() -> Content:
 
 
 async def post(services: Services, content: Content | None = None) -> Book:
-    return (await services.ingest.post(Submission(content=content or a_text()))).book
+    return (await services.ingest.post(Submission(content=content or a_text()), actor=ACTOR)).book
 
 
 async def post_signatures(services: Services) -> Book:
-    return (await services.ingest.post(Submission(sketch=a_sketch(RNG)))).book
+    return (await services.ingest.post(Submission(sketch=a_sketch(RNG)), actor=ACTOR)).book
 
 
 async def change(services: Services, name: str = OTHER, allow_missing: bool = False) -> Switched:
@@ -90,7 +90,7 @@ async def test_a_switch_loses_nothing_while_books_come_and_go_and_are_looked_up(
         content = a_text()
         contents[(await post(elsewhere, content)).id] = content
         if doomed:
-            await elsewhere.ingest.delete(doomed.pop().id, None)
+            await elsewhere.ingest.delete(doomed.pop().id, None, actor=ACTOR)
         asked = next(iter(contents))
         answer = await elsewhere.lookup.near_duplicates(asked, Within(128), None, 100)
         assert answer.total >= len(contents) - 1
@@ -117,7 +117,7 @@ async def test_what_comes_and_goes_while_whole_buckets_are_written_is_mended(
     async def meanwhile(index: BandIndex, postings: object) -> None:
         await delete_all(index, postings)
         await post(elsewhere, fresh)
-        await elsewhere.ingest.delete(doomed.id, None)
+        await elsewhere.ingest.delete(doomed.id, None, actor=ACTOR)
 
     monkeypatch.setattr(BandIndex, "delete_all", meanwhile)
     await change(services)
@@ -298,7 +298,7 @@ async def test_a_pending_book_is_found_under_both_recipes_and_indexed_under_both
         await services.reindex.index_entry(book.entry_id)
     assert (await services.books.get(book.id)).indexed
     assert await is_clean(services)
-    await services.ingest.replace_content(book.id, a_text(), None, None)
+    await services.ingest.replace_content(book.id, a_text(), None, None, actor=ACTOR)
     assert await is_clean(services)
 
 

@@ -16,7 +16,7 @@ from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.locks import ReconcileLock
 from app.stores.postgres.statements import SQL
 from app.stores.postgres.texts import compress, decompress
-from tests.factories import a_sketch, new_content
+from tests.factories import ACTOR, a_sketch, new_content
 
 RNG = np.random.default_rng(11)
 
@@ -34,7 +34,7 @@ async def test_a_new_book_is_pending_and_its_job_waits(catalogue: BookStore, dat
     metadata = Metadata(
         title="Emma", authors=("Jane Austen",), year=1815, identifiers=("isbn:9780141439587",)
     )
-    stored = await catalogue.insert(new_book_id(), metadata, content())
+    stored = await catalogue.insert(new_book_id(), metadata, content(), actor=ACTOR)
     assert stored.created
     assert not stored.book.indexed
     assert await catalogue.read(stored.book.id) == stored.book
@@ -44,15 +44,15 @@ async def test_a_new_book_is_pending_and_its_job_waits(catalogue: BookStore, dat
 
 
 async def test_a_book_is_marked_as_indexed(catalogue: BookStore, entries: EntryStore) -> None:
-    stored = await catalogue.insert(new_book_id(), Metadata(), content())
+    stored = await catalogue.insert(new_book_id(), Metadata(), content(), actor=ACTOR)
     await entries.update_indexed([stored.book.entry_id])
     assert (await catalogue.read(stored.book.id)).indexed
 
 
 async def test_the_same_content_is_found_and_keeps_its_metadata(catalogue: BookStore) -> None:
     same = content()
-    first = await catalogue.insert(new_book_id(), Metadata(title="One"), same)
-    again = await catalogue.insert(new_book_id(), Metadata(title="Two"), same)
+    first = await catalogue.insert(new_book_id(), Metadata(title="One"), same, actor=ACTOR)
+    again = await catalogue.insert(new_book_id(), Metadata(title="Two"), same, actor=ACTOR)
     assert not again.created
     assert again.book == first.book
 
@@ -60,22 +60,24 @@ async def test_the_same_content_is_found_and_keeps_its_metadata(catalogue: BookS
 async def test_one_content_under_two_external_ids_is_two_books(catalogue: BookStore) -> None:
     same = content()
     ids = {
-        (await catalogue.insert(new_book_id(), Metadata(external_id=external_id), same)).book.id
+        (await catalogue.insert(new_book_id(), Metadata(external_id=external_id), same, actor=ACTOR)).book.id
         for external_id in ("a", "b", None)
     }
     assert len(ids) == 3
 
 
 async def test_an_external_id_with_other_content_names_the_put(catalogue: BookStore) -> None:
-    first = await catalogue.insert(new_book_id(), Metadata(external_id="x"), content())
+    first = await catalogue.insert(new_book_id(), Metadata(external_id="x"), content(), actor=ACTOR)
     with pytest.raises(Conflict, match=f"PUT /v1/books/{first.book.id}/content") as caught:
-        await catalogue.insert(new_book_id(), Metadata(external_id="x"), content())
+        await catalogue.insert(new_book_id(), Metadata(external_id="x"), content(), actor=ACTOR)
     assert caught.value.book_id == first.book.id
 
 
 async def test_many_posts_of_one_book_at_once_make_one_book(catalogue: BookStore) -> None:
     same = content()
-    outcomes = await asyncio.gather(*(catalogue.insert(new_book_id(), Metadata(), same) for _ in range(12)))
+    outcomes = await asyncio.gather(
+        *(catalogue.insert(new_book_id(), Metadata(), same, actor=ACTOR) for _ in range(12))
+    )
     assert sum(outcome.created for outcome in outcomes) == 1
     assert len({outcome.book.id for outcome in outcomes}) == 1
 
@@ -83,8 +85,8 @@ async def test_many_posts_of_one_book_at_once_make_one_book(catalogue: BookStore
 async def test_new_content_gets_a_new_entry_and_reports_the_old_one(
     catalogue: BookStore, entries: EntryStore
 ) -> None:
-    first = await catalogue.insert(new_book_id(), Metadata(title="Kept"), content("old"))
-    second = await catalogue.update_content(first.book.id, content("new"), if_version=1)
+    first = await catalogue.insert(new_book_id(), Metadata(title="Kept"), content("old"), actor=ACTOR)
+    second = await catalogue.update_content(first.book.id, content("new"), if_version=1, actor=ACTOR)
     assert second.book.entry_id > first.book.entry_id
     assert second.book.version == 2
     assert second.book.metadata.title == "Kept"
@@ -97,45 +99,45 @@ async def test_new_content_gets_a_new_entry_and_reports_the_old_one(
 
 async def test_replacing_with_the_same_content_changes_nothing(catalogue: BookStore) -> None:
     same = content()
-    first = await catalogue.insert(new_book_id(), Metadata(), same)
-    again = await catalogue.update_content(first.book.id, same, None)
+    first = await catalogue.insert(new_book_id(), Metadata(), same, actor=ACTOR)
+    again = await catalogue.update_content(first.book.id, same, None, actor=ACTOR)
     assert again.book == first.book
     assert not again.created
 
 
 async def test_a_stale_version_is_refused(catalogue: BookStore) -> None:
-    book = (await catalogue.insert(new_book_id(), Metadata(), content())).book
-    await catalogue.update_metadata(book.id, {"title": "Seen by someone else"}, if_version=1)
+    book = (await catalogue.insert(new_book_id(), Metadata(), content(), actor=ACTOR)).book
+    await catalogue.update_metadata(book.id, {"title": "Seen by someone else"}, if_version=1, actor=ACTOR)
     with pytest.raises(StaleVersion):
-        await catalogue.update_content(book.id, content(), if_version=1)
+        await catalogue.update_content(book.id, content(), if_version=1, actor=ACTOR)
     with pytest.raises(StaleVersion):
-        await catalogue.update_metadata(book.id, {"title": "Lost update"}, if_version=1)
+        await catalogue.update_metadata(book.id, {"title": "Lost update"}, if_version=1, actor=ACTOR)
     with pytest.raises(StaleVersion):
-        await catalogue.delete(book.id, if_version=1)
+        await catalogue.delete(book.id, if_version=1, actor=ACTOR)
 
 
 async def test_metadata_changes_leave_the_other_fields(catalogue: BookStore) -> None:
     metadata = Metadata(title="Emma", language="en", identifiers=("oclc:1",))
-    book = (await catalogue.insert(new_book_id(), metadata, content())).book
-    changed = await catalogue.update_metadata(book.id, {"language": None, "year": 1816}, None)
+    book = (await catalogue.insert(new_book_id(), metadata, content(), actor=ACTOR)).book
+    changed = await catalogue.update_metadata(book.id, {"language": None, "year": 1816}, None, actor=ACTOR)
     assert changed.metadata == Metadata(title="Emma", year=1816, identifiers=("oclc:1",))
     assert changed.version == 2
 
 
 async def test_taking_anothers_external_id_is_a_conflict(catalogue: BookStore) -> None:
-    first = (await catalogue.insert(new_book_id(), Metadata(external_id="one"), content())).book
-    second = (await catalogue.insert(new_book_id(), Metadata(external_id="two"), content())).book
+    first = (await catalogue.insert(new_book_id(), Metadata(external_id="one"), content(), actor=ACTOR)).book
+    second = (await catalogue.insert(new_book_id(), Metadata(external_id="two"), content(), actor=ACTOR)).book
     with pytest.raises(Conflict) as caught:
-        await catalogue.update_metadata(second.id, {"external_id": "one"}, None)
+        await catalogue.update_metadata(second.id, {"external_id": "one"}, None, actor=ACTOR)
     assert caught.value.book_id == first.id
 
 
 async def test_giving_up_the_external_id_of_a_second_copy_is_a_conflict(catalogue: BookStore) -> None:
     same = content()
-    plain = (await catalogue.insert(new_book_id(), Metadata(), same)).book
-    named = (await catalogue.insert(new_book_id(), Metadata(external_id="x"), same)).book
+    plain = (await catalogue.insert(new_book_id(), Metadata(), same, actor=ACTOR)).book
+    named = (await catalogue.insert(new_book_id(), Metadata(external_id="x"), same, actor=ACTOR)).book
     with pytest.raises(Conflict) as caught:
-        await catalogue.update_metadata(named.id, {"external_id": None}, None)
+        await catalogue.update_metadata(named.id, {"external_id": None}, None, actor=ACTOR)
     assert caught.value.book_id == plain.id
 
 
@@ -143,14 +145,14 @@ async def test_a_deleted_book_frees_its_external_id_and_content(
     catalogue: BookStore, database: Database
 ) -> None:
     same = content("text")
-    first = (await catalogue.insert(new_book_id(), Metadata(external_id="x"), same)).book
-    gone = await catalogue.delete(first.id, None)
+    first = (await catalogue.insert(new_book_id(), Metadata(external_id="x"), same, actor=ACTOR)).book
+    gone = await catalogue.delete(first.id, None, actor=ACTOR)
     assert gone[DEFAULT_SUITE].entry_id == first.entry_id
     with pytest.raises(UnknownBook):
         await catalogue.read(first.id)
     with pytest.raises(UnknownBook):
-        await catalogue.delete(first.id, None)
-    again = await catalogue.insert(new_book_id(), Metadata(external_id="x"), same)
+        await catalogue.delete(first.id, None, actor=ACTOR)
+    again = await catalogue.insert(new_book_id(), Metadata(external_id="x"), same, actor=ACTOR)
     assert again.created
     assert again.book.entry_id > first.entry_id
     for table in ("signatures", "texts"):
@@ -164,10 +166,13 @@ async def test_books_are_found_by_identifier_title_words_and_external_id(catalog
             new_book_id(),
             Metadata(title="Ümlaut: Emma; a Novel", identifiers=("isbn:1", "oclc:2")),
             content(),
+            actor=ACTOR,
         )
     ).book
     other = (
-        await catalogue.insert(new_book_id(), Metadata(title="Persuasion", external_id="p"), content())
+        await catalogue.insert(
+            new_book_id(), Metadata(title="Persuasion", external_id="p"), content(), actor=ACTOR
+        )
     ).book
 
     async def ids(**wanted: str) -> list[object]:
@@ -187,11 +192,11 @@ async def test_books_are_found_by_identifier_title_words_and_external_id(catalog
 
 async def test_hits_are_current_pending_or_deleted(catalogue: BookStore, entries: EntryStore) -> None:
     indexed, pending, second, gone, replaced = [
-        (await catalogue.insert(new_book_id(), Metadata(), content())).book for _ in range(5)
+        (await catalogue.insert(new_book_id(), Metadata(), content(), actor=ACTOR)).book for _ in range(5)
     ]
     await entries.update_indexed([book.entry_id for book in (indexed, second, gone, replaced)])
-    await catalogue.delete(gone.id, None)
-    new = (await catalogue.update_content(replaced.id, content(), None)).book
+    await catalogue.delete(gone.id, None, actor=ACTOR)
+    new = (await catalogue.update_content(replaced.id, content(), None, actor=ACTOR)).book
     wanted = [indexed.entry_id, gone.entry_id, 10**12]
     hits = np.array(wanted, dtype=np.uint64)
     many = np.arange(10**9, 10**9 + 5_000, dtype=np.uint64)
@@ -215,8 +220,8 @@ async def test_hits_are_current_pending_or_deleted(catalogue: BookStore, entries
 
 
 async def test_tombstones_are_deleted_in_time(catalogue: BookStore, entries: EntryStore) -> None:
-    gone = (await catalogue.insert(new_book_id(), Metadata(), content())).book
-    await catalogue.delete(gone.id, None)
+    gone = (await catalogue.insert(new_book_id(), Metadata(), content(), actor=ACTOR)).book
+    await catalogue.delete(gone.id, None, actor=ACTOR)
     hits = np.array([gone.entry_id], dtype=np.uint64)
     await entries.delete_tombstones(60.0)
     assert (await entries.read_current_hits([], hits, DEFAULT_SUITE)).deleted.tolist() == [gone.entry_id]
@@ -244,11 +249,11 @@ async def test_a_catalogue_that_does_not_answer_is_unavailable(monkeypatch: pyte
         with pytest.raises(Unavailable):
             await catalogue.read(uuid4())
         with pytest.raises(Unavailable):
-            await catalogue.delete(uuid4(), None)
+            await catalogue.delete(uuid4(), None, actor=ACTOR)
 
 
 async def test_reads_survive_the_loss_of_every_connection(catalogue: BookStore, database: Database) -> None:
-    book = (await catalogue.insert(new_book_id(), Metadata(), content())).book
+    book = (await catalogue.insert(new_book_id(), Metadata(), content(), actor=ACTOR)).book
     await asyncio.gather(*(catalogue.read(book.id) for _ in range(4)))
     end = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
     others = "datname = current_database() AND pid <> pg_backend_pid()"

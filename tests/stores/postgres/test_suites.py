@@ -12,7 +12,7 @@ from app.stores.postgres.books import BookStore
 from app.stores.postgres.connections import Database
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.suites import SuitesChanged, SuiteStore, read_locked_suites
-from tests.factories import a_sketch, new_content
+from tests.factories import ACTOR, a_sketch, new_content
 from tests.stores.postgres.test_books import RNG
 
 OTHER = replace(DEFAULT_SUITE, fingerprint="tf-simhash128-v1")
@@ -74,13 +74,13 @@ async def test_content_for_other_suites_is_not_stored(
     suites: SuiteStore, catalogue: BookStore, entries: EntryStore
 ) -> None:
     content = new_content(a_sketch(RNG))
-    book = (await catalogue.insert(new_book_id(), Metadata(), content)).book
+    book = (await catalogue.insert(new_book_id(), Metadata(), content, actor=ACTOR)).book
     await suites.insert(OTHER)
     with pytest.raises(SuitesChanged):
-        await catalogue.insert(new_book_id(), Metadata(), content)
+        await catalogue.insert(new_book_id(), Metadata(), content, actor=ACTOR)
     with pytest.raises(SuitesChanged):
-        await catalogue.update_content(book.id, new_content(a_sketch(RNG)), None)
+        await catalogue.update_content(book.id, new_content(a_sketch(RNG)), None, actor=ACTOR)
     assert await entries.count() == 1
-    gone = await catalogue.delete(book.id, None)
+    gone = await catalogue.delete(book.id, None, actor=ACTOR)
     assert gone.keys() == {DEFAULT_SUITE, OTHER}
     assert gone[OTHER].fingerprint is None

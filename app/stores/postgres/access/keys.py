@@ -8,7 +8,9 @@ from uuid import UUID
 
 import asyncpg
 
+from app.core.audit import Actor
 from app.core.keys import Caller, Key, Scope
+from app.stores.postgres.access.audit import actor_values, insert_entries
 from app.stores.postgres.connections import Database, Row
 from app.stores.postgres.statements import SQL
 
@@ -16,17 +18,32 @@ _COLUMNS = "id, name, scopes, requests_per_minute, created_at, expires_at, revok
 _VALID = "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())"
 
 _INSERT = SQL(f"""
-    INSERT INTO keys (id, name, scopes, hash, expires_at, requests_per_minute)
-    VALUES ($id, $name, $scopes::text[], $hash, $expires_at, $requests_per_minute)
-    RETURNING {_COLUMNS}
+    WITH made AS (
+        INSERT INTO keys (id, name, scopes, hash, expires_at, requests_per_minute)
+        VALUES ($id, $name, $scopes::text[], $hash, $expires_at, $requests_per_minute)
+        RETURNING {_COLUMNS}
+    ),
+    audited AS ({insert_entries("key.created", "made")})
+    SELECT {_COLUMNS} FROM made
 """)
 _LIST = SQL(f"SELECT {_COLUMNS} FROM keys ORDER BY created_at, id")
 _READ_CALLERS = SQL(f"SELECT id, name, scopes, requests_per_minute, hash FROM keys WHERE {_VALID}")
 _READ_ANY_VALID = SQL(f"SELECT id FROM keys WHERE {_VALID} LIMIT 1")
 _UPDATE_REVOKED = SQL(f"""
-    UPDATE keys SET revoked_at = coalesce(revoked_at, now()) WHERE id = $id RETURNING {_COLUMNS}
+    WITH revoked AS (
+        UPDATE keys SET revoked_at = now() WHERE id = $id AND revoked_at IS NULL RETURNING {_COLUMNS}
+    ),
+    audited AS ({insert_entries("key.revoked", "revoked")})
+    SELECT {_COLUMNS} FROM revoked
+    UNION ALL SELECT {_COLUMNS} FROM keys WHERE id = $id AND NOT EXISTS (SELECT FROM revoked)
 """)
-_UPDATE_HASH = SQL(f"UPDATE keys SET hash = $hash WHERE id = $id AND {_VALID} RETURNING {_COLUMNS}")
+_UPDATE_HASH = SQL(f"""
+    WITH rotated AS (
+        UPDATE keys SET hash = $hash WHERE id = $id AND {_VALID} RETURNING {_COLUMNS}
+    ),
+    audited AS ({insert_entries("key.rotated", "rotated")})
+    SELECT {_COLUMNS} FROM rotated
+""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +64,7 @@ class KeyStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def insert(self, key: NewKey) -> Key:
+    async def insert(self, key: NewKey, *, actor: Actor) -> Key:
         """Store a key."""
         [row] = await self._database.rows(
             _INSERT,
@@ -57,6 +74,7 @@ class KeyStore:
             hash=key.hash,
             expires_at=key.expires_at,
             requests_per_minute=key.requests_per_minute,
+            **actor_values(actor),
         )
         return _key(row)
 
@@ -80,13 +98,14 @@ class KeyStore:
         except asyncpg.UndefinedTableError:
             return False
 
-    async def update_revoked(self, key_id: UUID) -> Key | None:
+    async def update_revoked(self, key_id: UUID, *, actor: Actor) -> Key | None:
         """Revoke a key from now on; None: there is none."""
-        return _first(await self._database.rows(_UPDATE_REVOKED, id=key_id))
+        return _first(await self._database.rows(_UPDATE_REVOKED, id=key_id, **actor_values(actor)))
 
-    async def update_hash(self, key_id: UUID, key_hash: bytes) -> Key | None:
+    async def update_hash(self, key_id: UUID, key_hash: bytes, *, actor: Actor) -> Key | None:
         """Put another key in the place of this one; None: there is none, or it is revoked or expired."""
-        return _first(await self._database.rows(_UPDATE_HASH, id=key_id, hash=key_hash))
+        values = {"id": key_id, "hash": key_hash} | actor_values(actor)
+        return _first(await self._database.rows(_UPDATE_HASH, **values))
 
 
 def _first(found: Sequence[Row]) -> Key | None:

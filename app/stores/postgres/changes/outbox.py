@@ -56,9 +56,10 @@ def insert_withdrawals(pairs: str) -> str:
     """SQL that writes that the decision on each pair in a table is withdrawn."""
     return insert_pair_changes(
         "relation.decided",
-        f"(SELECT left_id, right_id, NULL AS verdict, NULL AS kind FROM {pairs}) AS withdrawn",
-        "verdict",
-        "kind",
+        f"""(
+            SELECT left_id, right_id, NULL AS verdict, NULL AS kind, NULL AS decided_by FROM {pairs}
+        ) AS withdrawn""",
+        *("verdict", "kind", "decided_by"),
     )
 
 

@@ -10,7 +10,9 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+from app.core.audit import Actor
 from app.core.model import ChangeType, Webhook
+from app.stores.postgres.access.audit import actor_values, insert_entries
 from app.stores.postgres.connections import Database, Row
 from app.stores.postgres.statements import SQL
 
@@ -21,18 +23,30 @@ _COLUMNS = """
 _NEWEST = "coalesce((SELECT position FROM changes ORDER BY position DESC LIMIT 1), 0)"
 
 _INSERT = SQL(f"""
-    INSERT INTO webhooks (id, url, types, secret, position)
-    VALUES ($id, $url, $types::text[], $secret, {_NEWEST})
-    RETURNING {_COLUMNS}
+    WITH made AS (
+        INSERT INTO webhooks (id, url, types, secret, position)
+        VALUES ($id, $url, $types::text[], $secret, {_NEWEST})
+        RETURNING *
+    ),
+    audited AS ({insert_entries("webhook.created", "made")})
+    SELECT {_COLUMNS} FROM made
 """)
 _READ = SQL(f"SELECT {_COLUMNS} FROM webhooks WHERE id = $id")
 _LIST = SQL(f"SELECT {_COLUMNS} FROM webhooks WHERE id > $after ORDER BY id LIMIT $limit")
-_DELETE = SQL("DELETE FROM webhooks WHERE id = $id RETURNING id")
+_DELETE = SQL(f"""
+    WITH deleted AS (DELETE FROM webhooks WHERE id = $id RETURNING id),
+    audited AS ({insert_entries("webhook.deleted", "deleted")})
+    SELECT id FROM deleted
+""")
 _UPDATE_SECRET = SQL(f"""
-    UPDATE webhooks
-    SET former_secret = secret, former_until = now() + $overlap::interval, secret = $secret
-    WHERE id = $id
-    RETURNING {_COLUMNS}
+    WITH rotated AS (
+        UPDATE webhooks
+        SET former_secret = secret, former_until = now() + $overlap::interval, secret = $secret
+        WHERE id = $id
+        RETURNING *
+    ),
+    audited AS ({insert_entries("webhook.rotated", "rotated")})
+    SELECT {_COLUMNS} FROM rotated
 """)
 _UPDATE_CLAIMED = SQL(f"""
     UPDATE webhooks SET claimed_until = now() + $claim::interval
@@ -85,11 +99,22 @@ class WebhookStore:
         self._database = database
 
     async def insert(
-        self, webhook_id: UUID, url: str, types: Sequence[ChangeType] | None, secret: str
+        self,
+        webhook_id: UUID,
+        url: str,
+        types: Sequence[ChangeType] | None,
+        secret: str,
+        *,
+        actor: Actor,
     ) -> Webhook:
         """Store a webhook, to which all changes are delivered that are not numbered yet."""
         [row] = await self._database.rows(
-            _INSERT, id=webhook_id, url=url, types=None if types is None else list(types), secret=secret
+            _INSERT,
+            id=webhook_id,
+            url=url,
+            types=None if types is None else list(types),
+            secret=secret,
+            **actor_values(actor),
         )
         return _webhook(row)
 
@@ -102,15 +127,16 @@ class WebhookStore:
         found = await self._database.rows(_LIST, after=after or UUID(int=0), limit=limit)
         return [_webhook(row) for row in found]
 
-    async def delete(self, webhook_id: UUID) -> bool:
+    async def delete(self, webhook_id: UUID, *, actor: Actor) -> bool:
         """Delete a webhook; False: there is none."""
-        return bool(await self._database.rows(_DELETE, id=webhook_id))
+        return bool(await self._database.rows(_DELETE, id=webhook_id, **actor_values(actor)))
 
-    async def update_secret(self, webhook_id: UUID, secret: str, overlap: timedelta) -> Webhook | None:
+    async def update_secret(
+        self, webhook_id: UUID, secret: str, overlap: timedelta, *, actor: Actor
+    ) -> Webhook | None:
         """Give a webhook a new secret; the old one signs as well for that long."""
-        return _first(
-            await self._database.rows(_UPDATE_SECRET, id=webhook_id, secret=secret, overlap=overlap)
-        )
+        values = {"id": webhook_id, "secret": secret, "overlap": overlap} | actor_values(actor)
+        return _first(await self._database.rows(_UPDATE_SECRET, **values))
 
     async def update_claimed(self, claim: timedelta, limit: int) -> list[Webhook]:
         """Claim webhooks that changes wait for, for that long."""

@@ -102,7 +102,7 @@ _READ_BOOKS = SQL(
 _READ_RELATIONS = SQL("""
     SELECT
         left_id, right_id, relations.kind, relations.direction, relations.confidence,
-        decisions.verdict, decisions.kind AS decided_kind
+        decisions.verdict, decisions.kind AS decided_kind, decisions.decided_by
     FROM (
         SELECT left_id, right_id FROM relations
         WHERE left_id = ANY($books::uuid[]) AND right_id = ANY($books::uuid[])
@@ -179,4 +179,4 @@ def _relation(row: Row) -> PairRelation:
         decision = Decision(row["verdict"], row["decided_kind"])
     summary = effective_relation(machine, decision)
     assert summary is not None
-    return PairRelation(summary, decided=decision is not None)
+    return PairRelation(summary, decision is not None, row["decided_by"])

@@ -15,7 +15,7 @@ from app.stores.postgres.books import BookStore
 from app.stores.postgres.changes.feed import ChangeFeed
 from app.stores.postgres.connections import Connection, Database, rows
 from app.stores.postgres.statements import SQL
-from tests.factories import a_sketch, new_content
+from tests.factories import ACTOR, a_sketch, new_content
 
 RNG = np.random.default_rng(22)
 WRITE = SQL("INSERT INTO unnumbered_changes (type, book_id, data) VALUES ('book.created', $id, $data)")
@@ -70,14 +70,16 @@ async def test_many_writers_and_readers_agree_on_one_order(
     catalogue: BookStore, database: Database, feed: ChangeFeed
 ) -> None:
     books = [
-        (await catalogue.insert(new_book_id(), Metadata(), new_content(a_sketch(RNG)))).book.id
+        (await catalogue.insert(new_book_id(), Metadata(), new_content(a_sketch(RNG)), actor=ACTOR)).book.id
         for _ in range(4)
     ]
     done = asyncio.Event()
 
     async def change(number: int) -> None:
         for year in range(15):
-            await catalogue.update_metadata(books[(number + year) % len(books)], {"year": year}, None)
+            await catalogue.update_metadata(
+                books[(number + year) % len(books)], {"year": year}, None, actor=ACTOR
+            )
 
     async def follow() -> list[Change]:
         seen: list[Change] = []

@@ -1,0 +1,94 @@
+"""The audit log: which entries to list, and their documents."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Self
+from uuid import UUID
+
+from pydantic import AfterValidator, AwareDatetime, Field
+from pydantic_core import PydanticCustomError
+
+from app.api.schemas import examples
+from app.api.schemas.base import Document, PageQuery, shown
+from app.core.audit import Action, ActorKind, AuditEntry, AuditFilter, ObjectKind
+
+
+def _in_utc(moment: datetime) -> datetime:
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError as exc:
+        raise PydanticCustomError("no_moment", "This time lies outside the years 1 to 9999") from exc
+
+
+_Moment = Annotated[AwareDatetime, AfterValidator(_in_utc)]
+
+
+class AuditQuery(PageQuery):
+    """The entries to list; what is left out counts for any."""
+
+    key_id: UUID | None = Field(default=None, description="Only what was done with this key.")
+    action: Action | None = Field(default=None, description="Only this.")
+    object: UUID | None = Field(
+        default=None, description="Only what was done to this book, key or webhook; of decisions either book."
+    )
+    since: _Moment | None = Field(
+        default=None, description="Only from this time on, as 2027-01-31T18:00:00Z."
+    )
+    until: _Moment | None = Field(default=None, description="Only before this time.")
+
+    def to_filter(self) -> AuditFilter:
+        """The question as the services know it."""
+        return AuditFilter(self.key_id, self.action, self.object, self.since, self.until)
+
+
+class ActorAnswer(Document):
+    """Who wrote something, and from where."""
+
+    model_config = shown(examples.AUDIT_ENTRY["actor"])
+
+    kind: ActorKind = Field(
+        description="A key; the admin key of the environment; anyone, where no key is asked for; or a "
+        "command that reached the database itself."
+    )
+    name: str = Field(description="Of the key at that time; of a command, the user of the system.")
+    key_id: UUID | None = Field(description="Null where it was no stored key.")
+    address: str | None = Field(description="Of the client; of a command, the name of its host.")
+
+
+class AuditedObject(Document):
+    """What was written."""
+
+    model_config = shown(examples.AUDIT_ENTRY["object"])
+
+    kind: ObjectKind
+    id: UUID = Field(description="Of a decision: the older book.")
+    other_id: UUID | None = Field(description="Of a decision: the younger book; else null.")
+
+
+class AuditAnswer(Document):
+    """One thing that was done. It is never changed."""
+
+    model_config = shown(examples.AUDIT_ENTRY)
+
+    at: datetime
+    actor: ActorAnswer
+    action: Action
+    object: AuditedObject
+
+    @classmethod
+    def of(cls, entry: AuditEntry) -> Self:
+        """The document of an entry."""
+        return cls(
+            at=entry.at,
+            actor=ActorAnswer.model_validate(entry.actor),
+            action=entry.action,
+            object=AuditedObject(kind=entry.object_kind, id=entry.object_id, other_id=entry.other_id),
+        )
+
+
+class AuditList(Document):
+    """One page of the audit log, the newest entry first."""
+
+    model_config = shown({"items": [examples.AUDIT_ENTRY], "next_cursor": None})
+
+    items: list[AuditAnswer]
+    next_cursor: str | None = Field(description="Send it as cursor for the next page; null on the last page.")

@@ -1,0 +1,94 @@
+"""`bookprint audit`: who has written what, when and from where."""
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import Annotated
+
+import orjson
+import typer
+from rich.text import Text
+
+from app.cli.access.times import moment
+from app.cli.environment import DEFAULT_URL, KeyOption
+from app.cli.output import drawn_table, notices, print_lines, results
+from app.client import Client, calls
+from app.client.answers import AuditEntryJson
+from app.core.audit import Action
+
+_PATIENCE = 10.0  # seconds
+_PAGE = 1_000
+_COLUMNS = ("at", "actor", "name", "key_id", "address", "action", "object_id", "other_id")
+
+_Time = Annotated[str | None, typer.Option(metavar="TIME", help="As 2027-01-31 or 2027-01-31T18:00+01:00.")]
+
+
+def audit(
+    key_id: Annotated[
+        str | None, typer.Option(metavar="ID", help="Only what was done with the key of this id.")
+    ] = None,
+    action: Annotated[Action | None, typer.Option(help="Only this.")] = None,
+    object_id: Annotated[
+        str | None,
+        typer.Option("--object", metavar="ID", help="Only what was done to this book, key or webhook."),
+    ] = None,
+    since: _Time = None,
+    until: _Time = None,
+    limit: Annotated[int, typer.Option(min=1, help="Most entries to print.")] = 100,
+    url: Annotated[str, typer.Option(help="Where the service answers.")] = DEFAULT_URL,
+    key: KeyOption = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the entries as JSON, one a line.")] = False,
+) -> None:
+    """Print who has written what, when and from where, the newest first.
+
+    The service asks for a key with the scope admin. What happened at the time of --until is not included.
+    """
+    call = calls.list_audit(
+        key_id=key_id,
+        action=action,
+        object_id=object_id,
+        since=None if since is None else moment(since, "--since").isoformat(),
+        until=None if until is None else moment(until, "--until").isoformat(),
+        limit=min(limit + 1, _PAGE),
+    )
+    with Client(url, patience=_PATIENCE, key=key) as service:
+        service.insist()
+        entries = list(islice(service.items(call), limit + 1))
+    _print(entries[:limit], json)
+    more = "; there are more" if len(entries) > limit else ""
+    notices().print(f"{min(limit, len(entries)):,} {'entry' if len(entries) == 1 else 'entries'}{more}.")
+
+
+def _print(entries: Sequence[AuditEntryJson], json: bool) -> None:
+    console, rows = results(), [_cells(entry) for entry in entries]
+    if json:
+        for entry in entries:
+            console.print(orjson.dumps(entry).decode(), soft_wrap=True)
+    elif not console.is_terminal:
+        print_lines(console, _COLUMNS, rows)
+    elif rows:
+        # Ids stand below: side by side they do not fit an ordinary terminal.
+        drawn = [
+            (
+                f"{at[:19]}Z",
+                Text.assemble(name, "\n", (key_id or actor, "dim")),
+                address,
+                Text.assemble(action, "\n", (f"{object_id} {other_id}".strip(), "dim")),
+            )
+            for at, actor, name, key_id, address, action, object_id, other_id in rows
+        ]
+        console.print(drawn_table(("at", "name", "address", "action"), drawn, wide="name"))
+
+
+def _cells(entry: AuditEntryJson) -> tuple[str, ...]:
+    """An entry as the cells of `_COLUMNS`."""
+    actor, written = entry["actor"], entry["object"]
+    return (
+        entry["at"],
+        actor["kind"],
+        actor["name"],
+        actor["key_id"] or "",
+        actor["address"] or "",
+        entry["action"],
+        written["id"],
+        written["other_id"] or "",
+    )
