@@ -17,6 +17,8 @@ REMEDIES = {
     "model_attributes_type": 'Send a JSON object, as {{"text": "…"}}.',
     "greater_than_equal": "Send {ge} or more.",
     "less_than_equal": "Send {le} or less.",
+    "uuid_parsing": "Send an id, as 0193508e-7a3c-7c19-9b54-2f1d6a0e4c11.",
+    "moment": "Send a time with its offset, as 2027-01-31T18:00:00Z.",
     "decision_form": 'Send {{"verdict": "confirmed"}}, {{"verdict": "rejected"}} or {{"kind": "SAME_TEXT"}}.',
     "repeated_part": "Send it once.",
     "missing_file": "Send the book as a part `file` with a filename, as curl does with -F file=@book.epub.",

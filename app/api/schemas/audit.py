@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Self
 from uuid import UUID
 
-from pydantic import AfterValidator, AwareDatetime, Field
+from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from app.api.schemas import examples
@@ -12,14 +12,18 @@ from app.api.schemas.base import Document, PageQuery, shown
 from app.core.audit import Action, ActorKind, AuditEntry, AuditFilter, ObjectKind
 
 
-def _in_utc(moment: datetime) -> datetime:
+def _moment(text: str) -> datetime:
+    """A time of RFC 3339; pydantic would take numbers as well."""
     try:
-        return moment.astimezone(UTC)
-    except OverflowError as exc:
-        raise PydanticCustomError("no_moment", "This time lies outside the years 1 to 9999") from exc
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is not None and "T" in text.upper():
+            return moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        pass
+    raise PydanticCustomError("moment", "This is no time with an offset, of the years 1 to 9999")
 
 
-_Moment = Annotated[AwareDatetime, AfterValidator(_in_utc)]
+_Moment = Annotated[datetime, BeforeValidator(_moment)]
 
 
 class AuditQuery(PageQuery):

@@ -1,0 +1,308 @@
+"""The audit log over HTTP: every operation that writes leaves one entry, every other one leaves none."""
+
+import json
+import re
+from collections.abc import AsyncIterator
+from itertools import count
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from httpx import ASGITransport, AsyncClient, Response
+
+from app.core.keys import Scope
+from app.settings import Settings
+from app.stores.postgres.connections import open_database
+from app.stores.postgres.statements import SQL
+from app.wiring import Services
+from tests.api.access.key_holders import ADMIN_KEY, Holders, holders
+from tests.api.access.test_operations import OPERATIONS
+from tests.api.conftest import asking, started
+from tests.api.library import prose
+from tests.api.posting import Json
+from tests.api.test_bad_input import assert_problem
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+ADDRESS = "203.0.113.7"
+SEEDS = count(19_000)
+
+Operation = tuple[str, str]
+
+
+def _new_text() -> Json:
+    return {"text": prose(next(SEEDS), 60)}
+
+
+def _sent(operation: Operation) -> Json:
+    """What makes each operation do what it is there for."""
+    lines = {"Content-Type": "application/x-ndjson"}
+    bodies: dict[Operation, Json] = {
+        ("POST", "/v1/books"): {"json": _new_text()},
+        ("POST", "/v1/books:bulk"): {"content": json.dumps(_new_text()), "headers": lines},
+        ("PATCH", "/v1/books/{book_id}"): {"json": {"title": "Another"}},
+        ("PUT", "/v1/books/{book_id}/content"): {"json": _new_text()},
+        ("PUT", "/v1/books/{book_id}/relations/{other_id}/decision"): {"json": {"kind": "SAME_TEXT"}},
+        ("POST", "/v1/webhooks"): {"json": {"url": "https://93.184.215.14/changes"}},
+        ("POST", "/v1/lookups"): {"json": _new_text()},
+        ("POST", "/reconcile"): {"data": {"queries": '{"q0": {"query": "Emma"}}'}},
+    }
+    return bodies.get(operation, {})
+
+
+LEAVES: dict[Operation, str | None] = {
+    ("POST", "/v1/books"): "book.created",
+    ("POST", "/v1/books:bulk"): "book.created",
+    ("PATCH", "/v1/books/{book_id}"): "book.changed",
+    ("PUT", "/v1/books/{book_id}/content"): "book.content_replaced",
+    ("DELETE", "/v1/books/{book_id}"): "book.deleted",
+    ("PUT", "/v1/books/{book_id}/relations/{other_id}/decision"): "decision.made",
+    ("DELETE", "/v1/books/{book_id}/relations/{other_id}/decision"): "decision.withdrawn",
+    ("POST", "/v1/webhooks"): "webhook.created",
+    ("DELETE", "/v1/webhooks/{webhook_id}"): "webhook.deleted",
+    ("POST", "/v1/webhooks/{webhook_id}/rotate"): "webhook.rotated",
+    ("POST", "/v1/lookups"): None,
+    ("POST", "/reconcile"): None,
+}
+"""The entry of each operation that is no GET."""
+
+NO_GET = [operation for operation in OPERATIONS if operation[0] != "GET"]
+READS = [operation for operation in OPERATIONS if LEAVES.get(operation) is None]
+WRITES = [operation for operation in NO_GET if operation not in READS]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def keys(module_database_url: str, module_redis_url: str) -> AsyncIterator[Holders]:
+    async with holders(module_database_url, module_redis_url) as held:
+        yield held
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def client(keys: Holders) -> AsyncIterator[AsyncClient]:
+    transport = ASGITransport(keys.app, client=(ADDRESS, 4711))
+    async with AsyncClient(transport=transport, base_url="http://bookprint.test", timeout=60) as client:
+        yield client
+
+
+async def _ask(client: AsyncClient, operation: Operation, key: str | None, names: Json) -> Response:
+    method, path = operation
+    sent = _sent(operation)
+    headers = sent.pop("headers", {}) | ({} if key is None else {"X-API-Key": key})
+    return await client.request(method, path.format_map(names), headers=headers, **sent)
+
+
+async def _prepared(client: AsyncClient) -> Json:
+    """Two books with a decision on them, and a webhook: the names in paths."""
+    headers = {"X-API-Key": ADMIN_KEY}
+    [book, other] = [
+        (await client.post("/v1/books", json=_new_text(), headers=headers)).json() for _ in range(2)
+    ]
+    decision = f"/v1/books/{book['id']}/relations/{other['id']}/decision"
+    assert (await client.put(decision, json="rejected", headers=headers)).status_code == 200
+    hook = {"url": "https://93.184.215.14/"}
+    webhook = (await client.post("/v1/webhooks", json=hook, headers=headers)).json()
+    return {
+        "book_id": book["id"],
+        "other_id": other["id"],
+        "webhook_id": webhook["id"],
+        "cluster_id": book["cluster"]["id"],
+        "number": 0,
+        "job_id": 1,
+        "kind": "entity",
+    }
+
+
+async def _log(client: AsyncClient, **query: Any) -> list[Json]:
+    answer = await client.get("/v1/audit", params={"limit": 1000} | query, headers={"X-API-Key": ADMIN_KEY})
+    assert answer.status_code == 200, answer.text
+    items: list[Json] = answer.json()["items"]
+    return items
+
+
+async def _key_id(keys: Holders, scope: Scope) -> str:
+    services: Services = keys.app.state.services
+    return next(str(key.id) for key in await services.keys.list_keys() if key.name == scope)
+
+
+async def test_every_operation_is_known_to_write_or_not() -> None:
+    assert set(LEAVES) == set(NO_GET)
+
+
+@pytest.mark.parametrize("operation", WRITES, ids=" ".join)
+async def test_every_operation_that_writes_leaves_one_entry(
+    operation: Operation, keys: Holders, client: AsyncClient
+) -> None:
+    scope: Scope = OPERATIONS[operation]["x-scope"]
+    names, key_id = await _prepared(client), await _key_id(keys, scope)
+    before = await _log(client, key_id=key_id)
+    answer = await _ask(client, operation, keys.valid[scope], names)
+    assert answer.is_success, answer.text
+
+    [entry, *others] = await _log(client, key_id=key_id)
+    assert others == before
+    assert entry["action"] == LEAVES[operation]
+    assert entry["actor"] == {"kind": "key", "name": scope, "key_id": key_id, "address": ADDRESS}
+    kind = entry["action"].partition(".")[0]
+    wanted = {
+        "book": [names["book_id"], None],
+        "decision": [names["book_id"], names["other_id"]],
+        "webhook": [names["webhook_id"], None],
+    }[kind]
+    if entry["action"].endswith(".created"):
+        wanted[0] = answer.json()["id"]
+    assert entry["object"] == {"kind": kind, "id": wanted[0], "other_id": wanted[1]}
+
+
+@pytest.mark.parametrize("operation", READS, ids=" ".join)
+async def test_every_other_operation_leaves_none(
+    operation: Operation, keys: Holders, client: AsyncClient
+) -> None:
+    names = await _prepared(client)
+    before = await _log(client)
+    answer = await _ask(client, operation, keys.valid["admin"], names)
+
+    assert answer.status_code not in {401, 403}
+    assert answer.status_code < 500 or operation == ("GET", "/health/ready")
+    assert await _log(client) == before
+
+
+@pytest.mark.parametrize("operation", WRITES, ids=" ".join)
+async def test_what_is_denied_leaves_none(operation: Operation, keys: Holders, client: AsyncClient) -> None:
+    names = await _prepared(client)
+    before = await _log(client)
+    answers = [await _ask(client, operation, key, names) for key in (None, keys.valid["read"])]
+
+    assert [answer.status_code for answer in answers] == [401, 403]
+    assert await _log(client) == before
+
+
+async def test_what_fails_leaves_none(keys: Holders, client: AsyncClient) -> None:
+    names, headers = await _prepared(client), {"X-API-Key": ADMIN_KEY}
+    before = await _log(client)
+    path = f"/v1/books/{names['book_id']}"
+    stale = await client.patch(path, json={"title": "x"}, headers=headers | {"If-Match": '"99"'})
+    unknown = await client.delete(f"/v1/books/{names['webhook_id']}", headers=headers)
+    invalid = await client.post("/v1/books", json={"text": " "}, headers=headers)
+
+    assert [answer.status_code for answer in (stale, unknown, invalid)] == [412, 404, 422]
+    assert await _log(client) == before
+
+
+async def test_a_file_and_a_repeated_post(keys: Holders, client: AsyncClient) -> None:
+    file = {"file": ("a.txt", _new_text()["text"].encode())}
+    before = await _log(client)
+    for status in (201, 200):
+        answer = await client.post("/v1/books", files=file, headers={"X-API-Key": keys.valid["ingest"]})
+        assert answer.status_code == status, answer.text
+
+    [entry, *others] = await _log(client)
+    assert (entry["action"], entry["object"]["id"]) == ("book.created", answer.json()["id"])
+    assert others == before
+
+
+async def test_each_line_of_many_has_its_entry(keys: Holders, client: AsyncClient) -> None:
+    lines = [_new_text(), {"text": ""}, _new_text()]
+    answer = await client.post(
+        "/v1/books:bulk",
+        content="\n".join(map(json.dumps, lines)),
+        headers={"X-API-Key": keys.valid["ingest"], "Content-Type": "application/x-ndjson"},
+    )
+    created = {line["id"] for line in map(json.loads, answer.text.splitlines()) if "id" in line}
+
+    assert len(created) == 2
+    assert {entry["object"]["id"] for entry in (await _log(client))[:2]} == created
+
+
+async def test_pages_go_on_behind_each_other(client: AsyncClient) -> None:
+    await _prepared(client)
+    headers, query = {"X-API-Key": ADMIN_KEY}, {"action": "book.created", "limit": 2}
+    paged: list[Json] = []
+    cursor: str | None = None
+    while True:
+        parameters = query | ({} if cursor is None else {"cursor": cursor})
+        page = (await client.get("/v1/audit", params=parameters, headers=headers)).json()
+        paged += page["items"]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            break
+        other = await client.get("/v1/audit", params={"cursor": cursor}, headers=headers)
+        assert_problem(other, 422, "cursor")
+
+    assert paged == await _log(client, action="book.created")
+
+
+async def test_entries_of_a_time_and_of_a_thing(client: AsyncClient) -> None:
+    names = await _prepared(client)
+    entries = await _log(client)
+    moment = entries[3]["at"]
+
+    assert await _log(client, since=moment) == entries[:4]
+    assert await _log(client, until=moment) == entries[4:]
+    assert await _log(client, until=re.sub("Z$", "+00:00", moment)) == entries[4:]
+    actions = [entry["action"] for entry in await _log(client, object=names["other_id"])]
+    assert actions == ["decision.made", "book.created"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *({"action": "book.read"}, {"key_id": "harvester"}, {"object": "1"}, {"since": "yesterday"}),
+        *({"since": "2027-01-31T18:00:00"}, {"until": "0001-01-01T00:00:00+23:00"}, {"who": "me"}),
+    ],
+)
+async def test_questions_that_make_no_sense_are_refused(client: AsyncClient, query: Json) -> None:
+    answer = await client.get("/v1/audit", params=query, headers={"X-API-Key": ADMIN_KEY})
+    assert_problem(answer, 422, next(iter(query)))
+
+
+async def test_no_secret_is_in_it(keys: Holders, client: AsyncClient) -> None:
+    headers = {"X-API-Key": ADMIN_KEY}
+    hook = (
+        await client.post("/v1/webhooks", json={"url": "https://93.184.215.14/s"}, headers=headers)
+    ).json()
+    told = json.dumps(await _log(client))
+
+    assert hook["id"] in told
+    for secret in (hook["secret"], ADMIN_KEY, *keys.valid.values()):
+        assert secret not in told
+
+
+async def test_denied_requests_are_counted_by_reason(keys: Holders, client: AsyncClient) -> None:
+    async def denied() -> dict[str, float]:
+        answer = await client.get("/metrics", headers={"X-API-Key": ADMIN_KEY})
+        found = re.findall(r'bookprint_denied_total\{reason="([\w-]+)"\} (\S+)', answer.text)
+        return {reason: float(number) for reason, number in found}
+
+    before = await denied()
+    await client.get("/v1/books")
+    await client.get("/v1/audit", headers={"X-API-Key": keys.valid["ingest"]})
+    after = await denied()
+
+    counted = {reason: number - before.get(reason, 0) for reason, number in after.items()}
+    assert counted == {"no-valid-key": 1, "scope-missing": 1}
+
+
+async def test_decisions_name_their_author(
+    keys: Holders, client: AsyncClient, module_database_url: str
+) -> None:
+    names, headers = await _prepared(client), {"X-API-Key": keys.valid["decide"]}
+    path = f"/v1/books/{names['book_id']}/relations/{names['other_id']}"
+    decided = await client.put(f"{path}/decision", json={"kind": "SAME_TEXT"}, headers=headers)
+    changes = (await client.get("/v1/changes?types=relation.decided&limit=1000", headers=headers)).json()
+
+    assert decided.json()["decision"]["decided_by"] == "decide"
+    assert changes["items"][-1]["data"]["decided_by"] == "decide"
+    async with open_database(module_database_url, 1) as database:
+        await database.rows(SQL("UPDATE decisions SET decided_by = NULL"))
+    assert (await client.get(path, headers=headers)).json()["decision"]["decided_by"] is None
+
+
+async def test_where_no_key_is_asked_for_it_was_anyone(
+    module_database_url: str, module_redis_url: str
+) -> None:
+    settings = Settings(DATABASE_URL=module_database_url, REDIS_URL=module_redis_url, BOOKPRINT_AUTH="off")
+    async with started(settings) as app, asking(app) as client:
+        await client.post("/v1/books", json=_new_text())
+        [entry] = (await client.get("/v1/audit?limit=1")).json()["items"]
+
+    assert entry["actor"] == {"kind": "anyone", "name": "anyone", "key_id": None, "address": "127.0.0.1"}
