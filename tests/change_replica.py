@@ -74,7 +74,7 @@ def _note(state: Replica, pair: Pair, item: Json) -> None:
     if found is not None and found["kind"] is not None:
         state.relations[pair] = {name: found[name] for name in ("kind", "direction", "confidence")}
     if item["decision"] is not None:
-        state.decisions[pair] = {name: item["decision"][name] for name in ("verdict", "kind")}
+        state.decisions[pair] = {name: item["decision"][name] for name in ("verdict", "kind", "decided_by")}
 
 
 def rounded(state: Replica) -> Replica:

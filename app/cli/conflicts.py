@@ -20,8 +20,8 @@ _PATIENCE = 10.0  # seconds
 _PAGE = 1_000
 _OF_BOOK = ("id", "title", "authors", "year", "volume", "identifiers")
 _COLUMNS = (
-    *("agrees", "contradicts", "distance", "jaccard", "this_in_other", "other_in_this", "relation", "source"),
-    "decided_by",
+    *("agrees", "contradicts", "distance", "jaccard", "this_in_other", "other_in_this"),
+    *("relation", "source", "decided_by"),
     *(f"{side}_{name}" for side in ("this", "other") for name in _OF_BOOK),
 )
 

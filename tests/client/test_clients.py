@@ -43,6 +43,14 @@ def test_a_library_is_posted_searched_changed_and_deleted(service: Server, tmp_p
         client.send(calls.withdraw_decision(book["id"], copy["id"]))
         for each in (book, copy):
             client.send(calls.delete_book(each["id"]))
+        done = client.items(calls.list_audit(object_id=book["id"], limit=2))
+        assert [(entry["action"], entry["object"]["id"]) for entry in done] == [
+            ("book.deleted", book["id"]),
+            ("decision.withdrawn", book["id"]),
+            ("decision.made", book["id"]),
+            ("book.changed", book["id"]),
+            ("book.created", book["id"]),
+        ]
         assert list(client.items(calls.list_books(title="emma"))) == []
 
 

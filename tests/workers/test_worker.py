@@ -63,7 +63,9 @@ async def test_a_worker_builds_and_rebuilds_the_index_relates_books_and_ends_on_
 
     # As if the process that took the book in had died right after the commit.
     content = new_content(a_sketch(RNG))
-    left_behind = (await services.ingest._catalogue.insert(new_book_id(), Metadata(), content)).book
+    left_behind = (
+        await services.ingest._catalogue.insert(new_book_id(), Metadata(), content, actor=ACTOR)
+    ).book
     assert not left_behind.indexed
 
     async def indexed() -> bool:

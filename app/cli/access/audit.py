@@ -53,9 +53,10 @@ def audit(
     with Client(url, patience=_PATIENCE, key=key) as service:
         service.insist()
         entries = list(islice(service.items(call), limit + 1))
-    _print(entries[:limit], json)
-    more = "; there are more" if len(entries) > limit else ""
-    notices().print(f"{min(limit, len(entries)):,} {'entry' if len(entries) == 1 else 'entries'}{more}.")
+    shown = entries[:limit]
+    _print(shown, json)
+    noun = "entry" if len(shown) == 1 else "entries"
+    notices().print(f"{len(shown):,} {noun}{'; there are more' if len(entries) > limit else ''}.")
 
 
 def _print(entries: Sequence[AuditEntryJson], json: bool) -> None:

@@ -69,7 +69,7 @@ async def test_a_conflict_shows_both_books_and_the_evidence(client: AsyncClient,
     relation = found["relation"]
     assert conflict["evidence"] == {
         **{name: found[name] for name in ("distance", "jaccard", "containment")},
-        "relation": relation and relation | {"source": "machine"},
+        "relation": relation and relation | {"source": "machine", "decided_by": None},
     }
     assert [item["books"] for item in (await listed(client, by="title"))["items"]] == [conflict["books"]]
 
@@ -85,7 +85,12 @@ async def test_copies_under_different_isbns_are_a_conflict_of_the_text(
     path = f"{books[0]['links']['relations']}/{books[1]['id']}/decision"
     assert (await client.put(path, json={"kind": "SAME_TEXT"})).status_code == 200
     [conflict] = (await listed(client, by="text"))["items"]
-    assert conflict["evidence"]["relation"] == {"kind": "SAME_TEXT", "confidence": 1.0, "source": "person"}
+    assert conflict["evidence"]["relation"] == {
+        "kind": "SAME_TEXT",
+        "confidence": 1.0,
+        "source": "person",
+        "decided_by": "anyone",
+    }
     await client.put(path, json="rejected")
     assert (await listed(client, by="text"))["items"] == []
 

@@ -98,7 +98,10 @@ async def test_relations_decisions_and_clusters_are_told(client: AsyncClient, se
     assert (found["kind"], found["direction"]) == ("SAME_PAGINATION", None)
     assert joined == book["cluster"] | {"by": "same_text", "joined": [scan["id"]], "left": []}
     decisions = [item["data"] for item in items if item["type"] == "relation.decided"]
-    assert decisions == [{"verdict": "rejected", "kind": None}, {"verdict": None, "kind": None}]
+    assert decisions == [
+        {"verdict": "rejected", "kind": None, "decided_by": "anyone"},
+        {"verdict": None, "kind": None, "decided_by": None},
+    ]
 
 
 async def test_who_applies_all_changes_has_what_the_service_answers(
