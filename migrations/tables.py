@@ -311,8 +311,13 @@ audit = Table(
     Column("object_id", Uuid, nullable=False),
     Column("other_id", Uuid),  # of a decision
 )
-Index("ix_audit_at", audit.c.at)
-Index("ix_audit_action_sequence", audit.c.action, audit.c.sequence)
+Index("ix_audit_at", audit.c.at, postgresql_using="brin")
+Index(
+    "ix_audit_action_sequence",
+    audit.c.action,
+    audit.c.sequence,
+    postgresql_where=audit.c.action != "book.created",  # most entries are, so that no index finds them sooner
+)
 Index("ix_audit_object_id", audit.c.object_id)
 Index("ix_audit_key_id", audit.c.key_id, postgresql_where=audit.c.key_id.is_not(None))
 Index("ix_audit_other_id", audit.c.other_id, postgresql_where=audit.c.other_id.is_not(None))

@@ -22,8 +22,13 @@ def upgrade() -> None:
         sa.Column("other_id", sa.Uuid),
         sa.PrimaryKeyConstraint("sequence", name="pk_audit"),
     )
-    op.create_index("ix_audit_at", "audit", ["at"])
-    op.create_index("ix_audit_action_sequence", "audit", ["action", "sequence"])
+    op.create_index("ix_audit_at", "audit", ["at"], postgresql_using="brin")
+    op.create_index(
+        "ix_audit_action_sequence",
+        "audit",
+        ["action", "sequence"],
+        postgresql_where=sa.text("action <> 'book.created'"),
+    )
     op.create_index("ix_audit_object_id", "audit", ["object_id"])
     for column in ("key_id", "other_id"):
         op.create_index(

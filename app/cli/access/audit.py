@@ -67,17 +67,19 @@ def _print(entries: Sequence[AuditEntryJson], json: bool) -> None:
     elif not console.is_terminal:
         print_lines(console, _COLUMNS, rows)
     elif rows:
-        # Ids stand below: side by side they do not fit an ordinary terminal.
+        # Ids stand below, and those of keys are left out: side by side they do not fit an ordinary terminal.
         drawn = [
             (
-                f"{at[:19]}Z",
-                Text.assemble(name, "\n", (key_id or actor, "dim")),
-                address,
-                Text.assemble(action, "\n", (f"{object_id} {other_id}".strip(), "dim")),
+                f"{cells['at'][:19]}Z",
+                Text.assemble(
+                    cells["action"],
+                    *((f"\n{cells[name]}", "dim") for name in ("object_id", "other_id") if cells[name]),
+                ),
+                Text.assemble(cells["name"], (f"\n{cells['address']}", "dim")),
             )
-            for at, actor, name, key_id, address, action, object_id, other_id in rows
+            for cells in (dict(zip(_COLUMNS, row, strict=True)) for row in rows)
         ]
-        console.print(drawn_table(("at", "name", "address", "action"), drawn, wide="name"))
+        console.print(drawn_table(("at", "action", "by"), drawn, wide="by"))
 
 
 def _cells(entry: AuditEntryJson) -> tuple[str, ...]:

@@ -120,7 +120,8 @@ def _new_key() -> NewKey:
 async def library(database: Database) -> Library:
     books, decisions = BookStore(database), DecisionStore(database)
     keys, webhooks = KeyStore(database), WebhookStore(database)
-    older, younger, webhook = new_book_id(), new_book_id(), uuid4()
+    older, younger = sorted((new_book_id(), new_book_id()))
+    webhook = uuid4()
     await books.insert(older, Metadata(), new_content(a_sketch(RNG)), actor=ACTOR)
     await books.insert(younger, Metadata(), new_content(a_sketch(RNG, bytes(16))), actor=ACTOR)
     await decisions.insert(older, younger, "kind", "SAME_TEXT", actor=ACTOR)
