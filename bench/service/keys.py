@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.audit import Actor
 from app.core.keys import key_hash
 from app.embedded import Servers
 from app.settings import Settings
@@ -29,6 +30,7 @@ from bench.data.library_servers import Library, opened, reconcile
 from bench.harness.report import Cell, Section, Table
 from bench.service.service_process import running
 
+_ACTOR = Actor("command", "bench")
 _SEED = 7
 _BOOKS = 10_000
 _ROUNDS = 5
@@ -93,8 +95,10 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
 async def _keys(servers: Servers) -> _Made:
     settings = Settings(DATABASE_URL=servers.database_url, REDIS_URL=servers.redis_url)
     async with open_services(settings) as services, open_database(servers.database_url, 1) as database:
-        valid, revoked, expired = [(await services.keys.create("bench", ["read"])) for _ in range(3)]
-        await services.keys.revoke(revoked.key.id)
+        valid, revoked, expired = [
+            await services.keys.create("bench", ["read"], actor=_ACTOR) for _ in range(3)
+        ]
+        await services.keys.revoke(revoked.key.id, actor=_ACTOR)
         async with database.transaction() as connection:
             await connection.execute(
                 "UPDATE keys SET expires_at = $1 WHERE hash = $2",
