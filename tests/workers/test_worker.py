@@ -10,15 +10,17 @@ import numpy as np
 import pytest
 from redis.asyncio import Redis
 
+from app.core.audit import AuditFilter
 from app.core.model import IndexState, Metadata, Submission
 from app.core.text.content import content_from_pages
 from app.services.ids import new_book_id
 from app.services.relations import effective_of
 from app.settings import Settings
+from app.stores.postgres.statements import SQL
 from app.wiring import Services
 from tests.api.library import prose
 from tests.factories import ACTOR, a_sketch, new_content
-from tests.open_services import open_with_stores
+from tests.open_services import OpenServices, open_with_stores
 from tests.paged_books import pages_of
 
 PAGES = pages_of(prose(1, 3000))
@@ -26,7 +28,7 @@ RNG = np.random.default_rng(31)
 
 
 @pytest.fixture
-async def services(database_url: str, redis_url: str) -> AsyncIterator[Services]:
+async def services(database_url: str, redis_url: str) -> AsyncIterator[OpenServices]:
     async with open_with_stores(Settings(database_url=database_url, redis_url=redis_url)) as services:
         yield services
 
@@ -34,7 +36,8 @@ async def services(database_url: str, redis_url: str) -> AsyncIterator[Services]
 @pytest.fixture
 async def worker(database_url: str, redis_url: str) -> AsyncIterator[asyncio.subprocess.Process]:
     """`python -m workers`, until the test ends."""
-    environment = os.environ | {"DATABASE_URL": database_url, "REDIS_URL": redis_url}
+    urls = {"DATABASE_URL": database_url, "REDIS_URL": redis_url}
+    environment = os.environ | urls | {"BOOKPRINT_AUDIT_DAYS": "30"}
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "workers", "-c", "2", env=environment
     )
@@ -42,6 +45,18 @@ async def worker(database_url: str, redis_url: str) -> AsyncIterator[asyncio.sub
     if process.returncode is None:
         process.kill()
         await process.wait()
+
+
+@pytest.fixture
+async def entries_of_each_day(services: OpenServices) -> None:
+    """In the audit log, of the last forty days."""
+    await services.database.rows(
+        SQL("""
+            INSERT INTO audit (at, actor, name, action, object_id)
+            SELECT now() - interval '1 day' * age, 'anyone', 'anyone', 'book.deleted', gen_random_uuid()
+            FROM generate_series(39, 0, -1) AS age
+        """)
+    )
 
 
 async def until(condition: Callable[[], Awaitable[bool]], seconds: float = 30) -> None:
@@ -90,3 +105,12 @@ async def test_a_worker_builds_and_rebuilds_the_index_relates_books_and_ends_on_
 
     worker.send_signal(signal.SIGTERM)
     assert await asyncio.wait_for(worker.wait(), 20) == 0
+
+
+async def test_a_worker_deletes_what_the_audit_log_need_not_keep(
+    services: OpenServices, entries_of_each_day: None, worker: asyncio.subprocess.Process
+) -> None:
+    async def swept() -> bool:
+        return len(await services.audit.page(AuditFilter(), None, 100)) == 30
+
+    await until(swept)
