@@ -177,6 +177,8 @@ async def test_generated_client_can_use_every_operation(
     content = models.ContentBody(pages=[prose(3), ""])
     assert call("books", "replace_content", 200, book_id=book.id, body=content).version == 3
     call("books", "delete_book", 204, book_id=copy.id)
+    [deleted] = call("audit", "list_audit", 200, limit=1, object_=copy.id).items
+    assert (deleted.action, deleted.actor.kind, deleted.object_.id) == ("book.deleted", "admin_key", copy.id)
     assert call("health", "live", 200).status == "alive"
     assert call("health", "ready", 200).parts["redis"].ok
     assert "bookprint_lookups_total" in call("health", "scrape", 200)
