@@ -33,7 +33,7 @@ ANY = AuditFilter()
 
 
 @dataclass(frozen=True, slots=True)
-class Library:
+class AuditedStores:
     """Stores, and a thing of each kind that can be written."""
 
     database: Database
@@ -92,22 +92,22 @@ class Library:
         await self.webhooks.update_secret(self.webhook, "whsec_y", timedelta(days=1), actor=WRITER)
 
 
-Write = Callable[[Library], Awaitable[None]]
+Write = Callable[[AuditedStores], Awaitable[None]]
 WRITES: list[tuple[Action, Write]] = [
-    ("book.created", Library.post),
-    ("book.created", Library.load),
-    ("book.changed", Library.rename),
-    ("book.changed", Library.label_pages),
-    ("book.content_replaced", Library.replace),
-    ("book.deleted", Library.delete),
-    ("decision.made", Library.decide),
-    ("decision.withdrawn", Library.withdraw),
-    ("key.created", Library.make_key),
-    ("key.revoked", Library.revoke_key),
-    ("key.rotated", Library.rotate_key),
-    ("webhook.created", Library.register),
-    ("webhook.deleted", Library.unregister),
-    ("webhook.rotated", Library.rotate_secret),
+    ("book.created", AuditedStores.post),
+    ("book.created", AuditedStores.load),
+    ("book.changed", AuditedStores.rename),
+    ("book.changed", AuditedStores.label_pages),
+    ("book.content_replaced", AuditedStores.replace),
+    ("book.deleted", AuditedStores.delete),
+    ("decision.made", AuditedStores.decide),
+    ("decision.withdrawn", AuditedStores.withdraw),
+    ("key.created", AuditedStores.make_key),
+    ("key.revoked", AuditedStores.revoke_key),
+    ("key.rotated", AuditedStores.rotate_key),
+    ("webhook.created", AuditedStores.register),
+    ("webhook.deleted", AuditedStores.unregister),
+    ("webhook.rotated", AuditedStores.rotate_secret),
 ]
 EACH_WRITE = pytest.mark.parametrize(("action", "write"), WRITES, ids=[write.__name__ for _, write in WRITES])
 
@@ -117,7 +117,7 @@ def _new_key() -> NewKey:
 
 
 @pytest.fixture
-async def library(database: Database) -> Library:
+async def library(database: Database) -> AuditedStores:
     books, decisions = BookStore(database), DecisionStore(database)
     keys, webhooks = KeyStore(database), WebhookStore(database)
     older, younger = sorted((new_book_id(), new_book_id()))
@@ -127,7 +127,7 @@ async def library(database: Database) -> Library:
     await decisions.insert(older, younger, "kind", "SAME_TEXT", actor=ACTOR)
     key = await keys.insert(_new_key(), actor=ACTOR)
     await webhooks.insert(webhook, "https://93.184.215.14/", None, "whsec_x", actor=ACTOR)
-    return Library(
+    return AuditedStores(
         database, books, BulkStore(database), decisions, keys, webhooks, older, younger, key.id, webhook
     )
 
@@ -163,7 +163,7 @@ async def test_every_action_is_tested() -> None:
 
 @EACH_WRITE
 async def test_a_write_leaves_one_entry(
-    library: Library, log: AuditStore, action: Action, write: Write
+    library: AuditedStores, log: AuditStore, action: Action, write: Write
 ) -> None:
     await write(library)
 
@@ -179,7 +179,7 @@ async def test_a_write_leaves_one_entry(
 
 @EACH_WRITE
 async def test_a_write_that_fails_after_its_entry_takes_it_along(
-    library: Library, log: AuditStore, action: Action, write: Write
+    library: AuditedStores, log: AuditStore, action: Action, write: Write
 ) -> None:
     before = await rows_of(library.database, *TABLES, "audit", "unnumbered_changes")
     await failing(
@@ -195,7 +195,7 @@ async def test_a_write_that_fails_after_its_entry_takes_it_along(
 
 @EACH_WRITE
 async def test_an_entry_that_fails_after_its_write_takes_it_along(
-    library: Library, log: AuditStore, action: Action, write: Write
+    library: AuditedStores, log: AuditStore, action: Action, write: Write
 ) -> None:
     before = await rows_of(library.database, *TABLES, "unnumbered_changes")
     async with library.database.transaction() as connection:
@@ -206,7 +206,7 @@ async def test_an_entry_that_fails_after_its_write_takes_it_along(
     assert await rows_of(library.database, *TABLES, "unnumbered_changes") == before
 
 
-async def test_what_changes_nothing_leaves_no_entry(library: Library, log: AuditStore) -> None:
+async def test_what_changes_nothing_leaves_no_entry(library: AuditedStores, log: AuditStore) -> None:
     same = new_content(a_sketch(RNG, bytes(16)))
     await library.revoke_key()
     await library.withdraw()
@@ -223,7 +223,7 @@ async def test_what_changes_nothing_leaves_no_entry(library: Library, log: Audit
     assert await written(log) == done
 
 
-async def test_a_decision_names_its_author_until_another_decides(library: Library) -> None:
+async def test_a_decision_names_its_author_until_another_decides(library: AuditedStores) -> None:
     async def author() -> str:
         [decisions] = await rows_of(library.database, "decisions")
         [name] = re.findall(r"decided_by='(\w+)'", decisions)
@@ -234,8 +234,14 @@ async def test_a_decision_names_its_author_until_another_decides(library: Librar
     assert await author() == "harvester"
 
 
-async def test_entries_are_found_by_what_they_say(library: Library, log: AuditStore) -> None:
-    for write in (Library.rotate_key, Library.rename, Library.decide, Library.post, Library.delete):
+async def test_entries_are_found_by_what_they_say(library: AuditedStores, log: AuditStore) -> None:
+    for write in (
+        AuditedStores.rotate_key,
+        AuditedStores.rename,
+        AuditedStores.decide,
+        AuditedStores.post,
+        AuditedStores.delete,
+    ):
         await write(library)
 
     async def found(wanted: AuditFilter) -> list[AuditEntry]:
@@ -266,7 +272,7 @@ async def test_entries_are_found_by_what_they_say(library: Library, log: AuditSt
     "statement", ["UPDATE audit SET name = 'nobody'", "DELETE FROM audit", "TRUNCATE audit"]
 )
 async def test_entries_are_neither_changed_nor_deleted(
-    library: Library, log: AuditStore, statement: str
+    library: AuditedStores, log: AuditStore, statement: str
 ) -> None:
     before = await log.list_entries(ANY, None, 100)
     with pytest.raises(asyncpg.RaiseError, match="neither changed nor deleted"):
@@ -276,7 +282,9 @@ async def test_entries_are_neither_changed_nor_deleted(
     assert await log.list_entries(ANY, None, 100) == before
 
 
-async def test_only_what_is_older_than_the_days_kept_is_deleted(library: Library, log: AuditStore) -> None:
+async def test_only_what_is_older_than_the_days_kept_is_deleted(
+    library: AuditedStores, log: AuditStore
+) -> None:
     entries = await log.list_entries(ANY, None, 100)
     async with library.database.transaction() as connection:
         await connection.execute("ALTER TABLE audit DISABLE TRIGGER USER")
