@@ -20,7 +20,8 @@ ItemT = TypeVar("ItemT")
 class AsyncClient:
     """Sends calls to the service at `url`; safe for tasks of one event loop.
 
-    While it is down or overloaded it is asked again for `patience` seconds.
+    While it is down or overloaded it is asked again for `patience` seconds. Where the key has reached a
+    limit, the wait that the service asks for is logged and does not count.
     `key` is the API key to send, where the service asks for one. `tls` says whose certificates are trusted
     over https; without it, those that the system or SSL_CERT_FILE trusts.
     """

@@ -1,5 +1,6 @@
 """What both clients have in common: requests from calls, answers from responses, and when to ask again."""
 
+import logging
 import ssl
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -12,10 +13,15 @@ import orjson
 from app.client.calls import LINES, Call
 from app.client.errors import ClientError, InvalidUrl, NoService, Refused
 
+log = logging.getLogger(__name__)
+
 AnswerT = TypeVar("AnswerT")
 
 _TIMEOUT = httpx.Timeout(120.0, connect=5.0)  # a very large book takes its time
 _PASSING = frozenset({429, 502, 503, 504})
+_LIMIT_REACHED = 429
+_LONGEST_LIMIT = 150.0
+"""Seconds; limits are by the minute, and one of bytes may take two to free."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 5.0
 """Seconds; doubled with each try."""
 
@@ -95,6 +101,10 @@ class Retries:
         if response.status_code not in _PASSING:
             return None
         wait = max(self._pause, _retry_after(response))
+        if response.status_code == _LIMIT_REACHED and wait <= _LONGEST_LIMIT:
+            log.warning("%s Waiting %.0f s.", problem_text(response), wait)
+            self._deadline += wait
+            return wait
         if now + wait > self._deadline:
             raise NoService(f"{self._url} cannot serve now: {problem_text(response)}")
         return self._waited(wait)

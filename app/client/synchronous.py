@@ -22,6 +22,7 @@ class Client:
     """Sends calls to the service at `url`; safe for threads.
 
     While it is down or overloaded it is asked again for `patience` seconds; setting `stop` ends the waiting.
+    Where the key has reached a limit, the wait that the service asks for is logged and does not count.
     `key` is the API key to send, where the service asks for one. `tls` says whose certificates are trusted
     over https; without it, those that the system or SSL_CERT_FILE trusts.
     """

@@ -60,6 +60,26 @@ def test_retry_after_is_waited_for(server: Prescribed) -> None:
     assert time.monotonic() - started >= 1
 
 
+def test_a_limit_is_waited_out_beyond_the_patience_and_said(
+    server: Prescribed, caplog: pytest.LogCaptureFixture
+) -> None:
+    reached = (429, {"Retry-After": "1"}, {"title": "A limit is reached", "detail": "60 requests."})
+    answers = iter([reached, reached, CREATED])
+    server.answer = lambda body: next(answers)
+    started = time.monotonic()
+    tally, _ = post(server.url, records(1), patience=0.5)
+    assert tally.counts["created"] == 1
+    assert time.monotonic() - started >= 2
+    said = "HTTP 429: A limit is reached. 60 requests. Waiting 1 s."
+    assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [said] * 2
+
+
+def test_a_wait_that_no_limit_of_a_minute_needs_ends_the_run(server: Prescribed) -> None:
+    server.answer = lambda body: (429, {"Retry-After": "3600"}, {})
+    tally, _ = post(server.url, records(1), patience=0.5)
+    assert isinstance(tally.stopped, NoService)
+
+
 def test_a_service_that_stays_away_ends_the_run_and_says_so(server: Prescribed) -> None:
     server.answer = lambda body: BUSY
     tally, outcomes = post(server.url, records(100), patience=0.5)
