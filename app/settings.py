@@ -20,6 +20,12 @@ _MOST_WORKERS = 8
 _SHORTEST_KEY = 32
 """Characters of an admin key."""
 
+MOST_PER_MINUTE = 1_000_000
+"""Largest limit of requests and lookups; Redis keeps up to a dozen bytes for each that counts."""
+
+LEAST_BYTES_PER_MINUTE = 1 << 20
+"""Smallest limit of bytes; many books are larger."""
+
 ADMIN_KEY_VARIABLES = ("BOOKPRINT_ADMIN_KEY", "BOOKPRINT_ADMIN_KEY_FILE")
 
 _SECRETS = (
@@ -109,6 +115,40 @@ class Settings(BaseSettings):
         default=None,
         alias="BOOKPRINT_ADMIN_KEY_FILE",
         description="A file that holds the admin key, as containers get their secrets.",
+    )
+    requests_per_minute: int | None = Field(
+        default=None,
+        alias="BOOKPRINT_REQUESTS_PER_MINUTE",
+        gt=0,
+        le=MOST_PER_MINUTE,
+        description="Requests of a key in any minute, where it has no limit of its own; unset: no limit.",
+    )
+    lookups_per_minute: int | None = Field(
+        default=None,
+        alias="BOOKPRINT_LOOKUPS_PER_MINUTE",
+        gt=0,
+        le=MOST_PER_MINUTE,
+        description="Lookups likewise; each is a request, too.",
+    )
+    bytes_per_minute: int | None = Field(
+        default=None,
+        alias="BOOKPRINT_BYTES_PER_MINUTE",
+        ge=LEAST_BYTES_PER_MINUTE,
+        description="Bytes of bodies likewise; also the most that one JSON body or file may have.",
+    )
+    uploads_at_once: int | None = Field(
+        default=None,
+        alias="BOOKPRINT_UPLOADS_AT_ONCE",
+        gt=0,
+        description="Uploads of a key at the same time in each API process: bodies over 1 MiB or of a length "
+        "that is not told; unset: no limit.",
+    )
+    attempts_per_minute: int = Field(
+        default=60,
+        alias="BOOKPRINT_ATTEMPTS_PER_MINUTE",
+        gt=0,
+        le=MOST_PER_MINUTE,
+        description="Requests without a valid key in any minute from one address, before it gets 429.",
     )
     texts: Literal["none", "postgres"] = Field(
         default="postgres", alias="BOOKPRINT_TEXTS", description="Whether texts are kept for later recipes."

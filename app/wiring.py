@@ -2,13 +2,15 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING
 
+from app.core.limits import KeyLimits
 from app.core.matching.candidates import SelectionLimits
 from app.services.access.audit import Audit
 from app.services.access.keys import Keys
+from app.services.access.limits import Limits
 from app.services.books import Books
 from app.services.bulk.storing import Bulk
 from app.services.catalog.conflicts import Conflicts
@@ -53,6 +55,7 @@ from app.stores.postgres.suites import SuiteStore
 from app.stores.postgres.texts import MissingFingerprintStore
 from app.stores.redis.client import open_client
 from app.stores.redis.indexes import Indexes
+from app.stores.redis.time_windows import TimeWindows
 
 if TYPE_CHECKING:
     from app.services.changes.delivery import Delivery
@@ -80,6 +83,7 @@ class Services:
     webhooks: Webhooks
     keys: Keys
     audit: Audit
+    limits: Limits
     jobs: Jobs
     health: Health
 
@@ -93,6 +97,7 @@ class Stores:
     signatures: SignatureQueries
     suites: SuiteStore
     indexes: Indexes
+    windows: TimeWindows
 
 
 @asynccontextmanager
@@ -117,6 +122,7 @@ async def open_stores(settings: Settings) -> AsyncIterator[Stores]:
             SignatureQueries(database),
             SuiteStore(database),
             Indexes(client),
+            TimeWindows(client),
         )
 
 
@@ -165,7 +171,12 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         reconciliation=Reconciliation(NameQueries(database), lookup, identifier_lookup, relations, related),
         changes=changes,
         webhooks=Webhooks(WebhookStore(database), changes, settings.webhook_allow_hosts),
-        keys=Keys(KeyStore(database), settings.bootstrap_key),
+        keys=Keys(
+            KeyStore(database),
+            settings.bootstrap_key,
+            KeyLimits(**{each.name: getattr(settings, each.name) for each in fields(KeyLimits)}),
+        ),
+        limits=Limits(stores.windows, settings.attempts_per_minute),
         audit=Audit(AuditStore(database), settings.audit_days),
         jobs=Jobs(jobs),
         health=Health(SchemaQueries(database), jobs, reindex, indexes),

@@ -291,7 +291,10 @@ keys = Table(
     Column("name", Text, nullable=False),
     Column("scopes", ARRAY(Text), nullable=False),
     Column("hash", LargeBinary, nullable=False, unique=True),  # SHA-256 of the key
-    Column("requests_per_minute", Integer),  # null: no limit of its own
+    Column("requests_per_minute", Integer),  # null, here and below: no limit of its own
+    Column("lookups_per_minute", Integer),
+    Column("bytes_per_minute", BigInteger),
+    Column("uploads_at_once", Integer),
     Column("created_at", TIMESTAMP(timezone=True), nullable=False, server_default=func.now()),
     Column("expires_at", TIMESTAMP(timezone=True)),  # null: never
     Column("revoked_at", TIMESTAMP(timezone=True)),

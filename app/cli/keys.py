@@ -13,6 +13,8 @@ from app.cli.access.times import moment
 from app.cli.environment import DataDir, load_settings
 from app.cli.maintenance import library, within
 from app.cli.output import UserError, drawn_table, notices, print_lines, results
+from app.core.limits import KeyLimits
+from app.settings import LEAST_BYTES_PER_MINUTE, MOST_PER_MINUTE
 
 if TYPE_CHECKING:
     from app.core.keys import Key
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-COLUMNS = ("id", "name", "scopes", "state", "created", "expires", "per minute")
+COLUMNS = ("id", "name", "scopes", "state", "created", "expires", "limits of its own")
 
 _KeyId = Annotated[str, typer.Argument(metavar="ID", help="Id of the key, as keys list shows it.")]
 
@@ -46,16 +48,31 @@ def create(
         typer.Option(metavar="TIME", help="When it ends, as 2027-01-31 or 2027-01-31T18:00+01:00 [never]."),
     ] = None,
     requests_per_minute: Annotated[
-        int | None, typer.Option(min=1, max=1_000_000, help="A limit of its own, stored with it [none].")
+        int | None,
+        typer.Option(
+            min=1,
+            max=MOST_PER_MINUTE,
+            help="Limit of its own; without, BOOKPRINT_REQUESTS_PER_MINUTE of the service counts.",
+        ),
+    ] = None,
+    lookups_per_minute: Annotated[
+        int | None, typer.Option(min=1, max=MOST_PER_MINUTE, help="The same for lookups.")
+    ] = None,
+    bytes_per_minute: Annotated[
+        int | None, typer.Option(min=LEAST_BYTES_PER_MINUTE, help="The same for bytes of bodies.")
+    ] = None,
+    uploads_at_once: Annotated[
+        int | None, typer.Option(min=1, help="The same for bodies over 1 MiB at the same time.")
     ] = None,
     data_dir: DataDir = None,
 ) -> None:
     """Make a key and print it. It is shown this once: only its hash is stored."""
     expires_at = None if expires is None else moment(expires, "--expires")
+    limits = KeyLimits(requests_per_minute, lookups_per_minute, bytes_per_minute, uploads_at_once)
     made = _with_keys(
         data_dir,
         lambda keys: keys.create(
-            name, [each.value for each in scope], expires_at, requests_per_minute, actor=acting_user()
+            name, [each.value for each in scope], expires_at, limits, actor=acting_user()
         ),
         new=True,
     )
@@ -70,7 +87,7 @@ def list_keys(data_dir: DataDir = None) -> None:
         return
     console, rows = results(), [_row(key) for key in found]
     if console.is_terminal:
-        console.print(drawn_table(COLUMNS, rows, wide="name", right=("per minute",)))
+        console.print(drawn_table(COLUMNS, rows, wide="name"))
     else:
         print_lines(console, COLUMNS, rows)
 
@@ -123,8 +140,18 @@ def _row(key: "Key") -> tuple[str, ...]:
         _state(key),
         _shown(key.created_at),
         "never" if key.expires_at is None else _shown(key.expires_at),
-        "-" if key.requests_per_minute is None else str(key.requests_per_minute),
+        _limits(key.limits),
     )
+
+
+def _limits(limits: KeyLimits) -> str:
+    named = {
+        "requests/min": limits.requests_per_minute,
+        "lookups/min": limits.lookups_per_minute,
+        "bytes/min": limits.bytes_per_minute,
+        "uploads": limits.uploads_at_once,
+    }
+    return ", ".join(f"{most} {name}" for name, most in named.items() if most is not None) or "-"
 
 
 def _state(key: "Key") -> str:

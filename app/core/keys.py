@@ -6,6 +6,8 @@ from hashlib import sha256
 from typing import Literal, get_args
 from uuid import UUID
 
+from app.core.limits import NO_LIMITS, KeyLimits
+
 Scope = Literal["read", "ingest", "decide", "admin"]
 
 SCOPES: tuple[Scope, ...] = get_args(Scope)
@@ -28,7 +30,7 @@ class Caller:
     key_id: UUID | None  # None: the admin key of the environment
     name: str
     scopes: tuple[Scope, ...]
-    requests_per_minute: int | None  # None: no limit of its own
+    limits: KeyLimits = NO_LIMITS  # those of the settings, too
 
     def may(self, scope: Scope) -> bool:
         """Whether one of the scopes is this one or includes it."""
@@ -42,7 +44,7 @@ class Key:
     id: UUID
     name: str
     scopes: tuple[Scope, ...]
-    requests_per_minute: int | None
+    limits: KeyLimits  # of its own; where it has none those of the settings count
     created_at: datetime
     expires_at: datetime | None  # None: never
     revoked_at: datetime | None

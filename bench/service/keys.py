@@ -1,4 +1,4 @@
-"""API keys over HTTP: what the check of a key adds to a lookup, and whether times tell why a key is refused.
+"""API keys over HTTP: what they and their limits add to a lookup, and whether times tell why one is refused.
 
 Two services run on the same servers, one of which asks for keys. Requests to both alternate in random order.
 """
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from app.core.audit import Actor
 from app.core.keys import key_hash
+from app.core.limits import KeyLimits
 from app.embedded import Servers
 from app.settings import Settings
 from app.stores.postgres.connections import open_database
@@ -37,7 +38,11 @@ _ROUNDS = 5
 _PAIRS = 1_000
 _TRIES = 2_000
 _WARM_UP = 200
+_SETTINGS = {"BOOKPRINT_ATTEMPTS_PER_MINUTE": "1000000"}
 _PATHS = {"d = 7": "?d=7", "verified": ""}
+
+_Asked = tuple[http.client.HTTPConnection, dict[str, str]]
+"""The service that is asked, and with which headers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,7 @@ class _Made:
     """A key that may read, and what is sent where no valid key is."""
 
     valid: str
+    limited: str  # of requests and lookups
     refused: dict[str, dict[str, str]]  # headers by the reason
 
 
@@ -60,18 +66,24 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
         plain, guarded = (
             http.client.HTTPConnection(*stack.enter_context(service).address)
             for service in (
-                running(folder / auth, "--workers", "0", environment=urls | {"BOOKPRINT_AUTH": auth})
+                running(
+                    folder / auth, "--workers", "0", environment=urls | _SETTINGS | {"BOOKPRINT_AUTH": auth}
+                )
                 for auth in ("off", "keys")
             )
         )
-        header = {"Authorization": f"Bearer {made.valid}"}
+        header, limited = ({"Authorization": f"Bearer {key}"} for key in (made.valid, made.limited))
         costs: list[list[Cell]] = []
         for name, query in _PATHS.items():
-            ratios = [_ratio(plain, guarded, header, size, query, number) for number in range(rounds)]
-            costs.append([f"lookup {name}, with a key in lookups without", *_spread(ratios)])
+            for what, former, latter in (
+                ("with a key in lookups without", (plain, {}), (guarded, header)),
+                ("with limits in lookups with a key", (guarded, header), (guarded, limited)),
+            ):
+                ratios = [_ratio(former, latter, size, query, number) for number in range(rounds)]
+                costs.append([f"lookup {name}, {what}", *_spread(ratios)])
         refusals = _refusals(guarded, made.refused)
     return Section(
-        title="API keys: what a check costs, and what the time of a refusal tells",
+        title="API keys: what a check and limits cost, and what the time of a refusal tells",
         command="python -m bench keys",
         tables=[
             Table(
@@ -98,6 +110,8 @@ async def _keys(servers: Servers) -> _Made:
         valid, revoked, expired = [
             await services.keys.create("bench", ["read"], actor=_ACTOR) for _ in range(3)
         ]
+        limits = KeyLimits(requests_per_minute=100_000, lookups_per_minute=100_000)
+        limited = await services.keys.create("bench", ["read"], limits=limits, actor=_ACTOR)
         await services.keys.revoke(revoked.key.id, actor=_ACTOR)
         async with database.transaction() as connection:
             await connection.execute(
@@ -109,31 +123,25 @@ async def _keys(servers: Servers) -> _Made:
     altered = valid.text[:-1] + ("A" if valid.text[-1] != "A" else "B")
     sent = {"unknown": unknown, "altered": altered, "revoked": revoked.text, "expired": expired.text}
     return _Made(
-        valid.text, {"missing": {}} | {kind: {"Authorization": f"Bearer {key}"} for kind, key in sent.items()}
+        valid.text,
+        limited.text,
+        {"missing": {}} | {kind: {"Authorization": f"Bearer {key}"} for kind, key in sent.items()},
     )
 
 
-def _ratio(
-    plain: http.client.HTTPConnection,
-    guarded: http.client.HTTPConnection,
-    header: dict[str, str],
-    size: int,
-    query: str,
-    seed: int,
-) -> float:
-    """The median time of a lookup with a key, in that of one without."""
+def _ratio(former: _Asked, latter: _Asked, size: int, query: str, seed: int) -> float:
+    """The median time of a lookup in the latter way, in that of one in the former."""
     rng = random.Random(seed)
-    without: list[float] = []
-    with_key: list[float] = []
+    times: tuple[list[float], list[float]] = ([], [])
     for number in range(-_WARM_UP, _PAIRS):
         path = f"/v1/books/{book_id(rng.randint(1, size))}/near-duplicates{query}"
-        asked = [(plain, {}, without), (guarded, header, with_key)]
+        asked = [(*former, times[0]), (*latter, times[1])]
         rng.shuffle(asked)
-        for connection, headers, times in asked:
+        for connection, headers, taken in asked:
             seconds = _ask(connection, path, headers, 200)
             if number >= 0:
-                times.append(seconds)
-    return statistics.median(with_key) / statistics.median(without)
+                taken.append(seconds)
+    return statistics.median(times[1]) / statistics.median(times[0])
 
 
 def _refusals(guarded: http.client.HTTPConnection, refused: dict[str, dict[str, str]]) -> list[list[Cell]]:

@@ -1,4 +1,4 @@
-"""API keys: their hashes, scopes and terms."""
+"""API keys: their hashes, scopes, limits and terms."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -16,6 +16,9 @@ def upgrade() -> None:
         sa.Column("scopes", postgresql.ARRAY(sa.Text()), nullable=False),
         sa.Column("hash", sa.LargeBinary(), nullable=False),
         sa.Column("requests_per_minute", sa.Integer()),
+        sa.Column("lookups_per_minute", sa.Integer()),
+        sa.Column("bytes_per_minute", sa.BigInteger()),
+        sa.Column("uploads_at_once", sa.Integer()),
         sa.Column(
             "created_at", postgresql.TIMESTAMP(timezone=True), server_default=sa.func.now(), nullable=False
         ),

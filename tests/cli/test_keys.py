@@ -73,8 +73,8 @@ def test_keys_from_their_making_to_their_end(tmp_path: Path) -> None:
     book.write_text("Some words of a book that nobody has written so far. " * 40)
 
     with serving(tmp_path / "data", *EVERYWHERE) as service:
-        expires = ("--expires", "2999-01-31", "--requests-per-minute", "60")
-        read = bookprint("keys", "create", "--name", "r", "--scope", "read", *expires, *folder).stdout.strip()
+        terms = ("--expires", "2999-01-31", "--requests-per-minute", "60", "--uploads-at-once", "2")
+        read = bookprint("keys", "create", "--name", "r", "--scope", "read", *terms, *folder).stdout.strip()
         url = ("--url", service.url)
         posted = run("ingest", book, *url, BOOKPRINT_KEY=admin)
         assert posted.returncode == 0, posted.stderr
@@ -86,7 +86,7 @@ def test_keys_from_their_making_to_their_end(tmp_path: Path) -> None:
         _, *rows = bookprint("keys", "list", *folder).stdout.splitlines()
         cells = [row.split("\t") for row in rows]
         assert [row[1:4] for row in cells] == [["first", "admin", "valid"], ["r", "read", "valid"]]
-        assert cells[1][5:] == ["2999-01-31T00:00Z", "60"]
+        assert cells[1][5:] == ["2999-01-31T00:00Z", "60 requests/min, 2 uploads"]
         rotated = bookprint("keys", "rotate", cells[1][0], *folder).stdout.strip()
         assert rotated not in {"", read}
         assert bookprint("keys", "revoke", cells[0][0], *folder).returncode == 0

@@ -17,13 +17,13 @@ from app.core.keys import SCOPES, Caller, Scope, key_hash
     ],
 )
 def test_a_scope_includes_lesser_ones(scope: Scope, allowed: set[Scope]) -> None:
-    caller = Caller(None, "test", (scope,), None)
+    caller = Caller(None, "test", (scope,))
 
     assert {each for each in SCOPES if caller.may(each)} == allowed
 
 
 def test_several_scopes_add_up() -> None:
-    caller = Caller(None, "test", ("ingest", "decide"), None)
+    caller = Caller(None, "test", ("ingest", "decide"))
 
     assert {each for each in SCOPES if caller.may(each)} == {"read", "ingest", "decide"}
 

@@ -13,16 +13,22 @@ from starlette.datastructures import Headers
 from starlette.routing import BaseRoute
 from starlette.types import Receive, Scope, Send
 
+from app.api.http.usage import LimitReached, pass_within_limits
 from app.core import keys
 from app.core.errors import NoValidKey, ScopeMissing, Unavailable
 from app.core.keys import SCOPES, Caller
+from app.core.limits import NO_LIMITS
 from app.services.access.keys import ANYONE, Keys
+from app.services.access.limits import Limits
 
 OPEN: dict[str, Any] = {"security": []}
 """What an operation adds to its description that needs no key."""
 
 NEEDED = "x-scope"
 """Name under which an operation's description has its scope."""
+
+LOOKUP: dict[str, Any] = {"x-lookup": True}
+"""What an operation adds to its description that counts as a lookup."""
 
 SCHEMES = {
     "bearer": {
@@ -68,9 +74,14 @@ class ScopedRoute(APIRoute):
         return self.scope in SCOPES if NEEDED in declared else "security" in declared
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on whose key has the scope; raises `NoValidKey` and `ScopeMissing`."""
+        """Pass a request on whose key has the scope; raises `NoValidKey`, `ScopeMissing`, `LimitReached`."""
         if self.scope is not None and scope["method"] in (self.methods or ()):
-            scope.setdefault("state", {})["caller"] = await self._admitted(scope, self.scope)
+            caller = await self._admitted(scope, self.scope)
+            scope.setdefault("state", {})["caller"] = caller
+            if caller.limits != NO_LIMITS:
+                is_lookup = LOOKUP.items() <= (self.openapi_extra or {}).items()
+                await pass_within_limits(super().handle, is_lookup, scope, receive, send)
+                return
         await super().handle(scope, receive, send)
 
     @staticmethod
@@ -78,8 +89,6 @@ class ScopedRoute(APIRoute):
         if not scope["app"].state.asks_for_keys:
             return ANYONE
         caller = await _caller(scope)
-        if caller is None:
-            raise NoValidKey
         if not caller.may(needed):
             raise ScopeMissing(needed)
         return caller
@@ -99,7 +108,7 @@ def require_scopes(routes: Iterable[BaseRoute]) -> None:
 
 
 async def sees_details(request: Request) -> bool:
-    """Whether the request may see how the service is built; raises `NoValidKey` for a wrong key."""
+    """Whether the request may see how the service is built; raises as `_caller` does for a wrong key."""
     if not request.app.state.asks_for_keys:
         return True
     if _sent_key(request.headers) is None:
@@ -108,17 +117,22 @@ async def sees_details(request: Request) -> bool:
         caller = await _caller(request.scope)
     except Unavailable:
         return False
-    if caller is None:
-        raise NoValidKey
     return caller.may("read")
 
 
 SeesDetails = Annotated[bool, Depends(sees_details)]
 
 
-async def _caller(scope: Scope) -> Caller | None:
+async def _caller(scope: Scope) -> Caller:
+    """Whose request it is; raises `NoValidKey`, and `LimitReached` where many without one came from there."""
     known: Keys = scope["app"].state.services.keys
-    return await known.caller_of(_sent_key(Headers(scope=scope)))
+    caller = await known.caller_of(_sent_key(Headers(scope=scope)))
+    if caller is None:
+        limits: Limits = scope["app"].state.services.limits
+        address, *_ = scope.get("client") or ("",)
+        attempts = await limits.take_attempt(address)
+        raise LimitReached([attempts]) if attempts.is_refusal else NoValidKey
+    return caller
 
 
 def _sent_key(headers: Headers) -> str | None:

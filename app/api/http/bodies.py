@@ -19,6 +19,7 @@ from starlette.responses import Response
 from app.api.http.access import ScopedRoute
 from app.api.http.limits import MAX_CONTAINERS, MAX_PAGES, MAX_VALUES, exceeds_json_limits
 from app.api.http.transport.pace import GRACE_SECONDS, paced
+from app.api.http.usage import counted
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -37,9 +38,10 @@ class BodyTooLarge(HTTPException):
 
     problem = "body-too-large"
 
-    def __init__(self, max_bytes: int) -> None:
+    def __init__(self, max_bytes: int, remedy: str | None = None) -> None:
         super().__init__(413, f"The body is larger than {max_bytes} bytes.")
         self.max_bytes = max_bytes
+        self.remedy = remedy
 
 
 class UnsupportedMediaType(HTTPException):
@@ -95,15 +97,18 @@ class BoundedRequest(Request):
     async def stream(self) -> AsyncGenerator[bytes, None]:
         """The parts of the body; raises `too_large` by its Content-Length, else when too much arrived.
 
-        Raises BodyTooSlow where it falls behind the pace.
+        Raises BodyTooSlow where it falls behind the pace, and LimitReached.
         """
         most = self.max_bytes
         # Python refuses to make a number of thousands of digits.
         declared = self.headers.get("content-length", "").lstrip("0")
         if declared.isdecimal() and (len(declared) > len(str(most)) or int(declared) > most):
             raise self.too_large()
+        allowed = self.state.caller.limits.bytes_per_minute
+        if declared.isdecimal() and allowed is not None and int(declared) > allowed:
+            raise BodyTooLarge(allowed, "Send it in parts, or have the limit of the key raised.")
         size = 0
-        async for part in paced(super().stream(), GRACE_SECONDS):
+        async for part in counted(paced(super().stream(), GRACE_SECONDS), self.scope):
             size += len(part)
             if size > most:
                 raise self.too_large()

@@ -14,7 +14,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.staticfiles import StaticFiles
 
 from app.api.http.access import NEEDED, SCHEMES
-from app.api.http.openapi import problems
+from app.api.http.openapi import USAGE_HEADERS, problems, with_usage
 
 _PARAMETERS = {
     # Else the page sends its address to a validator on the network.
@@ -38,11 +38,12 @@ class DescribedApi(FastAPI):
         """The OpenAPI document."""
         document = super().openapi()
         document["components"]["securitySchemes"] = SCHEMES
+        document["components"]["headers"] = USAGE_HEADERS
         for path in document["paths"].values():
             for operation in path.values():
                 if NEEDED in operation:
-                    described = {str(status): answer for status, answer in problems(401, 403).items()}
-                    operation["responses"] = described | operation["responses"]
+                    described = {str(status): answer for status, answer in problems(401, 403, 429).items()}
+                    operation["responses"] = with_usage(described | operation["responses"])
         return document
 
 

@@ -1,5 +1,6 @@
 """Answers beside the success of an operation, as FastAPI's `responses` describes them."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi.responses import JSONResponse
@@ -19,6 +20,7 @@ _DESCRIPTIONS = {
     413: "The body or the file, or the text in it, is larger than this service takes.",
     415: "The body is of a type, or the file in a format, that is not read here.",
     422: "The request is invalid; `errors` names each field and what to do about it.",
+    429: "A limit of the key is reached, `violated-policies` names it; try again after Retry-After seconds.",
     503: "A part of the service is down or being rebuilt; try again after Retry-After seconds.",
 }
 
@@ -58,6 +60,41 @@ def with_file() -> dict[str, Any]:
         "requestBody": {"content": {files.MEDIA_TYPE: files.REQUEST_BODY}},
         "parameters": [accept],
     }
+
+
+USAGE_HEADERS: dict[str, Any] = {
+    "RateLimit-Policy": {
+        "description": "The limits of the key that the request was held against, where it has any "
+        "(draft-ietf-httpapi-ratelimit-headers-11).",
+        "schema": {"type": "string"},
+        "example": '"requests";q=600;w=60, "lookups";q=100;w=60',
+    },
+    "RateLimit": {
+        "description": "What is left of each (`r`), and in how many seconds it is more (`t`).",
+        "schema": {"type": "string"},
+        "example": '"requests";r=598;t=42, "lookups";r=0;t=7',
+    },
+}
+"""Header fields of every answer to a key that has limits."""
+
+RETRY_AFTER: dict[str, Any] = {
+    "description": "Seconds after which the request may be sent again.",
+    "schema": {"type": "integer"},
+    "example": 7,
+}
+
+
+def with_usage(answers: Mapping[str, Any]) -> dict[str, Any]:
+    """The answers of an operation, each with references to the header fields that tell what is left."""
+    references = {name: {"$ref": f"#/components/headers/{name}"} for name in USAGE_HEADERS}
+    told = {
+        status: answer | {"headers": references | answer.get("headers", {})}
+        for status, answer in answers.items()
+        if status.startswith("2") or status == "429"
+    }
+    if "429" in told:
+        told["429"]["headers"] |= {"Retry-After": RETRY_AFTER}
+    return {**answers, **told}
 
 
 def with_headers(status: int, **descriptions: str) -> Responses:

@@ -18,6 +18,7 @@ from app.api.http.files import UnparsableForm
 from app.api.http.negotiation import OFFERED, NotAcceptable
 from app.api.http.remedies import REMEDIES
 from app.api.http.transport.pace import BodyTooSlow
+from app.api.http.usage import LimitReached
 from app.catalog.marc.iso2709 import TooLongForBinary
 from app.core.errors import (
     BookprintError,
@@ -250,6 +251,7 @@ _KINDS: dict[type[Exception], _Kind] = {
         "The body is too large",
         "Send a smaller body, or have BOOKPRINT_MAX_BODY_BYTES raised.",
     ),
+    LimitReached: _Kind(429, "A limit is reached", "Send it again later.", "Authorization"),
     BodyTooSlow: _Kind(
         408,
         "The body arrives too slowly",
@@ -332,6 +334,9 @@ def _answer(error: Exception) -> _Answer:
             return replace(answer, extensions={"scope": scope})
         case UnparsableJson() if kind:
             return _single(replace(kind, status=error.status_code), error)
+        case LimitReached() if kind:
+            answer = replace(_single(kind, error), headers=error.headers or {})
+            return replace(answer, extensions={"violated-policies": error.names})
         case BodyTooSlow() if kind:
             return replace(_single(kind, error), headers=error.headers or {})
         case _ if kind:

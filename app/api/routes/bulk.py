@@ -26,6 +26,7 @@ from app.api.http.ndjson import DuplexResponse, Line
 from app.api.http.openapi import Responses, problems
 from app.api.http.problems import problem_of
 from app.api.http.transport.pace import BULK_GRACE_SECONDS, paced
+from app.api.http.usage import counted
 from app.api.schemas import examples
 from app.api.schemas.books import BookAnswer, BookBody
 from app.core.audit import Actor
@@ -83,7 +84,8 @@ async def post_books(
 
     A line of the answer has the number of its line, the status, and `id`, `identifier` and `created`, or
     `problem`. It comes while the request is still sent, so read it meanwhile. A line that is refused spoils
-    no other; one with status 503 can be sent again after `retry_after` seconds.
+    no other; one with status 503 can be sent again after `retry_after` seconds. A stream without
+    Content-Length is taken no faster than the key's limit of bytes allows.
     """
     require_uncompressed(request.headers)
     declared = media_type(request.headers)
@@ -94,7 +96,8 @@ async def post_books(
         )
     max_bytes: int = request.app.state.max_body_bytes
     answer = partial(_answer, services=services, actor=actor, metrics=metrics, max_bytes=max_bytes)
-    lines = ndjson.lines(paced(request.stream(), BULK_GRACE_SECONDS), max_bytes)
+    parts = counted(paced(request.stream(), BULK_GRACE_SECONDS), request.scope, waits=True)
+    lines = ndjson.lines(parts, max_bytes)
     return DuplexResponse(ndjson.in_order(lines, answer, _LINES_AT_ONCE))
 
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from app.api.http.access import needs
+from app.api.http.access import LOOKUP, needs
 from app.api.http.deps import ActorDep, MetricsDep, ServicesDep
 from app.api.http.files import FileRoute, SentFileDep
 from app.api.routes.books import answer_posted
@@ -25,7 +25,7 @@ async def post_file(
     return answer_posted(stored, metrics, response, sent)
 
 
-@router.post("/lookups", openapi_extra=needs("read"))
+@router.post("/lookups", openapi_extra=needs("read") | LOOKUP)
 async def look_up_file(
     sent: SentFileDep,
     query: Annotated[NearnessQuery, Query()],

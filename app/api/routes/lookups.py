@@ -7,7 +7,7 @@ from typing import Annotated
 import orjson
 from fastapi import APIRouter, Body, Query, Response
 
-from app.api.http.access import needs
+from app.api.http.access import LOOKUP, needs
 from app.api.http.bodies import JsonRoute
 from app.api.http.cursors import Cursors
 from app.api.http.deps import BookId, MetricsDep, ServicesDep
@@ -48,7 +48,7 @@ _QUERIES = examples.named(
     summary="Find the books near a book",
     response_model=NearDuplicates,
     responses=problems(404, 422, 503),
-    openapi_extra=needs("read"),
+    openapi_extra=needs("read") | LOOKUP,
 )
 async def near_duplicates(
     book_id: BookId, query: Annotated[NearnessQuery, Query()], services: ServicesDep, metrics: MetricsDep
@@ -74,7 +74,7 @@ async def near_duplicates(
     summary="Find the books near a text",
     response_model=LookupAnswer,
     responses=problems(400, 413, 415, 422, 503),
-    openapi_extra=needs("read") | with_file(),
+    openapi_extra=needs("read") | LOOKUP | with_file(),
 )
 async def look_up(
     body: Annotated[LookupBody, Body(openapi_examples=_QUERIES)],

@@ -16,6 +16,7 @@ from app.api.http.book_page import POLICY, book_fragment, book_page
 from app.api.http.deps import BookId, ServicesDep
 from app.api.http.forms import MEDIA_TYPE, form_fields
 from app.api.http.openapi import problems
+from app.api.http.usage import count_lookups
 from app.api.schemas import examples
 from app.api.schemas.reconciliation import (
     ExtensionAnswer,
@@ -41,6 +42,7 @@ from app.api.schemas.reconciliation_queries import (
 from app.catalog.reconciliation.properties import PROPERTIES, RELATIONS, BookFacts, book_name
 from app.catalog.reconciliation.query import BookDescription, book_id_of
 from app.core.errors import BookprintError, InvalidInput, UnknownBook
+from app.core.keys import Caller
 from app.core.text.names import folded
 from app.wiring import Services
 
@@ -96,7 +98,7 @@ async def manifest(
     if not queries and not extend:
         address = request.app.state.public_url or str(request.base_url)
         return _written(manifest_at(address.rstrip("/"), version("bookprint")))
-    return await _answered(services, queries, extend)
+    return await _answered(request, services, queries, extend)
 
 
 @router.post(
@@ -110,10 +112,10 @@ async def reconcile(request: Request, services: ServicesDep) -> Response:
     """Answers candidates for each of up to 1,000 `queries`, or with `extend` what is known of books.
 
     Scores go from 0 to 100; the features of a candidate show why. A wrong query has an `error` beside its
-    empty result, and spoils no other.
+    empty result, and spoils no other. Each query counts as a lookup.
     """
     fields = await form_fields(request, "queries", "extend")
-    return await _answered(services, fields.get("queries"), fields.get("extend"))
+    return await _answered(request, services, fields.get("queries"), fields.get("extend"))
 
 
 @router.get(
@@ -222,16 +224,19 @@ async def propose_properties(
     return _written(answer | {name: value for name, value in asked.items() if value is not None})
 
 
-async def _answered(services: Services, queries: str | None, extend: str | None) -> Response:
+async def _answered(
+    request: Request, services: Services, queries: str | None, extend: str | None
+) -> Response:
     if queries and not extend:
-        return _written(await _results(services, queries))
+        return _written(await _results(request, services, queries))
     if extend and not queries:
         return _written(await _extension(services, extend))
     raise InvalidInput("Send one of the fields queries and extend, with a JSON object in it.", "queries")
 
 
-async def _results(services: Services, text: str) -> dict[str, Any]:
+async def _results(request: Request, services: Services, text: str) -> dict[str, Any]:
     described = await asyncio.to_thread(_read_batch, text)
+    await _count_lookups(request, len(described))
     asked = {
         name: each for name, each in described.items() if isinstance(each, tuple) and each[0].wants_books()
     }
@@ -241,6 +246,17 @@ async def _results(services: Services, text: str) -> dict[str, Any]:
         name: failed(each) if isinstance(each, Exception) else result_of(each[0], answers.get(name, []))
         for name, each in described.items()
     }
+
+
+async def _count_lookups(request: Request, queries: int) -> None:
+    """Count each query of a batch as a lookup; raises HTTPException, also for more than may ever be sent."""
+    caller: Caller = request.state.caller
+    most = caller.limits.lookups_per_minute
+    if most is not None and queries > most:
+        raise HTTPException(
+            413, f"The batch has {queries:,} queries, and this key may send {most:,} in a minute"
+        )
+    await count_lookups(request.scope, queries)
 
 
 def _read_batch(text: str) -> dict[str, Described]:

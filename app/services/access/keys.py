@@ -5,7 +5,7 @@ import hmac
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from secrets import token_urlsafe
 from uuid import UUID, uuid4
@@ -13,12 +13,13 @@ from uuid import UUID, uuid4
 from app.core.audit import Actor
 from app.core.errors import InvalidInput, UnknownKey
 from app.core.keys import KEY_PREFIX, Caller, Key, Scope, key_hash
+from app.core.limits import NO_LIMITS, KeyLimits
 from app.stores.postgres.access.keys import KeyStore, NewKey
 
-ADMINISTRATOR = Caller(None, "BOOKPRINT_ADMIN_KEY", ("admin",), None)
+ADMINISTRATOR = Caller(None, "BOOKPRINT_ADMIN_KEY", ("admin",))
 """Who sends the admin key of the environment."""
 
-ANYONE = Caller(None, "anyone", ("admin",), None)
+ANYONE = Caller(None, "anyone", ("admin",))
 """Who sends a request where no key is asked for."""
 
 _KEY_BYTES = 32
@@ -40,10 +41,14 @@ class ShownKey:
 
 
 class Keys:
-    """The keys of the service. `admin_key` is valid beside those that are stored."""
+    """The keys of the service. `admin_key` is valid beside those that are stored, and has no limits.
 
-    def __init__(self, keys: KeyStore, admin_key: str | None) -> None:
+    The `defaults` are the limits of keys that have none of their own.
+    """
+
+    def __init__(self, keys: KeyStore, admin_key: str | None, defaults: KeyLimits = NO_LIMITS) -> None:
         self._keys = keys
+        self._defaults = defaults
         self._admin_hash = None if admin_key is None else key_hash(admin_key)
         self._valid: Mapping[bytes, Caller] = {}
         self._read_at = -math.inf  # of `time.monotonic`
@@ -54,7 +59,7 @@ class Keys:
         name: str,
         scopes: Sequence[Scope],
         expires_at: datetime | None = None,
-        requests_per_minute: int | None = None,
+        limits: KeyLimits = NO_LIMITS,
         *,
         actor: Actor,
     ) -> ShownKey:
@@ -74,7 +79,7 @@ class Keys:
                 scopes=list(dict.fromkeys(scopes)),
                 hash=key_hash(text),
                 expires_at=expires_at,
-                requests_per_minute=requests_per_minute,
+                limits=limits,
             ),
             actor=actor,
         )
@@ -116,7 +121,12 @@ class Keys:
             async with self._reading:
                 asked = time.monotonic()
                 if asked - self._read_at > seconds:
-                    self._valid, self._read_at = await self._keys.read_callers(), asked
+                    stored = await self._keys.read_callers()
+                    self._valid = {
+                        key: replace(caller, limits=caller.limits.or_else(self._defaults))
+                        for key, caller in stored.items()
+                    }
+                    self._read_at = asked
         return self._valid
 
 

@@ -13,6 +13,7 @@ import pytest
 from fastapi import FastAPI
 
 from app.core.errors import InvalidInput, UnknownKey
+from app.core.limits import KeyLimits
 from app.main import create_app
 from app.services.access.keys import Keys
 from app.settings import Settings
@@ -54,12 +55,14 @@ async def test_a_key_has_256_random_bits_and_is_not_stored(keys: Keys, database:
 
 async def test_keys_are_listed_with_their_terms(keys: Keys) -> None:
     end = datetime.now(UTC) + timedelta(days=3)
-    made = await keys.create(" harvester ", ["ingest", "decide", "ingest"], end, 600, actor=ACTOR)
+    limits = KeyLimits(600, uploads_at_once=2)
+    made = await keys.create(" harvester ", ["ingest", "decide", "ingest"], end, limits, actor=ACTOR)
     [listed] = await keys.list_keys()
 
     assert listed == made.key
     assert (listed.name, listed.scopes) == ("harvester", ("ingest", "decide"))
-    assert (listed.expires_at, listed.requests_per_minute, listed.revoked_at) == (end, 600, None)
+    assert (listed.expires_at, listed.revoked_at) == (end, None)
+    assert listed.limits == limits
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * 201])

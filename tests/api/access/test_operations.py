@@ -60,7 +60,10 @@ async def test_every_operation_names_its_scope_and_its_refusals() -> None:
         scope = operation["x-scope"]
         assert scope in SCOPES
         assert operation["security"] == [{"bearer": [scope]}, {"header": [scope]}]
-        assert {"401", "403"} <= operation["responses"].keys()
+        assert {"401", "403", "429"} <= operation["responses"].keys()
+        told = {status: answer.get("headers", {}).keys() for status, answer in operation["responses"].items()}
+        assert told["429"] == {"RateLimit", "RateLimit-Policy", "Retry-After"}
+        assert all({"RateLimit", "RateLimit-Policy"} <= told[status] for status in told if status[0] == "2")
     assert {key for key, operation in OPERATIONS.items() if "x-scope" not in operation} == OPEN
     assert set(DOCUMENT["components"]["securitySchemes"]) == {"bearer", "header"}
 
@@ -102,7 +105,7 @@ async def test_every_operation_refuses_lesser_scopes_and_takes_the_others(
     needed: Scope = OPERATIONS[operation]["x-scope"]
     for scope, key in keys.valid.items():
         answer = await _ask(client, operation, {"X-API-Key": key})
-        if Caller(None, "", (scope,), None).may(needed):
+        if Caller(None, "", (scope,)).may(needed):
             assert answer.status_code not in {401, 403}
         else:
             problem = answer.json()

@@ -1,7 +1,7 @@
-"""API keys in Postgres: their hashes, scopes and terms. A key itself is nowhere."""
+"""API keys in Postgres: their hashes, scopes, limits and terms. A key itself is nowhere."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -10,24 +10,26 @@ import asyncpg
 
 from app.core.audit import Actor
 from app.core.keys import Caller, Key, Scope
+from app.core.limits import KeyLimits
 from app.stores.postgres.access.audit import actor_values, insert_entries
 from app.stores.postgres.connections import Database, Row
 from app.stores.postgres.statements import SQL
 
-_COLUMNS = "id, name, scopes, requests_per_minute, created_at, expires_at, revoked_at"
+_LIMITS = [each.name for each in fields(KeyLimits)]
+_COLUMNS = f"id, name, scopes, {', '.join(_LIMITS)}, created_at, expires_at, revoked_at"
 _VALID = "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())"
 
 _INSERT = SQL(f"""
     WITH made AS (
-        INSERT INTO keys (id, name, scopes, hash, expires_at, requests_per_minute)
-        VALUES ($id, $name, $scopes::text[], $hash, $expires_at, $requests_per_minute)
+        INSERT INTO keys (id, name, scopes, hash, expires_at, {", ".join(_LIMITS)})
+        VALUES ($id, $name, $scopes::text[], $hash, $expires_at, {", ".join(f"${name}" for name in _LIMITS)})
         RETURNING {_COLUMNS}
     ),
     audited AS ({insert_entries("key.created", "made")})
     SELECT {_COLUMNS} FROM made
 """)
 _LIST = SQL(f"SELECT {_COLUMNS} FROM keys ORDER BY created_at, id")
-_READ_CALLERS = SQL(f"SELECT id, name, scopes, requests_per_minute, hash FROM keys WHERE {_VALID}")
+_READ_CALLERS = SQL(f"SELECT id, name, scopes, {', '.join(_LIMITS)}, hash FROM keys WHERE {_VALID}")
 _READ_ANY_VALID = SQL(f"SELECT id FROM keys WHERE {_VALID} LIMIT 1")
 _UPDATE_REVOKED = SQL(f"""
     WITH revoked AS (
@@ -55,7 +57,7 @@ class NewKey:
     scopes: Sequence[Scope]
     hash: bytes
     expires_at: datetime | None
-    requests_per_minute: int | None
+    limits: KeyLimits
 
 
 class KeyStore:
@@ -73,7 +75,7 @@ class KeyStore:
             scopes=list(key.scopes),
             hash=key.hash,
             expires_at=key.expires_at,
-            requests_per_minute=key.requests_per_minute,
+            **asdict(key.limits),
             **actor_values(actor),
         )
         return _key(row)
@@ -85,9 +87,7 @@ class KeyStore:
     async def read_callers(self) -> dict[bytes, Caller]:
         """Whose each valid key is, by the hash of the key."""
         return {
-            bytes(row["hash"]): Caller(
-                row["id"], row["name"], tuple(row["scopes"]), row["requests_per_minute"]
-            )
+            bytes(row["hash"]): Caller(row["id"], row["name"], tuple(row["scopes"]), _limits(row))
             for row in await self._database.rows(_READ_CALLERS)
         }
 
@@ -112,6 +112,10 @@ def _first(found: Sequence[Row]) -> Key | None:
     return _key(found[0]) if found else None
 
 
+def _limits(row: Row) -> KeyLimits:
+    return KeyLimits(**{name: row[name] for name in _LIMITS})
+
+
 def _key(row: Row) -> Key:
-    values: dict[str, Any] = dict(row.items())
-    return Key(**values | {"scopes": tuple(row["scopes"])})
+    values: dict[str, Any] = {name: value for name, value in row.items() if name not in _LIMITS}
+    return Key(**values | {"scopes": tuple(row["scopes"]), "limits": _limits(row)})

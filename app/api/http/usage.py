@@ -1,0 +1,157 @@
+"""Limits of keys at the door: requests that go beyond one are refused, and answers tell what is left.
+
+The header fields are those of draft-ietf-httpapi-ratelimit-headers-11.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import nullcontext
+from math import ceil
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.core.keys import Caller
+from app.core.limits import Limit, Usage
+from app.services.access.limits import Limits
+
+UPLOAD_BYTES = 1 << 20
+"""A body that is longer, or that does not tell its length, is an upload."""
+
+_UNITS = {"bytes": "content-bytes", "uploads": "concurrent-requests"}
+"""What is counted where it is not requests, in the words of the draft."""
+
+
+# FastAPI lets no other errors through while it reads a body.
+class LimitReached(HTTPException):
+    """The request goes beyond limits; `usages` are those that it was held against."""
+
+    problem = "quota-exceeded"
+
+    def __init__(self, usages: Sequence[Usage]) -> None:
+        reached = [usage for usage in usages if usage.is_refusal]
+        wait = max(_whole(usage.wait or 0.0) for usage in reached)
+        told = " ".join(_told(usage.limit) for usage in reached)
+        super().__init__(429, told, headers={"Retry-After": str(wait), **usage_headers(usages)})
+        self.names = [usage.limit.name for usage in reached]
+        self.remedy = f"Send it again in {wait} seconds."
+
+
+def usage_headers(usages: Iterable[Usage]) -> dict[str, str]:
+    """The fields that tell the limits and what is left of them; none where there are none."""
+    usages = list(usages)
+    if not usages:
+        return {}
+    return {
+        "RateLimit-Policy": ", ".join(_policy(usage.limit) for usage in usages),
+        "RateLimit": ", ".join(_left(usage) for usage in usages),
+    }
+
+
+async def pass_within_limits(
+    app: ASGIApp, is_lookup: bool, scope: Scope, receive: Receive, send: Send
+) -> None:
+    """Pass a request on that keeps to the limits of its caller; raises LimitReached."""
+    caller, limits = _caller(scope), _limits(scope)
+    size = _declared_size(scope)
+    is_upload = size is None or size > UPLOAD_BYTES
+    with limits.uploading(caller) if is_upload else nullcontext() as uploads:
+        usages = [] if uploads is None else [uploads]
+        if not any(usage.is_refusal for usage in usages):
+            counted_now = size if size is not None and _can_fit(size, caller) else 0
+            usages += await limits.take(caller, requests=1, lookups=int(is_lookup), size=counted_now)
+        if any(usage.is_refusal for usage in usages):
+            raise LimitReached(usages)
+        await app(scope, receive, _telling(send, usage_headers(usages)))
+
+
+async def count_lookups(scope: Scope, lookups: int) -> None:
+    """Count lookups that a request asks for together; raises LimitReached."""
+    usages = await _limits(scope).take(_caller(scope), lookups=lookups)
+    if any(usage.is_refusal for usage in usages):
+        raise LimitReached(usages)
+
+
+async def counted(parts: AsyncIterator[bytes], scope: Scope, waits: bool = False) -> AsyncIterator[bytes]:
+    """The parts of a body, each counted as it comes unless its declared length has been.
+
+    Beyond the limit it raises LimitReached or, where it `waits`, takes no more parts until there is room.
+    """
+    caller, limits = _caller(scope), _limits(scope)
+    most, size = caller.limits.bytes_per_minute, _declared_size(scope)
+    if most is None or (size is not None and _can_fit(size, caller)):
+        async for part in parts:
+            yield part
+        return
+    async for part in parts:
+        while refusals := [
+            usage for usage in await limits.take(caller, size=min(len(part), most)) if usage.is_refusal
+        ]:
+            if not waits:
+                raise LimitReached(refusals)
+            await asyncio.sleep(refusals[0].wait or 0.0)
+        yield part
+
+
+def _can_fit(size: int, caller: Caller) -> bool:
+    """Whether a body of so many bytes can be counted at all before it is read."""
+    most = caller.limits.bytes_per_minute
+    return most is None or size <= most
+
+
+def _declared_size(scope: Scope) -> int | None:
+    """The bytes of the body by its Content-Length; None: it comes without one."""
+    headers = Headers(scope=scope)
+    if "transfer-encoding" in headers:
+        return None
+    declared = headers.get("content-length", "0")
+    # Python refuses to make a number of thousands of digits.
+    return int(declared) if declared.isdecimal() and len(declared) < 20 else None
+
+
+def _telling(send: Send, headers: dict[str, str]) -> Send:
+    if not headers:
+        return send
+
+    async def tell(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message).update(headers)
+        await send(message)
+
+    return tell
+
+
+def _policy(limit: Limit) -> str:
+    unit = f';qu="{_UNITS[limit.name]}"' if limit.name in _UNITS else ""
+    window = f";w={limit.seconds}" if limit.seconds else ""
+    return f'"{limit.name}";q={limit.most}{unit}{window}'
+
+
+def _left(usage: Usage) -> str:
+    window = "" if usage.more_in is None else f";t={_whole(usage.more_in)}"
+    return f'"{usage.limit.name}";r={usage.left}{window}'
+
+
+def _told(limit: Limit) -> str:
+    match limit.name:
+        case "uploads":
+            return f"This key may have {limit.most:,} uploads at once."
+        case "attempts":
+            return f"{limit.most:,} requests without a valid key came from this address in {limit.seconds} s."
+        case name:
+            return f"This key may use {limit.most:,} {name} in {limit.seconds} seconds."
+
+
+def _whole(seconds: float) -> int:
+    return max(1, ceil(seconds))
+
+
+def _caller(scope: Scope) -> Caller:
+    caller: Caller = scope["state"]["caller"]
+    return caller
+
+
+def _limits(scope: Scope) -> Limits:
+    limits: Limits = scope["app"].state.services.limits
+    return limits

@@ -1,0 +1,259 @@
+"""Limits of keys at the door: refusals, header fields, bodies of every kind, and two processes."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from httpx import AsyncClient, Response
+
+from app.core.keys import Scope
+from app.core.limits import NO_LIMITS, KeyLimits
+from app.main import create_app
+from app.services.access.limits import Limits
+from app.stores.redis.client import open_client
+from app.stores.redis.time_windows import TimeWindows
+from tests.api.access.key_holders import ADMIN_KEY, with_keys
+from tests.api.conftest import asking, started
+from tests.api.service_process import reconcile, serving
+
+SECONDS = 2
+TEXT = "Some words of a book that nobody has written so far. " * 40
+
+
+@pytest.fixture
+async def app(database_url: str, redis_url: str) -> AsyncIterator[FastAPI]:
+    """A service whose limits are for two seconds instead of a minute."""
+    async with started(with_keys(database_url, redis_url)) as app, open_client(redis_url) as client:
+        services = app.state.services
+        app.state.services = replace(services, limits=Limits(TimeWindows(client), 5, SECONDS))
+        yield app
+
+
+@asynccontextmanager
+async def holder(
+    app: FastAPI, limits: KeyLimits = NO_LIMITS, scope: Scope = "ingest"
+) -> AsyncIterator[AsyncClient]:
+    made = await app.state.services.keys.create("test", [scope], limits=limits)
+    # So long a new key can be unknown.
+    await asyncio.sleep(0.06)
+    async with asking(app) as client:
+        client.headers["X-API-Key"] = made.text
+        yield client
+
+
+def problem(answer: Response) -> dict[str, Any]:
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    document: dict[str, Any] = answer.json()
+    return document
+
+
+async def test_a_refusal_says_which_limit_and_when_to_come_back(app: FastAPI) -> None:
+    async with holder(app, KeyLimits(3)) as client, holder(app, KeyLimits(3)) as other:
+        answers = [await client.get("/v1/books") for _ in range(4)]
+        refused = answers[-1]
+
+        assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
+        assert {answer.headers["RateLimit-Policy"] for answer in answers} == {'"requests";q=3;w=2'}
+        assert [answer.headers["RateLimit"] for answer in answers[:3]] == [
+            f'"requests";r={left};t=2' for left in (2, 1, 0)
+        ]
+        assert refused.headers["RateLimit"] == f'"requests";r=0;t={refused.headers["Retry-After"]}'
+        assert int(refused.headers["Retry-After"]) in {1, 2}
+        document = problem(refused)
+        assert document["type"] == "urn:bookprint:problem:quota-exceeded"
+        assert document["violated-policies"] == ["requests"]
+        assert "3 requests in 2 seconds" in document["detail"]
+        assert (await other.get("/v1/books")).status_code == 200
+        await asyncio.sleep(int(refused.headers["Retry-After"]))
+        assert (await client.get("/v1/books")).status_code == 200
+
+
+async def test_errors_tell_what_is_left_too(app: FastAPI) -> None:
+    async with holder(app, KeyLimits(9)) as client:
+        answers = [await client.get(path) for path in ("/v1/books/0", "/v1/books?limit=0")]
+
+        assert [answer.status_code for answer in answers] == [404, 422]
+        assert [answer.headers["RateLimit"][:14] for answer in answers] == [
+            '"requests";r=8',
+            '"requests";r=7',
+        ]
+
+
+async def test_only_lookups_count_as_lookups(app: FastAPI) -> None:
+    async with holder(app, KeyLimits(lookups_per_minute=4)) as client:
+        posted = await client.post("/v1/books", json={"text": TEXT})
+        assert posted.status_code == 201
+        near = posted.json()["links"]["near_duplicates"]
+        answers = [
+            await client.get(near),
+            await client.post("/v1/lookups?d=7", json={"text": TEXT}),
+            await client.post("/v1/lookups", files={"file": ("a.txt", TEXT.encode())}),
+        ]
+        assert [answer.status_code for answer in answers] == [200, 200, 200]
+        assert [answer.headers["RateLimit"][:13] for answer in answers] == [
+            f'"lookups";r={left}' for left in (3, 2, 1)
+        ]
+        assert "RateLimit" not in (await client.get("/v1/books")).headers
+        batch = {"queries": '{"a": {"query": "Emma"}, "b": {"query": "Persuasion"}}'}
+        assert (await client.post("/reconcile", data=batch)).status_code == 429
+        assert (await client.get(near)).status_code == 200
+        assert (await client.get(near)).status_code == 429
+
+
+async def test_a_batch_that_never_fits_is_told_so(app: FastAPI) -> None:
+    async with holder(app, KeyLimits(lookups_per_minute=1)) as client:
+        batch = {"queries": '{"a": {"query": "Emma"}, "b": {"query": "Persuasion"}}'}
+        answer = await client.post("/reconcile", data=batch)
+
+        assert answer.status_code == 413
+        assert "1 in a minute" in problem(answer)["detail"]
+
+
+async def _in_parts(body: bytes, size: int = 500) -> AsyncIterator[bytes]:
+    for start in range(0, len(body), size):
+        yield body[start : start + size]
+
+
+async def test_bytes_are_counted_before_or_as_they_come(app: FastAPI) -> None:
+    body = b'{"text": "' + TEXT.encode() + b'"}'
+    json = {"Content-Type": "application/json"}
+    room = KeyLimits(bytes_per_minute=2 * len(body) + 100)
+    for content in (lambda: body, lambda: _in_parts(body)):
+        async with holder(app, room) as client:
+            posts = [await client.post("/v1/lookups", content=content(), headers=json) for _ in range(3)]
+
+            assert [post.status_code for post in posts] == [200, 200, 429]
+            assert problem(posts[-1])["violated-policies"] == ["bytes"]
+            policy = f'"bytes";q={2 * len(body) + 100};qu="content-bytes";w=2'
+            assert posts[-1].headers["RateLimit-Policy"] == policy
+            assert (await client.get("/v1/books")).status_code == 200
+
+
+async def test_files_that_tell_no_length_are_counted_as_they_come(app: FastAPI) -> None:
+    boundary = {"Content-Type": "multipart/form-data; boundary=x"}
+    head = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n'
+    form = head + TEXT.encode() + b"\r\n--x--\r\n"
+    async with holder(app, KeyLimits(bytes_per_minute=len(form) + 100)) as client:
+        posts = [await client.post("/v1/lookups", content=_in_parts(form), headers=boundary) for _ in "ab"]
+        larger = await client.post("/v1/lookups", content=form + bytes(200), headers=boundary)
+
+        assert [post.status_code for post in posts] == [200, 429]
+        assert larger.status_code == 413
+
+
+async def test_a_body_that_never_fits_is_too_large(app: FastAPI) -> None:
+    async with holder(app, KeyLimits(bytes_per_minute=1000)) as client:
+        answer = await client.post("/v1/books", json={"text": TEXT})
+
+        assert answer.status_code == 413
+        assert "have the limit of the key raised" in problem(answer)["detail"]
+
+
+async def test_lines_are_taken_no_faster_than_the_limit(app: FastAPI) -> None:
+    line = b'{"text": "' + TEXT[:1200].encode() + b'"}\n'
+    lines = {"Content-Type": "application/x-ndjson"}
+    async with holder(app, KeyLimits(bytes_per_minute=2 * len(line))) as client:
+        begun = asyncio.get_running_loop().time()
+        answer = await client.post("/v1/books:bulk", content=_in_parts(3 * line, len(line)), headers=lines)
+
+        assert sorted(outcome["status"] for outcome in _outcomes(answer)) == [200, 200, 201]
+        assert asyncio.get_running_loop().time() - begun > 1
+
+
+def _outcomes(answer: Response) -> list[dict[str, Any]]:
+    import orjson
+
+    return [orjson.loads(line) for line in answer.content.splitlines()]
+
+
+async def test_uploads_at_once(app: FastAPI) -> None:
+    body, sent = b'{"text": "' + TEXT.encode() + b'"}', asyncio.Event()
+    json = {"Content-Type": "application/json"}
+
+    async def slowly() -> AsyncIterator[bytes]:
+        yield body[:10]
+        await sent.wait()
+        yield body[10:]
+
+    async with holder(app, KeyLimits(uploads_at_once=1)) as client:
+        first = asyncio.create_task(client.post("/v1/lookups", content=slowly(), headers=json))
+        await asyncio.sleep(0.2)
+        second = await client.post("/v1/lookups", content=_in_parts(body), headers=json)
+        small = await client.post("/v1/lookups", content=body, headers=json)
+        sent.set()
+        third = await client.post("/v1/lookups", content=body + b" " * (1 << 20), headers=json)
+
+        assert (second.status_code, small.status_code) == (429, 200)
+        assert second.headers["RateLimit-Policy"] == '"uploads";q=1;qu="concurrent-requests"'
+        assert (second.headers["RateLimit"], second.headers["Retry-After"]) == ('"uploads";r=0', "1")
+        assert (await first).status_code == 200
+        assert third.status_code in {200, 429}
+        assert (await client.post("/v1/lookups", content=_in_parts(body), headers=json)).status_code == 200
+
+
+async def test_without_a_valid_key_an_address_has_few_tries(app: FastAPI) -> None:
+    async with holder(app) as known, asking(app) as client:
+        assert (await known.get("/v1/books")).status_code == 200
+        keys = [{}, {"X-API-Key": "bp_a"}, {"X-API-Key": "bp_b"}, {}, {}, {}, {"X-API-Key": "bp_a"}]
+        answers = [await client.get("/v1/books", headers=key) for key in keys]
+
+        assert [answer.status_code for answer in answers] == [401] * 5 + [429] * 2
+        assert len({answer.content for answer in answers[:5]}) == 1
+        assert {problem(answer)["violated-policies"][0] for answer in answers[5:]} == {"attempts"}
+        # Keys in use stay so beside them, and health is open to all.
+        assert (await known.get("/v1/books")).status_code == 200
+        assert (await client.get("/v1/books", headers={"X-API-Key": ADMIN_KEY})).status_code == 200
+        assert (await client.get("/health/live")).status_code == 200
+        await asyncio.sleep(SECONDS + 0.05)
+        assert (await client.get("/v1/books")).status_code == 401
+
+
+async def test_the_admin_key_of_the_environment_has_no_limit(database_url: str, redis_url: str) -> None:
+    settings = with_keys(database_url, redis_url).model_copy(update={"requests_per_minute": 1})
+    async with started(settings) as app, holder(app) as limited, asking(app) as administrator:
+        administrator.headers["X-API-Key"] = ADMIN_KEY
+
+        assert [(await limited.get("/v1/books")).status_code for _ in "ab"] == [200, 429]
+        answers = [await administrator.get("/v1/books") for _ in "ab"]
+        assert [answer.status_code for answer in answers] == [200, 200]
+        assert "RateLimit" not in answers[0].headers
+
+
+async def test_without_keys_there_are_no_limits(database_url: str, redis_url: str) -> None:
+    settings = with_keys(database_url, redis_url).model_copy(
+        update={"requests_per_minute": 1, "auth": "off", "uploads_at_once": 1}
+    )
+    async with started(settings) as app, asking(app) as client:
+        assert [(await client.get("/v1/books")).status_code for _ in "ab"] == [200, 200]
+
+
+async def test_without_redis_limits_hold_and_nothing_fails(database_url: str) -> None:
+    app = create_app(with_keys(database_url, "redis://127.0.0.1:9"))
+    async with app.router.lifespan_context(app), holder(app, KeyLimits(2, 9, 1 << 20, 1)) as client:
+        answers = [await client.get("/v1/books") for _ in range(3)]
+
+        assert [answer.status_code for answer in answers] == [200, 200, 429]
+        assert [answer.headers["RateLimit"][:14] for answer in answers] == [
+            f'"requests";r={left}' for left in (1, 0, 0)
+        ]
+
+
+async def test_two_processes_share_the_count(database_url: str, redis_url: str) -> None:
+    await asyncio.to_thread(reconcile, database_url, redis_url)
+    variables = {"BOOKPRINT_AUTH": "keys", "BOOKPRINT_REQUESTS_PER_MINUTE": "10"}
+    with ExitStack() as stack:
+        urls = [stack.enter_context(serving(database_url, redis_url, **variables)).url for _ in "ab"]
+        async with started(with_keys(database_url, redis_url)) as app:
+            key = (await app.state.services.keys.create("test", ["read"])).text
+        async with httpx.AsyncClient(headers={"X-API-Key": key}) as client:
+            answers = await asyncio.gather(*(client.get(f"{url}/v1/books") for url in urls * 10))
+
+    assert sorted(answer.status_code for answer in answers) == [200] * 10 + [429] * 10
+    left = [int(re.findall(r"r=(\d+)", answer.headers["RateLimit"])[0]) for answer in answers]
+    assert sorted(left) == [0] * 10 + list(range(10))

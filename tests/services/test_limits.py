@@ -1,0 +1,240 @@
+"""What is counted of limits: at their number, again after a while, in Redis and without it."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from app.core.keys import Caller
+from app.core.limits import NO_LIMITS, KeyLimits, Usage
+from app.services.access.limits import Limits
+from app.stores.redis.client import Words, open_client
+from app.stores.redis.indexes import Indexes
+from app.stores.redis.time_windows import TimeWindows
+from tests.redis_cluster import Operator, on_cluster_too, operator_of
+
+NOWHERE = "redis://127.0.0.1:9"
+SECONDS = 2
+
+
+def caller(**limits: int) -> Caller:
+    return Caller(uuid4(), "test", ("read",), KeyLimits(**limits))
+
+
+@pytest.fixture
+async def operator(index_url: str) -> AsyncIterator[Operator]:
+    async with operator_of(index_url) as operator:
+        yield operator
+
+
+@pytest.fixture
+async def limits(index_url: str) -> AsyncIterator[Limits]:
+    async with open_client(index_url) as client:
+        yield Limits(TimeWindows(client), 5, SECONDS)
+
+
+@pytest.fixture
+async def without_redis() -> AsyncIterator[Limits]:
+    async with open_client(NOWHERE) as client:
+        yield Limits(TimeWindows(client), 5, SECONDS)
+
+
+@pytest.fixture(params=["limits", "without_redis"])
+def either(request: pytest.FixtureRequest) -> Limits:
+    found: Limits = request.getfixturevalue(request.param)
+    return found
+
+
+def refused(usages: tuple[Usage, ...]) -> list[str]:
+    return [usage.limit.name for usage in usages if usage.is_refusal]
+
+
+async def test_a_limit_trips_at_its_number_and_frees_with_the_window(either: Limits) -> None:
+    limited, other = caller(requests_per_minute=3), caller(requests_per_minute=3)
+    begun = time.monotonic()
+    [first] = await either.take(limited, requests=1)
+    await asyncio.sleep(0.5)
+    rest = [await either.take(limited, requests=1) for _ in range(3)]
+
+    assert [first.left, *(usage.left for [usage] in rest)] == [2, 1, 0, 0]
+    assert [refused(usages) for usages in rest] == [[], [], ["requests"]]
+    [[*_, last]] = rest[-1:]
+    assert refused(await either.take(other, requests=1)) == []
+    assert last.wait == last.more_in
+    assert last.wait == pytest.approx(SECONDS - (time.monotonic() - begun), abs=0.2)
+    await asyncio.sleep(last.wait + 0.05)
+    # What came half a second later still counts.
+    assert [refused(await either.take(limited, requests=1)) for _ in range(2)] == [[], ["requests"]]
+
+
+async def test_lookups_have_a_limit_beside_requests(either: Limits) -> None:
+    both = caller(requests_per_minute=10, lookups_per_minute=2)
+    taken = [await either.take(both, requests=1, lookups=1) for _ in range(3)]
+
+    assert [refused(usages) for usages in taken] == [[], [], ["lookups"]]
+    # What is refused is not counted at all.
+    assert [usage.left for usage in taken[-1]] == [8, 0]
+    assert [usage.limit.name for usage in await either.take(both, requests=1)] == ["requests"]
+
+
+async def test_several_lookups_at_once_fit_or_do_not(either: Limits) -> None:
+    asker = caller(lookups_per_minute=5)
+
+    assert refused(await either.take(asker, lookups=4)) == []
+    [usage] = await either.take(asker, lookups=2)
+    assert (usage.left, usage.wait) == (1, SECONDS)
+    assert refused(await either.take(asker, lookups=1)) == []
+
+
+async def test_many_leave_a_window_at_once_and_the_others_stay(either: Limits) -> None:
+    asker = caller(lookups_per_minute=40)
+    await either.take(asker, lookups=30)
+    await asyncio.sleep(SECONDS / 2)
+    await either.take(asker, lookups=5)
+    await asyncio.sleep(SECONDS / 2 + 0.05)
+
+    [usage] = await either.take(asker, lookups=1)
+    assert usage.left == 34
+
+
+async def test_bytes_are_counted_in_a_sliding_window(either: Limits) -> None:
+    sender = caller(bytes_per_minute=1000)
+    # The windows of a process begin at fixed moments.
+    await asyncio.sleep(SECONDS - time.time() % SECONDS + 0.01)
+    [taken], [not_taken] = await either.take(sender, size=900), await either.take(sender, size=200)
+
+    assert (taken.left, taken.is_refusal, not_taken.left) == (100, False, 100)
+    assert not_taken.wait is not None
+    # A ninth of the former window's 900 must have gone.
+    assert not_taken.wait == pytest.approx(SECONDS + SECONDS / 9, abs=0.1)
+    await asyncio.sleep(not_taken.wait + 0.05)
+    assert refused(await either.take(sender, size=200)) == []
+    assert refused(await either.take(sender, size=800)) == ["bytes"]
+
+
+async def test_bytes_of_a_request_that_another_limit_refuses_are_not_counted(either: Limits) -> None:
+    sender = caller(requests_per_minute=1, bytes_per_minute=1000)
+    await asyncio.sleep(SECONDS - time.time() % SECONDS + 0.01)
+
+    assert refused(await either.take(sender, requests=1, size=300)) == []
+    assert refused(await either.take(sender, requests=1, size=300)) == ["requests"]
+    [usage] = await either.take(sender, size=1)
+    assert usage.left == 699
+
+
+async def test_uploads_are_counted_while_they_last(either: Limits) -> None:
+    sender = caller(uploads_at_once=2)
+    with (
+        either.uploading(sender) as first,
+        either.uploading(sender) as second,
+        either.uploading(sender) as third,
+        either.uploading(caller(uploads_at_once=1)) as others,
+    ):
+        assert [usage and usage.left for usage in (first, second, third, others)] == [1, 0, 0, 0]
+        assert [usage and usage.is_refusal for usage in (second, third, others)] == [False, True, False]
+    with either.uploading(sender) as again, either.uploading(caller()) as unlimited:
+        assert again is not None
+        assert again.left == 1
+        assert unlimited is None
+
+
+async def test_attempts_are_counted_by_address(either: Limits) -> None:
+    for last in "12345":
+        # Networks of IPv6 belong to one client.
+        assert not (await either.take_attempt(f"2001:db8::{last}")).is_refusal
+        assert not (await either.take_attempt("192.0.2.7")).is_refusal
+
+    assert (await either.take_attempt("2001:db8::9")).is_refusal
+    assert (await either.take_attempt("::ffff:192.0.2.7")).is_refusal
+    assert not (await either.take_attempt("2001:db8:1::1")).is_refusal
+    await asyncio.sleep(SECONDS + 0.05)
+    assert not (await either.take_attempt("192.0.2.7")).is_refusal
+
+
+@on_cluster_too
+async def test_all_limits_of_a_request_take_one_command(
+    index_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asker = caller(requests_per_minute=5, lookups_per_minute=5, bytes_per_minute=5000)
+    async with open_client(index_url) as client:
+        sent: list[Words] = []
+        run = client.run
+
+        async def noting(commands: Sequence[Words]) -> list[Any]:
+            sent.extend(commands)
+            return await run(commands)
+
+        monkeypatch.setattr(client, "run", noting)
+        limits = Limits(TimeWindows(client), 5, SECONDS)
+        assert refused(await limits.take(asker, requests=1, lookups=1, size=10)) == []
+        assert len(sent) == 1
+        assert await limits.take(caller(bytes_per_minute=1000), requests=1, lookups=1) == ()
+        assert await limits.take(Caller(None, "test", ("read",), NO_LIMITS), requests=1, size=5) == ()
+        assert len(sent) == 1
+
+
+@on_cluster_too
+async def test_what_is_counted_is_bounded_and_goes_by_itself(limits: Limits, operator: Operator) -> None:
+    sender = caller(requests_per_minute=10, lookups_per_minute=10, bytes_per_minute=1000)
+    for _ in range(40):
+        await limits.take(sender, requests=1, lookups=1, size=1)
+    keys = [key async for key in operator.scan_iter(match="*")]
+
+    assert len(keys) == 3
+    assert all(key.startswith(b"bp-limits:{") for key in keys)
+    assert {await operator.llen(key) for key in keys if b"bytes" not in key} == {10}
+    ends = [await operator.pttl(key) for key in keys]
+    assert 0 < min(ends) <= max(ends) <= 2000 * SECONDS
+
+
+async def test_the_index_passes_over_what_is_counted(limits: Limits, redis_url: str) -> None:
+    sender = caller(requests_per_minute=1)
+    await limits.take(sender, requests=1)
+    async with open_client(redis_url) as client:
+        await Indexes(client).delete_foreign()
+
+    assert refused(await limits.take(sender, requests=1)) == ["requests"]
+
+
+async def test_redis_going_and_coming_back(limits: Limits, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.services.access.limits._AWAY_SECONDS", 0.2)
+    sender = caller(requests_per_minute=2)
+    await limits.take(sender, requests=1)
+    async with open_client(NOWHERE) as nowhere:
+        with monkeypatch.context() as away:
+            away.setattr(limits, "_shared", TimeWindows(nowhere))
+            # Here counting begins anew.
+            counted = [refused(await limits.take(sender, requests=1)) for _ in range(3)]
+            assert counted == [[], [], ["requests"]]
+    await asyncio.sleep(0.3)
+    assert [refused(await limits.take(sender, requests=1)) for _ in range(2)] == [[], ["requests"]]
+
+
+async def test_a_silent_redis_is_not_waited_for(redis_url: str) -> None:
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    async with server, open_client(f"redis://127.0.0.1:{port}") as client:
+        limits, sender = Limits(TimeWindows(client), 5, 60), caller(requests_per_minute=20)
+        begun = time.monotonic()
+        await asyncio.gather(*(limits.take(sender, requests=1) for _ in range(10)))
+        assert 0.9 < time.monotonic() - begun < 2
+        for _ in range(10):
+            await limits.take(sender, requests=1)
+        assert time.monotonic() - begun < 2
+        assert refused(await limits.take(sender, requests=1)) == ["requests"]
+
+
+async def test_limits_of_a_key_outrank_the_defaults() -> None:
+    own = KeyLimits(requests_per_minute=5)
+    defaults = KeyLimits(requests_per_minute=1, uploads_at_once=2)
+
+    assert own.or_else(defaults) == replace(own, uploads_at_once=2)
+    assert own.or_else(NO_LIMITS) == own
