@@ -21,6 +21,7 @@ from app.stores.redis.time_windows import TimeWindows
 from tests.api.access.key_holders import ADMIN_KEY, with_keys
 from tests.api.conftest import asking, started
 from tests.api.service_process import reconcile, serving
+from tests.factories import ACTOR
 
 SECONDS = 2
 TEXT = "Some words of a book that nobody has written so far. " * 40
@@ -39,7 +40,7 @@ async def app(database_url: str, redis_url: str) -> AsyncIterator[FastAPI]:
 async def holder(
     app: FastAPI, limits: KeyLimits = NO_LIMITS, scope: Scope = "ingest"
 ) -> AsyncIterator[AsyncClient]:
-    made = await app.state.services.keys.create("test", [scope], limits=limits)
+    made = await app.state.services.keys.create("test", [scope], limits=limits, actor=ACTOR)
     # So long a new key can be unknown.
     await asyncio.sleep(0.06)
     async with asking(app) as client:
@@ -250,7 +251,7 @@ async def test_two_processes_share_the_count(database_url: str, redis_url: str) 
     with ExitStack() as stack:
         urls = [stack.enter_context(serving(database_url, redis_url, **variables)).url for _ in "ab"]
         async with started(with_keys(database_url, redis_url)) as app:
-            key = (await app.state.services.keys.create("test", ["read"])).text
+            key = (await app.state.services.keys.create("test", ["read"], actor=ACTOR)).text
         async with httpx.AsyncClient(headers={"X-API-Key": key}) as client:
             answers = await asyncio.gather(*(client.get(f"{url}/v1/books") for url in urls * 10))
 
