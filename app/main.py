@@ -14,7 +14,10 @@ from app.api.http.deps import KernelState
 from app.api.http.docs import DescribedApi, add_docs
 from app.api.http.handlers import UnhandledErrors, install_handlers
 from app.api.http.metrics import Metrics, RequestMetrics
+from app.api.http.problems import problem_response
+from app.api.http.transport.admission import Admission
 from app.api.http.transport.cors import AnyOrigin, cors_options
+from app.api.http.transport.rooms import Overloaded
 from app.api.http.transport.security_headers import SecurityHeaders
 from app.api.routes import (
     audit,
@@ -121,6 +124,13 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     install_handlers(app, routes)
     # The last one added is the outermost.
     app.add_middleware(UnhandledErrors)
+    app.add_middleware(
+        Admission,
+        lookup_places=settings.lookup_places,
+        upload_places=settings.upload_places,
+        max_held_bytes=settings.max_held_bytes,
+        refusal=problem_response(Overloaded()),
+    )
     if settings.cors_origins:
         app.add_middleware(CORSMiddleware, **cors_options(settings.cors_origins))
     app.add_middleware(AnyOrigin, path="/reconcile")

@@ -183,6 +183,31 @@ class Settings(BaseSettings):
         description="Most connections of each process to Postgres: so many for single statements and as many "
         "for transactions. The queues of a worker take up to 8 more.",
     )
+    lookup_places: int = Field(
+        default=4,
+        alias="BOOKPRINT_LOOKUP_PLACES",
+        gt=0,
+        description="Requests that read, worked on at the same time; others wait a moment, or get 503.",
+    )
+    upload_places: int = Field(
+        default_factory=_one_per_core,
+        alias="BOOKPRINT_UPLOAD_PLACES",
+        gt=0,
+        description="Requests that bring texts or change something and are worked on at the same time; "
+        "others wait for seconds, or get 503. Unset: one per core, 8 at most.",
+    )
+    max_held_bytes: int = Field(
+        default=256 * 1024 * 1024,
+        alias="BOOKPRINT_MAX_HELD_BYTES",
+        gt=0,
+        description="Bytes of all bodies together that are in memory at the same time; beyond it: 503.",
+    )
+    most_waiting_jobs: int = Field(
+        default=1_000_000,
+        alias="BOOKPRINT_MOST_WAITING_JOBS",
+        gt=0,
+        description="Books that may wait to be related; while so many do, posts are refused with 503.",
+    )
     workers: int = Field(
         default_factory=_one_per_core,
         alias="BOOKPRINT_WORKERS",

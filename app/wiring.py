@@ -11,6 +11,7 @@ from app.core.matching.candidates import SelectionLimits
 from app.services.access.audit import Audit
 from app.services.access.keys import Keys
 from app.services.access.limits import Limits
+from app.services.backlog import Backlog
 from app.services.books import Books
 from app.services.bulk.storing import Bulk
 from app.services.catalog.conflicts import Conflicts
@@ -131,6 +132,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
     database, entries, signatures = stores.database, stores.entries, stores.signatures
     suites, indexes = stores.suites, stores.indexes
     books, jobs = BookStore(database), JobStore(database)
+    backlog = Backlog(jobs, settings.most_waiting_jobs)
     related = RelationQueries(database)
     changes = Changes(ChangeFeed(database))
     reconcile_lock = partial(ReconcileLock, database)
@@ -141,7 +143,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
     relations = Relations(related, DecisionStore(database))
     return Services(
         books=Books(books, entries),
-        ingest=Ingest(books, entries, indexes, suites, keep_texts, with_iscc),
+        ingest=Ingest(books, entries, indexes, suites, backlog, keep_texts, with_iscc),
         bulk=Bulk(BulkStore(database), entries, indexes, suites, keep_texts, with_iscc),
         lookup=lookup,
         identifier_lookup=identifier_lookup,

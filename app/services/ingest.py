@@ -17,6 +17,7 @@ from app.core.audit import Actor
 from app.core.errors import InvalidInput, Unavailable
 from app.core.model import Content, NewContent, PageLabels, Sketch, StoredBook, Submission, Versions
 from app.core.recipe import Suites
+from app.services.backlog import Backlog
 from app.services.ids import new_book_id
 from app.services.signing import computed, signed
 from app.stores.postgres.books import BookStore
@@ -39,6 +40,7 @@ class Ingest:
         entries: EntryStore,
         indexes: Indexes,
         suites: SuiteStore,
+        backlog: Backlog,
         keep_texts: bool,
         with_iscc: bool,
     ) -> None:
@@ -46,6 +48,7 @@ class Ingest:
         self._entries = entries
         self._indexes = indexes
         self._suites = suites
+        self._backlog = backlog
         self._keep_texts = keep_texts
         self._with_iscc = with_iscc
 
@@ -91,6 +94,7 @@ class Ingest:
         write: Callable[[NewContent], Awaitable[StoredBook]],
     ) -> StoredBook:
         """Compute what the indexed suites ask for, write it to the catalogue and then to the index."""
+        await self._backlog.require_room()
         suites = await self._suites.current()
         while True:
             prepared = replace(await self._prepare(content, signatures, suites), page_labels=page_labels)

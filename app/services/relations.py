@@ -1,6 +1,6 @@
 """The relations of a book, and people's decisions on them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -15,7 +15,7 @@ from app.core.relations.related import (
     RelationProgress,
 )
 from app.core.relations.relation import Kind
-from app.services.waiting import Waiting
+from app.services.waiting import Waiting, nothing
 from app.stores.postgres.decisions import DecisionStore
 from app.stores.postgres.relation_queries import RelationQueries
 
@@ -49,14 +49,21 @@ class Relations:
         self._decisions = decisions
         self._waiting = Waiting()
 
-    async def of_book(self, book_id: UUID, after: UUID | None, limit: int, wait: float = 0) -> RelationList:
+    async def of_book(
+        self,
+        book_id: UUID,
+        after: UUID | None,
+        limit: int,
+        wait: float = 0,
+        waiting_begins: Callable[[], None] = nothing,
+    ) -> RelationList:
         """The relations of a book, as soon as no job is pending or after `wait` seconds.
 
         Direct relations come all on the first page. Of books that only have the same text as a relative,
         `limit` come on each, behind the id `after`. Raises `UnknownBook`.
         """
         progress = await self._waiting.until(
-            lambda: self._progress(book_id), lambda progress: not progress.pending, wait
+            lambda: self._progress(book_id), lambda progress: not progress.pending, wait, waiting_begins
         )
         direct = [] if after else sorted(await self._related.list_direct(book_id), key=_order)
         indirect = await self._related.list_indirect(book_id, after, limit + 1)

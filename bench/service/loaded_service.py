@@ -3,7 +3,7 @@
 import random
 import statistics
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -42,10 +42,10 @@ class Lookups:
 
 
 @contextmanager
-def served(servers: Servers, folder: Path) -> Iterator[Service]:
+def served(servers: Servers, folder: Path, environment: Mapping[str, str] | None = None) -> Iterator[Service]:
     """`bookprint serve` with one API process and a worker for each core on these servers."""
     urls = {"DATABASE_URL": servers.database_url, "REDIS_URL": servers.redis_url}
-    with running(folder, environment=urls) as service:
+    with running(folder, environment=urls | dict(environment or {})) as service:
         yield service
 
 

@@ -26,6 +26,7 @@ _DRAIN_SECONDS = 20.0
 _NICENESS = -10
 _SEED = 5
 _READ_AT_ONCE = 1 << 18
+_TOO_MUCH = {429, 503}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,8 @@ class Outcome:
     """The outcome of one stream; only requests due after the warm-up count."""
 
     name: str
-    latencies: list[float] = field(default_factory=list)  # seconds
+    latencies: list[float] = field(default_factory=list)  # seconds; of refusals apart
+    refusals: list[float] = field(default_factory=list)  # seconds until "too much" was answered
     delays: list[float] = field(default_factory=list)  # seconds that sending came late
     statuses: Counter[int] = field(default_factory=Counter)
     totals: list[int] = field(default_factory=list)  # the answers' "total", where there is one
@@ -81,6 +83,12 @@ def post(path: str, *body: bytes) -> Request:
     return (head.encode(), *body)
 
 
+def with_key(request: Request, key: str) -> Request:
+    """The same request with an API key."""
+    head, *body = request
+    return (head.replace(b"\r\n", f"\r\nAuthorization: Bearer {key}\r\n".encode(), 1), *body)
+
+
 def drive(
     address: tuple[str, int], streams: Sequence[Stream], *, seconds: float, warm_up: float = 1.0
 ) -> list[Outcome]:
@@ -102,6 +110,19 @@ class _Connection:
 
     def fileno(self) -> int:
         return self.socket.fileno()
+
+    def open_again(self) -> None:
+        """Connect anew where the service has closed an idle connection."""
+        try:
+            if self.socket.recv(1, socket.MSG_PEEK):
+                return
+        except BlockingIOError:
+            return
+        except ConnectionError:
+            pass
+        address = self.socket.getpeername()
+        self.socket.close()
+        self.socket = _connected(address)
 
     def send(self) -> None:
         try:
@@ -152,6 +173,7 @@ class _StreamState:
         started = []
         while self.waiting and self.free and not self.exhausted:
             connection = self.free.pop()
+            connection.open_again()
             connection.due, connection.sent_at = self.waiting.popleft(), now
             request = self.stream.requests[self.next_request % len(self.stream.requests)]
             self.next_request += 1
@@ -214,10 +236,14 @@ def _drive(
 
 
 def _connect(address: tuple[str, int], stream: _StreamState) -> _Connection:
+    return _Connection(_connected(address), stream)
+
+
+def _connected(address: tuple[str, int]) -> socket.socket:
     connected = socket.create_connection(address, timeout=10)
     connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connected.setblocking(False)
-    return _Connection(connected, stream)
+    return connected
 
 
 def _receive(connection: _Connection, counted_from: float) -> bool:
@@ -245,7 +271,7 @@ def _receive(connection: _Connection, counted_from: float) -> bool:
     if connection.due < counted_from:
         return True
     outcome.statuses[status] += 1
-    outcome.latencies.append(now - connection.due)
+    (outcome.refusals if status in _TOO_MUCH else outcome.latencies).append(now - connection.due)
     outcome.delays.append(connection.sent_at - connection.due)
     outcome.seconds = now - counted_from
     at = body.find(b'"total":')

@@ -18,6 +18,7 @@ from starlette.responses import Response
 
 from app.api.http.access import ScopedRoute
 from app.api.http.limits import MAX_CONTAINERS, MAX_PAGES, MAX_VALUES, exceeds_json_limits
+from app.api.http.transport.admission import Place
 from app.api.http.transport.pace import GRACE_SECONDS, paced
 from app.api.http.usage import counted
 
@@ -97,7 +98,7 @@ class BoundedRequest(Request):
     async def stream(self) -> AsyncGenerator[bytes, None]:
         """The parts of the body; raises `too_large` by its Content-Length, else when too much arrived.
 
-        Raises BodyTooSlow where it falls behind the pace, and LimitReached.
+        Raises BodyTooSlow where it falls behind the pace, LimitReached and Overloaded.
         """
         most = self.max_bytes
         # Python refuses to make a number of thousands of digits.
@@ -108,15 +109,18 @@ class BoundedRequest(Request):
         if declared.isdecimal() and allowed is not None and int(declared) > allowed:
             raise BodyTooLarge(allowed, "Send it in parts, or have the limit of the key raised.")
         size = 0
+        place: Place = self.state.place
+        place.give_back()
         async for part in counted(paced(super().stream(), GRACE_SECONDS), self.scope):
             size += len(part)
             if size > most:
                 raise self.too_large()
             yield part
+        await place.go_on()
 
 
-class JsonRequest(BoundedRequest):
-    """A request with a JSON body."""
+class HeldRequest(BoundedRequest):
+    """A request whose body is held in memory as a whole."""
 
     @property
     def max_bytes(self) -> int:
@@ -126,6 +130,17 @@ class JsonRequest(BoundedRequest):
     def too_large(self) -> BodyTooLarge:
         """The error for a body of more bytes."""
         return BodyTooLarge(self.max_bytes)
+
+    async def stream(self) -> AsyncGenerator[bytes, None]:
+        """The parts of the body; raises Overloaded where memory is taken by others, and as above."""
+        place: Place = self.state.place
+        async for part in super().stream():
+            place.hold(len(part))
+            yield part
+
+
+class JsonRequest(HeldRequest):
+    """A request with a JSON body."""
 
     async def body(self) -> bytes:
         """The bytes of the body; raises UnparsableJson where there are none."""

@@ -30,6 +30,7 @@ from app.api.http.bodies import (
 )
 from app.api.http.records import as_bytes, record_changes, sent_record
 from app.api.http.transport.pace import BodyTooSlow
+from app.api.http.transport.rooms import Overloaded
 from app.api.http.usage import LimitReached
 from app.api.schemas.books import MetadataBody
 from app.catalog.marc.marcjson import is_marc
@@ -127,7 +128,7 @@ async def sent_file(request: Request) -> FileBook:
         form = await request.form(
             max_files=_MOST_PARTS, max_fields=_MOST_PARTS, max_part_size=_METADATA_BYTES
         )
-    except (BodyTooLarge, BodyTooSlow, LimitReached):
+    except (BodyTooLarge, BodyTooSlow, LimitReached, Overloaded):
         raise
     except HTTPException as exc:
         raise UnparsableForm(str(exc.detail)) from exc

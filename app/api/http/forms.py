@@ -5,11 +5,9 @@ from collections.abc import Mapping
 from urllib.parse import parse_qsl
 
 from fastapi import Request
-from starlette.exceptions import HTTPException
 
 from app.api.http.bodies import (
-    BodyTooLarge,
-    BoundedRequest,
+    HeldRequest,
     UnsupportedMediaType,
     media_type,
     require_uncompressed,
@@ -19,19 +17,6 @@ from app.core.errors import InvalidInput
 MEDIA_TYPE = "application/x-www-form-urlencoded"
 
 _MOST_FIELDS = 20
-
-
-class UrlencodedRequest(BoundedRequest):
-    """A request with a form."""
-
-    @property
-    def max_bytes(self) -> int:
-        """Bytes that the body may have."""
-        return int(self.app.state.max_body_bytes)
-
-    def too_large(self) -> HTTPException:
-        """The error for a body of more bytes."""
-        return BodyTooLarge(self.max_bytes)
 
 
 async def form_fields(request: Request, *names: str) -> Mapping[str, str]:
@@ -44,7 +29,7 @@ async def form_fields(request: Request, *names: str) -> Mapping[str, str]:
         raise UnsupportedMediaType(
             f"The body is declared as {declared[:80]}.", remedy=f"Send a form as {MEDIA_TYPE}."
         )
-    body = await UrlencodedRequest(request.scope, request.receive).body()
+    body = await HeldRequest(request.scope, request.receive).body()
     try:
         fields = await asyncio.to_thread(_fields, body)
     except ValueError:

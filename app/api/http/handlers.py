@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.http.problems import problem_response
 from app.api.http.transport.pace import BodyTooSlow
+from app.api.http.transport.rooms import Overloaded
 from app.core.errors import BookprintError
 
 log = structlog.get_logger()
@@ -60,9 +61,9 @@ class UnhandledErrors:
             await self._app(scope, receive, noting)
         except ClientDisconnect:
             log.info("client went away", method=scope["method"], path=scope["path"])
-        except BodyTooSlow:
+        except (BodyTooSlow, Overloaded) as error:
             # Of an answer that has begun; without its end the connection is closed.
-            log.info("client sends too slowly", method=scope["method"], path=scope["path"])
+            log.info("an answer ends early", method=scope["method"], path=scope["path"], reason=error.detail)
         except Exception as error:
             log.exception("request failed", method=scope["method"], path=scope["path"])
             if begun:

@@ -31,20 +31,30 @@ class DuplexResponse(StreamingResponse):
         await self.stream_response(send)
 
 
-async def lines(parts: AsyncIterator[bytes], max_bytes: int) -> AsyncIterator[Line]:
-    """The lines of a stream; one that is too long is passed over without being held."""
+async def lines(
+    parts: AsyncIterator[bytes], max_bytes: int, hold: Callable[[int], None]
+) -> AsyncIterator[Line]:
+    """The lines of a stream; one that is too long is passed over without being held.
+
+    `hold` is told how many more bytes are held, fewer where negative. Those of a line that is yielded still
+    count.
+    """
     number, held, overlong = 1, bytearray(), False
     async for part in parts:
         *ended, rest = part.split(b"\n")
         for piece in ended:
             overlong = overlong or len(held) + len(piece) > max_bytes
             text = bytes(held + piece) if not overlong else None
-            if text is None or text.strip():
+            is_line = text is None or bool(text.strip())
+            hold((len(text) if text and is_line else 0) - len(held))
+            if is_line:
                 yield Line(number, text)
             number, held, overlong = number + 1, bytearray(), False
         if not overlong:
+            hold(len(rest))
             held += rest
         if len(held) > max_bytes:
+            hold(-len(held))
             held, overlong = bytearray(), True
     if overlong or held.strip():
         yield Line(number, None if overlong else bytes(held))

@@ -21,7 +21,8 @@ _DESCRIPTIONS = {
     415: "The body is of a type, or the file in a format, that is not read here.",
     422: "The request is invalid; `errors` names each field and what to do about it.",
     429: "A limit of the key is reached, `violated-policies` names it; try again after Retry-After seconds.",
-    503: "A part of the service is down or being rebuilt; try again after Retry-After seconds.",
+    503: "A part of the service is down or being rebuilt, or too much is asked of it; try again after "
+    "Retry-After seconds.",
 }
 
 Responses = dict[int | str, dict[str, Any]]

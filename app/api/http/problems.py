@@ -18,6 +18,7 @@ from app.api.http.files import UnparsableForm
 from app.api.http.negotiation import OFFERED, NotAcceptable
 from app.api.http.remedies import REMEDIES
 from app.api.http.transport.pace import BodyTooSlow
+from app.api.http.transport.rooms import Overloaded
 from app.api.http.usage import LimitReached
 from app.catalog.marc.iso2709 import TooLongForBinary
 from app.core.errors import (
@@ -257,6 +258,9 @@ _KINDS: dict[type[Exception], _Kind] = {
         "The body arrives too slowly",
         "Send it again over a faster connection, or in smaller parts.",
     ),
+    Overloaded: _Kind(
+        503, "The service has too much to do", "Send it again after the seconds that Retry-After names."
+    ),
     UnsupportedMediaType: _Kind(
         415,
         "The body is of a type that is not taken here",
@@ -337,7 +341,7 @@ def _answer(error: Exception) -> _Answer:
         case LimitReached() if kind:
             answer = replace(_single(kind, error), headers=error.headers or {})
             return replace(answer, extensions={"violated-policies": error.names})
-        case BodyTooSlow() if kind:
+        case BodyTooSlow() | Overloaded() if kind:
             return replace(_single(kind, error), headers=error.headers or {})
         case _ if kind:
             return _single(kind, error)

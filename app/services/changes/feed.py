@@ -1,7 +1,7 @@
 """The feed of changes as clients read it, from a cursor on."""
 
 from base64 import b64decode, urlsafe_b64encode
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -9,7 +9,7 @@ from uuid import UUID
 
 from app.core.errors import ChangesGone, InvalidInput, UnknownPage
 from app.core.model import Change, ChangeType
-from app.services.waiting import Waiting
+from app.services.waiting import Waiting, nothing
 from app.stores.postgres.changes.feed import ChangeFeed, FeedBounds, FeedPage
 
 KEPT_DAYS = 30
@@ -70,7 +70,12 @@ class Changes:
         self._waiting = Waiting()
 
     async def read(
-        self, after: str | None, types: Collection[ChangeType] | None, limit: int, wait: float = 0
+        self,
+        after: str | None,
+        types: Collection[ChangeType] | None,
+        limit: int,
+        wait: float = 0,
+        waiting_begins: Callable[[], None] = nothing,
     ) -> FeedItems:
         """Up to `limit` changes behind a cursor, as soon as there is one or after `wait` seconds.
 
@@ -87,7 +92,7 @@ class Changes:
                 position = page.reached
             return page
 
-        page = await self._waiting.until(go_on, lambda page: bool(page.changes), wait)
+        page = await self._waiting.until(go_on, lambda page: bool(page.changes), wait, waiting_begins)
         return FeedItems([to_item(change) for change in page.changes], cursor_of(page.reached))
 
     async def pages(self) -> NumberedPages:

@@ -85,6 +85,10 @@ _COUNT_BY_STATE = SQL(f"""
     FROM procrastinate_jobs AS job WHERE {_IS_FAILED} GROUP BY job.task_name
     ORDER BY task, state
 """)
+_COUNT_WAITING = SQL("""
+    SELECT count(*) AS count
+    FROM (SELECT FROM procrastinate_jobs WHERE status = 'todo' LIMIT $limit) AS waiting
+""")
 _COUNT_FAILURES = SQL("SELECT task, tries FROM failure_counts")
 _COUNT_WORKERS = SQL(
     "SELECT count(*) FROM procrastinate_workers WHERE last_heartbeat > now() - $silent_for::interval"
@@ -187,6 +191,11 @@ class JobStore:
     async def count(self) -> list[JobCounts]:
         """The number of jobs by task and state, but for those that succeeded."""
         return [JobCounts(**row) for row in await self._database.rows(_COUNT_BY_STATE)]
+
+    async def count_waiting(self, limit: int) -> int:
+        """The number of jobs that wait, as far as this limit."""
+        [row] = await self._database.rows(_COUNT_WAITING, limit=limit)
+        return int(row["count"])
 
     async def count_failures(self) -> dict[str, int]:
         """The number of tries that ever failed, by task."""

@@ -5,7 +5,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from bench.service.open_loop_driver import Stream, drive, get, post
+from bench.service.open_loop_driver import Stream, drive, get, post, with_key
 
 
 class _Service(BaseHTTPRequestHandler):
@@ -72,3 +72,19 @@ def test_a_stream_of_once_sends_every_request_and_ends(address: tuple[str, int])
     assert len(seen.ids) == 9
     assert seen.ids[0] == "018f0000-0000-7000-8000-000000000001"
     assert seen.unanswered == 0
+
+
+def test_refusals_are_told_apart(address: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_Service, "do_GET", lambda service: service._answer(503, b"{}"))
+    [seen] = drive(address, [Stream("lookups", [get("/")], rate=50)], seconds=1, warm_up=0)
+    assert len(seen.refusals) == seen.statuses[503] > 40
+    assert seen.latencies == []
+
+
+def test_a_connection_that_was_closed_idle_is_opened_again(
+    address: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_Service, "timeout", 0.2)
+    requests = [with_key(get("/"), "bp_key")]
+    [seen] = drive(address, [Stream("lookups", requests, connections=2, rate=2)], seconds=2, warm_up=0)
+    assert seen.statuses == {200: len(seen.latencies)}
