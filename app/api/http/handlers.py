@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.api.http.problems import problem_response
 from app.api.http.transport.pace import BodyTooSlow
 from app.api.http.transport.rooms import Overloaded
+from app.api.http.usage import LimitReached
 from app.core.errors import BookprintError
 
 log = structlog.get_logger()
@@ -31,7 +32,7 @@ def install_handlers(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
         if isinstance(error, HTTPException) and error.status_code == 405:
             error = HTTPException(405, headers={"Allow": ", ".join(_allowed_methods(routes, request.scope))})
         response = problem_response(error)
-        if isinstance(error, BookprintError) and response.status_code in _DENIED:
+        if isinstance(error, BookprintError | LimitReached) and response.status_code in _DENIED:
             app.state.metrics.count_denied(error.problem)
         return response
 

@@ -71,6 +71,7 @@ async def test_a_refusal_says_which_limit_and_when_to_come_back(app: FastAPI) ->
         assert document["violated-policies"] == ["requests"]
         assert "3 requests in 2 seconds" in document["detail"]
         assert (await other.get("/v1/books")).status_code == 200
+        assert 'bookprint_denied_total{reason="quota-exceeded"} 1.0' in (await other.get("/metrics")).text
         await asyncio.sleep(int(refused.headers["Retry-After"]))
         assert (await client.get("/v1/books")).status_code == 200
 
