@@ -16,8 +16,8 @@ from app.api.http.handlers import UnhandledErrors, install_handlers
 from app.api.http.metrics import Metrics, RequestMetrics
 from app.api.http.problems import problem_response
 from app.api.http.transport.admission import Admission
+from app.api.http.transport.bulkheads import Overloaded
 from app.api.http.transport.cors import AnyOrigin, cors_options
-from app.api.http.transport.rooms import Overloaded
 from app.api.http.transport.security_headers import SecurityHeaders
 from app.api.routes import (
     audit,
@@ -126,8 +126,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.add_middleware(UnhandledErrors)
     app.add_middleware(
         Admission,
-        lookup_places=settings.lookup_places,
-        upload_places=settings.upload_places,
+        reads_at_once=settings.reads_at_once,
+        writes_at_once=settings.writes_at_once,
         max_held_bytes=settings.max_held_bytes,
         refusal=problem_response(Overloaded()),
     )

@@ -183,15 +183,15 @@ class Settings(BaseSettings):
         description="Most connections of each process to Postgres: so many for single statements and as many "
         "for transactions. The queues of a worker take up to 8 more.",
     )
-    lookup_places: int = Field(
+    reads_at_once: int = Field(
         default=4,
-        alias="BOOKPRINT_LOOKUP_PLACES",
+        alias="BOOKPRINT_READS_AT_ONCE",
         gt=0,
         description="Requests that read, worked on at the same time; others wait a moment, or get 503.",
     )
-    upload_places: int = Field(
+    writes_at_once: int = Field(
         default_factory=_one_per_core,
-        alias="BOOKPRINT_UPLOAD_PLACES",
+        alias="BOOKPRINT_WRITES_AT_ONCE",
         gt=0,
         description="Requests that bring texts or change something and are worked on at the same time; "
         "others wait for seconds, or get 503. Unset: one per core, 8 at most.",

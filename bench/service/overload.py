@@ -143,7 +143,7 @@ def _load(address: Address, stream: Stream) -> float:
     """Answers a second."""
     [outcome] = drive(address, [stream], seconds=5, warm_up=1.0)
     if outcome.refusals:
-        raise CannotMeasure("The service refuses so few clients. Look at BOOKPRINT_LOOKUP_PLACES.")
+        raise CannotMeasure("The service refuses so few clients. Look at BOOKPRINT_READS_AT_ONCE.")
     return len(outcome.latencies) / outcome.seconds
 
 

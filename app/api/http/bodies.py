@@ -18,7 +18,7 @@ from starlette.responses import Response
 
 from app.api.http.access import ScopedRoute
 from app.api.http.limits import MAX_CONTAINERS, MAX_PAGES, MAX_VALUES, exceeds_json_limits
-from app.api.http.transport.admission import Place
+from app.api.http.transport.admission import Permit
 from app.api.http.transport.pace import GRACE_SECONDS, paced
 from app.api.http.usage import counted
 
@@ -109,14 +109,14 @@ class BoundedRequest(Request):
         if declared.isdecimal() and allowed is not None and int(declared) > allowed:
             raise BodyTooLarge(allowed, "Send it in parts, or have the limit of the key raised.")
         size = 0
-        place: Place = self.state.place
-        place.give_back()
+        permit: Permit = self.state.permit
+        permit.release()
         async for part in counted(paced(super().stream(), GRACE_SECONDS), self.scope):
             size += len(part)
             if size > most:
                 raise self.too_large()
             yield part
-        await place.go_on()
+        await permit.acquire_again()
 
 
 class HeldRequest(BoundedRequest):
@@ -133,9 +133,9 @@ class HeldRequest(BoundedRequest):
 
     async def stream(self) -> AsyncGenerator[bytes, None]:
         """The parts of the body; raises Overloaded where memory is taken by others, and as above."""
-        place: Place = self.state.place
+        permit: Permit = self.state.permit
         async for part in super().stream():
-            place.hold(len(part))
+            permit.hold(len(part))
             yield part
 
 

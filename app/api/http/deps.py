@@ -10,7 +10,7 @@ from fastapi import Depends, Header, Path, Request
 from pydantic import BeforeValidator
 
 from app.api.http.metrics import Metrics
-from app.api.http.transport.admission import Place
+from app.api.http.transport.admission import Permit
 from app.api.schemas import examples
 from app.core.audit import Actor
 from app.core.errors import UnknownBook
@@ -102,12 +102,12 @@ async def if_match(
     return frozenset(versions or {NO_VERSION})
 
 
-async def place(request: Request) -> Place:
-    """The place that the request has among those that are worked on."""
-    return cast(Place, request.state.place)
+async def permit(request: Request) -> Permit:
+    """What allows the request to be worked on."""
+    return cast(Permit, request.state.permit)
 
 
-PlaceDep = Annotated[Place, Depends(place)]
+PermitDep = Annotated[Permit, Depends(permit)]
 KernelsDep = Annotated[KernelState, Depends(kernels)]
 ServicesDep = Annotated[Services, Depends(services)]
 ActorDep = Annotated[Actor, Depends(actor)]

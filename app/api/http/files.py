@@ -29,8 +29,8 @@ from app.api.http.bodies import (
     validated,
 )
 from app.api.http.records import as_bytes, record_changes, sent_record
+from app.api.http.transport.bulkheads import Overloaded
 from app.api.http.transport.pace import BodyTooSlow
-from app.api.http.transport.rooms import Overloaded
 from app.api.http.usage import LimitReached
 from app.api.schemas.books import MetadataBody
 from app.catalog.marc.marcjson import is_marc

@@ -12,8 +12,8 @@ from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.http.problems import problem_response
+from app.api.http.transport.bulkheads import Overloaded
 from app.api.http.transport.pace import BodyTooSlow
-from app.api.http.transport.rooms import Overloaded
 from app.api.http.usage import LimitReached
 from app.core.errors import BookprintError
 

@@ -17,8 +17,8 @@ from app.api.http.bodies import BodyTooLarge, UnparsableJson, UnsupportedMediaTy
 from app.api.http.files import UnparsableForm
 from app.api.http.negotiation import OFFERED, NotAcceptable
 from app.api.http.remedies import REMEDIES
+from app.api.http.transport.bulkheads import Overloaded
 from app.api.http.transport.pace import BodyTooSlow
-from app.api.http.transport.rooms import Overloaded
 from app.api.http.usage import LimitReached
 from app.catalog.marc.iso2709 import TooLongForBinary
 from app.core.errors import (

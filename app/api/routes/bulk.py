@@ -20,14 +20,14 @@ from app.api.http.bodies import (
     require_uncompressed,
     validated,
 )
-from app.api.http.deps import ActorDep, MetricsDep, PlaceDep, ServicesDep
+from app.api.http.deps import ActorDep, MetricsDep, PermitDep, ServicesDep
 from app.api.http.metrics import Metrics
 from app.api.http.ndjson import DuplexResponse, Line
 from app.api.http.openapi import Responses, problems
 from app.api.http.problems import problem_of
-from app.api.http.transport.admission import Place
+from app.api.http.transport.admission import Permit
+from app.api.http.transport.bulkheads import Overloaded
 from app.api.http.transport.pace import BULK_GRACE_SECONDS, paced
-from app.api.http.transport.rooms import Overloaded
 from app.api.http.usage import counted
 from app.api.schemas import examples
 from app.api.schemas.books import BookAnswer, BookBody
@@ -42,7 +42,7 @@ log = structlog.get_logger()
 _LINES_AT_ONCE = 4
 
 _TRIES = 30
-"""Times, a second or more apart, that a line asks for a place; meanwhile no more lines are read."""
+"""Times, a second or more apart, that a line asks for a permit; meanwhile no more lines are read."""
 
 _LINES: dict[str, Any] = {"type": "string", "format": "binary"}
 _BOOKS = [{"text": examples.TEXT} | examples.METADATA, {"pages": examples.TEXT.split("\f")}]
@@ -83,7 +83,7 @@ _ANSWERED: Responses = {
     openapi_extra=needs("ingest") | {"requestBody": {"required": True, "content": _content(_BOOKS)}},
 )
 async def post_books(
-    request: Request, services: ServicesDep, actor: ActorDep, metrics: MetricsDep, place: PlaceDep
+    request: Request, services: ServicesDep, actor: ActorDep, metrics: MetricsDep, permit: PermitDep
 ) -> DuplexResponse:
     """Takes books in, one JSON body of `POST /v1/books` a line, and answers each with one line.
 
@@ -101,20 +101,20 @@ async def post_books(
         )
     max_bytes: int = request.app.state.max_body_bytes
     answer = partial(
-        _answer, services=services, actor=actor, metrics=metrics, max_bytes=max_bytes, place=place
+        _answer, services=services, actor=actor, metrics=metrics, max_bytes=max_bytes, permit=permit
     )
     parts = counted(paced(request.stream(), BULK_GRACE_SECONDS), request.scope, waits=True)
-    lines = ndjson.lines(parts, max_bytes, place.hold)
+    lines = ndjson.lines(parts, max_bytes, permit.hold)
     return DuplexResponse(ndjson.in_order(lines, answer, _LINES_AT_ONCE))
 
 
 async def _answer(
-    line: Line, services: Services, actor: Actor, metrics: Metrics, max_bytes: int, place: Place
+    line: Line, services: Services, actor: Actor, metrics: Metrics, max_bytes: int, permit: Permit
 ) -> bytes:
     try:
         if line.text is None:
             raise BodyTooLarge(max_bytes)
-        async with place.beside(_TRIES):
+        async with permit.another(_TRIES):
             submission = await asyncio.to_thread(_submission, line.text)
             stored = await services.ingest.post(submission, actor=actor)
     except Exception as error:
@@ -126,7 +126,7 @@ async def _answer(
             outcome["retry_after"] = error.retry_after
         return _written(line, outcome)
     finally:
-        place.hold(-len(line.text or b""))
+        permit.hold(-len(line.text or b""))
     metrics.count_post(stored.created)
     book = BookAnswer.of(stored.book)
     status = 201 if stored.created else 200

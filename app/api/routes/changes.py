@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import JSONResponse
 
 from app.api.http.access import ScopedRoute, needs
-from app.api.http.deps import PlaceDep, ServicesDep
+from app.api.http.deps import PermitDep, ServicesDep
 from app.api.http.openapi import problems
 from app.api.schemas.changes import (
     CONTEXT,
@@ -40,14 +40,14 @@ class ActivityStream(JSONResponse):
     openapi_extra=needs("read"),
 )
 async def list_changes(
-    query: Annotated[ChangesQuery, Query()], services: ServicesDep, place: PlaceDep
+    query: Annotated[ChangesQuery, Query()], services: ServicesDep, permit: PermitDep
 ) -> ChangesAnswer:
     """Answers the changes behind a cursor, oldest first, in the order in which they were committed.
 
     They are kept for thirty days. Go on with `next_cursor`, which is there when nothing is left, too; `wait`
     holds the answer until something has changed.
     """
-    answer = await services.changes.read(query.after, query.types, query.limit, query.wait, place.give_back)
+    answer = await services.changes.read(query.after, query.types, query.limit, query.wait, permit.release)
     return ChangesAnswer.model_validate(answer)
 
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Body, Query, Response
 from app.api.http.access import needs
 from app.api.http.bodies import JsonRoute
 from app.api.http.cursors import Cursors
-from app.api.http.deps import ActorDep, BookId, OtherId, PlaceDep, ServicesDep
+from app.api.http.deps import ActorDep, BookId, OtherId, PermitDep, ServicesDep
 from app.api.http.openapi import ProblemResponse, problems, problems_only
 from app.api.schemas import examples
 from app.api.schemas.relations import DecisionBody, PageRelation, RelationsAnswer, RelationsQuery
@@ -24,7 +24,7 @@ _DECISIONS = examples.named({"Another kind": {"kind": "SAME_TEXT"}, "Not related
     openapi_extra=needs("read"),
 )
 async def list_relations(
-    book_id: BookId, query: Annotated[RelationsQuery, Query()], services: ServicesDep, place: PlaceDep
+    book_id: BookId, query: Annotated[RelationsQuery, Query()], services: ServicesDep, permit: PermitDep
 ) -> RelationsAnswer:
     """Answers how this book is related to every other one that it was compared with, closest first.
 
@@ -33,7 +33,7 @@ async def list_relations(
     """
     cursors = Cursors("relations", book_id.bytes)
     relations = await services.relations.of_book(
-        book_id, cursors.book(query.cursor), query.limit, query.wait, place.give_back
+        book_id, cursors.book(query.cursor), query.limit, query.wait, permit.release
     )
     next_cursor = None if relations.next is None else cursors.at_book(relations.next)
     return RelationsAnswer.of(relations, next_cursor)

@@ -25,7 +25,7 @@ TEXT = {"text": "a book of which there is one copy " * 20}
 
 @pytest.fixture
 def narrow(settings: Settings) -> Settings:
-    return settings.model_copy(update={"lookup_places": 1, "upload_places": 1})
+    return settings.model_copy(update={"reads_at_once": 1, "writes_at_once": 1})
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +50,7 @@ async def busy_posts(services: Services, monkeypatch: pytest.MonkeyPatch) -> Asy
         done.set()
 
 
-async def test_uploads_beyond_the_room_are_refused_and_lookups_are_not(
+async def test_uploads_beyond_what_fits_are_refused_and_lookups_are_not(
     narrow: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with started(narrow) as app, asking(app) as client:
@@ -94,7 +94,7 @@ async def test_a_refusal_asks_neither_postgres_nor_redis(monkeypatch: pytest.Mon
     assert [message["status"] for message in answered] == [503] * 3
 
 
-async def test_whoever_is_slow_holds_no_place(narrow: Settings) -> None:
+async def test_whoever_is_slow_holds_no_permit(narrow: Settings) -> None:
     async with started(narrow) as app, listening(app) as port:
         opened = [await asyncio.open_connection("127.0.0.1", port) for _ in range(8)]
         for number, (_, writer) in enumerate(opened):
@@ -112,7 +112,7 @@ async def test_whoever_is_slow_holds_no_place(narrow: Settings) -> None:
             writer.transport.abort()
 
 
-async def test_an_answer_that_is_read_slowly_holds_no_place() -> None:
+async def test_an_answer_that_is_read_slowly_holds_no_permit() -> None:
     read = asyncio.Event()
 
     async def answers(scope: Scope, receive: Receive, send: Send) -> None:
@@ -140,7 +140,7 @@ async def test_an_answer_that_is_read_slowly_holds_no_place() -> None:
     await slowly
 
 
-async def test_who_waits_for_changes_holds_no_place(narrow: Settings) -> None:
+async def test_who_waits_for_changes_holds_no_permit(narrow: Settings) -> None:
     async with started(narrow) as app, asking(app) as client:
         after = (await client.get("/v1/changes?after=now")).json()["next_cursor"]
         waiting = asyncio.create_task(client.get(f"/v1/changes?wait=30&after={after}"))

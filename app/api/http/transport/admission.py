@@ -1,7 +1,7 @@
 """Admission: no more requests are worked on than the machine can carry, and the rest are told so at once.
 
-Requests that bring texts or change something have a room of their own, and so keep nobody from a lookup.
-A place is held while the service works, never while it waits for a sender.
+Requests that bring texts or change something have a bulkhead of their own, and so keep nobody from a lookup.
+A permit is held while the service works, never while it waits for a sender.
 """
 
 import asyncio
@@ -11,16 +11,16 @@ from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.api.http.transport.rooms import RETRY_AFTER, Overloaded, Room, Terms
+from app.api.http.transport.bulkheads import RETRY_AFTER, Bulkhead, BulkheadTerms, Overloaded
 
 LOOKUP_WAIT, SHORT_LOOKUP_WAIT = 0.1, 0.002
 UPLOAD_WAIT, SHORT_UPLOAD_WAIT = 2.0, 1.0
-"""Seconds that a request waits for a place at most, and while its queue stands."""
+"""Seconds that a request waits for a permit at most, and while its queue stands."""
 
 SMALL_BODY = 64 * 1024
 """Bytes of a body up to which a question counts as a lookup; a longer one brings a text to compute with."""
 
-_WATCHERS = Terms(places=2, longest_wait=2.0, short_wait=0.5)
+_WATCHERS = BulkheadTerms(permits=2, longest_wait=2.0, short_wait=0.5)
 
 _ALWAYS_ANSWERED = "/health/live"
 _WATCHED = frozenset({"/health/ready", "/metrics"})
@@ -36,39 +36,39 @@ class HeldBytes:
     now: int = 0
 
 
-class Place:
-    """What a request has of the service: its place in a room, and the memory that its body takes."""
+class Permit:
+    """What a request has of the service: leave to be worked on, and the memory that its body takes."""
 
-    def __init__(self, room: Room, held: HeldBytes) -> None:
-        self._room = room
+    def __init__(self, bulkhead: Bulkhead, held: HeldBytes) -> None:
+        self._bulkhead = bulkhead
         self._held = held
         self._own_bytes = 0
         self._is_in = False
 
-    async def enter(self) -> bool:
-        """Take a place; False: there is none."""
-        self._is_in = await self._room.enter()
+    async def acquire(self) -> bool:
+        """Be let in; False: it cannot be."""
+        self._is_in = await self._bulkhead.acquire()
         return self._is_in
 
-    async def go_on(self) -> None:
-        """Take a place again; raises Overloaded."""
-        self._is_in = await self._room.enter(again=True)
+    async def acquire_again(self) -> None:
+        """Be let in again after `release`; raises Overloaded."""
+        self._is_in = await self._bulkhead.acquire(again=True)
         if not self._is_in:
             raise Overloaded
 
-    def give_back(self) -> None:
-        """Leave the place to others while this request waits for something."""
+    def release(self) -> None:
+        """Let others in while this request waits for something."""
         if self._is_in:
             self._is_in = False
-            self._room.leave()
+            self._bulkhead.release()
 
     @asynccontextmanager
-    async def beside(self, tries: int) -> AsyncIterator[None]:
-        """One more place in the same room, for a part of the request.
+    async def another(self, tries: int) -> AsyncIterator[None]:
+        """One more permit in the same bulkhead, for a part of the request.
 
         Raises Overloaded when there was none at any of so many tries.
         """
-        while not await self._room.enter():
+        while not await self._bulkhead.acquire():
             tries -= 1
             if not tries:
                 raise Overloaded
@@ -76,7 +76,7 @@ class Place:
         try:
             yield
         finally:
-            self._room.leave()
+            self._bulkhead.release()
 
     def hold(self, size: int) -> None:
         """Count so many more bytes of this request's body (fewer where negative); raises Overloaded."""
@@ -88,45 +88,45 @@ class Place:
 
     def end(self) -> None:
         """Give everything back."""
-        self.give_back()
+        self.release()
         self.hold(-self._own_bytes)
 
 
 class Admission:
-    """Lets requests in as far as there is room, and answers the others with `refusal`."""
+    """Lets requests in as far as they can be worked on, and answers the others with `refusal`."""
 
     def __init__(
-        self, app: ASGIApp, lookup_places: int, upload_places: int, max_held_bytes: int, refusal: ASGIApp
+        self, app: ASGIApp, reads_at_once: int, writes_at_once: int, max_held_bytes: int, refusal: ASGIApp
     ) -> None:
         self._app = app
         self._refusal = refusal
-        self._lookups = Room(Terms(lookup_places, LOOKUP_WAIT, SHORT_LOOKUP_WAIT))
-        self._uploads = Room(Terms(upload_places, UPLOAD_WAIT, SHORT_UPLOAD_WAIT))
-        self._watchers = Room(_WATCHERS)
+        self._lookups = Bulkhead(BulkheadTerms(reads_at_once, LOOKUP_WAIT, SHORT_LOOKUP_WAIT))
+        self._uploads = Bulkhead(BulkheadTerms(writes_at_once, UPLOAD_WAIT, SHORT_UPLOAD_WAIT))
+        self._watchers = Bulkhead(_WATCHERS)
         self._held = HeldBytes(max_held_bytes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on once it has a place."""
+        """Pass the request on once it has a permit."""
         if scope["type"] != "http" or scope["path"] == _ALWAYS_ANSWERED:
             await self._app(scope, receive, send)
             return
-        place = Place(self._room_of(scope), self._held)
-        if not await place.enter():
+        permit = Permit(self._bulkhead_of(scope), self._held)
+        if not await permit.acquire():
             await self._refusal(scope, receive, send)
             return
-        scope.setdefault("state", {})["place"] = place
+        scope.setdefault("state", {})["permit"] = permit
 
         async def sending(message: Message) -> None:
             # The answer is made; a client that reads it slowly keeps nobody out.
-            place.give_back()
+            permit.release()
             await send(message)
 
         try:
             await self._app(scope, receive, sending)
         finally:
-            place.end()
+            permit.end()
 
-    def _room_of(self, scope: Scope) -> Room:
+    def _bulkhead_of(self, scope: Scope) -> Bulkhead:
         path = scope["path"]
         if path in _WATCHED:
             return self._watchers

@@ -1,4 +1,4 @@
-"""Rooms: so many requests are in work at once, and others wait for a place as long as that makes sense.
+"""Bulkheads: so many requests are worked on at once, and others wait for a permit while that makes sense.
 
 A queue that a burst has filled empties by itself, so waiting in it is worth while. One that stands only makes
 everybody late, so waits in it are cut short. Sources: Nichols and Jacobson, Controlling Queue Delay, 2012;
@@ -27,10 +27,10 @@ class Overloaded(HTTPException):
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
-    """How many are let into a room, and how long others wait."""
+class BulkheadTerms:
+    """How many are let in, and how long others wait."""
 
-    places: int
+    permits: int
     longest_wait: float  # seconds, in a burst; a queue stands once nobody came in sooner for as long
     short_wait: float  # seconds, while the queue stands
 
@@ -41,19 +41,19 @@ class _Waiting:
     since: float  # the event loop's time
 
 
-class Room:
-    """Places for requests, and those that wait for one."""
+class Bulkhead:
+    """Permits for requests of one kind, and those that wait for one."""
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: BulkheadTerms) -> None:
         self._terms = terms
-        self._free = terms.places
+        self._free = terms.permits
         self._new: deque[_Waiting] = deque()
         self._returning: deque[_Waiting] = deque()
         self._eased_at = self._refused_at = float("-inf")
         self._timer: asyncio.TimerHandle | None = None
 
-    async def enter(self, *, again: bool = False) -> bool:
-        """Take a place, or wait for one; False: there is none.
+    async def acquire(self, *, again: bool = False) -> bool:
+        """Take a permit, or wait for one; False: there is none.
 
         Who comes in again goes before those who are new: work has been done for them.
         """
@@ -73,11 +73,11 @@ class Room:
             return await waiting.is_in
         except asyncio.CancelledError:
             if waiting.is_in.done() and not waiting.is_in.cancelled() and waiting.is_in.result():
-                self.leave()
+                self.release()
             raise
 
-    def leave(self) -> None:
-        """Give a place up to the next that waits."""
+    def release(self) -> None:
+        """Give a permit to the next that waits."""
         now = asyncio.get_running_loop().time()
         self._refuse_late(now)
         while self._returning or self._new:
@@ -96,14 +96,23 @@ class Room:
 
     def _is_hopeless(self, now: float) -> bool:
         """Whether a new request would wait for nothing; to say so at once costs least."""
-        return bool(self._new) and now - self._new[0].since > self._terms.short_wait / 2 and self._stands(now)
+        return (
+            len(self._new) >= self._terms.permits
+            and now - self._new[0].since > self._terms.short_wait / 2
+            and self._stands(now)
+        )
 
-    def _longest(self, now: float) -> float:
-        return self._terms.short_wait if self._stands(now) else self._terms.longest_wait
+    def _longest(self, queue: deque[_Waiting], now: float) -> float:
+        """Seconds that the first of a queue may wait.
+
+        As many as have permits may wait in any case: clients that ask again as soon as they are answered.
+        """
+        is_short = queue is self._new and len(queue) > self._terms.permits and self._stands(now)
+        return self._terms.short_wait if is_short else self._terms.longest_wait
 
     def _refuse_late(self, now: float) -> None:
-        for queue, longest in ((self._new, self._longest(now)), (self._returning, self._terms.longest_wait)):
-            while queue and now - queue[0].since >= longest:
+        for queue in (self._new, self._returning):
+            while queue and now - queue[0].since >= self._longest(queue, now):
                 waiting = queue.popleft()
                 if not waiting.is_in.done():
                     waiting.is_in.set_result(False)
@@ -111,7 +120,7 @@ class Room:
 
     def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
         if self._timer is None:
-            self._timer = loop.call_later(self._longest(loop.time()), self._look, loop)
+            self._timer = loop.call_later(self._terms.short_wait, self._look, loop)
 
     def _look(self, loop: asyncio.AbstractEventLoop) -> None:
         self._timer = None
