@@ -87,7 +87,7 @@ async def test_a_refusal_asks_neither_postgres_nor_redis(monkeypatch: pytest.Mon
     async def refusal(scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 503, "headers": []})
 
-    monkeypatch.setattr(admission.Room, "enter", none)
+    monkeypatch.setattr(admission.Bulkhead, "acquire", none)
     door = Admission(wrong, 1, 1, 1, refusal)
     for method, path in (("GET", "/v1/books"), ("POST", "/v1/books"), ("GET", "/metrics")):
         await door({"type": "http", "method": method, "path": path, "headers": []}, wrong, send)
@@ -219,7 +219,7 @@ async def test_a_client_with_a_page_may_read_why(client: AsyncClient, applicatio
         return False
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(admission.Room, "enter", none)
+        patch.setattr(admission.Bulkhead, "acquire", none)
         answer = await client.get("/reconcile", headers={"Origin": "https://catalog.example.org"})
         assert answer.status_code == 503
         assert answer.headers["access-control-allow-origin"] == "*"

@@ -158,7 +158,7 @@ async def test_a_body_that_comes_byte_by_byte_is_answered_with_408(
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         head = f"POST {path} HTTP/1.1\r\nHost: bookprint.test\r\nContent-Type: {media_type}\r\n"
         writer.write(head.encode() + b"Content-Length: 10000\r\n\r\n" + PART_HEAD)
-        dripping = asyncio.create_task(drip(writer, b" " * 9000, 0.05))
+        dripping = asyncio.create_task(drip(writer, b" " * 9000, 0.15))
         answer = await until_closed(reader, 10)
         dripping.cancel()
         writer.close()
@@ -177,7 +177,7 @@ async def test_lines_that_come_byte_by_byte_end_the_answer(
             b"POST /v1/books:bulk HTTP/1.1\r\nHost: bookprint.test\r\nContent-Type: application/x-ndjson\r\n"
             b"Content-Length: 10000\r\n\r\n"
         )
-        dripping = asyncio.create_task(drip(writer, b" " * 9000, 0.05))
+        dripping = asyncio.create_task(drip(writer, b" " * 9000, 0.15))
         begun = monotonic()
         await until_closed(reader, 10)
         assert monotonic() - begun < 5

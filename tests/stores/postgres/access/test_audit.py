@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from app.core.audit import ACTIONS, Action, Actor, AuditEntry, AuditFilter
+from app.core.limits import NO_LIMITS
 from app.core.model import Metadata
 from app.services.access.audit import Audit
 from app.services.ids import new_book_id
@@ -113,7 +114,7 @@ EACH_WRITE = pytest.mark.parametrize(("action", "write"), WRITES, ids=[write.__n
 
 
 def _new_key() -> NewKey:
-    return NewKey(uuid4(), "a", ["read"], RNG.bytes(32), None, None)
+    return NewKey(uuid4(), "a", ["read"], RNG.bytes(32), None, NO_LIMITS)
 
 
 @pytest.fixture
