@@ -1,33 +1,20 @@
 """`bookprint keys`, and `serve` at an address that others reach."""
 
 import re
-import subprocess
 from pathlib import Path
 
 import httpx
 import pytest
 
 from app.api.schemas.examples import SECRET
-from tests.cli.command_line import BOOKPRINT, bookprint, environment, serving
+from tests.cli.command_line import bookprint, serving
 from tests.secret_search import ADMIN_KEY, lines_with_secrets
 
 EVERYWHERE = ("--host", "0.0.0.0", "--workers", "1")
 
 
-def run(*arguments: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*BOOKPRINT, *map(str, arguments)],
-        env=environment(variables),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-
-
 def test_beyond_loopback_nothing_starts_without_a_key(tmp_path: Path) -> None:
-    refused = run("serve", *EVERYWHERE, "--data-dir", tmp_path / "data")
+    refused = bookprint("serve", *EVERYWHERE, "--data-dir", tmp_path / "data")
 
     assert refused.returncode == 1
     assert f"bookprint keys create --name admin --scope admin --data-dir {tmp_path / 'data'}" in " ".join(
@@ -41,7 +28,7 @@ def test_a_named_database_is_asked_before_anything_starts(
 ) -> None:
     for url in (database_url, bare_database_url):
         plain = url.replace("+psycopg", "")
-        refused = run("serve", *EVERYWHERE, "--data-dir", tmp_path / "data", DATABASE_URL=plain)
+        refused = bookprint("serve", *EVERYWHERE, "--data-dir", tmp_path / "data", DATABASE_URL=plain)
         assert refused.returncode == 1
         assert "keys create" in refused.stderr
         assert not (tmp_path / "data").exists()
@@ -76,7 +63,7 @@ def test_keys_from_their_making_to_their_end(tmp_path: Path) -> None:
         terms = ("--expires", "2999-01-31", "--requests-per-minute", "60", "--uploads-at-once", "2")
         read = bookprint("keys", "create", "--name", "r", "--scope", "read", *terms, *folder).stdout.strip()
         url = ("--url", service.url)
-        posted = run("ingest", book, *url, BOOKPRINT_KEY=admin)
+        posted = bookprint("ingest", book, *url, BOOKPRINT_KEY=admin)
         assert posted.returncode == 0, posted.stderr
         assert bookprint("lookup", book, *url, "--key", read).returncode == 0
         refused = bookprint("lookup", book, *url)
