@@ -112,7 +112,7 @@ def test_service_stays_well_under_many_files_at_once(server: Server) -> None:
             assert longest < 2
             return [response.status_code for response in await sending]
 
-    assert set(asyncio.run(send())) <= {200, 413}
+    assert set(asyncio.run(send())) <= {200, 413, 503}  # more than can be read at once are told to wait
     readers = [each for each in server.process.children(recursive=True) if each.status() != "zombie"]
     assert len(readers) == 2  # the server that children are forked from, and multiprocessing's tracker
     assert psutil.pid_exists(server.process.pid)
