@@ -143,12 +143,13 @@ class Settings(BaseSettings):
         description="Uploads of a key at the same time in each API process: bodies over 1 MiB or of a length "
         "that is not told; unset: no limit.",
     )
-    attempts_per_minute: int = Field(
-        default=60,
+    attempts_per_minute: int | None = Field(
+        default=None,
         alias="BOOKPRINT_ATTEMPTS_PER_MINUTE",
         gt=0,
         le=MOST_PER_MINUTE,
-        description="Requests without a valid key in any minute from one address, before it gets 429.",
+        description="Requests without a valid key in any minute from one address, before it gets 429; unset: "
+        "no limit.",
     )
     texts: Literal["none", "postgres"] = Field(
         default="postgres", alias="BOOKPRINT_TEXTS", description="Whether texts are kept for later recipes."

@@ -131,7 +131,7 @@ async def _caller(scope: Scope) -> Caller:
         limits: Limits = scope["app"].state.services.limits
         address, *_ = scope.get("client") or ("",)
         attempts = await limits.take_attempt(address)
-        raise LimitReached([attempts]) if attempts.is_refusal else NoValidKey
+        raise LimitReached([attempts]) if attempts is not None and attempts.is_refusal else NoValidKey
     return caller
 
 

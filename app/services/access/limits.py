@@ -40,9 +40,11 @@ _UPLOAD_SECONDS = 1.0
 class Limits:
     """Counts what is used of limits. `seconds` is the length of the time windows."""
 
-    def __init__(self, windows: TimeWindows, attempts_per_minute: int, seconds: int = _MINUTE) -> None:
+    def __init__(self, windows: TimeWindows, attempts_per_minute: int | None, seconds: int = _MINUTE) -> None:
         self._shared = windows
-        self._attempts = Limit("attempts", attempts_per_minute, seconds)
+        self._attempts: Limit | None = None
+        if attempts_per_minute is not None:
+            self._attempts = Limit("attempts", attempts_per_minute, seconds)
         self._seconds = seconds
         self._uploads: Counter[UUID | None] = Counter()
         self._away_until: float | None = None  # of `time.monotonic`; None: Redis answers
@@ -74,8 +76,10 @@ class Limits:
         ]
         return await self._take(str(caller.key_id), demands) if demands else ()
 
-    async def take_attempt(self, address: str) -> Usage:
-        """Count a request that came from an address without a valid key; a refusal beyond the limit."""
+    async def take_attempt(self, address: str) -> Usage | None:
+        """Count a request without a valid key; a refusal beyond the limit of the address, None: no limit."""
+        if self._attempts is None:
+            return None
         [usage] = await self._take(address_group(address), [Demand(self._attempts, 1)])
         return usage
 
