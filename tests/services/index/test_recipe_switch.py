@@ -86,16 +86,16 @@ async def test_a_switch_loses_nothing_while_books_come_and_go_and_are_looked_up(
     doomed = [await post(services) for _ in range(10)]
     switching = asyncio.create_task(change(services))
     recipes = set()
+    asked = next(iter(contents))
     while not switching.done():
+        recipes.add((await elsewhere.books.get(asked)).fingerprint.recipe)
         content = a_text()
         contents[(await post(elsewhere, content)).id] = content
         if doomed:
             await elsewhere.ingest.delete(doomed.pop().id, None, actor=ACTOR)
-        asked = next(iter(contents))
         answer = await elsewhere.lookup.near_duplicates(asked, Within(128), None, 100)
         assert answer.total >= len(contents) - 1
         assert {match.book.book_id for match in answer.matches} >= contents.keys() - {asked}
-        recipes.add((await elsewhere.books.get(asked)).fingerprint.recipe)
     switched = await switching
     assert DEFAULT_FINGERPRINT in recipes
     assert switched.missing == 0
