@@ -136,15 +136,15 @@ def services_on(stores: Stores, settings: Settings) -> Services:
     related = RelationQueries(database)
     changes = Changes(ChangeFeed(database))
     reconcile_lock = partial(ReconcileLock, database)
-    keep_texts, with_iscc = settings.texts == "postgres", settings.iscc == "on"
+    computed = (settings.texts == "postgres", settings.iscc == "on", settings.digests == "on")
     lookup = Lookup(entries, indexes, suites)
     identifier_lookup = IdentifierLookup(lookup, books, entries, indexes)
     reindex = Reindex(entries, signatures, indexes, suites, reconcile_lock)
     relations = Relations(related, DecisionStore(database))
     return Services(
         books=Books(books, entries),
-        ingest=Ingest(books, entries, indexes, suites, backlog, keep_texts, with_iscc),
-        bulk=Bulk(BulkStore(database), entries, indexes, suites, keep_texts, with_iscc),
+        ingest=Ingest(books, entries, indexes, suites, backlog, *computed),
+        bulk=Bulk(BulkStore(database), entries, indexes, suites, *computed),
         lookup=lookup,
         identifier_lookup=identifier_lookup,
         reindex=reindex,

@@ -86,6 +86,13 @@ signatures = Table(
     PrimaryKeyConstraint("entry_id", "recipe"),
 )
 
+Index(
+    "ix_signatures_recipe_data",
+    signatures.c.recipe,
+    signatures.c.data,
+    postgresql_where=signatures.c.recipe.in_(["md5-text", "textprofile-md5-v1"]),
+)
+
 texts = Table(
     "texts",
     metadata,

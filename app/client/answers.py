@@ -68,6 +68,7 @@ class BookJson(TypedDict):
     long_identifier: str | None
     composite: str | None
     iscc: str | None
+    digests: dict[str, str]
     status: Literal["indexed", "pending"]
     title: str | None
     page_count: int | None

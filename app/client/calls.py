@@ -128,13 +128,14 @@ def list_books(
     identifier: str | None = None,
     title: str | None = None,
     external_id: str | None = None,
+    digest: str | None = None,
     limit: int | None = None,
 ) -> PagedCall[BooksJson, BookJson]:
-    """List the books that have the identifier, all words of the title and the external id."""
+    """List the books that have the identifier, all words of the title, the external id and the digest."""
     return PagedCall(
         "GET",
         "/v1/books",
-        _query(identifier=identifier, title=title, external_id=external_id, limit=limit),
+        _query(identifier=identifier, title=title, external_id=external_id, digest=digest, limit=limit),
     )
 
 

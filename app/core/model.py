@@ -91,6 +91,22 @@ class PageSignatures:
     lengths: NDArray[np.uint16]  # (pages,) code points of each page's normal form, at most 65,535
 
 
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """A hash of a text as other systems compute it; two of one recipe are equal, or say nothing."""
+
+    recipe: str
+    value: bytes  # 16
+
+    @property
+    def hex(self) -> str:
+        """The value as lower-case hexadecimal."""
+        return self.value.hex()
+
+    def __str__(self) -> str:
+        return f"{self.recipe}:{self.hex}"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Sketch:
     """All signatures of one book."""
@@ -102,6 +118,7 @@ class Sketch:
     character_count: int  # of the normalised text
     page_count: int | None
     sample: FracMinHash | None = None  # None: the sender's signatures have none
+    digests: tuple[Digest, ...] = ()  # of the text, where they were asked for
 
     def to_entry(self, entry_id: int) -> "Entry":
         """The signatures that lookups compare, under this id."""
@@ -145,6 +162,7 @@ class Book:
     fingerprint: Fingerprint | None
     minhash: MinHashBits | None
     iscc: str | None  # Text-Code of the present content, ISCC:EAA…; None: not computed
+    digests: tuple[Digest, ...]  # of the present content, as far as they are stored
     indexed: bool  # False: durable and found by every lookup, but not yet in the band index
     founder_id: UUID  # of the cluster of the same text that it is in; its own id where it is alone
 
@@ -215,6 +233,7 @@ class BookFilter:
     identifier: str | None = None  # "scheme:value", exactly
     external_id: str | None = None
     title: str | None = None  # every word of it occurs in the title
+    digest: Digest | None = None
 
 
 JobState = Literal["waiting", "running", "succeeded", "failed"]

@@ -135,6 +135,10 @@ class FracMinHashRecipe:
 
 _SAMPLE128 = FracMinHashRecipe(name="word5-sample128-v1", most=128, shingles=_WORD5.name)
 
+MD5_TEXT, TEXTPROFILE_MD5 = "md5-text", "textprofile-md5-v1"
+DIGESTS = (MD5_TEXT, TEXTPROFILE_MD5)
+"""The recipes of digests, which have no sizes or seeds to choose."""
+
 DEFAULT_FINGERPRINT = _GAP.name
 DEFAULT_MINHASH = _WORD5.name
 DEFAULT_SAMPLE = _SAMPLE128.name

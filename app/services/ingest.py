@@ -43,6 +43,7 @@ class Ingest:
         backlog: Backlog,
         keep_texts: bool,
         with_iscc: bool,
+        with_digests: bool,
     ) -> None:
         self._catalogue = catalogue
         self._entries = entries
@@ -51,6 +52,7 @@ class Ingest:
         self._backlog = backlog
         self._keep_texts = keep_texts
         self._with_iscc = with_iscc
+        self._with_digests = with_digests
 
     async def post(self, submission: Submission, *, actor: Actor) -> StoredBook:
         """Store a book; the same book again is found instead of stored twice."""
@@ -113,7 +115,12 @@ class Ingest:
         if content is not None:
             # In one thread, though it takes longer so: lookups should find a core free.
             return await asyncio.to_thread(
-                computed, content, suites, keep_text=self._keep_texts, with_iscc=self._with_iscc
+                computed,
+                content,
+                suites,
+                keep_text=self._keep_texts,
+                with_iscc=self._with_iscc,
+                with_digests=self._with_digests,
             )
         if signatures is None:
             raise InvalidInput("A book needs one of text, pages or signatures.", "text")

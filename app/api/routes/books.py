@@ -78,9 +78,9 @@ async def post_book(
 
 @router.get("", summary="List books", responses=problems(422, 503), openapi_extra=needs("read"))
 async def list_books(query: Annotated[BookQuery, Query()], services: ServicesDep) -> BookList:
-    """Lists the books that have the identifier, the external id and all words of the title, oldest first."""
+    """Lists the books that have the identifiers, the digest and all words of the title, oldest first."""
     wanted = query.to_filter()
-    cursors = Cursors("books", wanted.identifier, wanted.title, wanted.external_id)
+    cursors = Cursors("books", wanted.identifier, wanted.title, wanted.external_id, wanted.digest)
     books = await services.books.search(wanted, cursors.book(query.cursor), query.limit + 1)
     page = books[: query.limit]
     next_cursor = cursors.at_book(page[-1].id) if len(books) > query.limit else None

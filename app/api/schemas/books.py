@@ -37,7 +37,9 @@ from app.core.model import (
     Sketch,
     Submission,
 )
+from app.core.recipe import DIGESTS
 from app.core.signatures import composite, identifier, long_identifier
+from app.core.signatures.digests import parse_digest
 from app.core.signatures.json_codec import MAX_COUNT
 from app.core.text.content import content_from_pages, content_from_text
 from app.core.text.page_labels import LONGEST_LABEL, checked_labels
@@ -220,10 +222,20 @@ class BookQuery(PageQuery):
         Annotated[str, Field(min_length=1, max_length=10_000, json_schema_extra=CLEAN_PATTERN), Clean] | None
     ) = Field(default=None, description="Words that all occur in the title; at least one.")
     external_id: ExternalId | None = Field(default=None, description="Your own id of the book.")
+    digest: str | None = Field(
+        default=None,
+        description="A digest of its text, as textprofile-md5-v1:… with 32 hexadecimal digits.",
+        json_schema_extra={"pattern": f"^({'|'.join(DIGESTS)}):[0-9A-Fa-f]{{32}}$"},
+    )
 
     def to_filter(self) -> BookFilter:
-        """The filter as the services know it."""
-        return BookFilter(identifier=self.identifier, external_id=self.external_id, title=self.title)
+        """The filter as the services know it; raises InvalidInput, or UnknownRecipe."""
+        return BookFilter(
+            identifier=self.identifier,
+            external_id=self.external_id,
+            title=self.title,
+            digest=None if self.digest is None else parse_digest(self.digest, "digest"),
+        )
 
 
 class Links(Document):
@@ -254,6 +266,10 @@ class BookAnswer(Document):
     )
     iscc: str | None = Field(
         description="The ISCC Text-Code of the present content; null where the service computes none."
+    )
+    digests: dict[str, str] = Field(
+        description="Digests of the present content by name, as 32 hexadecimal digits; empty where the "
+        "service computes none."
     )
     status: Literal["indexed", "pending"] = Field(
         description="Pending books are durable and found; only their indexing is still to come."
@@ -291,6 +307,7 @@ class BookAnswer(Document):
             "identifier": short,
             "long_identifier": long,
             "iscc": book.iscc,
+            "digests": {digest.recipe: digest.hex for digest in book.digests},
             "composite": composite.composite(longest, isbn) if longest and isbn else None,
             "status": "indexed" if book.indexed else "pending",
             "page_count": book.page_count,

@@ -78,6 +78,11 @@ PAGE_SIGNATURES: dict[str, Any] = {
     "values": b64encode(sha512(b"bookprint").digest() * 2 + b"\x40\x07").decode(),
 }
 
+DIGESTS = {
+    "md5-text": "f1d2d2f924e986ac86fdf7b36c94bcdf",
+    "textprofile-md5-v1": "0cc175b9c0f1b6a831c399e269772661",
+}
+
 CLUSTER_ID = f"same_text-{BOOK_ID}"
 CLUSTER_NAME: dict[str, Any] = {"id": CLUSTER_ID, "key": f"s{BOOK_ID.replace('-', '')}"}
 BOOK: dict[str, Any] = {
@@ -86,6 +91,7 @@ BOOK: dict[str, Any] = {
     "long_identifier": LONG_IDENTIFIER,
     "composite": COMPOSITE,
     "iscc": "ISCC:EAASKDNZNYGUUF5A",
+    "digests": DIGESTS,
     "status": "indexed",
     "title": TITLE,
     "page_count": 330,

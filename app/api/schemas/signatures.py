@@ -9,7 +9,7 @@ from app.api.http.limits import MAX_PAGES
 from app.api.schemas import examples
 from app.api.schemas.base import Body, Count, Document, WholeNumber, shown
 from app.core.model import Fingerprint, Sketch
-from app.core.recipe import FINGERPRINT_RECIPES, MINHASH_RECIPES, PAGE_RECIPES, SAMPLE_RECIPES
+from app.core.recipe import DIGESTS, FINGERPRINT_RECIPES, MINHASH_RECIPES, PAGE_RECIPES, SAMPLE_RECIPES
 from app.core.signatures import json_codec
 
 
@@ -91,6 +91,15 @@ class PageSignaturesBody(Body):
     )
 
 
+DigestsBody = Annotated[
+    dict[
+        Annotated[str, Field(json_schema_extra={"enum": list(DIGESTS)})],
+        Annotated[str, Field(json_schema_extra={"pattern": "^[0-9A-Fa-f]{32}$"})],
+    ],
+    Field(max_length=len(DIGESTS)),
+]
+
+
 def _sent(name: str) -> JsonDict:
     return {"required": [name], "properties": {name: {"type": "object"}}}
 
@@ -113,6 +122,9 @@ class SignaturesBody(Body):
         description="Finds small overlaps; only with `minhash`. Signatures of old versions may lack it.",
     )
     pages: PageSignaturesBody | None = None
+    digests: DigestsBody | None = Field(
+        default=None, description="Hashes of the text that other systems know; they may be left out."
+    )
     word_count: Count = Field(
         description="Words of the book; characters, in scripts without spaces. Not more than characters."
     )

@@ -7,6 +7,7 @@
             "hashes": "<base64 of little-endian uint64, ascending>"},  left out where there is none
  "pages": {"recipe": "char6-page128-v2", "unit": "page" | "window",
            "values": "<base64 of 130 bytes for each>"} | null,
+ "digests": {"md5-text": "<32 hex digits>"},  by recipe, left out where there is none
  "word_count": 95012, "character_count": 512044, "page_count": 330 | null}
 """
 
@@ -19,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.errors import InvalidInput, UnknownRecipe
-from app.core.model import Fingerprint, FracMinHash, MinHashSignature, PageSignatures, Sketch
-from app.core.recipe import fingerprint_recipe, minhash_recipe, page_recipe, sample_recipe
+from app.core.model import Digest, Fingerprint, FracMinHash, MinHashSignature, PageSignatures, Sketch
+from app.core.recipe import DIGESTS, fingerprint_recipe, minhash_recipe, page_recipe, sample_recipe
+from app.core.signatures.digests import decode_digest
 from app.core.signatures.page_minhash import from_records, record_bytes, to_records
 
 MAX_COUNT = (1 << 31) - 1
@@ -59,6 +61,8 @@ def encode(sketch: Sketch, pages: bool = True) -> dict[str, Any]:
             "level": sketch.sample.level,
             "hashes": _base64(sketch.sample.hashes.astype("<u8")),
         }
+    if sketch.digests:
+        document["digests"] = {digest.recipe: digest.hex for digest in sketch.digests}
     return document
 
 
@@ -68,7 +72,7 @@ def decode(document: Mapping[str, Any], field: str = "signatures") -> Sketch:
     Raises InvalidInput, or UnknownRecipe, whose `field` names the wrong part, below `field`.
     """
     counts = ("word_count", "character_count", "page_count")
-    _require_names(document, field, "fingerprint", "minhash", "sample", "pages", *counts)
+    _require_names(document, field, "fingerprint", "minhash", "sample", "pages", "digests", *counts)
     page_count = document.get("page_count")
     sketch = Sketch(
         fingerprint=_part(document, "fingerprint", field, decode_fingerprint, "recipe", "hex"),
@@ -78,6 +82,7 @@ def decode(document: Mapping[str, Any], field: str = "signatures") -> Sketch:
         character_count=_count(document.get("character_count"), f"{field}.character_count"),
         page_count=None if page_count is None else _count(page_count, f"{field}.page_count"),
         sample=_part(document, "sample", field, _sample, "recipe", "level", "hashes"),
+        digests=_part(document, "digests", field, _digests, *DIGESTS) or (),
     )
     _check(sketch, field)
     return sketch
@@ -201,6 +206,14 @@ def _sample(document: Mapping[str, Any], field: str) -> FracMinHash:
     if hashes.size and int(hashes[-1]) >> level:
         raise InvalidInput(f"Hashes must be below 2^{level}.", field=f"{field}.hashes")
     return FracMinHash(recipe.name, hashes, level)
+
+
+def _digests(document: Mapping[str, Any], field: str) -> tuple[Digest, ...]:
+    given = {name: document[name] for name in DIGESTS if document.get(name) is not None}
+    return tuple(
+        decode_digest(name, _text(value, f"{field}.{name}"), f"{field}.{name}")
+        for name, value in given.items()
+    )
 
 
 def _pages(document: Mapping[str, Any], field: str) -> PageSignatures:

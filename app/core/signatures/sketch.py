@@ -1,6 +1,7 @@
 """All signatures of a book, computed from its content in one pass after the other."""
 
 import json
+from dataclasses import replace
 from hashlib import sha256
 
 from app.core import recipe as recipes
@@ -63,6 +64,8 @@ def page_signatures(content: Content, recipe: str = DEFAULT_PAGES) -> PageSignat
 def signature_key(sketch: Sketch) -> bytes:
     """SHA-256 of the sketch's signatures in canonical JSON (sorted keys, no blanks); 32 bytes.
 
-    It replaces the content key of a book that came without its text.
+    It replaces the content key of a book that came without its text. Digests are left out: they are asked
+    for or not, and the book is the same.
     """
-    return sha256(json.dumps(encode(sketch), sort_keys=True, separators=(",", ":")).encode()).digest()
+    document = encode(replace(sketch, digests=()))
+    return sha256(json.dumps(document, sort_keys=True, separators=(",", ":")).encode()).digest()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from app.core.errors import InvalidInput
 from app.core.model import Metadata, PageLabels, Sketch, Submission
+from app.core.recipe import DIGESTS
 from app.core.signatures import json_codec
 from app.core.text.page_labels import checked_labels
 from app.readers.tables.parquet import Table, require_pyarrow
@@ -36,8 +37,12 @@ _PARTS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "minhash": (("minhash_recipe", "recipe"), ("minhash", "values"), ("shingle_count", "shingle_count")),
     "sample": (("sample_recipe", "recipe"), ("sample_level", "level"), ("sample", "hashes")),
     "pages": (("pages_recipe", "recipe"), ("pages_unit", "unit"), ("pages", "values")),
+    "digests": tuple((name.replace("-", "_"), name) for name in DIGESTS),
 }
 """The columns of each part of the signatures, with their names in JSON."""
+
+_HEXADECIMAL = frozenset({"hex", *DIGESTS})
+"""Names in JSON of bytes that are written as hexadecimal digits; others are in base64."""
 
 COLUMNS = (
     "place",
@@ -134,15 +139,15 @@ def submission(cells: Mapping[str, Any]) -> Submission:
 
 def _packed(name: str, value: Any) -> Any:
     """A value of the JSON as the table has it."""
-    if value is None or name not in {"hex", "values", "hashes"}:
+    if value is None or name not in _HEXADECIMAL | {"values", "hashes"}:
         return value
-    return bytes.fromhex(value) if name == "hex" else b64decode(value)
+    return bytes.fromhex(value) if name in _HEXADECIMAL else b64decode(value)
 
 
 def _unpacked(name: str, value: Any) -> Any:
     if not isinstance(value, bytes):
         return value
-    return value.hex() if name == "hex" else b64encode(value).decode()
+    return value.hex() if name in _HEXADECIMAL else b64encode(value).decode()
 
 
 def _schema() -> "pa.Schema":
@@ -152,6 +157,7 @@ def _schema() -> "pa.Schema":
     types: dict[str, Any] = dict.fromkeys(COLUMNS, pa.string())
     types.update(dict.fromkeys(("authors", "identifiers", _LABELS), pa.list_(pa.string())))
     types.update(dict.fromkeys(("year", *_COUNTS, "shingle_count", "sample_level"), pa.int64()))
-    types.update(dict.fromkeys(_PARTS, pa.binary()))
+    digests = (column for column, _ in _PARTS["digests"])
+    types.update(dict.fromkeys((*_PARTS, *digests), pa.binary()))
     types.update(dict.fromkeys((*(f"{part}_recipe" for part in _PARTS), "pages_unit"), recipe))
     return pa.schema([pa.field(name, types[name]) for name in COLUMNS], metadata={MARK: VERSION})

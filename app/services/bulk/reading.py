@@ -7,6 +7,7 @@ from typing import TypeVar
 from app.core.errors import BookprintError, BrokenFile, FileTooLarge, InvalidInput, SeveralBooks
 from app.core.model import Metadata, PageLabels, Sketch, Submission
 from app.core.recipe import Suites
+from app.core.signatures.digests import digests
 from app.core.signatures.sketch import signature_key, sketch
 from app.core.text.content import content_key
 from app.readers.files import books_within, has_several_books
@@ -90,6 +91,7 @@ class Prepare:
     check: Check
     keep_texts: bool
     with_iscc: bool = False
+    with_digests: bool = False
 
     def __call__(self, book: Unread, ask: Ask) -> PreparedBook | Refusal | BulkOutcome:
         """The book ready to be stored, or the outcome where `Known` was answered with one."""
@@ -101,7 +103,12 @@ class Prepare:
                 return known
             if submission.content is not None:
                 content = computed(
-                    submission.content, known, keep_text=self.keep_texts, with_iscc=self.with_iscc, key=key
+                    submission.content,
+                    known,
+                    keep_text=self.keep_texts,
+                    with_iscc=self.with_iscc,
+                    with_digests=self.with_digests,
+                    key=key,
                 )
             else:
                 assert submission.sketch is not None  # else it has no key
@@ -114,7 +121,7 @@ class Prepare:
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """Reads a book and computes its signatures, with the fingerprint of a recipe."""
+    """Reads a book and computes its signatures, digests too, with the fingerprint of a recipe."""
 
     check: Check
     recipe: str
@@ -124,8 +131,11 @@ class Sign:
         try:
             submission = self.check(book.read())
             content = submission.content
-            computed = submission.sketch if content is None else sketch(content, self.recipe)
-            assert computed is not None
+            if content is None:
+                assert submission.sketch is not None
+                computed = submission.sketch
+            else:
+                computed = replace(sketch(content, self.recipe), digests=digests(content.text))
             return SignedBook(submission.metadata, computed, submission.page_labels)
         except Exception as exc:
             return _refusal(exc)

@@ -71,10 +71,12 @@ class Bulk:
         suites: SuiteStore,
         keep_texts: bool,
         with_iscc: bool,
+        with_digests: bool,
     ) -> None:
-        """`keep_texts` and `with_iscc` say what books are to be prepared with."""
+        """`keep_texts`, `with_iscc` and `with_digests` say what books are to be prepared with."""
         self.keep_texts = keep_texts
         self.with_iscc = with_iscc
+        self.with_digests = with_digests
         self._catalogue = catalogue
         self._entries = entries
         self._indexes = indexes

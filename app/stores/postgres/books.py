@@ -39,6 +39,7 @@ from app.stores.postgres.connections import Connection, Database, Row, rows
 from app.stores.postgres.jobs import insert_relate_jobs
 from app.stores.postgres.relations import delete_relations, repeat_cut_searches
 from app.stores.postgres.rows import (
+    IS_DIGEST,
     SELECT_BOOKS,
     metadata_values,
     page_label_values,
@@ -138,6 +139,11 @@ _CONDITIONS = {
     "iscc": "(books.iscc = 'ISCC:' || substr($iscc, 6) OR books.identifiers @> ARRAY[$iscc])",
     "external_id": "books.external_id = $external_id",
     "words": "books.title_words @> $words::text[]",
+    "digest": f"""
+        books.entry_id = ANY(ARRAY(
+            SELECT entry_id FROM signatures WHERE recipe = $recipe AND data = $digest AND {IS_DIGEST}
+        ))
+    """,
 }
 
 
@@ -199,6 +205,7 @@ class BookStore:
             fingerprint=content.sketch.fingerprint,
             minhash=None if minhash is None else lowest_bits(minhash),
             iscc=content.iscc,
+            digests=content.sketch.digests,
             indexed=False,
             founder_id=book_id,
         )
@@ -305,10 +312,13 @@ class BookStore:
             "iscc" if (wanted.identifier or "").startswith("iscc:") else "identifier": wanted.identifier,
             "external_id": wanted.external_id,
             "words": words,
+            "digest": wanted.digest and wanted.digest.value,
         }
+        recipe = wanted.digest and wanted.digest.recipe
         conditions = [_CONDITIONS[name] for name, value in values.items() if value is not None]
         statement = SQL(f"{SELECT_BOOKS} WHERE {' AND '.join(conditions)} ORDER BY books.id LIMIT $limit")
-        return [to_book(row) for row in await self._database.rows(statement, **values, limit=limit)]
+        found = await self._database.rows(statement, **values, recipe=recipe, limit=limit)
+        return [to_book(row) for row in found]
 
 
 async def _read(connection: Connection, book_id: UUID) -> Book:

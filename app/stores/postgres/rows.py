@@ -9,6 +9,7 @@ import numpy as np
 from app.core.model import (
     Book,
     BookSummary,
+    Digest,
     Entry,
     Fingerprint,
     FracMinHash,
@@ -17,7 +18,7 @@ from app.core.model import (
     PageLabels,
     Sketch,
 )
-from app.core.recipe import DEFAULT_MINHASH, Suite
+from app.core.recipe import DEFAULT_MINHASH, DIGESTS, Suite
 from app.core.signatures.minhash_bits import lowest_bits
 from app.core.signatures.page_minhash import to_records
 from app.core.text.names import folded, name_keys
@@ -31,6 +32,9 @@ _NO_SIGNATURE: dict[str, Any] = {"shingle_count": None, "unit": None}
 _LONGEST_WORD = 200
 """Characters of a title's word that count; an index entry of Postgres must stay below 2,700 bytes."""
 
+IS_DIGEST = f"recipe IN ({', '.join(map(repr, DIGESTS))})"
+"""Says of a row of signatures that it is a digest, in the words of their index."""
+
 SELECT_BOOKS = f"""
     SELECT
         books.id, books.entry_id, books.version, books.content_key, books.title, books.authors,
@@ -38,6 +42,10 @@ SELECT_BOOKS = f"""
         books.word_count, books.iscc, books.indexed_at IS NOT NULL AS indexed,
         suites.fingerprint AS recipe, fingerprint.data AS bits,
         minhash.data AS minhash, minhash.shingle_count,
+        ARRAY(
+            SELECT (recipe, data) FROM signatures
+            WHERE entry_id = books.entry_id AND {IS_DIGEST} ORDER BY recipe
+        ) AS digests,
         coalesce(
             (SELECT founder_id FROM cluster_members WHERE (by, book_id) = ('same_text', books.id)), books.id
         ) AS founder_id
@@ -96,6 +104,7 @@ def to_book(row: Row) -> Book:
         if row["minhash"] is None
         else lowest_bits(_minhash(DEFAULT_MINHASH, row["minhash"], row["shingle_count"])),
         iscc=row["iscc"],
+        digests=tuple(Digest(*digest) for digest in row["digests"]),
         indexed=row["indexed"],
         founder_id=row["founder_id"],
     )
@@ -184,6 +193,7 @@ def signature_values(sketch: Sketch) -> list[dict[str, Any]]:
                 "unit": sketch.pages.unit,
             }
         )
+    rows += ({"recipe": digest.recipe, "data": digest.value} for digest in sketch.digests)
     return [_NO_SIGNATURE | row for row in rows]
 
 

@@ -1,0 +1,198 @@
+"""Digests against profiles worked out by hand from the rules of Nutch's `TextProfileSignature`.
+
+The MD5 of each profile was computed apart from Bookprint, from the same texts, by a Java program.
+"""
+
+from hashlib import md5, sha256
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.errors import InvalidInput, UnknownRecipe
+from app.core.model import Digest
+from app.core.recipe import DIGESTS
+from app.core.signatures.digests import (
+    _lower_units,
+    digests,
+    md5_text,
+    parse_digest,
+    text_profile,
+    textprofile_md5,
+)
+
+
+def repeated(**counts: int) -> str:
+    return " ".join(f"{token} " * count for token, count in counts.items())
+
+
+# Name: text, profile, MD5.
+VECTORS = {
+    "counts are rounded down to even": (
+        "The cat and the dog. The end, the END! cat THE",
+        "the 4\ncat 2\nend 2",
+        "e67510d7a92a0b63ee0948cc0101a6cd",
+    ),
+    "words that all occur once count": (
+        "gamma beta alpha",
+        "alpha 1\nbeta 1\ngamma 1",
+        "a81b3c7fdf2c63a07996f87da6a1d28a",
+    ),
+    "words that occur once go beside others": (
+        "alpha alpha beta",
+        "alpha 2",
+        "464d48abe6152733a708c093053bd946",
+    ),
+    "equal rounded counts are in order of their words": (
+        "two one two one one",
+        "one 2\ntwo 2",
+        "e73843d1d52bee934b7d7cf2531ab258",
+    ),
+    "order of UTF-16 units is not that of a dictionary": (
+        "zebra Ärger apple",
+        "apple 1\nzebra 1\närger 1",
+        "06761de71750d857c3a813b47e3d17be",
+    ),
+    "two units are too few": ("an ox is at it and and", "and 2", "28534675ee0168ba95b5adcc67d279f0"),
+    "underscores, apostrophes and hyphens separate": (
+        "don't_stop re-\nenter\fdon't_stop re-\nenter",
+        "don 2\nenter 2\nstop 2",
+        "08356af9489e6e18f4f1184baafe4c1a",
+    ),
+    "surrogates separate": (
+        "abc\U0001d4b3def \U00020000\U00020001 abc\U0001d4b3def 😀",
+        "abc 2\ndef 2",
+        "e436a73cddf4a9887cd6bc4b597ea724",
+    ),
+    "marks separate": (
+        "cafe\u0301s cafe\u0301s cafés cafés",
+        "cafe 2\ncafés 2",
+        "45aa9c722e66c04fa7ac4a98f6d64b2b",
+    ),
+    "a sigma is final where it is written so": (
+        "ΟΔΟΣ οδοσ οδος οδος",
+        "οδος 2\nοδοσ 2",
+        "9bedcc0bd7a73b5ef6de69db2fe4fad2",
+    ),
+    "capital i with a dot is i": ("İSTANBUL istanbul", "istanbul 2", "1be359e5a29df17adff482d463853fc3"),
+    "capital sharp s is sharp s": (
+        "GROẞ groß GROSS gross",
+        "gross 2\ngroß 2",
+        "1a13f3d089a24faac880e4f42411a486",
+    ),
+    "title case is lower case": ("ǅep ǆep", "ǆep 2", "b0eda992292a46386ca8e672f0e4b24b"),
+    "only decimal digits are digits": (
+        "2011 2011 ٣٤٥ ٣٤٥ ²²² ²²² ½½½ ½½½ ⅧⅧⅧ ⅧⅧⅧ",
+        "2011 2\n٣٤٥ 2",
+        "e1c99b73350d68d049a5f7ffbb4c0a9b",
+    ),
+    "Han is cut at punctuation alone": (
+        "天地玄黃，宇宙洪荒。天地玄黃，日月盈昃",
+        "天地玄黃 2",
+        "c0e7c885144132dc348839dfbdc206b4",
+    ),
+    "Hebrew and Cyrillic are letters": (
+        "שלום МИР שלום мир",
+        "мир 2\nשלום 2",
+        "3af77428b573dca9684cf300de7852a3",
+    ),
+    "Hangul is letters": ("훈민정음 훈민정음", "훈민정음 2", "2e9a3e578f244d1b02ed0d9a65e026c1"),
+    "1 % of 249 is 2": (
+        repeated(aaa=249, bbb=5, ccc=3, ddd=1),
+        "aaa 248\nbbb 4\nccc 2",
+        "04ef5ddb2b6eacc52a8925bdeeb910bc",
+    ),
+    "1 % of 250 is 2.5 as a float, so 3": (
+        repeated(aaa=250, bbb=7, ccc=5, ddd=3, eee=2),
+        "aaa 249\nbbb 6\nccc 3\nddd 3",
+        "0fca5e137cc54c2a938a0b5e4e417014",
+    ),
+    "1 % of 350 is 3.5 as a float, so 4": (
+        repeated(aaa=350, bbb=8, ccc=7, ddd=3),
+        "aaa 348\nbbb 8\nccc 4",
+        "19191ded80d3d3900ccd0bf57d331734",
+    ),
+    "1 % of 1,000 is 10": (
+        repeated(aaa=1000, bbb=19, ccc=9),
+        "aaa 1000\nbbb 10",
+        "be5ff75d6a6abc45945a1bf4c7cd4cd2",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_profile_is_the_one_worked_out_by_hand(name: str) -> None:
+    text, profile, digest = VECTORS[name]
+    assert text_profile(text) == profile
+    assert textprofile_md5(text) == bytes.fromhex(digest)
+
+
+@pytest.mark.parametrize("text", ["", "a to of", "हिन्दी हिन्दी", "\U0001d4b3\U0001d4b4\U0001d4b5", "½½½ ²²²"])
+def test_text_without_a_token_has_no_digest_of_its_profile(text: str) -> None:
+    assert text_profile(text) == ""
+    assert textprofile_md5(text) is None
+    assert [digest.recipe for digest in digests(text)] == ["md5-text"]
+
+
+def test_equal_counts_in_the_order_of_a_hash_map_make_another_digest() -> None:
+    # Solr, and Nutch before 1.16 or without sec_sort_lex, leave them as java.util.HashMap yields them.
+    text, as_mapped = "alpha beta gamma delta", "alpha 1\ndelta 1\ngamma 1\nbeta 1"
+    assert text_profile(text) == "alpha 1\nbeta 1\ndelta 1\ngamma 1"
+    assert sorted(as_mapped.split("\n")) == text_profile(text).split("\n")
+    assert textprofile_md5(text) == bytes.fromhex("d3b670c2a8204d38a46cbf24629c31f7")
+    assert md5(as_mapped.encode()).hexdigest() == "02578c20ceaaec77280bb6c57426f068"
+
+
+@given(st.permutations(["alpha", "beta", "beta", "gamma", "gamma", "delta", "delta", "delta", "ox"]))
+def test_order_of_the_words_changes_no_profile(words: list[str]) -> None:
+    assert text_profile(" ".join(words)) == "beta 2\ndelta 2\ngamma 2"
+
+
+@given(st.text())
+def test_every_text_has_a_profile_of_falling_counts(text: str) -> None:
+    lines = [line.split(" ") for line in text_profile(text).splitlines()]
+    counts = [int(count) for _, count in lines]
+    assert counts == sorted(counts, reverse=True)
+    assert all(len(token.encode("utf-16-le")) >= 6 for token, _ in lines)
+
+
+def test_letters_and_digits_are_frozen() -> None:
+    # As Java's since Unicode 14; a later table would change what names of digests mean.
+    assert (
+        sha256(_lower_units().tobytes()).hexdigest()
+        == "a3fac664cd5d9133e9259ded32d084cf719a5d9858821b79312afb5213b960ec"
+    )
+
+
+def test_md5_of_a_text_is_that_of_its_utf_8() -> None:
+    assert md5_text("").hex() == "d41d8cd98f00b204e9800998ecf8427e"
+    assert md5_text("abc").hex() == "900150983cd24fb0d6963f7d28e17f72"  # RFC 1321
+    assert md5_text("ä😀") == md5(b"\xc3\xa4\xf0\x9f\x98\x80").digest()
+
+
+def test_all_digests_are_in_order_of_their_recipes() -> None:
+    assert tuple(digest.recipe for digest in digests("alpha beta gamma")) == DIGESTS
+
+
+def test_digest_is_read_as_it_is_written() -> None:
+    [digest, _] = digests("alpha beta gamma")
+    assert parse_digest(str(digest), "digest") == digest
+    assert parse_digest("md5-text:" + "aB" * 16, "digest") == Digest("md5-text", b"\xab" * 16)
+
+
+@pytest.mark.parametrize(
+    ("written", "error"),
+    [
+        ("", UnknownRecipe),
+        ("sha1:" + "0" * 32, UnknownRecipe),
+        ("md5-text", InvalidInput),
+        ("md5-text:" + "0" * 31, InvalidInput),
+        ("md5-text:" + "0" * 33, InvalidInput),
+        ("md5-text:" + "٣" * 32, InvalidInput),
+        ("md5-text: " + "0" * 31, InvalidInput),
+    ],
+)
+def test_what_is_no_digest_is_refused(written: str, error: type[InvalidInput]) -> None:
+    with pytest.raises(error) as caught:
+        parse_digest(written, "digest")
+    assert caught.value.field == "digest"
