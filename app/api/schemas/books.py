@@ -73,6 +73,9 @@ CatalogueIdentifier = Annotated[
     Field(max_length=300, json_schema_extra={"pattern": _IDENTIFIER_PATTERN}),
     AfterValidator(_scheme_and_value),
 ]
+WrittenDigest = Annotated[
+    str, Field(json_schema_extra={"pattern": f"^({'|'.join(DIGESTS)}):[0-9A-Fa-f]{{32}}$"})
+]
 
 
 class MetadataBody(Body):
@@ -222,10 +225,8 @@ class BookQuery(PageQuery):
         Annotated[str, Field(min_length=1, max_length=10_000, json_schema_extra=CLEAN_PATTERN), Clean] | None
     ) = Field(default=None, description="Words that all occur in the title; at least one.")
     external_id: ExternalId | None = Field(default=None, description="Your own id of the book.")
-    digest: str | None = Field(
-        default=None,
-        description="A digest of its text, as textprofile-md5-v1:… with 32 hexadecimal digits.",
-        json_schema_extra={"pattern": f"^({'|'.join(DIGESTS)}):[0-9A-Fa-f]{{32}}$"},
+    digest: WrittenDigest | None = Field(
+        default=None, description="A digest of its text, as textprofile-md5-v1: and 32 hexadecimal digits."
     )
 
     def to_filter(self) -> BookFilter:
