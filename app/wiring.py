@@ -23,6 +23,7 @@ from app.services.clusters import Clusters
 from app.services.health import Health
 from app.services.identifier_lookup import IdentifierLookup
 from app.services.index.comparison import Progress
+from app.services.index.missing_digests import MissingDigests
 from app.services.index.recipe_switch import Recipes
 from app.services.index.reconcile import Reindex
 from app.services.index.verify import IndexReport, verify
@@ -53,7 +54,7 @@ from app.stores.postgres.relation_queries import RelationQueries
 from app.stores.postgres.relations import RelationStore
 from app.stores.postgres.signatures import SignatureQueries
 from app.stores.postgres.suites import SuiteStore
-from app.stores.postgres.texts import MissingFingerprintStore
+from app.stores.postgres.texts import MissingSignatureStore
 from app.stores.redis.client import open_client
 from app.stores.redis.indexes import Indexes
 from app.stores.redis.time_windows import TimeWindows
@@ -74,6 +75,7 @@ class Services:
     reindex: Reindex
     verify: Callable[[Progress], Awaitable[IndexReport]]
     recipes: Recipes
+    missing_digests: MissingDigests
     relate: Relate
     relations: Relations
     clusters: Clusters
@@ -153,10 +155,11 @@ def services_on(stores: Stores, settings: Settings) -> Services:
             suites,
             indexes,
             reindex,
-            MissingFingerprintStore(database),
+            MissingSignatureStore(database),
             partial(RecipesLock, database),
             reconcile_lock,
         ),
+        missing_digests=MissingDigests(MissingSignatureStore(database)),
         relate=Relate(
             entries,
             indexes,

@@ -43,14 +43,19 @@ def reindex(
     drop: Annotated[
         str | None, typer.Option(help="Remove the index of this fingerprint recipe, which no longer serves.")
     ] = None,
+    digests: Annotated[
+        bool, typer.Option("--digests", help="Compute the digests that books lack from the stored texts.")
+    ] = False,
 ) -> None:
     """Compare the whole band index with the catalogue and mend it, while the service goes on serving.
 
     With --recipe, index all books under another fingerprint recipe beside the one that serves, then switch.
-    After an interruption run the command again.
+    With --digests, leave the index alone. After an interruption run the command again.
     """
-    if (recipe is not None and drop is not None) or (allow_missing and recipe is None):
-        raise UserError("Give --recipe, with or without --allow-missing, or --drop, or neither.", status=2)
+    if sum((recipe is not None, drop is not None, digests)) > 1 or (allow_missing and recipe is None):
+        raise UserError(
+            "Give one of --recipe, with or without --allow-missing, --drop and --digests, or none.", status=2
+        )
     keep_kernels()
     if recipe is not None:
         _change_recipe(load_settings(data_dir), recipe, allow_missing)
@@ -59,6 +64,8 @@ def reindex(
             name = drop
             within(settings, lambda services: services.recipes.drop(name))
         results().print(f"{drop} is no longer indexed")
+    elif digests:
+        _compute_digests(load_settings(data_dir))
     else:
         _mend(load_settings(data_dir))
 
@@ -75,6 +82,12 @@ def _change_recipe(settings: Settings, recipe: str, allow_missing: bool) -> None
     results().print(
         f"{recipe} serves: {switched.entries:,} books{left}; {switched.computed:,} fingerprints computed"
     )
+
+
+def _compute_digests(settings: Settings) -> None:
+    with library(settings) as complete, Reporter("Computing digests", "books") as reporter:
+        computed = within(complete, lambda services: services.missing_digests.compute(reporter.counted))
+    results().print(f"{computed:,} books have got digests")
 
 
 def _mend(settings: Settings) -> None:

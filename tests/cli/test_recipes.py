@@ -55,6 +55,29 @@ def test_reindex_lets_another_recipe_serve_and_drops_the_old_one(
     assert bookprint("verify", *data_dir).returncode == 0
 
 
+def test_reindex_computes_the_digests_that_sign_prints(
+    own_service: Service, books: list[SyntheticBook], tmp_path: Path
+) -> None:
+    url, data_dir = own_service.url, ("--data-dir", own_service.data_dir)
+    text = books[0].text
+    posted = httpx.post(f"{url}/v1/books", json={"text": text}, timeout=60).json()
+    assert posted["digests"] == {}
+    file = tmp_path / "book.jsonl"
+    file.write_text(json.dumps({"text": text}), encoding="utf-8")
+    printed = json.loads(bookprint("sign", file).stdout)["digests"]
+    assert list(printed) == ["md5-text", "textprofile-md5-v1"]
+    computed = bookprint("reindex", "--digests", *data_dir)
+    assert computed.returncode == 0, computed.stderr
+    assert computed.stdout == "1 books have got digests\n"
+    assert httpx.get(f"{url}/v1/books/{posted['id']}").json()["digests"] == printed
+    for name, digits in printed.items():
+        [found] = httpx.get(f"{url}/v1/books", params={"digest": f"{name}:{digits}"}).json()["items"]
+        assert found["id"] == posted["id"]
+    both = bookprint("reindex", "--digests", "--drop", OLD, *data_dir)
+    assert both.returncode == 2
+    assert "--digests" in both.stderr
+
+
 def test_a_change_killed_at_any_moment_is_finished_by_running_it_again(own_service: Service) -> None:
     posted, over = {}, threading.Event()
 

@@ -79,8 +79,8 @@ PAGE_SIGNATURES: dict[str, Any] = {
 }
 
 DIGESTS = {
-    "md5-text": "f1d2d2f924e986ac86fdf7b36c94bcdf",
-    "textprofile-md5-v1": "0cc175b9c0f1b6a831c399e269772661",
+    "md5-text": "28a7ea33533221889c3c5e25ed106ce5",
+    "textprofile-md5-v1": "da4da0cd10a9d8a6f114af6d568d4337",
 }
 
 CLUSTER_ID = f"same_text-{BOOK_ID}"

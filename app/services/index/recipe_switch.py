@@ -22,7 +22,7 @@ from app.services.index.comparison import Progress
 from app.services.index.reconcile import Reindex
 from app.stores.postgres.locks import SessionLock
 from app.stores.postgres.suites import SuiteStore
-from app.stores.postgres.texts import MissingFingerprintStore, StoredText
+from app.stores.postgres.texts import MissingSignatureStore, StoredText
 from app.stores.redis.indexes import Indexes
 
 _COMPUTED_AT_ONCE = 32
@@ -64,7 +64,7 @@ class Recipes:
         suites: SuiteStore,
         indexes: Indexes,
         reindex: Reindex,
-        missing: MissingFingerprintStore,
+        missing: MissingSignatureStore,
         lock: Callable[[], SessionLock],
         reconcile_lock: Callable[[], SessionLock],
     ) -> None:
@@ -130,7 +130,7 @@ class Recipes:
             # The kernels let go of the interpreter's lock.
             work = (asyncio.to_thread(_fingerprint, text, recipe) for text in texts)
             pairs = zip(texts, await asyncio.gather(*work), strict=True)
-            signed = [(text.entry_id, bits) for text, bits in pairs if bits is not None]
+            signed = [(text.entry_id, made.bits) for text, made in pairs if made is not None]
             await self._missing.insert(recipe, signed)
             seen, computed, after = seen + len(texts), computed + len(signed), texts[-1].entry_id
             progress(seen, max(seen, total))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import zstandard
 
-from app.core.model import Content, Fingerprint
+from app.core.model import Content
 from app.stores.postgres.connections import Connection, Database, rows
 from app.stores.postgres.statements import SQL
 
@@ -27,8 +27,8 @@ _LIST = SQL(f"""
 # The lock keeps each book from leaving between the look and the insert.
 _INSERT = SQL("""
     INSERT INTO signatures (entry_id, recipe, data)
-    SELECT books.entry_id, $recipe, computed.bits
-    FROM unnest($entry_ids::bigint[], $bits::bytea[]) AS computed (entry_id, bits)
+    SELECT books.entry_id, $recipe, computed.data
+    FROM unnest($entry_ids::bigint[], $data::bytea[]) AS computed (entry_id, data)
     JOIN books ON books.entry_id = computed.entry_id FOR KEY SHARE OF books
     ON CONFLICT DO NOTHING
 """)
@@ -60,14 +60,14 @@ class StoredText:
         return Content(decompress(self.data, self.codec), self.page_count)
 
 
-class MissingFingerprintStore:
-    """Entries that lack the fingerprint of a recipe, and the texts from which it can be computed."""
+class MissingSignatureStore:
+    """Entries that lack the signature of a recipe, and the texts from which it can be computed."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def count(self, recipe: str) -> int:
-        """The number of them with a text. Those too short for a fingerprint will always be among them."""
+        """The number of them with a text. Those too short for the signature will always be among them."""
         async with self._database.transaction() as connection:
             [row] = await rows(connection, _COUNT, recipe=recipe)
         return int(row["count"])
@@ -83,15 +83,14 @@ class MissingFingerprintStore:
             texts = await rows(connection, _LIST, recipe=recipe, after=after, limit=limit)
         return [StoredText(**row) for row in texts]
 
-    async def insert(self, recipe: str, fingerprints: Sequence[tuple[int, Fingerprint]]) -> None:
-        """Store fingerprints of the recipe, each with its entry; deleted entries are passed over."""
-        entry_ids = [entry_id for entry_id, _ in fingerprints]
-        bits = [fingerprint.bits for _, fingerprint in fingerprints]
+    async def insert(self, recipe: str, signatures: Sequence[tuple[int, bytes]]) -> None:
+        """Store the bytes of signatures of the recipe, each with its entry; deleted ones are passed over."""
+        entry_ids, data = [entry_id for entry_id, _ in signatures], [value for _, value in signatures]
         async with self._database.transaction() as connection:
-            await rows(connection, _INSERT, recipe=recipe, entry_ids=entry_ids, bits=bits)
+            await rows(connection, _INSERT, recipe=recipe, entry_ids=entry_ids, data=data)
 
 
 async def count_textless(connection: Connection, recipe: str) -> int:
-    """The number of entries with neither a text nor a fingerprint of the recipe."""
+    """The number of entries with neither a text nor a signature of the recipe."""
     [row] = await rows(connection, _COUNT_TEXTLESS, recipe=recipe)
     return int(row["count"])

@@ -3,6 +3,7 @@
 import copy
 import json
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.errors import InvalidInput, UnknownRecipe
+from app.core.signatures.digests import digests
 from app.core.signatures.json_codec import decode, encode
 from app.core.signatures.sketch import signature_key, sketch
 from app.core.text.content import content_from_pages, content_from_text
@@ -18,6 +20,7 @@ from tests.vectors import texts
 PAGED = sketch(content_from_pages(texts.pages("latin", 4, 300, 1)))
 UNPAGED = sketch(content_from_text(texts.text("latin", 700, 2)))
 TINY = sketch(content_from_text("word"))
+DIGESTED = replace(TINY, digests=digests("one two"))
 
 
 def document() -> dict[str, Any]:
@@ -25,11 +28,18 @@ def document() -> dict[str, Any]:
     return encoded
 
 
-@pytest.mark.parametrize("made", [PAGED, UNPAGED, TINY], ids=["pages", "windows", "one word"])
+@pytest.mark.parametrize(
+    "made", [PAGED, UNPAGED, TINY, DIGESTED], ids=["pages", "windows", "one word", "digests"]
+)
 def test_sketch_survives_the_way_through_json(made: Any) -> None:
     back = decode(json.loads(json.dumps(encode(made))))
     assert encode(back) == encode(made)
     assert signature_key(back) == signature_key(made)
+    assert back.digests == made.digests
+
+
+def test_digests_are_no_part_of_the_key() -> None:
+    assert signature_key(DIGESTED) == signature_key(TINY)
 
 
 def test_page_signatures_may_be_left_out() -> None:

@@ -20,7 +20,7 @@ from app.services.lookup import Within, find
 from app.settings import Settings
 from app.stores.postgres.locks import RecipesLock
 from app.stores.postgres.suites import SuiteStore
-from app.stores.postgres.texts import MissingFingerprintStore
+from app.stores.postgres.texts import MissingSignatureStore
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import RedisClient, Words
 from app.stores.redis.epoch import Epochs
@@ -217,7 +217,7 @@ async def test_a_build_that_was_broken_off_goes_on_where_it_stopped(
     for content in contents:
         await post(services, content)
     monkeypatch.setattr("app.services.index.recipe_switch._COMPUTED_AT_ONCE", 2)
-    sign, batches = MissingFingerprintStore.insert, []
+    sign, batches = MissingSignatureStore.insert, []
 
     async def twice(*arguments: object) -> None:
         if len(batches) == 2:
@@ -226,7 +226,7 @@ async def test_a_build_that_was_broken_off_goes_on_where_it_stopped(
         await sign(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(MissingFingerprintStore, "insert", twice)
+        patch.setattr(MissingSignatureStore, "insert", twice)
         with pytest.raises(Unavailable):
             await change(services)
     contents.append(a_text())
