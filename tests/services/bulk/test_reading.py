@@ -9,6 +9,7 @@ from app.cli.checking import checked
 from app.cli.posting import book_body
 from app.core.model import Submission
 from app.core.recipe import DEFAULT_FINGERPRINT, Suites
+from app.core.signatures.digests import digests
 from app.readers.files import find, unread_books
 from app.readers.tables import signature_table
 from app.readers.unread import Unread, UnreadLine
@@ -97,6 +98,27 @@ def test_prepared_book_has_an_iscc_where_it_is_asked_for(with_iscc: bool) -> Non
     book = prepare(line(text="a book of words " * 50), lambda question: Suites())
     assert isinstance(book, PreparedBook)
     assert (book.content.iscc is not None) == with_iscc
+
+
+@pytest.mark.parametrize("with_digests", [True, False])
+def test_prepared_book_has_digests_where_they_are_asked_for(with_digests: bool) -> None:
+    prepare = Prepare(checked, keep_texts=False, with_digests=with_digests)
+    book = prepare(line(text="a book of words"), lambda question: Suites())
+    assert isinstance(book, PreparedBook)
+    assert book.content.sketch.digests == (digests("a book of words") if with_digests else ())
+
+
+@pytest.mark.parametrize("text", ["a book of words", "to be or so"])
+def test_digests_go_with_signatures_into_a_table_and_back(tmp_path: Path, text: str) -> None:
+    signed = Sign(checked, DEFAULT_FINGERPRINT)(line(text=text), silence)
+    assert isinstance(signed, SignedBook)
+    table = tmp_path / "signatures.parquet"
+    with signature_table.written(table) as writer:
+        writer.add("here", signed.metadata, signed.sketch, pages=True)
+    [read] = (Read(checked)(each, silence) for each in unread_books(find([table]), {}))
+    assert isinstance(read, Submission)
+    assert read.sketch is not None
+    assert read.sketch.digests == signed.sketch.digests == digests(text)
 
 
 @pytest.mark.parametrize("keep_texts", [True, False])
