@@ -52,6 +52,7 @@ def test_a_library_is_posted_searched_changed_and_deleted(service: Server, tmp_p
             ("book.created", book["id"]),
         ]
         assert list(client.items(calls.list_books(title="emma"))) == []
+        assert list(client.items(calls.list_books(digest=f"md5-text:{'0' * 32}"))) == []
 
 
 def test_books_posted_in_bulk_come_back_page_by_page(service: Server) -> None:
