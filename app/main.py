@@ -14,7 +14,7 @@ from app.api.http.deps import KernelState
 from app.api.http.docs import DescribedApi, add_docs
 from app.api.http.handlers import UnhandledErrors, install_handlers
 from app.api.http.metrics import Metrics, RequestMetrics
-from app.api.http.problems import problem_response
+from app.api.http.problems.of_errors import problem_response
 from app.api.http.transport.admission import Admission
 from app.api.http.transport.bulkheads import Overloaded
 from app.api.http.transport.cors import AnyOrigin, cors_options

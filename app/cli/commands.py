@@ -7,13 +7,13 @@ from typing import ParamSpec
 import typer
 
 from app.cli.access.audit import audit
+from app.cli.access.keys import KEY_COMMANDS
 from app.cli.changes import changes
 from app.cli.compare import compare
 from app.cli.conflicts import conflicts
 from app.cli.demo.command import demo
 from app.cli.ingest import ingest
 from app.cli.jobs import jobs
-from app.cli.keys import KEY_COMMANDS
 from app.cli.lookup import lookup
 from app.cli.maintenance import migrate, reindex, verify
 from app.cli.output import UserError, complain

@@ -13,7 +13,7 @@ from rich.text import Text
 from app.cli.environment import DEFAULT_URL, KeyOption
 from app.cli.output import UserError, drawn_table, notices, print_lines, results
 from app.client import Client, calls
-from app.client.answers import ConflictJson, CutGroupJson
+from app.client.answers.relations import ConflictJson, CutGroupJson
 from app.core.matching.conflicts import ConflictBy
 
 _PATIENCE = 10.0  # seconds

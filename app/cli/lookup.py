@@ -13,7 +13,7 @@ from app.cli.book_file import read_one_book, read_signatures
 from app.cli.environment import DEFAULT_URL, KeyOption
 from app.cli.output import UserError, drawn_table, notices, print_lines, results
 from app.client import Client, calls
-from app.client.answers import NearDuplicateJson, NearDuplicatesJson
+from app.client.answers.books import NearDuplicateJson, NearDuplicatesJson
 from app.client.calls import PagedCall
 from app.core.signatures.composite import is_identifier
 

@@ -16,11 +16,11 @@ from typing import Annotated
 
 import typer
 
+from app.cli.access.guard import auth_at, require_key, require_key_before_start
+from app.cli.access.tls import Tls, read_tls
 from app.cli.environment import DEFAULT_URL, DataDir, load_settings, running
-from app.cli.guard import auth_at, require_key, require_key_before_start
 from app.cli.maintenance import upgrade_schema
 from app.cli.output import UserError, notices, results
-from app.cli.tls import Tls, read_tls
 from app.client import Client
 from app.embedded import EmbeddedServers, Servers
 from app.embedded.processes import spawn

@@ -13,31 +13,35 @@ from uuid import UUID
 
 import orjson
 
-from app.client.answers import (
-    Action,
-    AuditEntryJson,
-    AuditJson,
+from app.client.answers.books import (
     BookJson,
     BooksJson,
     BulkLineJson,
-    ChangesJson,
-    ChangeType,
-    ClusterJson,
-    ClusterMemberJson,
-    ConflictJson,
-    ConflictsJson,
-    JobJson,
     Kind,
     LookupJson,
     NearDuplicateJson,
     NearDuplicatesJson,
-    PageRelationJson,
     PostedBookJson,
-    RelationJson,
-    RelationsJson,
+)
+from app.client.answers.operation import (
+    Action,
+    AuditEntryJson,
+    AuditJson,
+    ChangesJson,
+    ChangeType,
+    JobJson,
     WebhookJson,
     WebhooksJson,
     WebhookWithSecretJson,
+)
+from app.client.answers.relations import (
+    ClusterJson,
+    ClusterMemberJson,
+    ConflictJson,
+    ConflictsJson,
+    PageRelationJson,
+    RelationJson,
+    RelationsJson,
 )
 
 AnswerT = TypeVar("AnswerT")

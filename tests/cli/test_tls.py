@@ -9,8 +9,8 @@ import httpx
 import psutil
 import pytest
 
+from app.cli.access.tls import PASSWORD_VARIABLE, Tls, read_tls
 from app.cli.output import UserError
-from app.cli.tls import PASSWORD_VARIABLE, Tls, read_tls
 from tests.cli.command_line import bookprint, serving
 
 PASSWORD = "a-password-of-the-tests"

@@ -5,24 +5,24 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is
 
 import pytest
 
-from app.client import answers
+from app.client.answers import books, operation, relations
 from app.main import create_app
 from app.settings import Settings
 
 SCHEMAS = {
-    "BookAnswer": answers.BookJson,
-    "PostedBook": answers.PostedBookJson,
-    "BookList": answers.BooksJson,
-    "NearDuplicates": answers.NearDuplicatesJson,
-    "LookupAnswer": answers.LookupJson,
-    "RelationsAnswer": answers.RelationsJson,
-    "PageRelation": answers.PageRelationJson,
-    "ClusterAnswer": answers.ClusterJson,
-    "JobAnswer": answers.JobJson,
-    "ConflictList": answers.ConflictsJson,
-    "ChangesAnswer": answers.ChangesJson,
-    "WebhookWithSecret": answers.WebhookWithSecretJson,
-    "WebhookList": answers.WebhooksJson,
+    "BookAnswer": books.BookJson,
+    "PostedBook": books.PostedBookJson,
+    "BookList": books.BooksJson,
+    "NearDuplicates": books.NearDuplicatesJson,
+    "LookupAnswer": books.LookupJson,
+    "RelationsAnswer": relations.RelationsJson,
+    "PageRelation": relations.PageRelationJson,
+    "ClusterAnswer": relations.ClusterJson,
+    "JobAnswer": operation.JobJson,
+    "ConflictList": relations.ConflictsJson,
+    "ChangesAnswer": operation.ChangesJson,
+    "WebhookWithSecret": operation.WebhookWithSecretJson,
+    "WebhookList": operation.WebhooksJson,
 }
 JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 

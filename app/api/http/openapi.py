@@ -6,7 +6,7 @@ from typing import Any
 from fastapi.responses import JSONResponse
 
 from app.api.http import files
-from app.api.http.problems import MEDIA_TYPE, Problem
+from app.api.http.problems.document import MEDIA_TYPE, Problem
 
 _DESCRIPTIONS = {
     400: "The body is not well-formed.",

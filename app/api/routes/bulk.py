@@ -24,7 +24,7 @@ from app.api.http.deps import ActorDep, MetricsDep, PermitDep, ServicesDep
 from app.api.http.metrics import Metrics
 from app.api.http.ndjson import DuplexResponse, Line
 from app.api.http.openapi import Responses, problems
-from app.api.http.problems import problem_of
+from app.api.http.problems.of_errors import problem_of
 from app.api.http.transport.admission import Permit
 from app.api.http.transport.bulkheads import Overloaded
 from app.api.http.transport.pace import BULK_GRACE_SECONDS, paced

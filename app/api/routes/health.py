@@ -10,7 +10,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from app.api.http.access import OPEN, ScopedRoute, SeesDetails, needs, shows_more_with
 from app.api.http.deps import KernelsDep, MetricsDep, ServicesDep
 from app.api.http.openapi import problems
-from app.api.http.problems import parts_down
+from app.api.http.problems.of_errors import parts_down
 from app.api.schemas.health import Alive, Ready
 
 _RETRY_SECONDS = 2

@@ -1,0 +1,217 @@
+"""The kinds of errors: the status, the title and the remedy of each.
+
+This is the only module that knows which error has which status.
+"""
+
+from dataclasses import dataclass
+
+from starlette.exceptions import HTTPException
+
+from app.api.http.bodies import BodyTooLarge, UnparsableJson, UnsupportedMediaType
+from app.api.http.files import UnparsableForm
+from app.api.http.negotiation import OFFERED, NotAcceptable
+from app.api.http.transport.bulkheads import Overloaded
+from app.api.http.transport.pace import BodyTooSlow
+from app.api.http.usage import LimitReached
+from app.catalog.marc.iso2709 import TooLongForBinary
+from app.core.errors import (
+    BrokenFile,
+    ChangesGone,
+    Conflict,
+    EmptyText,
+    EncryptedFile,
+    FileTooLarge,
+    InvalidIdentifier,
+    InvalidInput,
+    InvalidText,
+    NoDecision,
+    NotCompared,
+    NoText,
+    NothingToConfirm,
+    NoValidKey,
+    RecipeMismatch,
+    RecipeNotIndexed,
+    ScopeMissing,
+    SeveralBooks,
+    StaleVersion,
+    UnknownBook,
+    UnknownCluster,
+    UnknownJob,
+    UnknownPage,
+    UnknownRecipe,
+    UnknownWebhook,
+    UnsupportedFormat,
+)
+
+INVALID = "The request is invalid"
+
+
+class UnknownPath(HTTPException):
+    """No endpoint is at the path."""
+
+    problem = "unknown-path"
+
+
+class MethodNotAllowed(HTTPException):
+    """The endpoint at the path takes other methods."""
+
+    problem = "method-not-allowed"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """The form in which a kind of error is shown."""
+
+    status: int
+    title: str
+    remedy: str
+    field: str = "body"  # to change, where the error names none
+
+
+KINDS: dict[type[Exception], Kind] = {
+    EmptyText: Kind(
+        422,
+        "The text has nothing to compute from",
+        "Send a text with at least one letter or digit.",
+    ),
+    InvalidText: Kind(
+        422,
+        "The text is not well-formed",
+        "Send Unicode text without U+0000 and without lone surrogates.",
+    ),
+    InvalidIdentifier: Kind(
+        422,
+        "Not a book identifier",
+        "Copy the identifier again, as a book's `identifier` shows it.",
+    ),
+    RecipeMismatch: Kind(
+        422,
+        "Signatures of two recipes",
+        "Compute the signatures with the recipes that books of this service show.",
+    ),
+    RecipeNotIndexed: Kind(
+        422,
+        "The recipe is not indexed",
+        "Send the text, or a fingerprint of a recipe that is indexed.",
+    ),
+    UnknownRecipe: Kind(422, "The recipe is not known", "Use one of the recipes that the detail names."),
+    UnsupportedFormat: Kind(
+        415,
+        "The format of the file is not read here",
+        "Send one of the formats that docs/formats.md lists.",
+        "file",
+    ),
+    BrokenFile: Kind(422, "The file is damaged", "Repair it, or send another copy of it.", "file"),
+    EncryptedFile: Kind(422, "The file is encrypted", "Send it without protection.", "file"),
+    NoText: Kind(422, "The file holds no text", "Send the file with its text recognised (OCR).", "file"),
+    SeveralBooks: Kind(
+        422,
+        "The file holds several books",
+        "Send each of them alone, or all as lines of JSON to POST /v1/books:bulk.",
+        "file",
+    ),
+    FileTooLarge: Kind(413, "The file is too large", "Split it into its parts, and send each.", "file"),
+    NotAcceptable: Kind(406, "No answer of this type", f"Ask for one of {', '.join(OFFERED)}.", "Accept"),
+    TooLongForBinary: Kind(406, "Too long for binary MARC", "Ask for application/marcxml+xml.", "Accept"),
+    InvalidInput: Kind(422, INVALID, "Correct this field and send the request again."),
+    UnknownBook: Kind(404, "No such book", "Use the id of a book that GET /v1/books lists.", "id"),
+    UnknownCluster: Kind(404, "No such cluster", "Use the id that a book's cluster shows.", "id"),
+    UnknownJob: Kind(
+        404,
+        "No such job",
+        "Use the id of a job that this service has named within a day.",
+        "id",
+    ),
+    ChangesGone: Kind(
+        410,
+        "The changes are not kept any more",
+        "Read the books anew, and go on from a new cursor.",
+        "after",
+    ),
+    UnknownPage: Kind(404, "No such page", "Begin with a page that the collection names.", "number"),
+    NoValidKey: Kind(
+        401,
+        "No valid key",
+        "Send one as Authorization: Bearer bp_… or as X-API-Key; bookprint keys create makes one.",
+        "Authorization",
+    ),
+    ScopeMissing: Kind(
+        403,
+        "The key lacks a scope",
+        "Send a key that has it; bookprint keys list shows the scopes of each.",
+        "Authorization",
+    ),
+    UnknownWebhook: Kind(404, "No such webhook", "Use the id of a webhook that the list shows.", "id"),
+    NotCompared: Kind(
+        404,
+        "Not compared",
+        "Use the id of a book that this book's relations list.",
+        "other_id",
+    ),
+    NoDecision: Kind(
+        404,
+        "No decision",
+        "Read the relation to see whether there is a decision; there is nothing to withdraw.",
+        "other_id",
+    ),
+    NothingToConfirm: Kind(
+        409,
+        "Nothing to confirm",
+        "Name the kind, or wait until the books have been compared.",
+        "verdict",
+    ),
+    Conflict: Kind(409, "Another book is in the way", "See the book that `book_id` names.", "external_id"),
+    StaleVersion: Kind(412, "The book has changed", "Send the ETag of the present version.", "If-Match"),
+    BodyTooLarge: Kind(
+        413,
+        "The body is too large",
+        "Send a smaller body, or have BOOKPRINT_MAX_BODY_BYTES raised.",
+    ),
+    LimitReached: Kind(429, "A limit is reached", "Send it again later.", "Authorization"),
+    BodyTooSlow: Kind(
+        408,
+        "The body arrives too slowly",
+        "Send it again over a faster connection, or in smaller parts.",
+    ),
+    Overloaded: Kind(
+        503, "The service has too much to do", "Send it again after the seconds that Retry-After names."
+    ),
+    UnsupportedMediaType: Kind(
+        415,
+        "The body is of a type that is not taken here",
+        "Send uncompressed UTF-8 JSON with Content-Type: application/json.",
+    ),
+    UnknownPath: Kind(
+        404, "No such path", "See /docs for the paths that there are; none ends with a slash.", "path"
+    ),
+    MethodNotAllowed: Kind(405, "Method not allowed", "Use one of the methods that /docs shows.", "method"),
+    UnparsableJson: Kind(400, "The body cannot be read as JSON", "Send JSON."),
+    UnparsableForm: Kind(
+        400,
+        "The body cannot be read as multipart/form-data",
+        "Send the book as a part `file` with a filename, as curl does with -F file=@book.epub, and metadata "
+        "of at most 1 MiB.",
+    ),
+}
+"""Errors with one cause and one remedy; a subclass without an entry has its parent's."""
+
+SAYING_REMEDY = (
+    ChangesGone,
+    Conflict,
+    EmptyText,
+    EncryptedFile,
+    FileTooLarge,
+    InvalidText,
+    NoText,
+    NotCompared,
+    NothingToConfirm,
+    SeveralBooks,
+    StaleVersion,
+    UnknownBook,
+    UnknownCluster,
+    UnknownJob,
+    UnknownPage,
+    UnknownWebhook,
+    UnsupportedFormat,
+)
+"""Errors whose message says what to do, as far as they can know."""
