@@ -19,8 +19,8 @@ help: ## list the targets
 demo: $(INSTALLED) ## start the service on a small library, post it and find its near-duplicates
 	@$(BIN)/bookprint demo $(ARGS)
 
-test: $(INSTALLED) ## run the tests against real servers that they start themselves (ARGS="-n 0": in one process)
-	@$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
+test: $(INSTALLED) ## run the tests against real servers that they start themselves (ARGS="-m slow": the slow ones)
+	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow" $(ARGS)
 
 check: $(INSTALLED) ## lint, format, types and the import contract
 	$(BIN)/ruff check .

@@ -91,6 +91,7 @@ def book_id(server: Server) -> str:
     return str(httpx.post(f"{server.url}/v1/books", json={"text": prose(1)}, headers=KEY).json()["id"])
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)  # all operations, each as a test of its own within it
 @SCHEMA.parametrize()
 @settings(max_examples=20, deadline=None)

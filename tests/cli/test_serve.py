@@ -31,6 +31,7 @@ def test_sigterm_leaves_no_process_and_the_books_outlive_it(tmp_path: Path) -> N
         assert httpx.get(f"{again.url}/v1/books/{posted['id']}").json()["id"] == posted["id"]
 
 
+@pytest.mark.slow
 def test_on_a_cluster_it_names_the_node_that_is_down_and_mends_the_index_when_it_is_back(
     tmp_path: Path,
 ) -> None:

@@ -153,6 +153,7 @@ def received(receiver: Receiver) -> list[Json]:
 
 
 @pytest.mark.faults
+@pytest.mark.slow
 @pytest.mark.timeout(300 + BOOKS)
 async def test_no_reader_misses_a_change(service: Service, tmp_path: Path) -> None:
     books, kills = BOOKS, 5 + BOOKS // 40
@@ -202,6 +203,7 @@ async def test_no_reader_misses_a_change(service: Service, tmp_path: Path) -> No
 
 
 @pytest.mark.faults
+@pytest.mark.slow
 @pytest.mark.timeout(300 + BOOKS)
 async def test_without_faults_no_change_is_older_than_five_seconds(service: Service) -> None:
     async with AsyncExitStack() as stack, httpx.AsyncClient(base_url=service.url, timeout=20) as client:

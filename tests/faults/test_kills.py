@@ -129,6 +129,7 @@ async def kill_parts(service: Service, progress: Progress) -> list[tuple[str, in
 
 
 @pytest.mark.faults
+@pytest.mark.slow
 @pytest.mark.timeout(400)
 async def test_no_acknowledged_book_is_lost_or_doubled_by_twenty_kills(service: Service) -> None:
     servers = running_servers(service.data_dir)

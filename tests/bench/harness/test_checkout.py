@@ -35,6 +35,7 @@ def test_command_that_takes_too_long_is_ended(tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel ends children of a killed process on Linux")
 def test_service_ends_with_a_killed_benchmark(tmp_path: Path) -> None:
     program = (
