@@ -1,0 +1,89 @@
+"""Real pairs of books of the corpus with the relation that a reader found, from real_relations.csv.
+
+A side may be a part of a book, cut where it begins and ends in print: no two files of the corpus are a volume
+and the whole work. The reader saw pages of both sides beside each other and looked up their phrases in the
+other book by plain search, before any classifier was asked.
+"""
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import cast, get_args
+
+from app.core.relations.relation import Direction, Kind
+from bench.harness.corpus import CorpusBook
+
+LABELS = Path(__file__).with_name("real_relations.csv")
+
+KINDS: tuple[Kind, ...] = tuple(kind for kind in get_args(Kind) if kind != "INSUFFICIENT_TEXT")
+"""What a reader may call a pair."""
+
+
+@dataclass(frozen=True, slots=True)
+class BookSpan:
+    """A book of the corpus, or the pages of it from the first to the last, counted from 1."""
+
+    book_id: str
+    first: int | None  # None: the whole book
+    last: int | None
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is all of the book."""
+        return self.first is None
+
+    def __str__(self) -> str:
+        return self.book_id if self.whole else f"{self.book_id}, pages {self.first} to {self.last}"
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledPair:
+    """Two books, or parts of books, and what a reader says of them."""
+
+    left: BookSpan
+    right: BookSpan
+    kind: Kind
+    direction: Direction | None  # of a contiguous subset, seen from the left
+    clear: bool  # False: a figure that the definitions name lies near its line
+    second_kind: Kind | None  # at a second reading of other pages; None: read once
+    evidence: str  # one sentence
+
+
+def labelled_pairs(path: Path = LABELS) -> list[LabelledPair]:
+    """The pairs in the order of the file.
+
+    Raises `ValueError` for a page range that is not two numbers.
+    """
+    with path.open(encoding="utf-8", newline="") as lines:
+        return [_pair(row) for row in csv.DictReader(lines)]
+
+
+def book_span(span: BookSpan, books: Mapping[str, CorpusBook]) -> CorpusBook:
+    """The book, with the pages of the part alone; raises `ValueError` where it has no such pages."""
+    book = books[span.book_id]
+    if span.first is None or span.last is None:
+        return book
+    if book.pages is None or not 1 <= span.first <= span.last <= len(book.pages):
+        raise ValueError(f"{span} are not pages of the book. Correct {LABELS.name}.")
+    pages = list(book.pages[span.first - 1 : span.last])
+    return replace(book, pages=pages, text="\n".join(pages))
+
+
+def _pair(row: Mapping[str, str]) -> LabelledPair:
+    return LabelledPair(
+        left=_span(row["left"], row["left_pages"]),
+        right=_span(row["right"], row["right_pages"]),
+        kind=cast(Kind, row["kind"]),
+        direction=cast(Direction, row["direction"]) if row["direction"] else None,
+        clear=row["clear"] == "yes",
+        second_kind=cast(Kind, row["second_kind"]) if row["second_kind"] else None,
+        evidence=row["evidence"],
+    )
+
+
+def _span(book_id: str, pages: str) -> BookSpan:
+    if not pages:
+        return BookSpan(book_id, None, None)
+    first, last = map(int, pages.split("-"))
+    return BookSpan(book_id, first, last)

@@ -1,0 +1,114 @@
+"""The figures of `bench real_relations`, and some of the labelled pairs themselves."""
+
+import json
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from app.core.model import Metadata
+from app.core.relations.relation import Classification, ComparedBook, Direction, Kind, relate
+from app.core.signatures.sketch import sketch
+from bench.data.labelled_pairs import BookSpan, LabelledPair, book_span, labelled_pairs
+from bench.harness.corpus import CorpusBook, corpus_books
+from bench.harness.report import Section, Table
+from bench.quality.real_relations import WHOLE_BOOKS, Judged, agreement, made_figures, matrix, scores
+
+
+def _judged(
+    kind: Kind, answer: Kind, works: str, said: Direction | None = None, found: Direction | None = None
+) -> Judged:
+    span = BookSpan(works, None, None)
+    pair = LabelledPair(span, span, kind, said, clear=True, second_kind=None, evidence="")
+    answered = Classification(answer, found, 1.0, {answer: 1.0}, "")
+    return Judged(pair, WHOLE_BOOKS, frozenset(works), {"c": answered})
+
+
+JUDGED = [
+    _judged("SAME_PAGINATION", "SAME_PAGINATION", "a"),
+    _judged("SAME_PAGINATION", "SAME_PAGINATION", "a"),
+    _judged("SAME_PAGINATION", "SAME_PAGINATION", "a"),
+    _judged("SAME_PAGINATION", "OVERLAPPING_TEXT", "b"),
+    _judged("CONTIGUOUS_SUBSET", "CONTIGUOUS_SUBSET", "c", "contains", "contains"),
+    _judged("CONTIGUOUS_SUBSET", "CONTIGUOUS_SUBSET", "d", "contains", "contained_in"),
+    _judged("UNRELATED", "SAME_PAGINATION", "e"),
+]
+
+
+def test_precision_and_recall_of_a_class() -> None:
+    table = scores(JUDGED, "c", {"SAME_PAGINATION": ("99", "98")})
+    rows = {row[0]: row for row in table.rows}
+    kind, pairs, works, precision, weighted, recall, of_works, *paper = rows["SAME_PAGINATION"]
+    assert (kind, pairs, works) == ("SAME_PAGINATION", 4, 2)
+    assert str(precision).startswith("75.0 (")  # the unrelated pair is among the four
+    assert str(weighted).startswith("100.0 (")  # in Table I no pair is unrelated
+    assert str(recall).startswith("75.0 (")
+    assert of_works == 50.0  # one of two works, though three of four pairs
+    assert paper == [98.2, 88.4, 96.3, 97.4, "99", "98"]
+    assert table.caption.startswith("c, both books with pages: 5 of 7 pairs right")
+    assert table.caption.endswith("direction right in 1 of 2 subsets found")
+
+
+def test_confusion_counts_labels_in_rows() -> None:
+    table = matrix(JUDGED, "c")
+    rows = {row[0]: dict(zip(table.headers, row, strict=True)) for row in table.rows}
+    assert rows["SAME_PAGINATION"]["OVERLAPPING_TEXT"] == 1
+    assert rows["UNRELATED"]["SAME_PAGINATION"] == 1
+    assert rows["OVERLAPPING_TEXT"]["SAME_PAGINATION"] == 0
+
+
+def test_agreement_counts_pairs_read_twice() -> None:
+    span = BookSpan("a", None, None)
+    twice = LabelledPair(span, span, "UNRELATED", None, True, "UNRELATED", "")
+    other = LabelledPair(span, span, "UNRELATED", None, True, "OVERLAPPING_TEXT", "")
+    once = LabelledPair(span, span, "UNRELATED", None, True, None, "")
+    sentence = agreement([twice, other, once])
+    assert "read 2 of the 3 pairs" in sentence
+    assert "1 labels were the same, 50.0 (" in sentence
+
+
+def test_figures_of_made_pairs_come_from_their_benchmark(tmp_path: Path) -> None:
+    kept = tmp_path / "relations.json"
+    assert made_figures(kept, "c") == {}
+    rows = Table(["", "A"], [["UNRELATED", 7]], "c, CER 0.5 to 5 %: rows are the truth")
+    made = Table(
+        ["class", "pairs", "precision", "recall"], [["A", 3, "P", "R"]], "c, CER 0.5 to 5 %: 3 pairs"
+    )
+    section = Section("t", "c", [rows, made], machine="m")
+    kept.write_text(json.dumps(section.to_json()), encoding="utf-8")
+    assert made_figures(kept, "c") == {"A": ["P", "R"]}
+    assert made_figures(kept, "d") == {}
+
+
+@cache
+def _books(folder: Path) -> dict[str, CorpusBook]:
+    return {book.id: book for book in corpus_books(folder)}
+
+
+@pytest.mark.corpus
+def test_every_labelled_book_and_page_is_in_the_corpus(corpus: Path) -> None:
+    for pair in labelled_pairs():
+        paged = [bool(book_span(side, _books(corpus)).pages) for side in (pair.left, pair.right)]
+        assert any(paged), pair
+        assert (pair.kind == "SAME_TEXT") <= (not all(paged)), pair
+        assert all(paged) or pair.kind in ("SAME_TEXT", "OVERLAPPING_TEXT"), pair
+
+
+@pytest.mark.corpus
+def test_volumes_and_copies_of_volumes_are_told_apart(corpus: Path) -> None:
+    chosen = [
+        pair for pair in labelled_pairs() if pair.left.book_id.count("Bukhala-") and not pair.left.whole
+    ]
+    wrong = []
+    for pair in chosen:
+        left, right = (_compared(book_span(side, _books(corpus))) for side in (pair.left, pair.right))
+        found = relate(left, right).classification
+        if (found.kind, found.direction) != (pair.kind, pair.direction):
+            wrong.append((pair, found.kind, found.direction))
+    assert {pair.kind for pair in chosen} == {"CONTIGUOUS_SUBSET", "SAME_PAGINATION", "UNRELATED"}
+    assert not wrong
+
+
+def _compared(book: CorpusBook) -> ComparedBook:
+    made = sketch(book.content)
+    return ComparedBook(made.pages, made.minhash, Metadata(title=book.title, year=book.year))
