@@ -54,7 +54,7 @@ from app.stores.postgres.relation_queries import RelationQueries
 from app.stores.postgres.relations import RelationStore
 from app.stores.postgres.signatures import SignatureQueries
 from app.stores.postgres.suites import SuiteStore
-from app.stores.postgres.texts import MissingSignatureStore
+from app.stores.postgres.texts import MissingSignatureStore, TextStore
 from app.stores.redis.client import open_client
 from app.stores.redis.indexes import Indexes
 from app.stores.redis.time_windows import TimeWindows
@@ -142,7 +142,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
     lookup = Lookup(entries, indexes, suites)
     identifier_lookup = IdentifierLookup(lookup, books, entries, indexes)
     reindex = Reindex(entries, signatures, indexes, suites, reconcile_lock)
-    relations = Relations(related, DecisionStore(database))
+    relations = Relations(related, DecisionStore(database), TextStore(database))
     return Services(
         books=Books(books, entries),
         ingest=Ingest(books, entries, indexes, suites, backlog, *computed),

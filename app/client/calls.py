@@ -186,9 +186,9 @@ def list_relations(
     return PagedCall("GET", f"{_book(book_id)}/relations", _query(wait=wait, limit=limit))
 
 
-def read_relation(book_id: Id, other_id: Id) -> Call[PageRelationJson]:
-    """How two books are related, page by page."""
-    return Call("GET", _relation(book_id, other_id))
+def read_relation(book_id: Id, other_id: Id, *, exact: bool = False) -> Call[PageRelationJson]:
+    """How two books are related, page by page; `exact` has their texts compared once more."""
+    return Call("GET", _relation(book_id, other_id), _query(exact="true" if exact else None))
 
 
 def decide(

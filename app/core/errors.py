@@ -210,6 +210,18 @@ class NotCompared(BookprintError):
         )
 
 
+class TextNotKept(BookprintError):
+    """What is asked for is computed from a text, and the text of a book is not kept."""
+
+    problem = "text-not-kept"
+
+    def __init__(self, book_id: UUID) -> None:
+        super().__init__(
+            f"The text of book {book_id} is not kept: it came as signatures, or while BOOKPRINT_TEXTS was "
+            f"off. Send it with PUT /v1/books/{book_id}/content while texts are kept."
+        )
+
+
 class NothingToConfirm(BookprintError):
     """The relation to confirm has not been found."""
 

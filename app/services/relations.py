@@ -1,11 +1,12 @@
 """The relations of a book, and people's decisions on them."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from app.core.audit import Actor
-from app.core.errors import NoDecision, NotCompared, UnknownBook
+from app.core.errors import NoDecision, NotCompared, TextNotKept, UnknownBook
 from app.core.relations.decision import DecisionVerdict, RelationSummary, effective_relation
 from app.core.relations.related import (
     IndirectRelation,
@@ -15,9 +16,11 @@ from app.core.relations.related import (
     RelationProgress,
 )
 from app.core.relations.relation import Kind
+from app.core.signatures.exact_overlap import ExactOverlap, exact_overlap
 from app.services.waiting import Waiting, nothing
 from app.stores.postgres.decisions import DecisionStore
 from app.stores.postgres.relation_queries import RelationQueries
+from app.stores.postgres.texts import StoredText, TextStore
 
 _CLOSENESS: tuple[Kind, ...] = (
     "SAME_PAGINATION",
@@ -44,9 +47,10 @@ class RelationList:
 class Relations:
     """Relations and decisions on pairs of books."""
 
-    def __init__(self, related: RelationQueries, decisions: DecisionStore) -> None:
+    def __init__(self, related: RelationQueries, decisions: DecisionStore, texts: TextStore) -> None:
         self._related = related
         self._decisions = decisions
+        self._texts = texts
         self._waiting = Waiting()
 
     async def of_book(
@@ -79,6 +83,14 @@ class Relations:
             await self._require(book_id, other_id)
             raise NotCompared(book_id, other_id)
         return pair
+
+    async def exact_overlap(self, book_id: UUID, other_id: UUID) -> ExactOverlap:
+        """What the texts of two books share, seen from the first; raises `TextNotKept`."""
+        texts = await self._texts.read([book_id, other_id])
+        for each in (book_id, other_id):
+            if each not in texts:
+                raise TextNotKept(each)
+        return await asyncio.to_thread(_exact_overlap, texts[book_id], texts[other_id])
 
     async def summaries(self, book_id: UUID, others: Sequence[UUID]) -> Mapping[UUID, RelationSummary]:
         """The effective relations of a book with others, by their ids; without one, none."""
@@ -114,6 +126,10 @@ class Relations:
         for book_id in book_ids:
             if book_id not in known:
                 raise UnknownBook(book_id)
+
+
+def _exact_overlap(this: StoredText, other: StoredText) -> ExactOverlap:
+    return exact_overlap(this.content(), other.content())
 
 
 def effective_of(related: RelatedBook) -> RelationSummary | None:

@@ -80,6 +80,35 @@ async def test_a_relation_is_seen_from_the_book_in_the_path(
     assert second["because"].startswith("82% of the text pages of this book and 90% of the other's")
 
 
+async def test_exact_counts_what_the_texts_share(client: AsyncClient, pair: tuple[Json, Json]) -> None:
+    book, reprint = pair
+    assert (await client.get(of(book, reprint))).json()["exact"] is None
+    first = (await client.get(of(book, reprint), params={"exact": True})).json()["exact"]
+    second = (await client.get(of(reprint, book), params={"exact": True})).json()["exact"]
+
+    counts = first["shingles"]
+    assert 0 < counts["shared"] < counts["this"] < counts["other"] < 4000
+    assert first["containment"]["this_in_other"] == round(counts["shared"] / counts["this"], 4)
+    assert first["containment"]["this_in_other"] == second["containment"]["other_in_this"]
+    assert first["jaccard"] == second["jaccard"]
+    [match] = (await near(client, book))["items"]
+    assert first["jaccard"] == pytest.approx(match["jaccard"], abs=0.15)
+
+
+async def test_exact_needs_both_texts(
+    client: AsyncClient, services: Services, pair: tuple[Json, Json]
+) -> None:
+    book, reprint = pair
+    await services.database.rows(SQL("DELETE FROM texts"))
+
+    refused = await client.get(of(book, reprint), params={"exact": True})
+    assert_problem(refused, 409, "exact")
+    assert refused.json()["type"].endswith(":text-not-kept")
+    assert "PUT /v1/books/" in refused.json()["detail"]
+    assert (await client.get(of(book, reprint))).status_code == 200
+    assert_problem(await client.get(of(book, reprint), params={"exact": "perhaps"}), 422, "exact")
+
+
 async def test_wait_holds_the_answer_until_nothing_is_pending(
     client: AsyncClient, services: Services
 ) -> None:

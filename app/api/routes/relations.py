@@ -10,7 +10,13 @@ from app.api.http.cursors import Cursors
 from app.api.http.deps import ActorDep, BookId, OtherId, PermitDep, ServicesDep
 from app.api.http.openapi import ProblemResponse, problems, problems_only
 from app.api.schemas import examples
-from app.api.schemas.relations import DecisionBody, PageRelation, RelationsAnswer, RelationsQuery
+from app.api.schemas.relations import (
+    DecisionBody,
+    PageRelation,
+    PageRelationQuery,
+    RelationsAnswer,
+    RelationsQuery,
+)
 
 router = APIRouter(prefix="/v1/books/{book_id}/relations", tags=["relations"], route_class=JsonRoute)
 
@@ -42,12 +48,19 @@ async def list_relations(
 @router.get(
     "/{other_id}",
     summary="Read one relation",
-    responses=problems(404, 422, 503),
+    responses=problems(404, 409, 422, 503),
     openapi_extra=needs("read"),
 )
-async def read_relation(book_id: BookId, other_id: OtherId, services: ServicesDep) -> PageRelation:
-    """Answers how two books are related, with the pages that match, as seen from the first one."""
-    return PageRelation.of_pair(*await services.relations.pair(book_id, other_id))
+async def read_relation(
+    book_id: BookId, other_id: OtherId, query: Annotated[PageRelationQuery, Query()], services: ServicesDep
+) -> PageRelation:
+    """Answers how two books are related, with the pages that match, as seen from the first one.
+
+    With `exact` the two texts are compared once more, shingle by shingle; both must be kept.
+    """
+    related, matches = await services.relations.pair(book_id, other_id)
+    overlap = await services.relations.exact_overlap(book_id, other_id) if query.exact else None
+    return PageRelation.of_pair(related, matches, overlap)
 
 
 @router.put(

@@ -269,6 +269,11 @@ RELATIONS: dict[str, Any] = {
 }
 RUN: dict[str, Any] = {"left": [0, 326], "right": [4, 330]}
 PAGE_LABELS: dict[str, Any] = {"this": ["xii", "1"], "other": [None, None, None, None, "12", "13"]}
+EXACT: dict[str, Any] = {
+    "jaccard": 0.9063,
+    "containment": {"this_in_other": 0.9874, "other_in_this": 0.9169},
+    "shingles": {"this": 98110, "other": 105650, "shared": 96873},
+}
 PAGE_RELATION: dict[str, Any] = RELATION | {
     "because": "99% of the text pages of this book and 97% of the other's match one to one with the same "
     "page breaks.",
@@ -278,6 +283,7 @@ PAGE_RELATION: dict[str, Any] = RELATION | {
     "page_labels": PAGE_LABELS,
     "runs": [RUN],
     "linear_fit": LINEAR_FIT,
+    "exact": EXACT,
 }
 CONFLICT_BOOK: dict[str, Any] = {
     "id": BOOK_ID,

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any, ClassVar, Literal, Self
 from uuid import UUID
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from app.api.schemas import examples
@@ -13,6 +13,7 @@ from app.core.relations.alignment import Unit
 from app.core.relations.decision import DecisionVerdict
 from app.core.relations.related import IndirectRelation, PageMatches, RelatedBook, StoredDecision
 from app.core.relations.relation import Direction, Kind
+from app.core.signatures.exact_overlap import ExactOverlap
 from app.services.relations import RelationList, effective_of
 
 
@@ -26,6 +27,14 @@ class RelationsQuery(PageQuery):
         allow_inf_nan=False,
         description="Seconds for which the answer is held until nothing is pending.",
     )
+
+
+class PageRelationQuery(BaseModel):
+    """Whether the texts themselves are compared."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    exact: bool = Field(default=False, description="Count the shingles that the two texts share.")
 
 
 class DecisionBody(OneOfBody):
@@ -247,6 +256,46 @@ class PageLabelsAnswer(Document):
     other: list[str | None] | None = Field(description="Of the other one.")
 
 
+class ShingleCounts(Document):
+    """Distinct shingles, runs of five words or eight characters."""
+
+    model_config = shown(examples.EXACT["shingles"])
+
+    this: int = Field(description="Of the book in the path.")
+    other: int = Field(description="Of the other one.")
+    shared: int = Field(description="Of both.")
+
+
+class ExactContainment(Document):
+    """Containment both ways, counted."""
+
+    model_config = shown(examples.EXACT["containment"])
+
+    this_in_other: Share = Field(description="Share of this book that the other has, 0 to 1.")
+    other_in_this: Share = Field(description="Share of the other book that this one has, 0 to 1.")
+
+
+class ExactAnswer(Document):
+    """What the two texts share, counted and not estimated."""
+
+    model_config = shown(examples.EXACT)
+
+    jaccard: Share = Field(description="Shared shingles by all shingles, 0 to 1.")
+    containment: ExactContainment
+    shingles: ShingleCounts
+
+    @classmethod
+    def of(cls, overlap: ExactOverlap) -> Self:
+        """The document of an overlap."""
+        return cls(
+            jaccard=overlap.jaccard,
+            containment=ExactContainment(
+                this_in_other=overlap.this_in_other, other_in_this=overlap.other_in_this
+            ),
+            shingles=ShingleCounts(this=overlap.this, other=overlap.other, shared=overlap.shared),
+        )
+
+
 class PageRelation(RelationAnswer):
     """The relation of two books, page by page. Pages are counted from 0."""
 
@@ -265,9 +314,10 @@ class PageRelation(RelationAnswer):
     )
     runs: list[RunAnswer]
     linear_fit: LinearFitAnswer | None
+    exact: ExactAnswer | None = Field(description="Null unless it was asked for.")
 
     @classmethod
-    def of_pair(cls, related: RelatedBook, matches: PageMatches) -> Self:
+    def of_pair(cls, related: RelatedBook, matches: PageMatches, overlap: ExactOverlap | None = None) -> Self:
         """The document of two books."""
         evidence = related.evidence
         pairs = zip(matches.pairs.tolist(), matches.similarities.tolist(), strict=True)
@@ -280,4 +330,5 @@ class PageRelation(RelationAnswer):
             page_labels=PageLabelsAnswer(this=matches.this_labels, other=matches.other_labels),
             runs=[RunAnswer(left=left, right=right) for left, right in matches.runs],
             linear_fit=evidence and evidence.signals and evidence.signals.fit,
+            exact=overlap and ExactAnswer.of(overlap),
         )

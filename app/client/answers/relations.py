@@ -72,6 +72,29 @@ class PageLabelsJson(TypedDict):
     other: list[str | None] | None
 
 
+class ShinglesJson(TypedDict):
+    """Distinct shingles of two books, and those of both."""
+
+    this: int
+    other: int
+    shared: int
+
+
+class ExactContainmentJson(TypedDict):
+    """The share of each book that the other has."""
+
+    this_in_other: float
+    other_in_this: float
+
+
+class ExactJson(TypedDict):
+    """What two texts share, counted."""
+
+    jaccard: float
+    containment: ExactContainmentJson
+    shingles: ShinglesJson
+
+
 class PageRelationJson(RelationJson):
     """The relation of two books, page by page."""
 
@@ -82,6 +105,7 @@ class PageRelationJson(RelationJson):
     page_labels: PageLabelsJson
     runs: list[RunJson]
     linear_fit: LinearFitJson | None
+    exact: ExactJson | None
 
 
 class BestCopyJson(TypedDict):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 import zstandard
 
@@ -23,6 +24,11 @@ _LIST = SQL(f"""
     FROM books JOIN texts ON texts.entry_id = books.entry_id
     WHERE {_LACKING} AND books.entry_id > $after
     ORDER BY books.entry_id LIMIT $limit
+""")
+_READ = SQL("""
+    SELECT books.id, books.entry_id, books.page_count, texts.codec, texts.data
+    FROM books JOIN texts ON texts.entry_id = books.entry_id
+    WHERE books.id = ANY($book_ids::uuid[])
 """)
 # The lock keeps each book from leaving between the look and the insert.
 _INSERT = SQL("""
@@ -58,6 +64,18 @@ class StoredText:
     def content(self) -> Content:
         """The content of the book."""
         return Content(decompress(self.data, self.codec), self.page_count)
+
+
+class TextStore:
+    """The texts of books."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def read(self, book_ids: Sequence[UUID]) -> dict[UUID, StoredText]:
+        """The texts of those of the books that have one, by their ids."""
+        rows = await self._database.rows(_READ, book_ids=list(book_ids))
+        return {row.pop("id"): StoredText(**row) for row in map(dict, rows)}
 
 
 class MissingSignatureStore:

@@ -34,6 +34,7 @@ from app.core.errors import (
     ScopeMissing,
     SeveralBooks,
     StaleVersion,
+    TextNotKept,
     UnknownBook,
     UnknownCluster,
     UnknownJob,
@@ -161,6 +162,7 @@ KINDS: dict[type[Exception], Kind] = {
         "verdict",
     ),
     Conflict: Kind(409, "Another book is in the way", "See the book that `book_id` names.", "external_id"),
+    TextNotKept: Kind(409, "The text is not kept", "Ask without `exact`, or send the text again.", "exact"),
     StaleVersion: Kind(412, "The book has changed", "Send the ETag of the present version.", "If-Match"),
     BodyTooLarge: Kind(
         413,
@@ -207,6 +209,7 @@ SAYING_REMEDY = (
     NothingToConfirm,
     SeveralBooks,
     StaleVersion,
+    TextNotKept,
     UnknownBook,
     UnknownCluster,
     UnknownJob,
