@@ -1,0 +1,123 @@
+"""Word shingles and character n-grams of pages, and their MinHash (Spasojević and Poncin 2011).
+
+Section III-B: each feature is a 64-bit hash. Section III-A, formula 1: the share of equal MinHash values
+estimates the Jaccard similarity. The paper keeps 100 values of a book and 34 of a page (section III-D).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.recipe import DEFAULT_MINHASH, minhash_recipe
+from app.core.signatures import kernels
+from app.core.signatures.minhash import permutations
+from app.core.text.content import content_from_pages
+from app.core.text.normal_form import SPACE, NormalText, normalise
+
+BOOK_VALUES, PAGE_VALUES = 100, 34
+"""Section III-D."""
+VALUE_BYTES = 4
+"""Bytes of a MinHash value here; the paper does not say how many it keeps."""
+
+Hashes = NDArray[np.uint64]
+Values = NDArray[np.uint32]
+Bytes = NDArray[np.uint8]
+
+_BASE = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """What a page is taken for a set of."""
+
+    unit: Literal["words", "characters"]
+    size: int  # units in a row
+
+    def __str__(self) -> str:
+        name = self.unit if self.size > 1 else self.unit.removesuffix("s")
+        return f"{self.size} {name}"
+
+
+WORDS_5 = Feature("words", 5)
+"""The choice of the paper."""
+
+
+def normal_pages(pages: Sequence[str]) -> NormalText:
+    """The normal form of the pages."""
+    return normalise(content_from_pages(pages))
+
+
+def features(text: NormalText, feature: Feature) -> list[Hashes]:
+    """The distinct features of each page, ascending; none reaches across two pages."""
+    return [np.unique(hashes) for hashes in occurrences(text, feature)]
+
+
+def occurrences(text: NormalText, feature: Feature) -> list[Hashes]:
+    """The features of each page in reading order, repeats included."""
+    codes = text.codes[: text.size].astype(np.uint64)
+    if feature.unit == "words":
+        units, starts = words_of(codes, text.kinds % 2 == 1 if text.kinds.size else None)
+    else:
+        units, starts = codes, np.arange(codes.size)
+    hashes = in_a_row(units, feature.size)
+    firsts = np.searchsorted(starts, text.page_starts)
+    ends = np.searchsorted(starts, text.page_ends) - feature.size + 1
+    return [hashes[first : max(first, end)] for first, end in zip(firsts, ends, strict=True)]
+
+
+def words_of(codes: Hashes, single: NDArray[np.bool_] | None = None) -> tuple[Hashes, NDArray[np.intp]]:
+    """A hash of each word of a text and where it starts, (words,) each; `single` marks characters that
+    are words."""
+    spaces = codes == SPACE
+    first = np.append(True, spaces[:-1])[: codes.size] & ~spaces
+    if single is not None:
+        first |= (single | np.append(False, single[:-1])[: codes.size]) & ~spaces
+    starts = np.flatnonzero(first)
+    if not starts.size:
+        return np.zeros(0, dtype=np.uint64), starts
+    every = np.arange(codes.size, dtype=np.uint64)
+    places = every - np.maximum.accumulate(np.where(first, every, 0))
+    letters = mixed(codes + (places << np.uint64(32)))
+    letters[spaces] = 0
+    return np.add.reduceat(letters, starts), starts
+
+
+def in_a_row(units: Hashes, size: int) -> Hashes:
+    """A hash of every `size` units in a row, (units - size + 1,)."""
+    count = units.size - size + 1
+    if count <= 0:
+        return np.zeros(0, dtype=np.uint64)
+    total = np.zeros(count, dtype=np.uint64)
+    for place in range(size):
+        total = total * _BASE + units[place : place + count]
+    return mixed(total)
+
+
+def mixed(values: Hashes) -> Hashes:
+    """The 64-bit finaliser of MurmurHash3 of each value."""
+    values = (values ^ (values >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
+    values = (values ^ (values >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
+    return values ^ (values >> np.uint64(33))
+
+
+def jaccard_of(left: Hashes, right: Hashes) -> float:
+    """The Jaccard similarity of two sets of features, 0 to 1; of two empty ones 0."""
+    shared = np.intersect1d(left, right, assume_unique=True).size
+    return shared / max(left.size + right.size - shared, 1)
+
+
+def minhash_values(pages: Sequence[Hashes], count: int) -> Values:
+    """So many MinHash values of each page, (pages, count); all ones where a page has no feature."""
+    a, b = permutations(replace(minhash_recipe(DEFAULT_MINHASH), permutations=-(-count // 4) * 4))
+    values = np.full((len(pages), a.size), 0xFFFFFFFF, dtype=np.uint32)
+    for hashes, row in zip(pages, values, strict=True):
+        kernels.minhash(hashes, a, b, row)
+    return np.ascontiguousarray(values[:, :count])
+
+
+def equal_shares(left: Values | Bytes, right: Values | Bytes) -> NDArray[np.float64]:
+    """The share of equal values of every two pages, (left, right): the estimate of formula 1."""
+    return np.asarray((left[:, None, :] == right[None, :, :]).mean(axis=2))
