@@ -1,9 +1,9 @@
-"""The classifier `filters-v1`: a filter for each signal, in the form of Spasojević and Poncin (2011).
+"""The classifier `filters-v1`: ours, in the form of that of Spasojević and Poncin (2011).
 
 The signals (section IV-B), the confidence of a class as a product of filters (formula 4) and the fall-back to
-OVERLAPPING_TEXT are from the paper. All but the form is ours: the paper prints one filter, which is not used
-here. Every threshold and combination is set by hand on the tuning half of the made pairs
-(`bench.data.book_pairs`), on our page signatures.
+OVERLAPPING_TEXT are from the paper. Every filter and combination is ours, set by hand on the tuning half of
+the made pairs (`bench.data.book_pairs`), on our page signatures. The one filter that the paper prints is not
+used here; `bench.papers.pages.page_printed_filter` measures it.
 """
 
 from app.core.model import Metadata

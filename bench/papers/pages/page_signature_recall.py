@@ -47,23 +47,36 @@ def measure(books: Sequence[CorpusBook], rates: Sequence[float], works: int, pag
     """A table of signatures and one of languages."""
     printed = {language: printed_books(books, language, works, pages) for language in LANGUAGES}
     printed = {language: found for language, found in printed.items() if found}
-    english = printed["en"]
-    headers = ["bytes", *(f"CER {100 * rate:g} %" for rate in rates)]
-    rows: list[list[Cell]] = [
-        [recipe.name, recipe.page_bytes, *_cells(recipe, english, rates)] for recipe in ALONE
-    ]
-    by_language: list[list[Cell]] = [
-        [language, recipe.name, recipe.page_bytes, *_cells(recipe, found, rates)]
+    english = {recipe: [compared(recipe, printed["en"], rate) for rate in rates] for recipe in ALONE}
+    by_language = {
+        (language, recipe): english[recipe]
+        if language == "en"
+        else [compared(recipe, found, rate) for rate in rates]
         for language, found in printed.items()
         for recipe in BY_LANGUAGE
+    }
+    headers = [f"CER {100 * rate:g} %" for rate in rates]
+    rows: list[list[Cell]] = [
+        [recipe.name, recipe.page_bytes, *map(_recalls, at)] for recipe, at in english.items()
+    ]
+    recalled: list[list[Cell]] = [
+        [language, recipe.name, *map(_recalls, at)] for (language, recipe), at in by_language.items()
+    ]
+    means: list[list[Cell]] = [
+        [language, recipe.name, *map(_means, at)] for (language, recipe), at in by_language.items()
     ]
     caption = f"recall of the equal page / of one that shares half, at {FALSE:.1%} of the strangers"
     return Section(
         title="Spasojević and Poncin (2011): pages told from strangers by their signatures",
         command="python -m bench page_signature_recall",
         tables=[
-            Table(["signature", *headers], rows, f"English pages: {caption}"),
-            Table(["language", "signature", *headers], by_language, f"By language: {caption}"),
+            Table(["signature", "bytes", *headers], rows, f"English pages: {caption}"),
+            Table(["language", "signature", *headers], recalled, f"By language: {caption}"),
+            Table(
+                ["language", "signature", *headers],
+                means,
+                "By language: mean similarity of equal pages / of such as share half / of strangers",
+            ),
         ],
         notes=[
             f"Up to {WORKS} works of a language, drawn with seed {SEED}, up to {PAGES} pages of 330 words "
@@ -103,6 +116,9 @@ def threshold(pairs: PagePairs, false: float) -> float:
     return float(strangers[strangers.size - 1 - int(false * strangers.size)])
 
 
-def _cells(recipe: SignatureRecipe, books: Sequence[PrintedBook], rates: Sequence[float]) -> list[Cell]:
-    found = [recalls(compared(recipe, books, rate), FALSE) for rate in rates]
-    return [f"{equal:.2f} / {half:.2f}" for equal, half in found]
+def _recalls(pairs: PagePairs) -> str:
+    return " / ".join(f"{share:.2f}" for share in recalls(pairs, FALSE))
+
+
+def _means(pairs: PagePairs) -> str:
+    return " / ".join(f"{values.mean():.2f}" for values in (pairs.equal, pairs.half, pairs.strangers))

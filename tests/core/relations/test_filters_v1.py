@@ -1,4 +1,4 @@
-"""The paper's filters and the classifier that multiplies them."""
+"""Filters in the form of the paper's, and the classifier that multiplies them."""
 
 import pytest
 from hypothesis import given
