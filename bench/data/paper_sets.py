@@ -2,7 +2,7 @@
 
 Texts are made and signed one canonical text at a time, by all cores, and never kept. Their signatures lie in
 the user's cache folder, so that several benchmarks use one set. Each canonical text is a class of its own, as
-there: two chunks of one novel, and two novels of one author, are different books.
+there. So two chunks of one novel, which they do not have, are different books.
 """
 
 import os

@@ -50,9 +50,9 @@ def measure(out_dir: Path, sizes: Sequence[int], draws: int) -> Section:
             "One English book of each size, `"
             + "`, `".join(book.id for book in books)
             + f"`, 128 bits. Errors are character errors alone, drawn {draws} times at each rate. "
-            "Vladimir et al. (2015, figure 1) draw three books without values; there distance grows with the "
-            "rate, and smaller books drift further. With gap both hold; with tf the "
-            "longest of these books drifts as far as the shortest.",
+            "Vladimir et al. (2015, figure 1) draw three books and print no values; there distance grows "
+            "with the rate, and smaller books drift further. With gap both hold; with tf the longest of "
+            "these books drifts as far as the shortest.",
             *(f"![{title}](results/{name})" for title, name in plots),
         ],
     )

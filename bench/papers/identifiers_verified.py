@@ -57,7 +57,7 @@ def measure(plans: Sequence[SetPlan]) -> Section:
             )
         ],
         notes=[
-            "Every canonical text is a class of its own, as there, even where two are cut from one "
+            "Every canonical text is a class of its own, as there; here two may be cut from one "
             "work. Precision and recall are means over queries; F1 the mean of their harmonic means, “F1 of "
             "pairs” pools all pairs. Candidates are found as the band index finds them: within "
             f"{VERIFICATION.distance_alone} bits, or with {VERIFICATION.min_shared} equal MinHash values or "

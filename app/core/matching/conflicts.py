@@ -1,7 +1,8 @@
 """Metadata conflicts: pairs of books of which the metadata says one thing and the text another.
 
 A conflict needs evidence. Books with too little text, books without signatures and books whose search for
-relations has not ended give none, so they never make one.
+relations has not ended give none, so they never make one. To catch anomalous books is a use that Spasojević
+and Poncin (2011, section I) name.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,9 @@
 """The alignment of two books: which of their pages match, and how much of each page the other book has.
 
-As Spasojević and Poncin (2011), every page of one book is held against every page of the other. From there
-it is ours: page pairs that stand out from unrelated ones (`background`) make runs (`runs`). Pages may be
-inserted, lost, bound elsewhere or paginated again. Very long books are aligned in groups first (`coarse`).
+Spasojević and Poncin (2011) find alike pages by the values they share. Here every page of one book is held
+against every page of the other, and page pairs that stand out from unrelated ones (`background`) make runs
+(`runs`). Pages may be inserted, lost, bound elsewhere or paginated again. Very long books are aligned in
+groups first (`coarse`).
 """
 
 from collections.abc import Sequence

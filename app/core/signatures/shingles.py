@@ -5,8 +5,8 @@ a script without spaces between words. A word weighs 8, such a code point 5. The
 shortest run of tokens from there that weighs at least 40: five words, eight characters, or a mixture.
 
 Its hash is mix64(Σ x_k·B^(m-k) mod 2^64) over the code points x_1 … x_m of its part of the normal form,
-spaces included, with B = SHINGLE_BASE. That is a rolling hash (Karp and Rabin 1987) and MurmurHash3's
-finaliser.
+spaces included, with B = SHINGLE_BASE. That is a rolling hash (Karp and Rabin 1987), as Carpenter (2011)
+advises, and MurmurHash3's finaliser.
 """
 
 from dataclasses import dataclass

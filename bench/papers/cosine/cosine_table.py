@@ -38,7 +38,7 @@ PUBLISHED: Sequence[Sequence[Cell]] = (
     ("rarest 1000, 60 parts", 480, 0.12914, 0.02107),
     ("rarest 1500, 60 parts", 480, 0.12328, 0.01947),
 )
-"""Table I: bytes, mean absolute error and variance."""
+"""Table I: mean absolute error and variance; the bytes of simhash are ours, no length is printed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +114,11 @@ def measure(kinds: Sequence[Sample], sizes: Sequence[int]) -> Section:
             *notes,
             f"References from books are made from passages of {PASSAGES}, drawn with seed {SEED}; the "
             "pages are of other works. “Both” is those passages and the messages.",
-            "The published variance is read as the mean square: so the row of simhash comes out. Information "
-            "gain is read as rarest first; no formula is printed. Times are processor time of this code on "
-            "all texts at once, with the counting of 3-grams.",
+            "The published variance is read as the mean square: so the row of simhash comes out. Its length "
+            "is read as 64 bits. Information gain is read as rarest first; no formula is printed. With "
+            "references from News20 the row of 30 parts comes out within 5 %; those of 60 parts have more "
+            "error here, where there they have less than 30. Times are processor time of this code on all "
+            "texts at once, with the counting of 3-grams.",
         ],
     )
 

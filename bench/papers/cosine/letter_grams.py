@@ -1,7 +1,7 @@
 """Counts of letter n-grams and their cosine, the truth of Mohammadi and Nikoukaran (2018, equation 1).
 
 A text is a string over the 27 symbols a to z and space: lower case, every run of anything else one space. The
-publication does not name its alphabet; with this one the simhash of its Table I comes out as printed.
+publication does not name its alphabet. With this one the simhash of its Table I comes out within 5 %.
 """
 
 import re

@@ -14,7 +14,7 @@ from bench.papers.cosine.letter_grams import GRAMS, SIZE, SYMBOLS, Grams, Rows, 
 REGION = 2_000
 """3-grams in a region of the list by frequency, as published."""
 VALUE_BYTES = 8
-"""A signature is an array of Java doubles there: 240 bytes for 30 parts."""
+"""Of a part. Printed are some 240 to 480 bytes a signature, which is this for 30 and 60 parts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,7 +16,7 @@ EDGES = (100_000, 300_000, 1_000_000, 3_000_000)
 SIZES = (2, 3, 4, 5, 8, 15, 40)
 """Books of a cluster."""
 FREQUENCIES = (0.6, 0.18, 0.08, 0.05, 0.05, 0.03, 0.01)
-"""How often clusters are of each size. Ours: the paper's figure 5 has no values that can be read."""
+"""How often clusters are of each size. Ours: the paper prints no values of its figure 5."""
 
 
 def run(_: Path) -> Section:

@@ -71,9 +71,8 @@ def measure(
             f"each: {counted(printed)}. In Chinese and Japanese a page has 528 characters, and a character "
             "counts as a word. One copy is as printed, the other has the error rate on the axis. Two copies "
             "that are both read at one rate are about as far apart as these at twice the rate. The "
-            "publication's figure has no values that can be read; as there, "
-            "similarity falls with the error rate and with the length of the feature, and words fall by "
-            "script, characters hardly do.",
+            "publication prints no values of its figure; as there, similarity falls with the error rate and "
+            "with the length of the feature, and words fall by script, characters hardly do.",
             "Cells are the estimate by 34 MinHash values, as the paper keeps of a page, and behind the "
             "stroke the exact Jaccard similarity. The page signature of Bookprint is 128 bins of eight bits "
             "over six characters (four in Chinese and Japanese).",

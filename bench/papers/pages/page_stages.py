@@ -147,7 +147,7 @@ def section(measured: Measured) -> Section:
                 ["stage", "ms per book", "ms per pair", "the paper's stage", "cpu-hours", "s per book"],
                 rows,
                 f"Processor time of {measured.books:,} books and {measured.pairs:,} pairs "
-                f"({measured.pairs / measured.books:.2f} per book), beside that of 15 million books in 2011",
+                f"({measured.pairs / measured.books:.2f} per book), beside the paper's of 15 million books",
             )
         ],
         notes=[

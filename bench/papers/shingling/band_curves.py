@@ -1,6 +1,6 @@
 """How often LSH bands of MinHash values find a pair: predicted from its Jaccard similarity, and measured.
 
-Carpenter (2011, step 4) takes the recall of bands from a formula and doubts it, because the values are
+Carpenter (2011, step 4) would not trust formulas for recall and precision, because natural language is
 correlated. Here the similarity of each pair is counted, and the formula held against what the bands find.
 """
 
