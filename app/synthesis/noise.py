@@ -1,8 +1,9 @@
 """The changes of a text between two copies of a book: OCR errors, and sentences added or lost.
 
 After Vladimir et al., "A preliminary study on similarity-preserving digital book identifiers", section 3.1:
-Errors are drawn from a distribution of confusions in which a stray space is the most common. New sentences
-come from another book, so that the length hardly changes.
+Errors are drawn from a distribution of confusions in which no single one is as common as a stray space. New
+sentences come from another book, so that the length hardly changes. The paper prints no shares; these, and
+lost characters, are ours.
 """
 
 import re
