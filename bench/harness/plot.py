@@ -1,6 +1,6 @@
-"""Line plots as SVG files; every series has a colour and a marker of its own."""
+"""Plots of lines and points as SVG files; every series has a colour and a marker of its own."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 _MARKERS = "osD^vPX*"
 _MOST_MARKED = 20  # points; where they lie denser, markers would hide the line
+_CROWDED = 3.0  # typographic points across a marker where there are more
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,7 @@ class Line:
     points: Sequence[tuple[float, float]]
     dashed: bool = False
     kind: int | None = None  # lines of one kind have one colour and marker; None: its own
+    joined: bool = True  # False: points alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +42,24 @@ class Plot:
             axes = figure.subplots()
             for number, line in enumerate(self.lines):
                 kind = number if line.kind is None else line.kind
-                marker = _MARKERS[kind % len(_MARKERS)] if len(line.points) <= _MOST_MARKED else None
-                style = "--" if line.dashed else "-"
+                marked = not line.joined or len(line.points) <= _MOST_MARKED
+                marker = _MARKERS[kind % len(_MARKERS)] if marked else None
+                style = ("--" if line.dashed else "-") if line.joined else ""
+                size = _CROWDED if len(line.points) > _MOST_MARKED else None
                 xs, ys = zip(*line.points, strict=True) if line.points else ((), ())
-                axes.plot(xs, ys, style, color=f"C{kind % 10}", marker=marker, label=line.name)
+                axes.plot(
+                    xs, ys, style, color=f"C{kind % 10}", marker=marker, markersize=size, label=line.name
+                )
             axes.set(title=self.title, xlabel=self.x_label, ylabel=self.y_label, ylim=self.y_range)
             axes.set_xscale("log" if self.log_x else "linear")
             axes.set_yscale("log" if self.log_y else "linear")
             axes.grid(visible=True)
             axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small")
             figure.savefig(path, format="svg", metadata={"Date": None})
+
+
+def images(out_dir: Path, plots: Mapping[str, Plot]) -> list[str]:
+    """Write plots under their file names; a note for the report that shows each."""
+    for name, plot in plots.items():
+        plot.save(out_dir / name)
+    return [f"![{plot.title}](results/{name})" for name, plot in plots.items()]

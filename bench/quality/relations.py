@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
-from app.core.model import Metadata
 from app.core.relations.alignment import Alignment, align
-from app.core.relations.relation import CLASSIFIERS, DEFAULT_CLASSIFIER, ComparedBook, relate
-from app.core.signatures.sketch import sketch
-from app.core.text.content import content_from_pages
+from app.core.relations.relation import CLASSIFIERS, DEFAULT_CLASSIFIER, relate
 from app.core.warm_up import warm_up
 from bench.data.book_pairs import ERROR_RATES, SHARES, MadePair, made_pairs, real_pairs
+from bench.data.compared_books import ComparedCorpus, compared_books
 from bench.data.paginated_books import halves
 from bench.data.pair_truth import Truth
 from bench.harness.corpus import CorpusBook, Pair, corpus_books, corpus_folder, corpus_pairs
@@ -61,7 +59,7 @@ def run(out_dir: Path) -> Section:
     warm_up()
     folder = corpus_folder()
     books, pairs = list(corpus_books(folder)), corpus_pairs(folder)
-    candidates = _Candidates()
+    candidates = ComparedCorpus()
     outcomes = [
         _outcome(number, pair) for number, pair in enumerate(made_pairs(books, "report", PER_KIND, SEED))
     ]
@@ -106,18 +104,14 @@ def run(out_dir: Path) -> Section:
 
 
 def _outcome(number: int, pair: MadePair) -> Outcome:
-    left, right = (sketch(content_from_pages(pages)) for pages in (pair.left, pair.right))
-    this, other = (
-        ComparedBook(each.pages, each.minhash, metadata)
-        for each, metadata in zip((left, right), pair.metadata, strict=True)
-    )
+    this, other = compared_books(pair)
     started = time.process_time()
     relation = relate(this, other)
     seconds = time.process_time() - started
     align_seconds = None
-    if number % TIMED == 0 and left.pages is not None and right.pages is not None:
+    if number % TIMED == 0 and this.pages is not None and other.pages is not None:
         started = time.process_time()
-        align(left.pages, right.pages)
+        align(this.pages, other.pages)
         align_seconds = time.process_time() - started
     predicted: dict[str, str] = {
         name: classify(relation.signals, *pair.metadata).kind
@@ -227,21 +221,7 @@ def _page_maps(outcomes: Sequence[Outcome]) -> Table:
     )
 
 
-class _Candidates:
-    """Books of the corpus as sides of a comparison; each is signed once."""
-
-    def __init__(self) -> None:
-        self._kept: dict[str, ComparedBook] = {}
-
-    def __call__(self, book: CorpusBook) -> ComparedBook:
-        if book.id not in self._kept:
-            made = sketch(book.content)
-            metadata = Metadata(title=book.title, year=book.year)
-            self._kept[book.id] = ComparedBook(made.pages, made.minhash, metadata)
-        return self._kept[book.id]
-
-
-def _real(books: Sequence[CorpusBook], pairs: Sequence[Pair], candidate: _Candidates) -> Iterator[Table]:
+def _real(books: Sequence[CorpusBook], pairs: Sequence[Pair], candidate: ComparedCorpus) -> Iterator[Table]:
     """Pairs of the corpus: the classes found in each collection, and the errors."""
     counts: Counter[tuple[str, str, str]] = Counter()
     wrong: Counter[tuple[str, str]] = Counter()
@@ -266,7 +246,7 @@ def _real(books: Sequence[CorpusBook], pairs: Sequence[Pair], candidate: _Candid
         )
 
 
-def _strangers(books: Sequence[CorpusBook], pairs: Sequence[Pair], candidate: _Candidates) -> Table:
+def _strangers(books: Sequence[CorpusBook], pairs: Sequence[Pair], candidate: ComparedCorpus) -> Table:
     """Every two paginated books of different works in the half reported that the corpus does not label."""
     labelled = {frozenset((pair.a, pair.b)) for pair in pairs}
     known = {book.id: book for book in books}
