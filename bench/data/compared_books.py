@@ -23,14 +23,15 @@ def corpus_metadata(book: CorpusBook) -> Metadata:
 
 
 class ComparedCorpus:
-    """Books of the corpus as sides of comparisons; each is signed once."""
+    """Books of the corpus, or parts of them, as sides of comparisons; each is signed once."""
 
     def __init__(self) -> None:
         self._kept: dict[str, ComparedBook] = {}
 
-    def __call__(self, book: CorpusBook) -> ComparedBook:
-        """The book, signed."""
-        if book.id not in self._kept:
+    def __call__(self, book: CorpusBook, name: str | None = None) -> ComparedBook:
+        """The book, signed; parts of a book need a name of their own."""
+        key = name or book.id
+        if key not in self._kept:
             made = sketch(book.content)
-            self._kept[book.id] = ComparedBook(made.pages, made.minhash, corpus_metadata(book))
-        return self._kept[book.id]
+            self._kept[key] = ComparedBook(made.pages, made.minhash, corpus_metadata(book))
+        return self._kept[key]

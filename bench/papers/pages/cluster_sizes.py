@@ -85,8 +85,9 @@ def measure(out_dir: Path, libraries: Sequence[Library], works: Sequence[int]) -
             "library here is a sample of what libraries hold: the corpus was gathered for its copies, and "
             "the synthetic library "
             f"(`app/synthesis/library`, seed {SEED}: {WORKS} works of {CHARACTERS[0]:,} characters, "
-            f"{COPIES[0]} to {COPIES[1]} copies of each) draws its sizes evenly and gives every copy page "
-            "breaks of its own. It shows whether sizes are found, the corpus how they are made up.",
+            f"{COPIES[0]} to {COPIES[1]} copies of each) draws its sizes evenly, and page breaks anew for "
+            "every copy, so that few copies have one pagination and those by chance. It shows whether sizes "
+            "are found; the corpus, how small clusters are made up.",
             *images(out_dir, plots),
         ],
     )

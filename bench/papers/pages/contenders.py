@@ -3,14 +3,17 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import comb
+from typing import TypeVar
 
 import numpy as np
 
 from bench.data.book_pairs import Half
 from bench.papers.pages.learners import Lesson, Reading, read, taught
-from bench.papers.pages.measured_pairs import HALVES, MadeMeasure, MeasuredPair, RealMeasure, made, real
+from bench.papers.pages.measured_pairs import HALVES, MeasuredPair, made, real, strangers
 from bench.quality.confusion import Confusion, Share
 from bench.quality.relations import KINDS
+
+T = TypeVar("T")
 
 RESAMPLED = 400
 """Draws of works for an interval of macro-F1."""
@@ -19,11 +22,12 @@ SEED = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contender:
-    """A classifier and its verdicts."""
+    """A classifier, and the kinds that it finds in pairs of works that it did not learn from."""
 
     name: str
-    made: Sequence[str]  # kinds of the made pairs of the report half
-    real: Sequence[str]  # kinds of the real pairs, those of the tuning half first
+    made: Sequence[str]  # of the made pairs of the report half
+    real: Sequence[str]  # of the labelled real pairs, those of the tuning half first
+    strangers: Sequence[str]  # of pairs of other works, likewise
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +44,18 @@ class Duel:
         return min(1.0, 2 * sum(comb(total, each) / 2.0**total for each in range(least + 1)))
 
 
-def tested() -> tuple[Sequence[MadeMeasure], Sequence[RealMeasure]]:
-    """The pairs that verdicts are of, in their order."""
-    return made("report"), [each for half in HALVES for each in real(half)]
+def both_halves(pairs_of: Callable[[Half], Sequence[T]]) -> list[T]:
+    """The pairs of the tuning half, then those of the report half."""
+    return [pair for half in HALVES for pair in pairs_of(half)]
 
 
 def by_hand(name: str) -> Contender:
     """One of the classifiers of the service."""
-    made_pairs, real_pairs = tested()
     return Contender(
         name,
-        [each.pair.predicted[name] for each in made_pairs],
-        [each.pair.predicted[name] for each in real_pairs],
+        [each.pair.predicted[name] for each in made("report")],
+        [each.pair.predicted[name] for each in both_halves(real)],
+        [pair.predicted[name] for pair in both_halves(strangers)],
     )
 
 
@@ -62,16 +66,17 @@ def learned(name: str, learner: str, reading: Reading, lessons: Mapping[Half, Le
     """
     taught_with = {half: taught(learner, reading, lessons[half]) for half in HALVES}
 
-    def verdicts(half: Half, pairs: Sequence[MeasuredPair]) -> list[str]:
+    def kinds(half: Half, pairs: Sequence[MeasuredPair]) -> list[str]:
         other = HALVES[1 - HALVES.index(half)]
         require_separate(lessons[other].pairs, pairs)
-        kinds: list[str] = taught_with[other].predict(read(reading, pairs)).tolist()
-        return kinds
+        found: list[str] = taught_with[other].predict(read(reading, pairs)).tolist()
+        return found
 
     return Contender(
         name,
-        verdicts("report", [each.pair for each in made("report")]),
-        [kind for half in HALVES for kind in verdicts(half, [each.pair for each in real(half)])],
+        kinds("report", [each.pair for each in made("report")]),
+        both_halves(lambda half: kinds(half, [each.pair for each in real(half)])),
+        both_halves(lambda half: kinds(half, strangers(half))),
     )
 
 
@@ -103,10 +108,7 @@ def macro_f1(truth: Sequence[str], predicted: Sequence[str], works: Sequence[str
     return Share(Confusion(zip(truth, predicted, strict=True)).macro_f1(KINDS), low, high)
 
 
-def duel(right: Callable[[int, str], bool], first: Sequence[str], second: Sequence[str]) -> Duel:
-    """The pairs that one alone has right; `right` says whether a kind is right for the pair of a number."""
-    outcomes = [
-        (right(number, one), right(number, other))
-        for number, (one, other) in enumerate(zip(first, second, strict=True))
-    ]
+def duel(truth: Sequence[str], first: Sequence[str], second: Sequence[str]) -> Duel:
+    """The pairs that one alone has right."""
+    outcomes = [(one == true, other == true) for true, one, other in zip(truth, first, second, strict=True)]
     return Duel(outcomes.count((True, False)), outcomes.count((False, True)))

@@ -13,17 +13,10 @@ from app.core.relations.relation import DEFAULT_CLASSIFIER, ComparedBook
 from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_pages
 from bench.data.book_pairs import Half, RealPair
-from bench.data.compared_books import corpus_metadata
+from bench.data.compared_books import ComparedCorpus, corpus_metadata
 from bench.harness.corpus import CorpusBook
 from bench.papers.pages.learners import Lesson
-from bench.papers.pages.measured_pairs import (
-    OTHER_WORKS,
-    MeasuredPair,
-    RealMeasure,
-    measured,
-    paginated_pairs,
-    real,
-)
+from bench.papers.pages.measured_pairs import MeasuredPair, measured, paginated_pairs, strangers
 
 CUTS = 16
 """Times that each pair of one work is cut."""
@@ -43,10 +36,14 @@ def noisy(pairs: Sequence[MeasuredPair]) -> Lesson:
 
 def whole_pairs(half: Half) -> list[MeasuredPair]:
     """The real pairs of one half as they are, of unrelated works only some."""
-    pairs = real(half)
-    others = [each for each in pairs if each.label == OTHER_WORKS]
+    compared = ComparedCorpus()
+    named = [
+        measured(compared(pair.left), compared(pair.right), (pair.left.work, pair.right.work))
+        for pair in paginated_pairs(half)
+    ]
+    others = strangers(half)
     order = np.random.default_rng(SEED).permutation(len(others))[:UNRELATED].tolist()
-    return [each.pair for each in (*_named(pairs), *(others[place] for place in order))]
+    return [*named, *(others[place] for place in order)]
 
 
 def cut_pairs(half: Half) -> list[MeasuredPair]:
@@ -58,10 +55,6 @@ def cut_pairs(half: Half) -> list[MeasuredPair]:
         if pair.left.work == pair.right.work
         for left, right in _cut(pair, rng)
     ]
-
-
-def _named(pairs: Sequence[RealMeasure]) -> list[RealMeasure]:
-    return [each for each in pairs if each.label != OTHER_WORKS]
 
 
 def _cut(pair: RealPair, rng: np.random.Generator) -> Iterator[tuple[ComparedBook, ComparedBook]]:

@@ -1,6 +1,6 @@
 """The signals of made and real pairs of books, measured once in a process for every benchmark that asks."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
@@ -9,19 +9,14 @@ from app.core.model import Metadata
 from app.core.relations.relation import CLASSIFIERS, ComparedBook, relate
 from app.core.relations.signals import Signals
 from app.core.warm_up import warm_up
-from bench.data.book_pairs import SHARES, Half, RealPair, made_pairs, real_pairs
+from bench.data.book_pairs import Half, RealPair, made_pairs, real_pairs
 from bench.data.compared_books import ComparedCorpus, compared_books
+from bench.data.labelled_pairs import book_span, labelled_pairs
 from bench.data.paginated_books import halves
 from bench.harness.corpus import CorpusBook, Pair, corpus_books, corpus_folder, corpus_pairs
 from bench.quality.relations import PER_KIND, SEED
 
 HALVES: tuple[Half, Half] = ("tuning", "report")
-EDITIONS = ("same_work", "contains", "overlaps")
-"""Labels of pairs that are related somehow."""
-RELATED = frozenset(SHARES)
-"""The kinds of books that share text."""
-OTHER_WORKS = "other works"
-"""Stands for the label of two works that the corpus does not name as a pair."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,21 +30,12 @@ class MeasuredPair:
 
 
 @dataclass(frozen=True, slots=True)
-class MadeMeasure:
-    """A made pair and its true kind."""
+class KnownPair:
+    """A pair whose kind is known: from how it was made, or from a reader."""
 
     pair: MeasuredPair
     kind: str
-    error_rate: float  # OCR errors per character on each side, 0 to 1
-
-
-@dataclass(frozen=True, slots=True)
-class RealMeasure:
-    """A pair of the corpus, and what is known of it."""
-
-    pair: MeasuredPair
-    label: str  # the corpus's relation, "same scans", or `OTHER_WORKS`
-    right: frozenset[str]  # the kinds that are right
+    error_rate: float  # OCR errors made per character on each side, 0 to 1; none in a real pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,47 +57,64 @@ def corpus() -> Corpus:
 
 
 @cache
-def made(half: Half) -> Sequence[MadeMeasure]:
+def made(half: Half) -> Sequence[KnownPair]:
     """The made pairs of one half: of the report half those of `bench relations`; a minute."""
     warm_up()
     return [
-        MadeMeasure(measured(*compared_books(pair), pair.works), pair.truth.kind, pair.error_rate)
+        KnownPair(measured(*compared_books(pair), pair.works), pair.truth.kind, pair.error_rate)
         for pair in made_pairs(corpus().books, half, PER_KIND, SEED)
     ]
 
 
 @cache
-def real(half: Half) -> Sequence[RealMeasure]:
-    """The pairs of paginated books of the corpus whose works are both in one half."""
+def real(half: Half) -> Sequence[KnownPair]:
+    """The real pairs of paginated books that a reader labelled and that have no work of the other half.
+
+    Those that have no work of either half count with the report half.
+    """
     warm_up()
+    books = {book.id: book for book in corpus().books}
+    compared = ComparedCorpus()
+    found = []
+    for label in labelled_pairs():
+        left, right = (book_span(side, books) for side in (label.left, label.right))
+        works = left.work, right.work
+        if left.pages and right.pages and _half_of(frozenset(works)) == half:
+            pair = measured(compared(left, str(label.left)), compared(right, str(label.right)), works)
+            found.append(KnownPair(pair, label.kind, 0.0))
+    return found
+
+
+def _half_of(works: frozenset[str]) -> Half | None:
+    """The half that these works are in; None: one is in each."""
+    touched = [half for half in HALVES if works & corpus().works[half]]
+    if len(touched) > 1:
+        return None
+    return touched[0] if touched else "report"
+
+
+@cache
+def strangers(half: Half) -> Sequence[MeasuredPair]:
+    """Every two paginated books of different works of one half that the corpus does not name as a pair."""
+    warm_up()
+    named = {frozenset((pair.a, pair.b)) for pair in corpus().pairs}
+    shelf = [book for book in corpus().books if book.pages and book.work in corpus().works[half]]
     compared = ComparedCorpus()
     return [
-        RealMeasure(
-            measured(compared(pair.left), compared(pair.right), (pair.left.work, pair.right.work)),
-            pair.label,
-            pair.expected or RELATED,
-        )
-        for pair in [*paginated_pairs(half), *_other_works(half)]
+        measured(compared(left), compared(right), (left.work, right.work))
+        for left, right in combinations(shelf, 2)
+        if left.work != right.work and frozenset((left.id, right.id)) not in named
     ]
 
 
 def paginated_pairs(half: Half) -> Sequence[RealPair]:
-    """The pairs that the corpus names, and readings of the same scans."""
+    """The pairs of one half that the corpus names, and readings of the same scans; not labelled here."""
     works = corpus().works[half]
     return [
         pair
         for pair in real_pairs(corpus().books, corpus().pairs)
         if pair.left.pages and pair.right.pages and works >= {pair.left.work, pair.right.work}
     ]
-
-
-def _other_works(half: Half) -> Iterator[RealPair]:
-    """Every two books of different works that the corpus does not name."""
-    named = {frozenset((pair.a, pair.b)) for pair in corpus().pairs}
-    shelf = [book for book in corpus().books if book.pages and book.work in corpus().works[half]]
-    for left, right in combinations(shelf, 2):
-        if left.work != right.work and frozenset((left.id, right.id)) not in named:
-            yield RealPair(left, right, frozenset({"UNRELATED", "OVERLAPPING_TEXT"}), "", OTHER_WORKS, None)
 
 
 def measured(left: ComparedBook, right: ComparedBook, works: tuple[str, str]) -> MeasuredPair:
