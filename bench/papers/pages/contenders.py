@@ -41,7 +41,7 @@ class Duel:
     def chance(self) -> float:
         """The probability of a division at least so uneven of equals (exact sign test), 0 to 1."""
         total, least = self.first + self.second, min(self.first, self.second)
-        return min(1.0, 2 * sum(comb(total, each) / 2.0**total for each in range(least + 1)))
+        return min(1.0, 2 * sum(comb(total, each) for each in range(least + 1)) / (1 << total))
 
 
 def both_halves(pairs_of: Callable[[Half], Sequence[T]]) -> list[T]:

@@ -74,9 +74,9 @@ def run(out_dir: Path) -> Section:
             "Shares in %, with Wilson 95 % intervals; precision is weighted to the proportions of Table I on "
             "made pairs, and of real pairs as they are. macro-F1 takes five classes as equally common; its "
             "interval is of works drawn again. Real pairs are those of `bench real_relations` whose works "
-            "are not divided between the halves. Books of other works are joined where they are taken for more than "
-            "overlapping; the corpus does not label them. Cuts are consecutive pages of both books of a real "
-            "pair, because no two files of the corpus are a part and its whole.",
+            "are not divided between the halves. Books of other works are joined where they are taken for "
+            "more than overlapping; the corpus does not label them. Cuts are consecutive pages of both books "
+            "of a real pair, because no two files of the corpus are a part and its whole.",
         ],
     )
 
