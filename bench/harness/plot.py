@@ -44,11 +44,17 @@ class Plot:
                 kind = number if line.kind is None else line.kind
                 marked = not line.joined or len(line.points) <= _MOST_MARKED
                 marker = _MARKERS[kind % len(_MARKERS)] if marked else None
-                style = ("--" if line.dashed else "-") if line.joined else ""
+                style = ("--" if line.dashed else "-") if line.joined else "none"
                 size = _CROWDED if len(line.points) > _MOST_MARKED else None
                 xs, ys = zip(*line.points, strict=True) if line.points else ((), ())
                 axes.plot(
-                    xs, ys, style, color=f"C{kind % 10}", marker=marker, markersize=size, label=line.name
+                    xs,
+                    ys,
+                    linestyle=style,
+                    color=f"C{kind % 10}",
+                    marker=marker,
+                    markersize=size,
+                    label=line.name,
                 )
             axes.set(title=self.title, xlabel=self.x_label, ylabel=self.y_label, ylim=self.y_range)
             axes.set_xscale("log" if self.log_x else "linear")

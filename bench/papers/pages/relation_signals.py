@@ -176,5 +176,6 @@ def _distribution(title: str, label: str, column: NDArray[np.float64], kinds: ND
 
 def _curve(name: str, swept: Sweep, dashed: bool) -> Line:
     """Precision over recall, at so many thresholds that the curve shows."""
-    rows = np.unique(np.searchsorted(swept.recall, np.linspace(0, 1, PLOTTED)).clip(0, swept.recall.size - 1))
+    shares = np.linspace(1 / PLOTTED, 1, PLOTTED)
+    rows = np.unique(np.searchsorted(swept.recall, shares).clip(0, swept.recall.size - 1))
     return Line(name, _points(np.column_stack([swept.recall[rows], swept.precision[rows]])), dashed)
