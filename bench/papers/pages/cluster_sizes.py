@@ -15,7 +15,7 @@ from bench.data.compared_books import corpus_metadata
 from bench.harness.plot import Line, Plot, images
 from bench.harness.report import Cell, Section, Table
 from bench.papers.pages.found_relations import FoundRelation, clusters, found_relations, kinds_within
-from bench.papers.pages.measured_pairs import corpus
+from bench.papers.pages.relations.measured_pairs import corpus
 
 SEED = 29
 WORKS, COPIES, CHARACTERS = 30, (0, 29), (30_000, 30_000)

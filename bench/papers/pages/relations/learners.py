@@ -20,9 +20,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from bench.papers.pages.measured_pairs import MeasuredPair
-from bench.papers.pages.single_signals import fitted_line
-from bench.papers.pages.winnow import Winnow
+from bench.papers.pages.relations.measured_pairs import MeasuredPair
+from bench.papers.pages.relations.single_signals import fitted_line
+from bench.papers.pages.relations.winnow import Winnow
 
 FOLDS = 5
 """Parts of the works learnt from; each in turn decides between settings learnt on the others."""

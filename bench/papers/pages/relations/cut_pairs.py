@@ -15,8 +15,8 @@ from app.core.text.content import content_from_pages
 from bench.data.book_pairs import Half, RealPair
 from bench.data.compared_books import ComparedCorpus, corpus_metadata
 from bench.harness.corpus import CorpusBook
-from bench.papers.pages.learners import Lesson
-from bench.papers.pages.measured_pairs import MeasuredPair, measured, paginated_pairs, strangers
+from bench.papers.pages.relations.learners import Lesson
+from bench.papers.pages.relations.measured_pairs import MeasuredPair, measured, paginated_pairs, strangers
 
 CUTS = 16
 """Times that each pair of one work is cut."""

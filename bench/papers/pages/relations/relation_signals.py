@@ -10,8 +10,8 @@ from app.core.relations.relation import CLASSIFIERS
 from bench.data.book_pairs import SHARES
 from bench.harness.plot import Line, Plot, images
 from bench.harness.report import Cell, Section, Table
-from bench.papers.pages.measured_pairs import KnownPair, made
-from bench.papers.pages.single_signals import SINGLE, Sweep, better_sweep, fitted_line
+from bench.papers.pages.relations.measured_pairs import KnownPair, made
+from bench.papers.pages.relations.single_signals import SINGLE, Sweep, better_sweep, fitted_line
 from bench.quality.confusion import Confusion
 from bench.quality.relations import HARD, SEED
 

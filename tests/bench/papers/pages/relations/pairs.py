@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from app.core.model import Metadata
 from app.core.relations.signals import LinearFit, Sides, Signals
-from bench.papers.pages.measured_pairs import MeasuredPair
+from bench.papers.pages.relations.measured_pairs import MeasuredPair
 
 SIGNALS = Signals(
     unit="page",

@@ -8,8 +8,8 @@ from typing import TypeVar
 import numpy as np
 
 from bench.data.book_pairs import Half
-from bench.papers.pages.learners import Lesson, Reading, read, taught
-from bench.papers.pages.measured_pairs import HALVES, MeasuredPair, made, real, strangers
+from bench.papers.pages.relations.learners import Lesson, Reading, read, taught
+from bench.papers.pages.relations.measured_pairs import HALVES, MeasuredPair, made, real, strangers
 from bench.quality.confusion import Confusion, Share
 from bench.quality.relations import KINDS
 

@@ -11,10 +11,10 @@ import numpy as np
 from app.core.relations.relation import CLASSIFIERS
 from bench.data.book_pairs import SHARES, Half
 from bench.harness.report import Cell, Section, Table
-from bench.papers.pages.contenders import Contender, both_halves, by_hand, duel, learned, macro_f1
-from bench.papers.pages.cut_pairs import cut_pairs, noisy, whole_pairs
-from bench.papers.pages.learners import LEARNERS, READINGS, Lesson, all_signals
-from bench.papers.pages.measured_pairs import HALVES, KnownPair, made, real
+from bench.papers.pages.relations.contenders import Contender, both_halves, by_hand, duel, learned, macro_f1
+from bench.papers.pages.relations.cut_pairs import cut_pairs, noisy, whole_pairs
+from bench.papers.pages.relations.learners import LEARNERS, READINGS, Lesson, all_signals
+from bench.papers.pages.relations.measured_pairs import HALVES, KnownPair, made, real
 from bench.quality.confusion import Confusion, wilson
 from bench.quality.relations import HARD, KINDS, SEED, TABLE_I
 

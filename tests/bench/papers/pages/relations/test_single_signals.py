@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from app.core.relations.signals import LinearFit, Sides
-from bench.papers.pages import relation_signals
-from bench.papers.pages.measured_pairs import KnownPair
-from bench.papers.pages.single_signals import SINGLE, better_sweep, fitted_line, sweep
-from tests.bench.papers.pages.pairs import SIGNALS, pair
+from bench.papers.pages.relations import relation_signals
+from bench.papers.pages.relations.measured_pairs import KnownPair
+from bench.papers.pages.relations.single_signals import SINGLE, better_sweep, fitted_line, sweep
+from tests.bench.papers.pages.relations.pairs import SIGNALS, pair
 
 KINDS = np.array(["A", "A", "B", "A", "B", "U"])
 VALUES = np.array([0.9, 0.8, 0.8, 0.3, 0.2, 0.95])

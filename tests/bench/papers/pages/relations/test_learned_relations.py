@@ -7,10 +7,10 @@ import pytest
 
 from app.core.model import Metadata
 from bench.data.book_pairs import Half
-from bench.papers.pages import contenders, learners
-from bench.papers.pages.contenders import Duel, duel, learned, macro_f1, require_separate
-from bench.papers.pages.cut_pairs import noisy
-from bench.papers.pages.learners import (
+from bench.papers.pages.relations import contenders, learners
+from bench.papers.pages.relations.contenders import Duel, duel, learned, macro_f1, require_separate
+from bench.papers.pages.relations.cut_pairs import noisy
+from bench.papers.pages.relations.learners import (
     LEARNERS,
     READINGS,
     Lesson,
@@ -19,9 +19,9 @@ from bench.papers.pages.learners import (
     signals_of_paper,
     taught,
 )
-from bench.papers.pages.measured_pairs import KnownPair
-from bench.papers.pages.winnow import Winnow
-from tests.bench.papers.pages.pairs import pair
+from bench.papers.pages.relations.measured_pairs import KnownPair
+from bench.papers.pages.relations.winnow import Winnow
+from tests.bench.papers.pages.relations.pairs import pair
 
 
 def lesson(prefix: str = "w") -> Lesson:
