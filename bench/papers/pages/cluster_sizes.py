@@ -86,7 +86,7 @@ def measure(out_dir: Path, libraries: Sequence[Library], works: Sequence[int]) -
             "the synthetic library "
             f"(`app/synthesis/library`, seed {SEED}: {WORKS} works of {CHARACTERS[0]:,} characters, "
             f"{COPIES[0]} to {COPIES[1]} copies of each) draws its sizes evenly, and page breaks anew for "
-            "every copy, so that few copies have one pagination and those by chance. It shows whether sizes "
+            "every copy, so that few pairs have one pagination, and those by chance. It shows whether sizes "
             "are found; the corpus, how small clusters are made up.",
             *images(out_dir, plots),
         ],
