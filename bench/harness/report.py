@@ -52,7 +52,7 @@ class Section:
         for table in self.tables:
             if table.caption:
                 parts.append(f"**{table.caption}**")
-            parts.append(_markdown_table(table))
+            parts.append(markdown_table(table))
         return "\n\n".join([*parts, *self.notes])
 
 
@@ -75,7 +75,8 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def _markdown_table(table: Table) -> str:
+def markdown_table(table: Table) -> str:
+    """The table in Markdown, without its caption; columns of figures stand right."""
     numeric = [
         all(not isinstance(row[column], str) for row in table.rows) for column in range(len(table.headers))
     ]

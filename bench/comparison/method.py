@@ -1,0 +1,155 @@
+"""What every method has in common, and the ways in which most of them compare books.
+
+A method makes a signature of each book. Two signatures have a score, and from a least score on the method
+calls the books copies. So one loop measures them all, and every pair is compared in one call.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.harness.corpus import CorpusBook
+
+Signature = TypeVar("Signature")
+Vector = NDArray[np.float32]
+Scores = NDArray[np.float64]
+"""(books, other books); the higher, the more alike."""
+
+
+class Method(Protocol[Signature]):
+    """A way to tell copies of a book from other books."""
+
+    @property
+    def name(self) -> str:
+        """As the tables call it."""
+
+    @property
+    def least(self) -> float | None:
+        """The score from which books are called copies; None: none is in use, so it has to be fitted."""
+
+    def sign(self, book: CorpusBook, /) -> Signature | None:
+        """The signature of a book; None where the method has none for it."""
+
+    def size(self, signature: Signature, /) -> int:
+        """Bytes that are kept of a book."""
+
+    def scores(self, these: Sequence[Signature], others: Sequence[Signature], /) -> Scores:
+        """How alike each of these is to each of the others."""
+
+    def rule(self, least: float, /) -> str:
+        """In words, when books are called copies."""
+
+
+@dataclass(frozen=True, slots=True)
+class BitDistance:
+    """Strings of bits, compared by the bits in which they differ; the score is that number below zero."""
+
+    name: str
+    bits: int
+    sign: Callable[[CorpusBook], bytes | None]
+    most: int | None  # bits in which copies may differ; None: to be fitted
+
+    @property
+    def least(self) -> float | None:
+        return None if self.most is None else -self.most
+
+    def size(self, signature: bytes) -> int:
+        return len(signature)
+
+    def scores(self, these: Sequence[bytes], others: Sequence[bytes]) -> Scores:
+        signs = [_signs(each, self.bits) for each in (these, others)]
+        return np.asarray((signs[0] @ signs[1].T - self.bits) / 2, dtype=np.float64)
+
+    def rule(self, least: float) -> str:
+        return f"≤ {-least:.0f} of {self.bits} bits"
+
+
+@dataclass(frozen=True, slots=True)
+class EqualKeys:
+    """Keys that are equal or say nothing; the score is 1 or 0."""
+
+    name: str
+    sign: Callable[[CorpusBook], bytes | None]
+    least: float = 1.0
+
+    def size(self, signature: bytes) -> int:
+        return len(signature)
+
+    def scores(self, these: Sequence[bytes], others: Sequence[bytes]) -> Scores:
+        numbers = {key: number for number, key in enumerate({*these, *others})}
+        rows, columns = (np.array([numbers[key] for key in each]) for each in (these, others))
+        return np.asarray(rows[:, None] == columns, dtype=np.float64)
+
+    def rule(self, least: float) -> str:
+        return "equal"
+
+
+@dataclass(frozen=True, slots=True)
+class EqualValues:
+    """MinHash values, compared place by place; the score is the share that is equal."""
+
+    name: str
+    sign: Callable[[CorpusBook], NDArray[np.uint32] | None]
+    least: float | None = None
+
+    def size(self, signature: NDArray[np.uint32]) -> int:
+        return signature.nbytes
+
+    def scores(self, these: Sequence[NDArray[np.uint32]], others: Sequence[NDArray[np.uint32]]) -> Scores:
+        columns = np.stack(others)
+        return np.stack([(columns == each).mean(axis=1) for each in these])
+
+    def rule(self, least: float) -> str:
+        return f"≥ {least:.1%} of the values equal"
+
+
+@dataclass(frozen=True, slots=True)
+class CosineOfVectors:
+    """Vectors, compared by the angle between them; the score is its cosine."""
+
+    name: str
+    sign: Callable[[CorpusBook], Vector | None]
+    bytes_kept: int
+    least: float | None = None
+
+    def size(self, signature: Vector) -> int:
+        return self.bytes_kept
+
+    def scores(self, these: Sequence[Vector], others: Sequence[Vector]) -> Scores:
+        rows, columns = (np.stack(each) for each in (these, others))
+        lengths = [np.linalg.norm(each, axis=1) for each in (rows, columns)]
+        products = np.maximum(np.outer(*lengths), np.finfo(np.float32).tiny)
+        return np.asarray(rows @ columns.T / products, dtype=np.float64)
+
+    def rule(self, least: float) -> str:
+        return f"cosine ≥ {least:.3f}"
+
+
+@dataclass(frozen=True, slots=True)
+class PairRule(Generic[Signature]):
+    """A rule that says yes or no of two signatures; the score is 1 or 0."""
+
+    name: str
+    sign: Callable[[CorpusBook], Signature | None]
+    bytes_of: Callable[[Signature], int]
+    says_same: Callable[[Signature, Signature], bool]
+    words: str
+    least: float = 1.0
+
+    def size(self, signature: Signature) -> int:
+        return self.bytes_of(signature)
+
+    def scores(self, these: Sequence[Signature], others: Sequence[Signature]) -> Scores:
+        return np.array([[self.says_same(each, other) for other in others] for each in these], np.float64)
+
+    def rule(self, least: float) -> str:
+        return self.words
+
+
+def _signs(signatures: Sequence[bytes], bits: int) -> NDArray[np.float32]:
+    """+1 and −1 for the bits, (signatures, bits)."""
+    rows = np.frombuffer(b"".join(signatures), np.uint8).reshape(len(signatures), bits // 8)
+    return np.unpackbits(rows, axis=1).astype(np.float32) * 2 - 1
