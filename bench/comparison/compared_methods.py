@@ -43,31 +43,158 @@ class ComparedMethod:
 
 def compared_methods() -> dict[str, list[ComparedMethod]]:
     """The methods by group, in the order of the tables."""
-    return {
-        "Bookprint": [
-            ComparedMethod(verified("lookup (default)"), "", "", ""),
-            ComparedMethod(fingerprint_alone("fingerprint alone"), "", "", ""),
-            ComparedMethod(long_identifier("identifier `bp2:`"), "", "", ""),
-            ComparedMethod(minhash_values("MinHash alone", 128), "", "", ""),
-            ComparedMethod(sample_alone("shingle sample alone"), "", "", ""),
-        ],
-        "In use today": [
-            ComparedMethod(equal_title_and_author("title and author equal"), "", "", "", reads_text=False),
-            ComparedMethod(agreeing_metadata("title and author alike"), "", "", "", reads_text=False),
-            ComparedMethod(institutional_books("Institutional Books"), "", "", ""),
-            ComparedMethod(text_code_within("ISCC Text-Code, 128 bits", 128), "", "", ""),
-            ComparedMethod(text_code_within("ISCC Text-Code, 256 bits", 256), "", "", ""),
-            ComparedMethod(EqualBands("datasketch MinHashLSH"), "", "", ""),
-            ComparedMethod(text_digest("MD5 of the text"), "", "", ""),
-            ComparedMethod(profile_digest("text profile (Nutch)"), "", "", ""),
-        ],
-        "From publications": [
-            ComparedMethod(UniqueWords("unique words in order (DUPNIQ)"), "", "", ""),
-            ComparedMethod(minhash_values("100 MinHash values", 100), "", "", ""),
-            ComparedMethod(fingerprint_within("simhash, d ≤ 7", "tf-simhash128-v1", 7), "", "", ""),
-            ComparedMethod(middle_terms_digest("middle-frequency terms"), "", "", ""),
-            ComparedMethod(simhash_of_words("simhash of words"), "", "", ""),
-            ComparedMethod(multi_reference_cosine("multi-reference cosine"), "", "", ""),
-            ComparedMethod(learned_references("learned references"), "", "", ""),
-        ],
-    }
+    return {"Bookprint": _own(), "In use today": _in_use(), "From publications": _published()}
+
+
+def _own() -> list[ComparedMethod]:
+    return [
+        ComparedMethod(
+            verified("lookup (default)"),
+            does="Weighs the three signatures below together. Ours.",
+            index="Yes: the service answers in milliseconds.",
+            advice="To know which books are copies, other editions or parts of each other. Start here.",
+        ),
+        ComparedMethod(
+            fingerprint_alone("fingerprint alone"),
+            does="128 bits from groups of letters and how they bunch in the book. A simhash (Charikar 2002), "
+            "weighted in our own way.",
+            index="Yes, with complete answers.",
+            advice="To keep or send no more than 16 bytes of a book, and for lists that must be complete "
+            "within a distance. It does not see parts.",
+        ),
+        ComparedMethod(
+            long_identifier("identifier `bp2:`"),
+            does="The fingerprint, one bit of each MinHash value and the length, in 64 letters. Ours.",
+            index="By the fingerprint in it.",
+            advice="To compare the holdings of two libraries without exchanging texts and without a service.",
+        ),
+        ComparedMethod(
+            minhash_values("MinHash alone", 128),
+            does="128 numbers from the runs of five words in a book. As many are equal in two books as these "
+            "share of their runs (Broder 1997).",
+            index="Yes: a list of books for each number.",
+            advice="To say how much of their text two books share, and to exchange signatures with programs "
+            "that have MinHash. It needs a threshold of your own.",
+        ),
+        ComparedMethod(
+            sample_alone("shingle sample alone"),
+            does="About a hundred runs of five words, chosen so that two books choose the same ones. "
+            "FracMinHash (Irber et al. 2022).",
+            index="Yes: a list of books for each run.",
+            advice="To find a part in a larger book. OCR errors cost it most, so it does not stand alone.",
+        ),
+    ]
+
+
+def _in_use() -> list[ComparedMethod]:
+    return [
+        ComparedMethod(
+            equal_title_and_author("title and author equal"),
+            does="Compares what the catalogue says, letter by letter, but for case, accents and punctuation.",
+            index="Yes, as any catalogue does.",
+            advice="Where one agency has written all records. It knows nothing of the text.",
+            reads_text=False,
+        ),
+        ComparedMethod(
+            agreeing_metadata("title and author alike"),
+            does="The same, but names may be in any order and short, and a title may lack its subtitle. "
+            "Ours, for finding errors of a catalogue.",
+            index="Yes, by words and names.",
+            advice="To propose pairs that a comparison of texts then confirms, and for books without a text.",
+            reads_text=False,
+        ),
+        ComparedMethod(
+            institutional_books("Institutional Books"),
+            does="64 bits from runs of seven letters; copies have all 64 alike, one language and about one "
+            "length. So Harvard Library set duplicates aside among a million volumes (arXiv 2506.08300, "
+            "2025).",
+            index="Yes: equal values.",
+            advice="To drop files of the same transcription before another use. One letter in a hundred read "
+            "otherwise, and the bits are no longer all alike.",
+        ),
+        ComparedMethod(
+            text_code_within("ISCC Text-Code, 128 bits", 128),
+            does="Bits from runs of 13 characters. The International Standard Content Code (ISO 24138), "
+            "compared as iscc-search does.",
+            index="Yes; its search server's index may miss some.",
+            advice="Where partners ask for the standard's code. It is made for clean digital text.",
+        ),
+        ComparedMethod(
+            text_code_within("ISCC Text-Code, 256 bits", 256),
+            does="The same, twice as long.",
+            index="As above.",
+            advice="As above; the longer code is the safer one.",
+        ),
+        ComparedMethod(
+            EqualBands("datasketch MinHashLSH"),
+            does="128 numbers as in MinHash, in 25 groups of five. One equal group makes two books "
+            "candidates. The Python library that most programs take, as in its first example.",
+            index="It is an index.",
+            advice="To find nearly equal texts in a program of your own. Candidates have to be compared "
+            "after it; OCR errors and other editions fall below its threshold.",
+        ),
+        ComparedMethod(
+            text_digest("MD5 of the text"),
+            does="A checksum: equal texts have equal ones, and one other letter changes it.",
+            index="Yes: equal values.",
+            advice="To recognise the same file again, and nothing else.",
+        ),
+        ComparedMethod(
+            profile_digest("text profile (Nutch)"),
+            does="A checksum of the frequent words with rounded counts, as Apache Nutch and Solr have it.",
+            index="Yes: equal values.",
+            advice="To join with a crawl by Nutch or Solr ([how](howto/digests.md)). Two scans of a book "
+            "differ.",
+        ),
+    ]
+
+
+def _published() -> list[ComparedMethod]:
+    return [
+        ComparedMethod(
+            UniqueWords("unique words in order (DUPNIQ)"),
+            does="The words that occur once in a book, and how many of them stand in the same order in the "
+            "other (Yalniz, Can and Manmatha 2011).",
+            index="The words can be; the order is compared pair by pair.",
+            advice="To check pairs that something else has proposed, where kilobytes for each book do not "
+            "matter.",
+        ),
+        ComparedMethod(
+            minhash_values("100 MinHash values", 100),
+            does="MinHash as Google Books had it (Spasojević and Poncin 2011), without its pages.",
+            index="Yes: a list of books for each number.",
+            advice="As MinHash alone.",
+        ),
+        ComparedMethod(
+            fingerprint_within("simhash, d ≤ 7", "tf-simhash128-v1", 7),
+            does="128 bits from groups of four letters, weighted by their count (Vladimir et al. 2015).",
+            index="Yes.",
+            advice="To repeat that publication. Volumes of one series come close to each other.",
+        ),
+        ComparedMethod(
+            middle_terms_digest("middle-frequency terms"),
+            does="A checksum of all words but the most frequent and the rarest twentieth, after a remark by "
+            "Carpenter (2011).",
+            index="Yes: equal values.",
+            advice="Not for books: one word read otherwise changes it.",
+        ),
+        ComparedMethod(
+            simhash_of_words("simhash of words"),
+            does="64 bits from the words; what Mohammadi and Nikoukaran (2018) compare theirs with.",
+            index="Yes.",
+            advice="Not for books: all books in a language look alike. Latin script alone.",
+        ),
+        ComparedMethod(
+            multi_reference_cosine("multi-reference cosine"),
+            does="How alike a book is to each of 60 parts of a list of rare triples of letters (Mohammadi "
+            "and Nikoukaran 2018).",
+            index="No: every book is compared.",
+            advice="Not for copies of books: it tells how alike the language is. Latin script alone.",
+        ),
+        ComparedMethod(
+            learned_references("learned references"),
+            does="The same aim in 30 bytes, with directions learnt from other texts. Ours.",
+            index="No: every book is compared.",
+            advice="To estimate cosines of letters cheaply. As above for copies.",
+        ),
+    ]

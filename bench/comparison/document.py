@@ -16,7 +16,26 @@ RESULT = RESULTS / "methods.json"
 DOCUMENT = ROOT / "docs" / "methods.md"
 
 _HEAD = """# Methods that find copies, side by side
-"""
+
+A library that looks for copies of its books can choose among many methods. Here they stand side by
+side, on the same books: Bookprint's, those that libraries and programs take today, and those of the
+publications that Bookprint [started from](sources.md). Each had to say of every two books whether they
+are copies."""
+
+_LEGEND = """\
+- **copies, parts, overlaps**: real pairs of books of which one is a copy or another edition of the
+  other, contains it, or shares a part of it. More is better.
+- **series**: pairs of volumes of one series. They are no copies, so fewer is better.
+- **false pairs**: pairs of other works that are called copies. Fewer is better; in a million books
+  there are millions of times as many pairs.
+- **made copies**: books found again after so many of their letters were changed as a machine misreads
+  them. Good OCR has 1 % of errors or less, poor OCR 5 or 10 %.
+- **bytes** are what is kept of each book, **ms** the milliseconds of one processor that it takes to
+  make."""
+
+_BITS = """\
+Databases find bits that lie near others by an index that follows a graph of neighbours (HNSW), as
+pgvector's for PostgreSQL. It may miss some. Bookprint's answers have all."""
 
 
 def write_document(section: Section, out_dir: Path) -> None:
@@ -29,12 +48,15 @@ def document(section: Section) -> str:
     """The document in Markdown."""
     figures, bits = section.tables
     parts = [
-        _HEAD.strip(),
+        _HEAD,
         "## What they find and cost",
+        _LEGEND,
         markdown_table(_grouped(figures)),
         "## What they do, and when to take them",
         markdown_table(_in_words(figures)),
-        "## An index of bits that is not complete",
+        "## Looking up bits",
+        _BITS,
+        f"{bits.caption}:",
         markdown_table(bits),
         "## How this was measured",
         f"{section.machine}. Again with `{section.command}`.",
