@@ -81,7 +81,8 @@ def _own() -> list[ComparedMethod]:
             does="About a hundred runs of five words, chosen so that two books choose the same ones. "
             "FracMinHash (Irber et al. 2022).",
             index="Yes: a list of books for each run.",
-            advice="To find a part in a larger book. OCR errors cost it most, so it does not stand alone.",
+            advice="To find a part in a larger book. Many OCR errors leave it little, so it does not stand "
+            "alone.",
         ),
     ]
 
@@ -100,7 +101,8 @@ def _in_use() -> list[ComparedMethod]:
             does="The same, but names may be in any order and short, and a title may lack its subtitle. "
             "Ours, for finding errors of a catalogue.",
             index="Yes, by words and names.",
-            advice="To propose pairs that a comparison of texts then confirms, and for books without a text.",
+            advice="To propose pairs that a comparison of texts then confirms, and for books without a text. "
+            "It misses what is catalogued otherwise, and parts.",
             reads_text=False,
         ),
         ComparedMethod(
@@ -109,21 +111,22 @@ def _in_use() -> list[ComparedMethod]:
             "length. So Harvard Library set duplicates aside among a million volumes (arXiv 2506.08300, "
             "2025).",
             index="Yes: equal values.",
-            advice="To drop files of the same transcription before another use. One letter in a hundred read "
-            "otherwise, and the bits are no longer all alike.",
+            advice="To drop files of one transcription before another use. Where one letter in a hundred is "
+            "read otherwise, the bits are seldom all alike.",
         ),
         ComparedMethod(
             text_code_within("ISCC Text-Code, 128 bits", 128),
             does="Bits from runs of 13 characters. The International Standard Content Code (ISO 24138), "
             "compared as iscc-search does.",
             index="Yes; its search server's index may miss some.",
-            advice="Where partners ask for the standard's code. It is made for clean digital text.",
+            advice="Where partners ask for the standard's code, and texts are clean. With OCR errors on "
+            "every line it fails.",
         ),
         ComparedMethod(
             text_code_within("ISCC Text-Code, 256 bits", 256),
             does="The same, twice as long.",
             index="As above.",
-            advice="As above; the longer code is the safer one.",
+            advice="As above. At the same share of bits it finds no more than the shorter one.",
         ),
         ComparedMethod(
             EqualBands("datasketch MinHashLSH"),
@@ -156,8 +159,8 @@ def _published() -> list[ComparedMethod]:
             does="The words that occur once in a book, and how many of them stand in the same order in the "
             "other (Yalniz, Can and Manmatha 2011).",
             index="The words can be; the order is compared pair by pair.",
-            advice="To check pairs that something else has proposed, where kilobytes for each book do not "
-            "matter.",
+            advice="To confirm pairs that something else has proposed, also with OCR errors, where some "
+            "twenty kilobytes for each book do not matter.",
         ),
         ComparedMethod(
             minhash_values("100 MinHash values", 100),
@@ -169,7 +172,7 @@ def _published() -> list[ComparedMethod]:
             fingerprint_within("simhash, d ≤ 7", "tf-simhash128-v1", 7),
             does="128 bits from groups of four letters, weighted by their count (Vladimir et al. 2015).",
             index="Yes.",
-            advice="To repeat that publication. Volumes of one series come close to each other.",
+            advice="To repeat that publication. Unlike books of one kind come as close as copies.",
         ),
         ComparedMethod(
             middle_terms_digest("middle-frequency terms"),

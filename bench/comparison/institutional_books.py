@@ -36,7 +36,11 @@ class Volume:
 def institutional_books(name: str) -> PairRule[Volume]:
     """The rule as a method."""
     return PairRule(
-        name, sign=volume, bytes_of=lambda each: BITS // 8, says_same=says_same, words="identical, see below"
+        name,
+        sign=volume,
+        bytes_of=lambda each: BITS // 8,
+        says_same=says_same,
+        words="all bits and the language alike, lengths within 15 %",
     )
 
 

@@ -4,6 +4,7 @@ A method makes a signature of each book. Two signatures have a score, and from a
 calls the books copies. So one loop measures them all, and every pair is compared in one call.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
@@ -64,7 +65,7 @@ class BitDistance:
         return np.asarray((signs[0] @ signs[1].T - self.bits) / 2, dtype=np.float64)
 
     def rule(self, least: float) -> str:
-        return f"≤ {-least:.0f} of {self.bits} bits"
+        return f"≤ {math.floor(-least)} of {self.bits} bits"
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,9 @@ from app.core.index.flat_index import FlatIndex
 from app.core.index.records import FLAT_RECORD
 from app.core.matching.verification import VERIFICATION
 from app.embedded import EmbeddedServers
+from bench.comparison.document import write_document
 from bench.data.simulated_books import simulate
-from bench.harness.report import CannotMeasure, Cell, Table
+from bench.harness.report import CannotMeasure, Cell, Section, Table
 
 BOOKS = 50_000
 QUERIES = 200
@@ -43,7 +44,24 @@ class _Answers:
     milliseconds: float
 
 
-def nearest_bits() -> Table:
+def run(out_dir: Path) -> Section:
+    """A minute or two, most of it for the index; writes docs/methods.md as well."""
+    section = Section(
+        title="Looking up bits: pgvector",
+        command="python -m bench nearest_bits",
+        tables=[lookups()],
+        notes=[
+            "One client asks one question after another, in wall-clock time. Bookprint's flat index is asked "
+            "in its own process, pgvector over a socket with SQL; beside it stands what an empty question "
+            "takes. pgvector answers the nearest 100, which are cut at the distance. What Bookprint takes "
+            "over the network stands in “Against datasketch, faiss and gaoya”."
+        ],
+    )
+    write_document(out_dir, bits=section)
+    return section
+
+
+def lookups() -> Table:
     """The table; raises CannotMeasure where PostgreSQL has no pgvector."""
     fingerprints = np.concatenate([batch.fingerprints for batch in simulate(BOOKS, texts=False)])
     asked = _asked(fingerprints)

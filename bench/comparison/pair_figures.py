@@ -81,8 +81,15 @@ def least_scores(method: Method[Any], scores: NDArray[np.float64], pairs: Pairs)
     first, second = (pairs.halves[places] for places in np.triu_indices(pairs.halves.size, 1))
     signed = scores > UNSIGNED
     within = [signed & (first == half) & (second == half) for half in (1, 0)]
-    fitted = [best(scores[each], pairs.labels[each]).threshold for each in within]
+    fitted = [_fitted(scores[each], pairs.labels[each]) for each in within]
     return fitted[0], fitted[1]
+
+
+def _fitted(scores: NDArray[np.float64], labels: Labels) -> float:
+    """The threshold of the best F1, halfway from the last pair above it to the next one below."""
+    last = best(scores, labels).threshold
+    below = scores[scores < last]
+    return float((last + below.max()) / 2) if below.size else last
 
 
 def accepted(scores: NDArray[np.float64], least: Least, pairs: Pairs) -> NDArray[np.bool_]:

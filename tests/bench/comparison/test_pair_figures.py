@@ -59,7 +59,7 @@ def test_bits_are_compared_by_their_distance() -> None:
     method = bits_method(2)
     assert method.scores([bytes([0b1111_0000])], [bytes([0b1111_0011]), bytes([0])]).tolist() == [[-2, -4]]
     assert method.least == -2
-    assert method.rule(-2) == "≤ 2 of 8 bits"
+    assert method.rule(-2) == method.rule(-2.5) == "≤ 2 of 8 bits"
 
 
 def test_values_are_compared_place_by_place() -> None:
@@ -91,8 +91,8 @@ def test_thresholds_are_fitted_on_the_other_half() -> None:
     pairs = Pairs(labels, halves)
     method = bits_method(None)
     scores = pair_scores(method, [method.sign(book) for book in books])
-    assert least_scores(method, scores, pairs) == (-3, -1)
-    judged = accepted(scores, (-3, -1), pairs)
+    assert least_scores(method, scores, pairs) == (-3.5, -2)
+    judged = accepted(scores, (-3.5, -2), pairs)
     places = list(combinations(range(6), 2))
     assert judged[places.index((0, 1))]
     assert not judged[places.index((3, 4))]
