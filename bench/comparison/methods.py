@@ -92,14 +92,14 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
     section = Section(
         title="Methods side by side",
         command="python -m bench methods",
-        tables=[_joined(found, old.tables[0], methods) if options.methods_again and old else found],
+        tables=[joined(found, old.tables[0], methods) if options.methods_again and old else found],
         notes=NOTES,
     )
     write_document(out_dir, figures=section)
     return section
 
 
-def _joined(new: Table, old: Table, methods: Sequence[ComparedMethod]) -> Table:
+def joined(new: Table, old: Table, methods: Sequence[ComparedMethod]) -> Table:
     """The new rows, and the old ones of all other methods."""
     rows = {row[0]: row for row in (*old.rows, *new.rows)}
     names = ["all", *(each.method.name for each in methods)]
