@@ -72,7 +72,7 @@ def document(figures: Section, bits: Section) -> str:
         f"{looked_up.caption}:",
         markdown_table(looked_up),
         "## How this was measured",
-        f"{figures.machine}. Again with `{figures.command}`, some ten minutes, and `{bits.command}`.",
+        f"{figures.machine}. Again with `{figures.command}`, some twelve minutes, and `{bits.command}`.",
         *map(_wrapped, (*figures.notes, *bits.notes)),
     ]
     return "\n\n".join(parts) + "\n"

@@ -80,7 +80,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(out_dir: Path, options: argparse.Namespace) -> Section:
-    """Some ten minutes of one core; writes docs/methods.md as well."""
+    """Some twelve minutes of one core; writes docs/methods.md as well."""
     books = list(corpus_books(corpus_folder()))
     pairs = Pairs(labels(books, corpus_pairs(corpus_folder())), halves_of(books))
     methods = [each for group in compared_methods().values() for each in group]
