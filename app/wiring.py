@@ -30,6 +30,7 @@ from app.services.index.verify import IndexReport, verify
 from app.services.ingest import Ingest
 from app.services.jobs import Jobs
 from app.services.lookup import Lookup
+from app.services.master_copies import MasterCopies
 from app.services.relate import Relate
 from app.services.relations import Relations
 from app.settings import Settings
@@ -79,6 +80,7 @@ class Services:
     relate: Relate
     relations: Relations
     clusters: Clusters
+    master_copies: MasterCopies
     conflicts: Conflicts
     descriptions: Descriptions
     reconciliation: Reconciliation
@@ -171,6 +173,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         ),
         relations=relations,
         clusters=Clusters(ClusterQueries(database)),
+        master_copies=MasterCopies(ClusterQueries(database), related),
         conflicts=Conflicts(ConflictQueries(database), suites),
         descriptions=Descriptions(MarcRecordStore(database), related),
         reconciliation=Reconciliation(NameQueries(database), lookup, identifier_lookup, relations, related),

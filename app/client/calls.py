@@ -39,6 +39,8 @@ from app.client.answers.relations import (
     ClusterMemberJson,
     ConflictJson,
     ConflictsJson,
+    MasterCopyJson,
+    MasterPageJson,
     PageRelationJson,
     RelationJson,
     RelationsJson,
@@ -214,6 +216,14 @@ def cluster_of_book(
 def read_cluster(cluster_id: str, *, limit: int | None = None) -> PagedCall[ClusterJson, ClusterMemberJson]:
     """A cluster, also by an id that it had before a merge."""
     return PagedCall("GET", f"/v1/clusters/{quote(cluster_id, safe='')}", _query(limit=limit))
+
+
+def read_master_copy(
+    cluster_id: str, *, first: int | None = None, limit: int | None = None
+) -> PagedCall[MasterCopyJson, MasterPageJson]:
+    """The pages of a cluster's text from the page `first` on, each in the reading that most copies share."""
+    path = f"/v1/clusters/{quote(cluster_id, safe='')}/text"
+    return PagedCall("GET", path, _query(first=first, limit=limit))
 
 
 def list_conflicts(

@@ -222,6 +222,18 @@ class TextNotKept(BookprintError):
         )
 
 
+class NoTextKept(BookprintError):
+    """What is asked for is made of the texts of books, and of none the text is kept."""
+
+    problem = "text-not-kept"
+
+    def __init__(self, cluster_id: str) -> None:
+        super().__init__(
+            f"Of no book in the cluster {cluster_id} the text is kept: they came as signatures, or while "
+            "BOOKPRINT_TEXTS was off. Send one with PUT /v1/books/{id}/content while texts are kept."
+        )
+
+
 class NothingToConfirm(BookprintError):
     """The relation to confirm has not been found."""
 

@@ -40,6 +40,14 @@ class Clusters:
                 raise UnknownCluster(str(name))
             return await _page(snapshot, ClusterName(name.by, founder), after, limit)
 
+    async def present_name(self, name: ClusterName) -> ClusterName:
+        """The name of the cluster that any of its members, or former ones, names; raises `UnknownCluster`."""
+        async with self._clusters.snapshot() as snapshot:
+            founder = await snapshot.read_founder(name.by, name.book_id)
+        if founder is None:
+            raise UnknownCluster(str(name))
+        return ClusterName(name.by, founder)
+
     async def of_book(self, book_id: UUID, by: By, after: UUID | None, limit: int) -> ClusterPage:
         """Up to `limit` members behind `after` of the cluster that a book is in; raises `UnknownBook`."""
         async with self._clusters.snapshot() as snapshot:
@@ -52,13 +60,17 @@ class Clusters:
 async def _page(snapshot: Snapshot, name: ClusterName, after: UUID | None, limit: int) -> ClusterPage:
     members = await snapshot.list_members(name.by, name.book_id, after, limit + 1)
     copies = await snapshot.list_copies(name.by, name.book_id)
-    if name.by == "same_text":
-        best = await _best(snapshot, copies)
-    else:
-        best = await _best(snapshot, await _fullest(snapshot, copies))
-        fullest = f"The fullest of {len(copies)} related books has this text."
-        best = replace(best, because=f"{fullest} {best.because}") if len(copies) > 1 else best
+    best = await best_of(snapshot, name.by, copies)
     return ClusterPage(name, len(copies), best, members[:limit], len(members) > limit)
+
+
+async def best_of(snapshot: Snapshot, by: By, copies: Sequence[Copy]) -> BestCopy:
+    """The best copy of some members of a cluster; of related books, of the fullest one's text."""
+    if by == "same_text":
+        return await _best(snapshot, copies)
+    best = await _best(snapshot, await _fullest(snapshot, copies))
+    fullest = f"The fullest of {len(copies)} related books has this text."
+    return replace(best, because=f"{fullest} {best.because}") if len(copies) > 1 else best
 
 
 async def _best(snapshot: Snapshot, copies: Sequence[Copy]) -> BestCopy:

@@ -10,9 +10,13 @@ MARCXML = "application/marcxml+xml"
 MARC = "application/marc"
 MARC_JSON = "application/marc-in-json"
 JSON_LD = "application/ld+json"
+TEXT = "text/plain"
 
 OFFERED = (JSON, MARCXML, MARC, MARC_JSON, JSON_LD)
 """The types of a book, the one that is preferred first."""
+
+OFFERED_TEXTS = (JSON, TEXT)
+"""The types of a text."""
 
 _QUALITY = re.compile(r"0(?:\.\d{0,3})?|1(?:\.0{0,3})?")
 
@@ -22,14 +26,19 @@ class NotAcceptable(HTTPException):
 
     problem = "not-acceptable"
 
-    def __init__(self, accept: str) -> None:
-        super().__init__(406, f"The book cannot be answered as {accept[:200]}.")
+    def __init__(self, accept: str, offered: Sequence[str]) -> None:
+        super().__init__(406, f"This cannot be answered as {accept[:200]}.")
+        self.remedy = f"Ask for one of {', '.join(offered)}."
 
 
 def chosen(request: Request) -> str:
-    """The type of the answer that the client likes best; raises NotAcceptable."""
-    accept = ",".join(request.headers.getlist("accept")).strip()
-    return best(accept, OFFERED) if accept else OFFERED[0]
+    """The type of a book that the client likes best; raises NotAcceptable."""
+    return _chosen(request, OFFERED)
+
+
+def chosen_text(request: Request) -> str:
+    """The type of a text that the client likes best; raises NotAcceptable."""
+    return _chosen(request, OFFERED_TEXTS)
 
 
 def best(accept: str, offered: Sequence[str]) -> str:
@@ -42,8 +51,13 @@ def best(accept: str, offered: Sequence[str]) -> str:
     qualities = {kind: _quality(kind, ranges) for kind in offered}
     kind = max(offered, key=lambda each: qualities[each])
     if not qualities[kind]:
-        raise NotAcceptable(accept)
+        raise NotAcceptable(accept, offered)
     return kind
+
+
+def _chosen(request: Request, offered: Sequence[str]) -> str:
+    accept = ",".join(request.headers.getlist("accept")).strip()
+    return best(accept, offered) if accept else offered[0]
 
 
 def _range(part: str) -> tuple[str, float]:

@@ -148,6 +148,34 @@ CLUSTER: dict[str, Any] = CLUSTER_NAME | {
     "next_cursor": None,
     "links": {"self": f"/v1/clusters/{CLUSTER_ID}"},
 }
+MASTER_PAGE: dict[str, Any] = {
+    "page": 16,
+    "label": "1",
+    "text": "It is a truth universally acknowledged, that a single man in possession\n"
+    "of a good fortune, must be in want of a wife.",
+    "copies": 3,
+    "agreement": 0.9871,
+    "changed": 0.0476,
+}
+MASTER_COPY: dict[str, Any] = CLUSTER_NAME | {
+    "by": "same_text",
+    "unit": "page",
+    "page_count": 330,
+    "best_copy": {
+        "book_id": BOOK_ID,
+        "because": "Of 3 that are complete its pages agree best with those of other copies, by 93%: "
+        "121,533 words, where the fullest of 4 copies has 121,533.",
+    },
+    "copies": [
+        {"book_id": BOOK_ID, "pages": 330},
+        {"book_id": OTHER_ID, "pages": 326},
+        {"book_id": "0193508e-7a3c-7c19-9b54-2f1d6a0e4c33", "pages": 328},
+    ],
+    "left_out": [{"book_id": "0193508e-7a3c-7c19-9b54-2f1d6a0e4c44", "because": "Its text is not stored."}],
+    "items": [MASTER_PAGE],
+    "next_cursor": None,
+    "links": {"self": f"/v1/clusters/{CLUSTER_ID}/text", "cluster": f"/v1/clusters/{CLUSTER_ID}"},
+}
 NEAR_DUPLICATE: dict[str, Any] = {
     "id": OTHER_ID,
     "identifier": OTHER_IDENTIFIER,

@@ -138,6 +138,45 @@ class ClusterJson(ClusterNameJson):
     links: dict[str, str]
 
 
+class VotingCopyJson(TypedDict):
+    """A copy that votes on a master copy."""
+
+    book_id: str
+    pages: int
+
+
+class LeftOutJson(TypedDict):
+    """A book that does not vote."""
+
+    book_id: str
+    because: str
+
+
+class MasterPageJson(TypedDict):
+    """A page of a master copy."""
+
+    page: int
+    label: str | None
+    text: str
+    copies: int
+    agreement: float | None
+    changed: float
+
+
+class MasterCopyJson(ClusterNameJson):
+    """Pages of a text, each in the reading that most of its copies share."""
+
+    by: Literal["same_text", "related"]
+    unit: Literal["page", "window"]
+    page_count: int
+    best_copy: BestCopyJson
+    copies: list[VotingCopyJson]
+    left_out: list[LeftOutJson]
+    items: list[MasterPageJson]
+    next_cursor: str | None
+    links: dict[str, str]
+
+
 class ConflictBookJson(TypedDict):
     """One of two books that contradict each other."""
 

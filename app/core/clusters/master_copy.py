@@ -44,7 +44,7 @@ class MasterCopy:
     unit: Unit  # window: the pages of the best copy are not known
     page_count: int  # of the whole copy
     pages: Sequence[MasterPage]  # those asked for
-    matched: Sequence[int]  # of each other copy: pages of the best copy, in the whole, that match its pages
+    matched: Sequence[int]  # of each other copy, in the whole: its pages that match pages of the best copy
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def master_copy(best: Content, others: Sequence[Content], pages: range) -> Maste
         unit=frame.unit,
         page_count=len(frame.texts),
         pages=[_voted(frame, index, aligned) for index in pages if index < len(frame.texts)],
-        matched=[len({int(row) for run in other.runs for row in run.pairs[:, 0]}) for other in aligned],
+        matched=[len({int(page) for run in other.runs for page in run.pairs[:, 1]}) for other in aligned],
     )
 
 

@@ -1,14 +1,16 @@
 """Reading clusters, each from one snapshot of the catalogue."""
 
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from uuid import UUID
 
 from app.core.clusters.best_copy import Copy
 from app.core.clusters.clustering import By
-from app.core.model import Member
+from app.core.model import Content, Member
 from app.stores.postgres.connections import Connection, Database, rows
 from app.stores.postgres.statements import SQL
+from app.stores.postgres.texts import decompress
 
 _FIRST = UUID(int=0)
 
@@ -44,7 +46,28 @@ _READ_AGREEMENT = SQL("""
     WHERE own.by = $by AND own.book_id = ANY($books::uuid[]) AND r.signals IS NOT NULL
     GROUP BY own.book_id
 """)
+_LIST_WITH_TEXT = SQL("""
+    SELECT id FROM books JOIN texts USING (entry_id) WHERE id = ANY($books::uuid[])
+""")
+_READ_TEXTS = SQL("""
+    SELECT id AS book_id, page_count, page_labels, codec, data
+    FROM books JOIN texts USING (entry_id) WHERE id = ANY($books::uuid[])
+""")
 _SNAPSHOT = SQL("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+
+
+@dataclass(frozen=True, slots=True)
+class CopyText:
+    """The text of a copy as it is kept, and what is printed on its pages."""
+
+    page_count: int | None
+    page_labels: Sequence[str | None]  # empty where none is known
+    codec: str
+    data: bytes
+
+    def content(self) -> Content:
+        """The content of the book."""
+        return Content(decompress(self.data, self.codec), self.page_count)
 
 
 class Snapshot:
@@ -83,6 +106,19 @@ class Snapshot:
         """
         means = await rows(self._connection, _READ_AGREEMENT, by=by, books=list(books))
         return {row["book_id"]: row["agreement"] for row in means}
+
+    async def list_with_text(self, books: Collection[UUID]) -> set[UUID]:
+        """Those of the books of which the text is stored."""
+        found = await rows(self._connection, _LIST_WITH_TEXT, books=list(books))
+        return {row["id"] for row in found}
+
+    async def read_texts(self, books: Collection[UUID]) -> dict[UUID, CopyText]:
+        """The texts of those of the books of which they are stored."""
+        texts = await rows(self._connection, _READ_TEXTS, books=list(books))
+        return {
+            row["book_id"]: CopyText(row["page_count"], row["page_labels"] or (), row["codec"], row["data"])
+            for row in texts
+        }
 
 
 class ClusterQueries:

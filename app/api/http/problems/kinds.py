@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 
 from app.api.http.bodies import BodyTooLarge, UnparsableJson, UnsupportedMediaType
 from app.api.http.files import UnparsableForm
-from app.api.http.negotiation import OFFERED, NotAcceptable
+from app.api.http.negotiation import NotAcceptable
 from app.api.http.transport.bulkheads import Overloaded
 from app.api.http.transport.pace import BodyTooSlow
 from app.api.http.usage import LimitReached
@@ -27,6 +27,7 @@ from app.core.errors import (
     NoDecision,
     NotCompared,
     NoText,
+    NoTextKept,
     NothingToConfirm,
     NoValidKey,
     RecipeMismatch,
@@ -112,7 +113,7 @@ KINDS: dict[type[Exception], Kind] = {
         "file",
     ),
     FileTooLarge: Kind(413, "The file is too large", "Split it into its parts, and send each.", "file"),
-    NotAcceptable: Kind(406, "No answer of this type", f"Ask for one of {', '.join(OFFERED)}.", "Accept"),
+    NotAcceptable: Kind(406, "No answer of this type", "Ask for another type.", "Accept"),
     TooLongForBinary: Kind(406, "Too long for binary MARC", "Ask for application/marcxml+xml.", "Accept"),
     InvalidInput: Kind(422, INVALID, "Correct this field and send the request again."),
     UnknownBook: Kind(404, "No such book", "Use the id of a book that GET /v1/books lists.", "id"),
@@ -163,6 +164,7 @@ KINDS: dict[type[Exception], Kind] = {
     ),
     Conflict: Kind(409, "Another book is in the way", "See the book that `book_id` names.", "external_id"),
     TextNotKept: Kind(409, "The text is not kept", "Ask without `exact`, or send the text again.", "exact"),
+    NoTextKept: Kind(409, "The text is not kept", "Send the text of one of its books again.", "id"),
     StaleVersion: Kind(412, "The book has changed", "Send the ETag of the present version.", "If-Match"),
     BodyTooLarge: Kind(
         413,
@@ -205,6 +207,7 @@ SAYING_REMEDY = (
     FileTooLarge,
     InvalidText,
     NoText,
+    NoTextKept,
     NotCompared,
     NothingToConfirm,
     SeveralBooks,

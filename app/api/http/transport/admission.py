@@ -1,10 +1,11 @@
 """Admission: no more requests are worked on than the machine can carry, and the rest are told so at once.
 
-Requests that bring texts or change something have a bulkhead of their own, and so keep nobody from a lookup.
-A permit is held while the service works, never while it waits for a sender.
+Requests that bring texts, compute with texts or change something have a bulkhead of their own, and so keep
+nobody from a lookup. A permit is held while the service works, never while it waits for a sender.
 """
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ _WATCHERS = BulkheadTerms(permits=2, longest_wait=2.0, short_wait=0.5)
 _ALWAYS_ANSWERED = "/health/live"
 _WATCHED = frozenset({"/health/ready", "/metrics"})
 _QUESTIONS = frozenset({"/v1/lookups"})
+_MASTER_COPIES = re.compile(r"/v1/clusters/[^/]+/text")
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -130,6 +132,8 @@ class Admission:
         path = scope["path"]
         if path in _WATCHED:
             return self._watchers
+        if _MASTER_COPIES.fullmatch(path):
+            return self._uploads
         if scope["method"] in _READING or (path in _QUESTIONS and _declared_size(scope) <= SMALL_BODY):
             return self._lookups
         return self._uploads

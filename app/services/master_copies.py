@@ -1,0 +1,127 @@
+"""Making the master copy of a cluster: who votes on its pages, and the pages that come out."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from app.core.clusters.best_copy import BestCopy
+from app.core.clusters.cluster_name import ClusterName
+from app.core.clusters.master_copy import MasterCopy, master_copy
+from app.core.errors import NoTextKept, UnknownCluster
+from app.services.clusters import best_of
+from app.stores.postgres.cluster_queries import ClusterQueries, CopyText, Snapshot
+from app.stores.postgres.relation_queries import RelationQueries
+
+MOST_COPIES = 10
+"""Copies that vote, the best copy among them."""
+
+MOST_LEFT_OUT = 100
+"""Books that are named as left out."""
+
+_OTHER_TEXT = "It is neither a copy of the best copy nor a part of it."
+_NO_TEXT = "Its text is not kept."
+_TOO_MANY = f"{MOST_COPIES} copies vote, those whose pages agree best with those of other copies."
+_NO_MATCH = "None of its pages matches one of the best copy."
+
+
+@dataclass(frozen=True, slots=True)
+class VotingCopy:
+    """A copy that votes."""
+
+    book_id: UUID
+    pages: int  # that match pages of the best copy; of that itself, all
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A book of the cluster that does not vote, and the reason in one sentence."""
+
+    book_id: UUID
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class MasterCopyRead:
+    """Some pages of the master copy of a cluster, and from whom they are."""
+
+    name: ClusterName
+    best: BestCopy
+    labels: Sequence[str | None]  # of the pages of the best copy; empty where none is known
+    copies: Sequence[VotingCopy]  # the best copy first
+    left_out: Sequence[LeftOut]  # at most `MOST_LEFT_OUT`
+    master: MasterCopy
+
+
+@dataclass(frozen=True, slots=True)
+class _Electorate:
+    best: BestCopy
+    others: Sequence[UUID]
+    left_out: Sequence[LeftOut]
+    texts: Mapping[UUID, CopyText]
+
+
+class MasterCopies:
+    """The master copies of clusters, made anew for each request."""
+
+    def __init__(self, clusters: ClusterQueries, related: RelationQueries) -> None:
+        self._clusters = clusters
+        self._related = related
+
+    async def read(self, name: ClusterName, pages: range) -> MasterCopyRead:
+        """Those of the pages of these numbers, from 0, that there are.
+
+        Copies of the text vote on all pages, parts of it on theirs. Raises `UnknownCluster` and, where of no
+        book the text is stored, `NoTextKept`.
+        """
+        async with self._clusters.snapshot() as snapshot:
+            founder = await snapshot.read_founder(name.by, name.book_id)
+            if founder is None:
+                raise UnknownCluster(str(name))
+            name = ClusterName(name.by, founder)
+            electorate = await self._electorate(snapshot, name)
+        best, *others = (electorate.texts[each] for each in (electorate.best.book_id, *electorate.others))
+        master = await asyncio.to_thread(_made, best, others, pages)
+        voting = [VotingCopy(electorate.best.book_id, master.page_count)]
+        left_out = list(electorate.left_out)
+        for book_id, matched in zip(electorate.others, master.matched, strict=True):
+            if matched:
+                voting.append(VotingCopy(book_id, matched))
+            else:
+                left_out.append(LeftOut(book_id, _NO_MATCH))
+        return MasterCopyRead(
+            name, electorate.best, best.page_labels, voting, left_out[:MOST_LEFT_OUT], master
+        )
+
+    async def _electorate(self, snapshot: Snapshot, name: ClusterName) -> _Electorate:
+        members = await snapshot.list_copies(name.by, name.book_id)
+        with_text = await snapshot.list_with_text([member.book_id for member in members])
+        if not with_text:
+            raise NoTextKept(str(name))
+        best = await best_of(snapshot, name.by, [each for each in members if each.book_id in with_text])
+        ids = sorted(member.book_id for member in members if member.book_id != best.book_id)
+        entitled = await self._entitled(snapshot, best.book_id, ids)
+        agreement = await snapshot.read_agreement(name.by, ids)
+        able = sorted(entitled & with_text, key=lambda each: (-agreement.get(each, 0.0), each))
+        others = able[: MOST_COPIES - 1]
+        reasons = [
+            (each, _OTHER_TEXT if each not in entitled else _NO_TEXT if each not in with_text else _TOO_MANY)
+            for each in ids
+            if each not in others
+        ]
+        texts = await snapshot.read_texts([best.book_id, *others])
+        return _Electorate(best, others, [LeftOut(*reason) for reason in reasons], texts)
+
+    async def _entitled(self, snapshot: Snapshot, best: UUID, others: Sequence[UUID]) -> set[UUID]:
+        """Those of the other members that are copies of the best copy, or parts of it."""
+        founder = await snapshot.read_founder("same_text", best)
+        assert founder is not None
+        copies = {copy.book_id for copy in await snapshot.list_copies("same_text", founder)}
+        rest = [each for each in others if each not in copies]
+        summaries = await self._related.read_summaries(best, rest) if rest else {}
+        parts = {each for each, summary in summaries.items() if summary.direction == "contains"}
+        return (copies | parts) & set(others)
+
+
+def _made(best: CopyText, others: Sequence[CopyText], pages: range) -> MasterCopy:
+    return master_copy(best.content(), [other.content() for other in others], pages)

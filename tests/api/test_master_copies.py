@@ -1,0 +1,162 @@
+"""Master copies over HTTP: which books vote on them, and what comes out page by page."""
+
+from typing import Any
+
+import pytest
+from httpx import AsyncClient
+from rapidfuzz.distance import Levenshtein
+
+from app.core.signatures.json_codec import encode
+from app.core.signatures.sketch import sketch
+from app.core.text.content import content_from_pages
+from app.services import master_copies
+from app.wiring import Services
+from tests.api.library import prose, scanned
+from tests.api.posting import Json, post
+from tests.api.test_bad_input import assert_problem
+from tests.api.test_clusters import NOBODY, cluster, copies, decide
+from tests.paged_books import pages_of, run_jobs
+
+TEXT = prose(1, 3000)
+PAGES = pages_of(TEXT)
+
+
+def path(book: Json, by: str = "same_text") -> str:
+    return f"/v1/clusters/{by}-{book['id']}/text"
+
+
+async def master_copy(client: AsyncClient, book: Json, by: str = "same_text", **parameters: Any) -> Json:
+    response = await client.get(path(book, by), params=parameters)
+    assert response.status_code == 200, response.text
+    answer: Json = response.json()
+    return answer
+
+
+def errors(pages: list[str]) -> int:
+    return sum(Levenshtein.distance(*pair) for pair in zip(pages, PAGES, strict=True))
+
+
+def texts(answer: Json) -> list[str]:
+    return [page["text"] for page in answer["items"]]
+
+
+async def test_three_scans_make_a_text_that_is_nearer_to_the_print(
+    client: AsyncClient, services: Services
+) -> None:
+    books = await copies(client, services, (0.02, 0.02, 0.02))
+    answer = await master_copy(client, books[0])
+    of_each = [errors(pages_of(scanned(TEXT, seed, 0.02))) for seed in range(3)]
+    assert errors(texts(answer)) < min(of_each) / 10
+    best = (await cluster(client, books[1]))["best_copy"]
+    assert answer["best_copy"] == best
+    assert answer["copies"][0] == {"book_id": best["book_id"], "pages": 10}
+    assert {copy["book_id"]: copy["pages"] for copy in answer["copies"]} == {book["id"]: 10 for book in books}
+    assert (answer["unit"], answer["page_count"], answer["left_out"]) == ("page", 10, [])
+    assert answer["links"] == {"self": path(books[0]), "cluster": path(books[0]).removesuffix("/text")}
+    for page in answer["items"]:
+        assert page["copies"] == 3
+        assert 0.95 < page["agreement"] < 1
+        assert 0 < page["changed"] < 0.25
+
+
+async def test_a_book_alone_is_answered_as_it_is_with_its_labels(client: AsyncClient) -> None:
+    labels = ["i", None, *map(str, range(1, 9))]
+    book = await post(client, pages=PAGES, page_labels=labels)
+    answer = await master_copy(client, book)
+    assert texts(answer) == PAGES
+    assert [page["label"] for page in answer["items"]] == labels
+    assert {(page["copies"], page["agreement"], page["changed"]) for page in answer["items"]} == {
+        (1, None, 0)
+    }
+
+
+async def test_pages_come_a_few_at_a_time(client: AsyncClient, services: Services) -> None:
+    books = await copies(client, services, (0.02, 0.02, 0.02))
+    whole = await master_copy(client, books[0])
+    some = await master_copy(client, books[0], first=2, limit=5)
+    assert [page["page"] for page in some["items"]] == [2, 3, 4, 5, 6]
+    rest = await master_copy(client, books[0], first=2, limit=5, cursor=some["next_cursor"])
+    assert rest["next_cursor"] is None
+    assert some["items"] + rest["items"] == whole["items"][2:]
+    beyond = await master_copy(client, books[0], first=10)
+    assert (beyond["items"], beyond["next_cursor"]) == ([], None)
+    plain = await client.get(path(books[0]), params={"limit": 6}, headers={"Accept": "text/plain"})
+    assert (plain.headers["content-type"], plain.headers["vary"]) == ("text/plain; charset=utf-8", "Accept")
+    last = await client.get(plain.links["next"]["url"], headers={"Accept": "text/plain"})
+    assert "link" not in last.headers
+    assert plain.text.split("\f") + last.text.split("\f") == texts(whole)
+
+
+async def test_parts_vote_on_their_pages_and_other_texts_do_not(
+    client: AsyncClient, services: Services
+) -> None:
+    books = await copies(client, services, (0.02, 0.02))
+    part = await post(client, pages=pages_of(scanned(TEXT, 5, 0.02))[2:8])
+    mixed = [*pages_of(prose(3, 1500)), *pages_of(scanned(TEXT, 6, 0.02))[5:]]
+    overlapping = await post(client, pages=mixed)
+    await run_jobs(services)
+    answer = await master_copy(client, books[0], by="related")
+    assert {copy["book_id"]: copy["pages"] for copy in answer["copies"]} == {
+        books[0]["id"]: 10,
+        books[1]["id"]: 10,
+        part["id"]: 6,
+    }
+    assert [page["copies"] for page in answer["items"]] == [2, 2, 3, 3, 3, 3, 3, 3, 2, 2]
+    [left_out] = answer["left_out"]
+    assert left_out["book_id"] == overlapping["id"]
+    assert "neither a copy" in left_out["because"]
+
+
+async def test_no_more_than_some_copies_vote(
+    client: AsyncClient, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(master_copies, "MOST_COPIES", 3)
+    books = await copies(client, services, (0.01, 0.02, 0.02, 0.08))
+    answer = await master_copy(client, books[0])
+    assert len(answer["copies"]) == 3
+    assert [each["book_id"] for each in answer["left_out"]] == [books[3]["id"]]  # which agrees least
+
+
+async def post_signatures(client: AsyncClient, seed: int) -> Json:
+    """A copy of which no text is sent."""
+    pages = pages_of(scanned(TEXT, seed, 0.001 * seed))
+    return await post(client, signatures=encode(sketch(content_from_pages(pages))))
+
+
+async def test_a_book_without_its_text_neither_votes_nor_is_the_best_copy(
+    client: AsyncClient, services: Services
+) -> None:
+    textless = await post_signatures(client, 0)
+    assert_problem(await client.get(path(textless)), 404)
+    assert (await client.get(path(textless))).json()["type"].endswith(":no-stored-text")
+    books = await copies(client, services, (0.02, 0.02))
+    answer = await master_copy(client, textless)
+    assert (await cluster(client, textless))["best_copy"]["book_id"] == textless["id"]
+    assert answer["best_copy"]["book_id"] in {book["id"] for book in books}
+    assert answer["left_out"] == [{"book_id": textless["id"], "because": "Its text is not stored."}]
+    assert {copy["book_id"] for copy in answer["copies"]} == {book["id"] for book in books}
+
+
+async def test_a_book_joined_by_a_person_has_no_vote_where_no_page_matches(client: AsyncClient) -> None:
+    book, other = await post(client, pages=PAGES), await post(client, pages=pages_of(prose(3, 3000)))
+    await decide(client, book, other, {"kind": "SAME_TEXT"})
+    answer = await master_copy(client, book)
+    assert (len(answer["copies"]), len(answer["left_out"])) == (1, 1)
+    assert "None of its pages" in answer["left_out"][0]["because"]
+
+
+async def test_a_former_name_leads_to_the_master_copy(client: AsyncClient, services: Services) -> None:
+    books = await copies(client, services, (0.02, 0.02))
+    moved = await client.get(path(books[1]), params={"limit": 3})
+    assert (moved.status_code, moved.headers["location"]) == (308, f"{path(books[0])}?limit=3")
+
+
+async def test_wrong_input(client: AsyncClient) -> None:
+    book = await post(client, pages=PAGES)
+    for field, value in (("limit", "51"), ("limit", "0"), ("first", "-1"), ("page", "3"), ("cursor", "AAAA")):
+        assert_problem(await client.get(path(book), params={field: value}), 422, field)
+    response = await client.get(path(book), headers={"Accept": "image/png"})
+    assert_problem(response, 406, "Accept")
+    assert "text/plain" in response.json()["detail"]
+    for name in (f"same_text-{NOBODY}", "nothing"):
+        assert_problem(await client.get(f"/v1/clusters/{name}/text"), 404, "id")
