@@ -60,20 +60,17 @@ class Clusters:
 async def _page(snapshot: Snapshot, name: ClusterName, after: UUID | None, limit: int) -> ClusterPage:
     members = await snapshot.list_members(name.by, name.book_id, after, limit + 1)
     copies = await snapshot.list_copies(name.by, name.book_id)
-    best = await best_of(snapshot, name.by, copies)
+    if name.by == "same_text":
+        best = await best_of(snapshot, copies)
+    else:
+        best = await best_of(snapshot, await _fullest(snapshot, copies))
+        fullest = f"The fullest of {len(copies)} related books has this text."
+        best = replace(best, because=f"{fullest} {best.because}") if len(copies) > 1 else best
     return ClusterPage(name, len(copies), best, members[:limit], len(members) > limit)
 
 
-async def best_of(snapshot: Snapshot, by: By, copies: Sequence[Copy]) -> BestCopy:
-    """The best copy of some members of a cluster; of related books, of the fullest one's text."""
-    if by == "same_text":
-        return await _best(snapshot, copies)
-    best = await _best(snapshot, await _fullest(snapshot, copies))
-    fullest = f"The fullest of {len(copies)} related books has this text."
-    return replace(best, because=f"{fullest} {best.because}") if len(copies) > 1 else best
-
-
-async def _best(snapshot: Snapshot, copies: Sequence[Copy]) -> BestCopy:
+async def best_of(snapshot: Snapshot, copies: Sequence[Copy]) -> BestCopy:
+    """The best of some copies of one text."""
     candidates = complete_copies(copies)
     agreement = await snapshot.read_agreement("same_text", [copy.book_id for copy in candidates.copies])
     return best_copy(candidates, agreement)

@@ -1,11 +1,12 @@
 """Making the master copy of a cluster: who votes on its pages, and the pages that come out."""
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from app.core.clusters.best_copy import BestCopy
+from app.core.clusters.best_copy import BestCopy, Copy
 from app.core.clusters.cluster_name import ClusterName
 from app.core.clusters.master_copy import MasterCopy, master_copy
 from app.core.errors import NoTextKept, UnknownCluster
@@ -71,7 +72,8 @@ class MasterCopies:
     async def read(self, name: ClusterName, pages: range) -> MasterCopyRead:
         """Those of the pages of these numbers, from 0, that there are.
 
-        Copies of the text vote on all pages, parts of it on theirs. Raises `UnknownCluster` and, where of no
+        Of related books it is the text that most of them have. Copies of it vote on all pages, parts of it on
+        theirs. Raises `UnknownCluster` and, where of no
         book the text is stored, `NoTextKept`.
         """
         async with self._clusters.snapshot() as snapshot:
@@ -98,29 +100,38 @@ class MasterCopies:
         with_text = await snapshot.list_with_text([member.book_id for member in members])
         if not with_text:
             raise NoTextKept(str(name))
-        best = await best_of(snapshot, name.by, [each for each in members if each.book_id in with_text])
+        copies = await _most_copied(snapshot, [member for member in members if member.book_id in with_text])
+        best = await best_of(snapshot, copies)
         ids = sorted(member.book_id for member in members if member.book_id != best.book_id)
         entitled = await self._entitled(snapshot, best.book_id, ids)
         agreement = await snapshot.read_agreement(name.by, ids)
         able = sorted(entitled & with_text, key=lambda each: (-agreement.get(each, 0.0), each))
         others = able[: MOST_COPIES - 1]
-        reasons = [
-            (each, _OTHER_TEXT if each not in entitled else _NO_TEXT if each not in with_text else _TOO_MANY)
+        left_out = [
+            LeftOut(
+                each, _OTHER_TEXT if each not in entitled else _TOO_MANY if each in with_text else _NO_TEXT
+            )
             for each in ids
             if each not in others
         ]
-        texts = await snapshot.read_texts([best.book_id, *others])
-        return _Electorate(best, others, [LeftOut(*reason) for reason in reasons], texts)
+        return _Electorate(best, others, left_out, await snapshot.read_texts([best.book_id, *others]))
 
     async def _entitled(self, snapshot: Snapshot, best: UUID, others: Sequence[UUID]) -> set[UUID]:
         """Those of the other members that are copies of the best copy, or parts of it."""
-        founder = await snapshot.read_founder("same_text", best)
-        assert founder is not None
-        copies = {copy.book_id for copy in await snapshot.list_copies("same_text", founder)}
+        founders = await snapshot.read_founders("same_text", [best, *others])
+        copies = {each for each in others if founders[each] == founders[best]}
         rest = [each for each in others if each not in copies]
         summaries = await self._related.read_summaries(best, rest) if rest else {}
-        parts = {each for each, summary in summaries.items() if summary.direction == "contains"}
-        return (copies | parts) & set(others)
+        return copies | {each for each, summary in summaries.items() if summary.direction == "contains"}
+
+
+async def _most_copied(snapshot: Snapshot, members: Sequence[Copy]) -> list[Copy]:
+    """The copies of the text that most of the members have; of the fuller one, if as many have another."""
+    founders = await snapshot.read_founders("same_text", [member.book_id for member in members])
+    texts: dict[UUID, list[Copy]] = defaultdict(list)
+    for member in members:
+        texts[founders[member.book_id]].append(member)
+    return max(texts.values(), key=lambda copies: (len(copies), max(copy.word_count for copy in copies)))
 
 
 def _made(best: CopyText, others: Sequence[CopyText], pages: range) -> MasterCopy:

@@ -15,18 +15,19 @@ from tests.api.library import prose, scanned
 from tests.api.posting import Json, post
 from tests.api.test_bad_input import assert_problem
 from tests.api.test_clusters import NOBODY, cluster, copies, decide
+from tests.core.printed_pages import book, read
 from tests.paged_books import pages_of, run_jobs
 
 TEXT = prose(1, 3000)
 PAGES = pages_of(TEXT)
 
 
-def path(book: Json, by: str = "same_text") -> str:
-    return f"/v1/clusters/{by}-{book['id']}/text"
+def path(founder: Json, by: str = "same_text") -> str:
+    return f"/v1/clusters/{by}-{founder['id']}/text"
 
 
-async def master_copy(client: AsyncClient, book: Json, by: str = "same_text", **parameters: Any) -> Json:
-    response = await client.get(path(book, by), params=parameters)
+async def master_copy(client: AsyncClient, founder: Json, by: str = "same_text", **parameters: Any) -> Json:
+    response = await client.get(path(founder, by), params=parameters)
     assert response.status_code == 200, response.text
     answer: Json = response.json()
     return answer
@@ -90,10 +91,10 @@ async def test_pages_come_a_few_at_a_time(client: AsyncClient, services: Service
 async def test_parts_vote_on_their_pages_and_other_texts_do_not(
     client: AsyncClient, services: Services
 ) -> None:
-    books = await copies(client, services, (0.02, 0.02))
-    part = await post(client, pages=pages_of(scanned(TEXT, 5, 0.02))[2:8])
-    mixed = [*pages_of(prose(3, 1500)), *pages_of(scanned(TEXT, 6, 0.02))[5:]]
-    overlapping = await post(client, pages=mixed)
+    printed = book(10, seed=3)
+    books = [await post(client, pages=read(printed, 0.02, seed)) for seed in (1, 2)]
+    part = await post(client, pages=read(printed[2:8], 0.02, 3))
+    overlapping = await post(client, pages=[*book(6, seed=4), *read(printed[5:], 0.02, 4)])
     await run_jobs(services)
     answer = await master_copy(client, books[0], by="related")
     assert {copy["book_id"]: copy["pages"] for copy in answer["copies"]} == {

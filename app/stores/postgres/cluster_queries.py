@@ -46,6 +46,9 @@ _READ_AGREEMENT = SQL("""
     WHERE own.by = $by AND own.book_id = ANY($books::uuid[]) AND r.signals IS NOT NULL
     GROUP BY own.book_id
 """)
+_READ_FOUNDERS = SQL("""
+    SELECT book_id, founder_id FROM cluster_members WHERE by = $by AND book_id = ANY($books::uuid[])
+""")
 _LIST_WITH_TEXT = SQL("""
     SELECT id FROM books JOIN texts USING (entry_id) WHERE id = ANY($books::uuid[])
 """)
@@ -82,6 +85,11 @@ class Snapshot:
             founder: UUID = row["founder_id"]
             return founder
         return None
+
+    async def read_founders(self, by: By, books: Collection[UUID]) -> dict[UUID, UUID]:
+        """The founder of the cluster that each of these books is in; a book alone is its own."""
+        members = await rows(self._connection, _READ_FOUNDERS, by=by, books=list(books))
+        return {book: book for book in books} | {row["book_id"]: row["founder_id"] for row in members}
 
     async def has_book(self, book_id: UUID) -> bool:
         """Whether there is a book with this id."""
