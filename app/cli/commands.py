@@ -9,6 +9,7 @@ import typer
 from app.cli.access.audit import audit
 from app.cli.access.keys import KEY_COMMANDS
 from app.cli.changes import changes
+from app.cli.clusters.master_copy import master_copy
 from app.cli.compare import compare
 from app.cli.conflicts import conflicts
 from app.cli.demo.command import demo
@@ -41,7 +42,7 @@ def run() -> None:
     )
     for command in (
         *(demo, serve, worker, jobs, migrate, ingest, lookup, compare, conflicts, changes, sign, reindex),
-        *(verify, audit),
+        *(verify, audit, master_copy),
     ):
         app.command()(_with_plain_errors(command))
     keys = typer.Typer(help="Make, list and end API keys.", no_args_is_help=True)

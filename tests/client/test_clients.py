@@ -40,6 +40,12 @@ def test_a_library_is_posted_searched_changed_and_deleted(service: Server, tmp_p
             each for each in client.items(calls.cluster_of_book(book["id"])) if each["book_id"] != book["id"]
         ]
         assert member["book_id"] == copy["id"]
+        cluster_id = client.send(calls.cluster_of_book(book["id"]))["id"]
+        windows = [
+            page["text"] for page in client.items(calls.read_master_copy(cluster_id, first=1, limit=5))
+        ]
+        assert len(windows) > 5
+        assert text.endswith("".join(windows)) or scanned(text, 2).endswith("".join(windows))
         client.send(calls.withdraw_decision(book["id"], copy["id"]))
         for each in (book, copy):
             client.send(calls.delete_book(each["id"]))

@@ -1,8 +1,8 @@
 """The master copy of a text: page by page, the reading that most of its copies share.
 
-Spasojević and Poncin (2011, section I) propose to make a better copy from those of a cluster. Here it has the
-pages and lines of the best copy. The pages of the others are aligned with its pages by their signatures. Then
-the characters of a page are put to the vote, for which ROVER is the model (Fiscus 1997).
+Spasojević and Poncin (2011, section V-C) propose to mix pages or paragraphs of a cluster's copies. Here the
+pages and lines are those of the best copy, and pages of the others are aligned with its pages by their
+signatures. Then the characters of a page are put to the vote, for which ROVER is the model (Fiscus 1997).
 """
 
 import re
