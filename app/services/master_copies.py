@@ -73,8 +73,7 @@ class MasterCopies:
         """Those of the pages of these numbers, from 0, that there are.
 
         Of related books it is the text that most of them have. Copies of it vote on all pages, parts of it on
-        theirs. Raises `UnknownCluster` and, where of no
-        book the text is stored, `NoTextKept`.
+        theirs. Raises `UnknownCluster` and, where no text is kept, `NoTextKept`.
         """
         async with self._clusters.snapshot() as snapshot:
             founder = await snapshot.read_founder(name.by, name.book_id)

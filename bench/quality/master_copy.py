@@ -28,7 +28,7 @@ PREFIX, TRANSCRIPTION = "cis-", "gt"
 ENGINES = 3
 """Readings from which on they can outvote one."""
 
-MADE_BOOKS, MADE_PAGES, RATES, COUNTS, SEED = 12, 60, (0.01, 0.05, 0.1), (3, 5), 20
+MADE_BOOKS, MADE_PAGES, RATES, COUNTS, SEED = 6, 40, (0.01, 0.05, 0.1), (3, 5), 20
 """Books of the corpus with made errors, their pages at most, character error rates and numbers of copies."""
 
 Pages = Sequence[str]

@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from httpx import AsyncClient
 from jsonschema import Draft202012Validator
 
-from app.api.http.negotiation import OFFERED
+from app.api.http.negotiation import OFFERED, OFFERED_TEXTS
 from app.api.routes.changes import ActivityStream
 from app.main import create_app
 from app.settings import Settings
@@ -80,7 +80,7 @@ def test_every_operation_is_described_with_its_answers_and_parameters(operation:
                 {kind}
                 for kind in ("text/plain", "text/html", "application/x-ndjson", ActivityStream.media_type)
             ]
-            assert media_types in ({"application/json"}, set(OFFERED), *others)
+            assert media_types in ({"application/json"}, set(OFFERED), set(OFFERED_TEXTS), *others)
 
 
 def test_every_reference_leads_somewhere() -> None:
