@@ -9,7 +9,6 @@ import typer
 from app.cli.access.audit import audit
 from app.cli.access.keys import KEY_COMMANDS
 from app.cli.changes import changes
-from app.cli.clusters.master_copy import master_copy
 from app.cli.compare import compare
 from app.cli.conflicts import conflicts
 from app.cli.demo.command import demo
@@ -17,6 +16,7 @@ from app.cli.ingest import ingest
 from app.cli.jobs import jobs
 from app.cli.lookup import lookup
 from app.cli.maintenance import migrate, reindex, verify
+from app.cli.master_copy import master_copy
 from app.cli.output import UserError, complain
 from app.cli.serve import serve, worker
 from app.cli.sign import sign

@@ -134,4 +134,4 @@ async def _most_copied(snapshot: Snapshot, members: Sequence[Copy]) -> list[Copy
 
 
 def _made(best: CopyText, others: Sequence[CopyText], pages: range) -> MasterCopy:
-    return master_copy(best.content(), [other.content() for other in others], pages)
+    return master_copy(best.text.content(), [other.text.content() for other in others], pages)

@@ -128,13 +128,13 @@ async def test_a_book_without_its_text_neither_votes_nor_is_the_best_copy(
     client: AsyncClient, services: Services
 ) -> None:
     textless = await post_signatures(client, 0)
-    assert_problem(await client.get(path(textless)), 404)
-    assert (await client.get(path(textless))).json()["type"].endswith(":no-stored-text")
+    assert_problem(await client.get(path(textless)), 409)
+    assert (await client.get(path(textless))).json()["type"].endswith(":text-not-kept")
     books = await copies(client, services, (0.02, 0.02))
     answer = await master_copy(client, textless)
     assert (await cluster(client, textless))["best_copy"]["book_id"] == textless["id"]
     assert answer["best_copy"]["book_id"] in {book["id"] for book in books}
-    assert answer["left_out"] == [{"book_id": textless["id"], "because": "Its text is not stored."}]
+    assert answer["left_out"] == [{"book_id": textless["id"], "because": "Its text is not kept."}]
     assert {copy["book_id"] for copy in answer["copies"]} == {book["id"] for book in books}
 
 

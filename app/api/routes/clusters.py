@@ -100,7 +100,7 @@ async def read_master_copy(
 ) -> MasterCopyAnswer | Response:
     """Answers pages of the text, each in the reading that most copies of the cluster share.
 
-    They are the pages of the best copy of which the text is stored. Ten copies vote, itself included; parts
+    They are the pages of the best copy of which the text is kept. Ten copies vote, itself included; parts
     of it vote on their pages. Readings with equal votes are the best copy's, so two copies change nothing.
     As text/plain the pages come one after the other, with U+000C between them and the next ones in Link.
     """

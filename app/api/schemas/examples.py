@@ -171,7 +171,7 @@ MASTER_COPY: dict[str, Any] = CLUSTER_NAME | {
         {"book_id": OTHER_ID, "pages": 326},
         {"book_id": "0193508e-7a3c-7c19-9b54-2f1d6a0e4c33", "pages": 328},
     ],
-    "left_out": [{"book_id": "0193508e-7a3c-7c19-9b54-2f1d6a0e4c44", "because": "Its text is not stored."}],
+    "left_out": [{"book_id": "0193508e-7a3c-7c19-9b54-2f1d6a0e4c44", "because": "Its text is not kept."}],
     "items": [MASTER_PAGE],
     "next_cursor": None,
     "links": {"self": f"/v1/clusters/{CLUSTER_ID}/text", "cluster": f"/v1/clusters/{CLUSTER_ID}"},

@@ -7,10 +7,10 @@ from uuid import UUID
 
 from app.core.clusters.best_copy import Copy
 from app.core.clusters.clustering import By
-from app.core.model import Content, Member
+from app.core.model import Member
 from app.stores.postgres.connections import Connection, Database, rows
 from app.stores.postgres.statements import SQL
-from app.stores.postgres.texts import decompress
+from app.stores.postgres.texts import StoredText
 
 _FIRST = UUID(int=0)
 
@@ -53,7 +53,7 @@ _LIST_WITH_TEXT = SQL("""
     SELECT id FROM books JOIN texts USING (entry_id) WHERE id = ANY($books::uuid[])
 """)
 _READ_TEXTS = SQL("""
-    SELECT id AS book_id, page_count, page_labels, codec, data
+    SELECT id AS book_id, page_labels, entry_id, page_count, codec, data
     FROM books JOIN texts USING (entry_id) WHERE id = ANY($books::uuid[])
 """)
 _SNAPSHOT = SQL("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
@@ -61,16 +61,10 @@ _SNAPSHOT = SQL("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
 
 @dataclass(frozen=True, slots=True)
 class CopyText:
-    """The text of a copy as it is kept, and what is printed on its pages."""
+    """The text of a copy, and what is printed on its pages."""
 
-    page_count: int | None
+    text: StoredText
     page_labels: Sequence[str | None]  # empty where none is known
-    codec: str
-    data: bytes
-
-    def content(self) -> Content:
-        """The content of the book."""
-        return Content(decompress(self.data, self.codec), self.page_count)
 
 
 class Snapshot:
@@ -116,15 +110,18 @@ class Snapshot:
         return {row["book_id"]: row["agreement"] for row in means}
 
     async def list_with_text(self, books: Collection[UUID]) -> set[UUID]:
-        """Those of the books of which the text is stored."""
+        """Those of the books of which the text is kept."""
         found = await rows(self._connection, _LIST_WITH_TEXT, books=list(books))
         return {row["id"] for row in found}
 
     async def read_texts(self, books: Collection[UUID]) -> dict[UUID, CopyText]:
-        """The texts of those of the books of which they are stored."""
+        """The texts of those of the books of which they are kept."""
         texts = await rows(self._connection, _READ_TEXTS, books=list(books))
         return {
-            row["book_id"]: CopyText(row["page_count"], row["page_labels"] or (), row["codec"], row["data"])
+            row["book_id"]: CopyText(
+                StoredText(row["entry_id"], row["page_count"], row["codec"], row["data"]),
+                row["page_labels"] or (),
+            )
             for row in texts
         }
 

@@ -65,6 +65,9 @@ async def test_uploads_beyond_what_fits_are_refused_and_lookups_are_not(
             assert refused.json()["type"] == "urn:bookprint:problem:overloaded"
             assert "Retry-After" in refused.json()["detail"]
             assert (await client.get("/v1/books")).status_code == 200
+            # A master copy is computed as an upload is.
+            assert (await client.get("/v1/clusters/unknown/text")).status_code == 503
+            assert (await client.get("/v1/clusters/unknown")).status_code == 404
             assert (await client.get("/health/ready")).status_code in (200, 503)
             done.set()
         # What was let in is done, and nothing of what was refused.

@@ -10,7 +10,7 @@ import typer
 from app.cli.environment import DEFAULT_URL, KeyOption
 from app.cli.output import notices, results
 from app.client import Client, calls
-from app.client.answers import MasterCopyJson, MasterPageJson
+from app.client.answers.relations import MasterCopyJson, MasterPageJson
 from app.core.clusters.clustering import By
 from app.core.model import PAGE_BREAK
 
