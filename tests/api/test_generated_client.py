@@ -144,6 +144,8 @@ async def test_generated_client_can_use_every_operation(
 
     cluster = call("clusters", "read_cluster_of_book", 200, book_id=copy.id)
     assert call("clusters", "read_cluster", 200, cluster_id=cluster.key).size == 2
+    master_copy = call("clusters", "read_master_copy", 200, cluster_id=cluster.key, limit=1)
+    assert [page.page for page in master_copy.items] == [0]
     [conflict] = call("conflicts", "list_conflicts", 200, by=models.ListConflictsBy.TEXT).items
     assert [each.identifiers for each in conflict.books] == [isbns[1:], isbns[:1]]
 
