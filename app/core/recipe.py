@@ -139,7 +139,7 @@ MD5_TEXT, TEXTPROFILE_MD5 = "md5-text", "textprofile-md5-v1"
 DIGESTS = (MD5_TEXT, TEXTPROFILE_MD5)
 """The recipes of digests, which have no sizes or seeds to choose."""
 
-LSA128 = "lsa128-v1"
+VECTORS = "tfidf-simhash1024-v1"
 """The recipe of vectors; its learnt weights lie in a file of that name."""
 
 DEFAULT_FINGERPRINT = _GAP.name

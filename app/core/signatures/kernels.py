@@ -174,23 +174,32 @@ def count_ngrams(
 
 
 @compiled
+def excess(count: float, near: float, reach: float) -> float:
+    """How many standard deviations more near repeats there are than with evenly spread occurrences.
+
+    `reach` is the number of occurrences expected within the window. The exponential is one that every IEEE
+    machine rounds alike.
+    """
+    x = min(reach, 64.0) / 256.0
+    series = 1.0
+    for k in range(12):
+        series = 1.0 - x / (12.0 - k) * series
+    for _ in range(8):
+        series = series * series
+    q = 1.0 - series
+    expected = (count - 1.0) * q
+    return float((near - expected) / np.sqrt(expected * (1.0 - q) + 1.0))
+
+
+@compiled
 def _gap_weights(
     tallies: NDArray[np.uint64], window: float, characters: float, weights: NDArray[np.int64]
 ) -> None:
-    """The `gap` weights of the module `simhash`, with an exponential that every IEEE machine rounds alike."""
+    """The `gap` weights of the module `simhash`."""
     for f in range(tallies.size):
         count = float(I64(min(U64((tallies[f] >> COUNT_SHIFT) & TALLY), COUNT_LIMIT)))
         near = float(I64(min(U64(tallies[f] & TALLY), COUNT_LIMIT)))
-        x = min(count * window / characters, 64.0) / 256.0
-        series = 1.0
-        for k in range(12):
-            series = 1.0 - x / (12.0 - k) * series
-        for _ in range(8):
-            series = series * series
-        q = 1.0 - series
-        expected = (count - 1.0) * q
-        weight = (near - expected) / np.sqrt(expected * (1.0 - q) + 1.0)
-        weights[f] = I64(np.floor(weight * UNIT + 0.5))
+        weights[f] = I64(np.floor(excess(count, near, count * window / characters) * UNIT + 0.5))
 
 
 @compiled

@@ -1,29 +1,28 @@
-"""The vector of a book: 128 small whole numbers, alike for books with alike words.
+"""The vector of a book: the signs of 1,024 random projections of its word weights (Charikar 2002).
 
-Latent semantic analysis (Deerwester et al. 1990) of hashed words. A word counts by the logarithm of its count
-times its rarity; the sum of the words' learnt rows is the vector. Books of one series share names and
-subjects, so their vectors point the same way.
+A word weighs the root of its count times its rarity, as in tf-idf (Spärck Jones 1972). A word that is not
+known weighs only where it comes in bursts, as names do: so books in unknown languages have vectors too. The
+share of equal signs gives the angle between weights, and books of one series share names and subjects.
 """
-
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.core.text.normal_form import NormalText
-from app.core.vectors.weights import VectorWeights
+from app.core.vectors.weights import RAREST, VectorWeights
+from app.core.vectors.word_counts import WordCounts, word_counts
+
+SIGNS = 1024
+BYTES = SIGNS // 8
 
 LEAST_WORDS = 50
 """A shorter text has no vector."""
 
-DIMENSIONS = 128
-LONGEST = 127
-"""The largest number of every vector, by which it is scaled."""
+_SCALE = 64
+"""Roots are whole multiples of 1/64, so that every machine finds the same signs."""
 
-MOST_COUNTED = 1 << 16
-
-Vector = NDArray[np.int8]
-"""(128,), -127 to 127."""
+Vector = NDArray[np.uint8]
+"""(128,), a bit a sign."""
 
 
 def book_vector(text: NormalText, weights: VectorWeights) -> Vector | None:
@@ -31,29 +30,27 @@ def book_vector(text: NormalText, weights: VectorWeights) -> Vector | None:
 
     A text of 600,000 characters takes some milliseconds.
     """
-    from app.core.vectors import kernels
+    return vector_of(word_counts(text), weights)
 
-    counts = np.zeros(weights.rarity.size, dtype=np.uint32)
-    words = kernels.count_words(text.codes, text.size, text.kinds, weights.bits, counts)
-    if words < LEAST_WORDS:
+
+def vector_of(words: WordCounts, weights: VectorWeights) -> Vector | None:
+    """The vector of a book whose words are counted; None as for `book_vector`."""
+    from app.core.signatures import kernels
+
+    weight = word_weights(words, weights)
+    chosen = np.flatnonzero(weight)
+    if words.words < LEAST_WORDS or chosen.size == 0:
         return None
-    cells = np.flatnonzero(counts)
-    frequency = _log_counts()[np.minimum(counts[cells], MOST_COUNTED - 1)]
-    sums = np.zeros(DIMENSIONS, dtype=np.int64)
-    kernels.add_rows(cells, frequency * weights.rarity[cells] >> 8, weights.rows, sums)
-    return _scaled(sums)
+    votes = np.empty(SIGNS, dtype=np.int64)
+    kernels.vote(words.hashes[chosen], weight[chosen], votes)
+    return np.packbits(votes > 0)
 
 
-def _scaled(sums: NDArray[np.int64]) -> Vector | None:
-    """The sums times 127 over the largest of them, halves rounded up."""
-    largest = np.abs(sums).max()
-    if largest == 0:
-        return None
-    return ((2 * LONGEST * sums + largest) // (2 * largest)).astype(np.int8)
-
-
-@cache
-def _log_counts() -> NDArray[np.int32]:
-    """16 · (1 + log2 of a count) in whole numbers, (65,536,); 0 for none."""
-    counts = np.arange(1, MOST_COUNTED)
-    return np.append(0, np.rint(16 * (1 + np.log2(counts)))).astype(np.int32)
+def word_weights(words: WordCounts, weights: VectorWeights) -> NDArray[np.int64]:
+    """The weight of each word, (different,): 64 times the root of its count, times its rarity."""
+    places = np.minimum(np.searchsorted(weights.hashes, words.hashes), weights.hashes.size - 1)
+    known = weights.hashes[places] == words.hashes
+    rarity = np.where(known, weights.rarity[places], np.where(words.bursting, RAREST, 0))
+    # IEEE 754 prescribes the root to the last bit
+    roots = np.floor(np.sqrt(words.counts.astype(np.float64)) * _SCALE)
+    return np.asarray(roots.astype(np.int64) * rarity)

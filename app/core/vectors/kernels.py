@@ -1,84 +1,86 @@
-"""Compiled kernels of vectors: counting words, adding up their rows, and comparing vectors.
+"""Compiled kernels of vectors: counting words and comparing vectors.
 
-All sums are of whole numbers, so that every machine finds the same vector. The constants are part of what
-version 1 of the recipe means.
+They write into arrays that the caller made. The constants are part of what version 1 of the recipe means.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.jit import I64, U32, U64, Codes, Index, compiled, mix64
+from app.core.jit import I64, U64, Codes, Index, compiled, mix64, popcount
+from app.core.signatures.kernels import excess
 
 BASE = U64(0x9E3779B97F4A7C15)
-"""A word x_1 … x_m hashes to mix64(Σ x_k · BASE^(m-k) mod 2^64); its top bits are its cell."""
+"""A word x_1 … x_m hashes to the top 32 bits of mix64(Σ x_k · BASE^(m-k) mod 2^64)."""
 
 SPACE = 0x20
-BLOCK_OF_SUMS = 1 << 14
-"""Rows added in 32 bits before the sums go into 64."""
+HALF = U64(32)
+
+
+@compiled
+def _add(word: np.uint64, position: int, reach: int, slots: NDArray[np.int64]) -> int:
+    """Enters an occurrence of a word into an open hash table; 1 if the word is new, else 0."""
+    hashed = I64(mix64(word) >> HALF)
+    mask = slots.shape[0] - 1
+    place = hashed & mask
+    while slots[place, 1] > 0 and slots[place, 0] != hashed:
+        place = (place + 1) & mask
+    row = slots[place]
+    new = 1 if row[1] == 0 else 0
+    if new == 0 and position - row[3] <= reach:
+        row[2] += 1
+    row[0] = hashed
+    row[1] += 1
+    row[3] = position
+    return new
 
 
 @compiled
 def count_words(
-    text: Codes, size: int, kinds: NDArray[np.uint8], bits: int, counts: NDArray[np.uint32]
-) -> int:
-    """Counts the words of a normal form by cell, in `counts` (2^bits,); returns how many there are.
+    text: Codes, size: int, kinds: NDArray[np.uint8], reach: int, slots: NDArray[np.int64]
+) -> tuple[int, int]:
+    """Counts the words of a normal form in `slots` (a power of two, 4), zeros at first.
 
-    In scripts without spaces between words, each pair of neighbouring characters is a word.
+    A row is a word's hash, count, near repeats (at most `reach` words after the last) and last position. In
+    scripts without spaces between words, each pair of neighbouring characters is a word. Returns the numbers
+    of words and of different ones; it stops where half of the slots are full.
     """
-    shift = U64(64 - bits)
     words = 0
+    different = 0
+    room = slots.shape[0] // 2
     i = 0
-    while i < size:
+    while i < size and different < room:
         if text[i] == SPACE:
             i += 1
             continue
-        if kinds.size and kinds[i] & 1:
-            if i + 1 < size and kinds[i + 1] & 1 and text[i + 1] != SPACE:
-                pair = U64(U64(U64(text[i]) * BASE) + U64(text[i + 1]))
-                counts[Index(mix64(pair) >> shift)] += U32(1)
-                words += 1
-            i += 1
-            continue
-        word = U64(0)
-        while i < size and text[i] != SPACE and not (kinds.size and kinds[i] & 1):
+        word = U64(text[i])
+        i += 1
+        if kinds.size and kinds[i - 1] & 1:
+            if i == size or text[i] == SPACE or not kinds[i] & 1:
+                continue
             word = U64(U64(word * BASE) + U64(text[i]))
-            i += 1
-        counts[Index(mix64(word) >> shift)] += U32(1)
+        else:
+            while i < size and text[i] != SPACE and not (kinds.size and kinds[i] & 1):
+                word = U64(U64(word * BASE) + U64(text[i]))
+                i += 1
+        different += _add(word, words, reach, slots)
         words += 1
-    return words
+    return words, different
 
 
 @compiled
-def add_rows(
-    cells: NDArray[np.int64],
-    weights: NDArray[np.int32],
-    rows: NDArray[np.int8],
-    sums: NDArray[np.int64],
+def bursts(
+    counts: NDArray[np.int64], nears: NDArray[np.int64], reach: int, words: int, out: NDArray[np.bool_]
 ) -> None:
-    """Adds to `sums` (n,) the rows of these cells, each times its weight, which is below 2^10."""
-    block = np.zeros(sums.size, dtype=np.int32)
-    for k in range(cells.size):
-        row = rows[cells[k]]
-        weight = weights[k]
-        for j in range(row.size):
-            block[j] += weight * np.int32(row[j])
-        if k % BLOCK_OF_SUMS == BLOCK_OF_SUMS - 1 or k == cells.size - 1:
-            for j in range(sums.size):
-                sums[j] += I64(block[j])
-                block[j] = 0
+    """Whether each word has over one standard deviation more near repeats than if it were evenly spread."""
+    for k in range(counts.size):
+        out[k] = excess(float(counts[k]), float(nears[k]), counts[k] * reach / words) > 1.0
 
 
 @compiled
-def products(vector: NDArray[np.int8], rows: NDArray[np.int8], out: NDArray[np.float32]) -> None:
-    """Writes the cosine of a vector (n,) with each of the rows (m, n); 0 where either is all zeros."""
-    own = np.int32(0)
-    for j in range(vector.size):
-        own += np.int32(vector[j]) * np.int32(vector[j])
-    for i in range(rows.shape[0]):
-        product = np.int32(0)
-        square = np.int32(0)
-        for j in range(vector.size):
-            product += np.int32(vector[j]) * np.int32(rows[i, j])
-            square += np.int32(rows[i, j]) * np.int32(rows[i, j])
-        length = np.sqrt(float(own)) * np.sqrt(float(square))
-        out[i] = product / length if length > 0 else 0.0
+def distances(vector: NDArray[np.uint64], rows: NDArray[np.uint64], out: NDArray[np.int64]) -> None:
+    """Writes the number of bits in which a vector (n,) differs from each of the rows (m, n)."""
+    for i in range(Index(rows.shape[0])):
+        differing = U64(0)
+        for j in range(Index(vector.size)):
+            differing += popcount(U64(vector[j] ^ rows[i, j]))
+        out[i] = I64(differing)

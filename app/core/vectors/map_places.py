@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 from app.core.vectors.weights import VectorWeights
 
 
-def map_places(vectors: NDArray[np.int8], weights: VectorWeights) -> NDArray[np.float32]:
+def map_places(vectors: NDArray[np.uint8], weights: VectorWeights) -> NDArray[np.float32]:
     """The places x, y of vectors (n, 128) on the map, (n, 2); each -2 to 2."""
-    floats = vectors.astype(np.float32)
-    lengths = np.linalg.norm(floats, axis=1, keepdims=True)
-    units = floats / np.where(lengths > 0, lengths, 1)
-    return np.asarray((units - weights.map_centre) @ weights.map_axes.T)
+    return np.asarray((unit_signs(vectors) - weights.map_centre) @ weights.map_axes.T)
+
+
+def unit_signs(vectors: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """The signs of vectors (n, 128) as numbers of a row of length 1, (n, 1024)."""
+    signs = np.unpackbits(vectors, axis=1).astype(np.float32)
+    return np.asarray((2 * signs - 1) / np.sqrt(np.float32(signs.shape[1])))
