@@ -7,6 +7,10 @@ from app.core.index.records import shared_values
 from app.core.relations.alignment import align
 from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_pages, content_from_text
+from app.core.text.normal_form import normalise
+from app.core.vectors.book_vector import BYTES
+from app.core.vectors.similarity import cosine
+from app.core.vectors.word_counts import word_counts
 
 
 def warm_up() -> None:
@@ -16,6 +20,8 @@ def warm_up() -> None:
     pages = sketch(content_from_pages([text, text])).pages
     if pages is not None:
         align(pages, pages)
+    word_counts(normalise(content_from_text(text)))
+    cosine(np.zeros(BYTES, dtype=np.uint8), np.zeros(BYTES, dtype=np.uint8))
     query, rows = bytes(16), np.zeros((1, 16), dtype=np.uint8)
     rows_within(query, words(rows), 0)
     shared_values([bytes(6)], np.zeros(1, dtype=np.uint64))

@@ -14,21 +14,45 @@ BASE = U64(0x9E3779B97F4A7C15)
 
 SPACE = 0x20
 HALF = U64(32)
+NO_WORD = -1
 
 
 @compiled
-def _add(word: np.uint64, position: int, reach: int, slots: NDArray[np.int64]) -> int:
+def next_word(text: Codes, size: int, kinds: NDArray[np.uint8], i: int) -> tuple[int, int]:
+    """The hash of the first word at or after `i`, and the place to go on from; NO_WORD at the end.
+
+    In scripts without spaces between words, each pair of neighbouring characters is a word.
+    """
+    while i < size:
+        first = i
+        i += 1
+        if text[first] == SPACE:
+            continue
+        word = U64(text[first])
+        if kinds.size and kinds[first] & 1:
+            if i == size or text[i] == SPACE or not kinds[i] & 1:
+                continue
+            word = U64(U64(word * BASE) + U64(text[i]))
+        else:
+            while i < size and text[i] != SPACE and not (kinds.size and kinds[i] & 1):
+                word = U64(U64(word * BASE) + U64(text[i]))
+                i += 1
+        return I64(mix64(word) >> HALF), i
+    return NO_WORD, i
+
+
+@compiled
+def _add(word: int, position: int, reach: int, slots: NDArray[np.int64]) -> int:
     """Enters an occurrence of a word into an open hash table; 1 if the word is new, else 0."""
-    hashed = I64(mix64(word) >> HALF)
     mask = slots.shape[0] - 1
-    place = hashed & mask
-    while slots[place, 1] > 0 and slots[place, 0] != hashed:
+    place = word & mask
+    while slots[place, 1] > 0 and slots[place, 0] != word:
         place = (place + 1) & mask
     row = slots[place]
     new = 1 if row[1] == 0 else 0
     if new == 0 and position - row[3] <= reach:
         row[2] += 1
-    row[0] = hashed
+    row[0] = word
     row[1] += 1
     row[3] = position
     return new
@@ -40,28 +64,17 @@ def count_words(
 ) -> tuple[int, int]:
     """Counts the words of a normal form in `slots` (a power of two, 4), zeros at first.
 
-    A row is a word's hash, count, near repeats (at most `reach` words after the last) and last position. In
-    scripts without spaces between words, each pair of neighbouring characters is a word. Returns the numbers
-    of words and of different ones; it stops where half of the slots are full.
+    A row is a word's hash, count, near repeats (at most `reach` words after the last) and last position.
+    Returns the numbers of words and of different ones; it stops where half of the slots are full.
     """
     words = 0
     different = 0
     room = slots.shape[0] // 2
     i = 0
-    while i < size and different < room:
-        if text[i] == SPACE:
-            i += 1
-            continue
-        word = U64(text[i])
-        i += 1
-        if kinds.size and kinds[i - 1] & 1:
-            if i == size or text[i] == SPACE or not kinds[i] & 1:
-                continue
-            word = U64(U64(word * BASE) + U64(text[i]))
-        else:
-            while i < size and text[i] != SPACE and not (kinds.size and kinds[i] & 1):
-                word = U64(U64(word * BASE) + U64(text[i]))
-                i += 1
+    while different < room:
+        word, i = next_word(text, size, kinds, i)
+        if word == NO_WORD:
+            break
         different += _add(word, words, reach, slots)
         words += 1
     return words, different

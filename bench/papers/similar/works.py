@@ -1,0 +1,116 @@
+"""Books with their words counted: one book of each work of the corpus, and the works of Reeve (2017)."""
+
+import gzip
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.core.text.content import content_from_text
+from app.core.text.normal_form import NormalText, normalise
+from app.core.vectors.word_counts import WordCounts, word_counts
+from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, corpus_pairs
+from bench.harness.report import CannotMeasure
+
+UNCLEAR_LICENCE = ("oiti-", "kr-", "cis-")
+"""Books whose digital editions have no licence, or not a free one: measured, never learnt from."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Book:
+    """A book as the methods see it."""
+
+    id: str
+    work: str
+    title: str
+    author: str  # surname, in lower case
+    language: str
+    text: NormalText
+    words: WordCounts
+
+    @property
+    def free(self) -> bool:
+        """Whether its licence lets weights be learnt from it."""
+        return not self.id.startswith(UNCLEAR_LICENCE)
+
+
+def corpus_works() -> list[Book]:
+    """One book of each work, and every book of a series pair; raises CannotMeasure without the corpus."""
+    folder = corpus_folder()
+    in_series = {
+        end for pair in corpus_pairs(folder) if pair.relation == "series" for end in (pair.a, pair.b)
+    }
+    every = list(corpus_books(folder))
+    met = {book.work for book in every if book.id in in_series}
+    return [_counted(book) for book in every if book.id in in_series or _first(book.work, met)]
+
+
+def _first(work: str, met: set[str]) -> bool:
+    new = work not in met
+    met.add(work)
+    return new
+
+
+def _counted(book: CorpusBook) -> Book:
+    text = normalise(content_from_text(book.text))
+    return Book(book.id, book.work, book.title, surname(book.author), book.language, text, word_counts(text))
+
+
+def surname(author: str) -> str:
+    """What stands before the comma, else the last word; in lower case.
+
+    >>> surname("Doyle, Arthur Conan"), surname("Anthony Trollope")
+    ('doyle', 'trollope')
+    """
+    parts = author.split(",")[0].split() if "," in author else author.split()[-1:]
+    return " ".join(parts).lower()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GutenbergPair:
+    """A pair of rows of the seed's table that is one work twice, or of one series, or was listed wrongly."""
+
+    a: int
+    b: int
+    kind: str  # duplicate, series, false
+    listed: bool  # among the seed's 19
+
+
+def gutenberg_folder() -> Path:
+    """The folder; raises CannotMeasure where there is none."""
+    folder = os.environ.get("BOOKPRINT_GUTENBERG")
+    if not folder or not (Path(folder) / "works.jsonl.gz").exists():
+        raise CannotMeasure("Set BOOKPRINT_GUTENBERG to a folder that holds works.jsonl.gz and pairs.csv.")
+    return Path(folder)
+
+
+def gutenberg_works(folder: Path) -> dict[int, Book]:
+    """The works by the row of the seed's table."""
+    return {row: book for row, book in _gutenberg(folder)}
+
+
+def _gutenberg(folder: Path) -> Iterator[tuple[int, Book]]:
+    with gzip.open(folder / "works.jsonl.gz", "rt", encoding="utf-8") as lines:
+        for line in lines:
+            fields = json.loads(line)
+            text = normalise(content_from_text(fields["text"]))
+            yield (
+                fields["row"],
+                Book(
+                    id=f"pg{fields['gutenberg_id']}",
+                    work=f"row {fields['row']}",
+                    title=fields["title"],
+                    author=surname(fields["author"] or ""),
+                    language="en",
+                    text=text,
+                    words=word_counts(text),
+                ),
+            )
+
+
+def without_authors(books: Sequence[Book], others: Sequence[Book]) -> list[Book]:
+    """The books by none of the others' authors, and with none of their titles."""
+    authors = {book.author for book in others} - {""}
+    titles = {book.title.lower() for book in others}
+    return [book for book in books if book.author not in authors and book.title.lower() not in titles]
