@@ -87,7 +87,7 @@ def gutenberg_folder() -> Path:
 
 def gutenberg_works(folder: Path) -> dict[int, Book]:
     """The works by the row of the seed's table."""
-    return {row: book for row, book in _gutenberg(folder)}
+    return dict(_gutenberg(folder))
 
 
 def _gutenberg(folder: Path) -> Iterator[tuple[int, Book]]:
