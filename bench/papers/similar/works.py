@@ -1,5 +1,6 @@
 """Books with their words counted: one book of each work of the corpus, and the works of Reeve (2017)."""
 
+import csv
 import gzip
 import json
 import os
@@ -83,6 +84,15 @@ def gutenberg_folder() -> Path:
     if not folder or not (Path(folder) / "works.jsonl.gz").exists():
         raise CannotMeasure("Set BOOKPRINT_GUTENBERG to a folder that holds works.jsonl.gz and pairs.csv.")
     return Path(folder)
+
+
+def gutenberg_pairs(folder: Path) -> list[GutenbergPair]:
+    """The pairs of the seed's table that are one work or one series, or that the seed listed wrongly."""
+    with (folder / "pairs.csv").open(encoding="utf-8", newline="") as rows:
+        return [
+            GutenbergPair(int(row["row_a"]), int(row["row_b"]), row["kind"], row["listed_by_the_seed"] == "1")
+            for row in csv.DictReader(rows)
+        ]
 
 
 def gutenberg_works(folder: Path) -> dict[int, Book]:

@@ -1,0 +1,96 @@
+"""How well similarities tell pairs of one series from others: average precision, recall of neighbours, F1."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranked:
+    """Pairs in the order of their similarity, the most alike first."""
+
+    series: Bools  # (pairs,)
+    order: NDArray[np.int64]  # (pairs,) their numbers before
+
+    def average_precision(self, weights: Floats) -> float:
+        """The mean precision at each pair of a series; pairs count by their weights (pairs,)."""
+        weights = weights[self.order]
+        right = np.cumsum(weights * self.series)
+        precision = right / np.maximum(np.cumsum(weights), 1e-300)
+        return float((precision * weights * self.series).sum() / max(right[-1], 1e-300))
+
+    def f1(self, weights: Floats) -> Floats:
+        """F1 when the first 1, 2, … pairs are taken, (pairs,)."""
+        weights = weights[self.order]
+        right = np.cumsum(weights * self.series)
+        return np.asarray(2 * right / np.maximum(np.cumsum(weights) + right[-1], 1e-300))
+
+
+def ranked(similarities: NDArray[np.floating], series: Bools) -> Ranked:
+    """The pairs in order; equal similarities stay in the order given."""
+    order = np.argsort(-similarities, kind="stable")
+    return Ranked(series[order], order)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """Pairs of books by their numbers, with what is known of them."""
+
+    a: NDArray[np.int64]
+    b: NDArray[np.int64]
+    series: Bools
+    same_author: Bools
+    half: NDArray[np.int64]  # 0 or 1: which half of the works both are in
+
+    def similarities(self, rows: NDArray[np.float32]) -> Floats:
+        """The cosine of each pair, for rows of length 1."""
+        return np.asarray(np.einsum("ij,ij->i", rows[self.a], rows[self.b]), dtype=np.float64)
+
+    def weights(self, drawn: NDArray[np.int64]) -> Floats:
+        """How often each pair occurs where book i was drawn `drawn[i]` times."""
+        return (drawn[self.a] * drawn[self.b]).astype(np.float64)
+
+
+def crossed_f1(similarities: Floats, pairs: Pairs, weights: Floats) -> float:
+    """F1 of all pairs, each half at the cut-off that is best for the other half."""
+    right = taken = 0.0
+    for half in (0, 1):
+        other, own = pairs.half != half, pairs.half == half
+        order = ranked(similarities[other], pairs.series[other])
+        cut_off = similarities[other][order.order[int(np.argmax(order.f1(weights[other])))]]
+        found = own & (similarities >= cut_off)
+        taken += float(weights[found].sum())
+        right += float(weights[found & pairs.series].sum())
+    return 2 * right / max(taken + float(weights[pairs.series].sum()), 1e-300)
+
+
+def neighbour_recall(similarities: Floats, pairs: Pairs, nearest: int) -> float:
+    """Of the books of a series, the mean share of its other books among the `nearest` most alike."""
+    shares: list[float] = []
+    for book in np.unique(np.concatenate([pairs.a[pairs.series], pairs.b[pairs.series]])):
+        own = np.flatnonzero((pairs.a == book) | (pairs.b == book))
+        first = own[np.argsort(-similarities[own], kind="stable")][:nearest]
+        shares.append(pairs.series[first].sum() / min(nearest, pairs.series[own].sum()))
+    return float(np.mean(shares))
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A figure and the middle 95 % of what it is over draws of works."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
+
+
+def interval(value: float, draws: NDArray[np.floating]) -> Interval:
+    """The figure with its bootstrap interval."""
+    low, high = np.quantile(draws, [0.025, 0.975])
+    return Interval(value, float(low), float(high))
