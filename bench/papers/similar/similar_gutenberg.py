@@ -137,8 +137,9 @@ def run(out_dir: Path) -> Section:
         ),
         notes=(
             f"Everything is learnt from {len(learn_from)} works of the corpus: none by an author of these "
-            "works, none of one of their titles. Reeve compared 100 works. Twelve are not here, no pair of his "
-            "list among them. His cut-off is .999 in the notebook, where the text says 99.99 %.",
+            "works, none of one of their titles.",
+            "Reeve compared 100 works. Twelve are not here, in no pair of his list. His cut-off is "
+            ".999 in the notebook, where the text says 99.99 %.",
             "Fiction and not is our own label, by work; the Bible and the Book of Mormon count as neither. A "
             "work is labelled by a logistic regression on all the others, its duplicate left out with it.",
         ),
