@@ -37,9 +37,11 @@ def unit(rows: NDArray[np.floating]) -> Rows:
 
 def representations(learn_from: Sequence[Book], books: Sequence[Book]) -> Mapping[str, Rows]:
     """The rows of all books by the name of the method, in the order of the table."""
+    languages = {book.language for book in books}
+    of_them = [book for book in learn_from if book.language in languages]
     return {
-        **_averages(learn_from, books),
-        **_word_llama(learn_from, books),
+        **_averages(of_them, books),
+        **_word_llama(of_them, books),
         **_weighted(learn_from, books),
     }
 
