@@ -84,8 +84,8 @@ def run(out_dir: Path) -> Section:
             "spaCy's vectors, which Reeve takes, were not to be had: the word vectors of his method are "
             "learnt from the books of the other half.",
             "Nothing is learnt from Arabic and Chinese. There our word vectors give every pair the cosine 0, "
-            "so they have no false pair. Some pairs that are not labelled are sequels all the same (Los pazos "
-            "de Ulloa, La madre naturaleza); they count as false.",
+            "so they have no false pair. Some pairs that are not labelled are sequels all the same (Los "
+            "pazos de Ulloa, La madre naturaleza); they count as false.",
             _verdict(precisions, scores),
         ),
     )
