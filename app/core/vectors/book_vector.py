@@ -1,8 +1,8 @@
 """The vector of a book: the signs of 1,024 random projections of its word weights (Charikar 2002).
 
-A word weighs the root of its count times its rarity, as in tf-idf (Spärck Jones 1972). A word that is not
-known weighs only where it comes in bursts, as names do: so books in unknown languages have vectors too. The
-share of equal signs gives the angle between weights, and books of one series share names and subjects.
+It stands where Reeve (2017) has the mean of word vectors. A word weighs the root of its count times its
+rarity, as in tf-idf (Spärck Jones 1972). A word that is not known weighs only where it comes in bursts, as
+names do: so books in unknown languages have vectors too. Books of one series share names and subjects.
 """
 
 import numpy as np
