@@ -86,6 +86,8 @@ def run(out_dir: Path) -> Section:
             "Nothing is learnt from Arabic and Chinese. There our word vectors give every pair the cosine 0, "
             "so they have no false pair. Some pairs that are not labelled are sequels all the same (Los "
             "pazos de Ulloa, La madre naturaleza); they count as false.",
+            "The recipe was chosen while looking at these series, in other halves; the works of Reeve's list "
+            "were not looked at.",
             _verdict(precisions, scores),
         ),
     )
