@@ -141,7 +141,7 @@ def run(out_dir: Path) -> Section:
             "Reeve compared 100 works. Twelve are not here, in no pair of his list. His cut-off is "
             ".999 in the notebook, where the text says 99.99 %.",
             "The seed's picture is of the principal components of its own works; the corpus is on the plane "
-            "that the weights hold, which mostly tells languages apart. Signs of random projections differ in "
+            "that the weights hold, which mostly tells languages apart. Signs of random projections vary in "
             "all directions, so two of them explain little.",
             "Fiction and not is our own label, by work; the Bible and the Book of Mormon count as neither. A "
             "work is labelled by a logistic regression on all the others, its duplicate left out with it.",
