@@ -30,6 +30,7 @@ DRAWS = 1000
 
 
 def run(out_dir: Path) -> Section:
+    """Tell pairs of one series from others by every method, and beside the seed's."""
     books = corpus_works()
     labelled = corpus_pairs(corpus_folder())
     halves = split(books, labelled, SPLIT)
