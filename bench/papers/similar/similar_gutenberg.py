@@ -23,7 +23,7 @@ from app.readers.vector_weights import read_vector_weights
 from bench.harness.plot import Line, Plot
 from bench.harness.report import Cell, Section, Table
 from bench.papers.similar.measures import ranked
-from bench.papers.similar.methods import OURS, Rows, estimated_cosine, representations
+from bench.papers.similar.methods import OURS, SEED, Rows, estimated_cosine, representations
 from bench.papers.similar.pictures import principal_components, save_map
 from bench.papers.similar.works import (
     Book,
@@ -143,7 +143,7 @@ def run(out_dir: Path) -> Section:
             ".999 in the notebook, where the text says 99.99 %.",
             "The seed's picture is of the principal components of its own works; the corpus is on the plane "
             "that the weights hold, which mostly tells languages apart. Signs of random projections vary in "
-            "all directions, so two of them explain little.",
+            "all directions, so two of them explain little; the four Factbooks make up the first.",
             "Fiction and not is our own label, by work; the Bible and the Book of Mormon count as neither. A "
             "work is labelled by a logistic regression on all the others, its duplicate left out with it.",
         ),
@@ -242,15 +242,18 @@ def _maps(
     out_dir: Path,
 ) -> Table:
     """Write the pictures, and tell how much of the variance each shows."""
-    plane = principal_components(methods[OURS])
     shown = [place for place, number in enumerate(numbers) if number in ON_THE_MAP]
-    save_map(
-        "Rows 1 to 20 of Reeve's table",
-        plane.places[shown],
-        [_kind(numbers[place]) for place in shown],
-        [f"{numbers[place]} {books[place].title[:24]}" for place in shown],
-        out_dir / "similar_gutenberg_map.svg",
-    )
+    pictures: list[tuple[str, int, Sequence[float]]] = []
+    for file, method in (("similar_gutenberg_map", OURS), ("similar_gutenberg_map_as_reeve", SEED)):
+        plane = principal_components(methods[method])
+        pictures.append((f"{file}.svg: {method}", len(shown), plane.explained))
+        save_map(
+            f"Rows 1 to 20 of Reeve's table: {method}",
+            plane.places[shown],
+            [_kind(numbers[place]) for place in shown],
+            [f"{numbers[place]} {books[place].title[:24]}" for place in shown],
+            out_dir / f"{file}.svg",
+        )
     weights = read_vector_weights()
     signed = [(book, vector) for book in corpus if (vector := book_vector(book.text, weights)) is not None]
     vectors = np.stack([vector for _, vector in signed])
@@ -269,9 +272,12 @@ def _maps(
     return Table(
         ("picture", "points", "variance explained: first axis", "second axis"),
         [
-            ("similar_gutenberg_map.svg", len(shown), *(round(share, 3) for share in plane.explained)),
-            ("similar_corpus_map.svg", len(signed), *(round(share, 3) for share in shares)),
-            ("English books by themselves", len(english), *(round(share, 3) for share in own.explained)),
+            (name, points, *(round(share, 3) for share in explained))
+            for name, points, explained in (
+                *pictures,
+                ("similar_corpus_map.svg: the plane of the weights", len(signed), shares),
+                ("English books of the corpus by themselves", len(english), own.explained),
+            )
         ],
         "Maps",
     )
