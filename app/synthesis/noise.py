@@ -8,6 +8,7 @@ lost characters, are ours.
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -32,6 +33,24 @@ _TAKEN_FOR = np.array(
     [[ord(other) for other in (LOOKALIKES[chr(code)] * _GUESSES)[:_GUESSES]] for code in _KNOWN],
     dtype=np.uint32,
 )
+_MERGED, _SPLIT = (
+    np.array([list(map(ord, rule)) for rule in rules], dtype=np.uint32) for rules in (MERGERS, SPLITTERS)
+)
+"""The characters of each rule, (rules, 3)."""
+_IN_RULES = 0x800
+"""Code points from here on stand in no rule."""
+
+
+def _masks(characters: Codes) -> Codes:
+    """For each code point the rules that have it here, a bit each, (_IN_RULES,)."""
+    masks = np.zeros(_IN_RULES, dtype=np.uint32)
+    np.bitwise_or.at(masks, characters, np.uint32(1) << np.arange(characters.size, dtype=np.uint32))
+    return masks
+
+
+_MERGED_MASKS = (_masks(_MERGED[:, 0]), _masks(_MERGED[:, 1]))
+_SPLIT_MASKS = (_masks(_SPLIT[:, 0]), np.full(_IN_RULES, 0xFFFFFFFF, dtype=np.uint32))
+"""Of the first and of the second character; any may follow one that splits."""
 
 SENTENCE = re.compile(r"""[^.!?…。！？؟।]*[.!?…。！？؟।]+["'”’»)\]]*\s*|[^.!?…。！？؟।]+""")
 LONGEST_SENTENCE = 400
@@ -41,13 +60,15 @@ LONGEST_SENTENCE = 400
 def corrupt(text: str, rate: float, rng: np.random.Generator) -> str:
     """The text as read by an OCR engine with character error rate `rate` (edit distance over length, 0 to 1).
 
-    A character without look-alikes is taken for any other of the text. 80,000 characters take about 4 ms.
+    A character without look-alikes is taken for any other of the text. 80,000 characters take about 1 ms.
     """
     return corrupt_pages([text], rate, rng)[0]
 
 
 def corrupt_pages(pages: Sequence[str], rate: float, rng: np.random.Generator) -> list[str]:
     """The pages as `corrupt` reads their join; much faster than page by page."""
+    from app.synthesis import kernels
+
     codes = np.frombuffer("".join(pages).encode("utf-32-le"), dtype=np.uint32)
     mean_cost = float(np.dot(SHARES, COSTS))
     struck = np.flatnonzero(rng.random(codes.size, dtype=np.float32) < rate / mean_cost)
@@ -63,12 +84,15 @@ def corrupt_pages(pages: Sequence[str], rate: float, rng: np.random.Generator) -
     after[struck[kinds == SPACE]] = ord(" ")
     inserted = struck[kinds == INSERT]
     after[inserted] = codes[rng.integers(0, codes.size, inserted.size)]
-    written = np.stack([read, after], axis=1).ravel()
-    kept = written != _NOTHING
-    noisy = bytes(written[kept].data).decode("utf-32-le")
+    noisy = np.empty(2 * codes.size, dtype=np.uint32)
     places = np.cumsum([0, *map(len, pages)]).tolist()
-    sizes = [np.count_nonzero(kept[2 * start : 2 * end]) for start, end in pairwise(places)]
-    return [noisy[start:end] for start, end in pairwise(np.cumsum([0, *sizes]).tolist())]
+    ends = [0]
+    for start, end in pairwise(places):
+        ends.append(
+            ends[-1] + kernels.written(read[start:end], after[start:end], int(_NOTHING), noisy[ends[-1] :])
+        )
+    text = bytes(noisy[: ends[-1]].data).decode("utf-32-le")
+    return [text[start:end] for start, end in pairwise(ends)]
 
 
 def _lookalikes(codes: Codes, places: Places, rng: np.random.Generator) -> Codes:
@@ -82,29 +106,27 @@ def _lookalikes(codes: Codes, places: Places, rng: np.random.Generator) -> Codes
 
 def _merge(codes: Codes, struck: Places, read: Codes, rng: np.random.Generator) -> Places:
     """Merges as many pairs as were struck, where the text has such; returns the strikes left over."""
-    sites = [np.flatnonzero((codes[:-1] == ord(rule[0])) & (codes[1:] == ord(rule[1]))) for rule in MERGERS]
-    rules = np.repeat(np.arange(len(MERGERS)), [of_rule.size for of_rule in sites])
-    results = np.array([ord(rule[2]) for rule in MERGERS], dtype=np.uint32)
-    places = np.concatenate(sites)
+    from app.synthesis import kernels
+
+    places, rules = kernels.places(codes, *_MERGED_MASKS, len(MERGERS))
     used = min(struck.size, places.size)
     if used:
         chosen = rng.integers(0, places.size, used)
-        read[places[chosen]] = results[rules[chosen]]
+        read[places[chosen]] = _MERGED[rules[chosen], 2]
         read[places[chosen] + 1] = _NOTHING
     return struck[used:]
 
 
 def _split(codes: Codes, struck: Places, read: Codes, after: Codes, rng: np.random.Generator) -> Places:
     """Splits as many characters as were struck, of those that can split; returns the strikes left over."""
-    sites = [np.flatnonzero(codes == ord(rule[0])) for rule in SPLITTERS]
-    rules = np.repeat(np.arange(len(SPLITTERS)), [of_rule.size for of_rule in sites])
-    halves = np.array([[ord(rule[1]), ord(rule[2])] for rule in SPLITTERS], dtype=np.uint32)
-    places = np.concatenate(sites)
+    from app.synthesis import kernels
+
+    places, rules = kernels.places(codes, *_SPLIT_MASKS, len(SPLITTERS))
     used = min(struck.size, places.size)
     if used:
         chosen = rng.integers(0, places.size, used)
-        read[places[chosen]] = halves[rules[chosen], 0]
-        after[places[chosen]] = halves[rules[chosen], 1]
+        read[places[chosen]] = _SPLIT[rules[chosen], 1]
+        after[places[chosen]] = _SPLIT[rules[chosen], 2]
     return struck[used:]
 
 
@@ -117,9 +139,15 @@ def sentences(text: str) -> list[str]:
     ]
 
 
+@lru_cache(maxsize=1)
+def _last_cut(text: str) -> tuple[str, ...]:
+    # Derivatives of one text are made one after the other.
+    return tuple(sentences(text))
+
+
 def edit_sentences(text: str, share: float, donor: str, rng: np.random.Generator) -> str:
     """The text with `share` (0 to 1) of its sentences edited: half are lost, half follow one of `donor`'s."""
-    own, foreign = sentences(text), sentences(donor)
+    own, foreign = list(_last_cut(text)), sentences(donor)
     edited = rng.permutation(len(own))[: round(share * len(own))]
     lost = rng.random(edited.size) < 0.5
     for place in edited[lost]:

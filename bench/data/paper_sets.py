@@ -6,8 +6,8 @@ there. So two chunks of one novel, which they do not have, are different books.
 """
 
 import os
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from itertools import repeat
 from pathlib import Path
@@ -16,10 +16,20 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.model import Sketch
-from app.core.recipe import DEFAULT_SUITE
+from app.core.model import Fingerprint, FracMinHash, MinHashSignature
+from app.core.recipe import (
+    DEFAULT_MINHASH,
+    DEFAULT_PAGES,
+    DEFAULT_SAMPLE,
+    DEFAULT_SUITE,
+    minhash_recipe,
+    page_recipe,
+    sample_recipe,
+)
+from app.core.signatures.fracminhash import fracminhash
+from app.core.signatures.minhash import minhash
+from app.core.signatures.shingles import shingles
 from app.core.signatures.simhash import simhash
-from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_text
 from app.core.text.normal_form import normalise
 from app.synthesis import confusions, noise
@@ -103,15 +113,20 @@ class SignedSet:
 
 def signed_set(plan: SetPlan) -> SignedSet:
     """The set from the cache, else made; raises CannotMeasure where there is no corpus."""
-    path = _cache() / f"{_key(plan)}.npz"
+    return kept(_key(plan), lambda: _sign(plan))
+
+
+def kept(name: str, make: Callable[[], SignedSet]) -> SignedSet:
+    """The set that lies in the cache under this name, else made and put there."""
+    path = _cache() / f"{name}.npz"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        made = _sign(plan)
+        made = make()
         temporary = path.with_suffix(f".{os.getpid()}.npz")
-        np.savez(temporary, **{name: getattr(made, name) for name in SignedSet.__slots__})
+        np.savez(temporary, **{column: getattr(made, column) for column in SignedSet.__slots__})
         temporary.replace(path)
     with np.load(path) as columns:
-        return SignedSet(**{name: columns[name] for name in SignedSet.__slots__})
+        return SignedSet(**{column: columns[column] for column in SignedSet.__slots__})
 
 
 def _cache() -> Path:
@@ -120,11 +135,14 @@ def _cache() -> Path:
 
 
 def _key(plan: SetPlan) -> str:
-    """A name for all that decides the set: corpus, plan, noise, recipes."""
-    corpus = (corpus_folder() / "books.jsonl.gz").stat()
+    return key_of(asdict(plan), (corpus_folder() / "books.jsonl.gz").stat().st_size)
+
+
+def key_of(*chosen: object) -> str:
+    """A name for all that decides a set: what was chosen for it, noise, recipes."""
     sources = [Path(str(module.__file__)).read_bytes() for module in (noise, confusions)]
     derived = (hard.CHUNK, hard.COPIES, hard.ERROR_RATE, hard.EDITED)
-    decided = (SEED, asdict(plan), derived, corpus.st_size, DEFAULT_SUITE, SignedSet.__slots__)
+    decided = (SEED, chosen, derived, DEFAULT_SUITE, SignedSet.__slots__)
     return sha256(repr(decided).encode() + b"".join(sources)).hexdigest()[:16]
 
 
@@ -173,7 +191,7 @@ _books: list[CorpusBook] = []
 
 def _sign(plan: SetPlan) -> SignedSet:
     # Compiled before the processes part, so that each need not.
-    _row(0, 0, "a few words " * 200)
+    signed_row(0, 0, "a few words " * 200)
     is_hard = plan.cut == "hard set"
     _books[:] = canonical_books(plan.works, hard.CHUNK if is_hard else DONOR)
     with processes() as pool:
@@ -182,64 +200,77 @@ def _sign(plan: SetPlan) -> SignedSet:
         else:
             batches = list(pool.map(_sign_versions, enumerate(slices(_books, plan)), chunksize=8))
     _books.clear()
-    return _columns([row for batch in batches for row in batch])
+    return signed_rows([row for batch in batches for row in batch])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Row:
+class SignedRow:
+    """One text of a set."""
+
     book: int
     work: int
-    tf: bytes | None
-    sketch: Sketch
+    tf: Fingerprint | None
+    gap: Fingerprint | None
+    minhash: MinHashSignature | None
+    sample: FracMinHash | None
+    characters: int  # of the normal form
 
 
-def _sign_versions(numbered: tuple[int, Slice]) -> list[_Row]:
+def _sign_versions(numbered: tuple[int, Slice]) -> list[SignedRow]:
     number, part = numbered
     rng = np.random.default_rng([SEED, number])
     text = _books[part.work].text[part.start : part.end]
-    return [_row(number, part.work, version) for version in hard.versions(text, _books, part.work, rng)]
+    return [signed_row(number, part.work, version) for version in hard.versions(text, _books, part.work, rng)]
 
 
-def _sign_chunks(work: int, chunks: int) -> list[_Row]:
+def _sign_chunks(work: int, chunks: int) -> list[SignedRow]:
     return [
-        _row(work * chunks + number, work, version)
+        signed_row(work * chunks + number, work, version)
         for number, texts in enumerate(hard.chunks_of(_books, work, chunks, HARD_SEED))
         for version in texts
     ]
 
 
-def _row(book: int, work: int, text: str) -> _Row:
-    content = content_from_text(text)
-    tf = simhash(normalise(content), studied_recipes(128)["tf"])
-    return _Row(book, work, None if tf is None else tf.bits, replace(sketch(content), pages=None))
+def signed_row(book: int, work: int, text: str) -> SignedRow:
+    """The signatures of one text; page signatures, which no set needs, are left out."""
+    normal = normalise(content_from_text(text))
+    words = shingles(normal, minhash_recipe(DEFAULT_MINHASH), page_recipe(DEFAULT_PAGES))
+    recipes = studied_recipes(128)
+    return SignedRow(
+        book=book,
+        work=work,
+        tf=simhash(normal, recipes["tf"]),
+        gap=simhash(normal, recipes["gap"]),
+        minhash=minhash(words.hashes, minhash_recipe(DEFAULT_MINHASH)),
+        sample=fracminhash(words.hashes, sample_recipe(DEFAULT_SAMPLE)),
+        characters=normal.size,
+    )
 
 
-def _columns(rows: Sequence[_Row]) -> SignedSet:
-    gap = [None if row.sketch.fingerprint is None else row.sketch.fingerprint.bits for row in rows]
-    samples = [row.sketch.sample for row in rows]
-    hashes = [np.zeros(0, np.uint64) if sample is None else sample.hashes for sample in samples]
+def signed_rows(rows: Sequence[SignedRow]) -> SignedSet:
+    """These texts as a set; their books are numbered from 0 in the order of their numbers."""
+    hashes = [np.zeros(0, np.uint64) if row.sample is None else row.sample.hashes for row in rows]
     nothing = np.zeros(128, dtype=np.uint32)
-    signatures = [row.sketch.minhash for row in rows]
     return SignedSet(
         books=np.unique([row.book for row in rows], return_inverse=True)[1].astype(np.int64),
         works=np.array([row.work for row in rows], dtype=np.int64),
-        gap=_words(gap),
+        gap=_words([row.gap for row in rows]),
         tf=_words([row.tf for row in rows]),
-        has_gap=np.array([bits is not None for bits in gap]),
+        has_gap=np.array([row.gap is not None for row in rows]),
         has_tf=np.array([row.tf is not None for row in rows]),
-        minhash=np.stack([nothing if each is None else each.values for each in signatures]),
+        minhash=np.stack([nothing if row.minhash is None else row.minhash.values for row in rows]),
         shingle_counts=np.array(
-            [0 if each is None else each.shingle_count for each in signatures], dtype=np.uint32
+            [0 if row.minhash is None else row.minhash.shingle_count for row in rows], dtype=np.uint32
         ),
         sample=np.concatenate(hashes).astype(np.uint64),
         sample_ends=np.cumsum([each.size for each in hashes], dtype=np.int64),
         levels=np.array(
-            [NO_SAMPLE if sample is None else sample.level for sample in samples], dtype=np.uint8
+            [NO_SAMPLE if row.sample is None else row.sample.level for row in rows], dtype=np.uint8
         ),
-        characters=np.array([row.sketch.character_count for row in rows], dtype=np.int64),
+        characters=np.array([row.characters for row in rows], dtype=np.int64),
     )
 
 
-def _words(fingerprints: Sequence[bytes | None]) -> Words:
-    joined = b"".join(bytes(16) if bits is None else bits for bits in fingerprints)
+def _words(fingerprints: Sequence[Fingerprint | None]) -> Words:
+    joined = b"".join(bytes(16) if each is None else each.bits for each in fingerprints)
     return np.frombuffer(joined, dtype=np.uint64).reshape(-1, 2)

@@ -3,7 +3,7 @@ import pytest
 from numpy.typing import NDArray
 
 from bench.data.paper_sets import chunk_size
-from bench.papers.all_pairs_join import (
+from bench.papers.identifiers.all_pairs_join import (
     OURS,
     PAPER_24,
     PAPER_32,

@@ -9,14 +9,14 @@ from app.core.matching.verification import evidence
 from app.core.signatures.fracminhash import shared_hashes
 from bench.data.paper_sets import SMALL, SignedSet, signed_set
 from bench.harness.report import Section
-from bench.papers import (
+from bench.papers.identifiers import (
     identifiers_cost,
     identifiers_distance,
     identifiers_length,
     identifiers_noise,
     identifiers_verified,
 )
-from bench.papers.candidate_pairs import candidate_pairs
+from bench.papers.identifiers.candidate_pairs import candidate_pairs
 
 pytestmark = [pytest.mark.corpus, pytest.mark.timeout(240)]
 

@@ -1,7 +1,7 @@
 """Precision and recall against Hamming distance, by brute force and by bands (Vladimir et al. 2015)."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,11 +12,10 @@ from bench.data.paper_sets import FULL, SHORT, SetPlan, SignedSet, signed_set
 from bench.harness.f1_curves import Curve, Numbers, Words, curve_of
 from bench.harness.plot import Line, Plot
 from bench.harness.report import Cell, Section, Table
-from bench.papers.all_pairs_join import (
+from bench.papers.identifiers.all_pairs_join import (
     OURS,
     PAPER_24,
     PAPER_32,
-    Banding,
     Counts,
     Pairs,
     banded_pairs,
@@ -68,10 +67,14 @@ def measure(out_dir: Path, plans: tuple[SetPlan, ...]) -> Section:
     tables, plots = [], []
     for plan in plans:
         texts = signed_set(plan)
-        curves = _curves(texts)
+        curves = finder_curves(texts)
         caption = f"{plan.name[0].upper()}{plan.name[1:]}: {texts.caption}"
-        tables += [_quality(texts, curves, caption), _joins(texts, caption), _curve_table(curves, caption)]
-        plots += _plots(out_dir, plan.name, curves)
+        tables += [
+            quality_table(curves, caption),
+            join_table(texts, caption, EXACT),
+            distance_table(curves, caption),
+        ]
+        plots += distance_plots(out_dir, plan.name, curves)
     return Section(
         title="Vladimir et al. (2015): precision and recall against Hamming distance",
         command="python -m bench identifiers_distance",
@@ -95,31 +98,25 @@ def _of(texts: SignedSet, weighting: str) -> tuple[Words, NDArray[np.bool_]]:
     return (texts.tf, texts.has_tf) if weighting == "tf" else (texts.gap, texts.has_gap)
 
 
-def _curves(texts: SignedSet) -> Curves:
+def finder_curves(texts: SignedSet, works: Numbers | None = None) -> Curves:
+    """The curve of each weighting and finder; with `works`, other books of a query's work do not count."""
     curves: dict[tuple[str, str], Curve] = {}
     for weighting in WEIGHTINGS:
         words, signed = _of(texts, weighting)
         rows = np.flatnonzero(signed)
         words, books, wanted = words[rows], texts.books[rows], texts.wanted[rows]
-        curves[weighting, BRUTE] = _curve(words, books, wanted, np.arange(rows.size), None, 0)
+        apart = None if works is None else works[rows]
+        curves[weighting, BRUTE] = _cumulated(
+            tallies(words, books, np.arange(rows.size), None, apart), wanted, 0
+        )
         queries = np.arange(0, rows.size, -(-rows.size // ASKED))
         for banding in (PAPER_24, PAPER_32):
-            curves[weighting, banding.name] = _curve(words, books, wanted, queries, banding, 0)
-        counts = tallies(words, books, queries, OURS[0])
+            counts = tallies(words, books, queries, banding, apart)
+            curves[weighting, banding.name] = _cumulated(counts, wanted[queries], 0)
+        counts = tallies(words, books, queries, OURS[0], apart)
         for banding in OURS:
             curves[weighting, banding.name] = _cumulated(counts, wanted[queries], banding.flips)
     return curves
-
-
-def _curve(
-    words: Words,
-    books: Numbers,
-    wanted: Numbers,
-    queries: Numbers,
-    banding: Banding | None,
-    flips: int,
-) -> Curve:
-    return _cumulated(tallies(words, books, queries, banding), wanted[queries], flips)
 
 
 def _cumulated(counts: tuple[Counts, Counts], wanted: Numbers, flips: int) -> Curve:
@@ -127,7 +124,8 @@ def _cumulated(counts: tuple[Counts, Counts], wanted: Numbers, flips: int) -> Cu
     return curve_of(pairs, right, wanted)
 
 
-def _quality(texts: SignedSet, curves: Curves, caption: str) -> Table:
+def quality_table(curves: Curves, caption: str) -> Table:
+    """Precision, recall and F1 of each finder at d = 7 and at its best d."""
     rows: list[list[Cell]] = []
     for (weighting, finder), each in curves.items():
         at_seven = [float(values[D]) for values in (each.precision, each.recall, each.f1)]
@@ -152,13 +150,14 @@ def _quality(texts: SignedSet, curves: Curves, caption: str) -> Table:
     )
 
 
-def _joins(texts: SignedSet, caption: str) -> Table:
+def join_table(texts: SignedSet, caption: str, distances: Sequence[int]) -> Table:
+    """The time in which each finder meets all pairs within these distances, of `tf` within 7 bits alone."""
     rows: list[list[Cell]] = []
     for weighting in WEIGHTINGS:
         words, signed = _of(texts, weighting)
         words = words[signed]
         # With tf half of all pairs of one language lie within 23 bits: more than fit in memory.
-        for d in EXACT if weighting == "gap" else (D,):
+        for d in distances if weighting == "gap" else (D,):
             exact, seconds = _timed(brute_pairs, words, d)
             is_published = d == D and weighting == "tf" and texts.size > AS_MANY
             paper = PAPER.get(BRUTE) if is_published else None
@@ -235,7 +234,8 @@ def _faiss(words: Words, d: int) -> tuple[Pairs, float] | None:
     return Pairs(*(column[order] for column in columns)), seconds
 
 
-def _curve_table(curves: Curves, caption: str) -> Table:
+def distance_table(curves: Curves, caption: str) -> Table:
+    """Precision and recall of the finders at every second d."""
     chosen = {name: each for name, each in curves.items() if name[1] in (BRUTE, *PAPER, OURS[1].name)}
     rows: list[list[Cell]] = [
         [
@@ -257,7 +257,8 @@ def _short(finder: str) -> str:
     return finder.replace(" bands of ", " × ")
 
 
-def _plots(out_dir: Path, name: str, curves: Curves) -> list[tuple[str, str]]:
+def distance_plots(out_dir: Path, name: str, curves: Curves) -> list[tuple[str, str]]:
+    """Precision, recall and F1 against d, saved in `out_dir`; the title and file of each plot."""
     slug = name.replace(" ", "_").replace(",", "").replace("-", "_")
     plots: dict[str, Plot] = {}
     for weighting in WEIGHTINGS:

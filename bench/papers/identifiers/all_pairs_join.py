@@ -19,6 +19,7 @@ from app.core.jit import U64, compiled, popcount
 
 Words = NDArray[np.uint64]
 Counts = NDArray[np.int32]
+Numbers = NDArray[np.int64]
 BITS = 128
 R = TypeVar("R")
 _AT_ONCE = 1024
@@ -130,31 +131,56 @@ def same(a: Pairs, b: Pairs) -> bool:
 
 
 def tallies(
-    words: Words, books: NDArray[np.int64], queries: NDArray[np.int64], banding: Banding | None = None
+    words: Words,
+    books: Numbers,
+    queries: Numbers,
+    banding: Banding | None = None,
+    works: Numbers | None = None,
 ) -> tuple[Counts, Counts]:
     """Found and rightly found texts by flips, query (a row) and exact distance: (flips, queries, 129) each.
 
     By brute force the first axis has one place. By bands place f holds the pairs whose most similar band
-    differs in f bits, of at most three places. Every pair is looked at, so this is slow but simple.
+    differs in f bits, of at most three places. With `works`, other books of the query's work do not count.
     """
     places = 1 if banding is None or banding.bits > MASKED_BITS else _FLIPS
-    keys = None if banding is None else banding.keys(words)
-    shape = (places, BITS + 1)
-    all_counts = np.zeros((places, queries.size, BITS + 1), dtype=np.int32)
-    right = np.zeros_like(all_counts)
+    keys = np.zeros((len(words), 1), np.uint32) if banding is None else banding.keys(words).T.copy()
+    high, low = words[:, 0].copy(), words[:, 1].copy()
+    works = books if works is None else works
+    shape = (places, queries.size, BITS + 1)
+    found, right = np.zeros(shape, dtype=np.int32), np.zeros(shape, dtype=np.int32)
 
-    def count(number: int) -> None:
-        row = queries[number]
-        near = np.bitwise_count(words ^ words[row]).sum(axis=1, dtype=np.int64)
-        flips = 0 if keys is None else np.bitwise_count(keys ^ keys[:, row, None]).min(axis=0)
-        met = np.arange(len(words)) != row
-        met &= flips < places
-        cells = flips * np.int64(BITS + 1) + near
-        for counts, of in ((all_counts, met), (right, met & (books == books[row]))):
-            counts[:, number] = np.bincount(cells[of], minlength=places * (BITS + 1)).reshape(shape)
+    def count(first: int) -> None:
+        last = min(first + _ROWS, queries.size)
+        _tally(high, low, keys, books, works, queries[first:last], found[:, first:last], right[:, first:last])
 
-    _parallel(count, range(queries.size))
-    return all_counts, right
+    _parallel(count, range(0, queries.size, _ROWS))
+    return found, right
+
+
+@compiled
+def _tally(
+    high: Words,
+    low: Words,
+    keys: NDArray[np.uint32],
+    books: Numbers,
+    works: Numbers,
+    queries: Numbers,
+    found: Counts,
+    right: Counts,
+) -> None:
+    places = U64(found.shape[0])
+    for q in range(queries.size):
+        i = queries[q]
+        for j in range(high.size):
+            if j == i or (works[j] == works[i] and books[j] != books[i]):
+                continue
+            flips = U64(BITS)
+            for band in range(keys.shape[1]):
+                flips = min(flips, popcount(U64(keys[i, band] ^ keys[j, band])))
+            if flips < places:
+                apart = popcount(high[i] ^ high[j]) + popcount(low[i] ^ low[j])
+                found[flips, q, apart] += 1
+                right[flips, q, apart] += books[j] == books[i]
 
 
 @compiled

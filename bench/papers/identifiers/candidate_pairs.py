@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from app.core.index.records import POSTING_BYTES, POSTING_CAP, SharedValues, pack_postings, shared_values
 from bench.data.paper_sets import SignedSet
-from bench.papers.all_pairs_join import brute_pairs
+from bench.papers.identifiers.all_pairs_join import brute_pairs
 
 _NO_DISTANCE = 255
 
@@ -23,8 +23,14 @@ class CandidatePairs:
     shared: NDArray[np.int64]  # hashes that both samples have
 
 
-def candidate_pairs(texts: SignedSet, reach: int, least: int) -> CandidatePairs:
-    """Pairs within `reach` bits, or with `least` equal MinHash values or shared hashes of their samples."""
+def candidate_pairs(
+    texts: SignedSet, reach: int, least: int, originals: NDArray[np.int64] | None = None
+) -> CandidatePairs:
+    """Pairs within `reach` bits, or with `least` equal MinHash values or shared hashes of their samples.
+
+    With `originals`, the text that each row was made from, other books of the query's original are left out.
+    """
+    originals = texts.books if originals is None else originals
     signed = texts.shingle_counts > 0
     numbered = texts.minhash.astype(np.uint64) | np.arange(128, dtype=np.uint64) << np.uint64(32)
     minhash = _Postings.of(numbered[signed].ravel(), np.cumsum(np.where(signed, 128, 0)))
@@ -35,6 +41,8 @@ def candidate_pairs(texts: SignedSet, reach: int, least: int) -> CandidatePairs:
         equal, shared = minhash.sharing(row), samples.sharing(row)
         proposed = np.concatenate([near.near(row), equal.at_least(least), shared.at_least(least)])
         others = np.setdiff1d(proposed, [np.uint64(row)])
+        is_asked = (texts.books[others] == texts.books[row]) | (originals[others] != originals[row])
+        others = others[is_asked]
         distance = np.bitwise_count(texts.gap[others] ^ texts.gap[row]).sum(axis=1, dtype=np.uint8)
         distance[~(texts.has_gap[others] & texts.has_gap[row])] = _NO_DISTANCE
         query = np.full(others.size, row)
