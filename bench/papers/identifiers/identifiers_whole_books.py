@@ -38,7 +38,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(out_dir: Path, options: argparse.Namespace) -> Section:
-    """Make and sign the set, then ask for every text; half an hour, some minutes once the set is kept."""
+    """Make and sign the set, then ask for every text; a quarter of an hour, minutes once it is kept."""
     return measure(out_dir, whole_books(options.derivatives))
 
 

@@ -63,5 +63,16 @@ def test_brute_tallies_meet_every_other_text_once(words: NDArray[np.uint64]) -> 
     assert (right[0].sum(axis=1) == VERSIONS - 1).all()
 
 
+def test_tallies_of_a_query_leave_out_other_books_of_its_work(words: NDArray[np.uint64]) -> None:
+    works, queries = BOOKS // 3, np.arange(0, len(words), 5)
+    counts, right = tallies(words, BOOKS, queries, None, works)
+    distances = np.bitwise_count(words[queries, None] ^ words[None]).sum(axis=2)
+    compared = (BOOKS[queries, None] == BOOKS) | (works[queries, None] != works)
+    compared[np.arange(queries.size), queries] = False
+    for d in (0, 20, 60):
+        assert counts[0, :, : d + 1].sum() == np.count_nonzero(compared & (distances <= d))
+    assert (right[0].sum(axis=1) == VERSIONS - 1).all()
+
+
 def test_chunks_are_as_long_as_the_texts_allow() -> None:
     assert chunk_size([1000, 990, 10], 20) == 99
