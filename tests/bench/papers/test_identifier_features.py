@@ -10,8 +10,8 @@ from app.core.text.content import content_from_text
 from app.core.text.normal_form import NormalText, normalise
 from bench.harness.corpus import CorpusBook, Pair
 from bench.papers.identifiers.identifiers_clusters import METHODS, Method, fitted, joined_at, pairs_f1
-from bench.papers.identifiers.identifiers_limits import pictures, translation_table
 from bench.papers.identifiers.identifiers_ngrams import Feature, fingerprint, repeats, word_simhash
+from bench.service.identifiers_limits import pictures, translation_table
 
 TF, GAP = FINGERPRINT_RECIPES["tf-simhash128-v1"], FINGERPRINT_RECIPES[DEFAULT_FINGERPRINT]
 
