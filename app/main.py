@@ -32,6 +32,7 @@ from app.api.routes import (
     lookups,
     reconcile,
     relations,
+    similar,
     webhooks,
 )
 from app.logs import configure_logs
@@ -112,8 +113,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.max_body_bytes, app.state.max_file_bytes = settings.max_body_bytes, settings.max_file_bytes
     # Files come first: their routes leave what is no file to those of the same paths.
     modules = (
-        *(files, books, bulk, lookups, relations, clusters, conflicts, reconcile, changes, webhooks),
-        *(audit, jobs, health),
+        *(files, books, bulk, lookups, similar, relations, clusters, conflicts, reconcile, changes),
+        *(webhooks, audit, jobs, health),
     )
     routers = [module.router for module in modules]
     for router in routers:

@@ -164,6 +164,11 @@ class Settings(BaseSettings):
         alias="BOOKPRINT_DIGESTS",
         description="Whether a book's text gets digests, by which Nutch tells equal texts; 23 ms a book.",
     )
+    vectors: Literal["off", "on"] = Field(
+        default="off",
+        alias="BOOKPRINT_VECTORS",
+        description="Whether a book's text gets a vector, by which similar books are found; 5 ms a book.",
+    )
     max_body_bytes: int = Field(
         default=64 * 1024 * 1024,
         alias="BOOKPRINT_MAX_BODY_BYTES",

@@ -12,6 +12,7 @@ from app.services.access.audit import Audit
 from app.services.access.keys import Keys
 from app.services.access.limits import Limits
 from app.services.backlog import Backlog
+from app.services.book_map import BookMap
 from app.services.books import Books
 from app.services.bulk.storing import Bulk
 from app.services.catalog.conflicts import Conflicts
@@ -23,7 +24,7 @@ from app.services.clusters import Clusters
 from app.services.health import Health
 from app.services.identifier_lookup import IdentifierLookup
 from app.services.index.comparison import Progress
-from app.services.index.missing_digests import MissingDigests
+from app.services.index.missing_signatures import MissingSignatures, missing_digests, missing_vectors
 from app.services.index.recipe_switch import Recipes
 from app.services.index.reconcile import Reindex
 from app.services.index.verify import IndexReport, verify
@@ -33,6 +34,8 @@ from app.services.lookup import Lookup
 from app.services.master_copies import MasterCopies
 from app.services.relate import Relate
 from app.services.relations import Relations
+from app.services.signing import Extras
+from app.services.similar_books import SimilarBooks
 from app.settings import Settings
 from app.stores.postgres.access.audit import AuditStore
 from app.stores.postgres.access.keys import KeyStore
@@ -56,6 +59,7 @@ from app.stores.postgres.relations import RelationStore
 from app.stores.postgres.signatures import SignatureQueries
 from app.stores.postgres.suites import SuiteStore
 from app.stores.postgres.texts import MissingSignatureStore, TextStore
+from app.stores.postgres.vectors.vector_queries import VectorQueries
 from app.stores.redis.client import open_client
 from app.stores.redis.indexes import Indexes
 from app.stores.redis.time_windows import TimeWindows
@@ -73,10 +77,13 @@ class Services:
     bulk: Bulk
     lookup: Lookup
     identifier_lookup: IdentifierLookup
+    similar_books: SimilarBooks
+    book_map: BookMap
     reindex: Reindex
     verify: Callable[[Progress], Awaitable[IndexReport]]
     recipes: Recipes
-    missing_digests: MissingDigests
+    missing_digests: MissingSignatures
+    missing_vectors: MissingSignatures
     relate: Relate
     relations: Relations
     clusters: Clusters
@@ -137,31 +144,40 @@ def services_on(stores: Stores, settings: Settings) -> Services:
     suites, indexes = stores.suites, stores.indexes
     books, jobs = BookStore(database), JobStore(database)
     backlog = Backlog(jobs, settings.most_waiting_jobs)
-    related = RelationQueries(database)
+    related, vectors = RelationQueries(database), VectorQueries(database)
+    missing = MissingSignatureStore(database)
     changes = Changes(ChangeFeed(database))
     reconcile_lock = partial(ReconcileLock, database)
-    computed = (settings.texts == "postgres", settings.iscc == "on", settings.digests == "on")
+    extras = Extras(
+        text=settings.texts == "postgres",
+        iscc=settings.iscc == "on",
+        digests=settings.digests == "on",
+        vector=settings.vectors == "on",
+    )
     lookup = Lookup(entries, indexes, suites)
     identifier_lookup = IdentifierLookup(lookup, books, entries, indexes)
     reindex = Reindex(entries, signatures, indexes, suites, reconcile_lock)
     relations = Relations(related, DecisionStore(database), TextStore(database))
     return Services(
         books=Books(books, entries),
-        ingest=Ingest(books, entries, indexes, suites, backlog, *computed),
-        bulk=Bulk(BulkStore(database), entries, indexes, suites, *computed),
+        ingest=Ingest(books, entries, indexes, suites, backlog, extras),
+        bulk=Bulk(BulkStore(database), entries, indexes, suites, extras),
         lookup=lookup,
         identifier_lookup=identifier_lookup,
+        similar_books=SimilarBooks(vectors, suites),
+        book_map=BookMap(vectors),
         reindex=reindex,
         verify=partial(verify, signatures, indexes, suites),
         recipes=Recipes(
             suites,
             indexes,
             reindex,
-            MissingSignatureStore(database),
+            missing,
             partial(RecipesLock, database),
             reconcile_lock,
         ),
-        missing_digests=MissingDigests(MissingSignatureStore(database)),
+        missing_digests=missing_digests(missing),
+        missing_vectors=missing_vectors(missing),
         relate=Relate(
             entries,
             indexes,

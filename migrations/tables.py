@@ -17,6 +17,7 @@ from sqlalchemy import (
     Text,
     Uuid,
     func,
+    text,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TIMESTAMP
 
@@ -83,6 +84,9 @@ signatures = Table(
     Column("data", LargeBinary, nullable=False),
     Column("shingle_count", Integer),  # of a MinHash signature
     Column("unit", Text),  # of page signatures: page or window
+    Column(
+        "written_by", BigInteger, nullable=False, server_default=text("pg_current_xact_id()::text::bigint")
+    ),  # the transaction, by its number
     PrimaryKeyConstraint("entry_id", "recipe"),
 )
 
@@ -91,6 +95,13 @@ Index(
     signatures.c.recipe,
     signatures.c.data,
     postgresql_where=signatures.c.recipe.in_(["md5-text", "textprofile-md5-v1"]),
+)
+
+Index(
+    "ix_signatures_written_by_entry_id",
+    signatures.c.written_by,
+    signatures.c.entry_id,
+    postgresql_where=signatures.c.recipe == "tfidf-simhash1024-v1",
 )
 
 texts = Table(

@@ -20,6 +20,7 @@ from app.cli.master_copy import master_copy
 from app.cli.output import UserError, complain
 from app.cli.serve import serve, worker
 from app.cli.sign import sign
+from app.cli.similar import similar
 from app.client import ClientError, InvalidUrl
 from app.core.errors import BookprintError
 from app.embedded import DataDirInUse, ServerFailed
@@ -41,8 +42,8 @@ def run() -> None:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     for command in (
-        *(demo, serve, worker, jobs, migrate, ingest, lookup, compare, conflicts, changes, sign, reindex),
-        *(verify, audit, master_copy),
+        *(demo, serve, worker, jobs, migrate, ingest, lookup, similar, compare, conflicts, changes, sign),
+        *(reindex, verify, audit, master_copy),
     ):
         app.command()(_with_plain_errors(command))
     keys = typer.Typer(help="Make, list and end API keys.", no_args_is_help=True)

@@ -13,6 +13,7 @@ from app.kernel_cache import keep_kernels
 from app.settings import Settings
 
 if TYPE_CHECKING:
+    from app.services.index.missing_signatures import MissingSignatures
     from app.services.index.verify import IndexReport
     from app.wiring import Services
 
@@ -46,15 +47,20 @@ def reindex(
     digests: Annotated[
         bool, typer.Option("--digests", help="Compute the digests that books lack from the stored texts.")
     ] = False,
+    vectors: Annotated[
+        bool, typer.Option("--vectors", help="Compute the vectors that books lack from the stored texts.")
+    ] = False,
 ) -> None:
     """Compare the whole band index with the catalogue and mend it, while the service goes on serving.
 
     With --recipe, index all books under another fingerprint recipe beside the one that serves, then switch.
-    With --digests, leave the index alone. After an interruption run the command again.
+    With --digests or --vectors, leave the index alone. After an interruption run the command again.
     """
-    if sum((recipe is not None, drop is not None, digests)) > 1 or (allow_missing and recipe is None):
+    chosen = sum((recipe is not None, drop is not None, digests, vectors))
+    if chosen > 1 or (allow_missing and recipe is None):
         raise UserError(
-            "Give one of --recipe, with or without --allow-missing, --drop and --digests, or none.", status=2
+            "Give at most one of --recipe, --drop, --digests and --vectors; --allow-missing needs --recipe.",
+            status=2,
         )
     keep_kernels()
     if recipe is not None:
@@ -65,7 +71,9 @@ def reindex(
             within(settings, lambda services: services.recipes.drop(name))
         results().print(f"{drop} is no longer indexed")
     elif digests:
-        _compute_digests(load_settings(data_dir))
+        _compute(load_settings(data_dir), "digests", lambda services: services.missing_digests)
+    elif vectors:
+        _compute(load_settings(data_dir), "vectors", lambda services: services.missing_vectors)
     else:
         _mend(load_settings(data_dir))
 
@@ -84,10 +92,10 @@ def _change_recipe(settings: Settings, recipe: str, allow_missing: bool) -> None
     )
 
 
-def _compute_digests(settings: Settings) -> None:
-    with library(settings) as complete, Reporter("Computing digests", "books") as reporter:
-        computed = within(complete, lambda services: services.missing_digests.compute(reporter.counted))
-    results().print(f"{computed:,} books have got digests")
+def _compute(settings: Settings, what: str, missing: Callable[["Services"], "MissingSignatures"]) -> None:
+    with library(settings) as complete, Reporter(f"Computing {what}", "books") as reporter:
+        computed = within(complete, lambda services: missing(services).compute(reporter.counted))
+    results().print(f"{computed:,} books have got {what}")
 
 
 def _mend(settings: Settings) -> None:

@@ -45,6 +45,7 @@ from app.client.answers.relations import (
     RelationJson,
     RelationsJson,
 )
+from app.client.answers.similar import MapJson, MapPlaceJson, SimilarBooksJson
 
 AnswerT = TypeVar("AnswerT")
 ItemT = TypeVar("ItemT")
@@ -179,6 +180,17 @@ def look_up_file(
 ) -> PagedCall[LookupJson, NearDuplicateJson]:
     """As `look_up`, of the one book of a file."""
     return PagedCall("POST", "/v1/lookups", _query(d=d, k=k, limit=limit), upload=_upload(file, None, JSON))
+
+
+def similar_books(book_id: Id, *, k: int | None = None, copies: bool = False) -> Call[SimilarBooksJson]:
+    """The `k` books whose vectors are most like that of a book; with its copies, or without."""
+    return Call("GET", f"{_book(book_id)}/similar", _query(k=k, copies="true" if copies else None))
+
+
+def read_map(ids: Sequence[Id] = (), *, limit: int | None = None) -> PagedCall[MapJson, MapPlaceJson]:
+    """The places of books on the map: of these, a hundred at most, or of all."""
+    listed = {"ids": [str(book_id) for book_id in ids]} if ids else {}
+    return PagedCall("GET", "/v1/map", _query(limit=limit) | listed)
 
 
 def list_relations(

@@ -118,6 +118,12 @@ class UnknownBook(BookprintError):
         self.book_id = book_id
 
 
+class NoVector(BookprintError):
+    """A book has no vector, or no book has."""
+
+    problem = "no-vector"
+
+
 class UnknownCluster(BookprintError):
     """No cluster has this id, now or before."""
 

@@ -163,6 +163,7 @@ class Book:
     minhash: MinHashBits | None
     iscc: str | None  # Text-Code of the present content, ISCC:EAA…; None: not computed
     digests: tuple[Digest, ...]  # of the present content, as far as they are stored
+    has_vector: bool  # of the present content
     indexed: bool  # False: durable and found by every lookup, but not yet in the band index
     founder_id: UUID  # of the cluster of the same text that it is in; its own id where it is alone
 
@@ -200,6 +201,7 @@ class NewContent:
     sketch: Sketch  # under the suite that serves
     compressed_text: bytes | None  # None: the text is not kept
     iscc: str | None = None  # ISCC:EAA…; None: not computed
+    vector: NDArray[np.uint8] | None = None  # (128,); None: not computed, or the text is too short
     others: tuple[Fingerprint, ...] = ()  # under the other suites, as far as they could be computed
     suites: Suites = field(default_factory=Suites)  # for which all this was computed
     page_labels: PageLabels = ()

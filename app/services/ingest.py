@@ -19,7 +19,7 @@ from app.core.model import Content, NewContent, PageLabels, Sketch, StoredBook, 
 from app.core.recipe import Suites
 from app.services.backlog import Backlog
 from app.services.ids import new_book_id
-from app.services.signing import computed, signed
+from app.services.signing import Extras, computed, signed
 from app.stores.postgres.books import BookStore
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.suites import SuitesChanged, SuiteStore
@@ -41,18 +41,14 @@ class Ingest:
         indexes: Indexes,
         suites: SuiteStore,
         backlog: Backlog,
-        keep_texts: bool,
-        with_iscc: bool,
-        with_digests: bool,
+        extras: Extras,
     ) -> None:
         self._catalogue = catalogue
         self._entries = entries
         self._indexes = indexes
         self._suites = suites
         self._backlog = backlog
-        self._keep_texts = keep_texts
-        self._with_iscc = with_iscc
-        self._with_digests = with_digests
+        self._extras = extras
 
     async def post(self, submission: Submission, *, actor: Actor) -> StoredBook:
         """Store a book; the same book again is found instead of stored twice."""
@@ -114,14 +110,7 @@ class Ingest:
     ) -> NewContent:
         if content is not None:
             # In one thread, though it takes longer so: lookups should find a core free.
-            return await asyncio.to_thread(
-                computed,
-                content,
-                suites,
-                keep_text=self._keep_texts,
-                with_iscc=self._with_iscc,
-                with_digests=self._with_digests,
-            )
+            return await asyncio.to_thread(computed, content, suites, self._extras)
         if signatures is None:
             raise InvalidInput("A book needs one of text, pages or signatures.", "text")
         if signatures.pages is None:  # Hashing so little costs less than a change of threads.

@@ -1,6 +1,6 @@
 """Content ready to be stored: the signatures that the suites ask for, computed or as they were sent."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from app.catalog.iscc import text_code
 from app.core.model import Content, NewContent, Sketch, require_same_recipe
@@ -8,32 +8,42 @@ from app.core.recipe import DEFAULT_PAGES, Suite, Suites
 from app.core.signatures.digests import digests
 from app.core.signatures.sketch import fingerprint, signature_key, sketch_under
 from app.core.text.content import content_key
+from app.core.text.normal_form import normalise
+from app.core.vectors.book_vector import book_vector
+from app.readers.vector_weights import read_vector_weights
 from app.stores.postgres.texts import compress
 
 
-def computed(
-    content: Content,
-    suites: Suites,
-    *,
-    keep_text: bool,
-    with_iscc: bool = False,
-    with_digests: bool = False,
-    key: bytes | None = None,
-) -> NewContent:
-    """The signatures of a text under every suite, and the text itself where it is kept.
+@dataclass(frozen=True, slots=True)
+class Extras:
+    """What is stored of a text beside the signatures that the suites ask for."""
 
-    `with_iscc` asks for its ISCC, too, and `with_digests` for its digests. `key` is the content key where
-    the caller has computed it.
+    text: bool = False  # the text itself
+    iscc: bool = False
+    digests: bool = False
+    vector: bool = False
+
+
+def computed(content: Content, suites: Suites, extras: Extras, key: bytes | None = None) -> NewContent:
+    """The signatures of a text under every suite, and the extras that are asked for.
+
+    `key` is the content key where the caller has computed it.
     """
     serving, *others = suites.kept
-    sketch = sketch_under(serving, content)
-    if with_digests:
+    normal = normalise(content)
+    sketch = sketch_under(serving, content, normal)
+    if extras.digests:
         sketch = replace(sketch, digests=digests(content.text))
     fingerprints = (fingerprint(content, suite.fingerprint) for suite in others)
-    known = tuple(each for each in fingerprints if each is not None)
-    text = compress(content.text) if keep_text else None
-    iscc = text_code(content.text) if with_iscc else None
-    return NewContent(key or content_key(content), sketch, text, iscc, known, suites)
+    return NewContent(
+        key=key or content_key(content),
+        sketch=sketch,
+        compressed_text=compress(content.text) if extras.text else None,
+        iscc=text_code(content.text) if extras.iscc else None,
+        vector=book_vector(normal, read_vector_weights()) if extras.vector else None,
+        others=tuple(each for each in fingerprints if each is not None),
+        suites=suites,
+    )
 
 
 def signed(signatures: Sketch, suites: Suites) -> NewContent:

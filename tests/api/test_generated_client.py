@@ -57,6 +57,7 @@ async def services(database_url: str, redis_url: str) -> AsyncIterator[Services]
 @pytest.fixture
 def server(services: Services, database_url: str, redis_url: str) -> Iterator[Server]:
     variables = {
+        "BOOKPRINT_VECTORS": "on",
         "BOOKPRINT_AUTH": "keys",
         "BOOKPRINT_ADMIN_KEY": ADMIN_KEY,
         "BOOKPRINT_WEBHOOK_ALLOW_HOSTS": "127.0.0.1",
@@ -125,6 +126,11 @@ async def test_generated_client_can_use_every_operation(
     assert call("books", "read_book", 404, book_id="none").errors[0].field == "id"
     changes = models.MetadataBody(year=1816, title=None, identifiers=isbns[1:])
     assert call("books", "change_metadata", 200, book_id=book.id, body=changes, if_match='"1"').title is None
+
+    alike = call("similar_books", "similar_books", 200, book_id=book.id, copies=True)
+    assert [(each.id, each.similarity > 0) for each in alike.items] == [(copy.id, True)]
+    [place] = call("similar_books", "read_map", 200, ids=[copy.id]).items
+    assert (place.id, abs(place.x) <= 2) == (copy.id, True)
 
     within = call("lookups", "near_duplicates", 200, book_id=book.id, d=30)
     assert (within.query.max_distance, within.query.nearest) == (30, None)

@@ -15,6 +15,14 @@ def service(module_database_url: str, module_redis_url: str) -> Iterator[Server]
         yield server
 
 
+@pytest.fixture(scope="module")
+def vector_service(module_database_url: str, module_redis_url: str) -> Iterator[Server]:
+    """A service on the same servers that computes vectors."""
+    reconcile(module_database_url, module_redis_url)
+    with serving(module_database_url, module_redis_url, BOOKPRINT_VECTORS="on") as server:
+        yield server
+
+
 @pytest.fixture
 def prescribed() -> Iterator[Prescribed]:
     with prescribing() as server:

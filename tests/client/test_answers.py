@@ -5,7 +5,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is
 
 import pytest
 
-from app.client.answers import books, operation, relations
+from app.client.answers import books, operation, relations, similar
 from app.main import create_app
 from app.settings import Settings
 
@@ -15,6 +15,8 @@ SCHEMAS = {
     "BookList": books.BooksJson,
     "NearDuplicates": books.NearDuplicatesJson,
     "LookupAnswer": books.LookupJson,
+    "SimilarBooksAnswer": similar.SimilarBooksJson,
+    "MapAnswer": similar.MapJson,
     "RelationsAnswer": relations.RelationsJson,
     "PageRelation": relations.PageRelationJson,
     "ClusterAnswer": relations.ClusterJson,

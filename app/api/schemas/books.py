@@ -247,6 +247,10 @@ class Links(Document):
     self: str = Field(description="The book.")
     near_duplicates: str = Field(description="The books near it.")
     relations: str = Field(description="How it is related to other books.")
+    similar: str | None = Field(
+        description="Books of other texts that are like it; null where it has no vector, as a book that was "
+        "posted as signatures."
+    )
 
 
 class BookAnswer(Document):
@@ -316,7 +320,10 @@ class BookAnswer(Document):
             "fingerprint": fingerprint and FingerprintAnswer.model_validate(fingerprint),
             "cluster": ClusterNameAnswer.model_validate(ClusterName("same_text", book.founder_id)),
             "links": Links(
-                self=path, near_duplicates=f"{path}/near-duplicates", relations=f"{path}/relations"
+                self=path,
+                near_duplicates=f"{path}/near-duplicates",
+                relations=f"{path}/relations",
+                similar=f"{path}/similar" if book.has_vector else None,
             ),
             "version": book.version,
             "invalid_identifiers": [each for each in book.metadata.identifiers if not is_valid(each)],

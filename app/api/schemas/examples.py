@@ -104,6 +104,7 @@ BOOK: dict[str, Any] = {
         "self": f"/v1/books/{BOOK_ID}",
         "near_duplicates": f"/v1/books/{BOOK_ID}/near-duplicates",
         "relations": f"/v1/books/{BOOK_ID}/relations",
+        "similar": f"/v1/books/{BOOK_ID}/similar",
     },
     "authors": METADATA["authors"],
     "language": METADATA["language"],
@@ -251,6 +252,23 @@ COLLECTION_PAGE: dict[str, Any] = {
     "next": {"id": "https://catalogue.example/changes/pages/2", "type": "OrderedCollectionPage"},
     "orderedItems": [ACTIVITY],
 }
+
+SIMILAR_BOOK: dict[str, Any] = {
+    "id": OTHER_ID,
+    "title": "The Salt Road",
+    "authors": METADATA["authors"],
+    "similarity": 0.8125,
+}
+SIMILAR_BOOKS: dict[str, Any] = {"recipe": "tfidf-simhash1024-v1", "items": [SIMILAR_BOOK]}
+MAP_PLACE: dict[str, Any] = {
+    "id": BOOK_ID,
+    "title": TITLE,
+    "authors": METADATA["authors"],
+    "language": METADATA["language"],
+    "x": 0.2188,
+    "y": -0.0625,
+}
+MAP: dict[str, Any] = {"recipe": "tfidf-simhash1024-v1", "items": [MAP_PLACE], "next_cursor": None}
 
 LINEAR_FIT: dict[str, Any] = {"slope": 1.0, "intercept": 4.0, "delta_page_count": 2.0}
 SIGNALS: dict[str, Any] = {

@@ -26,6 +26,7 @@ class LinksJson(TypedDict):
     self: str
     near_duplicates: str
     relations: str
+    similar: str | None
 
 
 class ClusterNameJson(TypedDict):

@@ -13,7 +13,7 @@ from app.core.signatures.minhash import minhash
 from app.core.signatures.page_minhash import page_minhash
 from app.core.signatures.shingles import shingles
 from app.core.signatures.simhash import simhash
-from app.core.text.normal_form import normalise
+from app.core.text.normal_form import NormalText, normalise
 
 
 def sketch(
@@ -22,16 +22,18 @@ def sketch(
     minhash_recipe: str = DEFAULT_MINHASH,
     page_recipe: str = DEFAULT_PAGES,
     sample_recipe: str = DEFAULT_SAMPLE,
+    text: NormalText | None = None,
 ) -> Sketch:
     """The sketch of a book under the recipes of these names; raises UnknownRecipe.
 
+    `text` is its normal form where the caller has it.
     The kernels release the GIL. A book of 600 KB takes some milliseconds and 10 MB; both grow with its
     length.
     """
     for_fingerprint = recipes.fingerprint_recipe(fingerprint_recipe)
     for_minhash, for_pages = recipes.minhash_recipe(minhash_recipe), recipes.page_recipe(page_recipe)
     for_sample = recipes.sample_recipe(sample_recipe)
-    text = normalise(content)
+    text = normalise(content) if text is None else text
     words = shingles(text, for_minhash, for_pages)
     return Sketch(
         fingerprint=simhash(text, for_fingerprint),
@@ -44,9 +46,9 @@ def sketch(
     )
 
 
-def sketch_under(suite: Suite, content: Content) -> Sketch:
-    """The sketch of a book under the recipes of a suite."""
-    return sketch(content, suite.fingerprint, suite.minhash, sample_recipe=suite.sample)
+def sketch_under(suite: Suite, content: Content, text: NormalText | None = None) -> Sketch:
+    """The sketch of a book under the recipes of a suite; `text` as for `sketch`."""
+    return sketch(content, suite.fingerprint, suite.minhash, sample_recipe=suite.sample, text=text)
 
 
 def fingerprint(content: Content, recipe: str) -> Fingerprint | None:

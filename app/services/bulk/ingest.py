@@ -95,7 +95,7 @@ async def ingest_in_bulk(
     def answer(question: Known) -> Suites | BulkOutcome:
         return asyncio.run_coroutine_threadsafe(_known(bulk, question), loop).result()
 
-    prepare = Prepare(check, bulk.keep_texts, bulk.with_iscc, bulk.with_digests)
+    prepare = Prepare(check, bulk.extras)
     reading = ReadingProcesses(processes, prepare, answer, seconds)
     try:
         await _in_stages(bulk, reading, books, run, tell, actor)

@@ -14,7 +14,7 @@ from app.readers.files import books_within, has_several_books
 from app.readers.processes import Ask, ReadingProcesses
 from app.readers.unread import Unread
 from app.services.bulk.storing import BulkOutcome, PreparedBook
-from app.services.signing import computed, signed
+from app.services.signing import Extras, computed, signed
 
 T = TypeVar("T")
 
@@ -89,9 +89,7 @@ class Prepare:
     """Reads a book and computes what is to be stored, unless the parent knows the outcome."""
 
     check: Check
-    keep_texts: bool
-    with_iscc: bool = False
-    with_digests: bool = False
+    extras: Extras
 
     def __call__(self, book: Unread, ask: Ask) -> PreparedBook | Refusal | BulkOutcome:
         """The book ready to be stored, or the outcome where `Known` was answered with one."""
@@ -102,14 +100,7 @@ class Prepare:
             if isinstance(known, BulkOutcome):
                 return known
             if submission.content is not None:
-                content = computed(
-                    submission.content,
-                    known,
-                    keep_text=self.keep_texts,
-                    with_iscc=self.with_iscc,
-                    with_digests=self.with_digests,
-                    key=key,
-                )
+                content = computed(submission.content, known, self.extras, key)
             else:
                 assert submission.sketch is not None  # else it has no key
                 content = signed(submission.sketch, known)

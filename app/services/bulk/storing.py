@@ -16,6 +16,7 @@ from app.core.errors import Conflict, Unavailable
 from app.core.model import CatalogRecord, Metadata, NewContent, Versions
 from app.core.recipe import Suites
 from app.services.ids import new_book_id
+from app.services.signing import Extras
 from app.stores.postgres.bulk import BulkStore, NewBook, Stored
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.suites import SuiteStore
@@ -69,14 +70,10 @@ class Bulk:
         entries: EntryStore,
         indexes: Indexes,
         suites: SuiteStore,
-        keep_texts: bool,
-        with_iscc: bool,
-        with_digests: bool,
+        extras: Extras,
     ) -> None:
-        """`keep_texts`, `with_iscc` and `with_digests` say what books are to be prepared with."""
-        self.keep_texts = keep_texts
-        self.with_iscc = with_iscc
-        self.with_digests = with_digests
+        """`extras` are those that books are to be prepared with."""
+        self.extras = extras
         self._catalogue = catalogue
         self._entries = entries
         self._indexes = indexes

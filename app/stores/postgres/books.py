@@ -206,6 +206,7 @@ class BookStore:
             minhash=None if minhash is None else lowest_bits(minhash),
             iscc=content.iscc,
             digests=content.sketch.digests,
+            has_vector=content.vector is not None,
             indexed=False,
             founder_id=book_id,
         )

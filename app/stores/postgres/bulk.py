@@ -16,7 +16,7 @@ from app.stores.postgres.catalog import marc_records
 from app.stores.postgres.changes.outbox import identifier_of, insert_created
 from app.stores.postgres.connections import Connection, Database, rows
 from app.stores.postgres.jobs import insert_relate_jobs
-from app.stores.postgres.rows import fingerprint_values, metadata_values, page_label_values, signature_values
+from app.stores.postgres.rows import content_signature_values, metadata_values, page_label_values
 from app.stores.postgres.statements import SQL
 from app.stores.postgres.suites import SuitesChanged, read_locked_suites
 from app.stores.postgres.texts import CODEC
@@ -181,6 +181,5 @@ def _told(book: NewBook) -> tuple[UUID, tuple[str | None, str | None]]:
 
 
 def _signature_rows(entry_id: int, book: NewBook) -> list[tuple[object, ...]]:
-    signatures = [*signature_values(book.content.sketch), *map(fingerprint_values, book.content.others)]
-    numbered = ({"entry_id": entry_id} | row for row in signatures)
+    numbered = ({"entry_id": entry_id} | row for row in content_signature_values(book.content))
     return [tuple(row[column] for column in _SIGNATURE_COLUMNS) for row in numbered]

@@ -15,10 +15,11 @@ from app.core.model import (
     FracMinHash,
     Metadata,
     MinHashSignature,
+    NewContent,
     PageLabels,
     Sketch,
 )
-from app.core.recipe import DEFAULT_MINHASH, DIGESTS, Suite
+from app.core.recipe import DEFAULT_MINHASH, DIGESTS, VECTORS, Suite
 from app.core.signatures.minhash_bits import lowest_bits
 from app.core.signatures.page_minhash import to_records
 from app.core.text.names import folded, name_keys
@@ -35,6 +36,14 @@ _LONGEST_WORD = 200
 IS_DIGEST = f"recipe IN ({', '.join(map(repr, DIGESTS))})"
 """Says of a row of signatures that it is a digest, in the words of their index."""
 
+IS_VECTOR = f"recipe = '{VECTORS}'"
+"""Says of a row of signatures that it is a vector, likewise."""
+
+FOUNDER = """
+    coalesce((SELECT founder_id FROM cluster_members WHERE (by, book_id) = ('same_text', books.id)), books.id)
+"""
+"""The founder of the cluster of the same text that a book is in; itself where it is alone."""
+
 SELECT_BOOKS = f"""
     SELECT
         books.id, books.entry_id, books.version, books.content_key, books.title, books.authors,
@@ -46,9 +55,8 @@ SELECT_BOOKS = f"""
             SELECT (recipe, data) FROM signatures
             WHERE entry_id = books.entry_id AND {IS_DIGEST} ORDER BY recipe
         ) AS digests,
-        coalesce(
-            (SELECT founder_id FROM cluster_members WHERE (by, book_id) = ('same_text', books.id)), books.id
-        ) AS founder_id
+        EXISTS (SELECT FROM signatures WHERE entry_id = books.entry_id AND {IS_VECTOR}) AS has_vector,
+        {FOUNDER} AS founder_id
     FROM books
     JOIN suites ON suites.state = 'serving'
     LEFT JOIN signatures AS fingerprint
@@ -105,6 +113,7 @@ def to_book(row: Row) -> Book:
         else lowest_bits(_minhash(DEFAULT_MINHASH, row["minhash"], row["shingle_count"])),
         iscc=row["iscc"],
         digests=tuple(Digest(*digest) for digest in row["digests"]),
+        has_vector=row["has_vector"],
         indexed=row["indexed"],
         founder_id=row["founder_id"],
     )
@@ -164,16 +173,20 @@ def title_words(title: str) -> list[str]:
     return sorted({word[:_LONGEST_WORD] for word in folded_words(title)})
 
 
-def fingerprint_values(fingerprint: Fingerprint) -> dict[str, Any]:
-    """The columns of a fingerprint's row, but for its entry."""
-    return _NO_SIGNATURE | {"recipe": fingerprint.recipe, "data": fingerprint.bits}
+def content_signature_values(content: NewContent) -> list[dict[str, Any]]:
+    """The columns of one row for each signature of the content, but for its entry."""
+    rows = signature_values(content.sketch)
+    rows += ({"recipe": other.recipe, "data": other.bits} for other in content.others)
+    if content.vector is not None:
+        rows.append({"recipe": VECTORS, "data": content.vector.tobytes()})
+    return [_NO_SIGNATURE | row for row in rows]
 
 
 def signature_values(sketch: Sketch) -> list[dict[str, Any]]:
     """The columns of one row for each signature of the sketch, but for its entry."""
     rows: list[dict[str, Any]] = []
     if sketch.fingerprint is not None:
-        rows.append(fingerprint_values(sketch.fingerprint))
+        rows.append({"recipe": sketch.fingerprint.recipe, "data": sketch.fingerprint.bits})
     if sketch.minhash is not None:
         rows.append(
             {

@@ -31,7 +31,7 @@ from app.core.text.content import content_from_pages, content_from_text
 from app.core.warm_up import warm_up
 from app.embedded import EmbeddedServers
 from app.services.ids import new_book_id
-from app.services.signing import computed
+from app.services.signing import Extras, computed
 from app.settings import Settings
 from app.stores.postgres.books import BookStore
 from app.stores.postgres.candidates import CandidateStore, StoredSignatures
@@ -209,7 +209,7 @@ async def _store(stores: Stores, watch: Stopwatch, books: Sequence[tuple[Content
     suites = await stores.suites.current()
     catalogue = BookStore(stores.database)
     with watch.stage("sign"):
-        signed = [computed(content, suites, keep_text=False) for content, _ in books]
+        signed = [computed(content, suites, Extras()) for content, _ in books]
     entry_ids = []
     with watch.stage("store book and text"):
         for made, (content, metadata) in zip(signed, books, strict=True):

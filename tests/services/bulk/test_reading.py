@@ -15,6 +15,8 @@ from app.readers.tables import signature_table
 from app.readers.unread import Unread, UnreadLine
 from app.services.bulk.reading import Prepare, Read, Refusal, Sign, SignedBook
 from app.services.bulk.storing import BulkOutcome, PreparedBook
+from app.services.signing import Extras
+from tests.api.library import prose
 
 
 def line(**fields: object) -> UnreadLine:
@@ -54,7 +56,7 @@ def test_page_labels_go_with_the_book_wherever_it_goes(tmp_path: Path) -> None:
     posted = Read(checked)(book, silence)
     assert isinstance(posted, Submission)
     assert book_body(posted)["page_labels"] == list(expected)
-    stored = Prepare(checked, keep_texts=True)(book, lambda question: Suites())
+    stored = Prepare(checked, Extras(text=True))(book, lambda question: Suites())
     assert isinstance(stored, PreparedBook)
     assert stored.content.page_labels == expected
     signed = Sign(checked, DEFAULT_FINGERPRINT)(book, silence)
@@ -88,13 +90,13 @@ def test_page_labels_that_http_refuses_are_refused(labels: object, reason: str) 
 
 def test_a_book_that_is_known_is_not_signed() -> None:
     there = BulkOutcome("already there")
-    assert Prepare(checked, keep_texts=True)(line(text="a book"), lambda question: there) is there
+    assert Prepare(checked, Extras(text=True))(line(text="a book"), lambda question: there) is there
 
 
 @pytest.mark.parametrize("with_iscc", [True, False])
 def test_prepared_book_has_an_iscc_where_it_is_asked_for(with_iscc: bool) -> None:
     pytest.importorskip("iscc_lib")
-    prepare = Prepare(checked, keep_texts=False, with_iscc=with_iscc)
+    prepare = Prepare(checked, Extras(iscc=with_iscc))
     book = prepare(line(text="a book of words " * 50), lambda question: Suites())
     assert isinstance(book, PreparedBook)
     assert (book.content.iscc is not None) == with_iscc
@@ -102,10 +104,18 @@ def test_prepared_book_has_an_iscc_where_it_is_asked_for(with_iscc: bool) -> Non
 
 @pytest.mark.parametrize("with_digests", [True, False])
 def test_prepared_book_has_digests_where_they_are_asked_for(with_digests: bool) -> None:
-    prepare = Prepare(checked, keep_texts=False, with_digests=with_digests)
+    prepare = Prepare(checked, Extras(digests=with_digests))
     book = prepare(line(text="a book of words"), lambda question: Suites())
     assert isinstance(book, PreparedBook)
     assert book.content.sketch.digests == (digests("a book of words") if with_digests else ())
+
+
+@pytest.mark.parametrize("vector", [True, False])
+def test_prepared_book_has_a_vector_where_it_is_asked_for(vector: bool) -> None:
+    prepare = Prepare(checked, Extras(vector=vector))
+    book = prepare(line(text=prose(1)), lambda question: Suites())
+    assert isinstance(book, PreparedBook)
+    assert (book.content.vector is not None) == vector
 
 
 @pytest.mark.parametrize("text", ["a book of words", "to be or so"])
@@ -123,7 +133,9 @@ def test_digests_go_with_signatures_into_a_table_and_back(tmp_path: Path, text: 
 
 @pytest.mark.parametrize("keep_texts", [True, False])
 def test_a_new_book_is_prepared(keep_texts: bool) -> None:
-    book = Prepare(checked, keep_texts)(line(text="a book of words " * 50, id="x"), lambda question: Suites())
+    book = Prepare(checked, Extras(text=keep_texts))(
+        line(text="a book of words " * 50, id="x"), lambda question: Suites()
+    )
     assert isinstance(book, PreparedBook)
     assert (book.content.compressed_text is not None) == keep_texts
     assert book.content.sketch.word_count == 200

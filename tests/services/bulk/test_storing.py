@@ -9,7 +9,7 @@ from app.core.model import Metadata, Submission
 from app.core.recipe import Suite, Suites
 from app.core.text.content import content_from_pages, content_from_text
 from app.services.bulk.storing import Bulk, BulkOutcome, PreparedBook
-from app.services.signing import computed
+from app.services.signing import Extras, computed
 from app.stores.postgres.statements import SQL
 from app.stores.postgres.suites import SuitesChanged
 from tests.factories import ACTOR
@@ -19,7 +19,8 @@ from tests.open_services import OpenServices
 def book(text: str, external_id: str | None = None, suites: Suites | None = None) -> PreparedBook:
     content = content_from_text(f"{text}. " * 200)
     return PreparedBook(
-        Metadata(title=text, external_id=external_id), computed(content, suites or Suites(), keep_text=True)
+        Metadata(title=text, external_id=external_id),
+        computed(content, suites or Suites(), Extras(text=True)),
     )
 
 
@@ -48,7 +49,7 @@ async def test_page_labels_are_stored_as_a_post_stores_them(services: OpenServic
         await services.ingest.post(
             Submission(Metadata(external_id=name), pages, page_labels=known), actor=ACTOR
         )
-    signed = computed(pages, Suites(), keep_text=True)
+    signed = computed(pages, Suites(), Extras(text=True))
     prepared = [
         PreparedBook(Metadata(external_id="taken in"), replace(signed, page_labels=labels)),
         PreparedBook(Metadata(external_id="taken in, unlabelled"), signed),

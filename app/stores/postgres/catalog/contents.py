@@ -5,7 +5,7 @@ from typing import Any
 from app.core.model import NewContent
 from app.stores.postgres.changes.outbox import identifier_of
 from app.stores.postgres.jobs import insert_relate_jobs_of
-from app.stores.postgres.rows import fingerprint_values, page_label_values, signature_values
+from app.stores.postgres.rows import content_signature_values, page_label_values
 from app.stores.postgres.suites import LOCKED_SUITES, suite_lines
 from app.stores.postgres.texts import CODEC
 
@@ -39,7 +39,7 @@ STORE_CONTENT = f"""
 
 def content_values(content: NewContent) -> dict[str, Any]:
     """The content as parameters of a statement that stores it."""
-    signatures = [*signature_values(content.sketch), *map(fingerprint_values, content.others)]
+    signatures = content_signature_values(content)
     return {
         "suites": suite_lines(content.suites),
         "content_key": content.key,

@@ -1,4 +1,4 @@
-"""Digests of books that were stored before they were asked for."""
+"""Digests and vectors of books that were stored before they were asked for."""
 
 from typing import Any
 
@@ -49,7 +49,7 @@ async def test_computing_that_was_broken_off_goes_on_where_it_stopped(
 ) -> None:
     for text in TEXTS:
         await post(services, text)
-    monkeypatch.setattr("app.services.index.missing_digests._COMPUTED_AT_ONCE", 2)
+    monkeypatch.setattr("app.services.index.missing_signatures._COMPUTED_AT_ONCE", 2)
     insert, batches = MissingSignatureStore.insert, []
 
     async def thrice(*arguments: Any) -> None:
@@ -75,3 +75,20 @@ async def test_books_whose_text_is_not_kept_stay_without(
     assert await compute(services) == 0
     [book] = await services.books.search(BookFilter(), None, 100)
     assert book.digests == ()
+
+
+async def test_books_get_the_vectors_that_they_lack(services: Services) -> None:
+    for text in TEXTS:
+        await post(services, text)
+    stored = await services.books.search(BookFilter(), None, 100)
+    assert [book.has_vector for book in stored] == [False] * len(TEXTS)
+    seen: list[tuple[int, int]] = []
+    with_vector = len(TEXTS) - 1  # the last text is too short
+    compute = services.missing_vectors.compute
+    assert await compute(lambda done, total: seen.append((done, total))) == with_vector
+    assert seen == [(len(TEXTS), len(TEXTS))]
+    stored = await services.books.search(BookFilter(), None, 100)
+    assert [book.has_vector for book in stored] == [True] * with_vector + [False]
+    assert await compute(lambda done, total: None) == 0
+    places = await services.book_map.list_places(None, None, 100)
+    assert [place.book_id for place in places] == [book.id for book in stored[:-1]]

@@ -1,0 +1,64 @@
+"""`bookprint similar`: books with other texts that are like a book."""
+
+from typing import Annotated
+from uuid import UUID
+
+import orjson
+import typer
+from rich.text import Text
+
+from app.cli.environment import DEFAULT_URL, KeyOption
+from app.cli.output import UserError, drawn_table, notices, print_lines, results
+from app.client import Client, calls
+from app.client.answers.similar import SimilarBookJson
+
+_COLUMNS = ("similarity", "title", "authors", "id")
+_SHOWN = ("similarity", "book")
+_PATIENCE = 10.0  # seconds
+
+
+def similar(
+    book: Annotated[
+        str, typer.Argument(metavar="BOOK_ID", help="The id of a book that was posted as a text.")
+    ],
+    k: Annotated[int, typer.Option("--k", min=1, max=1000, help="The number of books.")] = 10,
+    copies: Annotated[
+        bool, typer.Option("--copies", help="With near-duplicates and known copies of the book.")
+    ] = False,
+    url: Annotated[str, typer.Option(help="Where the service answers.")] = DEFAULT_URL,
+    key: KeyOption = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the items as JSON, one a line.")] = False,
+) -> None:
+    """Find books with other texts that are like a book, as others of its series or subject.
+
+    Similarity is an estimated cosine, 1 at most. It is a hint: nothing says from where on books belong
+    together.
+    """
+    try:
+        book_id = UUID(book)
+    except ValueError:
+        raise UserError(f"{book} is no book's id. Posts and lookups print the ids of books.", 2) from None
+    with Client(url, patience=_PATIENCE, key=key) as service:
+        service.insist()
+        items = service.send(calls.similar_books(book_id, k=k, copies=copies))["items"]
+    console = results()
+    if json:
+        for item in items:
+            console.print(orjson.dumps(item).decode(), soft_wrap=True)
+    elif not console.is_terminal:
+        print_lines(console, _COLUMNS, [_row(item) for item in items])
+    elif items:
+        rows = [_drawn(item) for item in items]
+        console.print(drawn_table(_SHOWN, rows, wide="book", right=_SHOWN[:1]))
+    if not items:
+        notices().print(f"{'No' if copies else 'But for copies of it no'} other book has a vector.")
+
+
+def _row(item: SimilarBookJson) -> tuple[str, str, str, str]:
+    return f"{item['similarity']:.3f}", item["title"] or "", "; ".join(item["authors"]), item["id"]
+
+
+def _drawn(item: SimilarBookJson) -> tuple[str, Text]:
+    similarity, title, authors, book_id = _row(item)
+    name = f"{title} ({authors})" if authors else title
+    return similarity, Text.assemble(name, "\n", (book_id, "dim"))

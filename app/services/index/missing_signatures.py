@@ -1,0 +1,74 @@
+"""Signatures of books that were stored without, computed from the texts that are kept."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+
+from app.core.model import Content
+from app.core.recipe import DIGESTS, VECTORS
+from app.core.signatures.digests import digests
+from app.core.text.normal_form import normalise
+from app.core.vectors.book_vector import book_vector
+from app.readers.vector_weights import read_vector_weights
+from app.services.index.comparison import Progress
+from app.stores.postgres.texts import MissingSignatureStore, StoredText
+
+_COMPUTED_AT_ONCE = 32
+"""Texts that are held at a time."""
+
+ByRecipe = Mapping[str, bytes]
+
+
+class MissingSignatures:
+    """Computes the signatures of some recipes that books lack."""
+
+    def __init__(
+        self,
+        missing: MissingSignatureStore,
+        recipes: Sequence[str],
+        signatures_of: Callable[[Content], ByRecipe],
+    ) -> None:
+        """`signatures_of` a content has the last of the recipes wherever it has any."""
+        self._missing = missing
+        self._recipes = recipes
+        self._signatures_of = signatures_of
+
+    async def compute(self, progress: Progress) -> int:
+        """Give the signatures to every book that has a text and lacks them; returns how many got them.
+
+        After an interruption the rest gets them when it runs again. Books whose text has none are tried each
+        time.
+        """
+        last = self._recipes[-1]
+        total = await self._missing.count(last)
+        seen = computed = after = 0
+        while texts := await self._missing.list_texts(last, after, _COMPUTED_AT_ONCE):
+            signatures = await asyncio.to_thread(self._computed, texts)
+            for recipe in self._recipes:
+                found = [(entry_id, each[recipe]) for entry_id, each in signatures.items() if recipe in each]
+                await self._missing.insert(recipe, found)
+            seen, after = seen + len(texts), texts[-1].entry_id
+            computed += sum(map(bool, signatures.values()))
+            progress(seen, max(seen, total))
+        return computed
+
+    def _computed(self, texts: Sequence[StoredText]) -> dict[int, ByRecipe]:
+        return {text.entry_id: self._signatures_of(text.content()) for text in texts}
+
+
+def missing_digests(missing: MissingSignatureStore) -> MissingSignatures:
+    """Computes the digests that books lack."""
+    return MissingSignatures(
+        missing,
+        tuple(reversed(DIGESTS)),
+        lambda content: {digest.recipe: digest.value for digest in digests(content.text)},
+    )
+
+
+def missing_vectors(missing: MissingSignatureStore) -> MissingSignatures:
+    """Computes the vectors that books lack."""
+    return MissingSignatures(missing, (VECTORS,), _vector_of)
+
+
+def _vector_of(content: Content) -> ByRecipe:
+    vector = book_vector(normalise(content), read_vector_weights())
+    return {} if vector is None else {VECTORS: vector.tobytes()}

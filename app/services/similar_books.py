@@ -1,0 +1,116 @@
+"""Books with other texts that are like a book, by their vectors: a hint, from which nothing else follows.
+
+All vectors are compared, in the memory of this process. Each search begins with what was written since the
+last one, and ends with what Postgres calls current. So it is as complete as the catalogue, in any process.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+import numpy as np
+
+from app.core.errors import NoVector
+from app.core.matching.verification import evidence_of_each, is_near_duplicate
+from app.core.recipe import Suite
+from app.core.vectors.book_vector import LEAST_WORDS
+from app.core.vectors.vector_matrix import EntryVectors, SimilarEntries, VectorMatrix
+from app.stores.postgres.suites import SuiteStore
+from app.stores.postgres.vectors.vector_queries import ShownBook, VectorQueries
+
+_SPARE = 10
+"""Entries compared beyond those asked for, in place of copies of the book and entries that have left."""
+
+HOW_TO_HAVE_VECTORS = (
+    "Have the operator let the service run with BOOKPRINT_VECTORS=on, and for the books that are there: "
+    "bookprint reindex --vectors"
+)
+"""What to do where no book has a vector."""
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarBook:
+    """A book that is like another."""
+
+    book_id: UUID
+    title: str | None
+    authors: tuple[str, ...]
+    similarity: float  # estimated cosine, -1 to 1
+
+
+class SimilarBooks:
+    """Finds the books that are most like one."""
+
+    def __init__(self, vectors: VectorQueries, suites: SuiteStore) -> None:
+        self._vectors = vectors
+        self._suites = suites
+        self._matrix = VectorMatrix()
+        self._since: int | None = None  # the transaction from which to read on; None: nothing was read
+        self._reading = asyncio.Lock()
+
+    async def find(self, book_id: UUID, k: int, *, with_copies: bool) -> list[SimilarBook]:
+        """The k books most like one, the most similar first; of several that are equally so, the oldest.
+
+        Without copies, those are left out that are near-duplicates by their signatures or in the cluster of
+        its text. Raises `UnknownBook`, and `NoVector` for a book that cannot be compared.
+        """
+        suite = (await self._suites.current()).serving
+        this, rows = await asyncio.gather(self._vectors.read_book(book_id, suite), self._current_rows())
+        if this.vector is None:
+            raise NoVector(await self._why_none(book_id, has_text=this.has_text))
+        reach = k + _SPARE
+        while True:
+            entries = await asyncio.to_thread(rows.most_similar, this.vector, reach)
+            found = await self._described(entries, this.book, suite, with_copies=with_copies)
+            if len(found) >= k or entries.entry_ids.size < reach:
+                return found[:k]
+            reach *= 10
+
+    async def _current_rows(self) -> EntryVectors:
+        """The vectors of all entries, those of every transaction that has ended included."""
+        async with self._reading:
+            written = await self._vectors.read_written(self._since)
+            if written.is_all:
+                self._matrix = VectorMatrix()
+            self._matrix.add(written.vectors)
+            self._since = written.since
+            return self._matrix.rows()
+
+    async def _described(
+        self, entries: SimilarEntries, this: ShownBook, suite: Suite, *, with_copies: bool
+    ) -> list[SimilarBook]:
+        """Those of the entries that are books to be shown, in the same order."""
+        books = await self._vectors.read_books(entries.entry_ids.tolist(), suite)
+        left = [entry_id for entry_id in entries.entry_ids.tolist() if entry_id not in books]
+        self._matrix.remove(np.array(left, dtype=np.uint64))
+        others = [book for book in books.values() if book.summary.book_id != this.summary.book_id]
+        copies = set() if with_copies else _copies(this, others)
+        shown = {book.summary.entry.entry_id: book for book in others if book.summary.book_id not in copies}
+        pairs = zip(entries.entry_ids.tolist(), entries.similarities.tolist(), strict=True)
+        return [_similar(shown[entry_id], cosine) for entry_id, cosine in pairs if entry_id in shown]
+
+    async def _why_none(self, book_id: UUID, *, has_text: bool) -> str:
+        reason = f"The book {book_id} has no vector, so nothing tells what is like it."
+        if not has_text:
+            return f"{reason} Its text is not stored here. Put it as the content of the book."
+        if await self._vectors.are_lacking():
+            return f"{reason} No book here has one. {HOW_TO_HAVE_VECTORS}"
+        return (
+            f"{reason} Texts of under {LEAST_WORDS} words have none. If it is longer, have the operator run: "
+            "bookprint reindex --vectors"
+        )
+
+
+def _copies(this: ShownBook, others: Sequence[ShownBook]) -> set[UUID]:
+    """Those of the books that are copies of one, by their signatures or by what is known."""
+    evidence = evidence_of_each(this.summary.entry, [other.summary.entry for other in others])
+    return {
+        other.summary.book_id
+        for other, each in zip(others, evidence, strict=True)
+        if other.founder_id == this.founder_id or is_near_duplicate(each)
+    }
+
+
+def _similar(book: ShownBook, cosine: float) -> SimilarBook:
+    return SimilarBook(book.summary.book_id, book.summary.title, book.authors, cosine)

@@ -1,0 +1,273 @@
+"""Similar books and the map, over HTTP on real servers, against a plain computation."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+import pytest
+from httpx import AsyncClient
+
+from app.core.model import Content
+from app.core.recipe import VECTORS
+from app.core.signatures.json_codec import encode
+from app.core.signatures.sketch import sketch
+from app.core.text.content import content_from_text
+from app.core.text.normal_form import normalise
+from app.core.vectors.book_vector import Vector, book_vector
+from app.core.vectors.map_places import map_places
+from app.readers.vector_weights import read_vector_weights
+from app.settings import Settings
+from tests.api.conftest import asking, started
+from tests.api.library import prose, scanned
+from tests.api.posting import Json, near, post
+
+
+@cache
+def text_of(seed: int) -> str:
+    return prose(seed)
+
+
+@pytest.fixture
+def settings(database_url: str, redis_url: str) -> Settings:
+    return Settings(database_url=database_url, redis_url=redis_url, vectors="on")
+
+
+def vector_of(text: str) -> Vector:
+    vector = book_vector(normalise(Content(text, None)), read_vector_weights())
+    assert vector is not None
+    return vector
+
+
+def cosine(one: str, other: str) -> float:
+    differing = np.unpackbits(vector_of(one) ^ vector_of(other)).mean()
+    return float(np.cos(np.pi * differing))
+
+
+def expected(text: str, others: dict[str, str]) -> list[tuple[str, float]]:
+    """The ids of the other texts with their cosines, the most similar first; equal ones in order of ids."""
+    found = [(book_id, round(cosine(text, other), 4)) for book_id, other in others.items()]
+    return sorted(found, key=lambda each: (-each[1], each[0]))
+
+
+async def similar(client: AsyncClient, book: Json, **parameters: Any) -> Json:
+    answer = await client.get(book["links"]["similar"], params=parameters)
+    assert answer.status_code == 200, answer.text
+    found: Json = answer.json()
+    return found
+
+
+async def ids_of_similar(client: AsyncClient, book: Json, **parameters: Any) -> list[str]:
+    return [item["id"] for item in (await similar(client, book, **parameters))["items"]]
+
+
+def pairs(answer: Json) -> list[tuple[str, float]]:
+    return [(item["id"], item["similarity"]) for item in answer["items"]]
+
+
+async def test_answer_is_that_of_comparing_every_book(client: AsyncClient) -> None:
+    texts = {}
+    for seed in range(14):
+        book = await post(client, text=text_of(seed), title=f"Book {seed}", authors=["A", f"B {seed}"])
+        texts[book["id"]] = text_of(seed)
+    for book_id in list(texts)[::5]:
+        path = f"/v1/books/{book_id}/similar"
+        others = {other: text for other, text in texts.items() if other != book_id}
+        wanted = expected(texts[book_id], others)
+        answer = (await client.get(path, params={"k": 1000})).json()
+        assert answer["recipe"] == VECTORS
+        assert pairs(answer) == wanted
+        assert pairs((await client.get(path)).json()) == wanted[:10]
+        assert pairs((await client.get(path, params={"k": 3})).json()) == wanted[:3]
+        first = answer["items"][0]
+        number = list(texts).index(first["id"])
+        assert (first["title"], first["authors"]) == (f"Book {number}", ["A", f"B {number}"])
+
+
+async def test_copies_are_left_out_unless_they_are_asked_for(client: AsyncClient) -> None:
+    book = await post(client, text=text_of(1))
+    copy = await post(client, text=scanned(text_of(1), 7, 0.01))
+    other = await post(client, text=text_of(2))
+    assert [item["id"] for item in (await near(client, book))["items"]] == [copy["id"]]
+    assert await ids_of_similar(client, book) == [other["id"]]
+    assert await ids_of_similar(client, book, copies=True) == [copy["id"], other["id"]]
+
+
+async def test_book_that_a_person_calls_a_copy_is_left_out(client: AsyncClient) -> None:
+    book, other, third = [await post(client, text=text_of(seed)) for seed in range(3)]
+    path = f"{book['links']['relations']}/{other['id']}/decision"
+    assert set(await ids_of_similar(client, book)) == {other["id"], third["id"]}
+    decided = await client.put(path, json={"kind": "SAME_TEXT"})
+    assert decided.status_code == 200, decided.text
+    assert await ids_of_similar(client, book) == [third["id"]]
+    assert set(await ids_of_similar(client, book, copies=True)) == {other["id"], third["id"]}
+    assert (await client.delete(path)).status_code == 204
+    assert set(await ids_of_similar(client, book)) == {other["id"], third["id"]}
+
+
+async def test_many_copies_leave_room_for_as_many_others_as_asked_for(client: AsyncClient) -> None:
+    book = await post(client, text=text_of(0))
+    for number in range(14):
+        await post(client, text=text_of(0), external_id=f"copy {number}")
+    others = {(await post(client, text=text_of(seed)))["id"] for seed in (1, 2)}
+    assert set(await ids_of_similar(client, book, k=2)) == others
+    assert len(await ids_of_similar(client, book, k=16, copies=True)) == 16
+
+
+async def test_every_change_of_the_catalogue_counts_at_once(client: AsyncClient) -> None:
+    book, other, third = [await post(client, text=text_of(seed)) for seed in range(3)]
+    ids = {other["id"]: text_of(1), third["id"]: text_of(2)}
+    assert pairs(await similar(client, book)) == expected(text_of(0), ids)
+    await client.put(f"{other['links']['self']}/content", json={"text": text_of(3)})
+    ids[other["id"]] = text_of(3)
+    assert pairs(await similar(client, book)) == expected(text_of(0), ids)
+    await client.put(f"{book['links']['self']}/content", json={"text": text_of(4)})
+    assert pairs(await similar(client, book)) == expected(text_of(4), ids)
+    assert (await client.delete(third["links"]["self"])).status_code == 204
+    assert await ids_of_similar(client, book) == [other["id"]]
+    assert (await client.get(third["links"]["similar"])).status_code == 404
+    again = await post(client, text=text_of(2))
+    assert pairs(await similar(client, book)) == expected(
+        text_of(4), {other["id"]: text_of(3), again["id"]: text_of(2)}
+    )
+
+
+async def test_processes_agree_at_once(settings: Settings, client: AsyncClient) -> None:
+    async with started(settings) as second_app, asking(second_app) as second:
+        books = [await post(client, text=text_of(seed)) for seed in range(4)]
+        for turn, (one, other) in enumerate([(client, second), (second, client)]):
+            assert await ids_of_similar(other, books[0]) == await ids_of_similar(one, books[0])
+            new = await post(one, text=text_of(100 + turn))
+            books.append(new)
+            assert new["id"] in await ids_of_similar(other, books[0])
+            await one.delete(books[1]["links"]["self"])
+            gone = books.pop(1)
+            assert gone["id"] not in await ids_of_similar(other, books[0])
+
+
+async def test_books_posted_at_once_are_all_found(client: AsyncClient) -> None:
+    book = await post(client, text=text_of(0))
+
+    async def post_and_look(seeds: range) -> None:
+        for seed in seeds:
+            new = await post(client, text=text_of(seed))
+            assert new["id"] in await ids_of_similar(client, book, k=100)
+
+    await asyncio.gather(*(post_and_look(range(first, first + 4)) for first in (10, 20, 30)))
+
+
+async def test_books_of_files_and_bulk_posts_have_vectors(client: AsyncClient) -> None:
+    filed = (await client.post("/v1/books", files={"file": ("a.txt", text_of(1))})).json()
+    line = json.dumps({"text": text_of(2)})
+    headers = {"content-type": "application/x-ndjson"}
+    lined = (await client.post("/v1/books:bulk", content=line, headers=headers)).json()
+    assert await ids_of_similar(client, filed) == [lined["id"]]
+
+
+class TestWithoutVector:
+    """Books and libraries that cannot be compared say so, and what to do."""
+
+    async def refused(self, client: AsyncClient, path: str, **parameters: Any) -> str:
+        answer = await client.get(path, params=parameters)
+        assert (answer.status_code, answer.json()["type"]) == (409, "urn:bookprint:problem:no-vector")
+        detail: str = answer.json()["detail"]
+        return detail
+
+    async def test_book_of_signatures(self, client: AsyncClient) -> None:
+        book = await post(client, signatures=encode(sketch(content_from_text(text_of(1)))))
+        assert book["links"]["similar"] is None
+        assert (await client.get(book["links"]["self"])).json()["links"]["similar"] is None
+        detail = await self.refused(client, f"{book['links']['self']}/similar")
+        assert "text is not stored" in detail
+
+    async def test_short_book(self, client: AsyncClient) -> None:
+        await post(client, text=text_of(1))
+        book = await post(client, text="a few words")
+        assert book["links"]["similar"] is None
+        assert "50 words" in await self.refused(client, f"{book['links']['self']}/similar")
+
+    async def test_library_without_vectors(self, database_url: str, redis_url: str) -> None:
+        settings = Settings(database_url=database_url, redis_url=redis_url)
+        async with started(settings) as app, asking(app) as client:
+            assert (await client.get("/v1/map")).json()["items"] == []
+            book = await post(client, text=text_of(1))
+            detail = await self.refused(client, f"{book['links']['self']}/similar")
+            assert "BOOKPRINT_VECTORS=on" in detail
+            assert "reindex --vectors" in detail
+            assert await self.refused(client, "/v1/map")
+            await app.state.services.missing_vectors.compute(lambda done, total: None)
+            read = (await client.get(book["links"]["self"])).json()
+            assert pairs(await similar(client, read)) == []
+            assert [item["id"] for item in (await client.get("/v1/map")).json()["items"]] == [book["id"]]
+
+    async def test_unknown_book(self, client: AsyncClient) -> None:
+        for book_id in (str(uuid4()), "emma"):
+            answer = await client.get(f"/v1/books/{book_id}/similar")
+            assert (answer.status_code, answer.json()["type"]) == (404, "urn:bookprint:problem:unknown-book")
+
+
+async def test_wrong_parameters_are_refused(client: AsyncClient) -> None:
+    of_books = [
+        f"/v1/books/{uuid4()}/similar?{query}"
+        for query in ("k=0", "k=1001", "k=x", "copies=maybe", "d=7", "limit=3", "cursor=x")
+    ]
+    of_map = [f"/v1/map?{query}" for query in ("ids=x", "limit=0", "limit=1001", "cursor=x", "by=language")]
+    for path in (*of_books, *of_map):
+        answer = await client.get(path)
+        assert answer.status_code == 422, path
+        named = path.partition("?")[2].partition("=")[0]
+        assert answer.json()["errors"][0]["field"].startswith(named)
+    ids = [str(uuid4()) for _ in range(101)]
+    assert (await client.get("/v1/map", params={"ids": ids[:100]})).status_code == 200
+    assert (await client.get("/v1/map", params={"ids": ids})).status_code == 422
+
+
+class TestMap:
+    """The map of books."""
+
+    async def everything(self, client: AsyncClient, **parameters: Any) -> list[Json]:
+        items: list[Json] = []
+        cursor: dict[str, str] = {}
+        while True:
+            answer = await client.get("/v1/map", params=parameters | cursor)
+            assert answer.status_code == 200, answer.text
+            page = answer.json()
+            items += page["items"]
+            if page["next_cursor"] is None:
+                return items
+            cursor = {"cursor": page["next_cursor"]}
+
+    def places(self, texts: Sequence[str]) -> list[list[float]]:
+        places = map_places(np.stack([vector_of(text) for text in texts]), read_vector_weights())
+        return [[round(x, 4) for x in place] for place in places.tolist()]
+
+    async def test_books_keep_their_places_while_others_come_and_go(self, client: AsyncClient) -> None:
+        texts = [text_of(seed) for seed in range(5)]
+        books = [
+            await post(client, text=text, title=f"Book {seed}", language="en")
+            for seed, text in enumerate(texts)
+        ]
+        await post(client, text="too short for a vector")
+        items = await self.everything(client, limit=2)
+        assert [item["id"] for item in items] == [book["id"] for book in books]
+        assert [[item["x"], item["y"]] for item in items] == self.places(texts)
+        assert (items[3]["title"], items[3]["language"]) == ("Book 3", "en")
+        await client.delete(books[0]["links"]["self"])
+        new = await post(client, text=text_of(9))
+        assert await self.everything(client, limit=1000) == [
+            *items[1:],
+            *(await self.everything(client, ids=new["id"])),
+        ]
+
+    async def test_chosen_books(self, client: AsyncClient) -> None:
+        books = [await post(client, text=text_of(seed)) for seed in range(4)]
+        short = await post(client, text="too short for a vector")
+        ids = [books[2]["id"], books[0]["id"], short["id"], str(uuid4())]
+        found = await self.everything(client, ids=ids, limit=1)
+        assert [item["id"] for item in found] == [books[0]["id"], books[2]["id"]]
+        first = (await client.get("/v1/map", params={"ids": ids, "limit": 1})).json()["next_cursor"]
+        other = await client.get("/v1/map", params={"ids": ids[1:], "cursor": first})
+        assert (other.status_code, other.json()["errors"][0]["field"]) == (422, "cursor")

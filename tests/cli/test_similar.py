@@ -1,0 +1,62 @@
+"""`bookprint similar`, and vectors computed by the commands that store books."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from app.core.signatures.json_codec import encode
+from app.core.signatures.sketch import sketch
+from app.core.text.content import content_from_text
+from tests.api.library import prose, scanned
+from tests.cli.command_line import Service, bookprint, serving
+
+
+@pytest.fixture
+def own_service(tmp_path: Path) -> Iterator[Service]:
+    with serving(tmp_path / "data") as service:
+        yield service
+
+
+def test_similar_books_are_printed_once_vectors_are_computed(own_service: Service, tmp_path: Path) -> None:
+    url, data_dir = ("--url", own_service.url), ("--data-dir", own_service.data_dir)
+
+    def post(**book: object) -> str:
+        book_id: str = httpx.post(f"{own_service.url}/v1/books", json=book, timeout=60).json()["id"]
+        return book_id
+
+    book = post(text=prose(1), title="Emma")
+    copy = post(text=scanned(prose(1), 3), title="Emma, scanned")
+    signed = post(signatures=encode(sketch(content_from_text(prose(9)))))
+    without = bookprint("similar", book, *url)
+    assert (without.returncode, without.stdout) == (1, "")
+    assert "reindex --vectors" in without.stderr
+    computed = bookprint("reindex", "--vectors", *data_dir)
+    assert computed.stdout == "2 books have got vectors\n", computed.stderr
+    lonely = bookprint("similar", book, *url)
+    assert lonely.stdout == "similarity\ttitle\tauthors\tid\n"
+    assert "no other book has a vector" in lonely.stderr
+
+    file = tmp_path / "books.jsonl"
+    line = {"text": prose(2), "title": "Persuasion", "authors": ["Austen, Jane", "Somebody Else"]}
+    file.write_text(json.dumps(line), encoding="utf-8")
+    ingested = bookprint("ingest", file, *data_dir, BOOKPRINT_VECTORS="on")
+    assert ingested.returncode == 0, ingested.stderr
+    found = bookprint("similar", book, *url)
+    [_, row] = found.stdout.splitlines()
+    similarity, title, authors, other = row.split("\t")
+    assert (title, authors) == ("Persuasion", "Austen, Jane; Somebody Else")
+    assert 0 < float(similarity) < 1
+    [first, second] = bookprint("similar", book, "--copies", "--json", *url).stdout.splitlines()
+    assert (json.loads(first)["id"], json.loads(second)["id"]) == (copy, other)
+    assert json.loads(first)["similarity"] > 0.5
+    assert len(bookprint("similar", book, "--copies", "--k", "1", *url).stdout.splitlines()) == 2
+
+    refused = bookprint("similar", signed, *url)
+    assert refused.returncode == 1
+    assert "text is not stored" in refused.stderr
+    assert "No book has the id" in bookprint("similar", str(uuid4()), *url).stderr
+    assert bookprint("similar", "emma", *url).returncode == 2
