@@ -8,19 +8,19 @@ import typer
 
 from app.cli.access.audit import audit
 from app.cli.access.keys import KEY_COMMANDS
+from app.cli.asking.compare import compare
+from app.cli.asking.conflicts import conflicts
+from app.cli.asking.lookup import lookup
+from app.cli.asking.master_copy import master_copy
+from app.cli.asking.similar import similar
 from app.cli.changes import changes
-from app.cli.compare import compare
-from app.cli.conflicts import conflicts
 from app.cli.demo.command import demo
 from app.cli.ingest import ingest
 from app.cli.jobs import jobs
-from app.cli.lookup import lookup
 from app.cli.maintenance import migrate, reindex, verify
-from app.cli.master_copy import master_copy
 from app.cli.output import UserError, complain
 from app.cli.serve import serve, worker
 from app.cli.sign import sign
-from app.cli.similar import similar
 from app.client import ClientError, InvalidUrl
 from app.core.errors import BookprintError
 from app.embedded import DataDirInUse, ServerFailed

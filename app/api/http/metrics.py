@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.core.errors import Unavailable
 from app.services.jobs import Jobs
-from app.services.lookup import Nearest, Question, Verified, Within
+from app.services.lookups.lookup import Nearest, Question, Verified, Within
 from app.services.relations import Relations
 from app.wiring import Services
 

@@ -22,8 +22,8 @@ from app.api.schemas.clusters import (
 from app.core.clusters.cluster_name import ClusterName
 from app.core.errors import UnknownCluster
 from app.core.model import PAGE_BREAK
-from app.services.clusters import ClusterPage
-from app.services.master_copies import MasterCopyRead
+from app.services.clusters.clusters import ClusterPage
+from app.services.clusters.master_copies import MasterCopyRead
 
 router = APIRouter(prefix="/v1", tags=["clusters"], route_class=ScopedRoute)
 

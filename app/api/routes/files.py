@@ -11,7 +11,7 @@ from app.api.routes.books import answer_posted
 from app.api.routes.lookups import answer_lookup
 from app.api.schemas.books import PostedBook
 from app.api.schemas.lookups import NearnessQuery
-from app.services.queries import query_entry
+from app.services.lookups.queries import query_entry
 
 router = APIRouter(prefix="/v1", route_class=FileRoute, include_in_schema=False)
 

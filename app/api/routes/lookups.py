@@ -25,7 +25,7 @@ from app.api.schemas.lookups import (
 from app.core.model import Entry
 from app.core.recipe import Suite
 from app.core.signatures.identifier import Identifier
-from app.services.queries import query_entry
+from app.services.lookups.queries import query_entry
 from app.services.reading import FileBook
 from app.wiring import Services
 

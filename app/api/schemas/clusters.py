@@ -11,8 +11,8 @@ from app.api.schemas.base import Document, PageQuery, Share, shown
 from app.core.clusters.cluster_name import ClusterName
 from app.core.clusters.clustering import By
 from app.core.relations.alignment import Unit
-from app.services.clusters import ClusterPage
-from app.services.master_copies import MasterCopyRead
+from app.services.clusters.clusters import ClusterPage
+from app.services.clusters.master_copies import MasterCopyRead
 
 
 class ClusterQuery(PageQuery):

@@ -21,7 +21,7 @@ from app.core.model import Fingerprint
 from app.core.relations.decision import RelationSummary
 from app.core.signatures import composite, identifier
 from app.core.signatures.identifier import Identifier
-from app.services.lookup import Answer, Match, Nearest, Question, Verified, Within
+from app.services.lookups.lookup import Answer, Match, Nearest, Question, Verified, Within
 from app.services.reading import FileBook
 
 _SHARE_DIGITS = 4

@@ -9,8 +9,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from app.api.schemas import examples
 from app.api.schemas.base import Document, PageQuery, shown
 from app.core.recipe import VECTORS
-from app.services.book_map import MapPlace
-from app.services.similar_books import SimilarBook
+from app.services.similar.book_map import MapPlace
+from app.services.similar.similar_books import SimilarBook
 
 _DIGITS = 4
 """Decimals of similarities and places: a vector tells a cosine to a few hundredths."""

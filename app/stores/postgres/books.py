@@ -34,10 +34,10 @@ from app.stores.postgres.catalog.marc_records import (
     update_record,
 )
 from app.stores.postgres.changes.outbox import identifier_of_book, insert_book_changes
-from app.stores.postgres.clusters import delete_from_clusters
+from app.stores.postgres.clusters.clusters import delete_from_clusters
 from app.stores.postgres.connections import Connection, Database, Row, rows
 from app.stores.postgres.jobs import insert_relate_jobs
-from app.stores.postgres.relations import delete_relations, repeat_cut_searches
+from app.stores.postgres.relations.relations import delete_relations, repeat_cut_searches
 from app.stores.postgres.rows import (
     IS_DIGEST,
     SELECT_BOOKS,

@@ -34,9 +34,9 @@ from app.services.ids import new_book_id
 from app.services.signing import Extras, computed
 from app.settings import Settings
 from app.stores.postgres.books import BookStore
-from app.stores.postgres.candidates import CandidateStore, StoredSignatures
 from app.stores.postgres.migrate import upgrade
-from app.stores.postgres.relations import BookVersion, ComparedPair, RelationStore
+from app.stores.postgres.relations.candidates import CandidateStore, StoredSignatures
+from app.stores.postgres.relations.relations import BookVersion, ComparedPair, RelationStore
 from app.stores.postgres.texts import compress
 from app.wiring import Stores, open_stores, services_on
 from bench.harness.corpus import corpus_folder

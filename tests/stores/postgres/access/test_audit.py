@@ -23,7 +23,7 @@ from app.stores.postgres.books import BookStore
 from app.stores.postgres.bulk import BulkStore, NewBook
 from app.stores.postgres.changes.webhooks import WebhookStore
 from app.stores.postgres.connections import Database
-from app.stores.postgres.decisions import DecisionStore
+from app.stores.postgres.relations.decisions import DecisionStore
 from tests.factories import ACTOR, a_sketch, new_content
 
 ROOT = Path(__file__).parents[4]

@@ -20,7 +20,7 @@ from app.core.relations.related import (
 from app.core.relations.signals import LinearFit, Sides, Signals
 from app.stores.postgres.connections import Database, Row
 from app.stores.postgres.jobs import UNFINISHED_RELATE_JOBS
-from app.stores.postgres.relations import SIMILARITY_STEPS
+from app.stores.postgres.relations.relations import SIMILARITY_STEPS
 from app.stores.postgres.statements import SQL
 
 _PAIRS_OF_BOOK = """

@@ -17,7 +17,7 @@ from app.core.clusters.clustering import KINDS, Pair
 from app.core.relations.alignment import Alignment
 from app.core.relations.relation import Kind, Relation
 from app.stores.postgres.changes.outbox import insert_pair_changes
-from app.stores.postgres.clusters import update_clusters
+from app.stores.postgres.clusters.clusters import update_clusters
 from app.stores.postgres.connections import Connection, Database, rows
 from app.stores.postgres.jobs import insert_relate_jobs
 from app.stores.postgres.statements import SQL

@@ -21,7 +21,7 @@ from app.stores.postgres.changes.outbox import (
     insert_pair_changes,
     insert_withdrawals,
 )
-from app.stores.postgres.cluster_edges import (
+from app.stores.postgres.clusters.cluster_edges import (
     read_connected,
     read_edges,
     read_edges_in_order,

@@ -8,7 +8,7 @@ from app.core.relations.decision import DecisionVerdict
 from app.core.relations.relation import Kind
 from app.stores.postgres.access.audit import actor_values, insert_entries
 from app.stores.postgres.changes.outbox import insert_pair_changes, insert_withdrawals
-from app.stores.postgres.clusters import update_clusters
+from app.stores.postgres.clusters.clusters import update_clusters
 from app.stores.postgres.connections import Connection, Database, rows
 from app.stores.postgres.jobs import insert_relate_jobs
 from app.stores.postgres.statements import SQL

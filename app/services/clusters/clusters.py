@@ -9,7 +9,7 @@ from app.core.clusters.cluster_name import ClusterName
 from app.core.clusters.clustering import By
 from app.core.errors import UnknownBook, UnknownCluster
 from app.core.model import Member
-from app.stores.postgres.cluster_queries import ClusterQueries, Snapshot
+from app.stores.postgres.clusters.cluster_queries import ClusterQueries, Snapshot
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from rapidfuzz.distance import Levenshtein
 from app.core.signatures.json_codec import encode
 from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_pages
-from app.services import master_copies
+from app.services.clusters import master_copies
 from app.wiring import Services
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, post
+from tests.api.relations.test_clusters import NOBODY, cluster, copies, decide
 from tests.api.test_bad_input import assert_problem
-from tests.api.test_clusters import NOBODY, cluster, copies, decide
 from tests.core.printed_pages import book, read
 from tests.paged_books import pages_of, run_jobs
 

@@ -10,9 +10,9 @@ from app.core.clusters.best_copy import BestCopy, Copy
 from app.core.clusters.cluster_name import ClusterName
 from app.core.clusters.master_copy import MasterCopy, master_copy
 from app.core.errors import NoTextKept, UnknownCluster
-from app.services.clusters import best_of
-from app.stores.postgres.cluster_queries import ClusterQueries, CopyText, Snapshot
-from app.stores.postgres.relation_queries import RelationQueries
+from app.services.clusters.clusters import best_of
+from app.stores.postgres.clusters.cluster_queries import ClusterQueries, CopyText, Snapshot
+from app.stores.postgres.relations.relation_queries import RelationQueries
 
 MOST_COPIES = 10
 """Copies that vote, the best copy among them."""

@@ -19,7 +19,7 @@ from app.core.matching.verification import Evidence
 from app.core.model import BookFilter, BookSummary, Entry
 from app.core.signatures.composite import of_signatures
 from app.core.signatures.identifier import Identifier
-from app.services.lookup import Answer, Lookup, Match, Position, Question, Verified, position_of
+from app.services.lookups.lookup import Answer, Lookup, Match, Position, Question, Verified, position_of
 from app.stores.postgres.books import BookStore
 from app.stores.postgres.entries import EntryStore
 from app.stores.redis.band_index import BandIndex
