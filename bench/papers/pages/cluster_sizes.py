@@ -30,7 +30,7 @@ JOINED_BY: Mapping[str, Collection[str]] = {
 """The kinds of relations that join clusters; the last two are those of the service."""
 
 RANGES = ((2, 2), (3, 5), (6, 10), (11, 20), (21, None))
-"""Smallest and largest size of a row; the paper tells of clusters up to 10, and of 40 to 50."""
+"""Smallest and largest size of a row; Spasojević and Poncin (2011) tell of up to 10, and of 40 to 50."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,11 +79,11 @@ def measure(out_dir: Path, libraries: Sequence[Library], works: Sequence[int]) -
             _recovered(libraries[-1], works),
         ],
         notes=[
-            "Figure 5 of the paper. Books are joined by the relations that `shares-v1` finds between the "
-            "candidates of the index. In the paper, clusters of two are about 10 % of the number of books, "
-            "clusters of up to ten are mostly of one pagination, and clusters of 40 to 50 are mixed. Neither "
-            "library here is a sample of what libraries hold: the corpus was gathered for its copies, and "
-            "the synthetic library "
+            "Spasojević and Poncin (2011), figure 5. Books are joined by the relations that `shares-v1` "
+            "finds between the candidates of the index. Among theirs, clusters of two are about 10 % of the "
+            "number of books, clusters of up to ten are mostly of one pagination, and clusters of 40 to 50 "
+            "are mixed. Neither library here is a sample of what libraries hold: the corpus was gathered for "
+            "its copies, and the synthetic library "
             f"(`app/synthesis/library`, seed {SEED}: {WORKS} works of {CHARACTERS[0]:,} characters, "
             f"{COPIES[0]} to {COPIES[1]} copies of each) draws its sizes evenly, and page breaks anew for "
             "every copy, so that few pairs have one pagination, and those by chance. It shows whether sizes "

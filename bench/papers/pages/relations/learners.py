@@ -55,8 +55,8 @@ class Lesson:
 Reading = Callable[[MeasuredPair], list[float]]
 
 
-def signals_of_paper(pair: MeasuredPair) -> list[float]:
-    """The six signals of section IV-B, the order of the books left out."""
+def published_signals(pair: MeasuredPair) -> list[float]:
+    """The six signals of Spasojević and Poncin (2011, IV-B), the order of the books left out."""
     signals, line = pair.signals, fitted_line(pair.signals)
     return [
         signals.book_similarity,
@@ -69,12 +69,12 @@ def signals_of_paper(pair: MeasuredPair) -> list[float]:
 
 
 def all_signals(pair: MeasuredPair) -> list[float]:
-    """Those of the paper, ours, and what `shares-v1` sees of the metadata."""
+    """Those of Spasojević and Poncin (2011), ours, and what `shares-v1` sees of the metadata."""
     signals = pair.signals
     sides = (signals.text_shared, signals.pages_matched, signals.span_matched, signals.span)
     left, right = pair.metadata
     return [
-        *signals_of_paper(pair),
+        *published_signals(pair),
         *(share for each in sides for share in (each.least, each.most)),
         signals.text_pages.least / max(signals.text_pages.most, 1),
         signals.typical_share,
@@ -86,7 +86,10 @@ def all_signals(pair: MeasuredPair) -> list[float]:
     ]
 
 
-READINGS: Mapping[str, Reading] = {"of the paper": signals_of_paper, "all": all_signals}
+READINGS: Mapping[str, Reading] = {
+    "signals of Spasojević and Poncin (2011)": published_signals,
+    "all": all_signals,
+}
 """What learners see, by name."""
 
 

@@ -17,7 +17,7 @@ from bench.quality.relations import HARD, SEED
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 PRECISE = (0.90, 0.95)
-"""Precisions at which recall is told; the paper's falls above the first."""
+"""Precisions at which recall is told; that of Spasojević and Poncin (2011) falls above the first."""
 PLOTTED = 150
 """Pairs of each kind in the plot of two similarities, and points of a curve."""
 
@@ -50,14 +50,14 @@ def measure(out_dir: Path, pairs: Sequence[KnownPair]) -> Section:
             _distributions(values, kinds),
         ],
         notes=[
-            "Figures 3 and 4 of the paper, on the made pairs of `bench relations` "
-            f"(seed {SEED}, CER 0.5 to 5 %) in place of its training set. Its signals are computed from our "
-            "page signatures and runs, not from its 34 MinHash values a page. Shares in %, with Wilson 95 % "
-            "intervals; precision is weighted to the proportions of its Table I, in which no pair is "
+            "Spasojević and Poncin (2011), figures 3 and 4, on the made pairs of `bench relations` "
+            f"(seed {SEED}, CER 0.5 to 5 %) in place of their training set. Their signals are computed from "
+            "our page signatures and runs, not from their 34 MinHash values a page. Shares in %, with Wilson "
+            "95 % intervals; precision is weighted to the proportions of their Table I, in which no pair is "
             "unrelated. The threshold of a single signal, and whether the class lies above or below it, is "
             "the best for these very pairs; so single signals are shown better than they are, and the "
             "classifiers are not. The line is fitted over the book with fewer text pages. Dashed lines are "
-            "shares of ours, which the definitions of the classes name; the paper has none.",
+            "shares of ours, which the definitions of the classes name; they have none.",
             *images(out_dir, plots),
         ],
     )
@@ -76,11 +76,11 @@ def _gains(sweeps: Mapping[str, Sweeps], confusions: Mapping[str, Confusion], ca
     rows: list[list[Cell]] = []
     for kind in SHARES:
         row: list[Cell] = [kind]
-        for chosen in ([signal.name for signal in SINGLE if signal.of_paper], list(sweeps[kind])):
+        for chosen in ([signal.name for signal in SINGLE if signal.published], list(sweeps[kind])):
             name = max(chosen, key=lambda each: sweeps[kind][each].best.f1)
             row += [name, _percent(sweeps[kind][name].best.f1)]
         rows.append([*row, *(_percent(_f1(confusion, kind)) for confusion in confusions.values())])
-    headers = ["class", "best signal of the paper", "F1", "best signal", "F1"]
+    headers = ["class", "best signal of Spasojević and Poncin (2011)", "F1", "best signal", "F1"]
     return Table([*headers, *(f"{name}: F1" for name in confusions)], rows, caption)
 
 
@@ -112,14 +112,15 @@ def _singles(kind: str, sweeps: Sweeps, confusions: Mapping[str, Confusion]) -> 
 
 def _distributions(values: Mapping[str, NDArray[np.float64]], kinds: NDArray[np.str_]) -> Table:
     rows: list[list[Cell]] = []
-    for name in (signal.name for signal in SINGLE if signal.of_paper):
+    for name in (signal.name for signal in SINGLE if signal.published):
         for kind in SHARES:
             quantiles = np.quantile(values[name][kinds == kind], QUANTILES)
             rows.append([name, kind, *(round(float(each), 3) for each in quantiles)])
     return Table(
         ["signal", "class", *(f"{100 * each:.0f} %" for each in QUANTILES)],
         rows,
-        "Quantiles of the paper's signals; slope in doublings, offset and Δpage_count in parts of a book",
+        "Quantiles of the signals of Spasojević and Poncin (2011); slope in doublings, offset and "
+        "Δpage_count in parts of a book",
     )
 
 
@@ -151,7 +152,7 @@ def _points(rows: NDArray[np.float64]) -> list[tuple[float, float]]:
 
 def _curve_plots(sweeps: Mapping[str, Sweeps], confusions: Mapping[str, Confusion]) -> dict[str, Plot]:
     """Figure 4, by file name; what is ours is dashed."""
-    dashed = {signal.name: not signal.of_paper for signal in SINGLE}
+    dashed = {signal.name: not signal.published for signal in SINGLE}
     plots = {}
     for kind in SHARES:
         lines = [_curve(name, swept, dashed[name]) for name, swept in sweeps[kind].items()]

@@ -26,7 +26,7 @@ class Signal:
     """A figure of a pair of books that may tell its kind."""
 
     name: str
-    of_paper: bool  # of Spasojević and Poncin
+    published: bool  # by Spasojević and Poncin
     read: Callable[[Signals], float]
 
 
@@ -40,7 +40,7 @@ class Line:
 
 
 def fitted_line(signals: Signals) -> Line:
-    """The line of formulas 2 and 3 of the paper."""
+    """The line of formulas 2 and 3 of Spasojević and Poncin (2011)."""
     pages = signals.text_pages
     fit = signals.fit if pages.left <= pages.right else signals.reverse_fit
     if fit is None:
@@ -65,7 +65,7 @@ SINGLE: Sequence[Signal] = (
     Signal("pages across other breaks", False, lambda signals: signals.other_breaks),
     Signal("revised pages", False, lambda signals: signals.revised),
 )
-"""The signals of the paper and ours, the order of the two books left out."""
+"""The signals of Spasojević and Poncin (2011) and ours, the order of the two books left out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """Winnow: a linear classifier with weights that are multiplied at mistakes (Littlestone 1988, Winnow2).
 
 Signals become bits: whether each lies above, and whether below, a number of quantiles of the pairs learnt
-from. One set of weights decides for each kind; the kind that exceeds its threshold most wins.
+from. One set of weights decides for each kind; the kind that exceeds its threshold most wins. Spasojević and
+Poncin (2011) do not say which Winnow they took, or how signals become bits: both are ours.
 """
 
 from typing import Self

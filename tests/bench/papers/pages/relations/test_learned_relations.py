@@ -15,8 +15,8 @@ from bench.papers.pages.relations.learners import (
     READINGS,
     Lesson,
     all_signals,
+    published_signals,
     read,
-    signals_of_paper,
     taught,
 )
 from bench.papers.pages.relations.measured_pairs import KnownPair
@@ -57,7 +57,7 @@ def test_winnow_gives_the_same_for_the_same_seed() -> None:
 @pytest.mark.parametrize("name", LEARNERS)
 def test_every_learner_finds_a_threshold(name: str) -> None:
     learnt = lesson()
-    signals = read(signals_of_paper, learnt.pairs)
+    signals = read(published_signals, learnt.pairs)
     learner = LEARNERS[name][-1]()
     learner.fit(signals, learnt.kinds)
     found = learner.predict(signals)
@@ -77,7 +77,7 @@ def test_settings_are_judged_on_works_left_out(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(learners, "LEARNERS", {"noting": [Noting]})
     learnt = lesson()
-    taught("noting", signals_of_paper, learnt)
+    taught("noting", published_signals, learnt)
     work_of = {each.signals.page_similarity: each.works[0] for each in learnt.pairs}
     assert len(seen) == learners.FOLDS
     for learnt_from, left_out in seen:
@@ -90,7 +90,7 @@ def test_signals_do_not_depend_on_the_order_and_those_of_the_paper_come_first() 
     turned = replace(first, signals=first.signals.swapped(), metadata=first.metadata[::-1])
     one, other = all_signals(first), all_signals(turned)
     assert one[6:] == other[6:]
-    assert one[:6] == signals_of_paper(first)
+    assert one[:6] == published_signals(first)
     assert one[-2:] == [1, 0]  # years differ; one volume is not known
     assert {len(reading(first)) for reading in READINGS.values()} == {6, 21}
 
@@ -117,11 +117,11 @@ def test_each_half_is_tested_with_what_was_learnt_from_the_other(monkeypatch: py
     monkeypatch.setattr(contenders, "taught", lambda name, reading, learnt: Repeats(learnt))
     halves: tuple[Half, Half] = ("tuning", "report")
     lessons = {half: Lesson([pair(half)], np.array(["A"])) for half in halves}
-    found = learned("n", "learner", signals_of_paper, lessons)
+    found = learned("n", "learner", published_signals, lessons)
     assert found.made == ["tuning"]
     assert found.real == found.strangers == ["report", "tuning"]
     with pytest.raises(ValueError, match="Learnt from and tested"):
-        learned("n", "learner", signals_of_paper, dict(zip(halves, reversed(lessons.values()), strict=True)))
+        learned("n", "learner", published_signals, dict(zip(halves, reversed(lessons.values()), strict=True)))
 
 
 def test_duel_counts_pairs_that_one_alone_has_right() -> None:
