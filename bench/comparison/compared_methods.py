@@ -164,7 +164,8 @@ def _published() -> list[ComparedMethod]:
         ),
         ComparedMethod(
             minhash_values("100 MinHash values", 100),
-            does="MinHash as Google Books had it (Spasojević and Poncin 2011), without its pages.",
+            does="MinHash as Google Books had it (Spasojević and Poncin 2011), without its pages. There it "
+            "chose the books whose pages were then compared. The threshold is ours, as they print none.",
             index="Yes: a list of books for each number.",
             advice="As MinHash alone.",
         ),
@@ -183,14 +184,15 @@ def _published() -> list[ComparedMethod]:
         ),
         ComparedMethod(
             simhash_of_words("simhash of words"),
-            does="64 bits from the words; what Mohammadi and Nikoukaran (2018) compare theirs with.",
+            does="Bits from the words; what Mohammadi and Nikoukaran (2018) compare theirs with, here in 64 "
+            "bits.",
             index="Yes.",
             advice="Not for books: all books in a language look alike. Latin script alone.",
         ),
         ComparedMethod(
             multi_reference_cosine("multi-reference cosine"),
             does="How alike a book is to each of 60 parts of a list of rare triples of letters (Mohammadi "
-            "and Nikoukaran 2018).",
+            "and Nikoukaran 2018). Read [in our way](sources.md), it has more error than they print.",
             index="No: every book is compared.",
             advice="Not for copies of books: it tells how alike the language is. Latin script alone.",
         ),

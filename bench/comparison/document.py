@@ -21,8 +21,9 @@ _HEAD = """# Methods that find copies, side by side
 
 A library that looks for copies of its books can choose among many methods. Here they stand side by
 side, on the same books: Bookprint's, those that libraries and programs take today, and those of the
-publications that Bookprint [started from](sources.md). Each had to say of every two books whether they
-are copies."""
+publications that Bookprint [started from](sources.md). Two of their methods are missing here: relations
+from pages (Spasojević and Poncin 2011), and averages of word vectors (Reeve 2017). Each method had to
+say of every two books whether they are copies."""
 
 _LEGEND = """\
 - **copies, parts, overlaps**: real pairs of books of which one is a copy or another edition of the
@@ -38,6 +39,11 @@ _LEGEND = """\
 _BITS = """\
 Databases find bits that lie near others by an index that follows a graph of neighbours (HNSW), as
 pgvector's for PostgreSQL. It may miss some. Bookprint's answers have all."""
+
+_DIGITS = {"bytes per book": 3, "ms per book": 2, "ms per question": 2, "build, s": 2}
+"""Digits of a measured figure that mean something: times differ by some per cent from run to run."""
+_SHARES = ("neighbours found", "answers complete")
+"""Columns of shares, 0 to 1, shown in per cent."""
 
 
 def write_document(out_dir: Path, *, figures: Section | None = None, bits: Section | None = None) -> None:
@@ -58,7 +64,7 @@ def kept(result: Path) -> Section | None:
 
 def document(figures: Section, bits: Section) -> str:
     """The document in Markdown."""
-    (found,), (looked_up,) = figures.tables, bits.tables
+    found, looked_up = (readable(*section.tables) for section in (figures, bits))
     parts = [
         _HEAD,
         _in_short(found),
@@ -76,6 +82,31 @@ def document(figures: Section, bits: Section) -> str:
         *map(_wrapped, (*figures.notes, *bits.notes)),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def readable(table: Table) -> Table:
+    """The table with measured figures in two or three digits, and shares in per cent; counts stay."""
+    return Table(
+        [f"{header}, %" if header in _SHARES else header for header in table.headers],
+        [
+            [_readable(header, cell) for header, cell in zip(table.headers, row, strict=True)]
+            for row in table.rows
+        ],
+        table.caption,
+    )
+
+
+def _readable(header: str, cell: Cell) -> Cell:
+    if cell is None or isinstance(cell, str):
+        return cell
+    if header in _SHARES:
+        return 100 if cell == 1 else min(round(100 * cell, 1), 99.9)
+    return _rounded(cell, _DIGITS[header]) if header in _DIGITS else cell
+
+
+def _rounded(figure: float, digits: int) -> int | float:
+    rounded = float(f"{figure:.{digits}g}")
+    return int(rounded) if rounded.is_integer() else rounded
 
 
 def _in_short(found: Table) -> str:
@@ -97,8 +128,8 @@ def _in_short(found: Table) -> str:
         f"The ISCC finds {code['copies']} copies and {code['parts']} of the parts. Of {every[at[1]]} made "
         f"copies it finds {code[at[1]]} with 5 % of the letters wrong, and {code[at[2]]} with a tenth.",
         f"Of the methods of others unique words in order come nearest: {words['copies']} copies and "
-        f"{words['parts']} parts, in {words['bytes per book']:,} bytes a book. The lookup has "
-        f"{own['bytes per book']:,}.",
+        f"{words['parts']} parts, in some {words['bytes per book']:,} bytes a book. The lookup "
+        f"has {own['bytes per book']:,}.",
     )
     return "\n".join(_wrapped(f"- {sentence}") for sentence in sentences)
 

@@ -42,8 +42,8 @@ NOTES = (
     "Bookprint's recipes and its rule were chosen on this corpus, and the other methods were not: this "
     "flatters its rows.",
     f"Made copies: {COPIES} books of different works, the longest of each, of 80,000 characters or more "
-    f"(seed {SEED}). Errors fall on the copy alone, and are made as in the noise of Vladimir et al. "
-    "(2015): a stray space is the most common.",
+    f"(seed {SEED}). Errors fall on the copy alone, and are made as Vladimir et al. (2015) describe; how "
+    "often each kind of error comes is our choice.",
     "Titles and authors are those of the collections that the books come from. Some are abbreviated, or "
     "made of names of files, so a catalogue may do better. They get no OCR errors.",
     "Thresholds are those that a method's authors or users take. Where there are none, the one of the "

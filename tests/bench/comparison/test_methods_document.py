@@ -6,8 +6,17 @@ from pathlib import Path
 import pytest
 
 from bench.comparison.compared_methods import compared_methods
-from bench.comparison.document import BITS, DOCUMENT, METHODS, RESULTS, document, kept, write_document
-from bench.harness.report import Section
+from bench.comparison.document import (
+    BITS,
+    DOCUMENT,
+    METHODS,
+    RESULTS,
+    document,
+    kept,
+    readable,
+    write_document,
+)
+from bench.harness.report import Section, Table
 
 
 @pytest.fixture
@@ -35,6 +44,41 @@ def test_figures_count_every_pair_of_the_corpus(sections: tuple[Section, Section
     every, *rows = sections[0].tables[0].rows
     assert every[1:6] == [145, 18, 6, 51, 77_200]
     assert all(0 <= found <= most for row in rows for found, most in zip(row[1:6], every[1:6], strict=True))
+
+
+def test_figures_have_the_digits_that_mean_something() -> None:
+    headers = ["method", "false pairs", "bytes per book", "ms per book"]
+    rows = [
+        ["a", 77_200, 21_152, 0.05301],
+        ["b", 1_234, 346.8, 4.832],
+        ["c", 0, 16, 266.01],
+        ["d", 0, 735, 1.97],
+    ]
+    shown = readable(Table(headers, [*rows, ["e", 2, None, None]], "caption"))
+    assert shown == Table(
+        headers,
+        [
+            ["a", 77_200, 21_200, 0.053],
+            ["b", 1_234, 347, 4.8],
+            ["c", 0, 16, 270],
+            ["d", 0, 735, 2],
+            ["e", 2, None, None],
+        ],
+        "caption",
+    )
+
+
+def test_shares_are_per_cent_and_whole_only_where_nothing_is_missed() -> None:
+    shown = readable(Table(["index", "neighbours found"], [["a", 1.0], ["b", 0.9983], ["c", 0.99999]]))
+    assert shown == Table(["index", "neighbours found, %"], [["a", 100], ["b", 99.8], ["c", 99.9]])
+
+
+def test_no_measured_figure_has_more_than_three_digits(sections: tuple[Section, Section]) -> None:
+    for section in sections:
+        table = readable(*section.tables)
+        floats = [cell for row in table.rows for cell in row if isinstance(cell, float)]
+        assert floats
+        assert all(cell == float(f"{cell:.3g}") for cell in floats)
 
 
 def test_results_that_go_elsewhere_leave_the_document(
