@@ -17,6 +17,7 @@ from bench.comparison.own_methods import (
     long_identifier,
     minhash_values,
     sample_alone,
+    vector_of_words,
     verified,
 )
 from bench.comparison.published_methods import (
@@ -83,6 +84,14 @@ def _own() -> list[ComparedMethod]:
             index="Yes: a list of books for each run.",
             advice="To find a part in a larger book. Many OCR errors leave it little, so it does not stand "
             "alone.",
+        ),
+        ComparedMethod(
+            vector_of_words("vector of words"),
+            does="1,024 bits from which words a book has more often than others do. Ours; "
+            "[decision 30](decisions/0030-vectors.md).",
+            index="No: every book is compared, which takes about a millisecond for 100,000.",
+            advice="To find books that are like one: volumes of a series, one subject. OCR errors move it "
+            "farther than a fingerprint, so it does not judge copies.",
         ),
     ]
 

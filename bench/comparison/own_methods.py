@@ -28,6 +28,8 @@ from app.core.signatures.shingles import Shingles, count_distinct, shingles
 from app.core.signatures.simhash import simhash
 from app.core.text.content import content_from_text
 from app.core.text.normal_form import NormalText, normalise
+from app.core.vectors.book_vector import SIGNS, book_vector
+from app.readers.vector_weights import read_vector_weights
 from bench.comparison.method import BitDistance, EqualValues, PairRule, Scores
 from bench.harness.corpus import CorpusBook
 
@@ -112,6 +114,17 @@ def verified(name: str) -> PairRule[Entry]:
 def fingerprint_alone(name: str) -> BitDistance:
     """The fingerprint in use, within the distance that suffices alone."""
     return fingerprint_within(name, DEFAULT_FINGERPRINT, VERIFICATION.distance_alone)
+
+
+def vector_of_words(name: str) -> BitDistance:
+    """The vector by which similar books are found."""
+    weights = read_vector_weights()
+
+    def sign(book: CorpusBook) -> bytes | None:
+        vector = book_vector(normal_form(book), weights)
+        return None if vector is None else vector.tobytes()
+
+    return BitDistance(name, SIGNS, sign, None)
 
 
 def sample_alone(name: str) -> SampleContainment:
