@@ -35,7 +35,7 @@ from bench.harness.report import CannotMeasure
 
 DERIVATIVES = 75_000
 MEAN = 373_000
-"""Characters of a book there: 28 GB by 75,000."""
+"""Bytes of a book there, 28 GB by 75,000, taken as characters."""
 SHORTEST = 250_000
 BLOCK = 250
 """Classes that are signed and kept together, so that a run that was broken off goes on where it was."""
@@ -61,7 +61,7 @@ class WholeBooks:
 
 
 def whole_books(derivatives: int) -> WholeBooks:
-    """The set with so many derivatives; what is not kept of it is made, at about 20 ms a text."""
+    """The set with so many derivatives; what is not kept of it is made."""
     books = long_works()
     parts = stretches(books)
     texts = [books[part.work].text[part.start : part.end] for part in parts]
