@@ -1,6 +1,6 @@
 """Places on a map: vectors seen from two fixed directions.
 
-Reeve (2017) takes the principal components of the books that are shown, so each new book moves all others.
+Reeve (2017) takes the principal components of the works that he compares, so each new book moves all others.
 Here they are those of the books learnt from, frozen with the weights: a book keeps its place.
 """
 

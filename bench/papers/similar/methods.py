@@ -20,7 +20,8 @@ from bench.papers.similar.works import Book
 Rows = NDArray[np.float32]
 """A row of length 1 for each book, (books, dimensions)."""
 
-SEED = "mean of word vectors, as Reeve"
+AVERAGES = "mean of word vectors learnt here"
+"""Reeve's method (2017) with other vectors: his were spaCy's, these are learnt from the corpus."""
 OURS = "tf-idf, 1,024 signs (in use)"
 UNPROJECTED = "tf-idf in 65,536 cells"
 
@@ -52,7 +53,7 @@ def _averages(learn_from: Sequence[Book], books: Sequence[Book]) -> Mapping[str,
     smooth = mean_vectors(learnt, books, smoothed=True)
     own_smooth = mean_vectors(learnt, learn_from, smoothed=True)
     return {
-        SEED: unit(means),
+        AVERAGES: unit(means),
         "the same, centred by language": unit(centred(means, books, own, learn_from)),
         "SIF weights, first direction out": unit(_without_first(smooth, books, own_smooth, learn_from)),
     }

@@ -70,12 +70,12 @@ def surname(author: str) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GutenbergPair:
-    """A pair of rows of the seed's table that is one work twice, or of one series, or was listed wrongly."""
+    """A pair of rows of Reeve's table: one work twice, of one series, or on his list and neither."""
 
     a: int
     b: int
-    kind: str  # duplicate, series, false
-    listed: bool  # among the seed's 19
+    kind: str  # duplicate, series, false; our label
+    listed: bool  # among the 19 of his list
 
 
 def gutenberg_folder() -> Path:
@@ -87,16 +87,17 @@ def gutenberg_folder() -> Path:
 
 
 def gutenberg_pairs(folder: Path) -> list[GutenbergPair]:
-    """The pairs of the seed's table that are one work or one series, or that the seed listed wrongly."""
+    """The pairs of Reeve's table that are one work or one series, and those on his list that are neither."""
     with (folder / "pairs.csv").open(encoding="utf-8", newline="") as rows:
+        next(rows)
         return [
-            GutenbergPair(int(row["row_a"]), int(row["row_b"]), row["kind"], row["listed_by_the_seed"] == "1")
-            for row in csv.DictReader(rows)
+            GutenbergPair(int(a), int(b), kind, listed == "1")
+            for a, b, _, _, kind, listed, *_ in csv.reader(rows)
         ]
 
 
 def gutenberg_works(folder: Path) -> dict[int, Book]:
-    """The works by the row of the seed's table."""
+    """The works by the row of Reeve's table."""
     return dict(_gutenberg(folder))
 
 
