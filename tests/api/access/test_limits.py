@@ -254,8 +254,12 @@ async def test_two_processes_share_the_count(database_url: str, redis_url: str) 
         async with started(with_keys(database_url, redis_url)) as app:
             key = (await app.state.services.keys.create("test", ["read"], actor=ACTOR)).text
         async with httpx.AsyncClient(headers={"X-API-Key": key}) as client:
-            answers = await asyncio.gather(*(client.get(f"{url}/v1/books") for url in urls * 10))
+            # No more at a time than each process admits.
+            rounds = [
+                await asyncio.gather(*(client.get(f"{url}/v1/books") for url in urls * 2)) for _ in range(5)
+            ]
 
+    answers = [answer for each in rounds for answer in each]
     assert sorted(answer.status_code for answer in answers) == [200] * 10 + [429] * 10
     left = [int(re.findall(r"r=(\d+)", answer.headers["RateLimit"])[0]) for answer in answers]
     assert sorted(left) == [0] * 10 + list(range(10))
