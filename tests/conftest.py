@@ -35,13 +35,14 @@ from tests.secret_search import lines_with_secrets  # noqa: E402
 from tests.servers import flushed_redis, fresh_database, migrated_template, scratch_folder, session_servers  # noqa: E402
 
 _MOST_PROCESSES = 4
+_BEYOND_CORES = 1  # tests wait for servers now and then
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """The processes of `-n auto`: each starts servers of its own, and named servers serve one."""
     named = any(os.environ.get(name) for name in ("DATABASE_URL", "REDIS_URL"))
-    return 0 if named else min(_MOST_PROCESSES, os.cpu_count() or 1)
+    return 0 if named else min(_MOST_PROCESSES, (os.cpu_count() or 1) + _BEYOND_CORES)
 
 
 @pytest.hookimpl(wrapper=True)

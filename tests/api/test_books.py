@@ -61,6 +61,7 @@ async def test_posted_book_answers_what_the_contract_names(client: AsyncClient) 
             "self": f"/v1/books/{book['id']}",
             "near_duplicates": f"/v1/books/{book['id']}/near-duplicates",
             "relations": f"/v1/books/{book['id']}/relations",
+            "similar": None,
         },
         "version": 1,
     }

@@ -143,6 +143,7 @@ def test_the_library_is_the_same_as_after_posts(
     assert refused(tmp_path / "b.csv") == refused(tmp_path / "a.csv")
 
 
+@pytest.mark.slow
 def test_a_second_run_changes_nothing(own: Service, tmp_path: Path, library: list[SyntheticBook]) -> None:
     for book in library:
         (tmp_path / f"{book.id}.txt").write_text(book.text)
@@ -159,6 +160,7 @@ def own_words(book: int) -> list[str]:
     return [f"w{book}x{n}" for n in range(200)]
 
 
+@pytest.mark.slow
 def test_after_a_kill_a_second_run_gives_the_library_of_one_run(own: Service, tmp_path: Path) -> None:
     lines = [
         json.dumps({"id": f"book-{n % 300}", "title": f"{n}", "text": " ".join(own_words(n % 300))})
@@ -187,6 +189,7 @@ def test_after_a_kill_a_second_run_gives_the_library_of_one_run(own: Service, tm
     assert (verdict["books"], verdict["missing"], verdict["superfluous"]) == (300, 0, 0)
 
 
+@pytest.mark.slow
 def test_signatures_made_offline_are_taken_in_elsewhere(
     own: Service, tmp_path: Path, library: list[SyntheticBook]
 ) -> None:

@@ -50,6 +50,7 @@ def test_wrong_arguments_are_named(arguments: tuple[str, ...], said: str) -> Non
     assert said in refused.stderr
 
 
+@pytest.mark.slow
 def test_keys_from_their_making_to_their_end(tmp_path: Path) -> None:
     folder = ("--data-dir", tmp_path / "data")
     made = bookprint("keys", "create", "--name", "first", "--scope", "admin", *folder)

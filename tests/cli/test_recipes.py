@@ -25,6 +25,7 @@ def own_service(tmp_path: Path) -> Iterator[Service]:
         yield service
 
 
+@pytest.mark.slow
 def test_reindex_lets_another_recipe_serve_and_drops_the_old_one(
     own_service: Service, books: list[SyntheticBook]
 ) -> None:
@@ -78,6 +79,7 @@ def test_reindex_computes_the_digests_that_sign_prints(
     assert "--digests" in both.stderr
 
 
+@pytest.mark.slow
 def test_a_change_killed_at_any_moment_is_finished_by_running_it_again(own_service: Service) -> None:
     posted, over = {}, threading.Event()
 

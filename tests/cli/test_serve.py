@@ -15,6 +15,7 @@ from tests.cli.command_line import STOP_SECONDS, UNSET, Service, bookprint, serv
 from tests.redis_cluster import running_cluster, wait_for
 
 
+@pytest.mark.slow
 def test_sigterm_leaves_no_process_and_the_books_outlive_it(tmp_path: Path) -> None:
     data_dir = tmp_path / "data"
     with serving(data_dir) as service:

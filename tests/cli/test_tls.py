@@ -29,6 +29,7 @@ def tls(tmp_path_factory: pytest.TempPathFactory) -> Tls:
     return made
 
 
+@pytest.mark.slow
 @needs_openssl
 def test_it_is_served_over_tls_and_the_password_is_in_no_list_of_processes(tls: Tls, tmp_path: Path) -> None:
     file = tmp_path / "password"

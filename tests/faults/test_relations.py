@@ -251,6 +251,7 @@ async def flush_redis(scene: Scene, queue: Queue) -> None:
     scene.workers.send(signal.SIGCONT)
 
 
+@pytest.mark.slow
 @pytest.mark.faults
 @pytest.mark.parametrize("fault", [kill_workers, kill_postgres, flush_redis])
 async def test_relations_are_the_same_as_without_the_fault(

@@ -14,7 +14,7 @@ from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.connection import parse_url
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import ClusterDownError, MovedError, NoScriptError
+from redis.exceptions import ClusterDownError, ClusterError, MovedError, NoScriptError
 from redis.exceptions import ConnectionError as ConnectionLost
 
 from app.stores.redis.errors import redis_errors
@@ -65,7 +65,7 @@ class RedisClient:
                 await self._redis.script_load(script.body)
         elif self.is_cluster:
             # By single keys redis-py learns which nodes serve them, or that it has to find the nodes anew.
-            with suppress(ConnectionLost, ClusterDownError):
+            with suppress(ConnectionLost, ClusterError):
                 for key in {_key_of(words) for words in commands}:
                     await self._redis.type(key)
         else:

@@ -22,7 +22,7 @@ def redis_errors() -> Iterator[None]:
     except (
         redis.exceptions.AskError,
         redis.exceptions.TryAgainError,
-        redis.exceptions.ClusterDownError,
+        redis.exceptions.ClusterError,
         redis.exceptions.SlotNotCoveredError,
     ) as exc:
         raise Unavailable(f"The Redis cluster is changing ({exc}). Try again in a moment.") from exc
