@@ -224,7 +224,7 @@ class TextNotKept(BookprintError):
     def __init__(self, book_id: UUID) -> None:
         super().__init__(
             f"The text of book {book_id} is not kept: it came as signatures, or while BOOKPRINT_TEXTS was "
-            f"off. Send it with PUT /v1/books/{book_id}/content while texts are kept."
+            f"none. Send it with PUT /v1/books/{book_id}/content while texts are kept."
         )
 
 
@@ -236,7 +236,7 @@ class NoTextKept(BookprintError):
     def __init__(self, cluster_id: str) -> None:
         super().__init__(
             f"Of no book in the cluster {cluster_id} the text is kept: they came as signatures, or while "
-            "BOOKPRINT_TEXTS was off. Send one with PUT /v1/books/{id}/content while texts are kept."
+            "BOOKPRINT_TEXTS was none. Send one with PUT /v1/books/{id}/content while texts are kept."
         )
 
 
