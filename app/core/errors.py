@@ -217,27 +217,16 @@ class NotCompared(BookprintError):
 
 
 class TextNotKept(BookprintError):
-    """What is asked for is computed from a text, and the text of a book is not kept."""
+    """What is asked for is computed from texts that are not kept; `field` names the part that asks for it."""
 
     problem = "text-not-kept"
 
-    def __init__(self, book_id: UUID) -> None:
+    def __init__(self, subject: str, field: str) -> None:
         super().__init__(
-            f"The text of book {book_id} is not kept: it came as signatures, or while BOOKPRINT_TEXTS was "
-            f"none. Send it with PUT /v1/books/{book_id}/content while texts are kept."
+            f"{subject} is not kept: it came as signatures, or while BOOKPRINT_TEXTS was none. Send it with "
+            "PUT /v1/books/{id}/content while texts are kept."
         )
-
-
-class NoTextKept(BookprintError):
-    """What is asked for is made of the texts of books, and of none the text is kept."""
-
-    problem = "text-not-kept"
-
-    def __init__(self, cluster_id: str) -> None:
-        super().__init__(
-            f"Of no book in the cluster {cluster_id} the text is kept: they came as signatures, or while "
-            "BOOKPRINT_TEXTS was none. Send one with PUT /v1/books/{id}/content while texts are kept."
-        )
+        self.field = field
 
 
 class NothingToConfirm(BookprintError):

@@ -89,7 +89,7 @@ class Relations:
         texts = await self._texts.read([book_id, other_id])
         for each in (book_id, other_id):
             if each not in texts:
-                raise TextNotKept(each)
+                raise TextNotKept(f"The text of book {each}", "exact")
         return await asyncio.to_thread(_exact_overlap, texts[book_id], texts[other_id])
 
     async def summaries(self, book_id: UUID, others: Sequence[UUID]) -> Mapping[UUID, RelationSummary]:

@@ -44,7 +44,15 @@ def exact_overlap(this: Content, other: Content, recipe: str = DEFAULT_MINHASH) 
     Two books of 600 KB take some twenty milliseconds. Different shingles have different hashes but for one
     pair in 2^64.
     """
-    these, others = distinct_shingles(this, recipe), distinct_shingles(other, recipe)
+    return overlap_of(distinct_shingles(this, recipe), distinct_shingles(other, recipe))
+
+
+def overlap_of(these: NDArray[np.uint64], others: NDArray[np.uint64]) -> ExactOverlap:
+    """What two sets of shingles share; each has the hash of a shingle once.
+
+    >>> overlap_of(np.array([1, 2, 3], np.uint64), np.array([2, 3, 4], np.uint64)).jaccard
+    0.5
+    """
     shared = np.intersect1d(these, others, assume_unique=True)
     return ExactOverlap(these.size, others.size, shared.size)
 

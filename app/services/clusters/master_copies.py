@@ -9,7 +9,7 @@ from uuid import UUID
 from app.core.clusters.best_copy import BestCopy, Copy
 from app.core.clusters.cluster_name import ClusterName
 from app.core.clusters.master_copy import MasterCopy, master_copy
-from app.core.errors import NoTextKept, UnknownCluster
+from app.core.errors import TextNotKept, UnknownCluster
 from app.services.clusters.clusters import best_of
 from app.stores.postgres.clusters.cluster_queries import ClusterQueries, CopyText, Snapshot
 from app.stores.postgres.relations.relation_queries import RelationQueries
@@ -73,7 +73,7 @@ class MasterCopies:
         """Those of the pages of these numbers, from 0, that there are.
 
         Of related books it is the text that most of them have. Copies of it vote on all pages, parts of it on
-        theirs. Raises `UnknownCluster` and, where no text is kept, `NoTextKept`.
+        theirs. Raises `UnknownCluster` and, where no text is kept, `TextNotKept`.
         """
         async with self._clusters.snapshot() as snapshot:
             founder = await snapshot.read_founder(name.by, name.book_id)
@@ -98,7 +98,7 @@ class MasterCopies:
         members = await snapshot.list_copies(name.by, name.book_id)
         with_text = await snapshot.list_with_text([member.book_id for member in members])
         if not with_text:
-            raise NoTextKept(str(name))
+            raise TextNotKept(f"The text of every book in the cluster {name}", "id")
         copies = await _most_copied(snapshot, [member for member in members if member.book_id in with_text])
         best = await best_of(snapshot, copies)
         ids = sorted(member.book_id for member in members if member.book_id != best.book_id)

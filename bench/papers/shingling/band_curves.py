@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.recipe import DEFAULT_MINHASH, minhash_recipe
-from app.core.signatures.exact_overlap import distinct_shingles
+from app.core.signatures.exact_overlap import distinct_shingles, overlap_of
 from app.core.signatures.minhash import minhash
 from app.core.text.content import content_from_text
 from app.synthesis.noise import corrupt
@@ -99,7 +99,7 @@ def noisy_copies(works: int) -> ComparedPairs:
         values = _values(hashes)
         for rate in RATES:
             noisy = _hashes(corrupt(text, rate, rng))
-            similarity.append(jaccard(hashes, noisy))
+            similarity.append(overlap_of(hashes, noisy).jaccard)
             equal.append(values == _values(noisy))
     return ComparedPairs(np.array(similarity), np.array(equal))
 
@@ -112,7 +112,7 @@ def real_pairs() -> ComparedPairs:
     hashes = {book.id: distinct_shingles(book.content) for book in corpus_books(folder) if book.id in wanted}
     values = {name: _values(each) for name, each in hashes.items()}
     return ComparedPairs(
-        np.array([jaccard(hashes[pair.a], hashes[pair.b]) for pair in pairs]),
+        np.array([overlap_of(hashes[pair.a], hashes[pair.b]).jaccard for pair in pairs]),
         np.array([values[pair.a] == values[pair.b] for pair in pairs]),
     )
 
@@ -135,16 +135,6 @@ def found(equal: NDArray[np.bool_], bands: int, rows: int) -> NDArray[np.bool_]:
 def within(values: NDArray[np.float64], low: float, high: float) -> NDArray[np.bool_]:
     """Which values lie from `low` up to `high`; 1 belongs to the last bin."""
     return np.asarray((values >= low) & ((values < high) | (high == 1.0)))
-
-
-def jaccard(this: Hashes, other: Hashes) -> float:
-    """The Jaccard similarity of two sets of distinct hashes, 0 to 1; 0 if both are empty.
-
-    >>> jaccard(np.array([1, 2, 3], np.uint64), np.array([2, 3, 4], np.uint64))
-    0.5
-    """
-    shared = np.intersect1d(this, other, assume_unique=True).size
-    return shared / max(1, this.size + other.size - shared)
 
 
 def _hashes(text: str) -> Hashes:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from app.core.matching.verification import evidence
 from app.core.model import Sketch
-from app.core.signatures.exact_overlap import ExactOverlap, distinct_shingles
+from app.core.signatures.exact_overlap import ExactOverlap, distinct_shingles, overlap_of
 from app.core.signatures.sketch import sketch
 from bench.harness.corpus import corpus_books, corpus_folder, corpus_pairs
 from bench.harness.report import Cell, Section, Table
@@ -72,11 +72,7 @@ def estimates_of_real_pairs() -> list[Estimate]:
         estimate(
             sketches[pair.a],
             sketches[pair.b],
-            ExactOverlap(
-                hashes[pair.a].size,
-                hashes[pair.b].size,
-                np.intersect1d(hashes[pair.a], hashes[pair.b], assume_unique=True).size,
-            ),
+            overlap_of(hashes[pair.a], hashes[pair.b]),
         )
         for pair in pairs
     )

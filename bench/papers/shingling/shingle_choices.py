@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.recipe import DEFAULT_MINHASH, minhash_recipe
+from app.core.signatures.exact_overlap import overlap_of
 from app.core.signatures.minhash import minhash
 from app.core.text.words import folded_words
 from app.synthesis.noise import corrupt
@@ -242,8 +243,7 @@ def noisy_similarity(
                 np.unique(kind.hashes(folded_words(each), stop_words[book.language]))
                 for each in (text, corrupt(text, rate, rng))
             )
-            shared = np.intersect1d(this, other, assume_unique=True).size
-            similarity.append(shared / max(1, this.size + other.size - shared))
+            similarity.append(overlap_of(this, other).jaccard)
         yield round(float(np.mean(similarity)), 3)
 
 

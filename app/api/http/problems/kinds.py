@@ -27,7 +27,6 @@ from app.core.errors import (
     NoDecision,
     NotCompared,
     NoText,
-    NoTextKept,
     NothingToConfirm,
     NoValidKey,
     NoVector,
@@ -62,7 +61,7 @@ class MethodNotAllowed(HTTPException):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ProblemKind:
     """The form in which a kind of error is shown."""
 
     status: int
@@ -71,128 +70,141 @@ class Kind:
     field: str = "body"  # to change, where the error names none
 
 
-KINDS: dict[type[Exception], Kind] = {
-    EmptyText: Kind(
+KINDS: dict[type[Exception], ProblemKind] = {
+    EmptyText: ProblemKind(
         422,
         "The text has nothing to compute from",
         "Send a text with at least one letter or digit.",
     ),
-    InvalidText: Kind(
+    InvalidText: ProblemKind(
         422,
         "The text is not well-formed",
         "Send Unicode text without U+0000 and without lone surrogates.",
     ),
-    InvalidIdentifier: Kind(
+    InvalidIdentifier: ProblemKind(
         422,
         "Not a book identifier",
         "Copy the identifier again, as a book's `identifier` shows it.",
     ),
-    RecipeMismatch: Kind(
+    RecipeMismatch: ProblemKind(
         422,
         "Signatures of two recipes",
         "Compute the signatures with the recipes that books of this service show.",
     ),
-    RecipeNotIndexed: Kind(
+    RecipeNotIndexed: ProblemKind(
         422,
         "The recipe is not indexed",
         "Send the text, or a fingerprint of a recipe that is indexed.",
     ),
-    UnknownRecipe: Kind(422, "The recipe is not known", "Use one of the recipes that the detail names."),
-    UnsupportedFormat: Kind(
+    UnknownRecipe: ProblemKind(
+        422, "The recipe is not known", "Use one of the recipes that the detail names."
+    ),
+    UnsupportedFormat: ProblemKind(
         415,
         "The format of the file is not read here",
         "Send one of the formats that docs/formats.md lists.",
         "file",
     ),
-    BrokenFile: Kind(422, "The file is damaged", "Repair it, or send another copy of it.", "file"),
-    EncryptedFile: Kind(422, "The file is encrypted", "Send it without protection.", "file"),
-    NoText: Kind(422, "The file holds no text", "Send the file with its text recognised (OCR).", "file"),
-    SeveralBooks: Kind(
+    BrokenFile: ProblemKind(422, "The file is damaged", "Repair it, or send another copy of it.", "file"),
+    EncryptedFile: ProblemKind(422, "The file is encrypted", "Send it without protection.", "file"),
+    NoText: ProblemKind(
+        422, "The file holds no text", "Send the file with its text recognised (OCR).", "file"
+    ),
+    SeveralBooks: ProblemKind(
         422,
         "The file holds several books",
         "Send each of them alone, or all as lines of JSON to POST /v1/books:bulk.",
         "file",
     ),
-    FileTooLarge: Kind(413, "The file is too large", "Split it into its parts, and send each.", "file"),
-    NotAcceptable: Kind(406, "No answer of this type", "Ask for another type.", "Accept"),
-    TooLongForBinary: Kind(406, "Too long for binary MARC", "Ask for application/marcxml+xml.", "Accept"),
-    InvalidInput: Kind(422, INVALID, "Correct this field and send the request again."),
-    UnknownBook: Kind(404, "No such book", "Use the id of a book that GET /v1/books lists.", "id"),
-    UnknownCluster: Kind(404, "No such cluster", "Use the id that a book's cluster shows.", "id"),
-    UnknownJob: Kind(
+    FileTooLarge: ProblemKind(
+        413, "The file is too large", "Split it into its parts, and send each.", "file"
+    ),
+    NotAcceptable: ProblemKind(406, "No answer of this type", "Ask for another type.", "Accept"),
+    TooLongForBinary: ProblemKind(
+        406, "Too long for binary MARC", "Ask for application/marcxml+xml.", "Accept"
+    ),
+    InvalidInput: ProblemKind(422, INVALID, "Correct this field and send the request again."),
+    UnknownBook: ProblemKind(404, "No such book", "Use the id of a book that GET /v1/books lists.", "id"),
+    UnknownCluster: ProblemKind(404, "No such cluster", "Use the id that a book's cluster shows.", "id"),
+    UnknownJob: ProblemKind(
         404,
         "No such job",
         "Use the id of a job that this service has named within a day.",
         "id",
     ),
-    ChangesGone: Kind(
+    ChangesGone: ProblemKind(
         410,
         "The changes are not kept any more",
         "Read the books anew, and go on from a new cursor.",
         "after",
     ),
-    UnknownPage: Kind(404, "No such page", "Begin with a page that the collection names.", "number"),
-    NoValidKey: Kind(
+    UnknownPage: ProblemKind(404, "No such page", "Begin with a page that the collection names.", "number"),
+    NoValidKey: ProblemKind(
         401,
         "No valid key",
         "Send one as Authorization: Bearer bp_… or as X-API-Key; bookprint keys create makes one.",
         "Authorization",
     ),
-    ScopeMissing: Kind(
+    ScopeMissing: ProblemKind(
         403,
         "The key lacks a scope",
         "Send a key that has it; bookprint keys list shows the scopes of each.",
         "Authorization",
     ),
-    UnknownWebhook: Kind(404, "No such webhook", "Use the id of a webhook that the list shows.", "id"),
-    NotCompared: Kind(
+    UnknownWebhook: ProblemKind(404, "No such webhook", "Use the id of a webhook that the list shows.", "id"),
+    NotCompared: ProblemKind(
         404,
         "Not compared",
         "Use the id of a book that this book's relations list.",
         "other_id",
     ),
-    NoDecision: Kind(
+    NoDecision: ProblemKind(
         404,
         "No decision",
         "Read the relation to see whether there is a decision; there is nothing to withdraw.",
         "other_id",
     ),
-    NothingToConfirm: Kind(
+    NothingToConfirm: ProblemKind(
         409,
         "Nothing to confirm",
         "Name the kind, or wait until the books have been compared.",
         "verdict",
     ),
-    NoVector: Kind(409, "No vector", "Have the vectors computed: bookprint reindex --vectors.", "id"),
-    Conflict: Kind(409, "Another book is in the way", "See the book that `book_id` names.", "external_id"),
-    TextNotKept: Kind(409, "The text is not kept", "Ask without `exact`, or send the text again.", "exact"),
-    NoTextKept: Kind(409, "The text is not kept", "Send the text of one of its books again.", "id"),
-    StaleVersion: Kind(412, "The book has changed", "Send the ETag of the present version.", "If-Match"),
-    BodyTooLarge: Kind(
+    NoVector: ProblemKind(409, "No vector", "Have the vectors computed: bookprint reindex --vectors.", "id"),
+    Conflict: ProblemKind(
+        409, "Another book is in the way", "See the book that `book_id` names.", "external_id"
+    ),
+    TextNotKept: ProblemKind(409, "The text is not kept", "Ask without it, or send the text again."),
+    StaleVersion: ProblemKind(
+        412, "The book has changed", "Send the ETag of the present version.", "If-Match"
+    ),
+    BodyTooLarge: ProblemKind(
         413,
         "The body is too large",
         "Send a smaller body, or have BOOKPRINT_MAX_BODY_BYTES raised.",
     ),
-    LimitReached: Kind(429, "A limit is reached", "Send it again later.", "Authorization"),
-    BodyTooSlow: Kind(
+    LimitReached: ProblemKind(429, "A limit is reached", "Send it again later.", "Authorization"),
+    BodyTooSlow: ProblemKind(
         408,
         "The body arrives too slowly",
         "Send it again over a faster connection, or in smaller parts.",
     ),
-    Overloaded: Kind(
+    Overloaded: ProblemKind(
         503, "The service has too much to do", "Send it again after the seconds that Retry-After names."
     ),
-    UnsupportedMediaType: Kind(
+    UnsupportedMediaType: ProblemKind(
         415,
         "The body is of a type that is not taken here",
         "Send uncompressed UTF-8 JSON with Content-Type: application/json.",
     ),
-    UnknownPath: Kind(
+    UnknownPath: ProblemKind(
         404, "No such path", "See /docs for the paths that there are; none ends with a slash.", "path"
     ),
-    MethodNotAllowed: Kind(405, "Method not allowed", "Use one of the methods that /docs shows.", "method"),
-    UnparsableJson: Kind(400, "The body cannot be read as JSON", "Send JSON."),
-    UnparsableForm: Kind(
+    MethodNotAllowed: ProblemKind(
+        405, "Method not allowed", "Use one of the methods that /docs shows.", "method"
+    ),
+    UnparsableJson: ProblemKind(400, "The body cannot be read as JSON", "Send JSON."),
+    UnparsableForm: ProblemKind(
         400,
         "The body cannot be read as multipart/form-data",
         "Send the book as a part `file` with a filename, as curl does with -F file=@book.epub, and metadata "
@@ -209,7 +221,6 @@ SAYING_REMEDY = (
     FileTooLarge,
     InvalidText,
     NoText,
-    NoTextKept,
     NotCompared,
     NothingToConfirm,
     NoVector,

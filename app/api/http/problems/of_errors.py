@@ -11,7 +11,14 @@ from starlette.responses import Response
 
 from app.api.http.bodies import UnparsableJson
 from app.api.http.problems.document import FieldError, Problem, ProblemAnswer
-from app.api.http.problems.kinds import INVALID, KINDS, SAYING_REMEDY, Kind, MethodNotAllowed, UnknownPath
+from app.api.http.problems.kinds import (
+    INVALID,
+    KINDS,
+    SAYING_REMEDY,
+    MethodNotAllowed,
+    ProblemKind,
+    UnknownPath,
+)
 from app.api.http.problems.remedies import REMEDIES
 from app.api.http.transport.bulkheads import Overloaded
 from app.api.http.transport.pace import BodyTooSlow
@@ -88,7 +95,7 @@ def _answer(error: Exception) -> ProblemAnswer:
             return ProblemAnswer(500, BookprintError.problem, "An error of the service", detail)
 
 
-def _single(kind: Kind, error: Exception, remedy: str | None = None) -> ProblemAnswer:
+def _single(kind: ProblemKind, error: Exception, remedy: str | None = None) -> ProblemAnswer:
     detail = error.detail if isinstance(error, HTTPException) else str(error)
     field = getattr(error, "field", None) or kind.field
     remedy = remedy or getattr(error, "remedy", None) or kind.remedy
