@@ -1,0 +1,155 @@
+"""The tables of a corpus: what `bookprint corpus run` writes and `bookprint load` reads, column by column.
+
+Each table is a folder of Parquet files. Books have numbers that grow in the order of the input, so the smaller
+of two numbers is the older book, as with the ids of the service.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SIMILARITY_STEPS = 255
+"""Similarities of pages are kept in so many steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table."""
+
+    name: str
+    type: str  # an Arrow type by its name, or "list<…>" or "struct<…>" of such
+    meaning: str
+
+
+def _columns(*columns: tuple[str, str, str]) -> tuple[Column, ...]:
+    return tuple(Column(*column) for column in columns)
+
+
+_BOOK = ("book", "int64", "Number of the book; it grows in the order of the input.")
+_PAIR = (
+    ("left", "int64", "Number of the older book."),
+    ("right", "int64", "Number of the younger book."),
+)
+_METADATA = (
+    ("external_id", "string", "The id that the input gives the book."),
+    ("title", "string", ""),
+    ("authors", "list<string>", ""),
+    ("language", "string", ""),
+    ("year", "int64", ""),
+    ("volume", "string", "Which volume of a work it is, as printed."),
+    ("identifiers", "list<string>", "Of catalogues, as `isbn:9780141439600`."),
+    ("page_labels", "list<string>", "What is printed on each page; null where nothing is."),
+)
+_COUNTS = (
+    ("word_count", "int64", ""),
+    ("character_count", "int64", "Of the normalised text."),
+    ("page_count", "int64", "Null where the page breaks are not known."),
+    ("content_key", "binary", "SHA-256 of the content: equal contents have equal keys."),
+)
+
+TABLES: Mapping[str, tuple[Column, ...]] = MappingProxyType(
+    {
+        "books": _columns(
+            _BOOK,
+            ("place", "string", "Where it was read: a path, and which part of the file."),
+            *_METADATA,
+            *_COUNTS,
+            ("identifier", "string", "The book's identifier, computed from its text; null: too little text."),
+            ("passed_over", "int64", "Candidates that were too many to compare."),
+        ),
+        "sketches": _columns(
+            _BOOK,
+            ("place", "string", "As in `books`."),
+            *_METADATA,
+            *_COUNTS,
+            ("fingerprint_recipe", "string", "Null: the text is too short or too even."),
+            ("fingerprint", "binary", "16 bytes, most significant bit first."),
+            ("minhash_recipe", "string", "Null: shorter than one shingle."),
+            ("minhash", "binary", "128 unsigned integers of 32 bits, little-endian."),
+            ("shingle_count", "int64", "Distinct shingles."),
+            ("sample_recipe", "string", ""),
+            ("sample_level", "int64", "All shingle hashes below 2^level are in the sample."),
+            ("sample", "binary", "Unsigned integers of 64 bits, little-endian, ascending."),
+            ("pages_recipe", "string", ""),
+            ("pages_unit", "string", "`page`, or `window` where the page breaks are not known."),
+            ("pages", "binary", "A record for each page: its length (16 bits), then 128 values of 8 bits."),
+        ),
+        "refused": _columns(
+            ("place", "string", "Where it lies."),
+            ("reason", "string", "What is wrong, and what to do."),
+            ("problem", "string", "The kind of problem, as the API names it."),
+        ),
+        "candidates": _columns(
+            *_PAIR,
+            ("distance", "int64", "Hamming distance of the fingerprints; null where one is missing."),
+            ("equal_values", "int64", "Equal MinHash values, of 128."),
+            ("shared_hashes", "int64", "Hashes that are in both samples."),
+            ("near_duplicate", "bool", "Whether the verification rule accepts the pair."),
+        ),
+        "relations": _columns(
+            *_PAIR,
+            ("kind", "string", "Of the left book to the right one, as the API names it."),
+            ("direction", "string", "Which book contains the other, where one does."),
+            ("confidence", "double", "0 to 1."),
+            ("classifier", "string", ""),
+            ("left_because", "string", "The reason in one sentence, from the left book's point of view."),
+            ("right_because", "string", "The same from the right book's."),
+            ("confidences", "string", "JSON: the confidence of each kind."),
+            ("signals", "string", "JSON: the figures it was decided by; null: too little text."),
+            ("unit", "string", "`page` or `window`: what was aligned; null: nothing was."),
+        ),
+        "page_maps": _columns(
+            *_PAIR,
+            (
+                "runs",
+                "list<struct<left_first:int32,left_end:int32,right_first:int32,right_end:int32>>",
+                "Runs of matching pages: the first page and the one after the last, in each book, from 0.",
+            ),
+            (
+                "pages",
+                "list<struct<left:int32,right:int32,similarity:int32>>",
+                "Matching pages, from 0; similarity in 255ths.",
+            ),
+        ),
+        "clusters": _columns(
+            ("by", "string", "`same_text` or `related`: which relations join its books."),
+            ("founder", "int64", "Number of its oldest book, which names the cluster."),
+            _BOOK,
+            ("size", "int64", "Books in the cluster; books alone are left out."),
+            ("best", "bool", "Whether this is the copy to keep."),
+            ("because", "string", "Why, for the best copy; null for others."),
+        ),
+    }
+)
+"""The columns of each table."""
+
+
+@cache
+def schema(table: str) -> "pa.Schema":
+    """The Arrow schema of a table."""
+    import pyarrow as pa
+
+    return pa.schema([pa.field(column.name, arrow_type(column.type)) for column in TABLES[table]])
+
+
+def arrow_type(name: str) -> "pa.DataType":
+    """The Arrow type of this name.
+
+    >>> arrow_type("list<struct<left:int32,similarity:double>>")
+    ListType(list<item: struct<left: int32, similarity: double>>)
+    """
+    import pyarrow as pa
+
+    kind, _, inner = name.partition("<")
+    if kind == "list":
+        return pa.list_(arrow_type(inner[:-1]))
+    if kind == "struct":
+        fields = (field.split(":") for field in inner[:-1].split(","))
+        return pa.struct([pa.field(field, arrow_type(of)) for field, of in fields])
+    simple = {"double": pa.float64(), "bool": pa.bool_()}
+    return simple.get(name) or pa.type_for_alias(name)
