@@ -190,7 +190,7 @@ def _post(
     from app.cli.checking import checked
     from app.cli.posting import Outcome, Tally, post_all, to_record
     from app.readers.processes import ReadingProcesses
-    from app.services.bulk.reading import Read, results_of
+    from app.readers.reading import Read, results_of
 
     def records() -> "Iterator[Record]":
         for book, result in results_of(reading, books):

@@ -42,8 +42,8 @@ def sign(
     from app.core.signatures.json_codec import encode
     from app.readers.files import unread_books
     from app.readers.processes import ReadingProcesses, cores
+    from app.readers.reading import Refusal, Sign, results_of
     from app.readers.tables import signature_table
-    from app.services.bulk.reading import Refusal, Sign, results_of
 
     fingerprint_recipe(recipe)
     listing, columns, signed = find_files(paths), column_options(column), 0

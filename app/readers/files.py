@@ -146,6 +146,16 @@ def unread_books(files: BookFiles, columns: Mapping[str, str]) -> Iterator[Unrea
         before = end
 
 
+def unread_rows(path: str, groups: range, columns: Mapping[str, str]) -> Iterator[Unread]:
+    """The books in some row groups of a Parquet table; `columns` as for `unread_books`."""
+    try:
+        yield from _rows(path, 0, os.stat(path).st_size, columns, groups)
+    except InvalidInput as exc:
+        yield Unreadable(path, "", 0, exc)
+    except OSError as exc:
+        yield Unreadable(path, "", 0, _unreadable(exc))
+
+
 def has_several_books(unread: Unread) -> bool:
     """Whether what was taken for one book is an archive or a folder of which each file may be one."""
     if isinstance(unread, UnreadFile | UnreadFolder) and unread.record is not None:
@@ -200,7 +210,9 @@ def _books_in(path: str, before: int, size: int, columns: Mapping[str, str]) -> 
         yield UnreadFile(path, "", before + size)
 
 
-def _rows(path: str, before: int, size: int, named: Mapping[str, str]) -> Iterator[Unread]:
+def _rows(
+    path: str, before: int, size: int, named: Mapping[str, str], groups: range | None = None
+) -> Iterator[Unread]:
     number = 0
     try:
         with parquet.opened(Path(path)) as table:
@@ -209,7 +221,7 @@ def _rows(path: str, before: int, size: int, named: Mapping[str, str]) -> Iterat
             names = (
                 [name for name in signature_table.COLUMNS if name in table.names] if signed else found.names
             )
-            for row in table.rows(names):
+            for row in table.rows(names, groups):
                 number = row.number
                 where = (path, f"row {number}", before + round(size * row.share))
                 yield UnreadSignatures(*where, row.cells) if signed else UnreadRow(*where, row.cells, found)

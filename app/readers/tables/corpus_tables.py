@@ -1,7 +1,7 @@
 """The tables of a corpus: what `bookprint corpus run` writes and `bookprint load` reads, column by column.
 
-Each table is a folder of Parquet files. Books have numbers that grow in the order of the input, so the smaller
-of two numbers is the older book, as with the ids of the service.
+Each table is a folder of Parquet files. Books have numbers that grow in the order of the input, so the
+smaller of two numbers is the older book, as with the ids of the service.
 """
 
 from collections.abc import Mapping
@@ -151,5 +151,12 @@ def arrow_type(name: str) -> "pa.DataType":
     if kind == "struct":
         fields = (field.split(":") for field in inner[:-1].split(","))
         return pa.struct([pa.field(field, arrow_type(of)) for field, of in fields])
-    simple = {"double": pa.float64(), "bool": pa.bool_()}
-    return simple.get(name) or pa.type_for_alias(name)
+    simple: dict[str, pa.DataType] = {
+        "bool": pa.bool_(),
+        "int32": pa.int32(),
+        "int64": pa.int64(),
+        "double": pa.float64(),
+        "string": pa.string(),
+        "binary": pa.binary(),
+    }
+    return simple[name]

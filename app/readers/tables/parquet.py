@@ -45,10 +45,21 @@ class Table:
         self.properties: Mapping[bytes, bytes] = file.schema_arrow.metadata or {}
         """What the writer of the file has noted about it."""
 
-    def rows(self, columns: list[str]) -> Iterator[Row]:
-        """The rows, in order, with these columns alone; raises BrokenFile that names the row."""
-        number, total = 0, max(self._file.metadata.num_rows, 1)
-        for group in range(self._file.num_row_groups):
+    @property
+    def group_sizes(self) -> list[tuple[int, int]]:
+        """Rows of each row group, and its bytes before compression."""
+        groups = map(self._file.metadata.row_group, range(self._file.num_row_groups))
+        return [(group.num_rows, group.total_byte_size) for group in groups]
+
+    def rows(self, columns: list[str], groups: range | None = None) -> Iterator[Row]:
+        """The rows, in order, with these columns alone; raises BrokenFile that names the row.
+
+        `groups` are the row groups to read; None: all.
+        """
+        total = max(self._file.metadata.num_rows, 1)
+        wanted = range(self._file.num_row_groups) if groups is None else groups
+        number = sum(rows for rows, _ in self.group_sizes[: wanted.start])
+        for group in wanted:
             with _damage_named(f"row {number + 1}"):
                 for batch in self._file.iter_batches(
                     _ROWS_AT_ONCE, row_groups=[group], columns=columns, use_threads=False

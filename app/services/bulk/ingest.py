@@ -15,8 +15,9 @@ from app.core.errors import Conflict, Unavailable
 from app.core.model import IndexState
 from app.core.recipe import Suites
 from app.readers.processes import SECONDS_PER_BOOK, ReadingProcesses
+from app.readers.reading import Check, Refusal, each_of, results_of
 from app.readers.unread import Unread
-from app.services.bulk.reading import Check, Known, Prepare, Refusal, each_of, results_of
+from app.services.bulk.preparing import Known, Prepare
 from app.services.bulk.storing import KINDS, Bulk, BulkOutcome, Kind, PreparedBook, StoredBatch
 from app.services.index.reconcile import Reindex
 from app.stores.postgres.suites import SuitesChanged

@@ -11,9 +11,10 @@ from app.core.model import Submission
 from app.core.recipe import DEFAULT_FINGERPRINT, Suites
 from app.core.signatures.digests import digests
 from app.readers.files import find, unread_books
+from app.readers.reading import Read, Refusal, Sign, SignedBook
 from app.readers.tables import signature_table
 from app.readers.unread import Unread, UnreadLine
-from app.services.bulk.reading import Prepare, Read, Refusal, Sign, SignedBook
+from app.services.bulk.preparing import Prepare
 from app.services.bulk.storing import BulkOutcome, PreparedBook
 from app.services.signing import Extras
 from tests.api.library import prose

@@ -1,4 +1,4 @@
-"""What processes do with a book of many: read it, check it, and sign it; or the reason why it is refused."""
+"""What processes make of the books they read: the book, its signatures, or the reason why it is refused."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -6,15 +6,11 @@ from typing import TypeVar
 
 from app.core.errors import BookprintError, BrokenFile, FileTooLarge, InvalidInput, SeveralBooks
 from app.core.model import Metadata, PageLabels, Sketch, Submission
-from app.core.recipe import Suites
 from app.core.signatures.digests import digests
-from app.core.signatures.sketch import signature_key, sketch
-from app.core.text.content import content_key
+from app.core.signatures.sketch import sketch
 from app.readers.files import books_within, has_several_books
 from app.readers.processes import Ask, ReadingProcesses
 from app.readers.unread import Unread
-from app.services.bulk.storing import BulkOutcome, PreparedBook
-from app.services.signing import Extras, computed, signed
 
 T = TypeVar("T")
 
@@ -33,17 +29,6 @@ class Refusal:
     def of(cls, error: BookprintError) -> "Refusal":
         """The refusal for an error."""
         return cls(str(error), error.problem)
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """Asks what would become of a book with this content key and external id.
-
-    The answer is its outcome, or where it is new the suites to compute.
-    """
-
-    key: bytes
-    external_id: str | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,33 +66,7 @@ class Read:
         try:
             return self.check(book.read())
         except Exception as exc:
-            return _refusal(exc)
-
-
-@dataclass(frozen=True, slots=True)
-class Prepare:
-    """Reads a book and computes what is to be stored, unless the parent knows the outcome."""
-
-    check: Check
-    extras: Extras
-
-    def __call__(self, book: Unread, ask: Ask) -> PreparedBook | Refusal | BulkOutcome:
-        """The book ready to be stored, or the outcome where `Known` was answered with one."""
-        try:
-            submission = self.check(book.read())
-            key = _key(submission)
-            known: Suites | BulkOutcome = ask(Known(key, submission.metadata.external_id))
-            if isinstance(known, BulkOutcome):
-                return known
-            if submission.content is not None:
-                content = computed(submission.content, known, self.extras, key)
-            else:
-                assert submission.sketch is not None  # else it has no key
-                content = signed(submission.sketch, known)
-            content = replace(content, page_labels=submission.page_labels)
-            return PreparedBook(submission.metadata, content, submission.record)
-        except Exception as exc:
-            return _refusal(exc)
+            return refusal_of(exc)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,18 +88,11 @@ class Sign:
                 computed = replace(sketch(content, self.recipe), digests=digests(content.text))
             return SignedBook(submission.metadata, computed, submission.page_labels)
         except Exception as exc:
-            return _refusal(exc)
+            return refusal_of(exc)
 
 
-def _key(submission: Submission) -> bytes:
-    if submission.content is not None:
-        return content_key(submission.content)
-    if submission.sketch is None:
-        raise InvalidInput("A book needs one of text, pages or signatures.", "text")
-    return signature_key(submission.sketch)
-
-
-def _refusal(error: Exception) -> Refusal:
+def refusal_of(error: Exception) -> Refusal:
+    """The refusal for whatever reading or signing a book raised."""
     if isinstance(error, InvalidInput):
         return Refusal.of(error)
     if isinstance(error, MemoryError):

@@ -1,0 +1,1 @@
+"""The corpus mode: whole collections computed by an engine that speaks Spark Connect."""

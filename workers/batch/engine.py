@@ -1,0 +1,86 @@
+"""The engine that computes a corpus: Sail in this process, or a Spark cluster that is there already.
+
+Only Spark Connect is spoken: data frames, and Arrow batches in Python functions.
+"""
+
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from app.core.errors import InvalidInput
+from app.readers.processes import cores
+
+if TYPE_CHECKING:
+    from pyspark.sql.connect.session import SparkSession
+
+LOCAL = "local"
+
+_SAIL = {
+    # Logs of every session would bury what this program says.
+    "RUST_LOG": "error",
+    # By default 8,192 rows of 42 KB are held at a time.
+    "SAIL_EXECUTION__BATCH_SIZE": "1024",
+    # Sorts of candidates and relations go to disk beyond it.
+    "SAIL_RUNTIME__MEMORY_POOL__TYPE": "greedy",
+    "SAIL_RUNTIME__MEMORY_POOL__GREEDY__MAX_SIZE": str(2 << 30),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """A session of an engine, and how its tasks run."""
+
+    spark: "SparkSession"
+    tasks_at_once: int | None  # None: the engine knows, which has any number of machines
+    shares_one_process: bool  # its tasks are threads of one process
+
+
+@contextmanager
+def started(address: str) -> Iterator[Engine]:
+    """The engine at `local`, with a task for each core, or at `sc://host:port`; raises InvalidInput."""
+    if address != LOCAL and not address.startswith("sc://"):
+        raise InvalidInput(f"--engine takes {LOCAL} or sc://host:port, not {address!r}.", "engine")
+    os.environ.update({name: value for name, value in _SAIL.items() if name not in os.environ})
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            from pyspark.sql.connect.session import SparkSession
+    except ImportError as exc:
+        raise InvalidInput(
+            "The corpus mode needs Sail and the client of Spark, which are not installed. "
+            "Install them with: pip install 'bookprint[corpus]'",
+            "engine",
+        ) from exc
+    if address != LOCAL:
+        spark = _connected(SparkSession, address)
+        try:
+            yield Engine(spark, None, shares_one_process=False)
+        finally:
+            spark.stop()
+        return
+    from pysail.spark import SparkConnectServer
+
+    server = SparkConnectServer("127.0.0.1", 0)
+    server.start(background=True)
+    host, port = server.listening_address
+    spark = _connected(SparkSession, f"sc://{host}:{port}")
+    try:
+        yield Engine(spark, cores(), shares_one_process=True)
+    finally:
+        spark.stop()
+        server.stop()
+
+
+def _connected(session: "type[SparkSession]", address: str) -> "SparkSession":
+    from pyspark.errors import PySparkException
+
+    try:
+        spark = session.builder.remote(address).create()
+        spark.range(1).collect()
+    except (PySparkException, OSError, ValueError) as exc:
+        reason = str(exc).strip().partition("\n")[0][:300]
+        raise InvalidInput(f"The engine at {address} cannot be used: {reason}", "engine") from exc
+    return spark

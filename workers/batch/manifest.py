@@ -1,0 +1,59 @@
+"""The manifest of a corpus: what it was computed from, and which stages are finished."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from app.core.errors import InvalidInput
+from workers.batch import storage
+
+NAME = "manifest.json"
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedStage:
+    """A stage that has written its tables."""
+
+    key: str  # of all that they depend on
+    seconds: float
+    rows: Mapping[str, int]  # of each table
+    finished_at: str  # ISO 8601
+
+
+@dataclass(slots=True)
+class Manifest:
+    """What a corpus' folder says of itself."""
+
+    input: str = ""  # key of the input
+    recipes: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, int] = field(default_factory=dict)
+    program: str = ""  # version of Bookprint
+    stages: dict[str, FinishedStage] = field(default_factory=dict)
+    complete: bool = False
+    version: int = VERSION
+
+    def write(self, out: str) -> None:
+        """Write it into the folder."""
+        storage.write_text(out, NAME, json.dumps(asdict(self), indent=2) + "\n")
+
+    @classmethod
+    def read(cls, out: str) -> "Manifest":
+        """The manifest of a folder, an empty one where there is none; raises InvalidInput."""
+        text = storage.read_text(out, NAME)
+        if text is None:
+            return cls()
+        try:
+            document: dict[str, Any] = json.loads(text)
+            stages = {name: FinishedStage(**stage) for name, stage in document.pop("stages").items()}
+            manifest = cls(**document, stages=stages)
+        except (ValueError, TypeError, KeyError) as exc:
+            raise InvalidInput(
+                f"{out}/{NAME} is no manifest of a corpus. Choose another --out, or remove the file.", "out"
+            ) from exc
+        if manifest.version != VERSION:
+            raise InvalidInput(
+                f"{out} was written by another version of Bookprint. Choose another --out.", "out"
+            )
+        return manifest

@@ -1,0 +1,137 @@
+"""The input in splits: each is read by one task, and small enough that many tasks share the work."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from app.core.errors import BrokenFile, InvalidInput
+from app.readers.files import BookFiles, find, unread_books, unread_rows
+from app.readers.tables import parquet
+from app.readers.unread import Unread
+
+_MOST_BYTES = 64 << 20
+_MOST_FILES = 64
+"""Of a split, unless one file or row group is larger."""
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Some files and folders of books, or some row groups of one Parquet table."""
+
+    number: int  # from 0, in the order of the input
+    paths: Sequence[str]
+    folders: Sequence[str]  # those of the paths that are one book
+    first_group: int | None = None
+    end_group: int | None = None  # the one after the last
+    columns: str = ""  # of the table by what they hold, as "text=ocr;id=barcode"
+
+    def books(self) -> Iterator[Unread]:
+        """The books of the split, in order."""
+        named = dict(pair.split("=", 1) for pair in self.columns.split(";") if pair)
+        if self.first_group is not None and self.end_group is not None:
+            return unread_rows(self.paths[0], range(self.first_group, self.end_group), named)
+        files = BookFiles({path: Path(path).stat().st_size for path in self.paths}, frozenset(self.folders))
+        return unread_books(files, named)
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusInput:
+    """All input of a corpus."""
+
+    splits: Sequence[Split]
+    key: str  # changes with names, sizes or times of the files
+
+    def tasks(self) -> pa.Table:
+        """A row for each split."""
+        rows = [
+            {
+                "number": split.number,
+                "paths": list(split.paths),
+                "folders": list(split.folders),
+                "first_group": split.first_group,
+                "end_group": split.end_group,
+                "columns": split.columns,
+            }
+            for split in self.splits
+        ]
+        return pa.Table.from_pylist(rows, schema=_TASK)
+
+
+_TASK = pa.schema(
+    [
+        ("number", pa.int64()),
+        ("paths", pa.list_(pa.string())),
+        ("folders", pa.list_(pa.string())),
+        ("first_group", pa.int64()),
+        ("end_group", pa.int64()),
+        ("columns", pa.string()),
+    ]
+)
+
+
+def split_of(task: Mapping[str, Any]) -> Split:
+    """The split in a task's row."""
+    return Split(**task)
+
+
+def corpus_input(paths: Sequence[str], columns: Mapping[str, str]) -> CorpusInput:
+    """The input at these paths; raises InvalidInput where there is none, or one cannot be read."""
+    try:
+        files = find([Path(path).absolute() for path in paths])
+        if not files.sizes:
+            raise InvalidInput("There is nothing to read.", "input")
+        splits = [replace(split, number=number) for number, split in enumerate(_splits(files, columns))]
+        known = [f"{path}\0{size}\0{Path(path).stat().st_mtime_ns}" for path, size in files.sizes.items()]
+    except OSError as exc:
+        raise InvalidInput(f"{exc.filename} cannot be read: {exc.strerror}.", "input") from exc
+    named = sorted(f"{what}={name}" for what, name in columns.items())
+    return CorpusInput(splits, sha256("\n".join([*known, *named]).encode()).hexdigest())
+
+
+def _splits(files: BookFiles, columns: Mapping[str, str]) -> Iterator[Split]:
+    named = ";".join(f"{what}={name}" for what, name in columns.items())
+    together: list[str] = []
+    size = 0
+    for path, file_size in files.sizes.items():
+        groups = None if path in files.folders else _row_groups(path)
+        if together and (groups or size + file_size > _MOST_BYTES or len(together) == _MOST_FILES):
+            yield _of_files(together, files, named)
+            together, size = [], 0
+        if groups:
+            for part in groups:
+                yield Split(0, [path], [], part.start, part.stop, named)
+        else:
+            together.append(path)
+            size += file_size
+    if together:
+        yield _of_files(together, files, named)
+
+
+def _of_files(paths: list[str], files: BookFiles, named: str) -> Split:
+    return Split(0, paths, [path for path in paths if path in files.folders], columns=named)
+
+
+def _row_groups(path: str) -> list[range] | None:
+    """Row groups of a Parquet table, so many together as make a split; None where it is no such table.
+
+    A damaged one is left to its task, which says what is wrong.
+    """
+    with open(path, "rb") as stream:
+        if stream.read(len(parquet.MAGIC)) != parquet.MAGIC:
+            return None
+    try:
+        with parquet.opened(Path(path)) as table:
+            sizes = [size for _, size in table.group_sizes]
+    except BrokenFile:
+        return None
+    parts, first, together = [], 0, 0
+    for group, size in enumerate(sizes):
+        if group > first and together + size > _MOST_BYTES:
+            parts.append(range(first, group))
+            first, together = group, 0
+        together += size
+    return [*parts, range(first, len(sizes))] if sizes else []

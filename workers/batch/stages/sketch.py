@@ -1,0 +1,111 @@
+"""The first stage: every book of the input is read and signed.
+
+A damaged file may kill or hang what reads it. So each task reads in a process of its own, which is killed and
+started again where need be, and refuses that one book. Refusals are few: the task that meets one writes it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from app.core.errors import InvalidInput
+from app.core.model import Sketch, Submission
+from app.core.signatures.page_minhash import to_records
+from app.core.signatures.sketch import signature_key, sketch
+from app.core.text.content import content_key
+from app.readers.processes import Ask, ReadingProcesses
+from app.readers.reading import Refusal, refusal_of, results_of
+from app.readers.tables.corpus_tables import schema
+from app.readers.unread import Unread
+from workers.batch import storage
+from workers.batch.corpus import HEAVY_ROWS_PER_GROUP, Corpus
+from workers.batch.splits import CorpusInput, split_of
+
+BOOKS_PER_SPLIT_BITS = 32
+"""Bits of a book's number that count the books of its split; those above are the number of the split."""
+
+_ROWS_AT_ONCE = 128
+
+Row = dict[str, Any]
+
+
+def run(corpus: Corpus, source: CorpusInput) -> None:
+    """Write `sketches` and `refused`."""
+    storage.delete(corpus.out, "refused")
+    sketches = schema("sketches")
+    # A few splits, such as one long file, still keep every core of this machine busy.
+    processes = max(1, (corpus.engine.tasks_at_once or 1) // len(source.splits))
+    work = partial(signed_split, processes=processes)
+    frame = corpus.spread("sketch", source.tasks(), work, sketches, starts_processes=True)
+    corpus.write("sketches", frame, sketches, rows_per_group=HEAVY_ROWS_PER_GROUP)
+    if not storage.files(corpus.out, "refused"):
+        storage.write(corpus.out, "refused", schema("refused").empty_table())
+
+
+def signed_split(out: str, task: Row, processes: int = 1) -> Iterator[pa.RecordBatch]:
+    """The rows of `sketches` of one split, read in so many processes; writes its rows of `refused`."""
+    split = split_of(task)
+    rows: list[Row] = []
+    refused: list[Row] = []
+    with ReadingProcesses(processes, signed) as reading:
+        for number, (book, result) in enumerate(results_of(reading, split.books()), 1):
+            if isinstance(result, Refusal):
+                refused.append({"place": book.place, "reason": result.reason, "problem": result.problem})
+                continue
+            rows.append({"book": split.number << BOOKS_PER_SPLIT_BITS | number, "place": book.place} | result)
+            if len(rows) == _ROWS_AT_ONCE:
+                yield pa.RecordBatch.from_pylist(rows, schema=schema("sketches"))
+                rows = []
+    if rows:
+        yield pa.RecordBatch.from_pylist(rows, schema=schema("sketches"))
+    if refused:
+        table = pa.Table.from_pylist(refused, schema=schema("refused"))
+        storage.write(out, "refused", table, f"split-{split.number}")
+
+
+def signed(book: Unread, ask: Ask) -> Row | Refusal:
+    """A book's cells in `sketches`, but its number and place; what a reading process makes of it."""
+    try:
+        return _cells(book.read())
+    except Exception as exc:
+        return refusal_of(exc)
+
+
+def _cells(submission: Submission) -> Row:
+    content = submission.content
+    if content is not None:
+        signatures, key = sketch(content), content_key(content)
+    elif submission.sketch is not None:
+        signatures, key = submission.sketch, signature_key(submission.sketch)
+    else:
+        raise InvalidInput("The book has neither text nor signatures.", "text")
+    return {
+        **asdict(submission.metadata),
+        "page_labels": list(submission.page_labels) or None,
+        "word_count": signatures.word_count,
+        "character_count": signatures.character_count,
+        "page_count": signatures.page_count,
+        "content_key": key,
+        **signature_cells(signatures),
+    }
+
+
+def signature_cells(signatures: Sketch) -> Row:
+    """The cells of `sketches` that hold signatures."""
+    fingerprint, minhash = signatures.fingerprint, signatures.minhash
+    sample, pages = signatures.sample, signatures.pages
+    cells: Row = {}
+    if fingerprint is not None:
+        cells |= {"fingerprint_recipe": fingerprint.recipe, "fingerprint": fingerprint.bits}
+    if minhash is not None:
+        values = minhash.values.astype("<u4").tobytes()
+        cells |= {"minhash_recipe": minhash.recipe, "minhash": values, "shingle_count": minhash.shingle_count}
+    if sample is not None:
+        hashes = sample.hashes.astype("<u8").tobytes()
+        cells |= {"sample_recipe": sample.recipe, "sample_level": sample.level, "sample": hashes}
+    if pages is not None:
+        cells |= {"pages_recipe": pages.recipe, "pages_unit": pages.unit, "pages": to_records(pages)}
+    return cells

@@ -1,0 +1,108 @@
+"""The folder of a corpus, on a disk or in an object store: the driver and every task read and write it."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import fs
+
+_ROWS_AT_ONCE = 256
+"""A row of `sketches` takes some 42 KB."""
+
+
+def url(out: str, name: str = "") -> str:
+    """The address of a part of the corpus, as the engine takes it."""
+    root = out if "://" in out else Path(out).absolute().as_uri()
+    return f"{root.rstrip('/')}/{name}" if name else root
+
+
+def read(out: str, name: str, columns: Sequence[str] | None = None) -> pa.Table:
+    """All rows of a table, by ascending name of its files; raises FileNotFoundError."""
+    parts = [read_file(out, file, columns) for file in files(out, name)]
+    if not parts:
+        raise FileNotFoundError(f"There is no table {name} in {out}.")
+    return pa.concat_tables(parts)
+
+
+def read_file(out: str, file: str, columns: Sequence[str] | None = None) -> pa.Table:
+    """All rows of one file of a table."""
+    with _opened(out, file) as table:
+        return table.read(_listed(columns), use_threads=False)
+
+
+def batches(out: str, name: str, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+    """The rows of a table, some hundred at a time; nothing where there is none."""
+    for file in files(out, name):
+        yield from file_batches(out, file, columns)
+
+
+def file_batches(out: str, file: str, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+    """The rows of one file of a table, some hundred at a time."""
+    with _opened(out, file) as table:
+        yield from table.iter_batches(_ROWS_AT_ONCE, columns=_listed(columns), use_threads=False)
+
+
+def row_count(out: str, name: str) -> int:
+    """Rows of a table."""
+    return sum(_opened(out, file).metadata.num_rows for file in files(out, name))
+
+
+def files(out: str, name: str) -> list[str]:
+    """The Parquet files of a table, by name, each as a path from the corpus."""
+    system, root = _located(out)
+    found = system.get_file_info(fs.FileSelector(f"{root}/{name}", allow_not_found=True, recursive=True))
+    paths = (info.path for info in found if info.type == fs.FileType.File and info.size)
+    inner = (path[len(root) + 1 :] for path in paths if path.endswith(".parquet"))
+    return sorted(path for path in inner if not path.rpartition("/")[2].startswith((".", "_")))
+
+
+def write(out: str, name: str, table: pa.Table, part: str = "part-0") -> None:
+    """Write a small table, or a part of one, as one file."""
+    system, root = _located(out)
+    system.create_dir(f"{root}/{name}")
+    pq.write_table(table, f"{root}/{name}/{part}.parquet", filesystem=system, compression="zstd")
+
+
+def delete(out: str, name: str) -> None:
+    """Remove a table, if it is there."""
+    system, root = _located(out)
+    if system.get_file_info(f"{root}/{name}").type == fs.FileType.Directory:
+        system.delete_dir(f"{root}/{name}")
+
+
+def read_text(out: str, name: str) -> str | None:
+    """The content of a text file; None: there is none."""
+    system, root = _located(out)
+    if system.get_file_info(f"{root}/{name}").type == fs.FileType.NotFound:
+        return None
+    with system.open_input_file(f"{root}/{name}") as stream:
+        content: bytes = stream.read()
+    return content.decode()
+
+
+def write_text(out: str, name: str, text: str) -> None:
+    """Write a text file, which is there as a whole or not at all."""
+    system, root = _located(out)
+    system.create_dir(root)
+    with system.open_output_stream(f"{root}/{name}.partial") as stream:
+        stream.write(text.encode())
+    system.move(f"{root}/{name}.partial", f"{root}/{name}")
+
+
+def _listed(columns: Sequence[str] | None) -> list[str] | None:
+    return None if columns is None else list(columns)
+
+
+def _opened(out: str, file: str) -> pq.ParquetFile:
+    system, root = _located(out)
+    # Memory-mapped pages would count as the memory of every task that has read them.
+    return pq.ParquetFile(f"{root}/{file}", filesystem=system, memory_map=False, pre_buffer=False)
+
+
+def _located(out: str) -> tuple[fs.FileSystem, str]:
+    """The file system, and the path in it. Spark says s3a for what pyarrow calls s3."""
+    if "://" not in out:
+        return fs.LocalFileSystem(), str(Path(out).absolute())
+    system, path = fs.FileSystem.from_uri(out.replace("s3a://", "s3://", 1))
+    return system, path.rstrip("/")
