@@ -14,6 +14,7 @@ from app.cli.asking.lookup import lookup
 from app.cli.asking.master_copy import master_copy
 from app.cli.asking.similar import similar
 from app.cli.changes import changes
+from app.cli.corpus.run import CORPUS_COMMANDS
 from app.cli.demo.command import demo
 from app.cli.ingest import ingest
 from app.cli.jobs import jobs
@@ -50,6 +51,10 @@ def run() -> None:
     for name, key_command in KEY_COMMANDS.items():
         keys.command(name)(_with_plain_errors(key_command))
     app.add_typer(keys, name="keys")
+    corpus = typer.Typer(help="Compute a whole collection on an engine for much data.", no_args_is_help=True)
+    for name, corpus_command in CORPUS_COMMANDS.items():
+        corpus.command(name)(_with_plain_errors(corpus_command))
+    app.add_typer(corpus, name="corpus")
     app(prog_name="bookprint")
 
 

@@ -11,6 +11,7 @@ from workers.batch import engine
 from workers.batch.corpus import Corpus, Options
 
 _INTERRUPTED = 130
+_REFUSALS_TOLD = 20
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(given: argparse.Namespace) -> int:
-    from workers.batch import pipeline, storage
+    from workers.batch import pipeline
     from workers.batch.splits import corpus_input
 
     columns = dict(pair.split("=", 1) for pair in given.column)
@@ -46,8 +47,20 @@ def _run(given: argparse.Namespace) -> int:
     options = Options(SelectionLimits(nearest=given.nearest), given.block_books)
     with engine.started(given.engine) as started:
         pipeline.run(Corpus(given.out, started, options), source, _tell)
-    refused = storage.row_count(given.out, "refused")
-    return 1 if refused else 0
+    return _told_refusals(given.out)
+
+
+def _told_refusals(out: str) -> int:
+    """The exit status, after the first refusals were named."""
+    from workers.batch import storage
+
+    refused = storage.read(out, "refused").slice(0, _REFUSALS_TOLD).to_pylist()
+    for row in refused:
+        sys.stderr.write(f"refused: {row['place']}: {row['reason']}\n")
+    count = storage.row_count(out, "refused")
+    if count > len(refused):
+        sys.stderr.write(f"{count - len(refused):,} more are refused: see {storage.url(out, 'refused')}\n")
+    return 1 if count else 0
 
 
 def _tell(line: str) -> None:

@@ -4,11 +4,13 @@ Only Spark Connect is spoken: data frames, and Arrow batches in Python functions
 """
 
 import os
+import socket
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from app.core.errors import InvalidInput
 from app.readers.processes import cores
@@ -17,6 +19,11 @@ if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
 
 LOCAL = "local"
+
+_PORT = 15002
+"""Of Spark Connect, where the address has none."""
+
+_SECONDS_TO_CONNECT = 10.0
 
 _SAIL = {
     # Logs of every session would bury what this program says.
@@ -77,7 +84,11 @@ def started(address: str) -> Iterator[Engine]:
 def _connected(session: "type[SparkSession]", address: str) -> "SparkSession":
     from pyspark.errors import PySparkException
 
+    parts = urlsplit(address)
     try:
+        # The client itself would try for many minutes to reach nobody.
+        with socket.create_connection((parts.hostname or "", parts.port or _PORT), _SECONDS_TO_CONNECT):
+            pass
         spark = session.builder.remote(address).create()
         spark.range(1).collect()
     except (PySparkException, OSError, ValueError) as exc:
