@@ -12,7 +12,7 @@ from importlib.metadata import version
 from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_PAGES, DEFAULT_SAMPLE
 from workers.batch import storage
 from workers.batch.corpus import Corpus
-from workers.batch.manifest import FinishedStage, Manifest
+from workers.batch.progress import FinishedStage, CorpusProgress
 from workers.batch.splits import CorpusInput
 from workers.batch.stages import books, candidates, clusters, postings, relations, sketch
 
@@ -47,31 +47,31 @@ def stages_of(source: CorpusInput) -> list[Stage]:
     ]
 
 
-def run(corpus: Corpus, source: CorpusInput, tell: Callable[[str], None]) -> Manifest:
+def run(corpus: Corpus, source: CorpusInput, tell: Callable[[str], None]) -> CorpusProgress:
     """Compute what is missing of a corpus; `tell` hears of each stage. Raises InvalidInput."""
-    manifest = Manifest.read(corpus.out)
+    progress = CorpusProgress.read(corpus.out)
     options = {"block_books": corpus.options.block_books, **asdict(corpus.options.limits)}
-    manifest.input, manifest.recipes, manifest.options = source.key, _RECIPES, options
-    manifest.program, manifest.complete = version("bookprint"), False
+    progress.input, progress.recipes, progress.options = source.key, _RECIPES, options
+    progress.program, progress.complete = version("bookprint"), False
     key = _key(source.key, _RECIPES)
     for stage in stages_of(source):
         key = _key(key, stage.name, stage.version, options if stage.is_optioned else None)
-        known = manifest.stages.get(stage.name)
+        known = progress.stages.get(stage.name)
         if known is not None and known.key == key:
             tell(f"{stage.name}: finished on {known.finished_at}, skipped")
             continue
-        manifest.stages.pop(stage.name, None)
-        manifest.write(corpus.out)
+        progress.stages.pop(stage.name, None)
+        progress.write(corpus.out)
         begun = time.monotonic()
         stage.run(corpus)
         finished = _finished(corpus.out, stage, key, time.monotonic() - begun)
-        manifest.stages[stage.name] = finished
-        manifest.write(corpus.out)
+        progress.stages[stage.name] = finished
+        progress.write(corpus.out)
         rows = ", ".join(f"{count:,} {table}" for table, count in finished.rows.items() if "/" not in table)
         tell(f"{stage.name}: {finished.seconds:,.1f} s{rows and ': '}{rows}")
-    manifest.complete = True
-    manifest.write(corpus.out)
-    return manifest
+    progress.complete = True
+    progress.write(corpus.out)
+    return progress
 
 
 def _finished(out: str, stage: Stage, key: str, seconds: float) -> FinishedStage:

@@ -12,7 +12,7 @@ from app.core.matching.candidates import SelectionLimits
 from workers.batch import pipeline, storage
 from workers.batch.corpus import Corpus, Options
 from workers.batch.engine import Engine
-from workers.batch.manifest import Manifest
+from workers.batch.progress import CorpusProgress
 from workers.batch.pipeline import Stage
 from workers.batch.splits import CorpusInput
 
@@ -62,12 +62,12 @@ def compute(out: Path, key: str = "input", nearest: int = 200) -> list[str]:
 def test_finished_stages_are_skipped(stages: Recorded, tmp_path: Path) -> None:
     assert compute(tmp_path)[0].startswith("read: ")
     assert stages.ran == ["read", "compare", "end"]
-    before = Manifest.read(str(tmp_path))
+    before = CorpusProgress.read(str(tmp_path))
     assert before.complete
     assert before.stages["read"].rows == {"read": 3}
     assert all("skipped" in line for line in compute(tmp_path))
     assert stages.ran == ["read", "compare", "end"]
-    assert Manifest.read(str(tmp_path)) == before
+    assert CorpusProgress.read(str(tmp_path)) == before
 
 
 def test_a_stage_that_died_is_done_again_and_those_before_it_are_not(
@@ -76,7 +76,7 @@ def test_a_stage_that_died_is_done_again_and_those_before_it_are_not(
     stages.dies_in = "compare"
     with pytest.raises(Killed):
         compute(tmp_path)
-    assert not Manifest.read(str(tmp_path)).complete
+    assert not CorpusProgress.read(str(tmp_path)).complete
     stages.dies_in, stages.ran = None, []
     compute(tmp_path)
     assert stages.ran == ["compare", "end"]
@@ -100,13 +100,13 @@ def test_what_depends_on_a_change_is_done_again(stages: Recorded, tmp_path: Path
 def test_a_file_that_is_no_manifest_is_never_overwritten(
     stages: Recorded, tmp_path: Path, content: str
 ) -> None:
-    (tmp_path / "manifest.json").write_text(content)
-    with pytest.raises(InvalidInput, match="no manifest of a corpus"):
+    (tmp_path / "progress.json").write_text(content)
+    with pytest.raises(InvalidInput, match="tells of no corpus"):
         compute(tmp_path)
-    assert (tmp_path / "manifest.json").read_text() == content
+    assert (tmp_path / "progress.json").read_text() == content
 
 
 def test_a_corpus_of_another_version_is_left_alone(stages: Recorded, tmp_path: Path) -> None:
-    (tmp_path / "manifest.json").write_text('{"stages": {}, "version": 99}')
+    (tmp_path / "progress.json").write_text('{"stages": {}, "version": 99}')
     with pytest.raises(InvalidInput, match="another version"):
         compute(tmp_path)

@@ -1,4 +1,4 @@
-"""The manifest of a corpus: what it was computed from, and which stages are finished."""
+"""The progress of a corpus: what it was computed from, and which stages are finished."""
 
 import json
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Any
 from app.core.errors import InvalidInput
 from workers.batch import storage
 
-NAME = "manifest.json"
+NAME = "progress.json"
 VERSION = 1
 
 
@@ -23,7 +23,7 @@ class FinishedStage:
 
 
 @dataclass(slots=True)
-class Manifest:
+class CorpusProgress:
     """What a corpus' folder says of itself."""
 
     input: str = ""  # key of the input
@@ -39,21 +39,21 @@ class Manifest:
         storage.write_text(out, NAME, json.dumps(asdict(self), indent=2) + "\n")
 
     @classmethod
-    def read(cls, out: str) -> "Manifest":
-        """The manifest of a folder, an empty one where there is none; raises InvalidInput."""
+    def read(cls, out: str) -> "CorpusProgress":
+        """The progress that a folder tells of, an empty one where there is none; raises InvalidInput."""
         text = storage.read_text(out, NAME)
         if text is None:
             return cls()
         try:
             document: dict[str, Any] = json.loads(text)
             stages = {name: FinishedStage(**stage) for name, stage in document.pop("stages").items()}
-            manifest = cls(**document, stages=stages)
+            progress = cls(**document, stages=stages)
         except (ValueError, TypeError, KeyError) as exc:
             raise InvalidInput(
-                f"{out}/{NAME} is no manifest of a corpus. Choose another --out, or remove the file.", "out"
+                f"{out}/{NAME} tells of no corpus. Choose another --out, or remove the file.", "out"
             ) from exc
-        if manifest.version != VERSION:
+        if progress.version != VERSION:
             raise InvalidInput(
                 f"{out} was written by another version of Bookprint. Choose another --out.", "out"
             )
-        return manifest
+        return progress
