@@ -12,7 +12,7 @@ from importlib.metadata import version
 from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_PAGES, DEFAULT_SAMPLE
 from workers.batch import storage
 from workers.batch.corpus import Corpus
-from workers.batch.progress import FinishedStage, CorpusProgress
+from workers.batch.progress import CorpusProgress, FinishedStage
 from workers.batch.splits import CorpusInput
 from workers.batch.stages import books, candidates, clusters, postings, relations, sketch
 

@@ -12,8 +12,8 @@ from app.core.matching.candidates import SelectionLimits
 from workers.batch import pipeline, storage
 from workers.batch.corpus import Corpus, Options
 from workers.batch.engine import Engine
-from workers.batch.progress import CorpusProgress
 from workers.batch.pipeline import Stage
+from workers.batch.progress import CorpusProgress
 from workers.batch.splits import CorpusInput
 
 
