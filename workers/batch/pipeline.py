@@ -40,7 +40,7 @@ def stages_of(source: CorpusInput) -> list[Stage]:
     return [
         Stage("sketch", partial(sketch.run, source=source), ["sketches", "refused"]),
         Stage("postings", postings.run, [postings.FOLDER], is_optioned=True),
-        Stage("candidates", candidates.run, ["candidates", "work/passed_over"]),
+        Stage("candidates", candidates.run, ["candidates", "capped", "work/passed_over"]),
         Stage("relations", relations.run, ["relations", "page_maps"]),
         Stage("clusters", clusters.run, ["clusters"]),
         Stage("books", books.run, ["books"]),

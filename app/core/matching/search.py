@@ -37,6 +37,8 @@ from app.core.signatures.fracminhash import shared_hashes
 LAST_DISTANCE = 129
 """Orders hits: the distance of an entry that was found without one, behind all others."""
 
+_LAST_RANK = 1 << 30
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
@@ -78,7 +80,8 @@ class Proposed:
     @property
     def shared(self) -> NDArray[np.int64]:
         """Equal MinHash values, or hashes in both samples: the larger of the two."""
-        return np.maximum(self.candidates.equal_values, self.candidates.shared)
+        larger: NDArray[np.int64] = np.maximum(self.candidates.equal_values, self.candidates.shared)
+        return larger
 
 
 def plan_range(fingerprint: Fingerprint, suite: Suite, distance: int, flat: FlatIndex | None) -> Plan:
@@ -159,21 +162,28 @@ def related_entries(query: Entry, proposals: Proposed, pending: Sequence[Entry])
     Near-duplicates come by their distance; then others that share enough values, by how many. `pending`
     entries are compared one by one, because the index does not hold them yet.
     """
-    near = proposals.verified(query)
-    distances = dict(zip(proposals.entry_ids[near].tolist(), proposals.distances[near].tolist(), strict=True))
-    shared = dict(zip(proposals.entry_ids.tolist(), proposals.shared.tolist(), strict=True))
+    nearness = ranks(proposals.verified(query), proposals.distances, proposals.shared)
+    ranked = dict(zip(proposals.entry_ids.tolist(), nearness.tolist(), strict=True))
     for other, pair in zip(pending, evidence_of_each(query, pending), strict=True):
-        if is_near_duplicate(pair):
-            distances[other.entry_id] = LAST_DISTANCE if pair.distance is None else pair.distance
-        sampled = 0
+        shared = pair.equal_values or 0
         if query.sample is not None and other.sample is not None:
-            sampled = shared_hashes(query.sample, other.sample)
-        shared[other.entry_id] = max(pair.equal_values or 0, sampled)
-    far = [
-        entry_id
-        for entry_id, count in shared.items()
-        if count >= VERIFICATION.min_shared and entry_id not in distances
-    ]
-    ordered = sorted(distances, key=lambda entry_id: (distances[entry_id], entry_id))
-    ordered += sorted(far, key=lambda entry_id: (-shared[entry_id], entry_id))
-    return [entry_id for entry_id in ordered if entry_id != query.entry_id]
+            shared = max(shared, shared_hashes(query.sample, other.sample))
+        is_near = is_near_duplicate(pair)
+        if is_near or shared >= VERIFICATION.min_shared:
+            distance = LAST_DISTANCE if pair.distance is None else pair.distance
+            nearness = ranks(np.array([is_near]), np.array([distance]), np.array([shared]))
+            ranked[other.entry_id] = int(nearness[0])
+    ranked.pop(query.entry_id, None)
+    return sorted(ranked, key=lambda entry_id: (ranked[entry_id], entry_id))
+
+
+def ranks(
+    near: NDArray[np.bool_], distances: NDArray[np.integer], shared: NDArray[np.integer]
+) -> NDArray[np.int64]:
+    """Numbers by which candidates are ordered, the lowest first, (n,): equal ones by their ids.
+
+    Near-duplicates come by distance (129 where either book has no fingerprint), then others by the values or
+    hashes that they share.
+    """
+    by_distance = np.minimum(distances, LAST_DISTANCE).astype(np.int64)
+    return np.where(near, by_distance, _LAST_RANK - shared.astype(np.int64))

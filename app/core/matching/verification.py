@@ -13,13 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.model import Entry, MinHashSignature, Sketch, require_same_recipe
+from app.core.model import Entry, Sketch, require_same_recipe
 from app.core.signatures.fracminhash import shared_hashes, shared_shingles
 from app.core.signatures.minhash import containment, equal_values_of_each
 from app.core.signatures.simhash import hamming
 
 NO_DISTANCE = 255
 """Distance where either book has no fingerprint."""
+
+_TOP_LEVEL, _NO_LEVEL = 64, 255  # of a shingle sample
+_PERMUTATIONS = 128
 
 HasSignatures = Sketch | Entry
 
@@ -109,27 +112,44 @@ def is_near_duplicate(evidence: Evidence, rule: Verification = VERIFICATION) -> 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Candidates:
-    """Books to verify for one query, as arrays of one length."""
+class Sizes:
+    """What the verification rule knows of books beside what they share, as arrays of one length."""
 
-    distances: NDArray[np.uint8]  # NO_DISTANCE where either book has no fingerprint
-    equal_values: NDArray[np.int64]  # equal MinHash values
-    shared: NDArray[np.int64]  # shared hashes of the shingle samples
     shingle_counts: NDArray[np.uint32]  # 0 where there is no MinHash
     levels: NDArray[np.uint8]  # of the shingle samples; above 64 where there is none
+
+    @classmethod
+    def of(cls, book: HasSignatures) -> "Sizes":
+        """Those of one book, (1,)."""
+        count = 0 if book.minhash is None else book.minhash.shingle_count
+        level = _NO_LEVEL if book.sample is None else book.sample.level
+        return cls(np.array([count], dtype=np.uint32), np.array([level], dtype=np.uint8))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates(Sizes):
+    """Books to verify, and what each shares with its query, as arrays of one length."""
+
+    distances: NDArray[np.uint8]  # NO_DISTANCE where either book has no fingerprint
+    equal_values: NDArray[np.integer]  # equal MinHash values
+    shared: NDArray[np.integer]  # shared hashes of the shingle samples
 
 
 def verified(
     query: HasSignatures, candidates: Candidates, rule: Verification = VERIFICATION
 ) -> NDArray[np.bool_]:
     """Whether each candidate is a near-duplicate of the query, (n,): `is_near_duplicate` for all at once."""
-    if query.minhash is None:
-        return candidates.distances <= rule.distance_alone
-    smaller, share = _containment(query.minhash, candidates)
-    if query.sample is not None:
-        lower = np.minimum(candidates.levels, query.sample.level).astype(np.float64)
-        sampled = np.minimum(1.0, candidates.shared * 2.0 ** (64 - lower) / smaller)
-        share = np.where(_is_sampled(candidates), (share + sampled) / 2, share)
+    return verified_pairs(Sizes.of(query), candidates, rule)
+
+
+def verified_pairs(
+    queries: Sizes, candidates: Candidates, rule: Verification = VERIFICATION
+) -> NDArray[np.bool_]:
+    """Whether each candidate is a near-duplicate of the query in its place, (n,)."""
+    smaller, share = _containment(queries, candidates)
+    lower = np.minimum(candidates.levels, queries.levels).astype(np.float64)
+    sampled = np.minimum(1.0, candidates.shared * 2.0 ** (64 - lower) / smaller)
+    share = np.where(_are_sampled(queries, candidates), (share + sampled) / 2, share)
     return _suffices(candidates.distances, candidates.equal_values, share, rule)
 
 
@@ -137,14 +157,15 @@ def needs_sample(
     query: HasSignatures, candidates: Candidates, rule: Verification = VERIFICATION
 ) -> NDArray[np.bool_]:
     """Whether only shared hashes of the samples can decide on each candidate, (n,); `shared` is ignored."""
+    sizes = Sizes.of(query)
     doubtful = (
         (candidates.equal_values >= rule.min_shared)
         & (candidates.distances > rule.distance_alone)
-        & _is_sampled(candidates)
+        & _are_sampled(sizes, candidates)
     )
-    if query.minhash is None or query.sample is None or not doubtful.any():
-        return np.zeros_like(doubtful)
-    _, share = _containment(query.minhash, candidates)
+    if not doubtful.any():
+        return doubtful
+    _, share = _containment(sizes, candidates)
     least, most = (
         _suffices(candidates.distances, candidates.equal_values, (share + sampled) / 2, rule)
         for sampled in (0.0, 1.0)
@@ -152,19 +173,17 @@ def needs_sample(
     return np.asarray(doubtful & most & ~least)
 
 
-def _containment(
-    minhash: MinHashSignature, candidates: Candidates
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _containment(queries: Sizes, candidates: Candidates) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The smaller book's shingles, at least 1, and the share of these that the other has; (n,) each."""
-    equal = candidates.equal_values / len(minhash.values)
-    counts = candidates.shingle_counts.astype(np.float64)
-    smaller = np.maximum(1.0, np.minimum(minhash.shingle_count, counts))
-    shared = equal * (minhash.shingle_count + counts) / (1 + equal)
+    equal = candidates.equal_values / _PERMUTATIONS
+    these, those = queries.shingle_counts.astype(np.float64), candidates.shingle_counts.astype(np.float64)
+    smaller = np.maximum(1.0, np.minimum(these, those))
+    shared = equal * (these + those) / (1 + equal)
     return smaller, np.minimum(1.0, shared / smaller)
 
 
-def _is_sampled(candidates: Candidates) -> NDArray[np.bool_]:
-    return candidates.levels <= 64
+def _are_sampled(queries: Sizes, candidates: Candidates) -> NDArray[np.bool_]:
+    return np.maximum(queries.levels, candidates.levels) <= _TOP_LEVEL
 
 
 def _suffices(

@@ -91,6 +91,12 @@ TABLES: Mapping[str, tuple[Column, ...]] = MappingProxyType(
             ("shared_hashes", "int64", "Hashes that are in both samples."),
             ("near_duplicate", "bool", "Whether the verification rule accepts the pair."),
         ),
+        "capped": _columns(
+            ("block", "int64", "Block of books whose index is meant, from 0."),
+            ("place", "int64", "Of the MinHash value, from 0; null: a hash of samples."),
+            ("value", "int64", "Its low 32 bits."),
+            ("books", "int64", "Books of the block that have it; the first 8,192 are found by it."),
+        ),
         "relations": _columns(
             *_PAIR,
             ("kind", "string", "Of the left book to the right one, as the API names it."),

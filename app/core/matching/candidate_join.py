@@ -1,0 +1,90 @@
+"""The candidate join: the candidates of every book of one block in another block, or in the same.
+
+A lookup finds a book's candidates in the band index; here all books of a block are asked at once, by the same
+rule and in the same order. Pairs with a single value in common are counted and dropped where they are met,
+because each book meets a thousand others in a million by chance.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.index.block_index import BlockIndex
+from app.core.index.packing import EntryColumns
+from app.core.index.signature_block import Fingerprints, Pairs, SignatureBlock
+from app.core.matching.search import ranks
+from app.core.matching.verification import VERIFICATION, Candidates, Sizes, verified_pairs
+
+_PAIRS_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JoinedCandidates:
+    """Pairs of a book and one of its candidates, as arrays of one length."""
+
+    books: NDArray[np.uint64]  # all pairs of a book follow each other
+    others: NDArray[np.uint64]
+    distances: NDArray[np.uint8]  # 255 where either book has no fingerprint
+    equal_values: NDArray[np.uint16]
+    shared: NDArray[np.uint16]  # hashes in both samples
+    near: NDArray[np.bool_]  # whether the two are near-duplicates
+    ranks: NDArray[np.int64]  # by which a book's candidates are ordered, then by their numbers
+    left_out: NDArray[np.int64]  # further candidates of the book, in one of its pairs; 0 in the others
+
+
+def candidates_of_each(queries: SignatureBlock, others: BlockIndex, most: int) -> Iterator[JoinedCandidates]:
+    """The candidates in one block of each book of another, the `most` nearest, some thousand pairs at a time.
+
+    The blocks may be one and the same; no book is a candidate of itself.
+    """
+    from app.core.index import block_kernels
+
+    asked = block_kernels.AskedBlock(
+        queries.columns.entry_ids, Fingerprints.of(queries.columns), queries.minhash, queries.sample
+    )
+    indexed = block_kernels.IndexedBlock(
+        others.columns.entry_ids, Fingerprints.of(others.columns), others.minhash, others.sample
+    )
+    room = Pairs.room(_PAIRS_AT_ONCE + others.columns.entry_ids.size)
+    query = 0
+    while query < queries.columns.entry_ids.size:
+        query, count = block_kernels.find_pairs(
+            asked, indexed, query, VERIFICATION.distance_alone, VERIFICATION.min_shared, room
+        )
+        yield _nearest(queries.columns, others.columns, room.first(count), most)
+
+
+def _nearest(books: EntryColumns, others: EntryColumns, pairs: Pairs, most: int) -> JoinedCandidates:
+    near = verified_pairs(
+        Sizes(books.shingle_counts[pairs.queries], books.levels[pairs.queries]),
+        Candidates(
+            shingle_counts=others.shingle_counts[pairs.others],
+            levels=others.levels[pairs.others],
+            distances=pairs.distances,
+            equal_values=pairs.equal_values,
+            shared=pairs.shared,
+        ),
+    )
+    order = ranks(near, pairs.distances, np.maximum(pairs.equal_values, pairs.shared))
+    starts = np.flatnonzero(np.diff(pairs.queries, prepend=np.uint32(0xFFFFFFFF)))
+    counts = np.diff(starts, append=pairs.queries.size)
+    left_out = np.zeros(pairs.queries.size, dtype=np.int64)
+    kept = np.ones(pairs.queries.size, dtype=np.bool_)
+    for start, count in zip(starts[counts > most].tolist(), counts[counts > most].tolist(), strict=True):
+        part = slice(start, start + count)
+        nearest = np.lexsort((pairs.others[part], order[part]))[:most]
+        kept[part] = False
+        kept[start + nearest] = True
+        left_out[start + nearest[0]] = count - most
+    return JoinedCandidates(
+        books=books.entry_ids[pairs.queries[kept]],
+        others=others.entry_ids[pairs.others[kept]],
+        distances=pairs.distances[kept],
+        equal_values=pairs.equal_values[kept],
+        shared=pairs.shared[kept],
+        near=near[kept],
+        ranks=order[kept],
+        left_out=left_out[kept],
+    )
