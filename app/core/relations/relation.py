@@ -16,10 +16,13 @@ __all__ = [
     "DEFAULT_CLASSIFIER",
     "Classification",
     "ComparedBook",
+    "Comparison",
     "Direction",
     "Kind",
     "Relation",
+    "compare",
     "relate",
+    "relation_of",
 ]
 
 Classifier = Callable[[Signals, Metadata, Metadata], Classification]
@@ -52,26 +55,50 @@ class Relation:
     alignment: Alignment | None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """What the signatures of two books show; books with equal signatures share it."""
+
+    signals: Signals | None  # None: too little text to align
+    alignment: Alignment | None
+    too_little: str | None  # why no relation can be told from them; None: one can
+
+
 def relate(left: ComparedBook, right: ComparedBook, classifier: str = DEFAULT_CLASSIFIER) -> Relation:
     """The relation of two books, by one of `CLASSIFIERS`.
 
     Raises `RecipeMismatch` where signatures of two recipes meet.
     """
+    return relation_of(compare(left, right), left.metadata, right.metadata, classifier)
+
+
+def compare(left: ComparedBook, right: ComparedBook) -> Comparison:
+    """The comparison of two books, which takes nearly all the time of `relate`; raises as that does."""
     if left.pages is None or right.pages is None:
-        missing = _insufficient("The page signatures of at least one book are missing.")
-        return Relation(missing, missing, classifier, None, None)
+        return Comparison(None, None, "The page signatures of at least one book are missing.")
     alignment = align(left.pages, right.pages)
     similarity = 0.0
     if left.minhash is not None and right.minhash is not None:
         similarity = jaccard(left.minhash, right.minhash)
-    signals = measure(alignment, similarity)
+    too_little = None
     if min(alignment.left_lengths.sum(), alignment.right_lengths.sum()) < LEAST_TEXT:
-        classification = mirrored = _insufficient("At least one book has too little readable text.")
+        too_little = "At least one book has too little readable text."
+    return Comparison(measure(alignment, similarity), alignment, too_little)
+
+
+def relation_of(
+    comparison: Comparison, left: Metadata, right: Metadata, classifier: str = DEFAULT_CLASSIFIER
+) -> Relation:
+    """The relation of two books that were compared and have these metadata, by one of `CLASSIFIERS`."""
+    signals = comparison.signals
+    if comparison.too_little is not None:
+        classification = mirrored = _insufficient(comparison.too_little)
     else:
+        assert signals is not None
         classify = CLASSIFIERS[classifier]
-        classification = classify(signals, left.metadata, right.metadata)
-        mirrored = classify(signals.swapped(), right.metadata, left.metadata)
-    return Relation(classification, mirrored, classifier, signals, alignment)
+        classification = classify(signals, left, right)
+        mirrored = classify(signals.swapped(), right, left)
+    return Relation(classification, mirrored, classifier, signals, comparison.alignment)
 
 
 def _insufficient(because: str) -> Classification:

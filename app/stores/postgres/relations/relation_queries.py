@@ -8,6 +8,7 @@ import numpy as np
 
 from app.core.relations.classification import opposite
 from app.core.relations.decision import Decision, RelationSummary, effective_relation
+from app.core.relations.page_map import SIMILARITY_STEPS
 from app.core.relations.related import (
     IndirectRelation,
     KindCounts,
@@ -20,7 +21,6 @@ from app.core.relations.related import (
 from app.core.relations.signals import LinearFit, Sides, Signals
 from app.stores.postgres.connections import Database, Row
 from app.stores.postgres.jobs import UNFINISHED_RELATE_JOBS
-from app.stores.postgres.relations.relations import SIMILARITY_STEPS
 from app.stores.postgres.statements import SQL
 
 _PAIRS_OF_BOOK = """

@@ -12,19 +12,17 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
+from numpy.typing import NDArray
 
 from app.core.clusters.clustering import KINDS, Pair
 from app.core.relations.alignment import Alignment
+from app.core.relations.page_map import page_map
 from app.core.relations.relation import Kind, Relation
 from app.stores.postgres.changes.outbox import insert_pair_changes
 from app.stores.postgres.clusters.clusters import update_clusters
 from app.stores.postgres.connections import Connection, Database, rows
 from app.stores.postgres.jobs import insert_relate_jobs
 from app.stores.postgres.statements import SQL
-
-SIMILARITY_STEPS = 255
-"""Similarities in a page map are stored in so many steps."""
-
 
 _TYPES = {
     "left_id": "uuid",
@@ -208,7 +206,7 @@ def _row(compared: ComparedPair) -> dict[str, Any]:
         "signals": None if signals is None else asdict(signals),
         "unit": None if alignment is None else alignment.unit,
         "runs": [] if alignment is None else _runs(alignment),
-        "page_map": None if alignment is None else b64encode(_page_map(alignment)).decode("ascii"),
+        "page_map": None if alignment is None else b64encode(_stored(page_map(alignment))).decode("ascii"),
     }
 
 
@@ -216,9 +214,5 @@ def _runs(alignment: Alignment) -> list[dict[str, Any]]:
     return [{"left": run.left, "right": run.right} for run in alignment.runs]
 
 
-def _page_map(alignment: Alignment) -> bytes:
-    runs = [
-        np.column_stack([run.pairs, np.rint(run.similarities * SIMILARITY_STEPS)]).astype("<i4")
-        for run in alignment.runs
-    ]
-    return b"".join(run.tobytes() for run in runs)
+def _stored(pages: NDArray[np.int32]) -> bytes:
+    return pages.astype("<i4").tobytes()
