@@ -7,7 +7,7 @@ pages agree best is the cleanest.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from uuid import UUID
 
@@ -90,3 +90,20 @@ def best_copy(complete: CompleteCopies, agreement: Mapping[UUID, float]) -> Best
             f"copies, by {agrees:.0%}: {length}."
         )
     return BestCopy(best.book_id, because)
+
+
+def fullest_copy(copies: Collection[Copy]) -> Copy:
+    """The copy with the most words, the oldest of several; of related books, it has the text to keep."""
+    return min(copies, key=lambda copy: (-copy.word_count, copy.book_id))
+
+
+def best_of_related(best: BestCopy, related_count: int) -> BestCopy:
+    """The best of so many related books, given the best copy of the fullest one's text.
+
+    Parts and wholes are no copies of each other, so only copies of the fullest book compete.
+    """
+    if related_count == 1:
+        return best
+    return replace(
+        best, because=f"The fullest of {related_count} related books has this text. {best.because}"
+    )

@@ -1,10 +1,17 @@
 """Reading clusters: which books belong together, under which name, and which of them to keep."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from uuid import UUID
 
-from app.core.clusters.best_copy import BestCopy, Copy, best_copy, complete_copies
+from app.core.clusters.best_copy import (
+    BestCopy,
+    Copy,
+    best_copy,
+    best_of_related,
+    complete_copies,
+    fullest_copy,
+)
 from app.core.clusters.cluster_name import ClusterName
 from app.core.clusters.clustering import By
 from app.core.errors import UnknownBook, UnknownCluster
@@ -63,9 +70,8 @@ async def _page(snapshot: Snapshot, name: ClusterName, after: UUID | None, limit
     if name.by == "same_text":
         best = await best_of(snapshot, copies)
     else:
-        best = await best_of(snapshot, await _fullest(snapshot, copies))
-        fullest = f"The fullest of {len(copies)} related books has this text."
-        best = replace(best, because=f"{fullest} {best.because}") if len(copies) > 1 else best
+        same = await _copies_of_fullest(snapshot, copies)
+        best = best_of_related(await best_of(snapshot, same), len(copies))
     return ClusterPage(name, len(copies), best, members[:limit], len(members) > limit)
 
 
@@ -76,10 +82,9 @@ async def best_of(snapshot: Snapshot, copies: Sequence[Copy]) -> BestCopy:
     return best_copy(candidates, agreement)
 
 
-async def _fullest(snapshot: Snapshot, copies: Sequence[Copy]) -> list[Copy]:
-    """The fullest of related books and its copies: parts and wholes are no copies of each other."""
-    fullest = min(copies, key=lambda copy: (-copy.word_count, copy.book_id))
-    founder = await snapshot.read_founder("same_text", fullest.book_id)
+async def _copies_of_fullest(snapshot: Snapshot, copies: Sequence[Copy]) -> list[Copy]:
+    """Those of related books that have the text of the fullest one."""
+    founder = await snapshot.read_founder("same_text", fullest_copy(copies).book_id)
     assert founder is not None
     same = await snapshot.list_copies("same_text", founder)
     within = set(copies)
