@@ -1,0 +1,117 @@
+"""The stage of clusters: components of the relations, and the best copy that the core picks."""
+
+import json
+from collections import defaultdict
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from app.core.clusters.best_copy import (
+    Copy,
+    best_copy,
+    best_of_related,
+    complete_copies,
+    fullest_copy,
+)
+from app.core.clusters.clustering import KINDS, By, Edge, Joining
+from app.readers.tables.corpus_tables import schema
+from workers.batch import storage
+from workers.batch.corpus import Corpus
+from workers.batch.stages import clusters
+
+EVERY_KIND = [
+    *("SAME_PAGINATION", "DIFFERENT_PAGINATION", "SAME_TEXT", "CONTIGUOUS_SUBSET", "OVERLAPPING_TEXT"),
+    *("UNRELATED", "INSUFFICIENT_TEXT"),
+]
+
+
+def write_tables(corpus: Corpus, words: dict[int, int], relations: list[dict[str, Any]]) -> None:
+    books = [{"book": book, "word_count": count} for book, count in words.items()]
+    storage.write(corpus.out, "sketches", pa.Table.from_pylist(books, schema=schema("sketches")))
+    storage.write(corpus.out, "relations", pa.Table.from_pylist(relations, schema=schema("relations")))
+
+
+def made_relations(books: list[int], pairs: int, seed: int) -> list[dict[str, Any]]:
+    rng = np.random.default_rng(seed)
+    ends = np.unique(np.sort(rng.integers(0, len(books), (pairs, 2)), axis=1), axis=0)
+    return [
+        {
+            "left": books[left],
+            "right": books[right],
+            "kind": kind,
+            "signals": None
+            if kind == "INSUFFICIENT_TEXT"
+            else json.dumps({"unit": "page", "page_similarity": float(rng.integers(60, 100)) / 100}),
+        }
+        for left, right in ends[ends[:, 0] < ends[:, 1]].tolist()
+        for kind in [EVERY_KIND[rng.integers(len(EVERY_KIND))]]
+    ]
+
+
+def founders_of(relations: list[dict[str, Any]], by: By) -> dict[UUID, UUID]:
+    joining = Joining([])
+    joining.take(
+        Edge(UUID(int=row["left"]), UUID(int=row["right"]), 1.0)
+        for row in relations
+        if row["kind"] in KINDS[by]
+    )
+    return dict(joining.clustering().founders)
+
+
+def expected(words: dict[int, int], relations: list[dict[str, Any]]) -> list[tuple[object, ...]]:
+    """The rows of `clusters` as the service would find them, pair by pair."""
+    texts = founders_of(relations, "same_text")
+    similarities: dict[UUID, list[float]] = defaultdict(list)
+    for row in relations:
+        left, right = UUID(int=row["left"]), UUID(int=row["right"])
+        if row["signals"] and left in texts and texts[left] == texts.get(right):
+            for book in (left, right):
+                similarities[book].append(json.loads(row["signals"])["page_similarity"])
+    agreement = {book: sum(values) / len(values) for book, values in similarities.items()}
+    rows: list[tuple[object, ...]] = []
+    for by in KINDS:
+        members: dict[UUID, list[Copy]] = defaultdict(list)
+        for book, founder in founders_of(relations, by).items():
+            members[founder].append(Copy(book, words[book.int]))
+        for founder, copies in members.items():
+            same = copies
+            if by == "related":
+                text = texts.get(fullest_copy(copies).book_id, fullest_copy(copies).book_id)
+                same = [copy for copy in copies if texts.get(copy.book_id, copy.book_id) == text]
+            best = best_copy(complete_copies(same), agreement)
+            if by == "related":
+                best = best_of_related(best, len(copies))
+            for copy in copies:
+                is_best = copy.book_id == best.book_id
+                because = best.because if is_best else None
+                rows.append((by, founder.int, copy.book_id.int, len(copies), is_best, because))
+    return sorted(rows, key=lambda row: row[:3])
+
+
+@pytest.mark.parametrize(("pairs", "members_per_bucket"), [(25, 100_000), (60, 10), (250, 10)])
+def test_clusters_are_those_of_the_service(
+    corpus: Corpus, pairs: int, members_per_bucket: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clusters, "_MEMBERS_PER_BUCKET", members_per_bucket)
+    rng = np.random.default_rng(pairs)
+    books = sorted(((number % 4) << 32) + number for number in range(1, 81))
+    words = dict(zip(books, rng.integers(95_000, 102_000, len(books)).tolist(), strict=True))
+    relations = made_relations(books, pairs, pairs)
+    write_tables(corpus, words, relations)
+
+    clusters.run(corpus)
+
+    rows = storage.read(corpus.out, "clusters").to_pylist()
+    got = sorted((tuple(row.values()) for row in rows), key=lambda row: row[:3])
+    assert got == expected(words, relations)
+    assert {row["by"] for row in rows} == set(KINDS)
+
+
+def test_without_relations_there_are_no_clusters(corpus: Corpus) -> None:
+    write_tables(corpus, {1: 100}, [])
+    clusters.run(corpus)
+    assert storage.read(corpus.out, "clusters").schema.names == schema("clusters").names
+    assert storage.read(corpus.out, "clusters").num_rows == 0

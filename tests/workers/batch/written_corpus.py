@@ -1,0 +1,55 @@
+"""Tables of a corpus, written without the stages that make them."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+
+import pyarrow as pa
+
+from app.core.model import Content, Metadata
+from app.core.relations.relation import ComparedBook
+from app.core.signatures.sketch import sketch
+from app.core.text.content import content_key
+from app.readers.tables.corpus_tables import schema
+from workers.batch import storage
+from workers.batch.corpus import Corpus
+from workers.batch.stages.sketch import signature_cells
+
+UNDESCRIBED = Metadata()
+
+
+@dataclass(frozen=True)
+class MadeBook:
+    """A book of a made corpus."""
+
+    content: Content
+    metadata: Metadata = UNDESCRIBED
+    has_pages: bool = True
+
+    def compared(self) -> ComparedBook:
+        made = sketch(self.content)
+        metadata = Metadata(title=self.metadata.title, year=self.metadata.year, volume=self.metadata.volume)
+        return ComparedBook(made.pages if self.has_pages else None, made.minhash, metadata)
+
+
+def write_sketches(corpus: Corpus, books: Mapping[int, MadeBook]) -> None:
+    made = {book.content: sketch(book.content) for book in books.values()}
+    rows = []
+    for number, book in books.items():
+        signatures = made[book.content]
+        row = {
+            "book": number,
+            "place": f"book {number}",
+            **asdict(book.metadata),
+            "word_count": signatures.word_count,
+            "character_count": signatures.character_count,
+            "page_count": signatures.page_count,
+            "content_key": content_key(book.content),
+            **signature_cells(signatures),
+        }
+        rows.append(row if book.has_pages else row | dict.fromkeys(("pages", "pages_unit", "pages_recipe")))
+    storage.write(corpus.out, "sketches", pa.Table.from_pylist(rows, schema=schema("sketches")))
+
+
+def write_candidates(corpus: Corpus, pairs: Iterable[tuple[int, int]]) -> None:
+    rows = [{"left": left, "right": right} for left, right in pairs]
+    storage.write(corpus.out, "candidates", pa.Table.from_pylist(rows, schema=schema("candidates")))
