@@ -19,8 +19,8 @@ from app.core.recipe import page_recipe
 from app.core.relations.page_map import page_map, run_bounds
 from app.core.relations.relation import (
     ComparedBook,
-    Comparison,
     Relation,
+    TextComparison,
     compare,
     relation_of,
 )
@@ -95,7 +95,7 @@ class _Rows:
     """Rows of `RELATED` in the making."""
 
     def __init__(self) -> None:
-        self._comparisons: list[Comparison] = []
+        self._comparisons: list[TextComparison] = []
         self._relations: list[Relation] = []
         self._known: dict[tuple[Metadata, Metadata], int] = {}
         self._places: list[tuple[int, int]] = []  # of each row's comparison and relation
@@ -105,7 +105,7 @@ class _Rows:
         """Rows so far."""
         return len(self._places)
 
-    def compared(self, comparison: Comparison) -> None:
+    def compared(self, comparison: TextComparison) -> None:
         """Go on with pairs of the two texts that were compared."""
         self._comparisons.append(comparison)
         self._known.clear()
@@ -148,7 +148,7 @@ def _classified(relations: Sequence[Relation]) -> Columns:
     }
 
 
-def _aligned(comparisons: Sequence[Comparison]) -> Columns:
+def _aligned(comparisons: Sequence[TextComparison]) -> Columns:
     """The columns that depend on the texts alone."""
     found = [each.alignment for each in comparisons]
     signals = [None if each.signals is None else json.dumps(asdict(each.signals)) for each in comparisons]

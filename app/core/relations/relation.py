@@ -16,10 +16,10 @@ __all__ = [
     "DEFAULT_CLASSIFIER",
     "Classification",
     "ComparedBook",
-    "Comparison",
     "Direction",
     "Kind",
     "Relation",
+    "TextComparison",
     "compare",
     "relate",
     "relation_of",
@@ -56,7 +56,7 @@ class Relation:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Comparison:
+class TextComparison:
     """What the signatures of two books show; books with equal signatures share it."""
 
     signals: Signals | None  # None: too little text to align
@@ -72,10 +72,10 @@ def relate(left: ComparedBook, right: ComparedBook, classifier: str = DEFAULT_CL
     return relation_of(compare(left, right), left.metadata, right.metadata, classifier)
 
 
-def compare(left: ComparedBook, right: ComparedBook) -> Comparison:
+def compare(left: ComparedBook, right: ComparedBook) -> TextComparison:
     """The comparison of two books, which takes nearly all the time of `relate`; raises as that does."""
     if left.pages is None or right.pages is None:
-        return Comparison(None, None, "The page signatures of at least one book are missing.")
+        return TextComparison(None, None, "The page signatures of at least one book are missing.")
     alignment = align(left.pages, right.pages)
     similarity = 0.0
     if left.minhash is not None and right.minhash is not None:
@@ -83,11 +83,11 @@ def compare(left: ComparedBook, right: ComparedBook) -> Comparison:
     too_little = None
     if min(alignment.left_lengths.sum(), alignment.right_lengths.sum()) < LEAST_TEXT:
         too_little = "At least one book has too little readable text."
-    return Comparison(measure(alignment, similarity), alignment, too_little)
+    return TextComparison(measure(alignment, similarity), alignment, too_little)
 
 
 def relation_of(
-    comparison: Comparison, left: Metadata, right: Metadata, classifier: str = DEFAULT_CLASSIFIER
+    comparison: TextComparison, left: Metadata, right: Metadata, classifier: str = DEFAULT_CLASSIFIER
 ) -> Relation:
     """The relation of two books that were compared and have these metadata, by one of `CLASSIFIERS`."""
     signals = comparison.signals
