@@ -7,7 +7,7 @@ VENV ?= .venv
 ARGS ?=
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-COMPILE := uv pip compile pyproject.toml --universal --generate-hashes --python-version 3.11 \
+COMPILE := uv pip compile --quiet --universal --generate-hashes --python-version 3.11 \
 	--no-header --no-annotate --no-emit-index-url --no-emit-find-links $(ARGS)
 
 .DEFAULT_GOAL := help
@@ -33,8 +33,10 @@ bench: $(INSTALLED) ## measure, and write bench/results/*.json and bench/REPORT.
 
 lock: ## pin the dependencies of pyproject.toml anew (needs uv; ARGS=--upgrade takes the newest)
 	@command -v uv >/dev/null || { echo "make lock needs uv on PATH" >&2; exit 1; }
-	$(COMPILE) --quiet --extra build --extra test --extra bench --extra dev -o requirements.lock
-	$(COMPILE) --quiet --extra build --extra parquet -c requirements.lock -o requirements-run.lock
+	$(COMPILE) pyproject.toml --extra build --extra test --extra bench --extra dev -o requirements.lock
+	$(COMPILE) pyproject.toml --extra build --extra parquet -c requirements.lock -o requirements-run.lock
+	{ sed -n 's/^pyspark-client\(==[^ ]*\).*/pyspark\1/p' requirements.lock; printf 'setuptools\nwheel\n'; } | \
+		$(COMPILE) - -o .ci/requirements-spark.lock
 
 sbom: $(INSTALLED) ## write sbom.json, the bill of materials of what runs (CycloneDX), from requirements-run.lock
 	@PYTHONWARNINGS=ignore $(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --mc-type application --output-reproducible -o sbom.json requirements-run.lock

@@ -9,7 +9,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
-LOCKS = ["requirements.lock", "requirements-run.lock"]
+LOCKS = ["requirements.lock", "requirements-run.lock", ".ci/requirements-spark.lock"]
 
 
 def pins(lock: str) -> dict[str, set[str]]:
@@ -68,3 +68,8 @@ def test_image_reads_and_writes_parquet() -> None:
         canonicalize_name(Requirement(line).name) for line in project["optional-dependencies"]["parquet"]
     }
     assert wanted <= pins("requirements-run.lock").keys(), "run `make lock`"
+
+
+def test_corpora_are_tested_on_the_spark_whose_client_is_installed() -> None:
+    client = pins("requirements.lock")["pyspark-client"]
+    assert pins(".ci/requirements-spark.lock")["pyspark"] == client, "run `make lock`"
