@@ -7,7 +7,7 @@ import os
 import socket
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -43,6 +43,22 @@ class Engine:
     spark: "SparkSession"
     tasks_at_once: int | None  # None: the engine knows, which has any number of machines
     shares_one_process: bool  # its tasks are threads of one process
+    address: str | None = None  # None: it ends with this process
+
+    def end_session(self, session: str) -> None:
+        """End a session that an earlier driver has opened, with all that still runs for it.
+
+        A cluster goes on with the work of a driver that was killed, and would write into the next one's.
+        """
+        if self.address is None or not session:
+            return
+        from pyspark.errors import PySparkException
+
+        separator = ";" if "/;" in self.address else "/;"
+        with suppress(PySparkException):  # it has ended, or the cluster was started anew
+            left = type(self.spark).builder.remote(f"{self.address}{separator}session_id={session}").create()
+            left.interruptAll()
+            left.stop()
 
 
 @contextmanager
@@ -64,7 +80,7 @@ def started(address: str) -> Iterator[Engine]:
     if address != LOCAL:
         spark = _connected(SparkSession, address)
         try:
-            yield Engine(spark, None, shares_one_process=False)
+            yield Engine(spark, None, shares_one_process=False, address=address)
         finally:
             spark.stop()
         return

@@ -50,6 +50,8 @@ def stages_of(source: CorpusInput) -> list[Stage]:
 def run(corpus: Corpus, source: CorpusInput, tell: Callable[[str], None]) -> CorpusProgress:
     """Compute what is missing of a corpus; `tell` hears of each stage. Raises InvalidInput."""
     progress = CorpusProgress.read(corpus.out)
+    corpus.engine.end_session(progress.session)
+    progress.session = corpus.engine.spark.session_id
     options = {"block_books": corpus.options.block_books, **asdict(corpus.options.limits)}
     progress.input, progress.recipes, progress.options = source.key, _RECIPES, options
     progress.program, progress.complete = version("bookprint"), False

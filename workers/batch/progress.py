@@ -30,6 +30,7 @@ class CorpusProgress:
     recipes: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, int] = field(default_factory=dict)
     program: str = ""  # version of Bookprint
+    session: str = ""  # the engine's, which a driver that was killed has left open
     stages: dict[str, FinishedStage] = field(default_factory=dict)
     complete: bool = False
     version: int = VERSION

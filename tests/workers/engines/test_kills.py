@@ -40,11 +40,11 @@ class Driver:
     def finish(self) -> None:
         """Run until all is done. The library has a book that is refused."""
         assert self.start().wait(_SECONDS) == 1
-        assert self.manifest()["complete"]
+        assert self.progress()["complete"]
 
-    def manifest(self) -> dict[str, Any]:
+    def progress(self) -> dict[str, Any]:
         """What the folder says of itself."""
-        path = self.out / "manifest.json"
+        path = self.out / "progress.json"
         document: dict[str, Any] = json.loads(path.read_bytes()) if path.exists() else {"stages": {}}
         return document
 
@@ -52,7 +52,7 @@ class Driver:
         """Until all stages before this one are finished."""
         before = set(_STAGES[: _STAGES.index(stage)])
         deadline = time.monotonic() + _SECONDS
-        while not (self.manifest()["stages"].keys() >= before and (self.out / "manifest.json").exists()):
+        while not (self.progress()["stages"].keys() >= before and (self.out / "progress.json").exists()):
             assert process.poll() is None
             assert time.monotonic() < deadline
             time.sleep(0.005)
@@ -80,7 +80,7 @@ def test_a_corpus_that_was_killed_in_every_stage_is_the_same(
     undisturbed: Driver, tmp_path: Path, victim: str
 ) -> None:
     chance = random.Random(f"{SEED} {victim}")
-    seconds = {name: stage["seconds"] for name, stage in undisturbed.manifest()["stages"].items()}
+    seconds = {name: stage["seconds"] for name, stage in undisturbed.progress()["stages"].items()}
     assert tuple(seconds) == _STAGES
     driver = Driver(undisturbed.source, tmp_path / "out", "local")
     for stage in _STAGES:
@@ -95,16 +95,16 @@ def test_a_corpus_that_was_killed_in_every_stage_is_the_same(
         process.wait(_SECONDS)
         _, left = psutil.wait_procs(family, _SECONDS_TO_DIE)
         assert left == []
-        finished = driver.manifest()["stages"]
+        finished = driver.progress()["stages"]
         before = _STAGES[: _STAGES.index(stage)]
         assert set(before) <= finished.keys()
     driver.finish()
-    repeated = {name for name, stage in driver.manifest()["stages"].items() if finished.get(name, stage) != stage}
+    repeated = {name for name, stage in driver.progress()["stages"].items() if finished.get(name, stage) != stage}
     assert repeated == set()
     assert driver.tables() == undisturbed.tables()
 
 
 def test_a_second_run_repeats_nothing(undisturbed: Driver) -> None:
-    before = undisturbed.manifest()["stages"]
+    before = undisturbed.progress()["stages"]
     undisturbed.finish()
-    assert undisturbed.manifest()["stages"] == before
+    assert undisturbed.progress()["stages"] == before
