@@ -50,6 +50,7 @@ class ReadingProcesses(Generic[T]):
         self._work = work
         self._seconds = seconds
         self._answer = answer
+        self._closed = False
         self._children = Children(seconds, _MEMORY_BYTES)
         self._idle: queue.SimpleQueue[Child | None] = queue.SimpleQueue()  # None: to be started
         for _ in range(count):
@@ -64,6 +65,7 @@ class ReadingProcesses(Generic[T]):
 
     def close(self) -> None:
         """Kill the processes, and wait until nothing is asked any more."""
+        self._closed = True
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._children.kill()
         self._threads.shutdown()
@@ -81,8 +83,21 @@ class ReadingProcesses(Generic[T]):
             yield done, future.result()
 
     def _result(self, book: Unread) -> T | BrokenFile:
+        try:
+            return self._read(book)
+        except Died:
+            # Something else may have killed it, as where the system is short of memory.
+            try:
+                return self._read(book)
+            except Died as exc:
+                return BrokenFile(f"The process that read it ended with {exc}. Convert it to another format.")
+
+    def _read(self, book: Unread) -> T | BrokenFile:
+        """What comes of one book; raises Died."""
         child, kept = self._idle.get(), None
         try:
+            if self._closed:
+                return BrokenFile("Reading was ended early.")
             child = child or self._children.start(_serve, self._work)
             result: T = self._exchange(child, book)
             kept = child
@@ -91,8 +106,6 @@ class ReadingProcesses(Generic[T]):
             return BrokenFile(
                 f"Reading it took more than {self._seconds:,.0f} seconds. Convert it to another format."
             )
-        except Died as exc:
-            return BrokenFile(f"The process that read it ended with {exc}. Convert it to another format.")
         finally:
             self._idle.put(kept)
 
