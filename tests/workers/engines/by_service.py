@@ -13,7 +13,6 @@ from app.core.clusters.cluster_name import ClusterName
 from app.core.clusters.clustering import KINDS, By
 from app.core.matching.candidates import SelectionLimits
 from app.core.matching.search import LAST_DISTANCE, plan_related, proposed, related_entries
-from app.core.model import Entry
 from app.readers.files import find, unread_books
 from app.services.bulk.ingest import BulkRun, ingest_in_bulk
 from app.settings import Settings
@@ -48,8 +47,13 @@ async def findings_of_service(
             for row in await services.database.rows(_RELATIONS)
         }
         return Findings(
-            await _candidates(services, {row["entry_id"]: row["external_id"] for row in books}, limits.nearest),
-            {pair: {name: row[name] for name in (*_COLUMNS, *_DOCUMENTS, "unit")} for pair, row in relations.items()},
+            await _candidates(
+                services, {row["entry_id"]: row["external_id"] for row in books}, limits.nearest
+            ),
+            {
+                pair: {name: row[name] for name in (*_COLUMNS, *_DOCUMENTS, "unit")}
+                for pair, row in relations.items()
+            },
             {pair: _page_map(row) for pair, row in relations.items() if row["unit"] is not None},
             await _clusters(services, names),
             {row["external_id"]: row["passed_over"] for row in await services.database.rows(_PASSED_OVER)},
@@ -81,9 +85,7 @@ def _ascending_ids() -> Iterator[UUID]:
         yield UUID(int=number)
 
 
-async def _candidates(
-    services: OpenServices, names: dict[int, str], nearest: int
-) -> dict[Pair, Candidate]:
+async def _candidates(services: OpenServices, names: dict[int, str], nearest: int) -> dict[Pair, Candidate]:
     """The pairs in which either book is among the other one's nearest candidates.
 
     They are asked for once more when all books are known: relations do not tell which books a job found.
@@ -94,12 +96,17 @@ async def _candidates(
         plan = plan_related(entry, suite, services.index.flat_index.latest)
         proposals = proposed(plan, await services.index.read(plan))
         values = proposals.candidates
-        columns = (proposals.distances, values.equal_values, values.shared, proposals.verified(entry))
-        rows = zip(proposals.entry_ids.tolist(), *(column.tolist() for column in columns), strict=True)
-        evidence = {other: Candidate(None if bits == LAST_DISTANCE else bits, *rest) for other, bits, *rest in rows}
+        verified = proposals.verified(entry)
         for other in related_entries(entry, proposals, [])[:nearest]:
+            row = int(np.searchsorted(proposals.entry_ids, np.uint64(other)))
+            distance = int(proposals.distances[row])
             left, right = sorted((entry.entry_id, other))
-            found[names[left], names[right]] = evidence[other]
+            found[names[left], names[right]] = Candidate(
+                None if distance == LAST_DISTANCE else distance,
+                int(values.equal_values[row]),
+                int(values.shared[row]),
+                bool(verified[row]),
+            )
     return found
 
 

@@ -1,8 +1,7 @@
-"""What is found in a library, in one form whoever found it: books by their external ids, the older one left."""
+"""What is found in a library, whoever found it: pairs of external ids, that of the older book first."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from itertools import chain
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 Pair = tuple[str, str]
@@ -41,13 +40,31 @@ class Findings:
 
 def differences(one: Findings, other: Findings) -> list[str]:
     """Every row that is not the same in both, in words."""
-    named = ((field.name, getattr(one, field.name), getattr(other, field.name)) for field in fields(Findings))
-    return list(chain.from_iterable(map_differences(*each) for each in named))
+    different = []
+    for table in (field.name for field in fields(Findings)):
+        here, there = getattr(one, table), getattr(other, table)
+        for key in sorted(here.keys() | there.keys()):
+            if here.get(key) != there.get(key):
+                different.append(f"{table} {key}: {here.get(key)} and {there.get(key)}")
+    return different
 
 
-def map_differences(name: str, one: Mapping[Any, Any], other: Mapping[Any, Any]) -> list[str]:
-    """The rows of one table that are not the same in both."""
-    keys = sorted(one.keys() | other.keys())
-    return [
-        f"{name} {key}: {one.get(key)} and {other.get(key)}" for key in keys if one.get(key) != other.get(key)
-    ]
+def without(findings: Findings, pairs: Collection[Pair]) -> Findings:
+    """The findings without the relations of these pairs, and without what depends on them.
+
+    The best copy of a cluster depends on all relations within it.
+    """
+    books = {book for pair in pairs for book in pair}
+    unsure = {(by, cluster.founder) for (by, book), cluster in findings.clusters.items() if book in books}
+    return replace(
+        findings,
+        relations={pair: row for pair, row in findings.relations.items() if pair not in pairs},
+        page_maps={pair: row for pair, row in findings.page_maps.items() if pair not in pairs},
+        clusters={
+            (by, book): replace(cluster, best=False, because=None)
+            if (by, cluster.founder) in unsure
+            else cluster
+            for (by, book), cluster in findings.clusters.items()
+        },
+        passed_over={},
+    )

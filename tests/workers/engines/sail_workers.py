@@ -46,7 +46,11 @@ def sail_cluster(folder: Path) -> Iterator[SailCluster]:
     def start(name: str, command: list[str], variables: dict[str, str]) -> psutil.Process:
         with lock, (folder / f"{name}.log").open("wb") as log:
             process = subprocess.Popen(
-                [_SAIL, *command], env=os.environ | variables, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                [_SAIL, *command],
+                env=os.environ | variables,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
             )
             started.append(process)
         return psutil.Process(process.pid)

@@ -44,5 +44,3 @@ def test_several_workers_of_sail_share_the_tasks(sail_workers: SailCluster, fold
     assert len(processes) > 1
     assert processes <= {worker.pid for worker in sail_workers.workers}
     assert len(sail_workers.workers) >= WORKERS
-
-

@@ -1,21 +1,24 @@
 """The corpus mode and the service find the same in the same books, row by row and on every engine.
 
-The candidates of a book are those that the service's index names when all books are in it. Where a book has
-more than are compared, the service's jobs also compare it with representatives of clusters that are known by
-then, so with which depends on their order. Then every relation of the corpus mode must be one of the service,
-and only representatives beside them.
+The service's candidates are those that its index names when all books are in it. Where a book has more than
+are compared, its job also compares it with representatives of clusters that are known by then. With which
+depends on the order of the jobs. So there every relation of the corpus mode must be one of the service's, and
+the best copies of clusters with a representative among their relations are not compared.
 """
 
 import asyncio
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from app.core.matching.candidates import SelectionLimits
+from app.embedded import Servers
+from tests.servers import flushed_redis, fresh_database
 from tests.workers.engines.by_corpus import findings_of_corpus
 from tests.workers.engines.by_service import findings_of_service
-from tests.workers.engines.findings import Findings, differences, map_differences
+from tests.workers.engines.findings import Findings, differences, without
 from tests.workers.engines.made_libraries import library_with_many_copies, small_library, write_library
 from workers.batch import engine, pipeline
 from workers.batch.corpus import Corpus, Options
@@ -23,10 +26,34 @@ from workers.batch.splits import corpus_input
 
 FindByService = Callable[[Path, SelectionLimits], Findings]
 
+_WORKS, _COPIES = 500, 1_500
+"""The service lists all copies as candidates of each: 5,000 take it ten minutes."""
 
-@pytest.fixture
-def find_by_service(database_url: str, redis_url: str) -> FindByService:
-    return lambda path, limits: asyncio.run(findings_of_service(database_url, redis_url, [path], limits))
+
+@pytest.fixture(scope="module")
+def find_by_service(servers: Servers, template_database: str) -> FindByService:
+    """The findings of the service, computed once for all engines."""
+
+    @cache
+    def find(path: Path, limits: SelectionLimits) -> Findings:
+        with (
+            fresh_database(servers.database_url, template_database) as database_url,
+            flushed_redis(servers.redis_url) as redis_url,
+        ):
+            return asyncio.run(findings_of_service(database_url, redis_url, [path], limits))
+
+    return find
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_library(tmp_path_factory.mktemp("small") / "books.jsonl", small_library())
+
+
+@pytest.fixture(scope="module")
+def many_copies(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("many") / "books.jsonl"
+    return write_library(path, library_with_many_copies(_WORKS, _COPIES))
 
 
 def find_by_corpus(path: Path, folder: Path, address: str, limits: SelectionLimits) -> Findings:
@@ -34,3 +61,60 @@ def find_by_corpus(path: Path, folder: Path, address: str, limits: SelectionLimi
         corpus = Corpus(str(folder), started, Options(limits))
         pipeline.run(corpus, corpus_input([str(path)], {}), lambda line: None)
     return findings_of_corpus(folder)
+
+
+def assert_same(corpus: Findings, service: Findings) -> None:
+    """Every row of every table."""
+    assert not service.passed_over
+    assert corpus.candidates.keys() == corpus.relations.keys()
+    assert differences(corpus, service) == []
+
+
+def assert_same_but_representatives(corpus: Findings, service: Findings) -> None:
+    """All that does not depend on the order of the service's jobs."""
+    assert corpus.candidates.keys() == corpus.relations.keys()
+    assert service.passed_over.keys() <= corpus.passed_over.keys()
+    representatives = service.relations.keys() - corpus.relations.keys()
+    assert differences(without(corpus, representatives), without(service, representatives)) == []
+
+
+def test_a_small_library(
+    engine_address: str, small: Path, folder: Path, find_by_service: FindByService
+) -> None:
+    limits = SelectionLimits()
+    service = find_by_service(small, limits)
+    assert {row["kind"] for row in service.relations.values()} >= {
+        "DIFFERENT_PAGINATION",
+        "CONTIGUOUS_SUBSET",
+    }
+    assert_same(find_by_corpus(small, folder, engine_address, limits), service)
+
+
+def test_a_small_library_with_more_candidates_than_are_compared(
+    engine_address: str, small: Path, folder: Path, find_by_service: FindByService
+) -> None:
+    limits = SelectionLimits(nearest=3, representatives=3)
+    service = find_by_service(small, limits)
+    assert service.passed_over
+    assert_same_but_representatives(find_by_corpus(small, folder, engine_address, limits), service)
+
+
+@pytest.mark.slow
+@pytest.mark.corpus
+@pytest.mark.timeout(600)
+def test_real_books(engine_address: str, corpus: Path, folder: Path, find_by_service: FindByService) -> None:
+    books, limits = corpus / "books.jsonl.gz", SelectionLimits()
+    service = find_by_service(books, limits)
+    assert_same(find_by_corpus(books, folder, engine_address, limits), service)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_thousands_of_copies_of_one_book(
+    engine_address: str, many_copies: Path, folder: Path, find_by_service: FindByService
+) -> None:
+    # Comparing 200 copies with each would take the service long, and show no more.
+    limits = SelectionLimits(nearest=5, representatives=5)
+    service = find_by_service(many_copies, limits)
+    assert max(cluster.size for cluster in service.clusters.values()) > _COPIES
+    assert_same_but_representatives(find_by_corpus(many_copies, folder, engine_address, limits), service)
