@@ -1,7 +1,9 @@
 """The folder of a corpus, on a disk or in an object store: the driver and every task read and write it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -62,6 +64,20 @@ def write(out: str, name: str, table: pa.Table, part: str = "part-0") -> None:
     system, root = _located(out)
     system.create_dir(f"{root}/{name}")
     pq.write_table(table, f"{root}/{name}/{part}.parquet", filesystem=system, compression="zstd")
+
+
+@contextmanager
+def parquet_writer(
+    out: str, file: str, schema: pa.Schema, compression: Mapping[str, Any]
+) -> Iterator[pq.ParquetWriter]:
+    """A file that is written bit by bit, and is there once it is whole; a codec for each column."""
+    system, root = _located(out)
+    path = f"{root}/{file}"
+    system.create_dir(path.rpartition("/")[0])
+    partial = f"{path}.partial"
+    with pq.ParquetWriter(partial, schema, filesystem=system, compression=dict(compression)) as writer:
+        yield writer
+    system.move(partial, path)
 
 
 def delete(out: str, name: str) -> None:

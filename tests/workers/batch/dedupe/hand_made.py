@@ -1,0 +1,39 @@
+"""Tables of a corpus written by hand."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from app.readers.tables.corpus_tables import schema
+from workers.batch import storage
+
+
+def write_books(out: Path, *words: int, **cells: list[Any]) -> None:
+    """Books 1, 2, … with so many words, in the reverse order."""
+    rows = [
+        {"book": place + 1, "place": f"shelf/{place}.txt", "word_count": count}
+        | {name: values[place] for name, values in cells.items()}
+        for place, count in enumerate(words)
+    ]
+    write(out, "books", rows[::-1])
+
+
+def write_relations(out: Path, *relations: tuple[int, int, str, str | None, float]) -> None:
+    """Relations by the two books, kind, direction and similarity of pages."""
+    rows = [
+        {
+            "left": left,
+            "right": right,
+            "kind": kind,
+            "direction": direction,
+            "signals": json.dumps({"page_similarity": similarity}),
+        }
+        for left, right, kind, direction, similarity in relations
+    ]
+    write(out, "relations", rows)
+
+
+def write(out: Path, table: str, rows: list[dict[str, Any]]) -> None:
+    storage.write(str(out), table, pa.Table.from_pylist(rows, schema=schema(table)))

@@ -1,0 +1,219 @@
+"""The deduplication of an input: its corpus is computed, and what to keep is decided and written.
+
+Books that are not rows of Parquet tables are listed instead. What could not be read is kept.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from app.core.clusters.deduplication import Keep, Places, Same
+from app.core.errors import BrokenFile, InvalidInput
+from app.readers.tables import parquet
+from app.readers.tables.table import find_columns
+from workers.batch import pipeline, storage
+from workers.batch.corpus import Corpus
+from workers.batch.dedupe.decision import Decision, decide, refused_rows, table_of
+from workers.batch.dedupe.filtering import COPIED, DUPLICATES, MEMBERS, copied_table
+from workers.batch.splits import CorpusInput
+
+FOLDER = "dedupe"
+KEEP = f"{FOLDER}/keep.txt"
+_COPIED = "work/dedupe/copied"
+
+_ROW = r"^(?P<path>.*), row (?P<row>[0-9]+)$"
+_TASK = pa.schema(
+    [
+        pa.field("path", pa.string()),
+        pa.field("name", pa.string()),
+        pa.field("left_out", pa.list_(pa.int64())),
+        pa.field("is_marked", pa.bool_()),
+        pa.field("rows", pa.list_(pa.int64())),
+        pa.field("clusters", pa.list_(pa.int64())),
+        pa.field("ids", pa.list_(pa.string())),
+    ]
+)
+"""`left_out` and `rows` are numbers of rows, from 1; `rows` are in `clusters` and have `ids`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the curator asks for."""
+
+    same: Same
+    keep: Keep
+    mark: bool  # leave no row out of a table, and list in each what it is a copy of
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of it."""
+
+    books: int  # all that were compared
+    left_out: int
+    refused: int  # could not be read, and are kept
+    problems: Sequence[str]  # which tables could not be copied, and why
+
+
+@dataclass(frozen=True, slots=True)
+class InputTable:
+    """A Parquet table of the input."""
+
+    path: str
+    name: str  # of the copy, below the folder of copies
+    has_ids: bool
+    has_duplicates: bool  # a column that lists duplicates
+
+
+def deduplicate(
+    corpus: Corpus,
+    source: CorpusInput,
+    columns: Mapping[str, str],
+    choice: Choice,
+    tell: Callable[[str], None],
+) -> Outcome:
+    """Compute what is missing of the corpus, and write what to keep of it.
+
+    `columns` are those of tables by what they hold. Raises InvalidInput.
+    """
+    tables = input_tables(source, columns)
+    if choice.mark:
+        _require_ids(tables)
+    pipeline.run(corpus, source, tell)
+    storage.delete(corpus.out, FOLDER)
+    decision = decide(corpus.out, choice.same, choice.keep)
+    refused = storage.read(corpus.out, "refused")
+    clusters = [table_of(decision, choice.keep), refused_rows(refused)]
+    storage.write(corpus.out, FOLDER, pa.concat_tables(clusters), "clusters")
+    problems = _copy_tables(corpus, tables, decision, choice)
+    _list_kept(corpus.out, tables, decision, refused)
+    return Outcome(decision.kept.size, int((~decision.keep).sum()), refused.num_rows, problems)
+
+
+def input_tables(source: CorpusInput, columns: Mapping[str, str]) -> list[InputTable]:
+    """The Parquet tables of the input that can be read."""
+    schemas: dict[str, list[str]] = {}
+    for path in dict.fromkeys(path for split in source.splits for path in split.paths):
+        if path in schemas or not _is_parquet(path):
+            continue
+        try:
+            with parquet.opened(Path(path)) as table:
+                schemas[path] = table.names
+        except BrokenFile:
+            continue  # refused as a whole, with the reason
+    common = os.path.commonpath([os.path.dirname(path) for path in schemas]) if schemas else ""
+    return [
+        InputTable(
+            path,
+            os.path.relpath(path, common),
+            find_columns(names, columns).id is not None,
+            DUPLICATES in names,
+        )
+        for path, names in schemas.items()
+    ]
+
+
+def require_apart(inputs: Sequence[str], out: str) -> None:
+    """Raise InvalidInput where the output would lie within the input, and be read as such the next time."""
+    if "://" in out:
+        return
+    target = Path(out).resolve()
+    for path in map(Path, inputs):
+        if path.is_dir() and target.is_relative_to(path.resolve()):
+            raise InvalidInput(f"{out} lies within {path}. Choose an --out outside of the input.", "out")
+
+
+def _is_parquet(path: str) -> bool:
+    if os.path.isdir(path):
+        return False
+    with open(path, "rb") as stream:
+        return stream.read(len(parquet.MAGIC)) == parquet.MAGIC
+
+
+def _require_ids(tables: Sequence[InputTable]) -> None:
+    if not tables:
+        raise InvalidInput("--mark marks rows of Parquet tables, and there is none in the input.", "mark")
+    for table in tables:
+        if not table.has_ids:
+            raise InvalidInput(
+                f"{table.path} has no column with ids, by which --mark lists duplicates. "
+                "Name it with --column id=NAME.",
+                "mark",
+            )
+
+
+def _copy_tables(
+    corpus: Corpus, tables: Sequence[InputTable], decision: Decision, choice: Choice
+) -> list[str]:
+    """Write every table again; which could not be, and why."""
+    if not tables:
+        return []
+    clustered = decision.sizes > 1
+    ids = decision.books.column("external_id")
+    members = pa.table({"cluster": decision.founders, "external_id": ids}).filter(
+        pc.and_(pa.array(clustered), pc.is_valid(ids))
+    )
+    storage.delete(corpus.out, MEMBERS)
+    storage.write(corpus.out, MEMBERS, members)
+    tasks = []
+    for table, (books, rows) in zip(tables, _rows_of(decision, tables), strict=True):
+        is_marked = table.has_ids and (choice.mark or table.has_duplicates)
+        several = clustered[books] & is_marked
+        tasks.append(
+            {
+                "path": table.path,
+                "name": table.name,
+                "left_out": [] if choice.mark else rows[~decision.keep[books]],
+                "is_marked": is_marked,
+                "rows": rows[several],
+                "clusters": decision.founders[books[several]],
+                "ids": ids.take(pa.array(books[several], pa.int64())).to_pylist(),
+            }
+        )
+    frame = corpus.spread("dedupe", pa.Table.from_pylist(tasks, schema=_TASK), copied_table, COPIED)
+    corpus.write(_COPIED, frame, COPIED)
+    copied = storage.read(corpus.out, _COPIED).to_pylist()
+    return [f"{row['path']}: {row['problem']}" for row in copied if row["problem"] is not None]
+
+
+def _rows_of(decision: Decision, tables: Sequence[InputTable]) -> Iterator[tuple[Places, Places]]:
+    """For each table the books that are rows of it, and the numbers of these rows."""
+    table_numbers, row_numbers = _table_rows(decision.books.column("place"), tables)
+    order = np.argsort(table_numbers, kind="stable")
+    bounds = np.searchsorted(table_numbers[order], np.arange(len(tables) + 1))
+    for first, end in pairwise(bounds.tolist()):
+        yield order[first:end], row_numbers[order[first:end]]
+
+
+def _table_rows(
+    places: "pa.ChunkedArray[pa.StringScalar]", tables: Sequence[InputTable]
+) -> tuple[Places, Places]:
+    """For each place the table that it lies in, by its number or as many as there are; and its row."""
+    paths = pa.array([table.path for table in tables], pa.string())
+    found: list[tuple[Places, Places]] = [(np.empty(0, np.int64), np.empty(0, np.int64))]
+    for chunk in places.chunks:
+        parts = pc.extract_regex(chunk, _ROW)
+        tables_of = pc.index_in(parts.field(0), paths).fill_null(len(tables))
+        rows = pc.cast(parts.field(1), pa.int64()).fill_null(0)
+        found.append((tables_of.to_numpy().astype(np.int64), rows.to_numpy()))
+    table_numbers, row_numbers = (np.concatenate(each) for each in zip(*found, strict=True))
+    return table_numbers, row_numbers
+
+
+def _list_kept(out: str, tables: Sequence[InputTable], decision: Decision, refused: pa.Table) -> None:
+    """Write where the kept books lie that are in no table that was written again."""
+    lines: list[str] = []
+    for places, keep in (
+        (decision.books.column("place"), decision.keep),
+        (refused.column("place"), np.ones(refused.num_rows, dtype=bool)),
+    ):
+        elsewhere = _table_rows(places, tables)[0] == len(tables)
+        lines += (f"{place}\n" for place in places.filter(pa.array(keep & elsewhere)).to_pylist())
+    if lines:
+        storage.write_text(out, KEEP, "".join(lines))

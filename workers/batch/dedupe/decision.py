@@ -1,0 +1,179 @@
+"""Which books of a corpus to keep, from its tables of relations and clusters.
+
+Names and places of all books are held at once, some 150 bytes a book.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import assert_never
+from uuid import UUID
+
+import numpy as np
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from app.core.clusters.best_copy import Copy, best_copy, complete_copies
+from app.core.clusters.components import connected_components
+from app.core.clusters.deduplication import (
+    COPIES,
+    Keep,
+    Places,
+    Same,
+    longest_copies,
+    oldest_together,
+    with_parts,
+)
+from workers.batch import storage
+
+_COLUMNS: dict[str, pa.DataType] = {
+    "place": pa.string(),
+    "external_id": pa.string(),
+    "cluster": pa.string(),
+    "size": pa.int64(),
+    "keep": pa.bool_(),
+    "because": pa.string(),
+}
+SCHEMA = pa.schema(_COLUMNS)
+"""The columns of the table that says what is kept; a cluster is named by its oldest book."""
+
+_BOOK = ("book", "place", "external_id", "word_count")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decision:
+    """What is kept of the books of a corpus, each known by its place in the order of the input."""
+
+    books: pa.Table  # of `books`: number, place, external id and words
+    copies: Places  # (n,) the copy that is kept of each one's text
+    kept: Places  # (n,) the book that is kept in place of each, which may have its text as a part
+    founders: Places  # (n,) the oldest book of those in whose place the same one is kept
+    sizes: NDArray[np.int64]  # (n,) how many these are
+    reasons: Sequence[str | None]  # (n,) why a copy is the one to keep; None: nothing says
+
+    @property
+    def keep(self) -> NDArray[np.bool_]:
+        """Whether each book is kept, (n,)."""
+        return np.asarray(self.kept == np.arange(self.kept.size))
+
+    def names(self) -> list[str]:
+        """What each book is called: its external id, or its place where it has none."""
+        columns = (self.books.column(name).to_pylist() for name in ("external_id", "place"))
+        return [external_id or str(place) for external_id, place in zip(*columns, strict=True)]
+
+
+def decide(out: str, same: Same, keep: Keep) -> Decision:
+    """What to keep of the corpus in a folder."""
+    books = storage.read(out, "books", _BOOK).sort_by("book")
+    numbers = books.column("book").to_numpy()
+    words = books.column("word_count").to_numpy()
+    relations = storage.read(out, "relations", ["left", "right", "kind", "direction"])
+    joined = relations.filter(pc.is_in(relations.column("kind"), pa.array(sorted(COPIES[same]))))
+    founders = np.searchsorted(numbers, connected_components(*_ends(joined)).founders_of(numbers))
+    reasons: list[str | None] = [None] * numbers.size
+    match keep:
+        case "first":
+            copies = founders
+        case "longest":
+            copies = longest_copies(founders, words)
+        case "best":
+            copies = _best_copies(out, numbers, words, founders, reasons)
+        case _:
+            assert_never(keep)
+    kept = copies
+    if same == "contained":
+        kept = with_parts(copies, words, *_parts_and_wholes(relations, numbers))
+    together = oldest_together(kept)
+    sizes = np.bincount(together, minlength=numbers.size)[together]
+    return Decision(books, copies, kept, together, sizes, reasons)
+
+
+def table_of(decision: Decision, keep: Keep) -> pa.Table:
+    """A row for each book: where it lies, its cluster, and whether it is kept and why."""
+    names = decision.names()
+    columns = {
+        "place": decision.books.column("place"),
+        "external_id": decision.books.column("external_id"),
+        "cluster": pa.array([names[founder] for founder in decision.founders.tolist()], pa.string()),
+        "size": decision.sizes,
+        "keep": decision.keep,
+        "because": pa.array(_because(decision, names, keep), pa.string()),
+    }
+    return pa.table([columns[field.name] for field in SCHEMA], schema=SCHEMA)
+
+
+def refused_rows(refused: pa.Table) -> pa.Table:
+    """What could not be read, as rows of the same table: nobody knows what it is a copy of, so it is kept."""
+    reasons = [f"It could not be compared. {reason}" for reason in refused.column("reason").to_pylist()]
+    columns = {"place": refused.column("place"), "because": reasons, "keep": [True] * refused.num_rows}
+    nothing = [None] * refused.num_rows
+    return pa.table([columns.get(field.name, nothing) for field in SCHEMA], schema=SCHEMA)
+
+
+def _because(decision: Decision, names: Sequence[str], keep: Keep) -> list[str | None]:
+    """Why each book is kept or not; None for books alone."""
+    because: list[str | None] = [None] * len(names)
+    words = decision.books.column("word_count")
+    copy_counts = np.bincount(decision.copies, minlength=len(names))
+    for place in np.flatnonzero(decision.sizes > 1).tolist():
+        kept, copy = int(decision.kept[place]), int(decision.copies[place])
+        if kept != place:
+            what = "It is a copy of" if kept == copy else "Its text is part of"
+            because[place] = f"{what} {names[kept]}, which is kept."
+        elif copy_counts[place] == 1:
+            because[place] = "It has the text of all that are left out for it."
+        elif keep == "first":
+            because[place] = f"It is the first of {copy_counts[place]:,} copies."
+        elif keep == "longest":
+            because[place] = f"It is the longest of {copy_counts[place]:,} copies: {words[place]} words."
+        else:
+            because[place] = decision.reasons[place]
+    return because
+
+
+def _best_copies(
+    out: str, numbers: Places, words: Places, founders: Places, reasons: list[str | None]
+) -> Places:
+    """For each book the best copy in its cluster; enters the reason of each."""
+    agreement = _agreement(out, numbers, founders)
+    copies = np.arange(founders.size)
+    order = np.argsort(founders, kind="stable")
+    starts = np.flatnonzero(np.diff(founders[order], prepend=-1))
+    for members in np.split(order, starts[1:]):
+        if members.size == 1:
+            continue
+        complete = complete_copies([Copy(UUID(int=place), int(words[place])) for place in members.tolist()])
+        known = {copy.book_id: float(agreement[copy.book_id.int]) for copy in complete.copies}
+        best = best_copy(complete, {book: value for book, value in known.items() if value == value})
+        copies[members] = best.book_id.int
+        reasons[best.book_id.int] = best.because
+    return copies
+
+
+def _agreement(out: str, numbers: Places, founders: Places) -> NDArray[np.float64]:
+    """The mean similarity of each book's pages and those of the others in its cluster; NaN: none is known."""
+    totals, counts = np.zeros(numbers.size), np.zeros(numbers.size)
+    for batch in storage.batches(out, "relations", ["left", "right", "signals"]):
+        known = batch.filter(pc.is_valid(batch.column("signals")))
+        left, right = (np.searchsorted(numbers, books) for books in _ends(known))
+        within = np.flatnonzero(founders[left] == founders[right])
+        signals = known.column("signals").take(pa.array(within, pa.int64())).to_pylist()
+        similarities = np.array([orjson.loads(each or "{}")["page_similarity"] for each in signals])
+        for books in (left[within], right[within]):
+            np.add.at(totals, books, similarities)
+            np.add.at(counts, books, 1)
+    return np.where(counts > 0, totals / np.maximum(counts, 1), np.nan)
+
+
+def _ends(relations: pa.Table | pa.RecordBatch) -> tuple[Places, Places]:
+    """The numbers of the older and of the younger book of each relation."""
+    return relations.column("left").to_numpy(), relations.column("right").to_numpy()
+
+
+def _parts_and_wholes(relations: pa.Table, numbers: Places) -> tuple[Places, Places]:
+    """The places of the two books of each relation in which one has the other as a part."""
+    directed = relations.filter(pc.is_valid(relations.column("direction")))
+    left, right = (np.searchsorted(numbers, books) for books in _ends(directed))
+    has_left_whole = np.array(directed.column("direction").to_pylist()) == "contains"
+    return np.where(has_left_whole, right, left), np.where(has_left_whole, left, right)
