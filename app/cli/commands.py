@@ -14,6 +14,7 @@ from app.cli.asking.lookup import lookup
 from app.cli.asking.master_copy import master_copy
 from app.cli.asking.similar import similar
 from app.cli.changes import changes
+from app.cli.corpus.dedupe import dedupe
 from app.cli.corpus.run import CORPUS_COMMANDS
 from app.cli.demo.command import demo
 from app.cli.ingest import ingest
@@ -44,7 +45,7 @@ def run() -> None:
     )
     for command in (
         *(demo, serve, worker, jobs, migrate, ingest, lookup, similar, compare, conflicts, changes, sign),
-        *(reindex, verify, audit, master_copy),
+        *(reindex, verify, audit, master_copy, dedupe),
     ):
         app.command()(_with_plain_errors(command))
     keys = typer.Typer(help="Make, list and end API keys.", no_args_is_help=True)

@@ -3,7 +3,9 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from typing import get_args
 
+from app.core.clusters.deduplication import Keep, Same
 from app.core.errors import InvalidInput
 from app.core.matching.candidates import SelectionLimits
 from app.kernel_cache import keep_kernels
@@ -20,12 +22,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(required=True)
     run = commands.add_parser("run", help="compute the tables of a corpus")
     run.set_defaults(command=_run)
-    run.add_argument("input", nargs="+")
-    run.add_argument("--out", required=True)
-    run.add_argument("--engine", default=engine.LOCAL)
-    run.add_argument("--column", action="append", default=[])
-    run.add_argument("--nearest", type=int, default=SelectionLimits().nearest)
-    run.add_argument("--block-books", type=int, default=Options().block_books)
+    dedupe = commands.add_parser("dedupe", help="compute them, and write what to keep")
+    dedupe.set_defaults(command=_dedupe)
+    for command in (run, dedupe):
+        command.add_argument("input", nargs="+")
+        command.add_argument("--out", required=True)
+        command.add_argument("--engine", default=engine.LOCAL)
+        command.add_argument("--column", action="append", default=[])
+        command.add_argument("--nearest", type=int, default=SelectionLimits().nearest)
+        command.add_argument("--block-books", type=int, default=Options().block_books)
+    dedupe.add_argument("--same", choices=get_args(Same), required=True)
+    dedupe.add_argument("--keep", choices=get_args(Keep), required=True)
+    dedupe.add_argument("--mark", action="store_true")
     given = parser.parse_args(arguments)
     keep_kernels()
     try:
@@ -42,12 +50,36 @@ def _run(given: argparse.Namespace) -> int:
     from workers.batch import pipeline
     from workers.batch.splits import corpus_input
 
-    columns = dict(pair.split("=", 1) for pair in given.column)
-    source = corpus_input(given.input, columns)
-    options = Options(SelectionLimits(nearest=given.nearest), given.block_books)
+    source = corpus_input(given.input, _columns(given))
     with engine.started(given.engine) as started:
-        pipeline.run(Corpus(given.out, started, options), source, _tell)
+        pipeline.run(Corpus(given.out, started, _options(given)), source, _tell)
     return _told_refusals(given.out)
+
+
+def _dedupe(given: argparse.Namespace) -> int:
+    from workers.batch.dedupe.command import Choice, deduplicate, require_apart
+    from workers.batch.splits import corpus_input
+
+    require_apart(given.input, given.out)
+    columns = _columns(given)
+    source, choice = corpus_input(given.input, columns), Choice(given.same, given.keep, given.mark)
+    with engine.started(given.engine) as started:
+        corpus = Corpus(given.out, started, _options(given))
+        outcome = deduplicate(corpus, source, columns, choice, _tell)
+    kept = outcome.books - outcome.left_out
+    _tell(f"{kept:,} of {outcome.books:,} books are kept, {outcome.left_out:,} are left out")
+    for problem in outcome.problems:
+        sys.stderr.write(f"not copied: {problem}\n")
+    status = _told_refusals(given.out)
+    return 1 if outcome.problems else status
+
+
+def _columns(given: argparse.Namespace) -> dict[str, str]:
+    return dict(pair.split("=", 1) for pair in given.column)
+
+
+def _options(given: argparse.Namespace) -> Options:
+    return Options(SelectionLimits(nearest=given.nearest), given.block_books)
 
 
 def _told_refusals(out: str) -> int:

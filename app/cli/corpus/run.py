@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, NoReturn
 
 import typer
@@ -51,13 +51,19 @@ def run(
 
 
 def become_driver(
-    command: str, inputs: list[str], options: Mapping[str, object], column: list[str] | None
+    command: str,
+    inputs: list[str],
+    options: Mapping[str, object],
+    column: list[str] | None,
+    flags: Sequence[str] = (),
 ) -> NoReturn:
     """Let this process become the driver, which is no part of the service."""
     forget_secrets()  # files of strangers are read by processes that would inherit them
     arguments = [f"{name}={value}" for name, value in options.items()]
     arguments += [f"--column={what}={name}" for what, name in column_options(column).items()]
-    os.execv(sys.executable, [sys.executable, "-m", "workers.batch", command, *arguments, "--", *inputs])
+    os.execv(
+        sys.executable, [sys.executable, "-m", "workers.batch", command, *arguments, *flags, "--", *inputs]
+    )
 
 
 CORPUS_COMMANDS = {"run": run}
