@@ -1,6 +1,8 @@
-"""Which books of a corpus to keep, from its tables of relations and clusters.
+"""Which books of a corpus to keep, from its relations.
 
-Names and places of all books are held at once, some 150 bytes a book.
+A relation counts where the verification rule calls the two books near-duplicates as well. In short texts, the
+pages of two filled forms or of two translations can be alike enough to pass for one text, though the
+signatures of the whole are far apart. What is left out is lost to the reader, so both have to agree.
 """
 
 from collections.abc import Sequence
@@ -68,7 +70,7 @@ def decide(out: str, same: Same, keep: Keep) -> Decision:
     books = storage.read(out, "books", _BOOK).sort_by("book")
     numbers = books.column("book").to_numpy()
     words = books.column("word_count").to_numpy()
-    relations = storage.read(out, "relations", ["left", "right", "kind", "direction"])
+    relations = _verified(out, numbers)
     joined = relations.filter(pc.is_in(relations.column("kind"), pa.array(sorted(COPIES[same]))))
     founders = np.searchsorted(numbers, connected_components(*_ends(joined)).founders_of(numbers))
     reasons: list[str | None] = [None] * numbers.size
@@ -164,6 +166,21 @@ def _agreement(out: str, numbers: Places, founders: Places) -> NDArray[np.float6
             np.add.at(totals, books, similarities)
             np.add.at(counts, books, 1)
     return np.where(counts > 0, totals / np.maximum(counts, 1), np.nan)
+
+
+def _verified(out: str, numbers: Places) -> pa.Table:
+    """The relations of books that the verification rule calls near-duplicates."""
+    candidates = storage.read(out, "candidates", ["left", "right", "near_duplicate"])
+    near = candidates.filter(candidates.column("near_duplicate"))
+    relations = storage.read(out, "relations", ["left", "right", "kind", "direction"])
+    accepted = np.isin(_keys(relations, numbers), _keys(near, numbers))
+    return relations.filter(pa.array(accepted))
+
+
+def _keys(pairs: pa.Table, numbers: Places) -> NDArray[np.int64]:
+    """One number for each pair of books."""
+    left, right = (np.searchsorted(numbers, books) for books in _ends(pairs))
+    return np.asarray(left * numbers.size + right)
 
 
 def _ends(relations: pa.Table | pa.RecordBatch) -> tuple[Places, Places]:

@@ -21,7 +21,7 @@ def write_books(out: Path, *words: int, **cells: list[Any]) -> None:
 
 
 def write_relations(out: Path, *relations: tuple[int, int, str, str | None, float]) -> None:
-    """Relations by the two books, kind, direction and similarity of pages."""
+    """Relations of near-duplicates by the two books, kind, direction and similarity of pages."""
     rows = [
         {
             "left": left,
@@ -33,6 +33,8 @@ def write_relations(out: Path, *relations: tuple[int, int, str, str | None, floa
         for left, right, kind, direction, similarity in relations
     ]
     write(out, "relations", rows)
+    pairs = [{name: row[name] for name in ("left", "right")} for row in rows]
+    write(out, "candidates", [pair | {"near_duplicate": True} for pair in pairs])
 
 
 def write(out: Path, table: str, rows: list[dict[str, Any]]) -> None:

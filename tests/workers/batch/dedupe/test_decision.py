@@ -8,7 +8,7 @@ import pytest
 
 from app.core.clusters.deduplication import Keep, Same
 from app.readers.tables.corpus_tables import schema
-from tests.workers.batch.dedupe.hand_made import write_books, write_relations
+from tests.workers.batch.dedupe.hand_made import write, write_books, write_relations
 from workers.batch.dedupe.decision import decide, refused_rows, table_of
 
 
@@ -92,3 +92,12 @@ def test_what_was_refused_is_kept_with_the_reason() -> None:
     [cells] = refused_rows(pa.Table.from_pylist([row], schema=schema("refused"))).to_pylist()
     assert (cells["place"], cells["keep"], cells["cluster"]) == ("a.pdf", True, None)
     assert cells["because"] == "It could not be compared. Damaged."
+
+
+def test_a_relation_counts_where_signatures_verify_it(out: Path) -> None:
+    pairs = [
+        {"left": 1, "right": 2, "near_duplicate": True},
+        {"left": 1, "right": 3, "near_duplicate": False},
+    ]
+    write(out, "candidates", pairs)
+    assert kept(out, "contained", "first") == [True, False, True, True, True]
