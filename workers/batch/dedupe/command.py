@@ -20,14 +20,14 @@ from app.readers.tables.table import find_columns
 from workers.batch import pipeline, storage
 from workers.batch.corpus import Corpus
 from workers.batch.dedupe.decision import Decision, decide, refused_rows, table_of
-from workers.batch.dedupe.filtering import COPIED, DUPLICATES, MEMBERS, copied_table
+from workers.batch.dedupe.filtering import COPIED, DUPLICATES, MEMBERS, WORK, copied_table
 from workers.batch.splits import CorpusInput
 
 FOLDER = "dedupe"
 KEEP = f"{FOLDER}/keep.txt"
-_COPIED = "work/dedupe/copied"
+_COPIED = f"{WORK}/copied"
 
-_ROW = r"^(?P<path>.*), row (?P<row>[0-9]+)$"
+_ROW = r"^(?P<path>.*), row (?P<row>[0-9]{1,18})$"
 _TASK = pa.schema(
     [
         pa.field("path", pa.string()),
@@ -93,6 +93,7 @@ def deduplicate(
     storage.write(corpus.out, FOLDER, pa.concat_tables(clusters), "clusters")
     problems = _copy_tables(corpus, tables, decision, choice)
     _list_kept(corpus.out, tables, decision, refused)
+    storage.delete(corpus.out, WORK)
     return Outcome(decision.kept.size, int((~decision.keep).sum()), refused.num_rows, problems)
 
 
@@ -198,9 +199,9 @@ def _table_rows(
     paths = pa.array([table.path for table in tables], pa.string())
     found: list[tuple[Places, Places]] = [(np.empty(0, np.int64), np.empty(0, np.int64))]
     for chunk in places.chunks:
-        parts = pc.extract_regex(chunk, _ROW)
-        tables_of = pc.index_in(parts.field(0), paths).fill_null(len(tables))
-        rows = pc.cast(parts.field(1), pa.int64()).fill_null(0)
+        paths_of, row_texts = pc.extract_regex(chunk, _ROW).flatten()
+        tables_of = pc.index_in(paths_of, paths).fill_null(len(tables))
+        rows = pc.cast(row_texts, pa.int64()).fill_null(0)
         found.append((tables_of.to_numpy().astype(np.int64), rows.to_numpy()))
     table_numbers, row_numbers = (np.concatenate(each) for each in zip(*found, strict=True))
     return table_numbers, row_numbers

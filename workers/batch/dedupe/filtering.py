@@ -19,7 +19,8 @@ DUPLICATES = "likely_duplicates_barcodes_gen"
 where there are none."""
 
 FOLDER = "dedupe/tables"
-MEMBERS = "work/dedupe/members"
+WORK = "work/dedupe"
+MEMBERS = f"{WORK}/members"
 """The ids of the books in clusters of several, with the number of the cluster."""
 
 _COLUMNS: dict[str, pa.DataType] = {
