@@ -34,7 +34,7 @@ Ids = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class BookSet:
     """Books, and which pairs of them are copies of what kind."""
 
     name: str
@@ -79,7 +79,7 @@ def run(out_dir: Path) -> Section:
     )
 
 
-def editions(books: Sequence[CorpusBook]) -> Shelf:
+def editions(books: Sequence[CorpusBook]) -> BookSet:
     """The books of the corpus, with the pairs that are labelled; without several readings of one scan."""
     shelf = [book for book in books if not book.id.startswith(SCANS)]
     ids = {book.id for book in shelf}
@@ -89,17 +89,17 @@ def editions(books: Sequence[CorpusBook]) -> Shelf:
         kind: [(pair.a, pair.b) for pair in pairs if pair.relation == relation]
         for kind, relation in kinds.items()
     }
-    return Shelf("Editions and transcriptions", shelf, copies)
+    return BookSet("Editions and transcriptions", shelf, copies)
 
 
-def readings(books: Sequence[CorpusBook]) -> Shelf:
+def readings(books: Sequence[CorpusBook]) -> BookSet:
     """The readings of the same scans by several engines."""
     shelf = [book for book in books if book.id.startswith(SCANS)]
     pairs = [(one.id, other.id) for one, other in combinations(shelf, 2) if one.work == other.work]
-    return Shelf("Readings of the same scans", shelf, {"readings": pairs})
+    return BookSet("Readings of the same scans", shelf, {"readings": pairs})
 
 
-def made_copies(books: Sequence[CorpusBook]) -> Shelf:
+def made_copies(books: Sequence[CorpusBook]) -> BookSet:
     """Books of different works with a copy of each at every error rate."""
     works = {book.work: book for book in books if not book.id.startswith(SCANS)}
     chosen = np.random.default_rng(SEED).permutation(len(works))[:MADE_BOOKS]
@@ -110,7 +110,7 @@ def made_copies(books: Sequence[CorpusBook]) -> Shelf:
         shelf += read
         pairs = zip(originals, read, strict=True)
         copies[f"{rate:.1%} errors"] = [(original.id, copy.id) for original, copy in pairs]
-    return Shelf("Made copies", shelf, copies)
+    return BookSet("Made copies", shelf, copies)
 
 
 def write_table(books: Sequence[CorpusBook], path: Path) -> None:
@@ -129,7 +129,7 @@ def write_table(books: Sequence[CorpusBook], path: Path) -> None:
     pq.write_table(pa.table(arrays, names=list(columns)), path, row_group_size=16, compression="zstd")
 
 
-def _groupings(shelf: Shelf, folder: Path) -> list[Grouping]:
+def _groupings(shelf: BookSet, folder: Path) -> list[Grouping]:
     """What the rule makes of a shelf, and what we do."""
     with processes() as pool:
         signed = list(pool.map(_timed_volume, shelf.books))
@@ -149,7 +149,7 @@ def _timed_volume(book: CorpusBook) -> tuple[Volume, float]:
     return volume(book), time.process_time() - begun
 
 
-def _table(shelf: Shelf, groupings: Sequence[Grouping]) -> Table:
+def _table(shelf: BookSet, groupings: Sequence[Grouping]) -> Table:
     works = {book.id: book.work for book in shelf.books}
     rows: list[list[Cell]] = []
     for grouping in groupings:

@@ -57,7 +57,7 @@ def _run(given: argparse.Namespace) -> int:
 
 
 def _dedupe(given: argparse.Namespace) -> int:
-    from workers.batch.dedupe.command import Choice, deduplicate, require_apart
+    from workers.batch.dedupe.command import Choice, dedupe, require_apart
     from workers.batch.splits import corpus_input
 
     require_apart(given.input, given.out)
@@ -65,13 +65,13 @@ def _dedupe(given: argparse.Namespace) -> int:
     source, choice = corpus_input(given.input, columns), Choice(given.same, given.keep, given.mark)
     with engine.started(given.engine) as started:
         corpus = Corpus(given.out, started, _options(given))
-        outcome = deduplicate(corpus, source, columns, choice, _tell)
-    kept = outcome.books - outcome.left_out
-    _tell(f"{kept:,} of {outcome.books:,} books are kept, {outcome.left_out:,} are left out")
-    for problem in outcome.problems:
+        result = dedupe(corpus, source, columns, choice, _tell)
+    kept = result.books - result.left_out
+    _tell(f"{kept:,} of {result.books:,} books are kept, {result.left_out:,} are left out")
+    for problem in result.problems:
         sys.stderr.write(f"not copied: {problem}\n")
     status = _told_refusals(given.out)
-    return 1 if outcome.problems else status
+    return 1 if result.problems else status
 
 
 def _columns(given: argparse.Namespace) -> dict[str, str]:

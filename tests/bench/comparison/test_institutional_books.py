@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.comparison.institutional_books import Volume, says_same, simhash
+from bench.comparison.institutional_books import Volume, groups, says_same, simhash
 
 # Made with the package `simhash` 2.1.2 from the shingles of the pipeline's own function.
 PUBLISHED = {
@@ -39,3 +39,15 @@ def test_case_blanks_and_punctuation_do_not_count() -> None:
 )
 def test_volumes_have_one_simhash_one_language_and_like_lengths(other: Volume, same: bool) -> None:
     assert says_same(Volume(b"12345678", "en", 1_000), other) is same
+
+
+def test_groups_have_the_most_frequent_language_and_lengths_near_their_median() -> None:
+    volumes = [
+        Volume(b"12345678", "en", 1_000),
+        Volume(b"87654321", "en", 1_000),
+        Volume(b"12345678", "de", 1_000),
+        Volume(b"12345678", "en", 1_100),
+        Volume(b"12345678", "en", 2_000),
+    ]
+    # The median of the three English ones is 1,100, of which 1.15 parts are 1,265.
+    assert groups(volumes) == [0, 1, 2, 0, 4]

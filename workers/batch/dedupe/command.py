@@ -19,8 +19,8 @@ from app.readers.tables import parquet
 from app.readers.tables.table import find_columns
 from workers.batch import pipeline, storage
 from workers.batch.corpus import Corpus
-from workers.batch.dedupe.decision import Decision, decide, refused_rows, table_of
 from workers.batch.dedupe.filtering import COPIED, DUPLICATES, MEMBERS, WORK, copied_table
+from workers.batch.dedupe.kept_books import KeptBooks, kept_books, refused_rows, table_of
 from workers.batch.splits import CorpusInput
 
 FOLDER = "dedupe"
@@ -52,7 +52,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class DedupeResult:
     """What came of it."""
 
     books: int  # all that were compared
@@ -71,13 +71,13 @@ class InputTable:
     has_duplicates: bool  # a column that lists duplicates
 
 
-def deduplicate(
+def dedupe(
     corpus: Corpus,
     source: CorpusInput,
     columns: Mapping[str, str],
     choice: Choice,
     tell: Callable[[str], None],
-) -> Outcome:
+) -> DedupeResult:
     """Compute what is missing of the corpus, and write what to keep of it.
 
     `columns` are those of tables by what they hold. Raises InvalidInput.
@@ -87,14 +87,14 @@ def deduplicate(
         _require_ids(tables)
     pipeline.run(corpus, source, tell)
     storage.delete(corpus.out, FOLDER)
-    decision = decide(corpus.out, choice.same, choice.keep)
+    books = kept_books(corpus.out, choice.same, choice.keep)
     refused = storage.read(corpus.out, "refused")
-    clusters = [table_of(decision, choice.keep), refused_rows(refused)]
+    clusters = [table_of(books, choice.keep), refused_rows(refused)]
     storage.write(corpus.out, FOLDER, pa.concat_tables(clusters), "clusters")
-    problems = _copy_tables(corpus, tables, decision, choice)
-    _list_kept(corpus.out, tables, decision, refused)
+    problems = _copy_tables(corpus, tables, books, choice)
+    _list_kept(corpus.out, tables, books, refused)
     storage.delete(corpus.out, WORK)
-    return Outcome(decision.kept.size, int((~decision.keep).sum()), refused.num_rows, problems)
+    return DedupeResult(books.kept.size, int((~books.is_kept).sum()), refused.num_rows, problems)
 
 
 def input_tables(source: CorpusInput, columns: Mapping[str, str]) -> list[InputTable]:
@@ -149,32 +149,30 @@ def _require_ids(tables: Sequence[InputTable]) -> None:
             )
 
 
-def _copy_tables(
-    corpus: Corpus, tables: Sequence[InputTable], decision: Decision, choice: Choice
-) -> list[str]:
+def _copy_tables(corpus: Corpus, tables: Sequence[InputTable], books: KeptBooks, choice: Choice) -> list[str]:
     """Write every table again; which could not be, and why."""
     if not tables:
         return []
-    clustered = decision.sizes > 1
-    ids = decision.books.column("external_id")
-    members = pa.table({"cluster": decision.founders, "external_id": ids}).filter(
+    clustered = books.sizes > 1
+    ids = books.rows.column("external_id")
+    members = pa.table({"cluster": books.founders, "external_id": ids}).filter(
         pc.and_(pa.array(clustered), pc.is_valid(ids))
     )
     storage.delete(corpus.out, MEMBERS)
     storage.write(corpus.out, MEMBERS, members)
     tasks = []
-    for table, (books, rows) in zip(tables, _rows_of(decision, tables), strict=True):
+    for table, (places, rows) in zip(tables, _rows_of(books, tables), strict=True):
         is_marked = table.has_ids and (choice.mark or table.has_duplicates)
-        several = clustered[books] & is_marked
+        several = clustered[places] & is_marked
         tasks.append(
             {
                 "path": table.path,
                 "name": table.name,
-                "left_out": [] if choice.mark else rows[~decision.keep[books]],
+                "left_out": [] if choice.mark else rows[~books.is_kept[places]],
                 "is_marked": is_marked,
                 "rows": rows[several],
-                "clusters": decision.founders[books[several]],
-                "ids": ids.take(pa.array(books[several], pa.int64())).to_pylist(),
+                "clusters": books.founders[places[several]],
+                "ids": ids.take(pa.array(places[several], pa.int64())).to_pylist(),
             }
         )
     frame = corpus.spread("dedupe", pa.Table.from_pylist(tasks, schema=_TASK), copied_table, COPIED)
@@ -183,9 +181,9 @@ def _copy_tables(
     return [f"{row['path']}: {row['problem']}" for row in copied if row["problem"] is not None]
 
 
-def _rows_of(decision: Decision, tables: Sequence[InputTable]) -> Iterator[tuple[Places, Places]]:
+def _rows_of(books: KeptBooks, tables: Sequence[InputTable]) -> Iterator[tuple[Places, Places]]:
     """For each table the books that are rows of it, and the numbers of these rows."""
-    table_numbers, row_numbers = _table_rows(decision.books.column("place"), tables)
+    table_numbers, row_numbers = _table_rows(books.rows.column("place"), tables)
     order = np.argsort(table_numbers, kind="stable")
     bounds = np.searchsorted(table_numbers[order], np.arange(len(tables) + 1))
     for first, end in pairwise(bounds.tolist()):
@@ -207,11 +205,11 @@ def _table_rows(
     return table_numbers, row_numbers
 
 
-def _list_kept(out: str, tables: Sequence[InputTable], decision: Decision, refused: pa.Table) -> None:
+def _list_kept(out: str, tables: Sequence[InputTable], books: KeptBooks, refused: pa.Table) -> None:
     """Write where the kept books lie that are in no table that was written again."""
     lines: list[str] = []
     for places, keep in (
-        (decision.books.column("place"), decision.keep),
+        (books.rows.column("place"), books.is_kept),
         (refused.column("place"), np.ones(refused.num_rows, dtype=bool)),
     ):
         elsewhere = _table_rows(places, tables)[0] == len(tables)

@@ -10,7 +10,7 @@ from app.core.errors import InvalidInput
 from tests.workers.batch.dedupe.hand_made import write, write_books, write_relations
 from workers.batch import pipeline
 from workers.batch.corpus import Corpus
-from workers.batch.dedupe.command import Choice, deduplicate, input_tables, require_apart
+from workers.batch.dedupe.command import Choice, dedupe, input_tables, require_apart
 from workers.batch.splits import corpus_input
 
 
@@ -35,12 +35,12 @@ def test_books_that_are_no_rows_of_tables_are_listed(corpus: Corpus, tmp_path: P
     )
     write(Path(corpus.out), "refused", [{"place": str(tmp_path / "c.pdf"), "reason": "Damaged."}])
     source = corpus_input([str(table), str(lines)], {})
-    outcome = deduplicate(corpus, source, {}, Choice("same-text", "best", mark=False), quiet)
-    assert (outcome.books, outcome.left_out, outcome.refused, outcome.problems) == (4, 2, 1, [])
+    result = dedupe(corpus, source, {}, Choice("same-text", "best", mark=False), quiet)
+    assert (result.books, result.left_out, result.refused, result.problems) == (4, 2, 1, [])
     out = Path(corpus.out) / "dedupe"
     assert pq.read_table(out / "tables" / table.name).column("text").to_pylist() == ["one", "two"]
     assert (out / "keep.txt").read_text().splitlines() == [str(tmp_path / "c.pdf")]
-    outcome = deduplicate(corpus, source, {}, Choice("same-pagination", "first", mark=False), quiet)
+    result = dedupe(corpus, source, {}, Choice("same-pagination", "first", mark=False), quiet)
     assert (out / "keep.txt").read_text().splitlines() == [*places[2:], str(tmp_path / "c.pdf")]
 
 
@@ -49,12 +49,12 @@ def test_marking_needs_tables_with_ids(corpus: Corpus, tmp_path: Path) -> None:
     lines = tmp_path / "b.jsonl"
     lines.write_text('{"text": "three"}\n')
     with pytest.raises(InvalidInput, match="there is none in the input"):
-        deduplicate(corpus, corpus_input([str(lines)], {}), {}, choice, quiet)
+        dedupe(corpus, corpus_input([str(lines)], {}), {}, choice, quiet)
     table = tmp_path / "a.parquet"
     pq.write_table(pa.table({"text": ["one"], "shelfmark": ["s"]}), table)
     source = corpus_input([str(table)], {})
     with pytest.raises(InvalidInput, match=r"a\.parquet has no column with ids"):
-        deduplicate(corpus, source, {}, choice, quiet)
+        dedupe(corpus, source, {}, choice, quiet)
     [named] = input_tables(source, {"id": "shelfmark"})
     assert named.has_ids
 

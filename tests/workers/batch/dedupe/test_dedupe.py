@@ -67,7 +67,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("out")
 
 
-def dedupe(shelf: Path, out: Path, *options: str) -> subprocess.CompletedProcess[str]:
+def run_dedupe(shelf: Path, out: Path, *options: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "app.cli", "dedupe", str(shelf), "--out", str(out), *options]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
@@ -79,7 +79,7 @@ def barcodes(out: Path) -> list[Sequence[str]]:
 
 
 def test_one_copy_of_each_text_is_kept_in_its_place(shelf: Path, out: Path) -> None:
-    run = dedupe(shelf, out)
+    run = run_dedupe(shelf, out)
     assert "6 of 9 books are kept, 3 are left out" in run.stdout
     assert run.returncode == 1  # F was refused
     assert "first.parquet, row 4" in run.stderr
@@ -103,15 +103,15 @@ def test_one_copy_of_each_text_is_kept_in_its_place(shelf: Path, out: Path) -> N
 
 
 def test_thresholds_are_kinds_of_relations_and_compute_nothing_anew(shelf: Path, out: Path) -> None:
-    run = dedupe(shelf, out, "--same=same-pagination", "--keep=first")
+    run = run_dedupe(shelf, out, "--same=same-pagination", "--keep=first")
     assert "skipped" in run.stdout
     assert barcodes(out) == [["A", "E", "D", "F"], ["G", "C", "H", "I"]]
-    dedupe(shelf, out, "--same=contained", "--keep=longest")
+    run_dedupe(shelf, out, "--same=contained", "--keep=longest")
     assert "D" not in barcodes(out)[0]
 
 
 def test_marking_leaves_every_row_in_its_place(shelf: Path, out: Path) -> None:
-    dedupe(shelf, out, "--mark", "--same=contained")
+    run_dedupe(shelf, out, "--mark", "--same=contained")
     first = pq.read_table(out / "dedupe" / "tables" / "first.parquet")
     assert first.drop_columns([DUPLICATES]).equals(
         pq.read_table(shelf / "first.parquet").drop_columns([DUPLICATES])

@@ -9,7 +9,7 @@ import pytest
 from app.core.clusters.deduplication import Keep, Same
 from app.readers.tables.corpus_tables import schema
 from tests.workers.batch.dedupe.hand_made import write, write_books, write_relations
-from workers.batch.dedupe.decision import decide, refused_rows, table_of
+from workers.batch.dedupe.kept_books import kept_books, refused_rows, table_of
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def out(tmp_path: Path) -> Path:
 
 
 def decided(out: Path, same: Same, keep: Keep) -> list[dict[str, Any]]:
-    return table_of(decide(str(out), same, keep), keep).to_pylist()
+    return table_of(kept_books(str(out), same, keep), keep).to_pylist()
 
 
 def kept(out: Path, same: Same, keep: Keep) -> list[bool]:

@@ -44,10 +44,10 @@ _BOOK = ("book", "place", "external_id", "word_count")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Decision:
+class KeptBooks:
     """What is kept of the books of a corpus, each known by its place in the order of the input."""
 
-    books: pa.Table  # of `books`: number, place, external id and words
+    rows: pa.Table  # of `books`: number, place, external id and words
     copies: Places  # (n,) the copy that is kept of each one's text
     kept: Places  # (n,) the book that is kept in place of each, which may have its text as a part
     founders: Places  # (n,) the oldest book of those in whose place the same one is kept
@@ -55,21 +55,21 @@ class Decision:
     reasons: Sequence[str | None]  # (n,) why a copy is the one to keep; None: nothing says
 
     @property
-    def keep(self) -> NDArray[np.bool_]:
+    def is_kept(self) -> NDArray[np.bool_]:
         """Whether each book is kept, (n,)."""
         return np.asarray(self.kept == np.arange(self.kept.size))
 
     def names(self) -> list[str]:
         """What each book is called: its external id, or its place where it has none."""
-        columns = (self.books.column(name).to_pylist() for name in ("external_id", "place"))
+        columns = (self.rows.column(name).to_pylist() for name in ("external_id", "place"))
         return [external_id or str(place) for external_id, place in zip(*columns, strict=True)]
 
 
-def decide(out: str, same: Same, keep: Keep) -> Decision:
+def kept_books(out: str, same: Same, keep: Keep) -> KeptBooks:
     """What to keep of the corpus in a folder."""
-    books = storage.read(out, "books", _BOOK).sort_by("book")
-    numbers = books.column("book").to_numpy()
-    words = books.column("word_count").to_numpy()
+    rows = storage.read(out, "books", _BOOK).sort_by("book")
+    numbers = rows.column("book").to_numpy()
+    words = rows.column("word_count").to_numpy()
     relations = _verified(out, numbers)
     joined = relations.filter(pc.is_in(relations.column("kind"), pa.array(sorted(COPIES[same]))))
     founders = np.searchsorted(numbers, connected_components(*_ends(joined)).founders_of(numbers))
@@ -88,19 +88,19 @@ def decide(out: str, same: Same, keep: Keep) -> Decision:
         kept = with_parts(copies, words, *_parts_and_wholes(relations, numbers))
     together = oldest_together(kept)
     sizes = np.bincount(together, minlength=numbers.size)[together]
-    return Decision(books, copies, kept, together, sizes, reasons)
+    return KeptBooks(rows, copies, kept, together, sizes, reasons)
 
 
-def table_of(decision: Decision, keep: Keep) -> pa.Table:
+def table_of(books: KeptBooks, keep: Keep) -> pa.Table:
     """A row for each book: where it lies, its cluster, and whether it is kept and why."""
-    names = decision.names()
+    names = books.names()
     columns = {
-        "place": decision.books.column("place"),
-        "external_id": decision.books.column("external_id"),
-        "cluster": pa.array([names[founder] for founder in decision.founders.tolist()], pa.string()),
-        "size": decision.sizes,
-        "keep": decision.keep,
-        "because": pa.array(_because(decision, names, keep), pa.string()),
+        "place": books.rows.column("place"),
+        "external_id": books.rows.column("external_id"),
+        "cluster": pa.array([names[founder] for founder in books.founders.tolist()], pa.string()),
+        "size": books.sizes,
+        "keep": books.is_kept,
+        "because": pa.array(_because(books, names, keep), pa.string()),
     }
     return pa.table([columns[field.name] for field in SCHEMA], schema=SCHEMA)
 
@@ -113,13 +113,13 @@ def refused_rows(refused: pa.Table) -> pa.Table:
     return pa.table([columns.get(field.name, nothing) for field in SCHEMA], schema=SCHEMA)
 
 
-def _because(decision: Decision, names: Sequence[str], keep: Keep) -> list[str | None]:
+def _because(books: KeptBooks, names: Sequence[str], keep: Keep) -> list[str | None]:
     """Why each book is kept or not; None for books alone."""
     because: list[str | None] = [None] * len(names)
-    words = decision.books.column("word_count")
-    copy_counts = np.bincount(decision.copies, minlength=len(names))
-    for place in np.flatnonzero(decision.sizes > 1).tolist():
-        kept, copy = int(decision.kept[place]), int(decision.copies[place])
+    words = books.rows.column("word_count").to_pylist()
+    copy_counts = np.bincount(books.copies, minlength=len(names))
+    for place in np.flatnonzero(books.sizes > 1).tolist():
+        kept, copy = int(books.kept[place]), int(books.copies[place])
         if kept != place:
             what = "It is a copy of" if kept == copy else "Its text is part of"
             because[place] = f"{what} {names[kept]}, which is kept."
@@ -128,9 +128,9 @@ def _because(decision: Decision, names: Sequence[str], keep: Keep) -> list[str |
         elif keep == "first":
             because[place] = f"It is the first of {copy_counts[place]:,} copies."
         elif keep == "longest":
-            because[place] = f"It is the longest of {copy_counts[place]:,} copies: {words[place]} words."
+            because[place] = f"It is the longest of {copy_counts[place]:,} copies: {words[place]:,} words."
         else:
-            because[place] = decision.reasons[place]
+            because[place] = books.reasons[place]
     return because
 
 
