@@ -32,6 +32,7 @@ _COLUMNS: dict[str, pa.DataType] = {
 COPIED = pa.schema(_COLUMNS)
 """What became of each table; `problem` says why there is no copy of it."""
 
+_BUFFER = 1 << 20
 _BYTES_AT_ONCE = 4 << 20
 _GROUP_BYTES = 64 << 20
 """A row group ends where one of the input ends, or with so many bytes before encoding."""
@@ -43,7 +44,7 @@ def copied_table(out: str, task: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
     problem = None
     left_out = np.asarray(task["left_out"], dtype=np.int64)
     try:
-        with pq.ParquetFile(task["path"], memory_map=False, pre_buffer=False) as source:
+        with pq.ParquetFile(task["path"], buffer_size=_BUFFER, pre_buffer=False) as source:
             rows = source.metadata.num_rows
             kept = rows - left_out.size
             duplicates = _duplicates(out, task) if task["is_marked"] else None
