@@ -75,9 +75,13 @@ def parquet_writer(
     path = f"{root}/{file}"
     system.create_dir(path.rpartition("/")[0])
     partial = f"{path}.partial"
-    with pq.ParquetWriter(partial, schema, filesystem=system, compression=dict(compression)) as writer:
-        yield writer
-    system.move(partial, path)
+    try:
+        with pq.ParquetWriter(partial, schema, filesystem=system, compression=dict(compression)) as writer:
+            yield writer
+        system.move(partial, path)
+    except BaseException:
+        system.delete_file(partial)
+        raise
 
 
 def delete(out: str, name: str) -> None:

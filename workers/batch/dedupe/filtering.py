@@ -5,13 +5,13 @@ order of rows and compression stay as they are.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from app.core.clusters.deduplication import Places
 from workers.batch import storage
 
 DUPLICATES = "likely_duplicates_barcodes_gen"
@@ -47,9 +47,9 @@ def copied_table(out: str, task: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
         with pq.ParquetFile(task["path"], buffer_size=_BUFFER, pre_buffer=False) as source:
             rows = source.metadata.num_rows
             kept = rows - left_out.size
-            duplicates = _duplicates(out, task) if task["is_marked"] else None
-            _copy(source, out, f"{FOLDER}/{task['name']}", left_out, duplicates)
-    except (OSError, ValueError, NotImplementedError) as exc:
+            clusters = _Clusters(out, task) if task["is_marked"] else None
+            _copy(source, out, f"{FOLDER}/{task['name']}", left_out, clusters)
+    except (OSError, ValueError, TypeError, KeyError, NotImplementedError) as exc:
         # pyarrow's own errors are subclasses of these.
         kept, problem = rows, " ".join(str(exc).split())[:300]
     cells = {"path": task["path"], "rows": rows, "kept": kept, "problem": problem}
@@ -60,10 +60,10 @@ def _copy(
     source: pq.ParquetFile,
     out: str,
     name: str,
-    left_out: "np.ndarray[Any, np.dtype[np.int64]]",
-    duplicates: Mapping[int, list[str]] | None,
+    left_out: Places,
+    clusters: "_Clusters | None",
 ) -> None:
-    schema = source.schema_arrow if duplicates is None else marked_schema(source.schema_arrow)
+    schema = source.schema_arrow if clusters is None else marked_schema(source.schema_arrow)
     row = 1
     with storage.parquet_writer(out, name, schema, _compression(source)) as writer:
         for group in range(source.num_row_groups):
@@ -71,14 +71,37 @@ def _copy(
             for batch in source.iter_batches(_rows_at_once(source, group), [group], use_threads=False):
                 numbers = np.arange(row, row + batch.num_rows)
                 row += batch.num_rows
-                if duplicates is not None:
-                    batch = _marked(batch, schema, [duplicates.get(number) for number in numbers.tolist()])
+                if clusters is not None:
+                    batch = _marked(batch, schema, list(map(clusters.others, numbers.tolist())))
                 waiting.append(batch.filter(pa.array(~np.isin(numbers, left_out))))
                 if sum(each.nbytes for each in waiting) > _GROUP_BYTES:
                     writer.write_table(pa.Table.from_batches(waiting, schema))
                     waiting = []
             if any(each.num_rows for each in waiting):
                 writer.write_table(pa.Table.from_batches(waiting, schema))
+
+
+class _Clusters:
+    """The clusters of a table's rows."""
+
+    def __init__(self, out: str, task: Mapping[str, Any]) -> None:
+        rows = zip(task["rows"], task["clusters"], task["ids"], strict=True)
+        self._rows = {row: (cluster, own) for row, cluster, own in rows}
+        self._ids: dict[int, list[str]] = {cluster: [] for cluster in task["clusters"]}
+        for batch in storage.batches(out, MEMBERS):
+            for cluster, external_id in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                if cluster in self._ids:
+                    self._ids[cluster].append(external_id)
+
+    def others(self, row: int) -> list[str] | None:
+        """The ids of the other books in a row's cluster; None where it is alone."""
+        if row not in self._rows:
+            return None
+        cluster, own = self._rows[row]
+        ids = list(self._ids[cluster])
+        if own is not None:
+            ids.remove(own)
+        return ids
 
 
 def marked_schema(schema: pa.Schema) -> pa.Schema:
@@ -95,23 +118,6 @@ def _marked(batch: pa.RecordBatch, schema: pa.Schema, lists: Sequence[list[str] 
     column = pa.array(lists, schema.field(DUPLICATES).type)
     columns = [column if name == DUPLICATES else batch.column(name) for name in schema.names]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
-def _duplicates(out: str, task: Mapping[str, Any]) -> dict[int, list[str]]:
-    """The ids of the other books in the clusters of a table's rows, by number of the row."""
-    wanted = set(task["clusters"])
-    ids: dict[int, list[str]] = {cluster: [] for cluster in wanted}
-    for batch in storage.batches(out, MEMBERS):
-        for cluster, external_id in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            if cluster in wanted:
-                ids[cluster].append(external_id)
-    lists: dict[int, list[str]] = {}
-    for row, cluster, own in zip(task["rows"], task["clusters"], task["ids"], strict=True):
-        others = list(ids[cluster])
-        with suppress(ValueError):
-            others.remove(own)
-        lists[row] = others
-    return lists
 
 
 def _rows_at_once(source: pq.ParquetFile, group: int) -> int:

@@ -104,3 +104,23 @@ def test_a_damaged_table_is_named_and_has_no_copy(source: Path, tmp_path: Path) 
     row = copied(tmp_path / "out", source)
     assert row["problem"]
     assert not (tmp_path / "out" / FOLDER / "books.parquet").exists()
+
+
+def test_a_table_that_breaks_off_leaves_no_half_copy(source: Path, tmp_path: Path) -> None:
+    column = pq.ParquetFile(source).metadata.row_group(2).column(2)
+    content = bytearray(source.read_bytes())
+    start = column.dictionary_page_offset or column.data_page_offset
+    content[start : start + column.total_compressed_size] = bytes(column.total_compressed_size)
+    source.write_bytes(content)
+    row = copied(tmp_path / "out", source, left_out=[1])
+    assert row["problem"]
+    assert row["kept"] == row["rows"] == 10
+    assert list((tmp_path / "out" / FOLDER).iterdir()) == []
+
+
+def test_an_empty_table_is_copied(tmp_path: Path) -> None:
+    path = tmp_path / "empty.parquet"
+    pq.write_table(SCHEMA.empty_table(), path)
+    row = copied(tmp_path / "out", path)
+    assert (row["rows"], row["kept"], row["problem"]) == (0, 0, None)
+    assert pq.read_table(tmp_path / "out" / FOLDER / "empty.parquet").num_rows == 0
