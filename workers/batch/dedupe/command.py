@@ -113,11 +113,18 @@ def input_tables(source: CorpusInput, columns: Mapping[str, str]) -> list[InputT
         InputTable(
             path,
             os.path.relpath(path, common),
-            find_columns(names, columns).id is not None,
+            _has_ids(names, columns),
             DUPLICATES in names,
         )
         for path, names in schemas.items()
     ]
+
+
+def _has_ids(names: Sequence[str], columns: Mapping[str, str]) -> bool:
+    try:
+        return find_columns(names, columns).id is not None
+    except InvalidInput:
+        return False  # the table lacks a column that was named: none of its books can be read
 
 
 def require_apart(inputs: Sequence[str], out: str) -> None:

@@ -57,6 +57,8 @@ def test_marking_needs_tables_with_ids(corpus: Corpus, tmp_path: Path) -> None:
         dedupe(corpus, source, {}, choice, quiet)
     [named] = input_tables(source, {"id": "shelfmark"})
     assert named.has_ids
+    [other] = input_tables(source, {"id": "barcode"})
+    assert not other.has_ids
 
 
 def test_tables_keep_their_places_below_the_folder_that_all_lie_in(tmp_path: Path) -> None:
