@@ -7,6 +7,7 @@ signatures of the whole are far apart. What is left out is lost to the reader, s
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isnan
 from typing import assert_never
 from uuid import UUID
 
@@ -140,14 +141,13 @@ def _best_copies(
     """For each book the best copy in its cluster; enters the reason of each."""
     agreement = _agreement(out, numbers, founders)
     copies = np.arange(founders.size)
-    order = np.argsort(founders, kind="stable")
-    starts = np.flatnonzero(np.diff(founders[order], prepend=-1))
-    for members in np.split(order, starts[1:]):
-        if members.size == 1:
-            continue
+    clustered = np.flatnonzero(np.bincount(founders, minlength=founders.size)[founders] > 1)
+    order = clustered[np.argsort(founders[clustered], kind="stable")]
+    ends = np.flatnonzero(np.diff(founders[order])) + 1
+    for members in np.split(order, ends) if order.size else ():
         complete = complete_copies([Copy(UUID(int=place), int(words[place])) for place in members.tolist()])
-        known = {copy.book_id: float(agreement[copy.book_id.int]) for copy in complete.copies}
-        best = best_copy(complete, {book: value for book, value in known.items() if value == value})
+        values = {copy.book_id: float(agreement[copy.book_id.int]) for copy in complete.copies}
+        best = best_copy(complete, {book: value for book, value in values.items() if not isnan(value)})
         copies[members] = best.book_id.int
         reasons[best.book_id.int] = best.because
     return copies
