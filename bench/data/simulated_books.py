@@ -30,17 +30,24 @@ _SEED = 20261121
 _DRAWN = 4_000
 
 _MOST_BOOKS = 60  # of one work
-_TAIL = 3.0  # the number of a work's books follows Zipf's law with this exponent: 83 % have one
 _MOST_FLIPS = 14
 _FLIPS_PER_ERROR = 80.0  # bits lost per unit of character error rate: 4 at 5 %
 _MEAN_ERRORS, _MOST_ERRORS = 0.015, 0.06  # character error rate of a copy
 _SHINGLE_LENGTH = 28  # characters, spaces included
 _PARTS = 0.04  # of a work's further books: parts of it, and collections with it
-_NOTICE_SHARE, _NOTICE_SHINGLES = 0.1, 300
 _MINIMA = 6  # a work's least hashes that are followed for each MinHash value
 _DEEP = 192  # a work's least hashes that are followed for the sample
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryShape:
+    """What a simulated library has more than once."""
+
+    tail: float = 3.0  # Zipf's exponent of the number of a work's books; 3: 83 % have one
+    notice_share: float = 0.1  # of the books carry the notice
+    notice_shingles: int = 300
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,14 +88,19 @@ class Books:
 
 
 def simulate(
-    n: int, *, seed: int = _SEED, texts: bool = True, model: LibraryModel | None = None
+    n: int,
+    *,
+    seed: int = _SEED,
+    texts: bool = True,
+    model: LibraryModel | None = None,
+    shape: LibraryShape = LibraryShape(),
 ) -> Iterator[Books]:
     """n books in batches; with `texts` false only fingerprints are drawn."""
     model = model or LibraryModel.load()
-    notice = _Notice.draw(np.random.default_rng([seed, 0]))
+    notice = _Notice.draw(np.random.default_rng([seed, 0]), shape.notice_shingles)
     for number, start in enumerate(range(0, n, BATCH)):
         rng = np.random.Generator(np.random.SFC64([seed, 1, number]))
-        yield _batch(model, notice, rng, start, min(BATCH, n - start), texts)
+        yield _batch(model, shape, notice, rng, start, min(BATCH, n - start), texts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,15 +111,21 @@ class _Notice:
     hashes: Floats  # ascending, 0 to 2**64
 
     @classmethod
-    def draw(cls, rng: np.random.Generator) -> "_Notice":
-        hashes = np.sort(rng.random(_NOTICE_SHINGLES)) * 2.0**64
-        return cls(rng.standard_exponential(VALUES) * 2.0**32 / _NOTICE_SHINGLES, hashes)
+    def draw(cls, rng: np.random.Generator, shingles: int) -> "_Notice":
+        hashes = np.sort(rng.random(shingles)) * 2.0**64
+        return cls(rng.standard_exponential(VALUES) * 2.0**32 / shingles, hashes)
 
 
 def _batch(
-    model: LibraryModel, notice: _Notice, rng: np.random.Generator, start: int, n: int, texts: bool
+    model: LibraryModel,
+    shape: LibraryShape,
+    notice: _Notice,
+    rng: np.random.Generator,
+    start: int,
+    n: int,
+    texts: bool,
 ) -> Books:
-    books_of = np.minimum(rng.zipf(_TAIL, n), _MOST_BOOKS)
+    books_of = np.minimum(rng.zipf(shape.tail, n), _MOST_BOOKS)
     work = np.repeat(np.arange(n), books_of)[:n]
     first = np.concatenate([[True], work[1:] != work[:-1]])
     shuffled = rng.permutation(n)
@@ -130,7 +148,7 @@ def _batch(
     fingerprints = model.draw(rng, whole.size)[work] ^ _flips(rng, flips)
     minhash = samples = sizes = levels = None
     if texts:
-        has_notice = rng.random(n) < _NOTICE_SHARE
+        has_notice = rng.random(n) < shape.notice_share
         minhash = _minhash(
             rng, work, whole, kept, added, np.where(has_notice[:, None], notice.minima, np.inf)
         )
@@ -206,7 +224,8 @@ def _samples(
     drawn = own.astype(np.uint64) ^ rng.integers(0, 1 << 12, own.shape, dtype=np.uint64)
     lowest[changed] = np.sort(np.concatenate([part, drawn], axis=1), axis=1)[:, :_DEEP]
     carried = np.flatnonzero(has_notice)
-    notices = np.broadcast_to(notice.hashes[:SAMPLE_SIZE].astype(np.uint64), (carried.size, SAMPLE_SIZE))
+    hashes_of_notice = notice.hashes[:SAMPLE_SIZE].astype(np.uint64)
+    notices = np.broadcast_to(hashes_of_notice, (carried.size, hashes_of_notice.size))
     lowest[carried] = np.sort(np.concatenate([lowest[carried], notices], axis=1), axis=1)[:, :_DEEP]
     lowest.sort(axis=1)
     # The highest power of two that at most 128 hashes lie below.

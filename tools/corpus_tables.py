@@ -1,0 +1,42 @@
+"""The tables of a corpus as a document: `python -m tools.corpus_tables` writes docs/corpus-tables.md."""
+
+import sys
+from pathlib import Path
+
+from app.readers.tables.corpus_tables import TABLES
+
+ROOT = Path(__file__).parents[1]
+DOCUMENT = ROOT / "docs" / "corpus-tables.md"
+
+_HEAD = """# The tables of a corpus
+
+What [`bookprint corpus run`](howto/corpus.md) writes: a folder of Parquet files for each table. Books have numbers that
+grow in the order of the input; of two books the one with the smaller number is the older one. The types are Arrow's.
+Made from `readers/tables/corpus_tables` by `python -m tools.corpus_tables`.
+"""
+_ROWS = {
+    "books": "One row for each book that was read.",
+    "sketches": "One row for each book that was read, with all its signatures.",
+    "refused": "One row for each book that could not be read.",
+    "candidates": "One row for each two books that may be related.",
+    "relations": "One row for each two books that were compared.",
+    "page_maps": "One row for each two books with matching pages.",
+    "clusters": "One row for each book of a cluster, in each kind of cluster.",
+}
+
+
+def document() -> str:
+    """The whole document."""
+    parts = [_HEAD]
+    for table, columns in TABLES.items():
+        rows = "".join(
+            f"| `{column.name}` | `{column.type}` | {column.meaning} |\n"
+            for column in columns
+        )
+        parts.append(f"\n## {table}\n\n{_ROWS[table]}\n\n| column | type | meaning |\n| --- | --- | --- |\n{rows}")
+    return "".join(parts)
+
+
+if __name__ == "__main__":
+    DOCUMENT.write_text(document(), encoding="utf-8")
+    print(f"{DOCUMENT.relative_to(ROOT)} is written", file=sys.stderr)
