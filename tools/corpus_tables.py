@@ -10,9 +10,9 @@ DOCUMENT = ROOT / "docs" / "corpus-tables.md"
 
 _HEAD = """# The tables of a corpus
 
-What [`bookprint corpus run`](howto/corpus.md) writes: a folder of Parquet files for each table. Books have numbers that
-grow in the order of the input; of two books the one with the smaller number is the older one. The types are Arrow's.
-Made from `readers/tables/corpus_tables` by `python -m tools.corpus_tables`.
+What [`bookprint corpus run`](howto/corpus.md) writes: a folder of Parquet files for each table. Books have
+numbers that grow in the order of the input; of two books the one with the smaller number is the older one.
+The types are Arrow's. Made from `readers/tables/corpus_tables` by `python -m tools.corpus_tables`.
 """
 _ROWS = {
     "books": "One row for each book that was read.",
@@ -29,11 +29,10 @@ def document() -> str:
     """The whole document."""
     parts = [_HEAD]
     for table, columns in TABLES.items():
-        rows = "".join(
-            f"| `{column.name}` | `{column.type}` | {column.meaning} |\n"
-            for column in columns
+        rows = "".join(f"| `{column.name}` | `{column.type}` | {column.meaning} |\n" for column in columns)
+        parts.append(
+            f"\n## {table}\n\n{_ROWS[table]}\n\n| column | type | meaning |\n| --- | --- | --- |\n{rows}"
         )
-        parts.append(f"\n## {table}\n\n{_ROWS[table]}\n\n| column | type | meaning |\n| --- | --- | --- |\n{rows}")
     return "".join(parts)
 
 
