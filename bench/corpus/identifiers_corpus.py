@@ -19,7 +19,7 @@ from bench.data.whole_books import DERIVATIVES
 from bench.harness.report import Cell, Section, Table
 
 _SAMPLE = 5_000
-_MAKE = "bench.papers.identifiers.made_sketches:write_made_sketches"
+_MAKE = "bench.corpus.made_sketches:write_made_sketches"
 _STAGES = ("postings", "candidates", "relations", "clusters")
 
 Numbers = NDArray[np.int64]
