@@ -145,7 +145,7 @@ def _pages(batch: Books, start: int) -> Iterator[bytes]:
 
 def _with_equal(chunk: pa.Table, equal: NDArray[np.bool_], pilot: dict[str, Any]) -> pa.Table:
     """The same books, some of which have the signatures of the first of all."""
-    signatures = chunk.column_names[chunk.column_names.index("fingerprint_recipe") :]
+    signatures = chunk.column_names[chunk.column_names.index("word_count") :]
     for name in signatures:
         column = chunk[name].combine_chunks()
         pilot.setdefault(name, column[0])
