@@ -13,6 +13,7 @@ from app.services.access.keys import Keys
 from app.services.access.limits import Limits
 from app.services.backlog import Backlog
 from app.services.books import Books
+from app.services.bulk.loading import Loading
 from app.services.bulk.storing import Bulk
 from app.services.catalog.conflicts import Conflicts
 from app.services.catalog.descriptions import Descriptions
@@ -75,6 +76,7 @@ class Services:
     books: Books
     ingest: Ingest
     bulk: Bulk
+    loading: Loading
     lookup: Lookup
     identifier_lookup: IdentifierLookup
     similar_books: SimilarBooks
@@ -157,11 +159,13 @@ def services_on(stores: Stores, settings: Settings) -> Services:
     lookup = Lookup(entries, indexes, suites)
     identifier_lookup = IdentifierLookup(lookup, books, entries, indexes)
     reindex = Reindex(entries, signatures, indexes, suites, reconcile_lock)
+    bulk = Bulk(BulkStore(database), entries, indexes, suites, extras)
     relations = Relations(related, DecisionStore(database), TextStore(database))
     return Services(
         books=Books(books, entries),
         ingest=Ingest(books, entries, indexes, suites, backlog, extras),
-        bulk=Bulk(BulkStore(database), entries, indexes, suites, extras),
+        bulk=bulk,
+        loading=Loading(BulkStore(database), entries, bulk, reindex),
         lookup=lookup,
         identifier_lookup=identifier_lookup,
         similar_books=SimilarBooks(vectors, suites),

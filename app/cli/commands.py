@@ -19,6 +19,7 @@ from app.cli.corpus.run import CORPUS_COMMANDS
 from app.cli.demo.command import demo
 from app.cli.ingest import ingest
 from app.cli.jobs import jobs
+from app.cli.load import load
 from app.cli.maintenance import migrate, reindex, verify
 from app.cli.output import UserError, complain
 from app.cli.serve import serve, worker
@@ -44,8 +45,8 @@ def run() -> None:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     for command in (
-        *(demo, serve, worker, jobs, migrate, ingest, lookup, similar, compare, conflicts, changes, sign),
-        *(reindex, verify, audit, master_copy, dedupe),
+        *(demo, serve, worker, jobs, migrate, ingest, load, lookup, similar, compare, conflicts, changes),
+        *(sign, dedupe, reindex, verify, audit, master_copy),
     ):
         app.command()(_with_plain_errors(command))
     keys = typer.Typer(help="Make, list and end API keys.", no_args_is_help=True)

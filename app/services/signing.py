@@ -51,11 +51,12 @@ def signed(signatures: Sketch, suites: Suites) -> NewContent:
 
     Raises RecipeMismatch where no lookup would ever compare them.
     """
-    _require_recipes(signatures, suites.serving)
+    require_recipes(signatures, suites.serving)
     return NewContent(signature_key(signatures), signatures, None, suites=suites)
 
 
-def _require_recipes(signatures: Sketch, suite: Suite) -> None:
+def require_recipes(signatures: Sketch, suite: Suite) -> None:
+    """Raise RecipeMismatch where no lookup under this suite would ever compare the signatures."""
     if signatures.fingerprint is not None:
         require_same_recipe(signatures.fingerprint.recipe, suite.fingerprint)
     if signatures.minhash is not None:

@@ -60,7 +60,7 @@ class Table:
         wanted = range(self._file.num_row_groups) if groups is None else groups
         number = sum(rows for rows, _ in self.group_sizes[: wanted.start])
         for group in wanted:
-            with _damage_named(f"row {number + 1}"):
+            with damage_named(f"row {number + 1}"):
                 for batch in self._file.iter_batches(
                     _ROWS_AT_ONCE, row_groups=[group], columns=columns, use_threads=False
                 ):
@@ -73,7 +73,7 @@ class Table:
 def opened(path: Path) -> Iterator[Table]:
     """The table in a file; raises BrokenFile, and UnusableFile where pyarrow is missing."""
     pq = require_pyarrow()
-    with _damage_named("its end"):
+    with damage_named("its end"):
         file = pq.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False)
     with file:
         yield Table(file)
@@ -144,7 +144,7 @@ def _text(value: object, where: str) -> str:
 
 
 @contextmanager
-def _damage_named(where: str) -> Iterator[None]:
+def damage_named(where: str) -> Iterator[None]:
     """Turn what pyarrow raises for damaged files into BrokenFile."""
     try:
         yield

@@ -86,7 +86,7 @@ class Bulk:
     async def known(self, key: bytes, external_id: str | None) -> BulkOutcome | None:
         """What would become of a book with this content key and external id; None where it is new."""
         found = await self._catalogue.read_existing(key, external_id)
-        return None if found is None else _outcome(found)
+        return None if found is None else outcome_of(found)
 
     async def store(self, books: Sequence[PreparedBook], *, actor: Actor) -> "StoredBatch":
         """Store a batch; from now on every lookup finds it.
@@ -105,7 +105,7 @@ class Bulk:
     async def index(self, batch: "StoredBatch") -> list[BulkOutcome]:
         """Write a batch that was stored to the band index; an outcome for each book."""
         indexed = not batch.entries or await self._index(batch.entries)
-        return [_outcome(each, indexed=indexed) for each in batch.stored]
+        return [outcome_of(each, indexed=indexed) for each in batch.stored]
 
     async def _index(self, entries: Mapping[int, NewContent]) -> bool:
         """Write the entries into the index of each suite; False where they are left pending."""
@@ -131,7 +131,8 @@ class Bulk:
                 await asyncio.sleep(_SECONDS_BETWEEN_TRIES)
 
 
-def _outcome(stored: Stored, *, indexed: bool = True) -> BulkOutcome:
+def outcome_of(stored: Stored, *, indexed: bool = True) -> BulkOutcome:
+    """What became of a book that the catalogue has taken in or refused."""
     if isinstance(stored, Conflict):
         return BulkOutcome("failed", str(stored))
     if isinstance(stored, UUID):

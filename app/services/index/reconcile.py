@@ -37,6 +37,12 @@ _WRITTEN_AT_ONCE = 50
 _MENDED_AT_ONCE = 1_000
 """Differences compared with the catalogue together."""
 
+_MARKED_AT_ONCE = 10_000
+"""Entries that are noted as indexed in one transaction."""
+
+_SECONDS_BETWEEN_TRIES = 0.2
+"""Seconds after which a lock that another process holds is asked for again."""
+
 _FORGOTTEN_AFTER = 60.0
 """Seconds after which no lookup can still hold an entry that has left the index."""
 
@@ -118,6 +124,20 @@ class Reindex:
                 report = await self._revive(epochs, state)
             await self._entries.delete_tombstones(_FORGOTTEN_AFTER)
             return report
+
+    async def rebuild_after(self, work: Callable[[], Awaitable[None]]) -> Reconciled:
+        """Build the whole index when this work is done, or has failed; no lookup is answered until then."""
+        while True:
+            async with self._lock() as locked:
+                if locked:
+                    epochs = await self._epochs()
+                    await epochs.begin(uuid4().hex)
+                    try:
+                        await work()
+                    finally:
+                        report = await self._revive(epochs, IndexState.LOST)
+                    return report
+            await asyncio.sleep(_SECONDS_BETWEEN_TRIES)
 
     async def reindex(self, progress: Progress) -> Reconciled:
         """Hold every record against the catalogue and mend what differs, while lookups and posts go on."""
@@ -247,8 +267,8 @@ class Reindex:
             await write(self._indexes.of(suite), [book.entry for book in summaries])
 
     async def _mark(self, entry_ids: NDArray[np.uint64]) -> None:
-        if entry_ids.size:
-            await self._entries.update_indexed(entry_ids.tolist())
+        for start in range(0, entry_ids.size, _MARKED_AT_ONCE):
+            await self._entries.update_indexed(entry_ids[start : start + _MARKED_AT_ONCE].tolist())
 
     async def mend_records(
         self, suite: Suite, entry_ids: NDArray[np.uint64], postings: Collection[str], progress: Progress

@@ -14,8 +14,13 @@ from app.core.model import CatalogRecord, Metadata, NewContent
 from app.stores.postgres.access.audit import insert_created_books
 from app.stores.postgres.catalog import marc_records
 from app.stores.postgres.changes.outbox import identifier_of, insert_created
-from app.stores.postgres.connections import Connection, Database, rows
+from app.stores.postgres.connections import Connection, Database, Row, rows
 from app.stores.postgres.jobs import insert_relate_jobs
+from app.stores.postgres.relations.found_relations import (
+    FoundRelations,
+    insert_found,
+    repeat_all_cut_searches,
+)
 from app.stores.postgres.rows import content_signature_values, metadata_values, page_label_values
 from app.stores.postgres.statements import SQL
 from app.stores.postgres.suites import SuitesChanged, read_locked_suites
@@ -42,11 +47,10 @@ _INSERT = SQL(f"""
     ON CONFLICT DO NOTHING
     RETURNING entry_id
 """)
-_READ_EXISTING = SQL("""
-    SELECT id, external_id, content_key FROM books
-    WHERE content_key = ANY($keys::bytea[]) AND external_id IS NULL
-    UNION ALL
-    SELECT id, external_id, content_key FROM books WHERE external_id = ANY($external_ids::text[])
+_EXISTING = "SELECT id, entry_id, external_id, content_key, title, year, volume FROM books"
+_READ_EXISTING = SQL(f"""
+    {_EXISTING} WHERE content_key = ANY($keys::bytea[]) AND external_id IS NULL
+    UNION ALL {_EXISTING} WHERE external_id = ANY($external_ids::text[])
 """)
 
 
@@ -60,6 +64,17 @@ class NewBook:
     record: CatalogRecord | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ExistingBook:
+    """A book that is there, and what its relations depend on beside its content."""
+
+    id: UUID
+    entry_id: int
+    title: str | None
+    year: int | None
+    volume: str | None
+
+
 Stored = int | UUID | Conflict
 """What became of a book: its entry where it is new, else the id of the same book, or why it is refused."""
 
@@ -70,16 +85,19 @@ class BulkStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def insert(self, books: Sequence[NewBook], *, actor: Actor) -> list[Stored]:
+    async def insert(
+        self, books: Sequence[NewBook], *, actor: Actor, found: FoundRelations | None = None
+    ) -> list[Stored]:
         """Store those of the books that are new, in one transaction; an outcome for each.
 
-        Raises `SuitesChanged` where one was computed for other suites than are indexed.
+        Their relations are stored with them where they were `found` already, else jobs find them. Raises
+        `SuitesChanged` where one was computed for other suites than are indexed.
         """
         outcomes: dict[UUID, Stored] = {}
         left = list(books)
         while left:
             async with self._database.transaction() as connection:
-                inserted = await _insert(connection, left, actor)
+                inserted = await _insert(connection, left, actor, found)
                 others = [book for book in left if book.id not in inserted]
                 existing = await _read_existing(connection, others) if others else {}
             outcomes |= inserted | existing
@@ -89,12 +107,26 @@ class BulkStore:
 
     async def read_existing(self, key: bytes, external_id: str | None) -> UUID | Conflict | None:
         """What would become of a book with this content key and external id; None where it is new."""
+        [existing] = await self.list_existing([(key, external_id)])
+        return existing.id if isinstance(existing, ExistingBook) else existing
+
+    async def list_existing(
+        self, wanted: Sequence[tuple[bytes, str | None]]
+    ) -> list[ExistingBook | Conflict | None]:
+        """What would become of each book, by its content key and external id; None where it is new."""
         async with self._database.connection() as connection:
-            found = await rows(connection, _READ_EXISTING, **_keys([(key, external_id)]))
-        return next((_outcome(row["id"], row["content_key"], key, external_id) for row in found), None)
+            existing = _Existing(await rows(connection, _READ_EXISTING, **_keys(wanted)))
+        return [existing.outcome(key, external_id) for key, external_id in wanted]
+
+    async def repeat_cut_searches(self) -> None:
+        """Have all books that had too many candidates search for relations once more."""
+        async with self._database.transaction() as connection:
+            await repeat_all_cut_searches(connection)
 
 
-async def _insert(connection: Connection, books: Sequence[NewBook], actor: Actor) -> dict[UUID, int]:
+async def _insert(
+    connection: Connection, books: Sequence[NewBook], actor: Actor, found: FoundRelations | None
+) -> dict[UUID, int]:
     """The entries of those of the books that are new, with all that belongs to them."""
     suites = await read_locked_suites(connection)
     if any(book.content.suites != suites for book in books):
@@ -132,25 +164,40 @@ async def _insert(connection: Connection, books: Sequence[NewBook], actor: Actor
         created = dict(_told(by_entry[entry_id]) for entry_id in entries)
         await insert_created(connection, created)
         await insert_created_books(connection, created, actor)
+    inserted = {by_entry[entry_id].id: entry_id for entry_id in entries}
+    if found is not None:
+        await insert_found(connection, inserted, found)
+    elif entries:
         await insert_relate_jobs(connection, entries)
-    return {by_entry[entry_id].id: entry_id for entry_id in entries}
+    return inserted
 
 
 async def _read_existing(connection: Connection, books: Sequence[NewBook]) -> dict[UUID, Stored]:
     wanted = [(book.content.key, book.metadata.external_id) for book in books]
-    found = await rows(connection, _READ_EXISTING, **_keys(wanted))
-    by_id = {row["external_id"]: row for row in found if row["external_id"] is not None}
-    by_key = {row["content_key"]: row for row in found if row["external_id"] is None}
+    existing = _Existing(await rows(connection, _READ_EXISTING, **_keys(wanted)))
     outcomes: dict[UUID, Stored] = {}
     for book, (key, external_id) in zip(books, wanted, strict=True):
-        row = by_key.get(key) if external_id is None else by_id.get(external_id)
-        if row is not None:
-            outcomes[book.id] = _outcome(row["id"], row["content_key"], key, external_id)
+        outcome = existing.outcome(key, external_id)
+        if outcome is not None:
+            outcomes[book.id] = outcome.id if isinstance(outcome, ExistingBook) else outcome
     return outcomes
 
 
-def _outcome(book_id: UUID, content_key: bytes, key: bytes, external_id: str | None) -> UUID | Conflict:
-    return book_id if content_key == key else OtherContent(book_id, external_id)
+class _Existing:
+    """Books that stand in the way of others."""
+
+    def __init__(self, found: Sequence[Row]) -> None:
+        self._by_id = {row["external_id"]: row for row in found if row["external_id"] is not None}
+        self._by_key = {row["content_key"]: row for row in found if row["external_id"] is None}
+
+    def outcome(self, key: bytes, external_id: str | None) -> ExistingBook | Conflict | None:
+        """What would become of a book with this content key and external id; None where it is new."""
+        row = self._by_key.get(key) if external_id is None else self._by_id.get(external_id)
+        if row is None:
+            return None
+        if row["content_key"] != key:
+            return OtherContent(row["id"], external_id)
+        return ExistingBook(row["id"], row["entry_id"], row["title"], row["year"], row["volume"])
 
 
 def _keys(wanted: Sequence[tuple[bytes, str | None]]) -> dict[str, object]:

@@ -76,10 +76,10 @@ _REMOVE = SQL("""
     RETURNING book_id, founder_id AS before, book_id AS after
 """)
 _RENAME = SQL("""
-    UPDATE cluster_members m SET founder_id = $founder
-    FROM cluster_members old
-    WHERE m.by = $by AND m.founder_id = ANY($founders::uuid[]) AND (old.by, old.book_id) = (m.by, m.book_id)
-    RETURNING m.book_id, old.founder_id AS before, m.founder_id AS after
+    UPDATE cluster_members m SET founder_id = given.oldest
+    FROM unnest($founders::uuid[], $oldest::uuid[]) AS given (founder, oldest)
+    WHERE m.by = $by AND m.founder_id = given.founder
+    RETURNING m.book_id, given.founder AS before, m.founder_id AS after
 """)
 _RENAME_BUT = SQL("""
     UPDATE cluster_members SET founder_id = $oldest
@@ -171,11 +171,9 @@ class _Change:
         """See `update_clusters`; one book may be about to be deleted."""
         groups = await self._groups(pairs)
         region = await self._region(groups)
-        for group in groups:
-            if group.clusters & region:
-                continue
-            if len(group.clusters) > 1:
-                await self._merge(group.clusters)
+        clear = [group for group in groups if not group.clusters & region]
+        await self._merge({founder: min(group.clusters) for group in clear for founder in group.clusters})
+        for group in clear:
             if group.ends:
                 await self._split(min(group.clusters), group.ends)
         if region:
@@ -250,15 +248,17 @@ class _Change:
         await self._rows(_DELETE_BORDERS, founders=list(region))
         await self._put_borders(new.borders)
 
-    async def _merge(self, clusters: set[UUID]) -> None:
-        oldest = min(clusters)
-        younger = clusters - {oldest}
-        self._moves.note(await self._rows(_RENAME, founders=list(younger), founder=oldest))
-        await self._put(dict.fromkeys(clusters, oldest))
-        bordering = await self._borders(younger)
+    async def _merge(self, oldest: Mapping[UUID, UUID]) -> None:
+        """Merge clusters, each into the oldest of those that it hangs together with."""
+        renamed = {founder: home for founder, home in oldest.items() if founder != home}
+        if not renamed:
+            return
+        homes = list(renamed.values())
+        self._moves.note(await self._rows(_RENAME, founders=list(renamed), oldest=homes))
+        await self._put(renamed | dict(zip(homes, homes, strict=True)))
+        bordering = await self._borders(renamed)
         if bordering:
-            await self._rows(_DELETE_BORDERS, founders=list(younger))
-            renamed = dict.fromkeys(younger, oldest)
+            await self._rows(_DELETE_BORDERS, founders=list(renamed))
             moved = ((renamed.get(left, left), renamed.get(right, right)) for left, right in bordering)
             await self._put_borders({ordered(left, right) for left, right in moved if left != right})
 

@@ -6,7 +6,7 @@ them wait for each other.
 """
 
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
@@ -20,7 +20,7 @@ from app.core.relations.page_map import page_map
 from app.core.relations.relation import Kind, Relation
 from app.stores.postgres.changes.outbox import insert_pair_changes
 from app.stores.postgres.clusters.clusters import update_clusters
-from app.stores.postgres.connections import Connection, Database, rows
+from app.stores.postgres.connections import Connection, Database, Row, rows
 from app.stores.postgres.jobs import insert_relate_jobs
 from app.stores.postgres.statements import SQL
 
@@ -48,25 +48,38 @@ _FROM_JSON = {**dict.fromkeys(_TYPES, "{}"), "page_map": "decode({}, 'base64')"}
 _JOINING = frozenset[Kind]().union(*KINDS.values())
 """The kinds of relations that are edges."""
 
-_INSERT = SQL(f"""
-    WITH written AS (
-        INSERT INTO relations ({", ".join(_TYPES)})
-        SELECT {", ".join(read.format(f"given.{name}") for name, read in _FROM_JSON.items())}
-        FROM jsonb_to_recordset($compared::jsonb)
-            AS given ({", ".join(f"{name} {kind}" for name, kind in _TYPES.items())})
-        JOIN books AS one ON one.id = given.left_id AND one.entry_id = given.left_entry
-        JOIN books AS other ON other.id = given.right_id AND other.entry_id = given.right_entry
-        ORDER BY given.left_id, given.right_id
-        FOR KEY SHARE OF one, other
-        ON CONFLICT (left_id, right_id) DO UPDATE
-        SET related_at = now(), {", ".join(f"{name} = excluded.{name}" for name in list(_TYPES)[2:])}
-        WHERE (relations.left_entry, relations.right_entry, relations.classifier)
-            <> (excluded.left_entry, excluded.right_entry, excluded.classifier)
-        RETURNING left_id, right_id, kind, direction, confidence, xmax = 0 AS is_new
-    ),
-    told AS ({insert_pair_changes("relation.found", "written", "kind", "direction", "confidence")})
-    SELECT left_id, right_id, kind, is_new FROM written
-""")
+
+def insert_relations(given: str, columns: Mapping[str, str]) -> SQL:
+    """SQL that stores relations from a table `given`; `columns` are the expressions to read them by.
+
+    Those of contents that are not current are passed over. It answers the pairs that it wrote, their kinds,
+    and whether each is new.
+    """
+    return SQL(f"""
+        WITH written AS (
+            INSERT INTO relations ({", ".join(columns)})
+            SELECT {", ".join(columns.values())}
+            FROM {given}
+            JOIN books AS one ON one.id = given.left_id AND one.entry_id = given.left_entry
+            JOIN books AS other ON other.id = given.right_id AND other.entry_id = given.right_entry
+            ORDER BY given.left_id, given.right_id
+            FOR KEY SHARE OF one, other
+            ON CONFLICT (left_id, right_id) DO UPDATE
+            SET related_at = now(), {", ".join(f"{name} = excluded.{name}" for name in list(columns)[2:])}
+            WHERE (relations.left_entry, relations.right_entry, relations.classifier)
+                <> (excluded.left_entry, excluded.right_entry, excluded.classifier)
+            RETURNING left_id, right_id, kind, direction, confidence, xmax = 0 AS is_new
+        ),
+        told AS ({insert_pair_changes("relation.found", "written", "kind", "direction", "confidence")})
+        SELECT left_id, right_id, kind, is_new FROM written
+    """)
+
+
+_INSERT = insert_relations(
+    f"""jsonb_to_recordset($compared::jsonb)
+        AS given ({", ".join(f"{name} {kind}" for name, kind in _TYPES.items())})""",
+    {name: read.format(f"given.{name}") for name, read in _FROM_JSON.items()},
+)
 
 _INSERT_SEARCH = SQL("""
     INSERT INTO related_entries (entry_id, passed_over)
@@ -161,12 +174,16 @@ class RelationStore:
 
 
 async def _insert(connection: Connection, compared: Sequence[ComparedPair]) -> list[Pair]:
-    """Those pairs that are edges now or may have been before.
+    """Store relations; those of the pairs that are edges now or may have been before."""
+    ordered = sorted(compared, key=lambda pair: (pair.left.book_id, pair.right.book_id))
+    return joining(await rows(connection, _INSERT, compared=[_row(pair) for pair in ordered]))
+
+
+def joining(written: Iterable[Row]) -> list[Pair]:
+    """Those of the pairs that were written which are edges now or may have been before.
 
     A new relation of another kind makes no edge and takes none away: people's decisions are as they were.
     """
-    ordered = sorted(compared, key=lambda pair: (pair.left.book_id, pair.right.book_id))
-    written = await rows(connection, _INSERT, compared=[_row(pair) for pair in ordered])
     return [
         (row["left_id"], row["right_id"]) for row in written if not row["is_new"] or row["kind"] in _JOINING
     ]

@@ -1,0 +1,92 @@
+"""`bookprint load`: the result of `bookprint corpus run`, put into the catalogue and the band index."""
+
+import asyncio
+import signal
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from app.cli.access.actor import acting_user
+from app.cli.environment import DataDir, load_settings, running
+from app.cli.maintenance import within
+from app.cli.output import Reporter, UserError, complain, results
+from app.cli.refusals import Refusals, Report
+from app.core.errors import BookprintError
+from app.kernel_cache import keep_kernels
+from app.settings import Settings, forget_secrets
+
+if TYPE_CHECKING:
+    from app.services.bulk.ingest import BulkRun
+    from app.wiring import Services
+
+_AGAIN = "Not every book was loaded. Run the same command again: it goes on where it ended."
+
+
+def load(
+    folder: Annotated[
+        Path,
+        typer.Argument(metavar="DIR", exists=True, file_okay=False, help="What `corpus run` has written."),
+    ],
+    report: Report = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Load a corpus: its books, their signatures, relations with page maps, and clusters.
+
+    Lookups, relations and clusters then answer as after posting the books one by one, but for the texts, which
+    a corpus does not hold, and what is computed from them: digests, ISCC and vectors. It needs DATABASE_URL and
+    REDIS_URL, or a service that runs in the data folder. While an empty catalogue is filled, lookups wait for
+    the index; beside other books they go on, and jobs find the relations with those. Books that are there
+    already stay as they are: run the command again after an interruption. Exit status: 0 all are in, 1 some
+    were refused, each with its reason, 2 it could not run.
+    """
+    settings = load_settings(data_dir)
+    forget_secrets()  # a corpus may be a stranger's
+    servers = running(settings)
+    if servers is None:
+        raise UserError(
+            f"No service runs in {settings.data_dir}. Start one with `bookprint serve`, or set DATABASE_URL and "
+            "REDIS_URL.",
+            2,
+        )
+    keep_kernels(settings.data_dir)
+    try:
+        with Reporter("Loading", "books") as reporter, Refusals(report, reporter) as refusals:
+            run = _load(servers, folder, reporter, refusals)
+    except BookprintError as exc:
+        raise UserError(str(exc), 2) from exc
+    results().print(", ".join(f"{number:,} {kind}" for kind, number in run.counts.items()))
+    if run.interrupted:
+        complain(f"Interrupted. {_AGAIN}")
+        raise typer.Exit(130)
+    if run.counts["failed"]:
+        raise typer.Exit(1)
+
+
+def _load(settings: Settings, folder: Path, reporter: Reporter, refusals: Refusals) -> "BulkRun":
+    from app.cli.checking import checked
+    from app.readers.tables.corpus_books import CorpusBooks
+    from app.readers.tables.corpus_folder import CorpusFolder
+    from app.readers.tables.corpus_pairs import CorpusPairs
+    from app.services.bulk.ingest import BulkRun
+    from app.services.bulk.loading import Load
+
+    tables = CorpusFolder(folder)
+    load = Load(
+        books=CorpusBooks(tables),
+        pairs=CorpusPairs(tables),
+        run=BulkRun(),
+        check=checked,
+        refuse=lambda place, refusal: refusals.add(place, "", refusal.reason, refusal.problem),
+        progress=reporter.counted,
+        actor=acting_user(),
+    )
+
+    async def put_in(services: "Services") -> None:
+        with suppress(NotImplementedError, ValueError):  # not in the main thread
+            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, load.run.interrupt)
+        await services.loading.load(load)
+
+    within(settings, put_in)
+    return load.run
