@@ -34,20 +34,20 @@ def load(
 ) -> None:
     """Load a corpus: its books, their signatures, relations with page maps, and clusters.
 
-    Lookups, relations and clusters then answer as after posting the books one by one, but for the texts, which
-    a corpus does not hold, and what is computed from them: digests, ISCC and vectors. It needs DATABASE_URL and
-    REDIS_URL, or a service that runs in the data folder. While an empty catalogue is filled, lookups wait for
-    the index; beside other books they go on, and jobs find the relations with those. Books that are there
-    already stay as they are: run the command again after an interruption. Exit status: 0 all are in, 1 some
-    were refused, each with its reason, 2 it could not run.
+    Lookups, relations and clusters then answer as after posting the books one by one, but for the texts,
+    which a corpus does not hold, and what is computed from them: digests, ISCC and vectors. It needs
+    DATABASE_URL and REDIS_URL, or a service that runs in the data folder. While an empty catalogue is filled,
+    lookups wait for the index; beside other books they go on, and jobs find the relations with those. Books
+    that are there already stay as they are: run the command again after an interruption. Exit status: 0 all
+    are in, 1 some were refused, each with its reason, 2 it could not run.
     """
     settings = load_settings(data_dir)
     forget_secrets()  # a corpus may be a stranger's
     servers = running(settings)
     if servers is None:
         raise UserError(
-            f"No service runs in {settings.data_dir}. Start one with `bookprint serve`, or set DATABASE_URL and "
-            "REDIS_URL.",
+            f"No service runs in {settings.data_dir}. Start one with `bookprint serve`, or set DATABASE_URL "
+            "and REDIS_URL.",
             2,
         )
     keep_kernels(settings.data_dir)

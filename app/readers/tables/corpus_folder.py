@@ -42,15 +42,12 @@ class CorpusFolder:
     """The tables of a finished corpus."""
 
     def __init__(self, folder: Path) -> None:
-        """Raises InvalidInput where it is no finished corpus of this version, and without pyarrow."""
+        """Raises InvalidInput where it is no finished corpus of this version, or pyarrow is missing."""
         require_pyarrow()
         _check_manifest(folder)
         for table in _TABLES:
             if not (folder / table).is_dir():
-                raise InvalidInput(
-                    f"{folder} has no table {table!r}: the run was not finished. Finish it with the same "
-                    "`bookprint corpus run`."
-                )
+                raise _unfinished(folder)
         self._folder = folder
         for table in _TABLES:
             for path in self.files(table):
@@ -58,7 +55,8 @@ class CorpusFolder:
 
     def files(self, table: str) -> list[Path]:
         """The files of a table, by name."""
-        return sorted(path for path in (self._folder / table).rglob("*.parquet") if path.is_file())
+        found = (self._folder / table).rglob("*.parquet")
+        return sorted(path for path in found if path.is_file() and not path.name.startswith((".", "_")))
 
     def row_groups(self, table: str, column: str) -> list[RowGroup]:
         """The row groups of a table that have rows, with the bounds of a column of whole numbers."""
@@ -133,15 +131,25 @@ def _numbers(table: "pa.Table") -> NDArray[np.int64]:
 def _check_manifest(folder: Path) -> None:
     try:
         manifest = json.loads((folder / _MANIFEST).read_bytes())
-        version = manifest["version"] if "stages" in manifest else None
-    except (OSError, ValueError, TypeError, KeyError):
-        version = None
-    if not isinstance(version, int):
-        raise InvalidInput(f"{folder} is no corpus. Name the folder that `bookprint corpus run` has written.")
-    if version > VERSION:
+        version, complete = manifest["version"], manifest["complete"]
+    except (OSError, ValueError, TypeError, KeyError) as exc:
         raise InvalidInput(
-            f"{folder} was written by a later version of Bookprint. Install that version to load it."
+            f"{folder} is no corpus. Name the folder that `bookprint corpus run` has written."
+        ) from exc
+    if version != VERSION:
+        raise InvalidInput(
+            f"{folder} was written by another version of Bookprint. Load it with that version, or write it "
+            "anew with `bookprint corpus run`."
         )
+    if not complete:
+        raise _unfinished(folder)
+
+
+def _unfinished(folder: Path) -> InvalidInput:
+    return InvalidInput(
+        f"{folder} is not finished. Run the `bookprint corpus run` that writes it once more: it goes on where"
+        " it ended."
+    )
 
 
 def _check_columns(table: str, path: Path) -> None:

@@ -20,10 +20,10 @@ from app.core.errors import Conflict, InvalidInput, RecipeMismatch, Unavailable
 from app.core.model import IndexState, NewContent, Submission
 from app.core.recipe import Suites
 from app.core.text.page_labels import checked_labels
+from app.readers.reading import Check, Refusal
 from app.readers.tables.corpus_books import CorpusBook, CorpusBooks, DescribedBook
 from app.readers.tables.corpus_pairs import CorpusPair, CorpusPairs
 from app.services.bulk.ingest import BulkRun
-from app.services.bulk.reading import Check, Refusal
 from app.services.bulk.storing import Bulk, BulkOutcome, StoredBatch, outcome_of
 from app.services.ids import new_book_ids
 from app.services.index.comparison import Progress

@@ -1,0 +1,168 @@
+"""A corpus computed by the core functions one after the other, in the tables of `bookprint corpus run`."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from app.core.matching.verification import VERIFICATION, evidence_of_each, is_near_duplicate
+from app.core.model import Metadata, Sketch, Submission
+from app.core.relations.relation import ComparedBook, Relation, relate
+from app.core.signatures.fracminhash import shared_hashes
+from app.core.signatures.page_minhash import to_records
+from app.core.signatures.sketch import sketch
+from app.core.text.content import content_from_pages, content_key
+from app.readers.tables.corpus_tables import SIMILARITY_STEPS, TABLES, schema
+from app.synthesis.library import synthetic_library
+
+SPLIT = 1 << 32
+
+
+@dataclass(frozen=True, slots=True)
+class MadeCorpus:
+    """Books, in the order of their numbers, and the folder of their tables."""
+
+    folder: Path
+    books: Mapping[int, Submission]
+
+
+@dataclass(slots=True)
+class _Rows:
+    by_table: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: {table: [] for table in TABLES})
+
+
+def made_books(works: int, seed: int = 3, characters: int = 12_000) -> list[Submission]:
+    """Books of so many works, one to three of each, with titles and external ids."""
+    library = synthetic_library(seed, works, copies=(1, 2), characters=(characters, characters))
+    return [
+        Submission(
+            Metadata(title=book.title, authors=(book.author,), year=book.year, external_id=book.id),
+            content_from_pages(book.pages),
+        )
+        for book in library
+    ]
+
+
+def write_corpus(folder: Path, books: Sequence[Submission], *, per_file: int = 5) -> MadeCorpus:
+    """Write the tables of these books; splits have so many books each."""
+    numbered = {(n // per_file) * SPLIT + n % per_file + 1: book for n, book in enumerate(books)}
+    sketches: dict[int, Sketch] = {}
+    rows = _Rows().by_table
+    for number, book in numbered.items():
+        assert book.content is not None
+        sketches[number] = sketch(book.content)
+        rows["sketches"].append(_sketched(number, book, sketches[number]))
+    rows["books"] = [row | {"passed_over": 0, "identifier": None} for row in rows["sketches"]]
+    compared = {
+        number: ComparedBook(made.pages, made.minhash, numbered[number].metadata)
+        for number, made in sketches.items()
+    }
+    for left, right in _candidates(sketches):
+        relation = relate(compared[left], compared[right])
+        rows["relations"].append({"left": left, "right": right} | _related(relation))
+        if relation.alignment is not None:
+            rows["page_maps"].append({"left": left, "right": right} | _mapped(relation))
+    for table, cells in rows.items():
+        (folder / table).mkdir(parents=True)
+        # Pairs come in any order, and books in any order of files.
+        parts = [cells[start::3] for start in range(3)] if "left" in schema(table).names else _split(cells)
+        for name, part in enumerate(reversed(parts)):
+            pq.write_table(_table(table, part), folder / table / f"part-{name}.parquet", row_group_size=3)
+    write_manifest(folder)
+    return MadeCorpus(folder, numbered)
+
+
+def write_manifest(folder: Path, **changed: object) -> None:
+    """Say that the corpus is complete."""
+    manifest = {"version": 1, "complete": True, "stages": {}} | changed
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+def _table(name: str, rows: Sequence[dict[str, Any]]) -> pa.Table:
+    wanted = schema(name)
+    return pa.Table.from_pylist([{key: row.get(key) for key in wanted.names} for row in rows], schema=wanted)
+
+
+def _split(rows: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    splits: dict[int, list[dict[str, Any]]] = {}
+    for row in rows:
+        splits.setdefault(row.get("book", 0) // SPLIT, []).append(row)
+    return list(splits.values()) or [[]]
+
+
+def _sketched(number: int, book: Submission, made: Sketch) -> dict[str, Any]:
+    assert book.content is not None
+    row: dict[str, Any] = {
+        "book": number,
+        "place": f"book {number}",
+        **asdict(book.metadata),
+        "page_labels": list(book.page_labels) or None,
+        "content_key": content_key(book.content),
+        "word_count": made.word_count,
+        "character_count": made.character_count,
+        "page_count": made.page_count,
+    }
+    if made.fingerprint is not None:
+        row |= {"fingerprint_recipe": made.fingerprint.recipe, "fingerprint": made.fingerprint.bits}
+    if made.minhash is not None:
+        values = made.minhash.values.astype("<u4").tobytes()
+        row |= {"minhash_recipe": made.minhash.recipe, "minhash": values}
+        row |= {"shingle_count": made.minhash.shingle_count}
+    if made.sample is not None:
+        hashes = made.sample.hashes.astype("<u8").tobytes()
+        row |= {"sample_recipe": made.sample.recipe, "sample_level": made.sample.level, "sample": hashes}
+    if made.pages is not None:
+        row |= {"pages_recipe": made.pages.recipe, "pages_unit": made.pages.unit}
+        row |= {"pages": to_records(made.pages)}
+    return row
+
+
+def _candidates(sketches: Mapping[int, Sketch]) -> list[tuple[int, int]]:
+    """The pairs that a search of either book would find."""
+    entries = {number: made.to_entry(number) for number, made in sketches.items()}
+    pairs = []
+    for left, entry in entries.items():
+        younger = [other for other in entries.values() if other.entry_id > left]
+        for other, found in zip(younger, evidence_of_each(entry, younger), strict=True):
+            sampled = shared_hashes(entry.sample, other.sample) if entry.sample and other.sample else 0
+            shared = max(found.equal_values or 0, sampled)
+            if is_near_duplicate(found) or shared >= VERIFICATION.min_shared:
+                pairs.append((left, other.entry_id))
+    return pairs
+
+
+def _related(relation: Relation) -> dict[str, Any]:
+    classification, signals, alignment = relation.classification, relation.signals, relation.alignment
+    return {
+        "kind": classification.kind,
+        "direction": classification.direction,
+        "confidence": classification.confidence,
+        "classifier": relation.classifier,
+        "left_because": classification.because,
+        "right_because": relation.mirrored.because,
+        "confidences": json.dumps(dict(classification.confidences)),
+        "signals": None if signals is None else json.dumps(asdict(signals)),
+        "unit": None if alignment is None else alignment.unit,
+    }
+
+
+def _mapped(relation: Relation) -> dict[str, Any]:
+    assert relation.alignment is not None
+    runs = relation.alignment.runs
+    names = ("left_first", "left_end", "right_first", "right_end")
+    return {
+        "runs": [dict(zip(names, (*run.left, *run.right), strict=True)) for run in runs],
+        "pages": [
+            {
+                "left": int(left),
+                "right": int(right),
+                "similarity": round(float(similarity) * SIMILARITY_STEPS),
+            }
+            for run in runs
+            for (left, right), similarity in zip(run.pairs.tolist(), run.similarities.tolist(), strict=True)
+        ],
+    }

@@ -1,0 +1,258 @@
+"""Loading a corpus: the outcome is that of posting its books one after the other, with all jobs done."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.cli.checking import checked
+from app.core.clusters.clustering import By
+from app.core.model import Metadata, Submission
+from app.embedded import Servers
+from app.readers.reading import Refusal
+from app.readers.tables.corpus_books import CorpusBooks
+from app.readers.tables.corpus_folder import CorpusFolder
+from app.readers.tables.corpus_pairs import CorpusPairs
+from app.services.bulk import loading
+from app.services.bulk.ingest import BulkRun
+from app.services.bulk.loading import Load
+from app.services.lookups.lookup import Verified
+from app.settings import Settings
+from app.stores.postgres.statements import SQL
+from tests.factories import ACTOR
+from tests.made_corpus import MadeCorpus, made_books, write_corpus
+from tests.open_services import OpenServices, open_with_stores
+from tests.paged_books import run_jobs, waiting
+from tests.servers import flushed_redis, fresh_database
+
+Catalogue = Callable[[], AbstractAsyncContextManager[OpenServices]]
+
+BOTH: tuple[By, By] = ("same_text", "related")
+
+
+@pytest.fixture
+def catalogue(servers: Servers, template_database: str) -> Catalogue:
+    """Opens services over an empty catalogue and a whole, empty index; one at a time."""
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[OpenServices]:
+        with (
+            fresh_database(servers.database_url, template_database) as database_url,
+            flushed_redis(servers.redis_url) as redis_url,
+        ):
+            settings = Settings(database_url=database_url, redis_url=redis_url)
+            async with open_with_stores(settings) as services:
+                await services.reindex.reconcile()
+                yield services
+
+    return opened
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> MadeCorpus:
+    """Books of eight works, and one that resembles none."""
+    return write_corpus(tmp_path_factory.mktemp("corpus"), made_books(8))
+
+
+async def load(services: OpenServices, corpus: MadeCorpus) -> tuple[dict[str, int], dict[str, Refusal]]:
+    """The number of books by their fate, and the refusals by place."""
+    tables, refused, run = CorpusFolder(corpus.folder), dict[str, Refusal](), BulkRun()
+    await services.loading.load(
+        Load(
+            books=CorpusBooks(tables),
+            pairs=CorpusPairs(tables),
+            run=run,
+            check=checked,
+            refuse=refused.__setitem__,
+            progress=lambda done, total: None,
+            actor=ACTOR,
+        )
+    )
+    return {kind: number for kind, number in run.counts.items() if number}, refused
+
+
+async def post(services: OpenServices, books: Sequence[Submission]) -> None:
+    for book in books:
+        await services.ingest.post(book, actor=ACTOR)
+
+
+async def state(services: OpenServices) -> dict[str, Any]:
+    """All that clients see of the books, under names that two catalogues share."""
+    rows = await services.database.rows(SQL("SELECT id, external_id, content_key FROM books"))
+    names = {row["id"]: (row["external_id"] or row["content_key"].hex()) for row in rows}
+    seen: dict[str, Any] = {}
+    for book_id, name in names.items():
+        book = await services.books.get(book_id)
+        near = await services.lookup.near_duplicates(book_id, Verified(), None, 1000)
+        listed = await services.relations.of_book(book_id, None, 1000)
+        described: dict[str, Any] = {
+            "book": (book.metadata, book.page_count, book.word_count, book.fingerprint, book.indexed),
+            "key": next(row["content_key"] for row in rows if row["id"] == book_id),
+            "cluster": names[book.founder_id],
+            "near": (near.exact, [(names[match.book.book_id], match.evidence) for match in near.matches]),
+            "progress": (listed.progress, listed.complete, [names[each.book_id] for each in listed.indirect]),
+        }
+        for related in listed.direct:
+            pair, matches = await services.relations.pair(book_id, related.book_id)
+            described[f"relation {names[related.book_id]}"] = (
+                repr(pair.evidence),
+                matches.unit,
+                matches.runs,
+                matches.pairs.tolist(),
+                matches.similarities.tolist(),
+            )
+        for by in BOTH:
+            page = await services.clusters.of_book(book_id, by, None, 1000)
+            members = [names[member.book_id] for member in page.members]
+            described[by] = (names[page.name.book_id], members, names[page.best.book_id], page.best.because)
+        seen[name] = described
+    return seen
+
+
+async def told(services: OpenServices) -> list[tuple[object, ...]]:
+    """The feed of changes and the audit log, but for their order and how clusters came about."""
+    names = "(SELECT coalesce(external_id, content_key::text) FROM books WHERE id = {})"
+    pair = f"{names.format('book_id')}, {names.format('other_id')}"
+    changes = await services.database.rows(
+        SQL(f"SELECT type, {pair}, data FROM unnumbered_changes WHERE type <> 'cluster.changed'")
+    )
+    audit = await services.database.rows(
+        SQL(f"SELECT actor, name, address, action, {names.format('object_id')} FROM audit")
+    )
+    return sorted(tuple(map(str, row.values())) for row in [*changes, *audit])
+
+
+async def is_clean(services: OpenServices) -> bool:
+    return (await services.verify(lambda done, total: None)).clean
+
+
+async def test_a_corpus_is_there_as_after_posting_it(catalogue: Catalogue, corpus: MadeCorpus) -> None:
+    async with catalogue() as services:
+        await post(services, list(corpus.books.values()))
+        await run_jobs(services)
+        posted, posted_told = await state(services), await told(services)
+    async with catalogue() as services:
+        assert await load(services, corpus) == ({"created": len(corpus.books)}, {})
+        assert await waiting(services) == []
+        assert await is_clean(services)
+        loaded, loaded_told = await state(services), await told(services)
+        assert loaded == posted
+        assert loaded_told == posted_told
+        assert sum(len(described) > 7 for described in loaded.values()) > len(loaded) / 2
+        assert await load(services, corpus) == ({"already there": len(corpus.books)}, {})
+        assert await waiting(services) == []
+        assert await state(services) == posted
+        assert await told(services) == posted_told
+
+
+async def test_posts_and_jobs_after_a_load_go_on_from_it(catalogue: Catalogue, corpus: MadeCorpus) -> None:
+    last = list(corpus.books.values())[-1]
+    copy = replace(last, metadata=replace(last.metadata, external_id="another"))
+    async with catalogue() as services:
+        await post(services, [*corpus.books.values(), copy])
+        await run_jobs(services)
+        posted = await state(services)
+    async with catalogue() as services:
+        await load(services, corpus)
+        await post(services, [copy])
+        assert await run_jobs(services) == 1
+        assert await state(services) == posted
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 10_000])
+async def test_books_come_in_any_number_of_transactions(
+    catalogue: Catalogue, corpus: MadeCorpus, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loading, "_AT_ONCE", at_once)
+    async with catalogue() as services:
+        await load(services, corpus)
+        together = await state(services)
+    monkeypatch.undo()
+    async with catalogue() as services:
+        await load(services, corpus)
+        assert await state(services) == together
+
+
+async def test_a_load_that_was_broken_off_goes_on(
+    catalogue: Catalogue, corpus: MadeCorpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with catalogue() as services:
+        await load(services, corpus)
+        whole = await state(services)
+    async with catalogue() as services:
+        monkeypatch.setattr(loading, "_AT_ONCE", 4)
+        stores, batches = loading._Transfer.store, 0
+
+        async def store(transfer: Any, batch: Any) -> Any:
+            nonlocal batches
+            batches += 1
+            if batches == 3:
+                raise InterruptedError
+            return await stores(transfer, batch)
+
+        with monkeypatch.context() as broken:
+            broken.setattr(loading._Transfer, "store", store)
+            with pytest.raises(InterruptedError):
+                await load(services, corpus)
+        assert await is_clean(services)
+        part = await state(services)
+        assert len(part) == 8
+        assert await load(services, corpus) == (
+            {"created": len(corpus.books) - 8, "already there": 8},
+            {},
+        )
+        assert await waiting(services) == []
+        assert await state(services) == whole
+
+
+async def test_other_books_in_the_catalogue_are_found_by_jobs(
+    catalogue: Catalogue, corpus: MadeCorpus
+) -> None:
+    books = list(corpus.books.values())
+    other = replace(books[2], metadata=Metadata(external_id="other", title="Another edition"))
+    conflicting = replace(books[4], metadata=replace(books[3].metadata))
+    there = [other, books[6], conflicting]
+    async with catalogue() as services:
+        await post(services, there)
+        for book in books:
+            if book is not books[3]:
+                await post(services, [book])
+        await run_jobs(services)
+        posted = await state(services)
+    async with catalogue() as services:
+        await post(services, there)
+        counts, refused = await load(services, corpus)
+        assert counts == {"created": len(books) - 2, "already there": 1, "failed": 1}
+        [(place, refusal)] = refused.items()
+        assert (place, refusal.problem) == (f"book {list(corpus.books)[3]}", "conflict")
+        assert len(await waiting(services)) == len(books) - 2 + len(there)
+        assert await is_clean(services)
+        await run_jobs(services)
+        assert await state(services) == posted
+
+
+async def test_equal_books_and_refused_ones_are_left_out(catalogue: Catalogue, tmp_path: Path) -> None:
+    first, second, third, *_ = made_books(3, seed=5)
+    plain = replace(first, metadata=Metadata(title="No id"))
+    long = replace(second, metadata=replace(second.metadata, language="x" * 36))
+    books = [plain, first, plain, long, second, third, replace(third, content=first.content)]
+    corpus = write_corpus(tmp_path, books)
+    async with catalogue() as services:
+        await post(services, [plain, first, second, third])
+        await run_jobs(services)
+        posted = await state(services)
+    async with catalogue() as services:
+        counts, refused = await load(services, corpus)
+        assert counts == {"created": 4, "already there": 1, "failed": 2}
+        assert {place: refusal.problem for place, refusal in refused.items()} == {
+            f"book {list(corpus.books)[3]}": "invalid",
+            f"book {list(corpus.books)[6]}": "conflict",
+        }
+        assert await waiting(services) == []
+        assert await state(services) == posted
+        again, _ = await load(services, corpus)
+        assert again == {"already there": 5, "failed": 2}
+        assert await waiting(services) == []
