@@ -16,7 +16,7 @@ from app.core.signatures.fracminhash import shared_hashes
 from app.core.signatures.page_minhash import to_records
 from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_pages, content_key
-from app.readers.tables.corpus_tables import SIMILARITY_STEPS, TABLES, schema
+from app.readers.tables.corpus_tables import PROGRESS, SIMILARITY_STEPS, TABLES, VERSION, schema
 from app.synthesis.library import synthetic_library
 
 SPLIT = 1 << 32
@@ -72,14 +72,13 @@ def write_corpus(folder: Path, books: Sequence[Submission], *, per_file: int = 5
         parts = [cells[start::3] for start in range(3)] if "left" in schema(table).names else _split(cells)
         for name, part in enumerate(reversed(parts)):
             pq.write_table(_table(table, part), folder / table / f"part-{name}.parquet", row_group_size=3)
-    write_manifest(folder)
+    write_progress(folder)
     return MadeCorpus(folder, numbered)
 
 
-def write_manifest(folder: Path, **changed: object) -> None:
+def write_progress(folder: Path, **changed: object) -> None:
     """Say that the corpus is complete."""
-    manifest = {"version": 1, "complete": True, "stages": {}} | changed
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    (folder / PROGRESS).write_text(json.dumps({"version": VERSION, "complete": True, "stages": {}} | changed))
 
 
 def _table(name: str, rows: Sequence[dict[str, Any]]) -> pa.Table:

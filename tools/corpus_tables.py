@@ -19,6 +19,7 @@ _ROWS = {
     "sketches": "One row for each book that was read, with all its signatures.",
     "refused": "One row for each book that could not be read.",
     "candidates": "One row for each two books that may be related.",
+    "capped": "One row for each value that more books of a block share than are found by it.",
     "relations": "One row for each two books that were compared.",
     "page_maps": "One row for each two books with matching pages.",
     "clusters": "One row for each book of a cluster, in each kind of cluster.",

@@ -6,10 +6,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from app.core.errors import InvalidInput
+from app.readers.tables.corpus_tables import PROGRESS, VERSION
 from workers.batch import storage
-
-NAME = "progress.json"
-VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +35,12 @@ class CorpusProgress:
 
     def write(self, out: str) -> None:
         """Write it into the folder."""
-        storage.write_text(out, NAME, json.dumps(asdict(self), indent=2) + "\n")
+        storage.write_text(out, PROGRESS, json.dumps(asdict(self), indent=2) + "\n")
 
     @classmethod
     def read(cls, out: str) -> "CorpusProgress":
         """The progress that a folder tells of, an empty one where there is none; raises InvalidInput."""
-        text = storage.read_text(out, NAME)
+        text = storage.read_text(out, PROGRESS)
         if text is None:
             return cls()
         try:
@@ -51,7 +49,7 @@ class CorpusProgress:
             progress = cls(**document, stages=stages)
         except (ValueError, TypeError, KeyError) as exc:
             raise InvalidInput(
-                f"{out}/{NAME} tells of no corpus. Choose another --out, or remove the file.", "out"
+                f"{out}/{PROGRESS} tells of no corpus. Choose another --out, or remove the file.", "out"
             ) from exc
         if progress.version != VERSION:
             raise InvalidInput(

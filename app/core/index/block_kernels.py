@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.index.kernels import HASH_FACTOR, rows_within
-from app.core.index.signature_block import Fingerprints, Pairs, PostingLists, ValueLists
+from app.core.index.signature_block import Fingerprints, FoundPairs, PostingLists, ValueLists
 from app.core.jit import BLOCK, I64, U32, U64, Index, compiled, popcount
 
 GROUP = 64
@@ -161,7 +161,7 @@ def _write(
     other: int,
     equal: NDArray[np.uint16],
     shared: NDArray[np.uint16],
-    pairs: Pairs,
+    pairs: FoundPairs,
     count: int,
 ) -> int:
     """Write a pair, unless it is one of a book and itself; the number of pairs then."""
@@ -177,7 +177,7 @@ def _write(
 
 @compiled
 def find_pairs(
-    asked: AskedBlock, others: IndexedBlock, first: int, d: int, least: int, pairs: Pairs
+    asked: AskedBlock, others: IndexedBlock, first: int, d: int, least: int, pairs: FoundPairs
 ) -> tuple[int, int]:
     """Write the pairs of the queries from `first` on that lie within d bits or share `least` values.
 

@@ -57,8 +57,8 @@ class PostingLists(NamedTuple):
     shift: int  # 64 less the bits of a bucket's number in its list
 
 
-class Pairs(NamedTuple):
-    """Pairs of a query and another book by their rows, as arrays of one length."""
+class FoundPairs(NamedTuple):
+    """FoundPairs of a query and another book by their rows, as arrays of one length."""
 
     queries: NDArray[np.uint32]
     others: NDArray[np.uint32]
@@ -67,7 +67,7 @@ class Pairs(NamedTuple):
     shared: NDArray[np.uint16]  # hashes in both samples
 
     @classmethod
-    def room(cls, size: int) -> "Pairs":
+    def room(cls, size: int) -> "FoundPairs":
         """Room for so many pairs."""
         return cls(
             queries=np.empty(size, dtype=np.uint32),
@@ -77,9 +77,9 @@ class Pairs(NamedTuple):
             shared=np.empty(size, dtype=np.uint16),
         )
 
-    def first(self, count: int) -> "Pairs":
+    def first(self, count: int) -> "FoundPairs":
         """The first of them."""
-        return Pairs(
+        return FoundPairs(
             self.queries[:count],
             self.others[:count],
             self.distances[:count],

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from app.core.index.block_index import BlockIndex
 from app.core.index.packing import EntryColumns
-from app.core.index.signature_block import Fingerprints, Pairs, SignatureBlock
+from app.core.index.signature_block import Fingerprints, FoundPairs, SignatureBlock
 from app.core.matching.search import ranks
 from app.core.matching.verification import VERIFICATION, Candidates, Sizes, verified_pairs
 
@@ -22,7 +22,7 @@ _PAIRS_AT_ONCE = 1 << 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JoinedCandidates:
-    """Pairs of a book and one of its candidates, as arrays of one length."""
+    """FoundPairs of a book and one of its candidates, as arrays of one length."""
 
     books: NDArray[np.uint64]  # all pairs of a book follow each other
     others: NDArray[np.uint64]
@@ -47,7 +47,7 @@ def candidates_of_each(queries: SignatureBlock, others: BlockIndex, most: int) -
     indexed = block_kernels.IndexedBlock(
         others.columns.entry_ids, Fingerprints.of(others.columns), others.minhash, others.sample
     )
-    room = Pairs.room(_PAIRS_AT_ONCE + others.columns.entry_ids.size)
+    room = FoundPairs.room(_PAIRS_AT_ONCE + others.columns.entry_ids.size)
     query = 0
     while query < queries.columns.entry_ids.size:
         query, count = block_kernels.find_pairs(
@@ -56,7 +56,7 @@ def candidates_of_each(queries: SignatureBlock, others: BlockIndex, most: int) -
         yield _nearest(queries.columns, others.columns, room.first(count), most)
 
 
-def _nearest(books: EntryColumns, others: EntryColumns, pairs: Pairs, most: int) -> JoinedCandidates:
+def _nearest(books: EntryColumns, others: EntryColumns, pairs: FoundPairs, most: int) -> JoinedCandidates:
     near = verified_pairs(
         Sizes(books.shingle_counts[pairs.queries], books.levels[pairs.queries]),
         Candidates(

@@ -14,17 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.errors import InvalidInput
-from app.readers.tables.corpus_tables import TABLES
+from app.readers.tables.corpus_tables import PROGRESS, TABLES, VERSION
 from app.readers.tables.parquet import damage_named, require_pyarrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-VERSION = 1
-"""The version of the tables that is read here, which the manifest names."""
-
-_MANIFEST = "manifest.json"
 _TABLES = ("books", "sketches", "relations", "page_maps", "clusters")
 
 
@@ -44,7 +40,7 @@ class CorpusFolder:
     def __init__(self, folder: Path) -> None:
         """Raises InvalidInput where it is no finished corpus of this version, or pyarrow is missing."""
         require_pyarrow()
-        _check_manifest(folder)
+        _check_progress(folder)
         for table in _TABLES:
             if not (folder / table).is_dir():
                 raise _unfinished(folder)
@@ -128,10 +124,10 @@ def _numbers(table: "pa.Table") -> NDArray[np.int64]:
     return values.astype(np.int64)
 
 
-def _check_manifest(folder: Path) -> None:
+def _check_progress(folder: Path) -> None:
     try:
-        manifest = json.loads((folder / _MANIFEST).read_bytes())
-        version, complete = manifest["version"], manifest["complete"]
+        progress = json.loads((folder / PROGRESS).read_bytes())
+        version, complete = progress["version"], progress["complete"]
     except (OSError, ValueError, TypeError, KeyError) as exc:
         raise InvalidInput(
             f"{folder} is no corpus. Name the folder that `bookprint corpus run` has written."

@@ -13,6 +13,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pyarrow as pa
 
+PROGRESS = "progress.json"
+"""The file beside the tables that says how far they are."""
+
+VERSION = 1
+"""The version of these tables, which that file names."""
+
 SIMILARITY_STEPS = 255
 """Similarities of pages are kept in so many steps."""
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import pyarrow as pa
@@ -15,6 +16,8 @@ from workers.batch.engine import Engine
 from workers.batch.pipeline import Stage
 from workers.batch.progress import CorpusProgress
 from workers.batch.splits import CorpusInput
+
+NO_ENGINE = SimpleNamespace(end_session=lambda session: None, spark=SimpleNamespace(session_id="one"))
 
 
 class Killed(Exception):
@@ -54,7 +57,7 @@ def stages(monkeypatch: pytest.MonkeyPatch) -> Recorded:
 
 def compute(out: Path, key: str = "input", nearest: int = 200) -> list[str]:
     told: list[str] = []
-    corpus = Corpus(str(out), cast(Engine, None), Options(SelectionLimits(nearest=nearest)))
+    corpus = Corpus(str(out), cast(Engine, NO_ENGINE), Options(SelectionLimits(nearest=nearest)))
     pipeline.run(corpus, CorpusInput([], key), told.append)
     return told
 
