@@ -23,20 +23,19 @@ def deduplicate(source: str, out: str, cores: int, bands: int = 14, values: int 
 
     config = MinhashConfig(num_buckets=bands, hashes_per_bucket=values)
     read = ParquetReader(source, text_key="text", id_key="id", batch_size=1000)
-    for steps, tasks in (
-        ([read, MinhashDedupSignature(f"{out}/signatures", config)], cores),
-        ([MinhashDedupBuckets(f"{out}/signatures", f"{out}/buckets", config=config)], config.num_buckets),
-        ([MinhashDedupCluster(f"{out}/buckets", f"{out}/clusters", config, save_cluster_id=True)], 1),
-        (
-            [
-                read,
-                MinhashDedupFilter(f"{out}/clusters"),
-                ParquetWriter(f"{out}/kept"),
-            ],
-            cores,
+    stages = {
+        "signatures": ([read, MinhashDedupSignature(f"{out}/signatures", config)], cores),
+        "buckets": ([MinhashDedupBuckets(f"{out}/signatures", f"{out}/buckets", config=config)], bands),
+        "clusters": (
+            [MinhashDedupCluster(f"{out}/buckets", f"{out}/clusters", config, save_cluster_id=True)],
+            1,
         ),
-    ):
-        LocalPipelineExecutor(steps, tasks=tasks, workers=min(cores, tasks), skip_completed=False).run()
+        "kept": ([read, MinhashDedupFilter(f"{out}/clusters"), ParquetWriter(f"{out}/kept")], cores),
+    }
+    for stage, (steps, tasks) in stages.items():
+        # Its logs would lie in the working directory.
+        logs = f"{out}/logs/{stage}"
+        LocalPipelineExecutor(steps, tasks=tasks, workers=min(cores, tasks), logging_dir=logs).run()
 
 
 if __name__ == "__main__":

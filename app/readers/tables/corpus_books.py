@@ -37,7 +37,7 @@ _VALUE_BYTES, _HASH_BYTES = 4, 8
 
 
 @dataclass(frozen=True, slots=True)
-class DescribedBook:
+class CorpusBookRow:
     """What is said of a book of a corpus, and the key of its content."""
 
     number: int
@@ -93,10 +93,10 @@ class CorpusBooks:
             )
         self._passed_over = dict(zip(numbers[cut].tolist(), passed_over[cut].tolist(), strict=True))
 
-    def descriptions(self) -> Iterator[DescribedBook]:
+    def descriptions(self) -> Iterator[CorpusBookRow]:
         """The books without their signatures, which are most of what is read otherwise."""
         for row in self._rows(_DESCRIPTION, 10_000):
-            yield DescribedBook(row["book"], row["place"], _metadata(row), row["content_key"])
+            yield CorpusBookRow(row["book"], row["place"], _metadata(row), row["content_key"])
 
     def read(self, after: int = -1) -> Iterator[CorpusBook]:
         """The books behind a number; raises BrokenFile where signatures are not those of a recipe."""

@@ -21,7 +21,7 @@ from app.core.model import IndexState, NewContent, Submission
 from app.core.recipe import Suites
 from app.core.text.page_labels import checked_labels
 from app.readers.reading import Check, Refusal
-from app.readers.tables.corpus_books import CorpusBook, CorpusBooks, DescribedBook
+from app.readers.tables.corpus_books import CorpusBook, CorpusBooks, CorpusBookRow
 from app.readers.tables.corpus_pairs import CorpusPair, CorpusPairs
 from app.services.bulk.ingest import BulkRun
 from app.services.bulk.storing import Bulk, BulkOutcome, StoredBatch, outcome_of
@@ -288,9 +288,9 @@ class _Lefts:
         return place if place < self._numbers.size and self._numbers[place] == number else None
 
 
-def _described(rows: Iterator[DescribedBook], check: Check) -> list[tuple[DescribedBook, Refusal | None]]:
+def _described(rows: Iterator[CorpusBookRow], check: Check) -> list[tuple[CorpusBookRow, Refusal | None]]:
     """The next books as they would be stored, each with the reason where it would be refused."""
-    described: list[tuple[DescribedBook, Refusal | None]] = []
+    described: list[tuple[CorpusBookRow, Refusal | None]] = []
     for book in islice(rows, _DESCRIBED_AT_ONCE):
         try:
             metadata = check(Submission(book.metadata)).metadata
@@ -300,7 +300,7 @@ def _described(rows: Iterator[DescribedBook], check: Check) -> list[tuple[Descri
     return described
 
 
-def _is_described_so(existing: ExistingBook, book: DescribedBook) -> bool:
+def _is_described_so(existing: ExistingBook, book: CorpusBookRow) -> bool:
     """Whether the relations of a book are those of the corpus, so far as they depend on its metadata."""
     metadata = book.metadata
     return (existing.title, existing.year, existing.volume) == (

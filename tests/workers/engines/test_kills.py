@@ -122,7 +122,7 @@ def workers_of(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
     return []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("victim", ["driver", "worker"])
 @pytest.mark.parametrize("stage", _STAGES)
 def test_a_stage_in_whose_midst_a_process_was_killed_is_done_again(
@@ -141,7 +141,7 @@ def test_a_stage_in_whose_midst_a_process_was_killed_is_done_again(
     assert_done_again(driver, stage, undisturbed)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("stage", ["sketch", "relations", "clusters"])
 @pytest.mark.parametrize("cluster", ["sail_workers", "spark"])
 def test_a_cluster_does_not_go_on_for_a_driver_that_was_killed(
@@ -159,7 +159,7 @@ def test_a_cluster_does_not_go_on_for_a_driver_that_was_killed(
     assert_done_again(driver, stage, undisturbed)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("stage", ["sketch", "relations", "clusters"])
 def test_a_run_that_has_lost_a_worker_of_its_cluster_can_be_gone_on_with(
     undisturbed: Driver, go_on: Callable[[str, str], Driver], tmp_path: Path, stage: str

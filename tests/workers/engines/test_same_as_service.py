@@ -99,7 +99,7 @@ def test_a_small_library_with_more_candidates_than_are_compared(
     assert_same_but_representatives(find_by_corpus(small, folder, engine_address, limits), service)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.corpus
 @pytest.mark.timeout(600)
 def test_real_books(engine_address: str, corpus: Path, folder: Path, find_by_service: FindByService) -> None:
@@ -108,7 +108,7 @@ def test_real_books(engine_address: str, corpus: Path, folder: Path, find_by_ser
     assert_same(find_by_corpus(books, folder, engine_address, limits), service)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_thousands_of_copies_of_one_book(
     engine_address: str, many_copies: Path, folder: Path, find_by_service: FindByService
