@@ -21,7 +21,7 @@ from app.core.model import IndexState, NewContent, Submission
 from app.core.recipe import Suites
 from app.core.text.page_labels import checked_labels
 from app.readers.reading import Check, Refusal
-from app.readers.tables.corpus_books import CorpusBook, CorpusBooks, CorpusBookRow
+from app.readers.tables.corpus_books import CorpusBook, CorpusBookRow, CorpusBooks
 from app.readers.tables.corpus_pairs import CorpusPair, CorpusPairs
 from app.services.bulk.ingest import BulkRun
 from app.services.bulk.storing import Bulk, BulkOutcome, StoredBatch, outcome_of

@@ -22,6 +22,8 @@ from workers.batch import storage
 from workers.batch.corpus import Corpus
 from workers.batch.stages import clusters
 
+pytestmark = pytest.mark.engine
+
 EVERY_KIND = [
     *("SAME_PAGINATION", "DIFFERENT_PAGINATION", "SAME_TEXT", "CONTIGUOUS_SUBSET", "OVERLAPPING_TEXT"),
     *("UNRELATED", "INSUFFICIENT_TEXT"),

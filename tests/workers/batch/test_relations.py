@@ -19,6 +19,8 @@ from workers.batch.corpus import Corpus
 from workers.batch.pair_buckets import Pairs, pair_buckets, placement
 from workers.batch.stages import relations
 
+pytestmark = pytest.mark.engine
+
 NUMBER = 1 << 32
 """The numbers of books are large, with gaps."""
 

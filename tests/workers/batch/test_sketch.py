@@ -19,6 +19,8 @@ from workers.batch.splits import corpus_input
 from workers.batch.stages import postings
 from workers.batch.stages import sketch as sketch_stage
 
+pytestmark = pytest.mark.engine
+
 TEXTS = [prose(seed) for seed in range(5)]
 
 

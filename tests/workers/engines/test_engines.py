@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 from tests.workers.engines.sail_workers import WORKERS, SailCluster
 from workers.batch import engine, storage
 from workers.batch.corpus import Corpus, Options
+
+pytestmark = pytest.mark.engine
 
 _SCHEMA = pa.schema([("number", pa.int64()), ("process", pa.int64()), ("names", pa.list_(pa.string()))])
 _TASKS = 8

@@ -20,6 +20,8 @@ from tests.workers.engines.made_libraries import small_library, write_library
 from tests.workers.engines.sail_workers import SailCluster, sail_cluster
 from workers.batch.engine import LOCAL
 
+pytestmark = pytest.mark.engine
+
 SEED = 24
 _PROGRESS = "progress.json"
 _STAGES = ("sketch", "postings", "candidates", "relations", "clusters", "books")

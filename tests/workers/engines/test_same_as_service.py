@@ -24,6 +24,8 @@ from workers.batch import engine, pipeline
 from workers.batch.corpus import Corpus, Options
 from workers.batch.splits import corpus_input
 
+pytestmark = pytest.mark.engine
+
 FindByService = Callable[[Path, SelectionLimits], Findings]
 
 _WORKS, _COPIES = 500, 1_500

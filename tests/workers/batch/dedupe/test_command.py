@@ -13,6 +13,8 @@ from workers.batch.corpus import Corpus
 from workers.batch.dedupe.command import Choice, dedupe, input_tables, require_apart
 from workers.batch.splits import corpus_input
 
+pytestmark = pytest.mark.engine
+
 
 def quiet(line: str) -> None:
     """Hear nothing."""

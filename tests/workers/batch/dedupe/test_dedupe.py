@@ -13,6 +13,8 @@ import pytest
 from tests.api.library import prose, scanned
 from workers.batch.dedupe.filtering import DUPLICATES
 
+pytestmark = pytest.mark.engine
+
 SCHEMA_TYPES: dict[str, pa.DataType] = {
     "barcode_src": pa.string(),
     "title_src": pa.string(),
