@@ -13,7 +13,6 @@ from app.services.access.keys import Keys
 from app.services.access.limits import Limits
 from app.services.backlog import Backlog
 from app.services.books import Books
-from app.services.bulk.loading import Loading
 from app.services.bulk.storing import Bulk
 from app.services.catalog.conflicts import Conflicts
 from app.services.catalog.descriptions import Descriptions
@@ -66,6 +65,7 @@ from app.stores.redis.indexes import Indexes
 from app.stores.redis.time_windows import TimeWindows
 
 if TYPE_CHECKING:
+    from app.services.bulk.loading import Loading
     from app.services.changes.delivery import Delivery
 
 
@@ -76,7 +76,7 @@ class Services:
     books: Books
     ingest: Ingest
     bulk: Bulk
-    loading: Loading
+    loading: "Callable[[], Loading]"
     lookup: Lookup
     identifier_lookup: IdentifierLookup
     similar_books: SimilarBooks
@@ -161,11 +161,18 @@ def services_on(stores: Stores, settings: Settings) -> Services:
     reindex = Reindex(entries, signatures, indexes, suites, reconcile_lock)
     bulk = Bulk(BulkStore(database), entries, indexes, suites, extras)
     relations = Relations(related, DecisionStore(database), TextStore(database))
+
+    def loading() -> "Loading":
+        # It knows readers, whose libraries no other process of a service loads.
+        from app.services.bulk.loading import Loading
+
+        return Loading(BulkStore(database), entries, bulk, reindex)
+
     return Services(
         books=Books(books, entries),
         ingest=Ingest(books, entries, indexes, suites, backlog, extras),
         bulk=bulk,
-        loading=Loading(BulkStore(database), entries, bulk, reindex),
+        loading=loading,
         lookup=lookup,
         identifier_lookup=identifier_lookup,
         similar_books=SimilarBooks(vectors, suites),

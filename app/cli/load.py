@@ -86,7 +86,7 @@ def _load(settings: Settings, folder: Path, reporter: Reporter, refusals: Refusa
     async def put_in(services: "Services") -> None:
         with suppress(NotImplementedError, ValueError):  # not in the main thread
             asyncio.get_running_loop().add_signal_handler(signal.SIGINT, load.run.interrupt)
-        await services.loading.load(load)
+        await services.loading().load(load)
 
     within(settings, put_in)
     return load.run

@@ -60,7 +60,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> MadeCorpus:
 async def load(services: OpenServices, corpus: MadeCorpus) -> tuple[dict[str, int], dict[str, Refusal]]:
     """The number of books by their fate, and the refusals by place."""
     tables, refused, run = CorpusFolder(corpus.folder), dict[str, Refusal](), BulkRun()
-    await services.loading.load(
+    await services.loading().load(
         Load(
             books=CorpusBooks(tables),
             pairs=CorpusPairs(tables),
