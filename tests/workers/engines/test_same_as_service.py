@@ -92,6 +92,9 @@ def test_a_small_library(
     assert_same(find_by_corpus(small, folder, engine_address, limits), service)
 
 
+@pytest.mark.xfail(
+    reason="a corpus compares no representatives of farther clusters (decision 34)", strict=False
+)
 def test_a_small_library_with_more_candidates_than_are_compared(
     engine_address: str, small: Path, folder: Path, find_by_service: FindByService
 ) -> None:
