@@ -24,7 +24,7 @@ from app.api.schemas.clusters import ClusterNameAnswer
 from app.api.schemas.files import Format, Warnings
 from app.api.schemas.marc import MarcInJson, stated
 from app.api.schemas.signatures import FingerprintAnswer, SignaturesBody
-from app.catalog.identifiers import is_valid, isbns
+from app.catalog.identifiers import LONGEST, is_valid, isbns
 from app.catalog.marc import marcjson
 from app.core.clusters.cluster_name import ClusterName
 from app.core.model import (
@@ -70,7 +70,7 @@ PageLabel = Annotated[
 ExternalId = Annotated[str, Field(min_length=1, max_length=500, json_schema_extra=CLEAN_PATTERN), Clean]
 CatalogueIdentifier = Annotated[
     str,
-    Field(max_length=300, json_schema_extra={"pattern": _IDENTIFIER_PATTERN}),
+    Field(max_length=LONGEST, json_schema_extra={"pattern": _IDENTIFIER_PATTERN}),
     AfterValidator(_scheme_and_value),
 ]
 WrittenDigest = Annotated[

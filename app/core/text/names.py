@@ -24,7 +24,7 @@ _LETTERS = str.maketrans(
 """Letters that Unicode does not take apart."""
 
 _WORD = re.compile(r"[^\W_]+")
-_SUBTITLE = re.compile(r"\s*(?:[:;(\[/]|\s[-–—=]\s|\.\s)")
+_SUBTITLE = re.compile(r"[:;(\[/]|\s[-–—=]\s|\.\s")
 _SHORTEST_MAIN_TITLE = 4
 
 _BANDS, _ROWS = 16, 4
@@ -56,12 +56,20 @@ def folded(name: str) -> str:
 def main_title(title: str) -> str:
     """The title without its subtitle and statement of responsibility (as ISBD sets them apart).
 
+    Of a very long title the first 600 characters, since no more of it counts.
+
     >>> main_title("Emma : a novel / by Jane Austen"), main_title("Dr. Faustus")
     ('Emma', 'Dr. Faustus')
     """
+    title = title[: 2 * LONGEST_NAME]
+    seen, length = 0, -1
     for match in _SUBTITLE.finditer(title, 1):
-        if len(folded(title[: match.start()])) >= _SHORTEST_MAIN_TITLE:
-            return title[: match.start()]
+        # Only what is new is folded: a title of brackets alone has one match a character.
+        if part := folded(title[seen : match.start()]):
+            length += 1 + len(part)
+        if length >= _SHORTEST_MAIN_TITLE:
+            return title[: match.start()].rstrip()
+        seen = match.start()
     return title
 
 
