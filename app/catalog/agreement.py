@@ -54,7 +54,9 @@ def _same_title(this: Metadata, other: Metadata) -> bool | None:
 
 
 def _same_author(this: Metadata, other: Metadata) -> bool | None:
-    names, others = ([each for each in book.authors[:MOST_AUTHORS] if names_of(each)] for book in (this, other))
+    names, others = (
+        [each for each in book.authors[:MOST_AUTHORS] if names_of(each)] for book in (this, other)
+    )
     if not names or not others:
         return None
     return any(person_similarity(name, each) >= _SAME_PERSON for name in names for each in others)

@@ -4,8 +4,8 @@ import re
 import unicodedata
 
 _WORD = re.compile(r"\w+")
-_PILE = re.compile(r"([^\w\s]{64})[^\w\s]+")
-"""Marks beyond what any text has in a row: putting n combining ones in order takes n² steps."""
+_PILE = re.compile(r"((?:[^\w\s]|[\uff9e\uff9f]){64})(?:[^\w\s]|[\uff9e\uff9f])+")
+"""More marks than any text has in a row, of which two are letters: n combining ones are ordered in n² steps."""
 
 
 def folded_words(text: str) -> list[str]:
