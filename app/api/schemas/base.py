@@ -15,13 +15,16 @@ from pydantic.config import JsonDict
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
 
+from app.core.errors import InvalidInput
 from app.core.signatures.json_codec import MAX_COUNT
+from app.core.text.names import CONTROLS, on_one_line
 
 
-def _without_nul(text: str) -> str:
-    if "\0" in text:
-        raise PydanticCustomError("nul", "The character U+0000 cannot be stored")
-    return text
+def _on_one_line(text: str) -> str:
+    try:
+        return on_one_line(text, "")
+    except InvalidInput as exc:
+        raise PydanticCustomError("control", "{reason}", {"reason": str(exc)}) from exc
 
 
 def _as_integer(value: object) -> object:
@@ -29,8 +32,9 @@ def _as_integer(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-Clean = AfterValidator(_without_nul)
-CLEAN_PATTERN: JsonDict = {"pattern": "^[^\\u0000]*$"}
+TEXT_PATTERN: JsonDict = {"pattern": "^[^\\u0000]*$"}
+Clean = AfterValidator(_on_one_line)
+CLEAN_PATTERN: JsonDict = {"pattern": f"^[^{CONTROLS}]*$"}
 WholeNumber = BeforeValidator(_as_integer)
 Count = Annotated[int, Field(ge=1, le=MAX_COUNT), WholeNumber]
 Share = Annotated[float, AfterValidator(lambda share: round(share, 4))]

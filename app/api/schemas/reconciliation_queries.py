@@ -43,7 +43,7 @@ _MOST_VALUES = 1_000
 LONGEST_VALUE = 10_000
 """Characters of a query, or of a value that is no text of a book: as many as a title may have."""
 
-_LONGEST_ID = 1_000
+LONGEST_ID = 1_000
 """Characters of an id, or of the name of a property or type."""
 
 _MOST_MEANT = 30
@@ -52,7 +52,7 @@ _MOST_MEANT = 30
 _OTHER_NAMES = {"authors": "author", "relation": RELATIONS}
 
 
-Id = Annotated[str, Field(max_length=_LONGEST_ID)]
+Id = Annotated[str, Field(max_length=LONGEST_ID)]
 
 
 def property_named(name: str) -> str:

@@ -5,13 +5,12 @@ from pathlib import Path
 from typing import Annotated, Any
 from uuid import UUID
 
-import orjson
 import typer
 from rich.text import Text
 
 from app.cli.book_file import read_one_book, read_signatures
 from app.cli.environment import DEFAULT_URL, KeyOption
-from app.cli.output import UserError, drawn_table, notices, print_lines, results
+from app.cli.output import UserError, drawn_table, notices, print_json, print_lines, results
 from app.client import Client, calls
 from app.client.answers.books import NearDuplicateJson, NearDuplicatesJson
 from app.client.calls import PagedCall
@@ -53,7 +52,7 @@ def lookup(
     answer, items = _ask(url, key, _question(book, d, k, min(limit, _MOST_ITEMS)), limit)
     if json:
         for item in items:
-            results().print(orjson.dumps(item).decode(), soft_wrap=True)
+            print_json(item)
         return
     console, rows = results(), [_row(item) for item in items]
     if not console.is_terminal:

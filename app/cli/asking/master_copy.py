@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from typing import Annotated
 from uuid import UUID
 
-import orjson
 import typer
 
 from app.cli.environment import DEFAULT_URL, KeyOption
-from app.cli.output import notices, results
+from app.cli.output import notices, print_json, printable, results
 from app.client import Client, calls
 from app.client.answers.relations import MasterCopyJson, MasterPageJson
 from app.core.clusters.clustering import By
@@ -39,9 +38,10 @@ def master_copy(
         between = ""
         for page in report.read(answers):
             if json:
-                results().print(orjson.dumps(page).decode(), soft_wrap=True)
+                print_json(page)
             else:
-                results().file.write(f"{between}{page['text']}")
+                text = printable(page["text"]) if results().is_terminal else page["text"]
+                results().file.write(f"{between}{text}")
                 between = PAGE_BREAK
         results().file.flush()
     report.summarise()

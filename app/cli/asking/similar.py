@@ -3,12 +3,11 @@
 from typing import Annotated
 from uuid import UUID
 
-import orjson
 import typer
 from rich.text import Text
 
 from app.cli.environment import DEFAULT_URL, KeyOption
-from app.cli.output import UserError, drawn_table, notices, print_lines, results
+from app.cli.output import UserError, drawn_table, notices, print_json, print_lines, results
 from app.client import Client, calls
 from app.client.answers.similar import SimilarBookJson
 
@@ -44,7 +43,7 @@ def similar(
     console = results()
     if json:
         for item in items:
-            console.print(orjson.dumps(item).decode(), soft_wrap=True)
+            print_json(item)
     elif not console.is_terminal:
         print_lines(console, _COLUMNS, [_row(item) for item in items])
     elif items:

@@ -8,15 +8,22 @@ import re
 import unicodedata
 from binascii import crc32
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.errors import InvalidInput
 from app.core.model import Metadata
 
 LONGEST_NAME = 300
 """Characters of a folded name that count."""
+
+CONTROLS = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
+"""Characters that no name may hold, as a class of a regular expression: C0 and C1 but tab and line ends."""
+
+_CONTROL = re.compile(f"[{CONTROLS}]")
+_BLANKS = str.maketrans("\t\n\r", "   ")
 
 _LETTERS = str.maketrans(
     {"æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i", "ħ": "h"}
@@ -40,6 +47,28 @@ class KeyCondition:
 
     any_of: Sequence[int]
     all_of: Sequence[int] = ()
+
+
+def on_one_line(name: str, field: str) -> str:
+    """The name with blanks for tabs and line ends; raises InvalidInput for other control characters.
+
+    A terminal would take them as commands.
+    """
+    if found := _CONTROL.search(name):
+        raise InvalidInput(f"It holds the control character U+{ord(found[0]):04X}. Remove it.", field)
+    return name.translate(_BLANKS)
+
+
+def with_plain_names(metadata: Metadata) -> Metadata:
+    """The metadata with each text as `on_one_line` has it; raises InvalidInput."""
+    fields = {
+        name: on_one_line(value, name)
+        if isinstance(value, str)
+        else tuple(on_one_line(each, name) for each in value)
+        for name, value in asdict(metadata).items()
+        if isinstance(value, str | tuple)
+    }
+    return replace(metadata, **fields)
 
 
 def folded(name: str) -> str:

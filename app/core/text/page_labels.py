@@ -3,10 +3,14 @@
 They describe one copy, as metadata do: no part of them enters a signature or the content key.
 """
 
+import re
 from collections.abc import Sequence
 
 from app.core.errors import InvalidInput
 from app.core.model import PageLabels
+from app.core.text.names import CONTROLS
+
+_CONTROL = re.compile(f"[{CONTROLS}]")
 
 LONGEST_LABEL = 32
 """Characters."""
@@ -26,7 +30,7 @@ def checked_labels(
 ) -> PageLabels:
     """The labels that were sent with a book of so many pages.
 
-    Raises InvalidInput unless there is one a page, each null or of 1 to 32 characters, none of them NUL.
+    Raises InvalidInput unless there is one a page, each null or of 1 to 32 characters, none of them a control.
     """
     if len(labels) != page_count:
         pages = "no pages" if page_count is None else f"{page_count:,} pages"
@@ -35,9 +39,9 @@ def checked_labels(
             field,
         )
     for index, label in enumerate(labels):
-        if label is not None and not (0 < len(label) <= LONGEST_LABEL and "\0" not in label):
+        if label is not None and not (0 < len(label) <= LONGEST_LABEL and not _CONTROL.search(label)):
             raise InvalidInput(
-                f"A label has 1 to {LONGEST_LABEL} characters, and no U+0000. Send null where there is none.",
+                f"A label has 1 to {LONGEST_LABEL} characters, no control among them. Send null where there is none.",
                 f"{field}[{index}]",
             )
     return known_labels(labels)

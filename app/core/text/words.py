@@ -5,7 +5,7 @@ import unicodedata
 
 _WORD = re.compile(r"\w+")
 _PILE = re.compile(r"((?:[^\w\s]|[\uff9e\uff9f]){64})(?:[^\w\s]|[\uff9e\uff9f])+")
-"""More marks than any text has in a row, of which two are letters: n combining ones are ordered in n² steps."""
+"""More marks than any text has in a row (two of them are letters): ordering n of them takes n² steps."""
 
 
 def folded_words(text: str) -> list[str]:

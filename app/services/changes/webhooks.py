@@ -1,6 +1,7 @@
 """Webhooks as clients see them: registering, reading, deleting, new secrets."""
 
 import os
+import re
 from base64 import b64encode
 from collections.abc import Collection, Sequence
 from datetime import timedelta
@@ -18,6 +19,7 @@ OVERLAP = timedelta(days=1)
 """Time for which a former secret signs beside the new one."""
 
 _SECRET_BYTES = 32
+_PLAIN = re.compile(r"[!-~]+")
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -75,13 +77,13 @@ def host_and_port(url: str) -> tuple[str, int]:
         parts = urlsplit(url)
         default = _PORTS.get(parts.scheme)
         host, port = parts.hostname, default and (parts.port or default)
-        is_plain = url.isascii() and "@" not in parts.netloc and not parts.fragment
+        is_plain = _PLAIN.fullmatch(url) is not None and "@" not in parts.netloc and not parts.fragment
     except ValueError:
         host, port, is_plain = None, None, False
     if not (host and port and is_plain):
         raise InvalidInput(
             "This is no URL that changes can be posted to. Send one as https://catalogue.example/changes, "
-            "without a user name and without a fragment.",
+            "without a user name, a fragment, blanks and control characters.",
             "url",
         )
     return host, port

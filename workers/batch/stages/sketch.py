@@ -16,6 +16,7 @@ from app.core.model import Sketch, Submission
 from app.core.signatures.page_minhash import to_records
 from app.core.signatures.sketch import signature_key, sketch
 from app.core.text.content import content_key
+from app.core.text.names import with_plain_names
 from app.readers.processes import Ask, ReadingProcesses
 from app.readers.reading import Refusal, refusal_of, results_of
 from app.readers.tables.corpus_tables import schema
@@ -83,7 +84,7 @@ def _cells(submission: Submission) -> Row:
     else:
         raise InvalidInput("The book has neither text nor signatures.", "text")
     return {
-        **asdict(submission.metadata),
+        **asdict(with_plain_names(submission.metadata)),
         "page_labels": list(submission.page_labels) or None,
         "word_count": signatures.word_count,
         "character_count": signatures.character_count,
