@@ -89,7 +89,7 @@ class MetadataBody(Body):
 
     title: Title | None = Field(
         default=None,
-        description="The title, kept as it is sent but for tabs and line ends, which become blanks.",
+        description="The title, kept as it is sent. Here and below tabs and line ends become blanks.",
     )
     authors: Annotated[list[Author], Field(max_length=1_000, fail_fast=True)] | None = Field(
         default=None, description="The authors in their order."

@@ -9,6 +9,7 @@ import unicodedata
 from binascii import crc32
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +62,7 @@ def on_one_line(name: str, field: str) -> str:
 
 def with_plain_names(metadata: Metadata) -> Metadata:
     """The metadata with each text as `on_one_line` has it; raises InvalidInput."""
-    fields = {
+    fields: dict[str, Any] = {
         name: on_one_line(value, name)
         if isinstance(value, str)
         else tuple(on_one_line(each, name) for each in value)

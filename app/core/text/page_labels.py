@@ -30,7 +30,7 @@ def checked_labels(
 ) -> PageLabels:
     """The labels that were sent with a book of so many pages.
 
-    Raises InvalidInput unless there is one a page, each null or of 1 to 32 characters, none of them a control.
+    Raises InvalidInput unless there is one a page, each null or of 1 to 32 characters, no control among them.
     """
     if len(labels) != page_count:
         pages = "no pages" if page_count is None else f"{page_count:,} pages"
@@ -41,7 +41,8 @@ def checked_labels(
     for index, label in enumerate(labels):
         if label is not None and not (0 < len(label) <= LONGEST_LABEL and not _CONTROL.search(label)):
             raise InvalidInput(
-                f"A label has 1 to {LONGEST_LABEL} characters, no control among them. Send null where there is none.",
+                f"A label has 1 to {LONGEST_LABEL} characters and no control character. Send null where "
+                "there is none.",
                 f"{field}[{index}]",
             )
     return known_labels(labels)

@@ -60,6 +60,10 @@ class Webhooks:
         return _known(rotated, webhook_id)
 
     async def _check(self, url: str) -> None:
+        if not _PLAIN.fullmatch(url):
+            raise InvalidInput(
+                "The URL holds a blank, a control character or one beyond ASCII. Percent-encode it.", "url"
+            )
         host, port = host_and_port(url)
         try:
             await addresses_of(host, port, self._allowed_hosts)
@@ -77,13 +81,13 @@ def host_and_port(url: str) -> tuple[str, int]:
         parts = urlsplit(url)
         default = _PORTS.get(parts.scheme)
         host, port = parts.hostname, default and (parts.port or default)
-        is_plain = _PLAIN.fullmatch(url) is not None and "@" not in parts.netloc and not parts.fragment
+        is_plain = "@" not in parts.netloc and not parts.fragment
     except ValueError:
         host, port, is_plain = None, None, False
     if not (host and port and is_plain):
         raise InvalidInput(
             "This is no URL that changes can be posted to. Send one as https://catalogue.example/changes, "
-            "without a user name, a fragment, blanks and control characters.",
+            "without a user name and without a fragment.",
             "url",
         )
     return host, port
