@@ -15,16 +15,14 @@ from pydantic.config import JsonDict
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
 
-from app.core.errors import InvalidInput
 from app.core.signatures.json_codec import MAX_COUNT
-from app.core.text.names import CONTROLS, on_one_line
+from app.core.text.names import CONTROLS, control_in, on_one_line
 
 
-def _on_one_line(text: str) -> str:
-    try:
-        return on_one_line(text, "")
-    except InvalidInput as exc:
-        raise PydanticCustomError("control", "{reason}", {"reason": str(exc)}) from exc
+def _plain(text: str) -> str:
+    if (code := control_in(text)) is not None:
+        raise PydanticCustomError("control", "The control character {code} cannot be stored", {"code": code})
+    return on_one_line(text)
 
 
 def _as_integer(value: object) -> object:
@@ -33,7 +31,7 @@ def _as_integer(value: object) -> object:
 
 
 TEXT_PATTERN: JsonDict = {"pattern": "^[^\\u0000]*$"}
-Clean = AfterValidator(_on_one_line)
+Clean = AfterValidator(_plain)
 CLEAN_PATTERN: JsonDict = {"pattern": f"^[^{CONTROLS}]*$"}
 WholeNumber = BeforeValidator(_as_integer)
 Count = Annotated[int, Field(ge=1, le=MAX_COUNT), WholeNumber]

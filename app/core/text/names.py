@@ -50,25 +50,30 @@ class KeyCondition:
     all_of: Sequence[int] = ()
 
 
-def on_one_line(name: str, field: str) -> str:
-    """The name with blanks for tabs and line ends; raises InvalidInput for other control characters.
+def control_in(name: str) -> str | None:
+    """The first character that no name may hold, since a terminal takes it as a command; None: there is none.
 
-    A terminal would take them as commands.
+    >>> control_in("Emma\\x1b[2J"), control_in("Emma\\tor more")
+    ('U+001B', None)
     """
-    if found := _CONTROL.search(name):
-        raise InvalidInput(f"It holds the control character U+{ord(found[0]):04X}. Remove it.", field)
+    found = _CONTROL.search(name)
+    return None if found is None else f"U+{ord(found[0]):04X}"
+
+
+def on_one_line(name: str) -> str:
+    """The name with blanks for tabs and line ends."""
     return name.translate(_BLANKS)
 
 
 def with_plain_names(metadata: Metadata) -> Metadata:
-    """The metadata with each text as `on_one_line` has it; raises InvalidInput."""
-    fields: dict[str, Any] = {
-        name: on_one_line(value, name)
-        if isinstance(value, str)
-        else tuple(on_one_line(each, name) for each in value)
-        for name, value in asdict(metadata).items()
-        if isinstance(value, str | tuple)
-    }
+    """The metadata with each text on one line; raises InvalidInput where one holds a control character."""
+    fields: dict[str, Any] = {}
+    for name, value in asdict(metadata).items():
+        texts = [value] if isinstance(value, str) else value if isinstance(value, tuple) else []
+        if code := next(filter(None, map(control_in, texts)), None):
+            raise InvalidInput(f"The control character {code} cannot be stored. Remove it.", name)
+        plain = tuple(map(on_one_line, texts))
+        fields[name] = plain if isinstance(value, tuple) else plain[0] if plain else value
     return replace(metadata, **fields)
 
 

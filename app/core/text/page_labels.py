@@ -3,14 +3,11 @@
 They describe one copy, as metadata do: no part of them enters a signature or the content key.
 """
 
-import re
 from collections.abc import Sequence
 
 from app.core.errors import InvalidInput
 from app.core.model import PageLabels
-from app.core.text.names import CONTROLS
-
-_CONTROL = re.compile(f"[{CONTROLS}]")
+from app.core.text.names import control_in
 
 LONGEST_LABEL = 32
 """Characters."""
@@ -39,7 +36,7 @@ def checked_labels(
             field,
         )
     for index, label in enumerate(labels):
-        if label is not None and not (0 < len(label) <= LONGEST_LABEL and not _CONTROL.search(label)):
+        if label is not None and not (0 < len(label) <= LONGEST_LABEL and control_in(label) is None):
             raise InvalidInput(
                 f"A label has 1 to {LONGEST_LABEL} characters and no control character. Send null where "
                 "there is none.",

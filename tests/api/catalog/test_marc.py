@@ -274,9 +274,9 @@ async def test_made_record_says_all_that_the_metadata_say(client: AsyncClient) -
 async def test_metadata_that_no_record_can_hold_are_written_without_it(
     client: AsyncClient, services: Services
 ) -> None:
-    odd = {"title": "A\x1fb\x1e\x1d\uffff", "authors": ["x\x1by"], "identifiers": ["own:a\x1fz\x08"]}
+    odd = {"title": "A\ufffeb\uffff \uffff", "authors": ["x\ufffey"], "identifiers": ["own:a\ufffez"]}
     pages = pages_of(TEXT)
-    book = await post(client, pages=pages, **odd, volume="\x1e")
+    book = await post(client, pages=pages, **odd, volume="\uffff")
     await post(client, pages=pages_of(scanned(TEXT, 1)), **odd)
     await run_jobs(services)
 

@@ -26,6 +26,7 @@ REMEDIES = {
     "one_of": "Send exactly one of {names}.",
     "not_together": "Leave one of them out.",
     "nothing_to_find": "Send a query that is not empty, or a property.",
+    "control": "Remove it.",
     "long_value": "Send at most {most} characters.",
     "identifier_form": "Write it as scheme:value, for example isbn:9780141439600.",
 }
