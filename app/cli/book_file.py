@@ -47,7 +47,7 @@ def named_book(service: Client, name: str) -> UUID:
         for book in service.send(calls.list_books(external_id=name, limit=1))["items"]:
             return UUID(book["id"])
     raise UserError(
-        f"{name} names no book: it is no file and no identifier, and no book has this id or external id.", 2
+        f"{name} is no file, no identifier and no cluster, and no book has it as its id or external id.", 2
     )
 
 

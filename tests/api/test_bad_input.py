@@ -79,7 +79,6 @@ INVALID: dict[str, tuple[Json, str]] = {
     "volume holds a control": ({"text": TEXT, "volume": "2\f"}, "volume"),
     "external id holds a control": ({"text": TEXT, "external_id": "a\x1b"}, "external_id"),
     "identifier holds a control": ({"text": TEXT, "identifiers": ["isbn:1\x1b"]}, "identifiers[0]"),
-    "page label holds a control": ({"pages": [TEXT], "page_labels": ["\x1b"]}, "page_labels[0]"),
     "title holds NUL": ({"text": TEXT, "title": "a\0"}, "title"),
     "authors is a string": ({"text": TEXT, "authors": "Jane Austen"}, "authors"),
     "author is a number": ({"text": TEXT, "authors": ["x", 5]}, "authors[1]"),

@@ -92,6 +92,7 @@ async def test_labels_come_with_signatures_and_files(client: AsyncClient, servic
         ({"pages": ["one"], "page_labels": ["x" * 33]}, "page_labels[0]"),
         ({"pages": ["one"], "page_labels": [""]}, "page_labels[0]"),
         ({"pages": ["one", "two"], "page_labels": [None, "a\0b"]}, "page_labels[1]"),
+        ({"pages": ["one"], "page_labels": ["\x1b[2J"]}, "page_labels[0]"),
         ({"pages": ["one"], "page_labels": [1]}, "page_labels[0]"),
         (
             {"signatures": encode(sketch(content_from_pages(["one"] * 9))), "page_labels": ["1"]},

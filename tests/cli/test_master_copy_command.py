@@ -40,5 +40,5 @@ def test_the_text_is_printed_page_by_page_and_the_copies_are_told(service: Servi
 
 def test_an_unknown_cluster_is_refused(service: Service) -> None:
     done = bookprint("master-copy", "nothing", "--url", service.url)
-    assert done.returncode == 1
-    assert "No cluster has the id nothing" in done.stderr
+    assert done.returncode == 2
+    assert "nothing is no file, no identifier and no cluster" in done.stderr

@@ -29,6 +29,7 @@ from app.core.signatures.composite import is_identifier
 from app.core.text.content import content_from_text
 
 _MOST_DIGITS = 9
+"""Of a number of values."""
 
 BATCH_SIZE = 1_000
 """Queries of one batch, and books of one data extension."""
@@ -240,7 +241,9 @@ class ExtensionQuery(BaseModel):
         json_schema_extra={"example": {"ids": [examples.BOOK_ID], "properties": [{"id": "isbn"}]}},
     )
 
-    ids: list[Id] = Field(description="Ids of books; others have no values.")
+    ids: Annotated[list[Id], Field(fail_fast=True)] = Field(
+        description="Ids of books; others have no values."
+    )
     properties: Annotated[list[ExtensionProperty], Field(max_length=_MOST_VALUES)]
 
     @property
