@@ -198,14 +198,29 @@ class Settings(BaseSettings):
         default=4,
         alias="BOOKPRINT_READS_AT_ONCE",
         gt=0,
-        description="Requests that read, worked on at the same time; others wait a moment, or get 503.",
+        description="Requests that read, worked on at the same time; others wait.",
+    )
+    longest_read_wait: float = Field(
+        default=0.5,
+        alias="BOOKPRINT_LONGEST_READ_WAIT",
+        gt=0,
+        le=60,
+        description="Seconds that a request that reads may have to wait for others; one that would wait "
+        "longer, behind 512 others or more, gets 503 at once.",
     )
     writes_at_once: int = Field(
         default_factory=_one_per_core,
         alias="BOOKPRINT_WRITES_AT_ONCE",
         gt=0,
         description="Requests that bring texts or change something and are worked on at the same time; "
-        "others wait for seconds, or get 503. Unset: one per core, 8 at most.",
+        "others wait. Unset: one per core, 8 at most.",
+    )
+    longest_write_wait: float = Field(
+        default=5.0,
+        alias="BOOKPRINT_LONGEST_WRITE_WAIT",
+        gt=0,
+        le=600,
+        description="The same for a request that brings texts or changes something.",
     )
     max_held_bytes: int = Field(
         default=256 * 1024 * 1024,

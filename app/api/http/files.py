@@ -29,7 +29,7 @@ from app.api.http.bodies import (
     validated,
 )
 from app.api.http.records import as_bytes, record_changes, sent_record
-from app.api.http.transport.bulkheads import Overloaded
+from app.api.http.transport.admission import Overloaded
 from app.api.http.transport.pace import BodyTooSlow
 from app.api.http.usage import LimitReached
 from app.api.schemas.books import MetadataBody

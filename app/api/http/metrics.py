@@ -50,6 +50,9 @@ class Metrics:
             ("reason",),
             registry=self._registry,
         )
+        self._refused = Counter(
+            "bookprint_refused", "Requests refused with 503 because too many waited.", registry=self._registry
+        )
         self._pending = Gauge(
             "bookprint_books_pending",
             "Books that wait for the band index; NaN: not known.",
@@ -74,6 +77,10 @@ class Metrics:
     def count_denied(self, reason: str) -> None:
         """Note a request that was denied; `reason` is the name of a problem, so that there are few."""
         self._denied.labels(reason).inc()
+
+    def count_refused(self) -> None:
+        """Note a request that was refused because too many waited."""
+        self._refused.inc()
 
     async def exposition(self, services: Services) -> bytes:
         """All metrics in the text format of Prometheus; without Postgres, those of this process."""

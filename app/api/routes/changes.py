@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import JSONResponse
 
-from app.api.http.access import ScopedRoute, needs
+from app.api.http.access import ScopedRoute, needs, require_key_still_valid
 from app.api.http.deps import PermitDep, ServicesDep
 from app.api.http.openapi import problems
 from app.api.schemas.changes import (
@@ -40,7 +40,7 @@ class ActivityStream(JSONResponse):
     openapi_extra=needs("read"),
 )
 async def list_changes(
-    query: Annotated[ChangesQuery, Query()], services: ServicesDep, permit: PermitDep
+    query: Annotated[ChangesQuery, Query()], request: Request, services: ServicesDep, permit: PermitDep
 ) -> ChangesAnswer:
     """Answers the changes behind a cursor, oldest first, in the order in which they were committed.
 
@@ -48,6 +48,7 @@ async def list_changes(
     holds the answer until something has changed.
     """
     answer = await services.changes.read(query.after, query.types, query.limit, query.wait, permit.release)
+    await require_key_still_valid(request.scope)
     return ChangesAnswer.model_validate(answer)
 
 

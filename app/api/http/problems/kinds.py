@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from app.api.http.bodies import BodyTooLarge, UnparsableJson, UnsupportedMediaType
 from app.api.http.files import UnparsableForm
 from app.api.http.negotiation import NotAcceptable
-from app.api.http.transport.bulkheads import Overloaded
+from app.api.http.transport.admission import Overloaded
 from app.api.http.transport.pace import BodyTooSlow
 from app.api.http.usage import LimitReached
 from app.catalog.marc.iso2709 import TooLongForBinary

@@ -8,13 +8,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _YEAR = 365 * 86_400
 
-_HEADERS = (
+HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
-_HEADERS_OVER_TLS = (*_HEADERS, (b"strict-transport-security", b"max-age=%d" % _YEAR))
+HEADERS_OVER_TLS = (*HEADERS, (b"strict-transport-security", b"max-age=%d" % _YEAR))
 
 
 class SecurityHeaders:
@@ -28,7 +28,7 @@ class SecurityHeaders:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        added = _HEADERS_OVER_TLS if scope.get("scheme") == "https" else _HEADERS
+        added = HEADERS_OVER_TLS if scope.get("scheme") == "https" else HEADERS
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
