@@ -8,6 +8,7 @@ as it was answered. `select` waits to the microsecond.
 
 import os
 import random
+import resource
 import select
 import selectors
 import socket
@@ -27,6 +28,7 @@ Request = tuple[bytes, ...]
 _DRAIN_SECONDS = 20.0
 _NICENESS = -10
 _SEED = 5
+_OTHER_FILES = 256
 _READ_AT_ONCE = 1 << 18
 _TOO_MUCH = {429, 503}
 
@@ -198,6 +200,9 @@ def _drive(
         os.setpriority(os.PRIO_PROCESS, 0, _NICENESS)
         os.setsid()
         Path("/proc/self/autogroup").write_text(str(_NICENESS), encoding="ascii")
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    connections = sum(stream.connections for stream in streams)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, connections + _OTHER_FILES), most))
     began = time.perf_counter() + 0.1
     counted_from, end = began + warm_up, began + warm_up + seconds
     running = []
