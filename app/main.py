@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager, suppress
 from importlib.metadata import version
 
 from fastapi import FastAPI
-from starlette.middleware.cors import CORSMiddleware
 
 from app.api.http.access import require_scopes
 from app.api.http.deps import KernelState
@@ -17,7 +16,7 @@ from app.api.http.metrics import Metrics, RequestMetrics
 from app.api.http.problems.of_errors import problem_response
 from app.api.http.transport.admission import Admission
 from app.api.http.transport.bulkheads import Overloaded
-from app.api.http.transport.cors import AnyOrigin, cors_options
+from app.api.http.transport.cors import CrossOrigin, OwnPages
 from app.api.http.transport.security_headers import SecurityHeaders
 from app.api.routes import (
     audit,
@@ -132,9 +131,14 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         max_held_bytes=settings.max_held_bytes,
         refusal=problem_response(Overloaded()),
     )
-    if settings.cors_origins:
-        app.add_middleware(CORSMiddleware, **cors_options(settings.cors_origins))
-    app.add_middleware(AnyOrigin, path="/reconcile")
+    app.add_middleware(CrossOrigin, origins=settings.cors_origins, any_may_reconcile=app.state.asks_for_keys)
+    if not app.state.asks_for_keys:
+        app.add_middleware(
+            OwnPages,
+            public_url=settings.public_url,
+            origins=settings.cors_origins,
+            refusal=problem_response,
+        )
     app.add_middleware(SecurityHeaders)
     app.add_middleware(RequestMetrics, metrics=metrics)
     return app

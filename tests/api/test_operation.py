@@ -22,7 +22,7 @@ async def application(settings: Settings) -> AsyncIterator[AsyncClient]:
     app = create_app(settings)
     async with (
         app.router.lifespan_context(app),
-        AsyncClient(transport=ASGITransport(app), base_url="http://bookprint.test", timeout=60) as client,
+        AsyncClient(transport=ASGITransport(app), base_url="http://localhost", timeout=60) as client,
     ):
         yield client
 

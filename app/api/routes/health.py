@@ -8,7 +8,7 @@ from fastapi.responses import PlainTextResponse
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from app.api.http.access import OPEN, ScopedRoute, SeesDetails, needs, shows_more_with
-from app.api.http.deps import KernelsDep, MetricsDep, ServicesDep
+from app.api.http.deps import KernelsDep, MetricsDep, PermitDep, ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.problems.of_errors import parts_down
 from app.api.schemas.health import Alive, Ready
@@ -32,12 +32,13 @@ async def live() -> Alive:
     openapi_extra=shows_more_with("read"),
 )
 async def ready(
-    services: ServicesDep, kernels: KernelsDep, sees_details: SeesDetails
+    services: ServicesDep, kernels: KernelsDep, sees_details: SeesDetails, permit: PermitDep
 ) -> Response | dict[str, Any]:
     """Pings Postgres, Redis and the job queue; 503 says in `parts` which of them is down.
 
     Where requests need a key, `parts` are shown only to a key with the scope read.
     """
+    permit.release()  # all who ask wait for one check, and keep nobody from the metrics meanwhile
     parts = await services.health.check() | {"kernels": kernels.health}
     if all(part.ok for part in parts.values()):
         return {"parts": parts if sees_details else {}}

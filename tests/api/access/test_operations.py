@@ -139,14 +139,6 @@ async def test_readiness_shows_its_parts_to_a_key_alone(keys: Holders, client: A
     assert (await client.get("/health/ready", headers=_bearer("bp_no"))).status_code == 401
 
 
-async def test_other_origins_may_ask_whether_they_may_reconcile(client: AsyncClient) -> None:
-    asked = {"Origin": "https://example.org", "Access-Control-Request-Method": "POST"}
-
-    assert (await client.options("/reconcile", headers=asked)).status_code == 204
-    refused = await client.get("/reconcile", headers={"Origin": "https://example.org"})
-    assert (refused.status_code, refused.headers["Access-Control-Allow-Origin"]) == (401, "*")
-
-
 async def _endpoint() -> None: ...
 
 

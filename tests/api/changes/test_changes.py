@@ -254,7 +254,7 @@ async def test_the_collection_is_what_iiif_change_discovery_says(
     await run_jobs(services)
     await client.patch(book["links"]["self"], json={"year": 1813})
     await client.delete(scan["links"]["self"])
-    base = "http://bookprint.test"
+    base = "http://localhost"
 
     response = await client.get("/changes/collection")
     page = (await client.get(response.json()["last"]["id"])).json()
