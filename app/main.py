@@ -131,7 +131,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         max_held_bytes=settings.max_held_bytes,
         refusal=problem_response(Overloaded()),
     )
-    app.add_middleware(CrossOrigin, origins=settings.cors_origins, any_may_reconcile=app.state.asks_for_keys)
+    app.add_middleware(CrossOrigin, origins=settings.cors_origins, any_page=app.state.asks_for_keys)
     if not app.state.asks_for_keys:
         app.add_middleware(
             OwnPages,

@@ -19,7 +19,9 @@ from app.api.http.bodies import UnsupportedMediaType
 _DAY = 86_400
 _LOOPBACK = r"(localhost|127(\.\d{1,3}){3}|\[::1\])"
 _PAGES_OF_THIS_MACHINE = rf"https?://{_LOOPBACK}(:\d+)?"
-_RECONCILIATION = "/reconcile"
+_OPEN_PATHS = ("/reconcile/", "/changes/")
+"""What pages of any origin may read, as the reconciliation API and IIIF Change Discovery ask for it."""
+
 _LONGEST_SHOWN = 100  # characters
 
 
@@ -44,11 +46,11 @@ class ForeignPage(HTTPException):
 class CrossOrigin:
     """Lets pages of some origins read answers.
 
-    Those of `origins` may use the whole API. Reconciliation is open to any page as its specification asks, or
-    to these and those of this machine alone, where `any_may_reconcile` is False.
+    Those of `origins` may use the whole API. What is open to pages of any origin is so with `any_page`, and
+    otherwise to these and to those of this machine.
     """
 
-    def __init__(self, app: ASGIApp, origins: Sequence[str], any_may_reconcile: bool) -> None:
+    def __init__(self, app: ASGIApp, origins: Sequence[str], any_page: bool) -> None:
         self._app: ASGIApp = app
         if origins:
             self._app = CORSMiddleware(
@@ -59,9 +61,9 @@ class CrossOrigin:
                 expose_headers=["ETag", "Location", "Retry-After"],
                 max_age=_DAY,
             )
-        self._reconciliation = CORSMiddleware(
+        self._open = CORSMiddleware(
             app,
-            allow_origins=["*"] if any_may_reconcile else origins,
+            allow_origins=["*"] if any_page else origins,
             allow_origin_regex=_PAGES_OF_THIS_MACHINE,
             allow_methods=["GET", "POST"],
             allow_headers=["*"],
@@ -70,7 +72,7 @@ class CrossOrigin:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a preflight request; pass any other on, and let its answer be read."""
-        await (self._reconciliation if _is_reconciliation(scope) else self._app)(scope, receive, send)
+        await (self._open if _is_open(scope) else self._app)(scope, receive, send)
 
 
 class OwnPages:
@@ -120,7 +122,7 @@ class OwnPages:
             return not (
                 origin == f"{scope['scheme']}://{headers.get('host')}"
                 or origin in self._origins
-                or (_is_reconciliation(scope) and re.fullmatch(_PAGES_OF_THIS_MACHINE, origin))
+                or (_is_open(scope) and re.fullmatch(_PAGES_OF_THIS_MACHINE, origin))
             )
         if site is None:
             return "origin" in headers
@@ -129,5 +131,5 @@ class OwnPages:
         return site not in {"same-origin", "none"} and not is_link
 
 
-def _is_reconciliation(scope: Scope) -> bool:
-    return scope["type"] == "http" and f"{scope['path']}/".startswith(f"{_RECONCILIATION}/")
+def _is_open(scope: Scope) -> bool:
+    return scope["type"] == "http" and f"{scope['path']}/".startswith(_OPEN_PATHS)
