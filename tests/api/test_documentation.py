@@ -77,6 +77,16 @@ def test_every_operation_is_described_with_its_answers_and_parameters(operation:
             assert media_types in ({"application/json"}, set(OFFERED), set(OFFERED_TEXTS), *others)
 
 
+def test_a_service_that_asks_for_no_key_says_so() -> None:
+    scoped = [operation for operation in OPERATIONS.values() if "x-scope" in operation]
+
+    assert len(scoped) > 30
+    for operation in scoped:
+        [without, *keys] = operation["security"]
+        assert without == {}
+        assert keys == [{"bearer": [operation["x-scope"]]}, {"header": [operation["x-scope"]]}]
+
+
 def test_every_reference_leads_somewhere() -> None:
     references = set(re.findall(r"#/components/schemas/(\w+)", str(DOCUMENT)))
 

@@ -5,9 +5,12 @@ from base64 import b64encode
 from hashlib import sha256
 
 import pytest
+from fastapi import FastAPI
 from httpx import AsyncClient
 
 from app.settings import Settings
+from tests.api.example_requests import example_requests, make_present
+from tests.api.transport.real_server import listening
 
 ALWAYS = {
     "x-content-type-options": "nosniff",
@@ -43,6 +46,20 @@ async def test_the_page_of_the_api_may_run_its_own_scripts_alone(client: AsyncCl
         assert f"'sha256-{digest}'" in policy["script-src"]
     outside = re.findall(r'(?:src|href)="(?!/docs/)([^"]+)"', answer.text)
     assert outside == []
+
+
+async def test_head_is_answered_as_get_without_a_body(application: FastAPI) -> None:
+    pages = ["/", "/docs", "/openapi.json", "/docs/swagger-ui.css"]
+    async with listening(application) as port, AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
+        present = await make_present(client, 1)
+        requests = [each.on(client, present) for each in example_requests() if each.method == "GET"]
+        for asked in (*requests, *(client.build_request("GET", page) for page in pages)):
+            got = await client.send(asked)
+            head = await client.head(asked.url)
+            assert (head.status_code, head.content) == (got.status_code, b""), asked.url
+            assert head.headers.keys() == got.headers.keys()
+        refused = await client.head("/v1/lookups")
+        assert (refused.status_code, refused.headers["allow"]) == (405, "POST")
 
 
 @pytest.mark.parametrize("proxies", ["*", "proxy.example.org", "10.0.0.1/8"])
