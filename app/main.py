@@ -8,16 +8,16 @@ from importlib.metadata import version
 from typing import Any
 
 from fastapi import FastAPI
-from starlette.middleware.cors import CORSMiddleware
 
 from app.api.http.access import require_scopes
 from app.api.http.deps import KernelState
 from app.api.http.docs import DescribedApi, add_docs
 from app.api.http.handlers import UnhandledErrors, install_handlers
 from app.api.http.metrics import Metrics, RequestMetrics
+from app.api.http.problems.of_errors import problem_response
 from app.api.http.transport.admission import Admission
 from app.api.http.transport.connections import REFUSING
-from app.api.http.transport.cors import AnyOrigin, cors_options
+from app.api.http.transport.cors import CrossOrigin, OwnPages
 from app.api.http.transport.security_headers import SecurityHeaders
 from app.api.routes import (
     audit,
@@ -133,9 +133,14 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     install_handlers(app, routes)
     # The last one added is the outermost.
     app.add_middleware(UnhandledErrors)
-    if settings.cors_origins:
-        app.add_middleware(CORSMiddleware, **cors_options(settings.cors_origins))
-    app.add_middleware(AnyOrigin, path="/reconcile")
+    app.add_middleware(CrossOrigin, origins=settings.cors_origins, any_page=app.state.asks_for_keys)
+    if not app.state.asks_for_keys:
+        app.add_middleware(
+            OwnPages,
+            public_url=settings.public_url,
+            origins=settings.cors_origins,
+            refusal=problem_response,
+        )
     app.add_middleware(SecurityHeaders)
     app.add_middleware(RequestMetrics, metrics=metrics)
     return app

@@ -99,7 +99,7 @@ class Settings(BaseSettings):
         alias="BOOKPRINT_PUBLIC_URL",
         pattern="^https?://",
         description="Address under which clients reach the service, where answers name it; unset: as they "
-        "wrote it in their request.",
+        "wrote it in their request. Without keys its host is answered at beside localhost, and no other.",
     )
     auth: Literal["auto", "keys", "off"] = Field(
         default="auto",
@@ -270,7 +270,7 @@ class Settings(BaseSettings):
         default=(),
         alias="BOOKPRINT_CORS_ORIGINS",
         description="Origins, with commas between, whose pages may ask in a browser; unset: none but for "
-        "reconciliation, which any may.",
+        "reconciliation, which any may with a key, and without keys those of this machine.",
     )
     log_format: Literal["console", "json"] = Field(
         default="console", alias="BOOKPRINT_LOG_FORMAT", description="Plain lines, or one JSON object a line."

@@ -12,6 +12,7 @@ from redis.asyncio import Redis
 
 from app.main import create_app
 from app.settings import Settings
+from app.stores.postgres.connections import open_database
 from tests.api.library import prose, scanned
 
 NOWHERE = "127.0.0.1:9"
@@ -22,7 +23,7 @@ async def application(settings: Settings) -> AsyncIterator[AsyncClient]:
     app = create_app(settings)
     async with (
         app.router.lifespan_context(app),
-        AsyncClient(transport=ASGITransport(app), base_url="http://bookprint.test", timeout=60) as client,
+        AsyncClient(transport=ASGITransport(app), base_url="http://localhost", timeout=60) as client,
     ):
         yield client
 
@@ -73,6 +74,21 @@ async def test_ready_names_the_part_that_is_down(database_url: str, redis_url: s
             parts = response.json()["parts"]
             assert parts[down]["ok"] is False
             assert parts[down]["detail"] in response.json()["detail"]
+
+
+async def test_however_many_ask_whether_it_is_ready_each_is_told_and_the_metrics_are_read(
+    client: AsyncClient, database_url: str
+) -> None:
+    async with open_database(database_url, 1) as database, database.transaction() as connection:
+        await connection.execute("LOCK TABLE alembic_version")  # the check waits for its own time limit
+        asked = [asyncio.create_task(client.get("/health/ready")) for _ in range(200)]
+        await asyncio.sleep(0.1)
+        metrics = await asyncio.wait_for(client.get("/metrics"), 1.5)
+        answers = await asyncio.gather(*asked)
+
+    assert metrics.status_code == 200
+    assert {answer.json()["type"] for answer in answers} == {"urn:bookprint:problem:not-ready"}
+    assert {answer.json()["parts"]["postgres"]["ok"] for answer in answers} == {False}
 
 
 async def test_ready_waits_for_the_schema(bare_database_url: str, redis_url: str) -> None:

@@ -64,6 +64,8 @@ REQUEST_BODY: dict[str, Any] = {
                 "allOf": [{"$ref": f"#/components/schemas/{MetadataBody.__name__}"}],
                 "description": "What outranks the metadata in the file, field by field: JSON, or a MARC 21 "
                 "record as application/marc, application/marcxml+xml or application/marc-in-json.",
+                # What stands here is sent with each file that is tried on the page of the API.
+                "example": {},
             },
         },
         "additionalProperties": False,

@@ -74,4 +74,5 @@ class UnhandledErrors:
 
 def _allowed_methods(routes: Sequence[BaseRoute], scope: Scope) -> list[str]:
     matching = (route for route in routes if route.matches(scope)[0] is not Match.NONE)
-    return sorted({method for route in matching for method in getattr(route, "methods", None) or ()})
+    methods = {method for route in matching for method in getattr(route, "methods", None) or ()}
+    return sorted(methods | {"HEAD"} if "GET" in methods else methods)

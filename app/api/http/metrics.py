@@ -46,7 +46,7 @@ class Metrics:
         )
         self._denied = Counter(
             "bookprint_denied",
-            "Requests denied with 401, 403 or 429, by the problem that was answered.",
+            "Requests denied for their key with 401, 403 or 429, by the problem that was answered.",
             ("reason",),
             registry=self._registry,
         )

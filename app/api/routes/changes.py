@@ -24,13 +24,13 @@ _NUMBER = re.compile(r"[0-9]{1,15}")
 
 
 class ActivityStream(JSONResponse):
-    """JSON-LD that pages of other sites may read, too."""
+    """JSON-LD."""
 
     media_type = f'application/ld+json;profile="{CONTEXT}"'
 
     def __init__(self, document: ChangeCollection | ChangeCollectionPage) -> None:
         content = document.model_dump(mode="json", by_alias=True, exclude_none=True)
-        super().__init__(content, headers={"Access-Control-Allow-Origin": "*"})
+        super().__init__(content)
 
 
 @router.get(

@@ -24,9 +24,8 @@ async def listening(app: ASGIApp, state: Mapping[str, Any] | None = None) -> Asy
             await app(scope, receive, send)
             return
         scope["state"].update(state or {})
-        for step in ("startup", "shutdown"):
-            await receive()
-            await send({"type": f"lifespan.{step}.complete"})
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
 
     config = uvicorn.Config(
         already_started,
