@@ -114,7 +114,7 @@ async def test_of_a_flood_what_fits_is_let_in_and_the_rest_is_refused_at_once(
     assert len(waits) > 0.3 * len(asking)
     assert max(seconds for seconds, _ in refusals) < 0.1
     assert {retry_after for _, retry_after in refusals} == {1}
-    assert max(waits) < 0.5
+    assert max(waits) < 1.2  # it would be 3 s if all were let in
     assert await visit(permits, 0) < 0.01
 
 
