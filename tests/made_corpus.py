@@ -68,10 +68,10 @@ def write_corpus(folder: Path, books: Sequence[Submission], *, per_file: int = 5
             rows["page_maps"].append({"left": left, "right": right} | _mapped(relation))
     for table, cells in rows.items():
         (folder / table).mkdir(parents=True)
-        # Pairs come in any order, and books in any order of files.
-        parts = [cells[start::3] for start in range(3)] if "left" in schema(table).names else _split(cells)
-        for name, part in enumerate(reversed(parts)):
-            pq.write_table(_table(table, part), folder / table / f"part-{name}.parquet", row_group_size=3)
+        # An engine deals rows to files in turns.
+        for part in range(3):
+            rows_of_part = _table(table, cells[part::3])
+            pq.write_table(rows_of_part, folder / table / f"part-{part}.parquet", row_group_size=3)
     write_progress(folder)
     return MadeCorpus(folder, numbered)
 
@@ -84,13 +84,6 @@ def write_progress(folder: Path, **changed: object) -> None:
 def _table(name: str, rows: Sequence[dict[str, Any]]) -> pa.Table:
     wanted = schema(name)
     return pa.Table.from_pylist([{key: row.get(key) for key in wanted.names} for row in rows], schema=wanted)
-
-
-def _split(rows: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    splits: dict[int, list[dict[str, Any]]] = {}
-    for row in rows:
-        splits.setdefault(row.get("book", 0) // SPLIT, []).append(row)
-    return list(splits.values()) or [[]]
 
 
 def _sketched(number: int, book: Submission, made: Sketch) -> dict[str, Any]:
