@@ -85,7 +85,7 @@ def test_one_copy_of_each_text_is_kept_in_its_place(shelf: Path, out: Path) -> N
     assert "6 of 9 books are kept, 3 are left out" in run.stdout
     assert run.returncode == 1  # F was refused
     assert "first.parquet, row 4" in run.stderr
-    # Of two copies neither is known to be the cleaner one, so the older stays.
+    # Nothing tells which of two copies is the cleaner one, so the first by barcode stays.
     assert barcodes(out) == [["E", "D", "F"], ["B", "G", "H", "I"]]
     rows = {
         each["external_id"] or each["place"]: each
