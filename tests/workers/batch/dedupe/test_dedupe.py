@@ -112,6 +112,18 @@ def test_thresholds_are_kinds_of_relations_and_compute_nothing_anew(shelf: Path,
     assert "D" not in barcodes(out)[0]
 
 
+def test_where_every_book_is_refused_the_reasons_are_told_and_all_is_kept(
+    shelf: Path, tmp_path: Path
+) -> None:
+    run = run_dedupe(shelf, tmp_path / "out", "--column=text=body")
+    assert run.returncode == 1
+    assert [line.partition(": There is no column 'body'. ")[::2] for line in run.stderr.splitlines()] == [
+        (f"refused: {shelf / name}", "There are: " + ", ".join(SCHEMA.names) + ".")
+        for name in ("first.parquet", "more/second.parquet")
+    ]
+    assert [len(each) for each in barcodes(tmp_path / "out")] == [4, 6]
+
+
 def test_marking_leaves_every_row_in_its_place(shelf: Path, out: Path) -> None:
     run_dedupe(shelf, out, "--mark", "--same=contained")
     first = pq.read_table(out / "dedupe" / "tables" / "first.parquet")
