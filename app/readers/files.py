@@ -198,7 +198,7 @@ def _members(unread: Unread) -> Iterator[Unread]:
 def _books_in(
     path: str, before: int, size: int, columns: Mapping[str, str], named: set[str]
 ) -> Iterator[Unread]:
-    """The books in a file; `named` are the real paths that manifests have named, and gets those of this one."""
+    """The books in a file; `named` are the real paths that manifests have named, and gets those of this."""
     head = _head(path)
     if head.startswith(parquet.MAGIC):
         yield from _rows(path, before, size, columns)
