@@ -119,7 +119,8 @@ def _because(kind: Kind, signals: Signals, direction: Direction | None) -> str:
         case "DIFFERENT_PAGINATION":
             return (
                 f"{text.left:.0%} of the text of this book and {text.right:.0%} of the other's is found in "
-                f"both, wrong letters aside, and {signals.other_breaks:.0%} of the pages lie across page breaks of the other book."
+                f"both, wrong letters aside, and {signals.other_breaks:.0%} of the pages lie across page "
+                "breaks of the other book."
             )
         case "SAME_TEXT":
             return (
