@@ -307,7 +307,10 @@ class Settings(BaseSettings):
     def _installed(cls, iscc: str) -> str:
         """Text-Codes are not left out silently where the library is missing."""
         if iscc == "on" and find_spec("iscc_lib") is None:
-            raise ValueError("iscc-lib is not installed. Install bookprint with the extra `iscc`.")
+            raise ValueError(
+                "iscc-lib is not installed. Install it in the folder of Bookprint's sources with: "
+                "pip install '.[iscc]'"
+            )
         return iscc
 
     @field_validator("webhook_allow_hosts", mode="before")

@@ -96,13 +96,14 @@ def ingest(
             if servers is not None:
                 kept = "kept" if servers.texts == "postgres" else "not kept"
                 reporter.say(
-                    f"Storing books directly; their texts are {kept} (BOOKPRINT_TEXTS={servers.texts})."
+                    f"Storing books directly; texts that come with them are {kept} "
+                    f"(BOOKPRINT_TEXTS={servers.texts})."
                 )
                 counts, interrupted = _store(servers, books, listing.size, count, reporter, refusals)
             else:
-                counts, interrupted = _post(
-                    url or DEFAULT_URL, key, books, listing.size, count, jobs, reporter, refusals
-                )
+                url = url or DEFAULT_URL
+                reporter.say(f"Posting books to {url}.")
+                counts, interrupted = _post(url, key, books, listing.size, count, jobs, reporter, refusals)
     except (ClientError, BookprintError) as exc:
         raise UserError(f"{exc}", 2) from exc
     results().print(", ".join(f"{number:,} {kind}" for kind, number in counts.items()))

@@ -156,7 +156,8 @@ async def test_everything_says_503_while_postgres_is_down(redis_url: str) -> Non
             assert "retry-after" in response.headers
         invalid = await client.post("/v1/books", json={})
         assert invalid.status_code == 422
-        assert str((await samples(client))[labelled("bookprint_books_pending")]) == "nan"
+        counted = await samples(client)
+        assert [str(counted[labelled(f"bookprint_books{of}")]) for of in ("", "_pending")] == ["nan", "nan"]
 
 
 async def test_metrics_count_requests_by_route_and_status(client: AsyncClient) -> None:
@@ -190,6 +191,7 @@ async def test_metrics_count_requests_by_route_and_status(client: AsyncClient) -
     assert counted[labelled("bookprint_lookups_total", kind="nearest")] == 2
     assert counted[labelled("bookprint_lookups_total", kind="verified")] == 1
     assert counted[labelled("bookprint_books_pending")] == 0
+    assert counted[labelled("bookprint_books")] == 2
     assert not any(first["id"] in str(key) for key in counted)
 
 
