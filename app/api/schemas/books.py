@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from app.api.http.limits import MAX_PAGES
+from app.core.json_limits import MAX_PAGES
 from app.api.schemas import examples
 from app.api.schemas.base import (
     CLEAN_PATTERN,

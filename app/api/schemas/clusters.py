@@ -5,7 +5,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.api.http.limits import MAX_PAGES
+from app.core.json_limits import MAX_PAGES
 from app.api.schemas import examples
 from app.api.schemas.base import Document, PageQuery, Share, shown
 from app.core.clusters.cluster_name import ClusterName

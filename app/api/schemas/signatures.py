@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict, JsonValue
 
-from app.api.http.limits import MAX_PAGES
+from app.core.json_limits import MAX_PAGES
 from app.api.schemas import examples
 from app.api.schemas.base import Body, Count, Document, WholeNumber, shown
 from app.core.model import Fingerprint, Sketch
