@@ -101,8 +101,7 @@ def _answer(parent: Parent, file: _Descriptor, name: str, limits: ReadingLimits)
         answer = to_json(_too_much_memory(name, limits))
     except Exception as exc:
         # A reader has let through what it should have named; the message may be the file's own words.
-        lines = (repr(line)[1:-1] for line in traceback.format_exc().splitlines())
-        print(*lines, sep="\n", file=sys.stderr)
+        sys.stderr.writelines(f"{line!r}\n" for line in traceback.format_exc().splitlines())
         answer = to_json(BrokenFile(f"{name} cannot be read ({type(exc).__name__})."))
     parent.send(answer)
 

@@ -2,8 +2,8 @@
 
 A file can make any parser loop, crash or fill the memory. Children are forked from a process that has
 loaded all readers and has no thread (multiprocessing's fork server). One beyond a limit is killed, and so is
-one whose parent has ended. A child trusts its parent, which pickles what it sends. The parent takes bytes from
-its child: so many at most, and up to a moment that the child cannot put off.
+one whose parent has ended. A child trusts its parent, and takes pickles from it. The parent takes bytes from
+its child: so many at most, and until a moment that the child cannot put off.
 """
 
 import ctypes

@@ -287,7 +287,7 @@ def test_what_a_file_says_reaches_no_terminal_as_it_is() -> None:
     shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
 
     assert shown.stdout == "book.xml cannot be read (ValueError).\n"
-    assert r"ValueError: \x1b]0;title\x07\u202e and ä" in shown.stderr
+    assert r"'ValueError: \x1b]0;title\x07\u202e and ä'" in shown.stderr
     assert shown.stderr.replace("\n", "").isprintable()
 
 
