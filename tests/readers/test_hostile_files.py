@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import os
 import random
 import tarfile
 import time
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from app.core.errors import BrokenFile, EncryptedFile, FileTooLarge, UnusableFile
-from app.readers.package import expanded, open_package
+from app.readers.package import EXPANSION, FREE_EXPANSION, expanded, open_package
 from app.readers.recognition import read_book
 from app.readers.source import MOST_BYTES, Source
 from tests.readers.damage import DAMAGES
@@ -96,9 +97,13 @@ def test_what_a_zip_expands_to_is_bounded() -> None:
 
 
 def test_what_gzip_expands_to_is_bounded() -> None:
-    bomb = gzip.compress(bytes(1 << 24)) * (MOST_BYTES // (1 << 24) + 1)
-    with pytest.raises(FileTooLarge):
+    part = gzip.compress(bytes(1 << 24))
+    bomb = part * (MOST_BYTES // (1 << 24) + 1)
+    with pytest.raises(FileTooLarge, match="Send it uncompressed"):
         expanded(Source.of_bytes(bomb, "bomb.gz"))
+    with pytest.raises(FileTooLarge, match="Split it"):
+        expanded(Source.of_bytes(bomb + os.urandom(MOST_BYTES // EXPANSION), "large.gz"))
+    assert expanded(Source.of_bytes(part * (FREE_EXPANSION >> 24), "even.gz")).size == FREE_EXPANSION
 
 
 def test_archives_in_archives_are_not_opened_for_ever() -> None:
