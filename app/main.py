@@ -12,6 +12,7 @@ from fastapi import FastAPI
 from app.api.http.access import require_scopes
 from app.api.http.deps import KernelState
 from app.api.http.docs import DescribedApi, add_docs
+from app.api.http.files import SpooledBytes
 from app.api.http.handlers import UnhandledErrors, install_handlers
 from app.api.http.metrics import Metrics, RequestMetrics
 from app.api.http.problems.of_errors import problem_response
@@ -118,6 +119,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         max_held_bytes=settings.max_held_bytes,
         note_refusal=metrics.count_refused,
     )
+    app.state.spooled = SpooledBytes(settings.max_spooled_bytes)
     app.state.max_body_bytes, app.state.max_file_bytes = settings.max_body_bytes, settings.max_file_bytes
     # Files come first: their routes leave what is no file to those of the same paths.
     modules = (

@@ -136,12 +136,12 @@ class Settings(BaseSettings):
         ge=LEAST_BYTES_PER_MINUTE,
         description="Bytes of bodies likewise; also the most that one JSON body or file may have.",
     )
-    uploads_at_once: int | None = Field(
-        default=None,
+    uploads_at_once: int = Field(
+        default=128,
         alias="BOOKPRINT_UPLOADS_AT_ONCE",
         gt=0,
         description="Uploads of a key at the same time in each API process: bodies over 1 MiB or of a length "
-        "that is not told; unset: no limit.",
+        "that is not told.",
     )
     attempts_per_minute: int | None = Field(
         default=None,
@@ -227,6 +227,13 @@ class Settings(BaseSettings):
         alias="BOOKPRINT_MAX_HELD_BYTES",
         gt=0,
         description="Bytes of all bodies together that are in memory at the same time; beyond it: 503.",
+    )
+    max_spooled_bytes: int = Field(
+        default=4 * 1024 * 1024 * 1024,
+        alias="BOOKPRINT_MAX_SPOOLED_BYTES",
+        gt=0,
+        description="Bytes of all bodies with files together that lie in the folder for temporary files; "
+        "beyond it: 503.",
     )
     most_waiting_jobs: int = Field(
         default=1_000_000,

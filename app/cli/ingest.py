@@ -190,8 +190,9 @@ def _post(
     """Post the books to a service."""
     from app.cli.checking import checked
     from app.cli.posting import Outcome, Tally, post_all, to_record
+    from app.core.model import Submission
     from app.readers.processes import ReadingProcesses
-    from app.readers.reading import Read, results_of
+    from app.readers.reading import Read, Refusal, results_of
 
     def records() -> "Iterator[Record]":
         for book, result in results_of(reading, books):
@@ -205,7 +206,7 @@ def _post(
 
     with Client(url, connections=jobs, key=key) as service:
         service.insist()
-        with ReadingProcesses(processes, Read(checked)) as reading:
+        with ReadingProcesses(processes, Read(checked), (Submission, Refusal)) as reading:
             tally = post_all(service, records(), jobs, report)
     if tally.stopped is not None:
         raise UserError(f"{tally.stopped}\n{_AGAIN}", 2)

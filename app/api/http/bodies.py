@@ -17,10 +17,10 @@ from pydantic_core import from_json
 from starlette.responses import Response
 
 from app.api.http.access import ScopedRoute, require_key_still_valid
-from app.api.http.limits import MAX_CONTAINERS, MAX_PAGES, MAX_VALUES, exceeds_json_limits
 from app.api.http.transport.admission import Permit
 from app.api.http.transport.pace import GRACE_SECONDS, paced
 from app.api.http.usage import counted
+from app.core.json_limits import MAX_CONTAINERS, MAX_PAGES, MAX_VALUES, exceeds_json_limits
 
 M = TypeVar("M", bound=BaseModel)
 
