@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from app.catalog.identifiers import isbns
-from app.catalog.similarity import names_of, person_similarity, volume_similarity
+from app.catalog.similarity import MOST_AUTHORS, names_of, person_similarity, volume_similarity
 from app.core.matching.conflicts import Aspect
 from app.core.model import Metadata
 from app.core.text.names import folded
@@ -54,7 +54,9 @@ def _same_title(this: Metadata, other: Metadata) -> bool | None:
 
 
 def _same_author(this: Metadata, other: Metadata) -> bool | None:
-    names, others = ([each for each in book.authors if names_of(each)] for book in (this, other))
+    names, others = (
+        [each for each in book.authors[:MOST_AUTHORS] if names_of(each)] for book in (this, other)
+    )
     if not names or not others:
         return None
     return any(person_similarity(name, each) >= _SAME_PERSON for name in names for each in others)

@@ -13,6 +13,9 @@ from app.catalog import iscc
 from app.catalog.check_digits import ean_digit, modulo_11_digit
 from app.core.model import Metadata
 
+LONGEST = 300
+"""Characters of an identifier; a longer one is not valid."""
+
 _SEPARATORS = re.compile(r"[\s\u00ad\u2010-\u2015\u2043\u2212\ufe58\ufe63\uff0d-]")
 _EAN = re.compile(r"97[89][0-9]{10}")
 _ISBN_10 = re.compile(r"[0-9]{9}[0-9X]")
@@ -75,7 +78,9 @@ def _parts(identifier: str) -> tuple[str, str]:
 def _normal_form(scheme: str, value: str) -> str | None:
     """The value in the one form of its scheme; None if it is not valid."""
     normal_form = _SCHEMES.get(scheme)
-    return value if normal_form is None else normal_form(value)
+    if normal_form is None:
+        return value
+    return normal_form(value) if len(value) <= LONGEST else None
 
 
 def _isbn(value: str) -> str | None:

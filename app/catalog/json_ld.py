@@ -62,7 +62,7 @@ def document(book: Book, record: MarcRecord, standing: Standing) -> dict[str, An
         "alternateName": list(_other_scripts(record)),
         "author": [{"@type": "bf:Agent", "name": name} for name in metadata.authors],
         "inLanguage": metadata.language,
-        "datePublished": None if metadata.year is None else str(metadata.year),
+        "datePublished": None if metadata.year is None else _date(metadata.year),
         "volumeNumber": metadata.volume,
         "bookEdition": _first(record, "a", "250"),
         "publisher": _publisher(record),
@@ -147,6 +147,15 @@ def _publisher(record: MarcRecord) -> dict[str, str] | None:
 def _first(record: MarcRecord, code: str, *tags: str) -> str | None:
     texts = (trimmed(value) for field in record.data(*tags) for value in field.values(code))
     return next(filter(None, texts), None)
+
+
+def _date(year: int) -> str:
+    """The year as ISO 8601 writes it.
+
+    >>> _date(813), _date(-500)
+    ('0813', '-0500')
+    """
+    return f"{year:0{5 if year < 0 else 4}}"
 
 
 def _property(name: str, value: object) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from rapidfuzz import fuzz
 
-from app.core.text.names import folded, main_title
+from app.core.text.names import LONGEST_NAME, folded, main_title
 
 _ARTICLE = re.compile(
     r"(?:the|an?|der|die|das|ein|eine|le|la|les|l|un|une|el|los|las|il|lo|gli|o|os|as|een|het|de) (?=\S)"
@@ -23,6 +23,12 @@ _REORDERED = 0.95
 
 _SAME_WORD = 0.8
 """The similarity from which two words are one name spelt in two ways."""
+
+MOST_AUTHORS = 100
+"""Authors of a book that are compared with those of another: each with each."""
+
+_MOST_NAMES = 40
+"""Words of a person's name that are compared: each with each."""
 
 _INITIAL_WEIGHT = 0.5
 _MISSING_NAME = 0.04
@@ -76,8 +82,9 @@ def volume_similarity(one: str, other: str) -> float:
 @lru_cache(maxsize=8_192)
 def names_of(person: str) -> tuple[str, ...]:
     """The folded names of a person, each once: no years, no words in brackets unless all are."""
+    person = person[: 2 * LONGEST_NAME]  # each bracket that stays open is looked for to the end
     words = folded(_IN_BRACKETS.sub(" ", person)) or folded(person)
-    return tuple(dict.fromkeys(word for word in words.split() if not _YEAR.fullmatch(word)))
+    return tuple(dict.fromkeys(word for word in words.split() if not _YEAR.fullmatch(word)))[:_MOST_NAMES]
 
 
 def person_similarity(one: str, other: str) -> float:

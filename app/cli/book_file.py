@@ -1,11 +1,13 @@
-"""The one book of a file or a folder that a command line names."""
+"""The one book that a command line names: by a file or folder, by its id or by its external id."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import orjson
 
 from app.cli.output import UserError, notices
+from app.client import Client, calls
 from app.core.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -35,6 +37,18 @@ def read_signatures(file: Path) -> Any:
         raise UserError(f"{file} does not hold signatures as `bookprint sign` prints them: {exc}") from exc
     except OSError as exc:
         raise _unreadable(file, exc) from exc
+
+
+def named_book(service: Client, name: str) -> UUID:
+    """The id of the book with this id or external id; raises UserError."""
+    try:
+        return UUID(name)
+    except ValueError:
+        for book in service.send(calls.list_books(external_id=name, limit=1))["items"]:
+            return UUID(book["id"])
+    raise UserError(
+        f"{name} names no book: it is no file and no identifier, and no book has this id or external id.", 2
+    )
 
 
 def _unreadable(file: Path, error: OSError) -> UserError:

@@ -1,12 +1,11 @@
 """`bookprint changes`: what has changed, as lines of JSON."""
 
-import sys
 from typing import Annotated
 
-import orjson
 import typer
 
 from app.cli.environment import DEFAULT_URL, KeyOption
+from app.cli.output import print_json
 from app.client import Client, calls
 
 _PATIENCE = 10.0  # seconds
@@ -34,8 +33,7 @@ def changes(
         while True:
             answer = service.send(calls.list_changes(after, wait=wait, limit=_MOST_ITEMS))
             for item in answer["items"]:
-                sys.stdout.buffer.write(orjson.dumps(item) + b"\n")
-            sys.stdout.buffer.flush()
+                print_json(item)
             after = answer["next_cursor"]
             if not follow and not answer["items"]:
                 return

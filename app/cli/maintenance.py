@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from app.cli.environment import DataDir, load_settings, running, started
-from app.cli.output import Reporter, UserError, drawn_table, notices, print_lines, results
+from app.cli.output import Reporter, UserError, drawn_table, notices, print_json, print_lines, results
 from app.kernel_cache import keep_kernels
 from app.settings import Settings
 
@@ -193,10 +193,8 @@ def _print_as_table(report: "IndexReport") -> None:
 
 
 def _print_as_json(report: "IndexReport") -> None:
-    import orjson
-
     fields = ("clean", "whole", "books", "pending", "records", "missing", "superfluous", "broken")
-    results().print(orjson.dumps({name: getattr(report, name) for name in fields}).decode(), soft_wrap=True)
+    print_json({name: getattr(report, name) for name in fields})
 
 
 def _remedy(report: "IndexReport") -> str:

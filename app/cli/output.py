@@ -4,18 +4,24 @@ On a terminal a table is drawn and progress is a bar. Piped, a table is lines wi
 every few seconds.
 """
 
+import re
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import TracebackType
 
+import orjson
 from rich.box import SIMPLE_HEAD
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
 _SECONDS_BETWEEN_LINES = 5.0
+
+_COMMANDS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What a terminal takes as a command, or as one to turn the writing round, and what it cannot be sent."""
 
 
 class UserError(Exception):
@@ -36,8 +42,22 @@ def notices() -> Console:
     return _console(stderr=True)
 
 
+def printable(text: str) -> str:
+    """The text with U+FFFD for each character that would command the terminal."""
+    return _COMMANDS.sub("\ufffd", text)
+
+
+class _Console(Console):
+    """A console that prints texts of strangers: titles, names of files, reasons."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """The segments of what is printed, without commands but rich's own."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(printable(segment.text), segment.style)
+
+
 def _console(stderr: bool) -> Console:
-    console = Console(stderr=stderr, highlight=False, markup=False)
+    console = _Console(stderr=stderr, highlight=False, markup=False)
     console.soft_wrap = not console.is_terminal  # piped lines are never broken
     return console
 
@@ -51,8 +71,14 @@ def print_lines(console: Console, columns: Sequence[str], rows: Sequence[Sequenc
     """Print rows as lines with a tab between the cells."""
     for row in (columns, *rows):
         # Past rich, which turns tabs into blanks.
-        console.file.write("\t".join(" ".join(cell.split()) for cell in row) + "\n")
+        console.file.write("\t".join(printable(" ".join(cell.split())) for cell in row) + "\n")
     console.file.flush()
+
+
+def print_json(document: object) -> None:
+    """Print a result as one line of JSON, in which what would command the terminal is escaped."""
+    text = orjson.dumps(document).decode()
+    results().print(_COMMANDS.sub(lambda found: f"\\u{ord(found[0]):04x}", text), soft_wrap=True)
 
 
 def drawn_table(

@@ -4,11 +4,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
-import orjson
 import typer
 
 from app.cli.ingest import ColumnOptions, Paths, Processes, column_options, find_files
-from app.cli.output import Reporter, UserError, results
+from app.cli.output import Reporter, UserError, print_json, results
 from app.cli.refusals import Refusals, Report
 from app.core.errors import InvalidInput
 from app.core.recipe import DEFAULT_FINGERPRINT
@@ -67,7 +66,7 @@ def sign(
                 signed += 1
             else:
                 document = encode(result.sketch, pages=pages)
-                results().print(orjson.dumps(document).decode(), soft_wrap=True)
+                print_json(document)
                 signed += 1
             reporter.advance(signed + refusals.count, book.position / max(listing.size, 1))
     if out is not None:

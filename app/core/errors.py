@@ -210,6 +210,9 @@ class NotCompared(BookprintError):
     problem = "not-compared"
 
     def __init__(self, book_id: UUID, other_id: UUID) -> None:
+        if book_id == other_id:
+            super().__init__("A book has no relation to itself. Name two different books.")
+            return
         super().__init__(
             f"Book {book_id} has not been compared with {other_id}: they share too little to be candidates, "
             f"or a job has yet to come to them. GET /v1/books/{book_id}/relations lists what is known."

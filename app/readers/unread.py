@@ -7,6 +7,7 @@ from pathlib import Path
 from app.core.errors import InvalidInput
 from app.core.model import CatalogRecord, Metadata, Submission
 from app.readers.content import to_content
+from app.readers.description import clean
 from app.readers.extraction import Extraction
 from app.readers.package import open_folder
 from app.readers.recognition import read_book, read_package
@@ -139,7 +140,7 @@ def title_of(name: str) -> str | None:
     """
     readable = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     last = Path(readable).name if readable.endswith("/") else Path(readable).stem
-    return " ".join(last.replace("_", " ").split()) or None
+    return clean(last.replace("_", " "))
 
 
 def _submission(

@@ -1,10 +1,13 @@
 """Tables on a terminal."""
 
 import io
+import json
+import re
 
+import pytest
 from rich.console import Console
 
-from app.cli.output import drawn_table
+from app.cli.output import drawn_table, notices, print_json, print_lines, results
 
 
 def test_a_long_text_is_broken_and_every_other_column_stays_whole() -> None:
@@ -17,3 +20,40 @@ def test_a_long_text_is_broken_and_every_other_column_stays_whole() -> None:
     output = console.file.getvalue()
     assert all(word in output for word in (*columns, "120412", "relate", book, *reason.split()))
     assert max(map(len, output.splitlines())) <= 80
+
+
+COMMANDS = "\x1b]52;c;QQ==\x07\x9b2J\u202e\u2066\x7f\r\udce9"
+"""Sets the clipboard, clears the screen and turns the writing round, where a terminal obeys it."""
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_no_text_commands_the_terminal(
+    terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if terminal:
+        monkeypatch.setenv("FORCE_COLOR", "1")
+        monkeypatch.setenv("TERM", "dumb")
+    title = f"Emma{COMMANDS} and Harriet"
+
+    results().print(title)
+    results().print(drawn_table(("title",), [(title,)], wide="title"))
+    notices().print(f"{title}: it is refused.\n\tAnother line")
+    print_lines(results(), ["title"], [[title]])
+    print_json({"title": title.replace("\udce9", "")})
+
+    printed = capsys.readouterr()
+    for text in (printed.out, printed.err):
+        own = re.sub(r"\x1b\[[0-9;]*m", "", text)  # rich's own, that make letters bold
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\udce9]", own)
+        assert "Emma\ufffd" in text
+        assert "and Harriet" in text
+    assert "\n" in printed.err
+
+
+def test_json_says_the_very_title(capsys: pytest.CaptureFixture[str]) -> None:
+    title = f"Émma{COMMANDS[:-1]}"
+    print_json({"title": title})
+    line = capsys.readouterr().out
+    assert json.loads(line) == {"title": title}
+    assert "Émma" in line
+    assert "\u202e" not in line

@@ -111,7 +111,6 @@ def test_a_data_folder_in_use_is_named_with_a_remedy(service: Service) -> None:
         (("reindex", "--data-dir", "{folder}/none"), "bookprint serve"),
         (("migrate", "--data-dir", "{folder}/none"), "--data-dir"),
         (("ingest", "{folder}/none.txt"), "cannot be read"),
-        (("lookup", "neither"), "no file, no book's id and no identifier"),
         (("sign", "{folder}/none.txt"), "cannot be read"),
         (("ingest", "{file}", "--url", "127.0.0.1:9"), "http://"),
         (("serve", "--host", "192.0.2.1", "--data-dir", "{folder}/none"), "--host"),

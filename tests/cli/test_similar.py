@@ -41,7 +41,12 @@ def test_similar_books_are_printed_once_vectors_are_computed(own_service: Servic
     assert "no other book has a vector" in lonely.stderr
 
     file = tmp_path / "books.jsonl"
-    line = {"text": prose(2), "title": "Persuasion", "authors": ["Austen, Jane", "Somebody Else"]}
+    line = {
+        "id": "shelf 7",
+        "text": prose(2),
+        "title": "Persuasion",
+        "authors": ["Austen, Jane", "Somebody Else"],
+    }
     file.write_text(json.dumps(line), encoding="utf-8")
     ingested = bookprint("ingest", file, *data_dir, BOOKPRINT_VECTORS="on")
     assert ingested.returncode == 0, ingested.stderr
@@ -54,6 +59,16 @@ def test_similar_books_are_printed_once_vectors_are_computed(own_service: Servic
     assert (json.loads(first)["id"], json.loads(second)["id"]) == (copy, other)
     assert json.loads(first)["similarity"] > 0.5
     assert len(bookprint("similar", book, "--copies", "--k", "1", *url).stdout.splitlines()) == 2
+
+    by_own_id = bookprint("similar", "shelf 7", *url)
+    assert [row.split("\t")[3] for row in by_own_id.stdout.splitlines()[1:]] == [book]
+    [_, row] = bookprint("lookup", "shelf 7", "--k", "1", *url).stdout.splitlines()
+    assert row.split("\t")[5] in {book, copy}
+    assert bookprint("master-copy", "shelf 7", *url).stdout == prose(2)
+    for command in ("similar", "lookup", "master-copy"):
+        unknown = bookprint(command, "shelf 8", *url)
+        assert (unknown.returncode, unknown.stdout) == (2, "")
+        assert "no book has this id or external id" in unknown.stderr
 
     refused = bookprint("similar", signed, *url)
     assert refused.returncode == 1

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from app.api.schemas.reconciliation_queries import ExtensionQuery, ReconciliationQuery
 from app.main import create_app
 from app.settings import Settings
 
@@ -28,8 +29,15 @@ BOUNDED_BY_THE_BODY = {
     *("BookBody.marc.fields", "MetadataBody.marc.fields", "LookupBody.marc.fields"),
     *("multipart/form-data.file", "application/x-ndjson"),
     *("application/x-www-form-urlencoded.queries", "application/x-www-form-urlencoded.extend"),
+    *("PropertyBody.v", "PropertyBody.v[]", "extend.ids"),
 }
-"""Texts, files and records: as long as a body may be, or a line of it."""
+"""Texts, files and records: as long as a body may be, or a line of it. Of ids too many are 413."""
+
+MORE_IS_PASSED_OVER = {"queries.limit"}
+
+
+FORMS = {"queries": ReconciliationQuery, "extend": ExtensionQuery}
+"""The models of JSON in forms, which the OpenAPI document does not show."""
 
 
 @pytest.fixture(scope="module")
@@ -74,9 +82,10 @@ def _parameters(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def test_every_parameter_and_field_is_bounded(document: dict[str, Any]) -> None:
-    found = set(_unbounded(document))
-    assert found - BOUNDED_BY_THE_HEAD - BOUNDED_BY_THE_BODY == set(), "bound it, and list it in the document"
-    assert found >= BOUNDED_BY_THE_HEAD | BOUNDED_BY_THE_BODY, "these have a bound, or are no more"
+    found = set(_unbounded(document)) | set(_unbounded(_forms()))
+    known = BOUNDED_BY_THE_HEAD | BOUNDED_BY_THE_BODY | MORE_IS_PASSED_OVER
+    assert found - known == set(), "bound it, and list it in the document"
+    assert found >= known, "these have a bound, or are no more"
 
 
 def test_a_field_without_a_bound_is_found() -> None:
@@ -89,6 +98,16 @@ def test_a_field_without_a_bound_is_found() -> None:
     }
     document = {"paths": {"/a": {"post": operation}}, "components": {"schemas": {"A": body}}}
     assert set(_unbounded(document)) == {"query q", "A.text", "A.numbers", "A.numbers[]"}
+
+
+def _forms() -> dict[str, Any]:
+    schemas = {
+        name: model.model_json_schema(ref_template="#/components/schemas/{model}")
+        for name, model in FORMS.items()
+    }
+    parts = {part: each for schema in schemas.values() for part, each in schema["$defs"].items()}
+    content = {name: {"schema": schema} for name, schema in schemas.items()}
+    return {"paths": {"/": {"post": {"requestBody": {"content": content}}}}, "components": {"schemas": parts}}
 
 
 def _unbounded(document: dict[str, Any]) -> Iterator[str]:

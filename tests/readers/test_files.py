@@ -228,6 +228,7 @@ def test_a_table_that_names_no_paths_is_no_manifest(tmp_path: Path) -> None:
         ("Dr. Faustus/", "Dr. Faustus"),
         ("_.txt", None),
         ("caf\udce9.txt", "caf\ufffd"),
+        ("Emma\x1b[2J\x07.txt", "Emma [2J"),
     ],
 )
 def test_a_title_from_a_file_name(name: str, title: str | None) -> None:

@@ -131,7 +131,8 @@ def _traits(kinds: NDArray[np.uint8], composing: set[int]) -> Iterator[int]:
         traits |= layout.ALNUM if any(part is not None and _is_kept(part) for part in parts) else 0
         traits |= layout.NUL if code == 0 else 0
         traits |= layout.SURROGATE if 0xD800 <= code < 0xE000 else 0
-        yield traits | (layout.COMBINING if unicodedata.combining(char) else 0)
+        is_moved = unicodedata.combining(unicodedata.normalize("NFKD", char)[0])
+        yield traits | (layout.COMBINING if is_moved else 0)
 
 
 def _is_kept(entry: int) -> bool:

@@ -216,7 +216,7 @@ async def _changes(part: UploadFile | str | None) -> dict[str, Any]:
     if (record := sent_record(data, declared)) is not None:
         changes = await asyncio.to_thread(record_changes, record, _METADATA)
     else:
-        changes = _json_changes(data)
+        changes = await asyncio.to_thread(_json_changes, data)
     return {name: tuple(value) if isinstance(value, list) else value for name, value in changes.items()}
 
 

@@ -1,8 +1,8 @@
 """Forms as application/x-www-form-urlencoded: bounded, and with no wanted field twice."""
 
 import asyncio
-from collections.abc import Mapping
-from urllib.parse import parse_qsl
+from collections.abc import Iterator, Mapping
+from urllib.parse import unquote_to_bytes
 
 from fastapi import Request
 
@@ -17,6 +17,9 @@ from app.core.errors import InvalidInput
 MEDIA_TYPE = "application/x-www-form-urlencoded"
 
 _MOST_FIELDS = 20
+
+_PART = 1 << 16
+"""Bytes that are decoded at once: no other thread runs meanwhile."""
 
 
 async def form_fields(request: Request, *names: str) -> Mapping[str, str]:
@@ -42,6 +45,21 @@ async def form_fields(request: Request, *names: str) -> Mapping[str, str]:
 
 
 def _fields(body: bytes) -> list[tuple[str, str]]:
-    return parse_qsl(
-        body.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS
-    )
+    """The names and values of a form; raises ValueError."""
+    fields = body.split(b"&", _MOST_FIELDS)
+    if len(fields) > _MOST_FIELDS:
+        raise ValueError("too many fields")
+    named = (field.partition(b"=") for field in fields if field)
+    return [
+        (b"".join(_decoded(name)).decode(), b"".join(_decoded(value)).decode()) for name, _, value in named
+    ]
+
+
+def _decoded(text: bytes) -> Iterator[bytes]:
+    start = 0
+    while start < len(text):
+        end = start + _PART
+        if (escape := text.rfind(b"%", end - 2, end)) >= 0:
+            end = escape  # which ends in the next part
+        yield unquote_to_bytes(text[start:end].replace(b"+", b" "))
+        start = end

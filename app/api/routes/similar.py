@@ -24,7 +24,8 @@ async def similar_books(
 ) -> SimilarBooksAnswer:
     """Answers the books with other texts whose vectors are most like that of this one.
 
-    All books with a vector are compared. Books of one series or subject come first; a translation is no such
+    All books with a vector are compared; of known copies of one other text the most similar stands for all.
+    Books of one series or subject come first; a translation is no such
     book. It is a hint: relations and clusters know nothing of it. A book without a vector is answered with
     409.
     """

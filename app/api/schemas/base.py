@@ -16,12 +16,13 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
 
 from app.core.signatures.json_codec import MAX_COUNT
+from app.core.text.names import CONTROLS, control_in, on_one_line
 
 
-def _without_nul(text: str) -> str:
-    if "\0" in text:
-        raise PydanticCustomError("nul", "The character U+0000 cannot be stored")
-    return text
+def _plain(text: str) -> str:
+    if (code := control_in(text)) is not None:
+        raise PydanticCustomError("control", "The control character {code} cannot be stored", {"code": code})
+    return on_one_line(text)
 
 
 def _as_integer(value: object) -> object:
@@ -29,8 +30,9 @@ def _as_integer(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-Clean = AfterValidator(_without_nul)
-CLEAN_PATTERN: JsonDict = {"pattern": "^[^\\u0000]*$"}
+TEXT_PATTERN: JsonDict = {"pattern": "^[^\\u0000]*$"}
+Clean = AfterValidator(_plain)
+CLEAN_PATTERN: JsonDict = {"pattern": f"^[^{CONTROLS}]*$"}
 WholeNumber = BeforeValidator(_as_integer)
 Count = Annotated[int, Field(ge=1, le=MAX_COUNT), WholeNumber]
 Share = Annotated[float, AfterValidator(lambda share: round(share, 4))]

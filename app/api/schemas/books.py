@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 from app.api.schemas import examples
 from app.api.schemas.base import (
     CLEAN_PATTERN,
+    TEXT_PATTERN,
     Body,
     Clean,
     Document,
@@ -23,7 +24,7 @@ from app.api.schemas.clusters import ClusterNameAnswer
 from app.api.schemas.files import Format, Warnings
 from app.api.schemas.marc import MarcInJson, stated
 from app.api.schemas.signatures import FingerprintAnswer, SignaturesBody
-from app.catalog.identifiers import is_valid, isbns
+from app.catalog.identifiers import LONGEST, is_valid, isbns
 from app.catalog.marc import marcjson
 from app.core.clusters.cluster_name import ClusterName
 from app.core.json_limits import MAX_PAGES
@@ -40,13 +41,15 @@ from app.core.model import (
 from app.core.recipe import DIGESTS
 from app.core.signatures import composite, identifier, long_identifier
 from app.core.signatures.digests import parse_digest
-from app.core.signatures.json_codec import MAX_COUNT
 from app.core.text.content import content_from_pages, content_from_text
+from app.core.text.names import CONTROLS
 from app.core.text.page_labels import LONGEST_LABEL, checked_labels
+
+MOST_YEAR = 9_999
 
 _LISTS = ("authors", "identifiers")
 # Python and ECMAScript differ in which control characters are white space.
-_IDENTIFIER_PATTERN = "^[0-9A-Za-z-]+:[^\\u0000]*[^\\s\\u0000-\\u001f\\u007f-\\u009f\\ufeff][^\\u0000]*$"
+_IDENTIFIER_PATTERN = f"^[0-9A-Za-z-]+:[^{CONTROLS}]*[^\\s{CONTROLS}\\ufeff][^{CONTROLS}]*$"
 _IDENTIFIER = re.compile(_IDENTIFIER_PATTERN)
 
 
@@ -62,7 +65,7 @@ Title = Annotated[str, Field(max_length=10_000, json_schema_extra=CLEAN_PATTERN)
 Author = Annotated[str, Field(max_length=1_000, json_schema_extra=CLEAN_PATTERN), Clean]
 Language = Annotated[str, Field(max_length=35, json_schema_extra=CLEAN_PATTERN), Clean]
 Volume = Annotated[str, Field(max_length=1_000, json_schema_extra=CLEAN_PATTERN), Clean]
-Page = Annotated[str, Field(json_schema_extra=CLEAN_PATTERN)]
+Page = Annotated[str, Field(json_schema_extra=TEXT_PATTERN)]
 PageLabel = Annotated[
     str,
     Field(min_length=1, max_length=LONGEST_LABEL, json_schema_extra=CLEAN_PATTERN),
@@ -70,7 +73,8 @@ PageLabel = Annotated[
 ExternalId = Annotated[str, Field(min_length=1, max_length=500, json_schema_extra=CLEAN_PATTERN), Clean]
 CatalogueIdentifier = Annotated[
     str,
-    Field(max_length=300, json_schema_extra={"pattern": _IDENTIFIER_PATTERN}),
+    Field(max_length=LONGEST, json_schema_extra={"pattern": _IDENTIFIER_PATTERN}),
+    Clean,
     AfterValidator(_scheme_and_value),
 ]
 WrittenDigest = Annotated[
@@ -83,12 +87,15 @@ class MetadataBody(Body):
 
     model_config = shown(examples.METADATA)
 
-    title: Title | None = Field(default=None, description="The title, kept as it is sent.")
+    title: Title | None = Field(
+        default=None,
+        description="The title, kept as it is sent. Here and below tabs and line ends become blanks.",
+    )
     authors: Annotated[list[Author], Field(max_length=1_000, fail_fast=True)] | None = Field(
         default=None, description="The authors in their order."
     )
     language: Language | None = Field(default=None, description="The language, best as a BCP 47 tag.")
-    year: Annotated[int, Field(ge=-MAX_COUNT - 1, le=MAX_COUNT), WholeNumber] | None = Field(
+    year: Annotated[int, Field(ge=-MOST_YEAR, le=MOST_YEAR), WholeNumber] | None = Field(
         default=None, description="The year of publication; negative before the common era."
     )
     volume: Volume | None = Field(
@@ -162,7 +169,7 @@ class ContentBody(OneOfBody):
     one_of: ClassVar[dict[str, str]] = {"text": "string", "pages": "array", "signatures": "object"}
 
     text: str | None = Field(
-        default=None, description="The whole text; U+000C separates pages.", json_schema_extra=CLEAN_PATTERN
+        default=None, description="The whole text; U+000C separates pages.", json_schema_extra=TEXT_PATTERN
     )
     pages: Annotated[list[Page], Field(max_length=MAX_PAGES, fail_fast=True)] | None = Field(
         default=None, description="The text of each page, blank pages too."

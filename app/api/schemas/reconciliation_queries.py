@@ -28,6 +28,8 @@ from app.core.signatures import composite
 from app.core.signatures.composite import is_identifier
 from app.core.text.content import content_from_text
 
+_MOST_DIGITS = 9
+
 BATCH_SIZE = 1_000
 """Queries of one batch, and books of one data extension."""
 
@@ -38,10 +40,19 @@ _TYPES = frozenset({BOOK_TYPE["id"], WIDER_TYPE["id"]})
 _USUAL_LIMIT = 10
 _MOST_VALUES = 1_000
 
+LONGEST_VALUE = 10_000
+"""Characters of a query, or of a value that is no text of a book: as many as a title may have."""
+
+LONGEST_ID = 1_000
+"""Characters of an id, or of the name of a property or type."""
+
 _MOST_MEANT = 30
 """Values of one field of a description, since each title is looked for with each author."""
 
 _OTHER_NAMES = {"authors": "author", "relation": RELATIONS}
+
+
+Id = Annotated[str, Field(max_length=LONGEST_ID)]
 
 
 def property_named(name: str) -> str:
@@ -54,8 +65,8 @@ class EntityValue(BaseModel):
 
     model_config = ConfigDict(strict=True, json_schema_extra={"example": {"id": examples.BOOK_ID}})
 
-    id: str = Field(description="Its id; of a book here, the book.")
-    name: str = Field(default="", description="Its name.")
+    id: Id = Field(description="Its id; of a book here, the book.")
+    name: str = Field(default="", max_length=LONGEST_VALUE, description="Its name.")
 
 
 Value = str | int | float | bool | EntityValue
@@ -66,10 +77,21 @@ class PropertyBody(BaseModel):
 
     model_config = ConfigDict(strict=True, json_schema_extra={"example": {"pid": "year", "v": 1913}})
 
-    pid: str = Field(description="The property; /reconcile/suggest/property lists them.")
+    pid: Id = Field(description="The property; /reconcile/suggest/property lists them.")
     v: Value | Annotated[list[Value], Field(max_length=_MOST_VALUES)] = Field(
-        description="Its value, or several."
+        description="Its value, or several; up to 10,000 characters each, but for `text`."
     )
+
+    @model_validator(mode="after")
+    def _short_enough(self) -> Self:
+        texts = (value for value in self.values() if isinstance(value, str))
+        if property_named(self.pid) != "text" and any(len(text) > LONGEST_VALUE for text in texts):
+            raise PydanticCustomError(
+                "long_value",
+                "A value has over {most} characters, which only `text` may have",
+                {"most": f"{LONGEST_VALUE:,}", "field": "v"},
+            )
+        return self
 
     def values(self) -> list[Value]:
         """The values, however many were sent."""
@@ -89,8 +111,12 @@ class ReconciliationQuery(Body):
         }
     )
 
-    query: str = Field(default="", description="A title, an identifier, or the id of a book.")
-    type: str | list[str] = Field(default=[], description="Only `Book` and `CreativeWork` are known.")
+    query: str = Field(
+        default="", max_length=LONGEST_VALUE, description="A title, an identifier, or the id of a book."
+    )
+    type: Id | Annotated[list[Id], Field(max_length=_MOST_VALUES)] = Field(
+        default=[], description="Only `Book` and `CreativeWork` are known."
+    )
     limit: float = Field(default=_USUAL_LIMIT, ge=1, description="How many candidates to answer at most.")
     properties: Annotated[list[PropertyBody], Field(max_length=_MOST_VALUES)] = Field(
         default=[], description="What is known beside it."
@@ -193,7 +219,7 @@ class ExtensionProperty(BaseModel):
 
     model_config = ConfigDict(strict=True, json_schema_extra={"example": {"id": "isbn"}})
 
-    id: str = Field(description="The property.")
+    id: Id = Field(description="The property.")
     settings: dict[str, Any] = Field(default={}, description="`limit`: how many values at most; 0: all.")
 
     @property
@@ -201,7 +227,7 @@ class ExtensionProperty(BaseModel):
         """How many values to answer; None: all. Raises InvalidInput."""
         limit = self.settings.get("limit") or 0
         text = _text(limit) if isinstance(limit, str | int | float) else ""
-        if not text.isascii() or not text.isdecimal():
+        if not text.isascii() or not text.isdecimal() or len(text) > _MOST_DIGITS:
             raise InvalidInput("limit is a whole number, 0 for all values.", f"{self.id}.settings.limit")
         return int(text) or None
 
@@ -214,7 +240,7 @@ class ExtensionQuery(BaseModel):
         json_schema_extra={"example": {"ids": [examples.BOOK_ID], "properties": [{"id": "isbn"}]}},
     )
 
-    ids: list[str] = Field(description="Ids of books; others have no values.")
+    ids: list[Id] = Field(description="Ids of books; others have no values.")
     properties: Annotated[list[ExtensionProperty], Field(max_length=_MOST_VALUES)]
 
     @property
@@ -226,5 +252,5 @@ class ExtensionQuery(BaseModel):
 class SuggestQuery(BaseModel):
     """What a person has typed."""
 
-    prefix: str = Field(default="", max_length=10_000, description="The start of a name, or an id.")
+    prefix: str = Field(default="", max_length=LONGEST_VALUE, description="The start of a name, or an id.")
     cursor: int = Field(default=0, ge=0, le=10_000, description="How many suggestions to leave out.")

@@ -29,7 +29,8 @@ class SimilarQuery(BaseModel):
     k: int = Field(default=10, ge=1, le=1_000, description="The number of books.")
     copies: bool = Field(
         default=False,
-        description="true: with near-duplicates and known copies of the book, which are left out otherwise.",
+        description="true: with near-duplicates and known copies of the book, and all copies of the others; "
+        "otherwise the former are left out, and one book stands for each cluster of copies.",
     )
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from app.catalog.identifiers import normalised
+from app.catalog.identifiers import LONGEST, normalised
 from app.catalog.marc.punctuation import plain
 from app.catalog.marc.record import ControlField, DataField, Field, MarcRecord, Subfield, subfield_of
 
@@ -16,9 +16,6 @@ CONTROL_NUMBER = "control-number"
 
 CANCELLED = "cancelled-"
 """Begins the scheme of identifiers that a record calls cancelled or wrong ($z)."""
-
-LONGEST = 300
-"""Characters of an identifier; longer ones stay in the record alone."""
 
 _FIRST_INDICATOR = {"0": "isrc", "1": "upc", "2": "ismn", "3": "ean", "4": "sici"}
 _BY_TAG = {"010": "lccn", "020": "isbn", "022": "issn"}
@@ -79,6 +76,7 @@ def _identifiers(record: MarcRecord) -> Iterator[tuple[str, _Place]]:
         for field in record.data(tag):
             for subfield in field.subfields:
                 identifier = _identifier(field, subfield)
+                # Longer ones stay in the record alone.
                 if identifier is not None and len(identifier) <= LONGEST:
                     yield identifier, _Place(field, subfield)
     organisation = plain(record.control("003") or "")

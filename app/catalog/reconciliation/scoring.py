@@ -11,6 +11,7 @@ from uuid import UUID
 from app.catalog.identifiers import is_valid
 from app.catalog.reconciliation.query import BookDescription
 from app.catalog.similarity import (
+    MOST_AUTHORS,
     person_similarity,
     title_similarity,
     volume_similarity,
@@ -117,7 +118,7 @@ def _parts(description: BookDescription, metadata: Metadata) -> dict[str, float 
         title = metadata.title
         parts["title"] = max(title_similarity(each, title) for each in description.titles) if title else None
     if description.authors:
-        known = metadata.authors
+        known = metadata.authors[:MOST_AUTHORS]
         parts["author"] = (
             sum(max(person_similarity(each, one) for one in known) for each in description.authors)
             / len(description.authors)

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Annotated
 
-import orjson
 import typer
 from rich.text import Text
 
 from app.cli.access.times import moment
 from app.cli.environment import DEFAULT_URL, KeyOption
-from app.cli.output import drawn_table, notices, print_lines, results
+from app.cli.output import drawn_table, notices, print_json, print_lines, results
 from app.client import Client, calls
 from app.client.answers.operation import AuditEntryJson
 from app.core.audit import Action
@@ -63,7 +62,7 @@ def _print(entries: Sequence[AuditEntryJson], json: bool) -> None:
     console, rows = results(), [_cells(entry) for entry in entries]
     if json:
         for entry in entries:
-            console.print(orjson.dumps(entry).decode(), soft_wrap=True)
+            print_json(entry)
     elif not console.is_terminal:
         print_lines(console, _COLUMNS, rows)
     elif rows:

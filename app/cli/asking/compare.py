@@ -5,12 +5,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-import orjson
 import typer
 
 from app.catalog.identifiers import isbns
 from app.cli.book_file import read_one_book, read_signatures
-from app.cli.output import UserError, results
+from app.cli.output import UserError, print_json, results
 from app.core.errors import BookprintError
 from app.core.matching.identifier_comparison import Comparison
 from app.core.matching.identifier_comparison import compare as compared
@@ -49,7 +48,7 @@ def compare(
     except BookprintError as exc:
         raise UserError(str(exc), FAILED) from exc
     if json:
-        results().print(orjson.dumps(asdict(comparison)).decode(), soft_wrap=True)
+        print_json(asdict(comparison))
     else:
         for name, value in _lines(comparison):
             results().print(f"{name:<23}{value}", highlight=False)

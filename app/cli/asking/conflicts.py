@@ -6,12 +6,11 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import IO, Annotated
 
-import orjson
 import typer
 from rich.text import Text
 
 from app.cli.environment import DEFAULT_URL, KeyOption
-from app.cli.output import UserError, drawn_table, notices, print_lines, results
+from app.cli.output import UserError, drawn_table, notices, print_json, print_lines, results
 from app.client import Client, calls
 from app.client.answers.relations import ConflictJson, CutGroupJson
 from app.core.matching.conflicts import ConflictBy
@@ -52,7 +51,7 @@ def conflicts(
         items = report.read(service, by, limit)
         if json:
             for item in items:
-                results().print(orjson.dumps(item).decode(), soft_wrap=True)
+                print_json(item)
         elif table is not None:
             _write(table, items)
         else:

@@ -3,15 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
-from uuid import UUID
 
-import orjson
 import typer
 from rich.text import Text
 
-from app.cli.book_file import read_one_book, read_signatures
+from app.cli.book_file import named_book, read_one_book, read_signatures
 from app.cli.environment import DEFAULT_URL, KeyOption
-from app.cli.output import UserError, drawn_table, notices, print_lines, results
+from app.cli.output import UserError, drawn_table, notices, print_json, print_lines, results
 from app.client import Client, calls
 from app.client.answers.books import NearDuplicateJson, NearDuplicatesJson
 from app.client.calls import PagedCall
@@ -28,9 +26,9 @@ def lookup(
     book: Annotated[
         str,
         typer.Argument(
-            metavar="FILE|BOOK_ID|IDENTIFIER",
+            metavar="FILE|BOOK_ID|EXTERNAL_ID|IDENTIFIER",
             help="The file or folder of a book in any format that is read, signatures (.json) as printed by "
-            "sign, the id of a posted book, or bp1:… or bp2:…, with an ISBN behind it or not.",
+            "sign, the id or external id of a posted book, or bp1:… or bp2:…, with an ISBN behind it or not.",
         ),
     ],
     d: Annotated[
@@ -50,10 +48,12 @@ def lookup(
     """
     if d is not None and k is not None:
         raise UserError("Give --d or --k, not both.", 2)
-    answer, items = _ask(url, key, _question(book, d, k, min(limit, _MOST_ITEMS)), limit)
+    with Client(url, patience=_PATIENCE, key=key) as service:
+        service.insist()
+        answer, items = _ask(service, _question(service, book, d, k, min(limit, _MOST_ITEMS)), limit)
     if json:
         for item in items:
-            results().print(orjson.dumps(item).decode(), soft_wrap=True)
+            print_json(item)
         return
     console, rows = results(), [_row(item) for item in items]
     if not console.is_terminal:
@@ -79,31 +79,24 @@ def _row(item: NearDuplicateJson) -> tuple[str, str, str, str, str, str]:
 
 
 def _ask(
-    url: str, key: str | None, question: _Question, limit: int
+    service: Client, question: _Question, limit: int
 ) -> tuple[NearDuplicatesJson, Sequence[NearDuplicateJson]]:
     """The last page of the answer that was read, and the items of all pages, up to `limit`."""
-    with Client(url, patience=_PATIENCE, key=key) as service:
-        service.insist()
-        items: list[NearDuplicateJson] = []
-        for page in service.pages(question):
-            items += page["items"]
-            if len(items) >= limit:
-                break
-        return page, items[:limit]
+    items: list[NearDuplicateJson] = []
+    for page in service.pages(question):
+        items += page["items"]
+        if len(items) >= limit:
+            break
+    return page, items[:limit]
 
 
-def _question(book: str, d: int | None, k: int | None, limit: int) -> _Question:
-    """What to ask about a file, a book's id or an identifier."""
+def _question(service: Client, book: str, d: int | None, k: int | None, limit: int) -> _Question:
+    """What to ask about a file, a book's id or external id, or an identifier."""
     if is_identifier(book):
         return calls.look_up({"identifier": book}, d=d, k=k, limit=limit)
     file = Path(book)
     if not file.exists():
-        try:
-            return calls.near_duplicates(UUID(book), d=d, k=k, limit=limit)
-        except ValueError:
-            raise UserError(
-                f"{book} is no file, no book's id and no identifier (bp1:… or bp2:…).", 2
-            ) from None
+        return calls.near_duplicates(named_book(service, book), d=d, k=k, limit=limit)
     if file.suffix.lower() == ".json":
         return calls.look_up({"signatures": read_signatures(file)}, d=d, k=k, limit=limit)
     content = read_one_book(file).book.content

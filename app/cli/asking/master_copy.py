@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 from typing import Annotated
-from uuid import UUID
 
-import orjson
 import typer
 
+from app.cli.book_file import named_book
 from app.cli.environment import DEFAULT_URL, KeyOption
-from app.cli.output import notices, results
+from app.cli.output import notices, print_json, printable, results
 from app.client import Client, calls
 from app.client.answers.relations import MasterCopyJson, MasterPageJson
+from app.core.clusters.cluster_name import ClusterName
 from app.core.clusters.clustering import By
 from app.core.model import PAGE_BREAK
 
@@ -21,7 +21,10 @@ _PAGES_AT_ONCE = 50
 def master_copy(
     cluster: Annotated[
         str,
-        typer.Argument(metavar="CLUSTER|BOOK_ID", help="Id or key of a cluster, or the id of a book in it."),
+        typer.Argument(
+            metavar="CLUSTER|BOOK_ID|EXTERNAL_ID",
+            help="Id or key of a cluster, or the id or external id of a book in it.",
+        ),
     ],
     by: Annotated[By, typer.Option(help="Of a book: which of its two clusters.")] = "same_text",
     url: Annotated[str, typer.Option(help="Where the service answers.")] = DEFAULT_URL,
@@ -39,9 +42,10 @@ def master_copy(
         between = ""
         for page in report.read(answers):
             if json:
-                results().print(orjson.dumps(page).decode(), soft_wrap=True)
+                print_json(page)
             else:
-                results().file.write(f"{between}{page['text']}")
+                text = printable(page["text"]) if results().is_terminal else page["text"]
+                results().file.write(f"{between}{text}")
                 between = PAGE_BREAK
         results().file.flush()
     report.summarise()
@@ -77,8 +81,6 @@ class _Report:
 
 def _cluster(service: Client, cluster: str, by: By) -> str:
     """The id of the cluster that is meant."""
-    try:
-        book_id = UUID(cluster)
-    except ValueError:
+    if ClusterName.read(cluster) is not None:
         return cluster
-    return service.send(calls.cluster_of_book(book_id, by=by, limit=1))["id"]
+    return service.send(calls.cluster_of_book(named_book(service, cluster), by=by, limit=1))["id"]

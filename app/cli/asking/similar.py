@@ -1,14 +1,13 @@
 """`bookprint similar`: books with other texts that are like a book."""
 
 from typing import Annotated
-from uuid import UUID
 
-import orjson
 import typer
 from rich.text import Text
 
+from app.cli.book_file import named_book
 from app.cli.environment import DEFAULT_URL, KeyOption
-from app.cli.output import UserError, drawn_table, notices, print_lines, results
+from app.cli.output import drawn_table, notices, print_json, print_lines, results
 from app.client import Client, calls
 from app.client.answers.similar import SimilarBookJson
 
@@ -19,11 +18,14 @@ _PATIENCE = 10.0  # seconds
 
 def similar(
     book: Annotated[
-        str, typer.Argument(metavar="BOOK_ID", help="The id of a book that was posted as a text.")
+        str,
+        typer.Argument(
+            metavar="BOOK_ID|EXTERNAL_ID", help="The id or external id of a book that was posted as a text."
+        ),
     ],
     k: Annotated[int, typer.Option("--k", min=1, max=1000, help="The number of books.")] = 10,
     copies: Annotated[
-        bool, typer.Option("--copies", help="With near-duplicates and known copies of the book.")
+        bool, typer.Option("--copies", help="With copies: of the book, and all those of the others.")
     ] = False,
     url: Annotated[str, typer.Option(help="Where the service answers.")] = DEFAULT_URL,
     key: KeyOption = None,
@@ -34,17 +36,13 @@ def similar(
     Similarity is an estimated cosine, 1 at most. It is a hint: nothing says from where on books belong
     together.
     """
-    try:
-        book_id = UUID(book)
-    except ValueError:
-        raise UserError(f"{book} is no book's id. Posts and lookups print the ids of books.", 2) from None
     with Client(url, patience=_PATIENCE, key=key) as service:
         service.insist()
-        items = service.send(calls.similar_books(book_id, k=k, copies=copies))["items"]
+        items = service.send(calls.similar_books(named_book(service, book), k=k, copies=copies))["items"]
     console = results()
     if json:
         for item in items:
-            console.print(orjson.dumps(item).decode(), soft_wrap=True)
+            print_json(item)
     elif not console.is_terminal:
         print_lines(console, _COLUMNS, [_row(item) for item in items])
     elif items:

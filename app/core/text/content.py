@@ -6,6 +6,7 @@ Signatures see its `normal_form`, after Spasojević and Poncin (2011, section II
 import unicodedata
 from collections.abc import Sequence
 from hashlib import sha256
+from typing import Literal
 
 import numpy as np
 
@@ -21,6 +22,12 @@ from app.core.text.unicode_table import (
     SURROGATE,
     unicode_table,
 )
+
+_PART = 1 << 20
+"""Characters that are put into a normal form at once: no other thread runs meanwhile."""
+
+_CONTEXT = 2 * MAX_COMBINING
+"""Characters on either side of a place that tell whether any combine across it."""
 
 
 def content_from_text(text: str) -> Content:
@@ -65,7 +72,25 @@ def _checked(text: str, field: str) -> tuple[str, int]:
         raise InvalidText(_reason(text, seen, field), field=field)
     if not seen & ALNUM:
         raise EmptyText("There is no letter and no digit. Send the text of the book.", field=field)
-    return unicodedata.normalize("NFC", text) if seen & NFC_SUSPECT else text, page_breaks
+    return in_form("NFC", text) if seen & NFC_SUSPECT else text, page_breaks
+
+
+def in_form(form: Literal["NFC", "NFKC"], text: str) -> str:
+    """The text of a content in a normal form of Unicode, put into it part by part."""
+    parts, start = [], 0
+    while start < len(text):
+        end = start + _PART
+        while end < len(text) and _combines(form, text[end - _CONTEXT : end], text[end : end + _CONTEXT]):
+            end += 1
+        parts.append(unicodedata.normalize(form, text[start:end]))
+        start = end
+    return "".join(parts)
+
+
+def _combines(form: Literal["NFC", "NFKC"], before: str, after: str) -> bool:
+    """Whether characters of one part change with those of the other."""
+    this, other, both = (unicodedata.normalize(form, each) for each in (before, after, before + after))
+    return this + other != both
 
 
 def _reason(text: str, seen: int, field: str) -> str:

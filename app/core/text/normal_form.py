@@ -4,13 +4,13 @@ Signatures must not depend on layout, case and punctuation. Spasojević and Ponc
 lower-case letters and digits alone. This does so for every script, and joins words split at a line's end.
 """
 
-import unicodedata
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.core.model import Content
+from app.core.text.content import in_form
 from app.core.text.unicode_table import KIND, unicode_table
 
 SPACE = 0x20
@@ -48,7 +48,7 @@ def normalise(content: Content) -> NormalText:
     text = content.text
     normal = _normalise(text, content.page_count)
     if normal is None:
-        normal = _normalise(unicodedata.normalize("NFKC", text), content.page_count)
+        normal = _normalise(in_form("NFKC", text), content.page_count)
     assert normal is not None
     return normal
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from app.core.errors import InvalidInput
 from app.core.model import PageLabels
+from app.core.text.names import control_in
 
 LONGEST_LABEL = 32
 """Characters."""
@@ -26,7 +27,7 @@ def checked_labels(
 ) -> PageLabels:
     """The labels that were sent with a book of so many pages.
 
-    Raises InvalidInput unless there is one a page, each null or of 1 to 32 characters, none of them NUL.
+    Raises InvalidInput unless there is one a page, each null or of 1 to 32 characters, no control among them.
     """
     if len(labels) != page_count:
         pages = "no pages" if page_count is None else f"{page_count:,} pages"
@@ -35,9 +36,10 @@ def checked_labels(
             field,
         )
     for index, label in enumerate(labels):
-        if label is not None and not (0 < len(label) <= LONGEST_LABEL and "\0" not in label):
+        if label is not None and not (0 < len(label) <= LONGEST_LABEL and control_in(label) is None):
             raise InvalidInput(
-                f"A label has 1 to {LONGEST_LABEL} characters, and no U+0000. Send null where there is none.",
+                f"A label has 1 to {LONGEST_LABEL} characters and no control character. Send null where "
+                "there is none.",
                 f"{field}[{index}]",
             )
     return known_labels(labels)

@@ -35,7 +35,7 @@ NFC_SUSPECT = 1  # NFC may change it, or it together with what stands before it
 ALNUM = 2  # its normal form holds a letter or a digit
 NUL = 4
 SURROGATE = 8
-COMBINING = 16  # NFC may move it: its canonical combining class is not 0
+COMBINING = 16  # NFC or NFKC may move it: its canonical combining class, once taken apart, is not 0
 PILE = 32  # of a text: more than MAX_COMBINING such characters in a row
 
 MAX_COMBINING = 64

@@ -153,5 +153,5 @@ def damage_named(where: str) -> Iterator[None]:
         raise
     except (OSError, ValueError, TypeError, KeyError, NotImplementedError, MemoryError) as exc:
         # pyarrow's own errors are subclasses of these.
-        reason = " ".join(str(exc).split())[:300]
+        reason = " ".join(str(exc).split())[:300].rstrip(".")
         raise BrokenFile(f"The Parquet file is damaged at {where}: {reason}.") from exc

@@ -1,6 +1,7 @@
 """Webhooks as clients see them: registering, reading, deleting, new secrets."""
 
 import os
+import re
 from base64 import b64encode
 from collections.abc import Collection, Sequence
 from datetime import timedelta
@@ -18,6 +19,7 @@ OVERLAP = timedelta(days=1)
 """Time for which a former secret signs beside the new one."""
 
 _SECRET_BYTES = 32
+_PLAIN = re.compile(r"[!-~]+")
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -62,6 +64,10 @@ class Webhooks:
         return _known(rotated, webhook_id)
 
     async def _check(self, url: str) -> None:
+        if not _PLAIN.fullmatch(url):
+            raise InvalidInput(
+                "The URL holds a blank, a control character or one beyond ASCII. Percent-encode it.", "url"
+            )
         host, port = host_and_port(url)
         try:
             await addresses_of(host, port, self._allowed_hosts)
@@ -79,7 +85,7 @@ def host_and_port(url: str) -> tuple[str, int]:
         parts = urlsplit(url)
         default = _PORTS.get(parts.scheme)
         host, port = parts.hostname, default and (parts.port or default)
-        is_plain = url.isascii() and "@" not in parts.netloc and not parts.fragment
+        is_plain = "@" not in parts.netloc and not parts.fragment
     except ValueError:
         host, port, is_plain = None, None, False
     if not (host and port and is_plain):

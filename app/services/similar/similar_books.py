@@ -53,7 +53,8 @@ class SimilarBooks:
         """The k books most like one, the most similar first; of several that are equally so, the oldest.
 
         Without copies, those are left out that are near-duplicates by their signatures or in the cluster of
-        its text. Raises `UnknownBook`, and `NoVector` for a book that cannot be compared.
+        its text, and of each cluster of another text all but the most similar. Raises `UnknownBook`, and
+        `NoVector` for a book that cannot be compared.
         """
         suite = (await self._suites.current()).serving
         this, rows = await asyncio.gather(self._vectors.read_book(book_id, suite), self._current_rows())
@@ -88,7 +89,13 @@ class SimilarBooks:
         copies = set() if with_copies else _copies(this, others)
         shown = {book.summary.entry.entry_id: book for book in others if book.summary.book_id not in copies}
         pairs = zip(entries.entry_ids.tolist(), entries.similarities.tolist(), strict=True)
-        return [_similar(shown[entry_id], cosine) for entry_id, cosine in pairs if entry_id in shown]
+        found = [(shown[entry_id], cosine) for entry_id, cosine in pairs if entry_id in shown]
+        if not with_copies:
+            clusters: dict[UUID, tuple[ShownBook, float]] = {}
+            for book, cosine in found:
+                clusters.setdefault(book.founder_id, (book, cosine))
+            found = list(clusters.values())
+        return [_similar(book, cosine) for book, cosine in found]
 
     async def _why_none(self, book_id: UUID, *, has_text: bool) -> str:
         reason = f"The book {book_id} has no vector, so nothing tells what is like it."

@@ -4,6 +4,7 @@ Every method is one transaction. A book's signatures belong to its entry. New co
 records of the old one in the band index no longer count.
 """
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, cast
@@ -185,7 +186,7 @@ class BookStore:
         [row] = await self._database.rows(
             _INSERT,
             id=book_id,
-            **metadata_values(metadata),
+            **await asyncio.to_thread(metadata_values, metadata),  # a thousand authors take a while
             **content_values(content),
             **record_values(record),
             **actor_values(actor),
@@ -266,10 +267,11 @@ class BookStore:
         async with self._database.transaction() as connection:
             book = to_book(await _read_locked(connection, book_id, if_version))
             if changes:
-                columns = to_columns(named)
+                columns = await asyncio.to_thread(to_columns, named)
                 if _NAMED_BY & named.keys():
                     changed: dict[str, Any] = dict(named)
-                    columns["name_keys"] = name_keys(replace(book.metadata, **changed))
+                    metadata = replace(book.metadata, **changed)
+                    columns["name_keys"] = await asyncio.to_thread(name_keys, metadata)
                 values: dict[str, Any] = {"external_id": None, "content_key": None} | columns
                 values |= {"identifier": identifier_of_book(book)} | actor_values(actor)
                 await _update(connection, _update_of(columns), book_id, **values)

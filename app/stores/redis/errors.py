@@ -36,7 +36,10 @@ def redis_errors() -> Iterator[None]:
         AttributeError,  # from redis-py, where a connection is closed as it writes (its issue 4287)
         TypeError,  # the same in other versions of Python
     ) as exc:
-        raise Unavailable(f"The band index (Redis) cannot be reached: {exc}. Try again in a moment.") from exc
+        reason = str(exc).rstrip(".")
+        raise Unavailable(
+            f"The band index (Redis) cannot be reached: {reason}. Try again in a moment."
+        ) from exc
     except redis.exceptions.RedisError as exc:
         # Out of memory, read-only after a failover, a key of another type: all of them for the operator.
         raise Unavailable(f"The band index (Redis) refuses: {exc}", retry_after=5) from exc

@@ -274,9 +274,9 @@ async def test_made_record_says_all_that_the_metadata_say(client: AsyncClient) -
 async def test_metadata_that_no_record_can_hold_are_written_without_it(
     client: AsyncClient, services: Services
 ) -> None:
-    odd = {"title": "A\x1fb\x1e\x1d\uffff", "authors": ["x\x1by"], "identifiers": ["own:a\x1fz\x08"]}
+    odd = {"title": "A\ufffeb\uffff \uffff", "authors": ["x\ufffey"], "identifiers": ["own:a\ufffez"]}
     pages = pages_of(TEXT)
-    book = await post(client, pages=pages, **odd, volume="\x1e")
+    book = await post(client, pages=pages, **odd, volume="\uffff")
     await post(client, pages=pages_of(scanned(TEXT, 1)), **odd)
     await run_jobs(services)
 
@@ -376,3 +376,30 @@ async def test_file_of_records_names_what_to_do(client: AsyncClient) -> None:
 
     assert_problem(response, 422, "file")
     assert "bookprint ingest" in response.json()["detail"]
+
+
+async def test_a_year_before_our_era_is_written_as_iso_8601_has_it(client: AsyncClient) -> None:
+    for year, written in ((-500, "-0500"), (813, "0813"), (1920, "1920")):
+        book = await post(client, text=f"A text of {year}.", year=year)
+        answer = await client.get(book["links"]["self"], headers={"Accept": "application/ld+json"})
+        assert answer.json()["datePublished"] == written
+
+
+async def test_controls_that_mark_what_is_not_sorted_stay_in_the_record_alone(client: AsyncClient) -> None:
+    title = [{"a": "\x98The \x9cferry\tat dawn /"}]
+    field = {"245": {"ind1": "1", "ind2": "0", "subfields": title}}
+    marc = {"leader": "00000nam a2200000 i 4500", "fields": [field]}
+
+    book = await post(client, text="A ferry.", marc=marc)
+
+    assert book["title"] == "The ferry at dawn"
+    answer = await client.get(book["links"]["self"], headers={"Accept": "application/marcxml+xml"})
+    assert "\x98The \x9cferry\tat dawn" in answer.text
+
+
+async def test_a_record_with_more_values_than_any_book_needs_is_refused(client: AsyncClient) -> None:
+    field = {"500": {"ind1": " ", "ind2": " ", "subfields": [{"a": "x" * 5_000}]}}
+    marc = {"leader": "00000nam a2200000 i 4500", "fields": [field] * 60}
+    assert_problem(await client.post("/v1/books", json={"text": "a", "marc": marc}), 422, "marc")
+    marc["fields"] = [{"500": {"ind1": " ", "ind2": " ", "subfields": [{"a": "x"}]}}] * 7_000
+    assert_problem(await client.post("/v1/books", json={"text": "a", "marc": marc}), 422, "marc")

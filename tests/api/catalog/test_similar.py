@@ -96,6 +96,23 @@ async def test_copies_are_left_out_unless_they_are_asked_for(client: AsyncClient
     assert await ids_of_similar(client, book, copies=True) == [copy["id"], other["id"]]
 
 
+async def test_one_of_the_copies_of_another_book_stands_for_all(client: AsyncClient) -> None:
+    texts = {"other": text_of(2), "copy": scanned(text_of(2), 7, 0.01), "third": text_of(3)}
+    book = await post(client, text=text_of(1))
+    ids = {name: (await post(client, text=text))["id"] for name, text in texts.items()}
+    ranked = [
+        book_id for book_id, _ in expected(text_of(1), {ids[name]: text for name, text in texts.items()})
+    ]
+    left_out = max(ids["other"], ids["copy"], key=ranked.index)
+    assert await ids_of_similar(client, book) == ranked
+    path = f"/v1/books/{ids['other']}/relations/{ids['copy']}/decision"
+    assert (await client.put(path, json={"kind": "SAME_TEXT"})).status_code == 200
+
+    assert await ids_of_similar(client, book) == [each for each in ranked if each != left_out]
+    assert len(await ids_of_similar(client, book, k=2)) == 2
+    assert await ids_of_similar(client, book, copies=True) == ranked
+
+
 async def test_book_that_a_person_calls_a_copy_is_left_out(client: AsyncClient) -> None:
     book, other, third = [await post(client, text=text_of(seed)) for seed in range(3)]
     path = f"{book['links']['relations']}/{other['id']}/decision"

@@ -99,6 +99,7 @@ async def test_webhooks_are_listed_in_pages_and_deleted(client: AsyncClient) -> 
     [
         *("", "changes", "ftp://93.184.215.14/", "http://", "http://93.184.215.14:0x/", "http://[::1/"),
         *("http://me:secret@93.184.215.14/", "http://93.184.215.14/#part", "https://bücher.example/"),
+        *("http://93.184.215.14/a\r\nX-Injected: 1", "http://93.184.215.14/a b", "http://93.184.215.14/\x7f"),
         *("http://no-such-host.invalid/", "http://10.1.2.3/", "http://192.168.0.1/", "http://172.20.0.1/"),
         *("http://169.254.169.254/", "http://localhost/", "http://0/", "http://2130706433/", "http://[::1]/"),
         *("http://[::ffff:10.0.0.1]/", "http://[fe80::1]/", "http://[fd00::1]/", "http://100.64.0.1/"),

@@ -272,6 +272,7 @@ async def test_unknown_books_and_pairs_are_refused(client: AsyncClient) -> None:
     assert_problem(await client.get(f"/v1/books/{NOBODY}/relations?wait=5"), 404, "id")
     for itself in (f"{path}/{book['id']}",):
         assert_problem(await client.get(itself), 404, "other_id")
+        assert "no relation to itself" in (await client.get(itself)).json()["detail"]
         assert_problem(await client.put(f"{itself}/decision", json="rejected"), 404, "other_id")
 
 

@@ -1,11 +1,17 @@
 """The content of a book."""
 
+import unicodedata
+from typing import Literal
+from unittest.mock import patch
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from app.core.errors import EmptyText, InvalidText
 from app.core.model import PAGE_BREAK, Content
-from app.core.text import kernels
-from app.core.text.content import content_from_pages, content_from_text, content_key
+from app.core.text import content, kernels
+from app.core.text.content import content_from_pages, content_from_text, content_key, in_form
 from app.core.text.unicode_table import ALNUM, MAX_COMBINING, NUL, unicode_table
 from tests.core.kernel_sets import KERNELS, using
 
@@ -54,8 +60,9 @@ def test_page_with_a_wrong_character_is_named() -> None:
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_pile_of_combining_marks_is_refused(name: str) -> None:
-    pile = "\u0301\u0323" * (MAX_COMBINING // 2)
+@pytest.mark.parametrize("marks", ["\u0301\u0323", "\uff9e\u0301", "\u0f73\u0301"])
+def test_pile_of_combining_marks_is_refused(name: str, marks: str) -> None:
+    pile = marks * (MAX_COMBINING // 2)
     with using(name):
         content_from_text(f"a{pile}b{pile}")
         with pytest.raises(InvalidText, match="character 66"):
@@ -81,3 +88,19 @@ def test_inspection_counts_page_breaks_in_every_width_of_string() -> None:
         assert breaks == 3
         assert seen & ALNUM
         assert not seen & NUL
+
+
+@settings(max_examples=200)
+@given(
+    st.text(
+        st.sampled_from(
+            "aeg \n\u0301\u0316\u1100\u1161\u11a8\uac00\u0dd9\u0dcf\u0dca\uff76\uff9e\u0f73\ufdfa😀"
+        ),
+        min_size=1,
+        max_size=60,
+    ),
+    st.sampled_from(["NFC", "NFKC"]),
+)
+def test_a_long_text_is_put_into_its_form_part_by_part(text: str, form: Literal["NFC", "NFKC"]) -> None:
+    with patch.object(content, "_PART", 3):
+        assert in_form(form, text) == unicodedata.normalize(form, text)

@@ -22,11 +22,12 @@ REMEDIES = {
     "decision_form": 'Send {{"verdict": "confirmed"}}, {{"verdict": "rejected"}} or {{"kind": "SAME_TEXT"}}.',
     "repeated_part": "Send it once.",
     "missing_file": "Send the book as a part `file` with a filename, as curl does with -F file=@book.epub.",
-    "nul": "Remove the character U+0000.",
     "marc_record": "Repair the record, or send it in another form; docs/marc.md says what is taken.",
     "one_of": "Send exactly one of {names}.",
     "not_together": "Leave one of them out.",
     "nothing_to_find": "Send a query that is not empty, or a property.",
+    "control": "Remove it.",
+    "long_value": "Send at most {most} characters.",
     "identifier_form": "Write it as scheme:value, for example isbn:9780141439600.",
 }
 """The remedy for each kind of validation error; the context of the error fills the gaps."""

@@ -170,13 +170,20 @@ async def test_wrong_values_are_named_and_spoil_no_other_query(client: AsyncClie
             },
             "crowd": {"properties": [{"pid": "author", "v": [f"Austen {'i' * n}" for n in range(31)]}]},
             "nul": {"query": "Em\0ma", "properties": [{"pid": "identifier", "v": "x:\0"}]},
+            "long": {"query": "Emma" + " " * 10_000},
+            "long value": {"properties": [{"pid": "author", "v": ["Austen", "(" * 10_001]}]},
+            "long name": {"properties": [{"pid": "p" * 1_001, "v": "x"}]},
+            "long text": {"query": "Emma", "properties": [{"pid": "text", "v": "Emma " * 3_000}]},
             "digits": {"query": "Emma", "properties": [{"pid": "author", "v": 10**4_000}]},
             "many": {"query": "Emma", "limit": 1, "properties": [{"pid": "year", "v": [1815, "1816"]}]},
         },
     )
 
     errors = {name: answer["error"] for name, answer in answers.items() if "error" in answer}
-    assert errors.keys() == {"damaged", "blank", "no limit", "no list", "no letters", "crowd"}
+    assert errors.keys() == {
+        *("damaged", "blank", "no limit", "no list", "no letters", "crowd"),
+        *("long", "long value", "long name"),
+    }
     assert all(error["errors"][0]["remedy"] for error in errors.values())
     assert matches(answers["unused"]["result"]) == [ids[2]]
     assert [each["id"] for each in answers["many"]["result"]] == [ids[2]]
