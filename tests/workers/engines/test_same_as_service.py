@@ -99,6 +99,12 @@ def test_a_small_library(
     assert_same(find_by_corpus(small, folder, engine_address, limits), service)
 
 
+def test_a_corpus_in_which_every_book_is_refused(engine_address: str, tmp_path: Path, folder: Path) -> None:
+    path = write_library(tmp_path / "books.jsonl", [{"id": "empty", "text": "—"}])
+    nothing = find_by_corpus(path, folder, engine_address, SelectionLimits())
+    assert nothing == Findings({}, {}, {}, {}, {})
+
+
 def test_a_loaded_corpus_of_more_books_than_an_engine_deals_to_files_in_one_turn(
     engine_address: str, tmp_path: Path, find_by_service: FindByService
 ) -> None:

@@ -67,7 +67,8 @@ def _members(relations: pa.Table) -> pa.Table:
         order = np.lexsort((joined.books, joined.founders))
         books, founders = joined.books[order], joined.founders[order]
         texts = components["same_text"].founders_of(books)
-        tables.append(pa.table({"by": [by] * books.size, "founder": founders, "book": books, "text": texts}))
+        name = pa.repeat(by, books.size)
+        tables.append(pa.table({"by": name, "founder": founders, "book": books, "text": texts}))
     members = pa.concat_tables(tables)
     # The founder is the first of its cluster.
     is_first = pc.equal(members.column("founder"), members.column("book")).to_numpy(zero_copy_only=False)
