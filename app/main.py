@@ -5,19 +5,20 @@ import gc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from importlib.metadata import version
+from typing import Any
 
 from fastapi import FastAPI
-from starlette.middleware.cors import CORSMiddleware
 
 from app.api.http.access import require_scopes
 from app.api.http.deps import KernelState
 from app.api.http.docs import DescribedApi, add_docs
+from app.api.http.files import SpooledBytes
 from app.api.http.handlers import UnhandledErrors, install_handlers
 from app.api.http.metrics import Metrics, RequestMetrics
 from app.api.http.problems.of_errors import problem_response
 from app.api.http.transport.admission import Admission
-from app.api.http.transport.bulkheads import Overloaded
-from app.api.http.transport.cors import AnyOrigin, cors_options
+from app.api.http.transport.connections import REFUSING
+from app.api.http.transport.cors import CrossOrigin, OwnPages
 from app.api.http.transport.security_headers import SecurityHeaders
 from app.api.routes import (
     audit,
@@ -60,14 +61,14 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     metrics, kernels = Metrics(), KernelState()
 
     @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
         configure_logs(settings.log_format)
         limits = ReadingLimits(settings.read_seconds, characters=settings.max_body_bytes)
         with IsolatedReader(limits) as reader:
             async with open_services(settings) as services:
                 app.state.services, app.state.reading = services, FileReading(reader)
                 warming = asyncio.create_task(_warm(kernels))
-                yield
+                yield {REFUSING: app.state.admission.reads}
                 warming.cancel()
                 with suppress(asyncio.CancelledError):
                     await warming
@@ -110,6 +111,15 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     # What `auto` means is for `serve` to say, which knows the address: unsaid, nobody comes in without a key.
     app.state.asks_for_keys = settings.auth != "off"
     app.state.public_url = settings.public_url
+    app.state.admission = Admission(
+        reads_at_once=settings.reads_at_once,
+        writes_at_once=settings.writes_at_once,
+        longest_read_wait=settings.longest_read_wait,
+        longest_write_wait=settings.longest_write_wait,
+        max_held_bytes=settings.max_held_bytes,
+        note_refusal=metrics.count_refused,
+    )
+    app.state.spooled = SpooledBytes(settings.max_spooled_bytes)
     app.state.max_body_bytes, app.state.max_file_bytes = settings.max_body_bytes, settings.max_file_bytes
     # Files come first: their routes leave what is no file to those of the same paths.
     modules = (
@@ -125,16 +135,14 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     install_handlers(app, routes)
     # The last one added is the outermost.
     app.add_middleware(UnhandledErrors)
-    app.add_middleware(
-        Admission,
-        reads_at_once=settings.reads_at_once,
-        writes_at_once=settings.writes_at_once,
-        max_held_bytes=settings.max_held_bytes,
-        refusal=problem_response(Overloaded()),
-    )
-    if settings.cors_origins:
-        app.add_middleware(CORSMiddleware, **cors_options(settings.cors_origins))
-    app.add_middleware(AnyOrigin, path="/reconcile")
+    app.add_middleware(CrossOrigin, origins=settings.cors_origins, any_page=app.state.asks_for_keys)
+    if not app.state.asks_for_keys:
+        app.add_middleware(
+            OwnPages,
+            public_url=settings.public_url,
+            origins=settings.cors_origins,
+            refusal=problem_response,
+        )
     app.add_middleware(SecurityHeaders)
     app.add_middleware(RequestMetrics, metrics=metrics)
     return app

@@ -99,7 +99,7 @@ class Settings(BaseSettings):
         alias="BOOKPRINT_PUBLIC_URL",
         pattern="^https?://",
         description="Address under which clients reach the service, where answers name it; unset: as they "
-        "wrote it in their request.",
+        "wrote it in their request. Without keys its host is answered at beside localhost, and no other.",
     )
     auth: Literal["auto", "keys", "off"] = Field(
         default="auto",
@@ -136,12 +136,12 @@ class Settings(BaseSettings):
         ge=LEAST_BYTES_PER_MINUTE,
         description="Bytes of bodies likewise; also the most that one JSON body or file may have.",
     )
-    uploads_at_once: int | None = Field(
-        default=None,
+    uploads_at_once: int = Field(
+        default=128,
         alias="BOOKPRINT_UPLOADS_AT_ONCE",
         gt=0,
         description="Uploads of a key at the same time in each API process: bodies over 1 MiB or of a length "
-        "that is not told; unset: no limit.",
+        "that is not told.",
     )
     attempts_per_minute: int | None = Field(
         default=None,
@@ -198,20 +198,42 @@ class Settings(BaseSettings):
         default=4,
         alias="BOOKPRINT_READS_AT_ONCE",
         gt=0,
-        description="Requests that read, worked on at the same time; others wait a moment, or get 503.",
+        description="Requests that read, worked on at the same time; others wait.",
+    )
+    longest_read_wait: float = Field(
+        default=0.5,
+        alias="BOOKPRINT_LONGEST_READ_WAIT",
+        gt=0,
+        le=60,
+        description="Seconds that a request that reads may have to wait for others; one that would wait "
+        "longer, behind 512 others or more, gets 503 at once.",
     )
     writes_at_once: int = Field(
         default_factory=_one_per_core,
         alias="BOOKPRINT_WRITES_AT_ONCE",
         gt=0,
         description="Requests that bring texts or change something and are worked on at the same time; "
-        "others wait for seconds, or get 503. Unset: one per core, 8 at most.",
+        "others wait. Unset: one per core, 8 at most.",
+    )
+    longest_write_wait: float = Field(
+        default=5.0,
+        alias="BOOKPRINT_LONGEST_WRITE_WAIT",
+        gt=0,
+        le=600,
+        description="The same for a request that brings texts or changes something.",
     )
     max_held_bytes: int = Field(
         default=256 * 1024 * 1024,
         alias="BOOKPRINT_MAX_HELD_BYTES",
         gt=0,
         description="Bytes of all bodies together that are in memory at the same time; beyond it: 503.",
+    )
+    max_spooled_bytes: int = Field(
+        default=4 * 1024 * 1024 * 1024,
+        alias="BOOKPRINT_MAX_SPOOLED_BYTES",
+        gt=0,
+        description="Bytes of all bodies with files together that lie in the folder for temporary files; "
+        "beyond it: 503.",
     )
     most_waiting_jobs: int = Field(
         default=1_000_000,
@@ -255,7 +277,7 @@ class Settings(BaseSettings):
         default=(),
         alias="BOOKPRINT_CORS_ORIGINS",
         description="Origins, with commas between, whose pages may ask in a browser; unset: none but for "
-        "reconciliation, which any may.",
+        "reconciliation, which any may with a key, and without keys those of this machine.",
     )
     log_format: Literal["console", "json"] = Field(
         default="console", alias="BOOKPRINT_LOG_FORMAT", description="Plain lines, or one JSON object a line."
@@ -292,7 +314,10 @@ class Settings(BaseSettings):
     def _installed(cls, iscc: str) -> str:
         """Text-Codes are not left out silently where the library is missing."""
         if iscc == "on" and find_spec("iscc_lib") is None:
-            raise ValueError("iscc-lib is not installed. Install bookprint with the extra `iscc`.")
+            raise ValueError(
+                "iscc-lib is not installed. Install it in the folder of Bookprint's sources with: "
+                "pip install '.[iscc]'"
+            )
         return iscc
 
     @field_validator("webhook_allow_hosts", mode="before")

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from app.cli.checking import checked
 from app.core.matching.verification import VERIFICATION, evidence_of_each, is_near_duplicate
 from app.core.model import Metadata, Sketch, Submission
 from app.core.relations.relation import ComparedBook, Relation, relate
@@ -16,8 +17,16 @@ from app.core.signatures.fracminhash import shared_hashes
 from app.core.signatures.page_minhash import to_records
 from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_pages, content_key
+from app.readers.reading import Refusal
+from app.readers.tables.corpus_books import CorpusBooks
+from app.readers.tables.corpus_folder import CorpusFolder
+from app.readers.tables.corpus_pairs import CorpusPairs
 from app.readers.tables.corpus_tables import PROGRESS, SIMILARITY_STEPS, TABLES, VERSION, schema
+from app.services.bulk.ingest import BulkRun
+from app.services.bulk.loading import Load
 from app.synthesis.library import synthetic_library
+from app.wiring import Services
+from tests.factories import ACTOR
 
 SPLIT = 1 << 32
 
@@ -68,10 +77,10 @@ def write_corpus(folder: Path, books: Sequence[Submission], *, per_file: int = 5
             rows["page_maps"].append({"left": left, "right": right} | _mapped(relation))
     for table, cells in rows.items():
         (folder / table).mkdir(parents=True)
-        # Pairs come in any order, and books in any order of files.
-        parts = [cells[start::3] for start in range(3)] if "left" in schema(table).names else _split(cells)
-        for name, part in enumerate(reversed(parts)):
-            pq.write_table(_table(table, part), folder / table / f"part-{name}.parquet", row_group_size=3)
+        # An engine deals rows to files in turns.
+        for part in range(3):
+            rows_of_part = _table(table, cells[part::3])
+            pq.write_table(rows_of_part, folder / table / f"part-{part}.parquet", row_group_size=3)
     write_progress(folder)
     return MadeCorpus(folder, numbered)
 
@@ -81,16 +90,26 @@ def write_progress(folder: Path, **changed: object) -> None:
     (folder / PROGRESS).write_text(json.dumps({"version": VERSION, "complete": True, "stages": {}} | changed))
 
 
+async def load_corpus(services: Services, folder: Path) -> tuple[dict[str, int], dict[str, Refusal]]:
+    """Load the tables in a folder: the number of books by their fate, and the refusals by place."""
+    tables, refused, run = CorpusFolder(folder), dict[str, Refusal](), BulkRun()
+    await services.loading().load(
+        Load(
+            books=CorpusBooks(tables),
+            pairs=CorpusPairs(tables),
+            run=run,
+            check=checked,
+            refuse=refused.__setitem__,
+            progress=lambda done, total: None,
+            actor=ACTOR,
+        )
+    )
+    return {kind: number for kind, number in run.counts.items() if number}, refused
+
+
 def _table(name: str, rows: Sequence[dict[str, Any]]) -> pa.Table:
     wanted = schema(name)
     return pa.Table.from_pylist([{key: row.get(key) for key in wanted.names} for row in rows], schema=wanted)
-
-
-def _split(rows: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    splits: dict[int, list[dict[str, Any]]] = {}
-    for row in rows:
-        splits.setdefault(row.get("book", 0) // SPLIT, []).append(row)
-    return list(splits.values()) or [[]]
 
 
 def _sketched(number: int, book: Submission, made: Sketch) -> dict[str, Any]:

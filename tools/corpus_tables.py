@@ -12,7 +12,8 @@ _HEAD = """# The tables of a corpus
 
 What [`bookprint corpus run`](howto/corpus.md) writes: a folder of Parquet files for each table. Books have
 numbers that grow in the order of the input; of two books the one with the smaller number is the older one.
-The types are Arrow's. Made from `readers/tables/corpus_tables` by `python -m tools.corpus_tables`.
+Rows stand in any order. The types are Arrow's. Made from `readers/tables/corpus_tables` by
+`python -m tools.corpus_tables`.
 """
 _ROWS = {
     "books": "One row for each book that was read.",

@@ -96,13 +96,14 @@ def ingest(
             if servers is not None:
                 kept = "kept" if servers.texts == "postgres" else "not kept"
                 reporter.say(
-                    f"Storing books directly; their texts are {kept} (BOOKPRINT_TEXTS={servers.texts})."
+                    f"Storing books directly; texts that come with them are {kept} "
+                    f"(BOOKPRINT_TEXTS={servers.texts})."
                 )
                 counts, interrupted = _store(servers, books, listing.size, count, reporter, refusals)
             else:
-                counts, interrupted = _post(
-                    url or DEFAULT_URL, key, books, listing.size, count, jobs, reporter, refusals
-                )
+                url = url or DEFAULT_URL
+                reporter.say(f"Posting books to {url}.")
+                counts, interrupted = _post(url, key, books, listing.size, count, jobs, reporter, refusals)
     except (ClientError, BookprintError) as exc:
         raise UserError(f"{exc}", 2) from exc
     results().print(", ".join(f"{number:,} {kind}" for kind, number in counts.items()))
@@ -189,8 +190,9 @@ def _post(
     """Post the books to a service."""
     from app.cli.checking import checked
     from app.cli.posting import Outcome, Tally, post_all, to_record
+    from app.core.model import Submission
     from app.readers.processes import ReadingProcesses
-    from app.readers.reading import Read, results_of
+    from app.readers.reading import Read, Refusal, results_of
 
     def records() -> "Iterator[Record]":
         for book, result in results_of(reading, books):
@@ -204,7 +206,7 @@ def _post(
 
     with Client(url, connections=jobs, key=key) as service:
         service.insist()
-        with ReadingProcesses(processes, Read(checked)) as reading:
+        with ReadingProcesses(processes, Read(checked), (Submission, Refusal)) as reading:
             tally = post_all(service, records(), jobs, report)
     if tally.stopped is not None:
         raise UserError(f"{tally.stopped}\n{_AGAIN}", 2)

@@ -41,7 +41,7 @@ def sign(
     from app.core.signatures.json_codec import encode
     from app.readers.files import unread_books
     from app.readers.processes import ReadingProcesses, cores
-    from app.readers.reading import Refusal, Sign, results_of
+    from app.readers.reading import Refusal, Sign, SignedBook, results_of
     from app.readers.tables import signature_table
 
     fingerprint_recipe(recipe)
@@ -57,7 +57,7 @@ def sign(
             raise UserError(str(exc), 2) from exc
         except OSError as exc:
             raise UserError(f"{out} cannot be written: {exc.strerror or exc}.", 2) from exc
-        reading = stack.enter_context(ReadingProcesses(count, Sign(checked, recipe)))
+        reading = stack.enter_context(ReadingProcesses(count, Sign(checked, recipe), (SignedBook, Refusal)))
         for book, result in results_of(reading, unread_books(listing, columns)):
             if isinstance(result, Refusal):
                 refusals.add_unread(book, result.reason, result.problem)

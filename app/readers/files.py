@@ -9,7 +9,7 @@ import glob
 import gzip
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -130,15 +130,19 @@ def is_one_book(folder: str, names: Sequence[str]) -> bool:
 
 
 def unread_books(files: BookFiles, columns: Mapping[str, str]) -> Iterator[Unread]:
-    """Every book of the files, in order. `columns` name columns of Parquet tables by what they hold."""
+    """Every book of the files, in order. `columns` name columns of Parquet tables by what they hold.
+
+    Of manifests that name the same file the first gives it.
+    """
     before = 0
+    named: set[str] = set()
     for path, size in files.sizes.items():
         end = before + size
         try:
             if path in files.folders:
                 yield UnreadFolder(path, "", end)
             else:
-                yield from _books_in(path, before, size, columns)
+                yield from _books_in(path, before, size, columns, named)
         except InvalidInput as exc:
             yield Unreadable(path, "", end, exc)
         except OSError as exc:
@@ -191,7 +195,10 @@ def _members(unread: Unread) -> Iterator[Unread]:
         yield Unreadable(unread.path, "", unread.position, exc)
 
 
-def _books_in(path: str, before: int, size: int, columns: Mapping[str, str]) -> Iterator[Unread]:
+def _books_in(
+    path: str, before: int, size: int, columns: Mapping[str, str], named: set[str]
+) -> Iterator[Unread]:
+    """The books in a file; `named` are the real paths that manifests have named, and gets those of this."""
     head = _head(path)
     if head.startswith(parquet.MAGIC):
         yield from _rows(path, before, size, columns)
@@ -205,7 +212,8 @@ def _books_in(path: str, before: int, size: int, columns: Mapping[str, str]) -> 
             else:
                 yield UnreadLine(*where, line.data)
     elif _MANIFEST_NAME.fullmatch(path) and (manifest := _Manifest.of(path)):
-        yield from manifest.books(before)
+        yield from manifest.books(before, frozenset(named))
+        named.update(map(os.path.realpath, manifest.targets()))
     else:
         yield UnreadFile(path, "", before + size)
 
@@ -273,14 +281,16 @@ class _Manifest:
             if target := self._target(cells):
                 yield target
 
-    def books(self, before: int) -> Iterator[Unread]:
-        """The books that it names, each with what it says of it."""
+    def books(self, before: int, named: Collection[str]) -> Iterator[Unread]:
+        """The books that it names but for those `named` before, each with what it says of it."""
         columns = find_columns((name for name in self.header if name.casefold() != _PATH_COLUMN), {})
         for number, position, cells in self._rows():
             target, where = self._target(cells), f"row {number}"
             if target is None:
                 empty = InvalidInput("The row names no path.")
                 yield Unreadable(self.path, where, before + position, empty)
+                continue
+            if os.path.realpath(target) in named:
                 continue
             known = metadata_of({name: value or None for name, value in cells.items()}, columns)
             if os.path.isdir(target):

@@ -5,16 +5,22 @@ The file goes over as a descriptor. The process that asks needs no reader, and l
 
 import asyncio
 import os
+import resource
+import sys
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from multiprocessing.reduction import DupFd
 from typing import Any, Self
 
-from app.core.errors import BrokenFile, FileTooLarge, InvalidInput
+from app.core.errors import BrokenFile, FileTooLarge, UnusableFile
 from app.readers.extraction import Extraction
-from app.readers.killable import Children, Died, OutOfTime, Parent
-from app.readers.source import Source
+from app.readers.killable import NEW_NETWORK, NEW_USER, Bounds, Children, Died, OutOfTime, Parent
+from app.readers.plain import to_json
+from app.readers.source import MOST_BYTES, Source
+
+_BYTES_BESIDE_TEXT = 1 << 25
+"""Of an answer, at most: page labels, metadata and warnings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +41,10 @@ class IsolatedReader:
     def __init__(self, limits: ReadingLimits, at_once: int | None = None) -> None:
         self._limits = limits
         self._threads = ThreadPoolExecutor(at_once or os.cpu_count() or 1, thread_name_prefix="read")
-        self._children = Children(limits.seconds, limits.memory_bytes)
+        answer_bytes = 4 * limits.characters + _BYTES_BESIDE_TEXT
+        self._children = Children(
+            Bounds(limits.seconds, limits.memory_bytes, answer_bytes, NEW_USER | NEW_NETWORK)
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -57,14 +66,13 @@ class IsolatedReader:
         """As `read`, for threads."""
         try:
             with self._children.start(_answer, _Descriptor(descriptor), name, self._limits) as child:
-                outcome = child.receive()
+                outcome: Extraction | UnusableFile = child.receive(Extraction, *UnusableFile.__subclasses__())
         except OutOfTime as exc:
             raise _too_slow(name, self._limits) from exc
         except Died as exc:
             raise _died(name, self._limits, str(exc)) from exc
-        if isinstance(outcome, InvalidInput):
+        if isinstance(outcome, UnusableFile):
             raise outcome
-        assert isinstance(outcome, Extraction)
         return outcome
 
 
@@ -84,15 +92,18 @@ def _received(duplicate: Any) -> _Descriptor:
 
 def _answer(parent: Parent, file: _Descriptor, name: str, limits: ReadingLimits) -> None:
     """Send the book in the file, or the reason why there is none; runs in the child."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (MOST_BYTES, MOST_BYTES))
     try:
-        parent.send(_read(Source.of_open_file(file.number, name), limits))
-    except InvalidInput as exc:
-        parent.send(exc)
+        answer = to_json(_read(Source.of_open_file(file.number, name), limits))
+    except UnusableFile as exc:
+        answer = to_json(exc)
     except MemoryError:
-        parent.send(_too_much_memory(name, limits))
+        answer = to_json(_too_much_memory(name, limits))
     except Exception as exc:
-        traceback.print_exc()  # a reader has let through what it should have named
-        parent.send(BrokenFile(f"{name} cannot be read ({type(exc).__name__})."))
+        # A reader has let through what it should have named; the message may be the file's own words.
+        sys.stderr.writelines(f"{line!r}\n" for line in traceback.format_exc().splitlines())
+        answer = to_json(BrokenFile(f"{name} cannot be read ({type(exc).__name__})."))
+    parent.send(answer)
 
 
 def _read(source: Source, limits: ReadingLimits) -> Extraction:

@@ -2,21 +2,29 @@
 
 A file can make any parser loop, crash or fill the memory. Children are forked from a process that has
 loaded all readers and has no thread (multiprocessing's fork server). One beyond a limit is killed, and so is
-one whose parent has ended. The limits are against accidents and floods; they are no sandbox for code.
+one whose parent has ended. A child trusts its parent, and takes pickles from it. The parent takes bytes from
+its child: so many at most, and until a moment that the child cannot put off.
 """
 
+import ctypes
 import os
+import pickle
 import resource
 import signal
+import socket
+import sys
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
-from multiprocessing.connection import Connection
 from typing import Any, Self, TypeVarTuple
 from weakref import WeakSet
 
 import psutil
+
+from app.readers.plain import from_json
 
 _PROCESSES = get_context("forkserver")
 _PROCESSES.set_forkserver_preload(["app.readers.isolation", "app.readers.content", "app.readers.recognition"])
@@ -25,6 +33,17 @@ _SECONDS_TO_START = 120.0
 _SECONDS_TO_END = 1.0
 _GRACE = 1.0
 """Seconds after which the kernel ends a child that outlives its time, should its parent be gone."""
+
+_HEAD = 8
+"""Bytes before a message to the parent that tell its length."""
+
+_PART = 1 << 18
+
+_KERNEL = ctypes.CDLL(None)
+_NO_NEW_PRIVILEGES = 38  # PR_SET_NO_NEW_PRIVS of <linux/prctl.h>
+
+NEW_USER, NEW_NETWORK = 0x10000000, 0x40000000
+"""Namespaces of <linux/sched.h>: from its own of users a process looks into no other process of the user."""
 
 # multiprocessing looks at all children whenever it starts one, and must not meet one half closed.
 _LOCK = threading.Lock()
@@ -37,25 +56,37 @@ class OutOfTime(Exception):
 
 
 class Died(Exception):
-    """The child has ended by itself; the message says how, as "signal 9" or "status 1"."""
+    """The child has ended; the message says with what, as "signal 9", "status 1" or "a wrong answer"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a child may take, and send."""
+
+    seconds: float  # until the end of its next message
+    memory_bytes: int  # beyond those that it starts with
+    message_bytes: int
+    namespaces: int = 0  # of its own, as far as the kernel grants them
 
 
 class Parent:
     """The parent, as its child speaks to it; the child's time runs until it sends a message."""
 
-    def __init__(self, connection: Connection, seconds: float) -> None:
+    def __init__(self, connection: socket.socket, seconds: float) -> None:
         self._connection = connection
+        self._requests = connection.makefile("rb")
         self._seconds = seconds
         self._start_time()
 
-    def send(self, message: object) -> None:
-        """Send what can be pickled."""
-        self._connection.send(message)
+    def send(self, message: bytes) -> None:
+        """Send bytes."""
+        self._connection.sendall(len(message).to_bytes(_HEAD))
+        self._connection.sendall(message)
 
     def receive(self) -> Any:
         """The next message; the time runs anew from here on. Raises EOFError where the parent hangs up."""
         signal.setitimer(signal.ITIMER_REAL, 0)
-        message = self._connection.recv()
+        message = pickle.load(self._requests)
         self._start_time()
         return message
 
@@ -66,15 +97,13 @@ class Parent:
 class Child:
     """A child process, as its parent speaks to it; leaving it as a context ends it."""
 
-    def __init__(
-        self, seconds: float, memory_bytes: int, life: Callable[[Parent, *Ts], None], *args: *Ts
-    ) -> None:
-        self._seconds = seconds
+    def __init__(self, bounds: Bounds, life: Callable[[Parent, *Ts], None], *args: *Ts) -> None:
+        self._bounds = bounds
         self._ready = False
         self._how: str | None = None  # it has ended
-        self._connection, theirs = _PROCESSES.Pipe()
+        self._connection, theirs = socket.socketpair()
         with theirs, _LOCK:
-            everything = (theirs, seconds, memory_bytes, life, args)
+            everything = (theirs, bounds, life, args)
             self._process = _PROCESSES.Process(target=_live, args=everything, daemon=True)
             self._process.start()
 
@@ -85,17 +114,26 @@ class Child:
         self.end()
 
     def send(self, message: object) -> None:
-        """Send what can be pickled; raises Died."""
+        """Send what can be pickled; raises OutOfTime and Died."""
         self._wait_until_ready()
         try:
-            self._connection.send(message)
+            self._connection.settimeout(self._bounds.seconds)  # for all of it
+            self._connection.sendall(pickle.dumps(message))
         except OSError as exc:
-            raise Died(self.end(_SECONDS_TO_END)) from exc
+            raise self._lost(exc) from exc
 
-    def receive(self) -> Any:
-        """The child's next message; raises OutOfTime and Died."""
+    def receive(self, *kinds: type) -> Any:
+        """The child's next message, as one of these types; raises OutOfTime and Died."""
+        try:
+            return from_json(self.receive_bytes(), kinds)
+        except ValueError as exc:
+            self.end()
+            raise Died("a wrong answer") from exc
+
+    def receive_bytes(self) -> bytes:
+        """The bytes of the child's next message; raises OutOfTime and Died."""
         self._wait_until_ready()
-        return self._next(self._seconds)
+        return self._next(self._bounds.seconds)
 
     def kill(self) -> None:
         """Kill it, so that the thread that waits for it hears that it died."""
@@ -121,23 +159,43 @@ class Child:
             self._next(_SECONDS_TO_START)
             self._ready = True
 
-    def _next(self, seconds: float) -> Any:
+    def _next(self, seconds: float) -> bytes:
+        deadline = time.monotonic() + seconds
         try:
-            if self._connection.poll(seconds):
-                return self._connection.recv()
+            size = int.from_bytes(self._read(_HEAD, deadline))
+            if size <= self._bounds.message_bytes:
+                return self._read(size, deadline)
         except (EOFError, OSError) as exc:
-            raise Died(self.end(_SECONDS_TO_END)) from exc
+            raise self._lost(exc) from exc
         self.end()
-        raise OutOfTime
+        raise Died("an answer that is too long")
+
+    def _read(self, count: int, deadline: float) -> bytes:
+        data = bytearray()
+        while len(data) < count:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise TimeoutError
+            self._connection.settimeout(left)
+            part = self._connection.recv(min(count - len(data), _PART))
+            if not part:
+                raise EOFError
+            data += part
+        return bytes(data)
+
+    def _lost(self, error: Exception) -> OutOfTime | Died:
+        """Why nothing more can be exchanged; the child has ended by then."""
+        if isinstance(error, TimeoutError):
+            self.end()
+            return OutOfTime()
+        return Died(self.end(_SECONDS_TO_END))
 
 
 class Children:
-    """Children under the same limits, which can be killed together."""
+    """Children under the same bounds, which can be killed together."""
 
-    def __init__(self, seconds: float, memory_bytes: int) -> None:
-        """The seconds up to the next message, and the bytes beyond those that a child starts with."""
-        self._seconds = seconds
-        self._memory_bytes = memory_bytes
+    def __init__(self, bounds: Bounds) -> None:
+        self._bounds = bounds
         self._started: WeakSet[Child] = WeakSet()
         self._killed = False
         self._lock = threading.Lock()
@@ -145,7 +203,7 @@ class Children:
     def start(self, life: Callable[[Parent, *Ts], None], *args: *Ts) -> Child:
         """A child that calls `life`, which can be pickled, as can its arguments."""
         with self._lock:
-            child = Child(self._seconds, self._memory_bytes, life, *args)
+            child = Child(self._bounds, life, *args)
             self._started.add(child)
             if self._killed:
                 child.kill()
@@ -160,21 +218,21 @@ class Children:
 
 
 def _live(
-    connection: Connection,
-    seconds: float,
-    memory_bytes: int,
-    life: Callable[[Parent, *Ts], None],
-    args: tuple[*Ts],
+    connection: socket.socket, bounds: Bounds, life: Callable[[Parent, *Ts], None], args: tuple[*Ts]
 ) -> None:
-    """The life of a child, under its limits."""
+    """The life of a child, within its bounds."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to end
+    if sys.platform == "linux":
+        _KERNEL.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+        _KERNEL.unshare(bounds.namespaces)  # while there is one thread
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    most = psutil.Process().memory_info().vms + memory_bytes
+    most = psutil.Process().memory_info().vms + bounds.memory_bytes
     with suppress(ValueError, OSError):  # macOS has no such limit
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    connection.send(None)  # it is ready
-    life(Parent(connection, seconds), *args)
+    parent = Parent(connection, bounds.seconds)
+    parent.send(b"")  # it is ready
+    life(parent, *args)
 
 
 def _end_with_parent() -> None:

@@ -23,6 +23,9 @@ from app.readers.source import Allowance, Source
 MOST_MEMBERS = 100_000
 """Files in one package."""
 
+EXPANSION, FREE_EXPANSION = 100, 1 << 26
+"""A compressed file may expand to so many times its size, and to so many bytes in any case."""
+
 _PART = 1 << 20
 
 _BUFFER = 1 << 13
@@ -75,15 +78,21 @@ def expanded(source: Source) -> Source:
     opener = next((opener for mark, opener in _OPENERS.items() if head.startswith(mark)), None)
     if opener is None:
         return source
+    allowance = Allowance(EXPANSION * source.size + FREE_EXPANSION)
+    spool = TemporaryFile()  # noqa: SIM115 (it lives as long as what was opened of the source)
     with source.opened() as raw, _damage_named(source.name), opener(raw) as stream:
-        return _spooled(stream, _COMPRESSED_SUFFIX.sub("", source.name))
+        while part := stream.read(_PART):
+            allowance.spend(len(part))
+            spool.write(part)
+    spool.flush()
+    return Source.of_open_file(spool, _COMPRESSED_SUFFIX.sub("", source.name))
 
 
 def open_inner(source: Source) -> Package | None:
     """The archive in a file of a package; as `open_package`."""
     with source.opened() as stream, _damage_named(source.name):
         # An archive is read from any place, which a member of an archive cannot be.
-        return open_package(source if stream.seekable() else _spooled(stream, source.name))
+        return open_package(source if stream.seekable() else Source.of_bytes(stream.read(), source.name))
 
 
 def is_archive(source: Source) -> bool:
@@ -141,16 +150,6 @@ def natural_order(path: str) -> list[tuple[int, str]]:
         for part in re.split(r"(\d+)", path.casefold())
         if part
     ]
-
-
-def _spooled(stream: BinaryIO, name: str) -> Source:
-    allowance = Allowance()
-    spool = TemporaryFile()  # noqa: SIM115 (it lives as long as what was opened of the source)
-    while part := stream.read(_PART):
-        allowance.spend(len(part))
-        spool.write(part)
-    spool.flush()
-    return Source.of_open_file(spool, name)
 
 
 def _package(name: str, members: Iterator[tuple[str, Source]]) -> Package:

@@ -5,14 +5,26 @@ Results come in the order of the books, and only so many books are under way tha
 
 import os
 import queue
+import resource
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, Generic, Self, TypeVar
 
 from app.core.errors import BrokenFile
-from app.readers.killable import Child, Children, Died, OutOfTime, Parent
+from app.readers.killable import (
+    NEW_NETWORK,
+    NEW_USER,
+    Bounds,
+    Child,
+    Children,
+    Died,
+    OutOfTime,
+    Parent,
+)
+from app.readers.plain import to_json
+from app.readers.source import MOST_BYTES
 from app.readers.unread import Unread
 
 SECONDS_PER_BOOK = 120.0
@@ -24,12 +36,15 @@ _MEMORY_BYTES = 4 << 30
 _AHEAD = 3
 """Books for each process that are under way, being read or waiting for those before them."""
 
-_ANSWER, _QUESTION = "answer", "question"
-
 T = TypeVar("T")
 
+
+class Question:
+    """What a process may ask its parent, once for each book."""
+
+
 Ask = Callable[[Any], Any]
-"""Asks the parent something while a book is read."""
+"""Asks the parent a Question while a book is read."""
 
 Work = Callable[[Unread, Ask], T]
 """What a process does with a book; it can be pickled, and raises nothing."""
@@ -42,16 +57,22 @@ class ReadingProcesses(Generic[T]):
         self,
         count: int,
         work: Work[T],
+        kinds: Sequence[type],
         answer: Ask | None = None,
         seconds: float = SECONDS_PER_BOOK,
     ) -> None:
-        """`answer` answers what the work asks, in threads of its own."""
+        """`kinds` are the types of what comes of the work, and of what it asks; `answer` answers that, in
+        threads of its own.
+        """
         self._count = count
         self._work = work
+        self._kinds = kinds
         self._seconds = seconds
         self._answer = answer
         self._closed = False
-        self._children = Children(seconds, _MEMORY_BYTES)
+        # Root would lose the right to open the files of others.
+        namespaces = NEW_USER | NEW_NETWORK if os.geteuid() else NEW_NETWORK
+        self._children = Children(Bounds(seconds, _MEMORY_BYTES, MOST_BYTES, namespaces))
         self._idle: queue.SimpleQueue[Child | None] = queue.SimpleQueue()  # None: to be started
         for _ in range(count):
             self._idle.put(None)
@@ -112,11 +133,11 @@ class ReadingProcesses(Generic[T]):
     def _exchange(self, child: Child, book: Unread) -> Any:
         """What the child makes of the book, which it may ask about."""
         child.send(book)
-        while True:
-            kind, content = child.receive()
-            if kind == _ANSWER:
-                return content
-            child.send(self._answer(content) if self._answer is not None else None)
+        message = child.receive(*self._kinds)
+        if isinstance(message, Question) and self._answer is not None:
+            child.send(self._answer(message))
+            message = child.receive(*(kind for kind in self._kinds if not issubclass(kind, Question)))
+        return message
 
 
 def cores() -> int:
@@ -128,10 +149,11 @@ def _serve(parent: Parent, work: Work[Any]) -> None:
     """The life of a process: one book after the other, until the parent hangs up."""
 
     def ask(question: Any) -> Any:
-        parent.send((_QUESTION, question))
+        parent.send(to_json(question))
         return parent.receive()
 
+    resource.setrlimit(resource.RLIMIT_FSIZE, (MOST_BYTES, MOST_BYTES))
     with suppress(EOFError, OSError):
         while True:
             book = parent.receive()
-            parent.send((_ANSWER, work(book, ask)))
+            parent.send(to_json(work(book, ask)))

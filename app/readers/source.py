@@ -19,14 +19,20 @@ MOST_BYTES = 1 << 30
 class Allowance:
     """How many bytes may still be expanded from one file, all its members together."""
 
-    def __init__(self) -> None:
-        self._left = MOST_BYTES
+    def __init__(self, most: int = MOST_BYTES) -> None:
+        self._most = self._left = min(most, MOST_BYTES)
 
     def spend(self, count: int) -> None:
         """Raise FileTooLarge once more has been expanded than a book needs."""
         self._left -= count
         if self._left < 0:
-            raise too_large()
+            raise (
+                too_large()
+                if self._most == MOST_BYTES
+                else FileTooLarge(
+                    f"The file expands to more than {self._most:,} bytes. Send it uncompressed."
+                )
+            )
 
 
 MOST_PAGES = 100_000

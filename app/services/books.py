@@ -36,6 +36,10 @@ class Books:
             wanted = replace(wanted, identifier=normalised(wanted.identifier))
         return await self._books.list_books(wanted, after, limit)
 
+    async def count_roughly(self) -> int:
+        """The number of books, above 100,000 an estimate."""
+        return await self._entries.count_roughly()
+
     async def count_pending(self) -> int:
         """The number of books that the band index does not hold yet."""
         return await self._entries.count_pending()

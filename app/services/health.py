@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from time import monotonic
 
 from app.core.errors import BookprintError
 from app.core.model import IndexState
@@ -13,6 +14,8 @@ from app.stores.postgres.migrate import SchemaQueries
 from app.stores.redis.indexes import Indexes
 
 _SECONDS = 2.0
+_FRESH_SECONDS = 0.2
+"""For so long an answer stands, so that many who ask cost no more than one who asks often."""
 
 _WORKER_SILENCE = timedelta(minutes=1)
 """A worker that was heard of within this time counts as alive."""
@@ -34,9 +37,19 @@ class Health:
         self._job_store = jobs
         self._reindex = reindex
         self._indexes = indexes
+        self._parts: dict[str, PartHealth] = {}
+        self._checked_at = float("-inf")
+        self._checking = asyncio.Lock()
 
     async def check(self) -> dict[str, PartHealth]:
-        """The health of each part by name: postgres, redis, jobs."""
+        """The health of each part by name: postgres, redis, jobs; no older than 0.2 seconds."""
+        async with self._checking:
+            if monotonic() - self._checked_at > _FRESH_SECONDS:
+                self._parts = await self._check()
+                self._checked_at = monotonic()
+            return self._parts
+
+    async def _check(self) -> dict[str, PartHealth]:
         postgres, jobs = await asyncio.gather(_state(self._postgres), _state(self._jobs))
         # Only Postgres knows which indexes must be complete.
         redis = await _state(self._index if postgres.ok else self._redis)

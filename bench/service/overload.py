@@ -1,8 +1,9 @@
-"""Twice the load that the service can hold: what is refused, how long the others wait, and what is kept.
+"""More clients, and more requests, than the service can answer: who is refused, who waits, and what is kept.
 
-The load is found first, by clients that ask again as soon as they were answered. In each round lookups arrive
-at a fifth of it, at twice it, at a fifth while books are posted at twice *their* load, and at a fifth again
-five seconds later. At the end every book that was acknowledged is read, and looked for.
+First 8 to 512 clients that ask again once they are answered. Then requests that come whether the ones before
+are answered or not, at twice the rate that eight clients are answered at, and posts beside lookups. Five
+seconds after each flood lookups are measured again. At the end every book that was acknowledged is read, and
+looked for.
 """
 
 import argparse
@@ -10,7 +11,7 @@ import itertools
 import statistics
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -21,15 +22,17 @@ import orjson
 
 from app.synthesis.library import synthetic_library
 from bench.data.library_servers import Library, opened, reconcile
-from bench.harness.report import CannotMeasure, Cell, Section, Table
+from bench.harness.report import Cell, Section, Table
 from bench.service.loaded_service import lookups, served
 from bench.service.open_loop_driver import Outcome, Request, Stream, drive, post
-from bench.service.service_process import Address, await_jobs
+from bench.service.service_process import await_jobs
 
-_BOOKS, _ROUNDS, _SECONDS = 4_000, 3, 8.0
+_BOOKS, _ROUNDS, _SECONDS = 4_000, 3, 6.0
+_QUERIES = {"d = 7": "?d=7", "verified": ""}
+_CLIENTS = (8, 12, 32, 128, 512)
 _CALM, _TWICE = 0.2, 2.0
-_ASKING, _POSTING = 4, 2  # clients that find the load
-_CONNECTIONS = 200
+_POSTING = 2  # clients that find the load of posts
+_CONNECTIONS = 3_000  # of a flood; each has one request under way
 _REST_SECONDS = 5.0
 _TEXTS, _CHARACTERS = 240, 120_000
 _SEED = 23
@@ -37,34 +40,35 @@ _SEED = 23
 
 @dataclass(slots=True)
 class _Answers:
-    """What became of the requests of one kind, over all rounds."""
+    """What became of the requests of one kind, in each round."""
 
-    p99: list[float] = field(default_factory=list)  # milliseconds, of each round
-    statuses: Counter[int] = field(default_factory=Counter)
-    refusals: list[float] = field(default_factory=list)  # seconds
-    unanswered: int = 0
-    seconds: float = 0.0
+    rounds: list[Outcome] = field(default_factory=list)
 
-    def add(self, outcome: Outcome) -> None:
-        """One more round."""
-        self.p99.append(1000 * _quantile(outcome.latencies, 0.99))
-        self.statuses += outcome.statuses
-        self.refusals += outcome.refusals
-        self.unanswered += outcome.unanswered
-        self.seconds += outcome.seconds
+    def rate(self, number: int) -> float:
+        """Answers a second in a round."""
+        outcome = self.rounds[number]
+        return (outcome.statuses[200] + outcome.statuses[201]) / outcome.seconds
 
-    def row(self, name: str, beside: Sequence[float]) -> list[Cell]:
-        """The figures, and the median of the rounds' ratios to those of rounds `beside` them."""
-        refused = self.statuses[429] + self.statuses[503]
-        served = self.statuses[200] + self.statuses[201]
+    def row(self, name: str, beside: "_Answers | None" = None) -> list[Cell]:
+        """Medians of the rounds, the ratio to the rate of the rounds `beside` with its spread."""
+        statuses = sum((outcome.statuses for outcome in self.rounds), Counter())
+        refused = statuses[429] + statuses[503]
+        failed = statuses.total() - statuses[200] - statuses[201] - refused
+        failed += sum(outcome.unanswered for outcome in self.rounds)
+        rates = [self.rate(number) for number in range(len(self.rounds))]
+        ratios = [rate / beside.rate(number) for number, rate in enumerate(rates)] if beside else []
+        refusals = [seconds for outcome in self.rounds for seconds in outcome.refusals]
         return [
             name,
-            round(served / self.seconds, 1),
-            round(refused / self.seconds, 1),
-            sum(self.statuses.values()) - served - refused + self.unanswered,
-            round(statistics.median(self.p99), 1),
-            round(statistics.median(p99 / than for p99, than in zip(self.p99, beside, strict=True)), 2),
-            round(1000 * statistics.median(self.refusals), 1) if self.refusals else None,
+            round(statistics.median(rates)),
+            f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})" if ratios else "",
+            refused,
+            failed,
+            *(
+                round(1000 * statistics.median(_quantile(each.latencies, share) for each in self.rounds), 1)
+                for share in (0.5, 0.99, 1.0)
+            ),
+            round(1000 * _quantile(refusals, 0.99), 1) if refusals else "",
         ]
 
 
@@ -72,7 +76,7 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
     """Measure a library of `--books` in `--rounds`; each load lasts `--seconds`."""
     library = Library(options.books or _BOOKS, texts=True)
     rounds, seconds = options.rounds or _ROUNDS, options.seconds or _SECONDS
-    calm, twice, beside, after, posts = (_Answers() for _ in range(5))
+    answers: defaultdict[str, _Answers] = defaultdict(_Answers)
     acknowledged: list[str] = []
     books = _posts()
     with ExitStack() as stack:
@@ -80,71 +84,61 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
         servers = stack.enter_context(opened(library, folder))
         reconcile(servers)
         with served(servers, folder / library.name / "service") as service, service.client() as client:
-            address = service.address
 
-            def at(rate: float) -> Stream:
-                return lookups(library, "?d=7", rate=rate, connections=_CONNECTIONS)
+            def measure(name: str, *streams: Stream) -> None:
+                for each, outcome in zip(
+                    (name, f"{name}: posts"),
+                    drive(service.address, streams, seconds=seconds, warm_up=1.5),
+                    strict=False,
+                ):
+                    answers[each].rounds.append(outcome)
+                    acknowledged.extend(outcome.ids)
+                    print(f"  {each}: {answers[each].row('')[1:]}", flush=True)
 
-            def measured(*streams: Stream) -> list[Outcome]:
-                return drive(address, streams, seconds=seconds, warm_up=1.0)
+            def asked(query: str, rate: float | None, connections: int = _CONNECTIONS) -> Stream:
+                return lookups(library, query, rate=rate, connections=connections)
 
-            measured(at(50.0))
-            asked = _load(address, lookups(library, "?d=7", rate=None, connections=_ASKING))
-            [found] = drive(address, [_once(books, 400, connections=_POSTING)], seconds=6, warm_up=1.0)
-            acknowledged += found.ids
-            posted = len(found.latencies) / found.seconds
-            for _ in range(rounds):
+            measure("warm-up", asked("?d=7", 50.0, 32))
+            measure("posts", _once(books, 400, connections=_POSTING))
+            for number in range(rounds):
                 await_jobs(client)
-                calm.add(measured(at(_CALM * asked))[0])
-                twice.add(measured(at(_TWICE * asked))[0])
-                time.sleep(_REST_SECONDS)
-                uploads = _once(books, int(_TWICE * posted * (seconds + 1)), rate=_TWICE * posted)
-                seen, sent = measured(at(_CALM * asked), uploads)
-                beside.add(seen)
-                posts.add(sent)
-                acknowledged += sent.ids
-                time.sleep(_REST_SECONDS)
-                after.add(measured(at(_CALM * asked))[0])
-                print(
-                    "  99 % of lookups, ms:",
-                    *(f"{each.p99[-1]:.1f}" for each in (calm, twice, beside, after)),
-                )
+                for kind, query in _QUERIES.items():
+                    for clients in _CLIENTS:
+                        measure(f"{kind}: {clients} clients", asked(query, None, clients))
+                    load = answers[f"{kind}: {_CLIENTS[0]} clients"].rate(number)
+                    measure(f"{kind}: {_CALM:g} of that", asked(query, _CALM * load))
+                    measure(f"{kind}: {_TWICE:g} times that", asked(query, _TWICE * load))
+                    time.sleep(_REST_SECONDS)
+                    measure(f"{kind}: {_CALM:g}, {_REST_SECONDS:g} s after", asked(query, _CALM * load))
+                load = answers[f"d = 7: {_CLIENTS[0]} clients"].rate(number)
+                posts = _TWICE * answers["posts"].rate(0)
+                beside = _once(books, int(posts * (seconds + 2)), rate=posts)
+                measure(f"d = 7: {_CALM:g} beside posts", asked("?d=7", _CALM * load), beside)
             lost = _lost(service.url, acknowledged)
+    del answers["warm-up"]
     return Section(
-        title="Twice the load that the service can hold",
+        title="More than the service can answer",
         command=f"python -m bench overload --books {library.books} --rounds {rounds}",
         tables=[
             Table(
                 [
-                    *("requests", "answered a second", "refused a second", "failed"),
-                    *("99 % of those answered, ms", "to the unloaded ones", "until refused, ms, median"),
+                    *("requests", "answered a second", "to that of 8 clients", "refused", "failed"),
+                    *("median, ms", "99 %, ms", "slowest, ms", "99 % until refused, ms"),
                 ],
                 [
-                    calm.row(f"lookups, {_CALM:g} of the load", calm.p99),
-                    twice.row(f"lookups, {_TWICE:g} times the load", calm.p99),
-                    beside.row(f"lookups at {_CALM:g}, posts at {_TWICE:g} times their load", calm.p99),
-                    posts.row("… these posts", posts.p99),
-                    after.row(f"lookups at {_CALM:g}, {_REST_SECONDS:g} s after", calm.p99),
+                    each.row(name, answers.get(f"{name.partition(':')[0]}: {_CLIENTS[0]} clients"))
+                    for name, each in answers.items()
                 ],
-                f"{library.books:,} books, {rounds} rounds; the load is {asked:.0f} lookups or "
-                f"{posted:.0f} posts a second",
+                f"{library.books:,} books, medians of {rounds} rounds and the ratios' spread",
             ),
             Table(["books acknowledged", "of these lost"], [[len(acknowledged), lost]]),
         ],
         notes=[
-            f"Driver, API, workers, Postgres and Valkey share the machine. A lookup is d = 7; a post has "
-            f"{_CHARACTERS:,} characters. The load of lookups is what {_ASKING} clients get answered who ask "
-            f"again at once, that of posts what {_POSTING} do."
+            f"Driver, API, workers, Postgres and Valkey share the machine. Clients ask again once they are "
+            f"answered. Rates are of what {_CLIENTS[0]} clients get answered, or {_POSTING} who post books "
+            f"of {_CHARACTERS:,} characters; requests come over {_CONNECTIONS:,} connections."
         ],
     )
-
-
-def _load(address: Address, stream: Stream) -> float:
-    """Answers a second."""
-    [outcome] = drive(address, [stream], seconds=5, warm_up=1.0)
-    if outcome.refusals:
-        raise CannotMeasure("The service refuses so few clients. Look at BOOKPRINT_READS_AT_ONCE.")
-    return len(outcome.latencies) / outcome.seconds
 
 
 def _posts() -> Iterator[Request]:

@@ -26,7 +26,7 @@ async def started(settings: Settings) -> AsyncIterator[FastAPI]:
 def asking(app: FastAPI) -> AsyncClient:
     """A client whose test fails where an error escapes the application."""
     transport = ASGITransport(app, raise_app_exceptions=True)
-    return AsyncClient(transport=transport, base_url="http://bookprint.test", timeout=60)
+    return AsyncClient(transport=transport, base_url="http://localhost", timeout=60)
 
 
 @pytest.fixture

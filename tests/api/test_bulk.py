@@ -87,7 +87,7 @@ class Conversation:
 async def conversation(server: Server) -> AsyncIterator[Conversation]:
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     writer.write(
-        b"POST /v1/books:bulk HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-ndjson\r\n"
+        b"POST /v1/books:bulk HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\n"
         b"Transfer-Encoding: chunked\r\n\r\n"
     )
     try:

@@ -110,7 +110,8 @@ def test_declared_body_over_the_limit_is_refused_before_it_is_sent(server: Serve
 def test_absurd_content_length_is_refused(server: Server, length: str) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=5) as connection:
         connection.sendall(
-            b"POST /v1/books HTTP/1.1\r\nHost: bookprint\r\nContent-Length: " + length.encode() + b"\r\n\r\n"
+            b"POST /v1/books HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            b"Content-Length: " + length.encode() + b"\r\n\r\n"
         )
         answer = connection.recv(65536)
 

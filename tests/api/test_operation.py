@@ -12,6 +12,7 @@ from redis.asyncio import Redis
 
 from app.main import create_app
 from app.settings import Settings
+from app.stores.postgres.connections import open_database
 from tests.api.library import prose, scanned
 
 NOWHERE = "127.0.0.1:9"
@@ -22,7 +23,7 @@ async def application(settings: Settings) -> AsyncIterator[AsyncClient]:
     app = create_app(settings)
     async with (
         app.router.lifespan_context(app),
-        AsyncClient(transport=ASGITransport(app), base_url="http://bookprint.test", timeout=60) as client,
+        AsyncClient(transport=ASGITransport(app), base_url="http://localhost", timeout=60) as client,
     ):
         yield client
 
@@ -73,6 +74,21 @@ async def test_ready_names_the_part_that_is_down(database_url: str, redis_url: s
             parts = response.json()["parts"]
             assert parts[down]["ok"] is False
             assert parts[down]["detail"] in response.json()["detail"]
+
+
+async def test_however_many_ask_whether_it_is_ready_each_is_told_and_the_metrics_are_read(
+    client: AsyncClient, database_url: str
+) -> None:
+    async with open_database(database_url, 1) as database, database.transaction() as connection:
+        await connection.execute("LOCK TABLE alembic_version")  # the check waits for its own time limit
+        asked = [asyncio.create_task(client.get("/health/ready")) for _ in range(200)]
+        await asyncio.sleep(0.1)
+        metrics = await asyncio.wait_for(client.get("/metrics"), 1.5)
+        answers = await asyncio.gather(*asked)
+
+    assert metrics.status_code == 200
+    assert {answer.json()["type"] for answer in answers} == {"urn:bookprint:problem:not-ready"}
+    assert {answer.json()["parts"]["postgres"]["ok"] for answer in answers} == {False}
 
 
 async def test_ready_waits_for_the_schema(bare_database_url: str, redis_url: str) -> None:
@@ -140,7 +156,8 @@ async def test_everything_says_503_while_postgres_is_down(redis_url: str) -> Non
             assert "retry-after" in response.headers
         invalid = await client.post("/v1/books", json={})
         assert invalid.status_code == 422
-        assert str((await samples(client))[labelled("bookprint_books_pending")]) == "nan"
+        counted = await samples(client)
+        assert [str(counted[labelled(f"bookprint_books{of}")]) for of in ("", "_pending")] == ["nan", "nan"]
 
 
 async def test_metrics_count_requests_by_route_and_status(client: AsyncClient) -> None:
@@ -174,6 +191,7 @@ async def test_metrics_count_requests_by_route_and_status(client: AsyncClient) -
     assert counted[labelled("bookprint_lookups_total", kind="nearest")] == 2
     assert counted[labelled("bookprint_lookups_total", kind="verified")] == 1
     assert counted[labelled("bookprint_books_pending")] == 0
+    assert counted[labelled("bookprint_books")] == 2
     assert not any(first["id"] in str(key) for key in counted)
 
 

@@ -62,7 +62,8 @@ def as_it_is(context: schemathesis.SerializationContext, value: object) -> objec
 @pytest.fixture
 def schema(request: pytest.FixtureRequest) -> BaseSchema:
     request.node._nodeid = request.node.nodeid  # schemathesis 4.32 uses it, and pytest 9.2 has it no more
-    app = create_app(Settings(database_url="postgresql://nowhere/none", redis_url="redis://nowhere"))
+    nowhere = {"DATABASE_URL": "postgresql://nowhere/none", "REDIS_URL": "redis://nowhere"}
+    app = create_app(Settings(**nowhere, BOOKPRINT_AUTH="keys"))
     config = SchemathesisConfig(seed=16, projects=ProjectsConfig(default=PROJECT))
     return schemathesis.openapi.from_dict(app.openapi(), config=config)
 

@@ -139,6 +139,11 @@ def test_the_library_is_the_same_as_after_posts(
         httpx.delete(f"{own.url}/v1/books/{item['id']}")
     posted = bookprint("ingest", tmp_path / "in", "--url", own.url, "-j", "1", "--report", tmp_path / "b.csv")
     assert posted.stdout == directly.stdout
+    told = (directly.stderr.splitlines()[0], posted.stderr.splitlines()[0])
+    assert told == (
+        "Storing books directly; texts that come with them are kept (BOOKPRINT_TEXTS=postgres).",
+        f"Posting books to {own.url}.",
+    )
     assert described(books(own)) == described(stored)
     assert refused(tmp_path / "b.csv") == refused(tmp_path / "a.csv")
 

@@ -10,10 +10,19 @@ from typing import Any
 import pytest
 import yaml
 
+from app.settings import Settings
 from tools.dockerfile import Build, is_ignored, parse, read_ignore_file
 
 ROOT = Path(__file__).parents[2]
 OURS = {"migrate", "api", "worker"}
+ELSEWHERE = {
+    "BOOKPRINT_DATA_DIR",
+    "BOOKPRINT_ADMIN_KEY",
+    "BOOKPRINT_ADMIN_KEY_FILE",
+    "BOOKPRINT_WORKERS",
+    "BOOKPRINT_AUTH",
+}
+"""Settings of the image or of one container; workers are containers of their own."""
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +93,7 @@ def test_passwords_come_from_the_environment(compose: dict[str, Any]) -> None:
         for name, value in service.get("environment", {}).items():
             is_secret = "PASSWORD" in name or name.endswith("_KEY")
             assert not is_secret or re.fullmatch(r"\$\{\w+:\?[^}]+\}", value), "a secret without a default"
-            assert not re.search(r"://[^/@:]+:[^/@]+@", value)
+            assert not re.search(r"://[^/@:]+:[^/@]+@", value or "")
 
 
 def test_requests_need_a_key_which_the_api_alone_knows(compose: dict[str, Any]) -> None:
@@ -92,6 +101,26 @@ def test_requests_need_a_key_which_the_api_alone_knows(compose: dict[str, Any]) 
     assert services["api"]["environment"]["BOOKPRINT_AUTH"] == "keys"
     knowing = [name for name in services if "BOOKPRINT_ADMIN_KEY" in services[name].get("environment", {})]
     assert knowing == ["api"]
+
+
+def test_every_setting_that_the_file_does_not_fix_reaches_the_containers(compose: dict[str, Any]) -> None:
+    settings = {field.alias or name for name, field in Settings.model_fields.items()} - ELSEWHERE
+    for name in OURS:
+        environment = compose["services"][name]["environment"]
+        assert settings - environment.keys() == set()
+        passed_on = {variable for variable, value in environment.items() if value is None}
+        assert passed_on <= settings
+
+
+def test_servers_are_reached_by_containers_of_ours_alone(compose: dict[str, Any]) -> None:
+    assert compose["networks"] == {"servers": {"internal": True}}
+    services = compose["services"]
+    assert services["postgres"]["networks"] == services["redis"]["networks"] == ["servers"]
+    assert all("ports" not in services[name] for name in ("postgres", "redis"))
+
+
+def test_processes_of_a_container_are_bounded(compose: dict[str, Any]) -> None:
+    assert all(service["pids_limit"] <= 512 for service in compose["services"].values())
 
 
 def test_images_of_ours_are_named_by_the_version(compose: dict[str, Any]) -> None:

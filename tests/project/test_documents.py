@@ -13,6 +13,7 @@ _ROOMS = ["api", "cli", "core", "embedded", "readers", "services", "stores", "sy
 _MODULE = re.compile(
     rf"`((?:{'|'.join([*_ROOMS, 'app', 'bench', 'migrations', 'tests', 'workers'])})/[\w/.]*)`"
 )
+_ON_AN_INDEX = re.compile(r"(?<![\w./-])bookprint\[")
 _BENCH_COLUMN = "python -m bench …"
 
 
@@ -36,6 +37,11 @@ def test_every_module_named_exists(document: Path) -> None:
 def test_every_benchmark_named_exists(document: Path) -> None:
     known = {path.stem for path in (ROOT / "bench").rglob("*.py")}
     assert sorted(_benchmarks(document.read_text(encoding="utf-8")) - known) == []
+
+
+def test_nothing_says_to_install_extras_of_a_package_that_is_on_no_index() -> None:
+    sources = [*DOCUMENTS, *(path for room in ("app", "workers") for path in (ROOT / room).rglob("*.py"))]
+    assert [_name(path) for path in sources if _ON_AN_INDEX.search(path.read_text(encoding="utf-8"))] == []
 
 
 def test_glossary_has_each_word_once() -> None:

@@ -204,6 +204,16 @@ def test_a_manifest_gives_its_files_with_what_it_says_of_them(tmp_path: Path) ->
     assert "names no path" in reason(books[3])
 
 
+def test_a_file_that_two_manifests_name_is_taken_once_as_the_first_says(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("the text of a")
+    (tmp_path / "b.txt").write_text("the text of b")
+    (tmp_path / "first.csv").write_text("path,title\na.txt,First\nmissing.txt,\n")
+    (tmp_path / "second.csv").write_text("path,title\n./a.txt,Second\nmissing.txt,\nb.txt,Third\n")
+    found, missing, other = unread(tmp_path)
+    assert (found.read().metadata.title, other.read().metadata.title) == ("First", "Third")
+    assert missing.place.endswith("first.csv, row 2")
+
+
 def test_a_table_that_names_no_paths_is_no_manifest(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("word,count\nthe,12\n")
     [book] = unread(tmp_path)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from app.core.errors import BrokenFile, EncryptedFile, FileTooLarge, UnusableFile
-from app.readers.package import expanded, open_package
+from app.readers.package import FREE_EXPANSION, expanded, open_package
 from app.readers.recognition import read_book
 from app.readers.source import MOST_BYTES, Source
 from tests.readers.damage import DAMAGES
@@ -19,13 +19,6 @@ from tests.readers.made_files import MADE_FILES, zipped
 
 SECONDS = 10
 """In which every file must be read or refused."""
-
-ENTITY_BOMB = b"""<?xml version="1.0"?><!DOCTYPE alto [<!ENTITY a "lollollollol">%s]>
-<alto><Layout><Page><TextLine><String CONTENT="&z;"/></TextLine></Page></Layout></alto>""" % b"".join(
-    b'<!ENTITY %c "%s">' % (98 + level, b"&%c;" % (97 + level) * 10) for level in range(25)
-)
-OUTSIDE = b"""<?xml version="1.0"?><!DOCTYPE alto [<!ENTITY x SYSTEM "file:///etc/passwd">]>
-<alto><Layout><Page><TextLine><String CONTENT="word"/>&x;</TextLine></Page></Layout></alto>"""
 
 
 def read(data: bytes, name: str = "file") -> str:
@@ -65,11 +58,6 @@ def test_scraps_are_refused(data: bytes) -> None:
     assert read(data) in {"UnsupportedFormat", "BrokenFile", "NoText"}
 
 
-def test_entities_are_not_expanded() -> None:
-    assert "lollol" not in read(ENTITY_BOMB)
-    assert "root:" not in read(OUTSIDE)
-
-
 def test_deep_nesting_is_no_crash() -> None:
     for opening, closing in (
         (b"<alto>", b"</alto>"),
@@ -96,9 +84,11 @@ def test_what_a_zip_expands_to_is_bounded() -> None:
 
 
 def test_what_gzip_expands_to_is_bounded() -> None:
-    bomb = gzip.compress(bytes(1 << 24)) * (MOST_BYTES // (1 << 24) + 1)
-    with pytest.raises(FileTooLarge):
+    part = gzip.compress(bytes(1 << 24))
+    bomb = part * (MOST_BYTES // (1 << 24) + 1)
+    with pytest.raises(FileTooLarge, match="Send it uncompressed"):
         expanded(Source.of_bytes(bomb, "bomb.gz"))
+    assert expanded(Source.of_bytes(part * (FREE_EXPANSION >> 24), "even.gz")).size == FREE_EXPANSION
 
 
 def test_archives_in_archives_are_not_opened_for_ever() -> None:

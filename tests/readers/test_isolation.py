@@ -2,22 +2,30 @@
 
 import asyncio
 import os
+import pickle
+import resource
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import Any
 
 import psutil
 import pytest
 
 from app.core.errors import BrokenFile, FileTooLarge, NoText, UnsupportedFormat
+from app.readers import isolation
 from app.readers.extraction import Extraction
 from app.readers.isolation import IsolatedReader, ReadingLimits
+from app.readers.killable import Parent
+from app.readers.plain import to_json
 from tests.readers.children import children, eventually
 
 ROOT = Path(__file__).parents[2]
@@ -195,3 +203,161 @@ def test_children_are_forked_without_the_compiler() -> None:
     )
     command = [sys.executable, "-c", source]
     assert subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout == "\n"
+
+
+def answer_badly(parent: Parent, file: object, name: str, limits: ReadingLimits) -> None:
+    """The life of a child that a file has taken over; the file's name says what it does."""
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    kind, _, detail = name.partition(" ")
+    raw = parent._connection
+    match kind:
+        case "good":
+            parent.send(to_json(Extraction("txt", ["word"], paginated=False)))
+        case "bytes":
+            parent.send(bytes.fromhex(detail))
+        case "pickle":
+            parent.send(pickle.dumps(Runs(detail)))
+        case "lists":
+            parent.send(b'{"Extraction":{"pages":[' + b"[]," * 10_000_000 + b"[]]}}")
+        case "unfinished":
+            raw.sendall((1000).to_bytes(8) + b"{")
+            time.sleep(600)
+        case "slow":
+            raw.sendall((1000).to_bytes(8))
+            while True:
+                raw.sendall(b" ")
+                time.sleep(0.05)
+        case "long":
+            raw.sendall((2 << 30).to_bytes(8))
+            while True:
+                raw.sendall(bytes(1 << 20))
+        case "ends":
+            raw.sendall((1000).to_bytes(8) + b"{")
+        case "looks":
+            parent.send(to_json(BrokenFile(str(sights(*detail.split())))))
+
+
+def answer_after_an_error(parent: Parent, *args: Any) -> None:
+    """The life of a child whose reader does not foresee an error that quotes its file."""
+
+    def read(*_: object) -> Extraction:
+        raise ValueError("\x1b]0;title\x07\N{RIGHT-TO-LEFT OVERRIDE} and ä")
+
+    isolation._read = read
+    isolation._answer(parent, *args)
+
+
+class Runs:
+    """What makes a folder when it is unpickled."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return os.mkdir, (self.folder,)
+
+
+def sights(process: str, port: str) -> list[str]:
+    """What a child can reach of another process and of the network, and the rights it could get."""
+    found = []
+    with suppress(OSError):
+        Path(f"/proc/{process}/environ").read_bytes()
+        found.append("environment")
+    with suppress(OSError), Path(f"/proc/{process}/mem").open("rb"):
+        found.append("memory")
+    with suppress(OSError):
+        socket.create_connection(("127.0.0.1", int(port)), 1)
+        found.append("network")
+    if "NoNewPrivs:\t1" not in Path("/proc/self/status").read_text():
+        found.append("privileges")
+    return found
+
+
+def test_what_a_file_says_reaches_no_terminal_as_it_is() -> None:
+    source = """
+        from tests.readers.test_isolation import *
+        isolation._answer = answer_after_an_error
+        with IsolatedReader(ReadingLimits()) as reader:
+            try:
+                read(reader, SMALL)
+            except BrokenFile as exc:
+                print(exc)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(source)]
+    shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert shown.stdout == "book.xml cannot be read (ValueError).\n"
+    assert r"'ValueError: \x1b]0;title\x07\u202e and ä'" in shown.stderr
+    assert shown.stderr.replace("\n", "").isprintable()
+
+
+@pytest.fixture
+def taken_over(monkeypatch: pytest.MonkeyPatch) -> Iterator[IsolatedReader]:
+    monkeypatch.setattr(isolation, "_answer", answer_badly)
+    with IsolatedReader(ReadingLimits(seconds=2), at_once=3) as reader:
+        yield reader
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"junk \xff",
+        b"[1, 2]",
+        b'{"system": "true"}',
+        b'{"Extraction": null}',
+        b'{"Extraction": {"format": "txt", "pages": ["word"], "paginated": 1}}',
+        b'{"Extraction": {"format": "txt", "pages": "word", "paginated": false}}',
+        b'{"Extraction": {"format": "txt", "pages": [{}], "paginated": false}}',
+        b'{"Extraction": {"format": "txt", "pages": [], "paginated": false, "run": "me"}}',
+        b'{"Extraction": {"format": "txt", "pages": [], "paginated": false, "metadata": {"year": "1"}}}',
+        b'{"BrokenFile": ["text"]}',
+        b"[" * 100_000,
+    ],
+)
+def test_wrong_answer_is_a_broken_file(taken_over: IsolatedReader, answer: bytes) -> None:
+    with TemporaryFile() as file, pytest.raises(BrokenFile, match="crashed"):
+        taken_over.read_waiting(file.fileno(), f"bytes {answer.hex()}")
+
+
+def test_answer_is_never_unpickled(taken_over: IsolatedReader, tmp_path: Path) -> None:
+    with TemporaryFile() as file, pytest.raises(BrokenFile, match="a wrong answer"):
+        taken_over.read_waiting(file.fileno(), f"pickle {tmp_path / 'made'}")
+    assert not list(tmp_path.iterdir())
+
+
+def test_memory_for_an_answer_is_bounded(taken_over: IsolatedReader) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with TemporaryFile() as file:
+        for kind in ("long", "lists"):
+            with pytest.raises(BrokenFile, match="crashed"):
+                taken_over.read_waiting(file.fileno(), kind)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 << 10  # KiB
+    assert children() == []
+
+
+async def test_children_that_hang_keep_others_from_reading_until_their_deadline_at_most(
+    taken_over: IsolatedReader,
+) -> None:
+    started = time.monotonic()
+    with TemporaryFile() as file:
+        names = ["unfinished", "slow", "good", "unfinished", "slow", "good", "ends"]
+        found = await asyncio.gather(
+            *(taken_over.read(file.fileno(), name) for name in names), return_exceptions=True
+        )
+    kinds = [type(each) for each in found]
+    assert kinds == [*[FileTooLarge, FileTooLarge, Extraction] * 2, BrokenFile]
+    assert time.monotonic() - started < 10
+    assert children() == []
+
+
+@pytest.mark.skipif(
+    subprocess.run(["unshare", "--user", "--net", "true"], capture_output=True).returncode != 0,
+    reason="the kernel grants no namespaces",
+)
+def test_child_reaches_neither_the_network_nor_other_processes(taken_over: IsolatedReader) -> None:
+    with TemporaryFile() as file, socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        assert sights(str(os.getpid()), port) == ["environment", "memory", "network", "privileges"]
+        with pytest.raises(BrokenFile, match=r"^\[\]$"):
+            taken_over.read_waiting(file.fileno(), f"looks {os.getpid()} {port}")

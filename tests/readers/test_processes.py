@@ -12,9 +12,17 @@ import psutil
 import pytest
 
 from app.core.errors import BrokenFile
-from app.readers.processes import Ask, ReadingProcesses
+from app.core.model import Metadata
+from app.readers.processes import Ask, Question, ReadingProcesses
 from app.readers.unread import Unread
 from tests.readers.children import children, eventually
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Question):
+    """What an order may ask."""
+
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +43,12 @@ class Order(Unread):
                 except MemoryError:
                     return "too much"
             case ["ask"]:
-                return ask(self.position)
+                return ask(Number(self.position))
+            case ["ask", "for", "ever"]:
+                while True:
+                    ask(Number(0))
+            case ["answer", "otherwise"]:
+                return Metadata()
             case ["pid"]:
                 return os.getpid()
         return self.position
@@ -46,12 +59,15 @@ def obey(order: Unread, ask: Ask) -> object:
     return order(ask)
 
 
+KINDS = (int, str, Number)
+
+
 def orders(*parts: str) -> list[Order]:
     return [Order("", part, position) for position, part in enumerate(parts)]
 
 
 def results(*parts: str, count: int = 2, seconds: float = 60) -> list[object]:
-    with ReadingProcesses(count, obey, lambda question: -question, seconds) as processes:
+    with ReadingProcesses(count, obey, KINDS, lambda question: -question.number, seconds) as processes:
         return [result for _, result in processes.map(orders(*parts))]
 
 
@@ -66,6 +82,16 @@ def test_a_book_that_kills_its_process_is_lost_and_the_others_are_not() -> None:
     assert isinstance(ended, BrokenFile)
     assert "signal 9" in str(killed)
     assert "status 3" in str(ended)
+
+
+def test_a_process_that_answers_otherwise_than_it_may_loses_its_book_alone() -> None:
+    first, other, second, asking, third = results(
+        "sleep 0", "answer otherwise", "sleep 0", "ask for ever", "sleep 0"
+    )
+    assert (first, second, third) == (0, 2, 4)
+    for result in (other, asking):
+        assert isinstance(result, BrokenFile)
+        assert "a wrong answer" in str(result)
 
 
 def test_a_book_that_hangs_its_process_is_lost_and_the_process_is_gone() -> None:
@@ -95,7 +121,7 @@ def test_no_more_books_are_taken_than_are_under_way() -> None:
             taken += 1
             yield order
 
-    with ReadingProcesses(2, obey) as processes:
+    with ReadingProcesses(2, obey, KINDS) as processes:
         for done, _ in enumerate(processes.map(source()), start=1):
             assert taken - done <= 6
 
@@ -103,9 +129,9 @@ def test_no_more_books_are_taken_than_are_under_way() -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="sends a signal")
 def test_no_process_outlives_a_parent_that_was_killed() -> None:
     script = (
-        "from tests.readers.test_processes import ReadingProcesses, obey, orders\n"
+        "from tests.readers.test_processes import KINDS, ReadingProcesses, obey, orders\n"
         "if __name__ == '__main__':\n"
-        "    with ReadingProcesses(2, obey) as processes:\n"
+        "    with ReadingProcesses(2, obey, KINDS) as processes:\n"
         "        for _, result in processes.map(orders('pid', 'pid', *['sleep 100'] * 9)):\n"
         "            print(result, flush=True)\n"
     )
@@ -127,7 +153,7 @@ def test_no_process_outlives_a_parent_that_was_killed() -> None:
 
 def test_leaving_the_processes_kills_them_and_ends_their_books() -> None:
     started = time.monotonic()
-    with ReadingProcesses(2, obey) as processes:
+    with ReadingProcesses(2, obey, KINDS) as processes:
         for _, result in processes.map(orders("sleep 0", *["sleep 100"] * 6)):
             assert result == 0
             break

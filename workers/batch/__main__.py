@@ -9,7 +9,7 @@ from app.core.clusters.deduplication import Keep, Same
 from app.core.errors import InvalidInput
 from app.core.matching.candidates import SelectionLimits
 from app.kernel_cache import keep_kernels
-from workers.batch import engine
+from workers.batch import engine, storage
 from workers.batch.corpus import Corpus, Options
 
 _INTERRUPTED = 130
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     dedupe.set_defaults(command=_dedupe)
     for command in (run, dedupe):
         command.add_argument("input", nargs="+")
-        command.add_argument("--out", required=True)
+        command.add_argument("--out", required=True, type=storage.absolute)
         command.add_argument("--engine", default=engine.LOCAL)
         command.add_argument("--column", action="append", default=[])
         command.add_argument("--nearest", type=int, default=SelectionLimits().nearest)
@@ -84,8 +84,6 @@ def _options(given: argparse.Namespace) -> Options:
 
 def _told_refusals(out: str) -> int:
     """The exit status, after the first refusals were named."""
-    from workers.batch import storage
-
     refused = storage.read(out, "refused").slice(0, _REFUSALS_TOLD).to_pylist()
     for row in refused:
         sys.stderr.write(f"refused: {row['place']}: {row['reason']}\n")

@@ -79,7 +79,7 @@ class Corpus:
         # Spark has no such option and bounds row groups by their bytes.
         writer = frame.write.mode("overwrite").option("max_row_group_size", str(rows_per_group))
         (writer.partitionBy(*by) if by else writer).parquet(storage.url(self.out, name))
-        if not storage.files(self.out, name):
+        if not by and not storage.files(self.out, name):
             storage.write(self.out, name, schema.empty_table())
 
 

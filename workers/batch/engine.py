@@ -74,7 +74,7 @@ def started(address: str) -> Iterator[Engine]:
     except ImportError as exc:
         raise InvalidInput(
             "The corpus mode needs Sail and the client of Spark, which are not installed. "
-            "Install them with: pip install 'bookprint[corpus]'",
+            "Install them in the folder of Bookprint's sources with: pip install '.[corpus]'",
             "engine",
         ) from exc
     if address != LOCAL:

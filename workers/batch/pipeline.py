@@ -42,7 +42,7 @@ def stages_of(source: CorpusInput) -> list[Stage]:
         Stage("postings", postings.run, [postings.FOLDER], is_optioned=True),
         Stage("candidates", candidates.run, ["candidates", "capped", "work/passed_over"]),
         Stage("relations", relations.run, ["relations", "page_maps"]),
-        Stage("clusters", clusters.run, ["clusters"]),
+        Stage("clusters", clusters.run, ["clusters"], version=2),
         Stage("books", books.run, ["books"]),
     ]
 

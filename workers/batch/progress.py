@@ -1,9 +1,13 @@
 """The progress of a corpus: what it was computed from, and which stages are finished."""
 
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
+
+import pyarrow as pa
 
 from app.core.errors import InvalidInput
 from app.readers.tables.corpus_tables import PROGRESS, VERSION
@@ -34,13 +38,15 @@ class CorpusProgress:
     version: int = VERSION
 
     def write(self, out: str) -> None:
-        """Write it into the folder."""
-        storage.write_text(out, PROGRESS, json.dumps(asdict(self), indent=2) + "\n")
+        """Write it into the folder; raises InvalidInput where that cannot be."""
+        with _usable(out):
+            storage.write_text(out, PROGRESS, json.dumps(asdict(self), indent=2) + "\n")
 
     @classmethod
     def read(cls, out: str) -> "CorpusProgress":
         """The progress that a folder tells of, an empty one where there is none; raises InvalidInput."""
-        text = storage.read_text(out, PROGRESS)
+        with _usable(out):
+            text = storage.read_text(out, PROGRESS)
         if text is None:
             return cls()
         try:
@@ -56,3 +62,13 @@ class CorpusProgress:
                 f"{out} was written by another version of Bookprint. Choose another --out.", "out"
             )
         return progress
+
+
+@contextmanager
+def _usable(out: str) -> Iterator[None]:
+    """Raises InvalidInput where the folder cannot be read or written."""
+    try:
+        yield
+    except (OSError, pa.ArrowInvalid) as exc:
+        reason = os.strerror(exc.errno) if isinstance(exc, OSError) and exc.errno else exc
+        raise InvalidInput(f"{out} cannot be used: {reason}. Choose another --out.", "out") from exc

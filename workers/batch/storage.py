@@ -13,9 +13,14 @@ _ROWS_AT_ONCE = 256
 """A row of `sketches` takes some 42 KB."""
 
 
+def absolute(out: str) -> str:
+    """The folder or URL as every process finds it, whatever folder it works in."""
+    return out if "://" in out else str(Path(out).absolute())
+
+
 def url(out: str, name: str = "") -> str:
     """The address of a part of the corpus, as the engine takes it."""
-    root = out if "://" in out else Path(out).absolute().as_uri()
+    root = out if "://" in out else Path(out).as_uri()
     return f"{root.rstrip('/')}/{name}" if name else root
 
 
@@ -123,6 +128,6 @@ def _opened(out: str, file: str) -> pq.ParquetFile:
 def _located(out: str) -> tuple[fs.FileSystem, str]:
     """The file system, and the path in it. Spark says s3a for what pyarrow calls s3."""
     if "://" not in out:
-        return fs.LocalFileSystem(), str(Path(out).absolute())
+        return fs.LocalFileSystem(), out
     system, path = fs.FileSystem.from_uri(out.replace("s3a://", "s3://", 1))
     return system, path.rstrip("/")

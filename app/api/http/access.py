@@ -11,8 +11,9 @@ from fastapi import Depends, Request
 from fastapi.routing import APIRoute
 from starlette.datastructures import Headers
 from starlette.routing import BaseRoute
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
+from app.api.http.transport.admission import Admission, brings_body
 from app.api.http.usage import LimitReached, pass_within_limits
 from app.core import keys
 from app.core.errors import NoValidKey, ScopeMissing, Unavailable
@@ -74,24 +75,38 @@ class ScopedRoute(APIRoute):
         return self.scope in SCOPES if NEEDED in declared else "security" in declared
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on whose key has the scope; raises `NoValidKey`, `ScopeMissing`, `LimitReached`."""
-        if self.scope is not None and scope["method"] in (self.methods or ()):
-            caller = await self._admitted(scope, self.scope)
-            scope.setdefault("state", {})["caller"] = caller
-            if caller.limits != NO_LIMITS:
-                is_lookup = LOOKUP.items() <= (self.openapi_extra or {}).items()
-                await pass_within_limits(super().handle, is_lookup, scope, receive, send)
-                return
-        await super().handle(scope, receive, send)
+        """Pass a request on whose key has the scope, once there is a permit for it.
 
-    @staticmethod
-    async def _admitted(scope: Scope, needed: keys.Scope) -> Caller:
-        if not scope["app"].state.asks_for_keys:
-            return ANYONE
-        caller = await _caller(scope)
-        if not caller.may(needed):
-            raise ScopeMissing(needed)
-        return caller
+        Raises `NoValidKey`, `ScopeMissing`, `LimitReached` and `Overloaded`.
+        """
+        if self.scope is None or scope["method"] not in (self.methods or ()):
+            await super().handle(scope, receive, send)
+            return
+        caller = ANYONE if not scope["app"].state.asks_for_keys else await _caller(scope)
+        if not caller.may(self.scope):
+            raise ScopeMissing(self.scope)
+        scope.setdefault("state", {})["caller"] = caller
+        if caller.limits == NO_LIMITS:
+            await self._with_permit(scope, receive, send)
+            return
+        is_lookup = LOOKUP.items() <= (self.openapi_extra or {}).items()
+        await pass_within_limits(self._with_permit, is_lookup, scope, receive, send)
+
+    async def _with_permit(self, scope: Scope, receive: Receive, send: Send) -> None:
+        admission: Admission = scope["app"].state.admission
+        scope["state"]["permit"] = permit = admission.permit_for(scope)
+
+        async def sending(message: Message) -> None:
+            # The answer is made; a client that reads it slowly keeps nobody out.
+            permit.release()
+            await send(message)
+
+        try:
+            if not brings_body(scope):
+                await permit.acquire()
+            await super().handle(scope, receive, sending)
+        finally:
+            permit.end()
 
 
 def require_scopes(routes: Iterable[BaseRoute]) -> None:
@@ -105,6 +120,12 @@ def require_scopes(routes: Iterable[BaseRoute]) -> None:
             raise RuntimeError(
                 f"{methods} {path} names no scope. Make it a ScopedRoute with openapi_extra=needs(…) or OPEN."
             )
+
+
+async def require_key_still_valid(scope: Scope) -> None:
+    """Raise `NoValidKey` for a request whose key has been revoked, rotated or expired since it began."""
+    if scope["app"].state.asks_for_keys:
+        await _caller(scope)
 
 
 async def sees_details(request: Request) -> bool:

@@ -7,7 +7,7 @@ import asyncio
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from email.message import Message
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 import orjson
 from fastapi import HTTPException, Request
@@ -16,11 +16,11 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 from starlette.responses import Response
 
-from app.api.http.access import ScopedRoute
-from app.api.http.limits import MAX_CONTAINERS, MAX_PAGES, MAX_VALUES, exceeds_json_limits
+from app.api.http.access import ScopedRoute, require_key_still_valid
 from app.api.http.transport.admission import Permit
 from app.api.http.transport.pace import GRACE_SECONDS, paced
 from app.api.http.usage import counted
+from app.core.json_limits import MAX_CONTAINERS, MAX_PAGES, MAX_VALUES, exceeds_json_limits
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -98,7 +98,7 @@ class BoundedRequest(Request):
     async def stream(self) -> AsyncGenerator[bytes, None]:
         """The parts of the body; raises `too_large` by its Content-Length, else when too much arrived.
 
-        Raises BodyTooSlow where it falls behind the pace, LimitReached and Overloaded.
+        Raises BodyTooSlow where it falls behind the pace, LimitReached, NoValidKey and Overloaded.
         """
         most = self.max_bytes
         # Python refuses to make a number of thousands of digits.
@@ -109,14 +109,13 @@ class BoundedRequest(Request):
         if declared.isdecimal() and allowed is not None and int(declared) > allowed:
             raise BodyTooLarge(allowed, "Send it in parts, or have the limit of the key raised.")
         size = 0
-        permit: Permit = self.state.permit
-        permit.release()
         async for part in counted(paced(super().stream(), GRACE_SECONDS), self.scope):
             size += len(part)
             if size > most:
                 raise self.too_large()
             yield part
-        await permit.acquire_again()
+        await require_key_still_valid(self.scope)
+        await cast(Permit, self.state.permit).acquire()
 
 
 class HeldRequest(BoundedRequest):

@@ -12,6 +12,7 @@ from fastapi import FastAPI, Request
 from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.staticfiles import StaticFiles
+from starlette.types import Receive, Scope, Send
 
 from app.api.http.access import NEEDED, SCHEMES
 from app.api.http.openapi import USAGE_HEADERS, problems, with_usage
@@ -34,8 +35,16 @@ _POLICY = (
 class DescribedApi(FastAPI):
     """An application whose description names the keys and the refusals of each operation."""
 
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer HEAD as GET; the server leaves the body out."""
+        if scope["type"] == "http" and scope["method"] == "HEAD":
+            scope = {**scope, "method": "GET"}
+        await super().__call__(scope, receive, send)
+
     def openapi(self) -> dict[str, Any]:
-        """The OpenAPI document."""
+        """The OpenAPI document; where no key is asked for, one need not be sent."""
+        if self.openapi_schema is not None:
+            return self.openapi_schema
         document = super().openapi()
         document["components"]["securitySchemes"] = SCHEMES
         document["components"]["headers"] = USAGE_HEADERS
@@ -44,6 +53,8 @@ class DescribedApi(FastAPI):
                 if NEEDED in operation:
                     described = {str(status): answer for status, answer in problems(401, 403, 429).items()}
                     operation["responses"] = with_usage(described | operation["responses"])
+                    if not self.state.asks_for_keys:
+                        operation["security"] = [{}, *operation["security"]]
         return document
 
 

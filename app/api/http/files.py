@@ -6,7 +6,8 @@ to the next route of the path.
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Annotated, Any, BinaryIO, cast
 
@@ -29,7 +30,7 @@ from app.api.http.bodies import (
     validated,
 )
 from app.api.http.records import as_bytes, record_changes, sent_record
-from app.api.http.transport.bulkheads import Overloaded
+from app.api.http.transport.admission import Overloaded
 from app.api.http.transport.pace import BodyTooSlow
 from app.api.http.usage import LimitReached
 from app.api.schemas.books import MetadataBody
@@ -64,6 +65,8 @@ REQUEST_BODY: dict[str, Any] = {
                 "allOf": [{"$ref": f"#/components/schemas/{MetadataBody.__name__}"}],
                 "description": "What outranks the metadata in the file, field by field: JSON, or a MARC 21 "
                 "record as application/marc, application/marcxml+xml or application/marc-in-json.",
+                # What stands here is sent with each file that is tried on the page of the API.
+                "example": {},
             },
         },
         "additionalProperties": False,
@@ -82,8 +85,18 @@ class UnparsableForm(HTTPException):
         super().__init__(400, detail)
 
 
+@dataclass(slots=True)
+class SpooledBytes:
+    """The bytes of all bodies with files, which lie in the folder for temporary files until they are read."""
+
+    most: int
+    now: int = 0
+
+
 class FileRequest(BoundedRequest):
     """A request with a file."""
+
+    _spooled = 0  # bytes
 
     @property
     def max_bytes(self) -> int:
@@ -96,6 +109,22 @@ class FileRequest(BoundedRequest):
             f"The file is larger than {self.max_bytes:,} bytes. Split it into its parts, or have "
             "BOOKPRINT_MAX_FILE_BYTES raised."
         )
+
+    async def stream(self) -> AsyncGenerator[bytes, None]:
+        """The parts of the body; raises Overloaded where others' files take the room, and as above."""
+        all_spooled: SpooledBytes = self.app.state.spooled
+        async for part in super().stream():
+            if all_spooled.now + len(part) > all_spooled.most:
+                raise Overloaded("The files of requests take all the room on the disk that they may.")
+            all_spooled.now += len(part)
+            self._spooled += len(part)
+            yield part
+
+    async def close(self) -> None:
+        """Delete the files."""
+        await super().close()
+        self.app.state.spooled.now -= self._spooled
+        self._spooled = 0
 
 
 class FileRoute(ScopedRoute):
@@ -119,20 +148,13 @@ class FileRoute(ScopedRoute):
         return handle
 
 
-async def sent_file(request: Request) -> FileBook:
+async def sent_file(request: FileRequest) -> FileBook:
     """The book in the part `file`, with the metadata in the part `metadata`, where there is one.
 
     Raises RequestValidationError for other parts than these, and the kinds of UnusableFile.
     """
     try:
-        form = await request.form(
-            max_files=_MOST_PARTS, max_fields=_MOST_PARTS, max_part_size=_METADATA_BYTES
-        )
-    except (BodyTooLarge, BodyTooSlow, LimitReached, Overloaded):
-        raise
-    except HTTPException as exc:
-        raise UnparsableForm(str(exc.detail)) from exc
-    try:
+        form = await _form(request)
         _check_parts(form)
         changes = await _changes(form.get(_METADATA))
         upload = cast(UploadFile, form[_FILE])
@@ -141,10 +163,21 @@ async def sent_file(request: Request) -> FileBook:
         record: CatalogRecord | None = changes.pop("record", None)
         return await reading.read(descriptor, _shown(upload.filename), changes, record)
     finally:
-        await form.close()
+        await request.close()
 
 
 SentFileDep = Annotated[FileBook, Depends(sent_file)]
+
+
+async def _form(request: FileRequest) -> FormData:
+    try:
+        return await request.form(
+            max_files=_MOST_PARTS, max_fields=_MOST_PARTS, max_part_size=_METADATA_BYTES
+        )
+    except (BodyTooLarge, BodyTooSlow, LimitReached, Overloaded):
+        raise
+    except HTTPException as exc:
+        raise UnparsableForm(str(exc.detail)) from exc
 
 
 def _check_parts(form: FormData) -> None:

@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.http.problems.of_errors import problem_response
-from app.api.http.transport.bulkheads import Overloaded
+from app.api.http.transport.admission import Overloaded
 from app.api.http.transport.pace import BodyTooSlow
 from app.api.http.usage import LimitReached
 from app.core.errors import BookprintError
@@ -74,4 +74,5 @@ class UnhandledErrors:
 
 def _allowed_methods(routes: Sequence[BaseRoute], scope: Scope) -> list[str]:
     matching = (route for route in routes if route.matches(scope)[0] is not Match.NONE)
-    return sorted({method for route in matching for method in getattr(route, "methods", None) or ()})
+    methods = {method for route in matching for method in getattr(route, "methods", None) or ()}
+    return sorted(methods | {"HEAD"} if "GET" in methods else methods)

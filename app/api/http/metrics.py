@@ -1,4 +1,4 @@
-"""Metrics for Prometheus: requests, books posted and pending, lookups, jobs, relations."""
+"""Metrics for Prometheus: requests, books posted and stored, lookups, jobs, relations, webhooks."""
 
 import asyncio
 from collections.abc import Iterator
@@ -13,6 +13,7 @@ from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.core.errors import Unavailable
+from app.services.changes.webhooks import Webhooks
 from app.services.jobs import Jobs
 from app.services.lookups.lookup import Nearest, Question, Verified, Within
 from app.services.relations import Relations
@@ -46,8 +47,16 @@ class Metrics:
         )
         self._denied = Counter(
             "bookprint_denied",
-            "Requests denied with 401, 403 or 429, by the problem that was answered.",
+            "Requests denied for their key with 401, 403 or 429, by the problem that was answered.",
             ("reason",),
+            registry=self._registry,
+        )
+        self._refused = Counter(
+            "bookprint_refused", "Requests refused with 503 because too many waited.", registry=self._registry
+        )
+        self._books = Gauge(
+            "bookprint_books",
+            "Books in the catalogue, above 100,000 an estimate; NaN: not known.",
             registry=self._registry,
         )
         self._pending = Gauge(
@@ -75,15 +84,22 @@ class Metrics:
         """Note a request that was denied; `reason` is the name of a problem, so that there are few."""
         self._denied.labels(reason).inc()
 
+    def count_refused(self) -> None:
+        """Note a request that was refused because too many waited."""
+        self._refused.inc()
+
     async def exposition(self, services: Services) -> bytes:
         """All metrics in the text format of Prometheus; without Postgres, those of this process."""
+        self._books.set(float("nan"))
         self._pending.set(float("nan"))
         self._shared.metrics = []
         with suppress(Unavailable, TimeoutError):
             async with asyncio.timeout(_SCRAPE_SECONDS):
+                self._books.set(await services.books.count_roughly())
                 self._pending.set(await services.books.count_pending())
                 self._shared.metrics += await _job_metrics(services.jobs)
                 self._shared.metrics += await _relation_metrics(services.relations)
+                self._shared.metrics.append(await _webhook_metric(services.webhooks))
         return generate_latest(self._registry)
 
 
@@ -123,6 +139,13 @@ async def _job_metrics(jobs: Jobs) -> list[Metric]:
     for task, tries in (await jobs.failure_counts()).items():
         failures.add_metric((task,), tries)
     return [states, failures]
+
+
+async def _webhook_metric(webhooks: Webhooks) -> Metric:
+    states = GaugeMetricFamily("bookprint_webhooks", "Webhooks, by state.", labels=("state",))
+    for state, count in (await webhooks.counts()).items():
+        states.add_metric((state,), count)
+    return states
 
 
 class RequestMetrics:

@@ -1,6 +1,8 @@
 """Posting many books in one request."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 from typing import Any
@@ -8,9 +10,10 @@ from typing import Any
 import orjson
 import structlog
 from fastapi import APIRouter, Request
+from starlette.types import Scope
 
 from app.api.http import ndjson
-from app.api.http.access import ScopedRoute, needs
+from app.api.http.access import ScopedRoute, needs, require_key_still_valid
 from app.api.http.bodies import (
     BYTE_ORDER_MARK,
     BodyTooLarge,
@@ -25,14 +28,13 @@ from app.api.http.metrics import Metrics
 from app.api.http.ndjson import DuplexResponse, Line
 from app.api.http.openapi import Responses, problems
 from app.api.http.problems.of_errors import problem_of
-from app.api.http.transport.admission import Permit
-from app.api.http.transport.bulkheads import Overloaded
+from app.api.http.transport.admission import Overloaded, Permit
 from app.api.http.transport.pace import BULK_GRACE_SECONDS, paced
-from app.api.http.usage import counted
+from app.api.http.usage import LimitReached, counted
 from app.api.schemas import examples
 from app.api.schemas.books import BookAnswer, BookBody
 from app.core.audit import Actor
-from app.core.errors import Unavailable
+from app.core.errors import NoValidKey, Unavailable
 from app.core.model import Submission
 from app.wiring import Services
 
@@ -40,9 +42,6 @@ router = APIRouter(prefix="/v1", tags=["books"], route_class=ScopedRoute)
 log = structlog.get_logger()
 
 _LINES_AT_ONCE = 4
-
-_TRIES = 30
-"""Times, a second or more apart, that a line asks for a permit; meanwhile no more lines are read."""
 
 _LINES: dict[str, Any] = {"type": "string", "format": "binary"}
 _BOOKS = [{"text": examples.TEXT} | examples.METADATA, {"pages": examples.TEXT.split("\f")}]
@@ -90,7 +89,8 @@ async def post_books(
     A line of the answer has the number of its line, the status, and `id`, `identifier` and `created`, or
     `problem`. It comes while the request is still sent, so read it meanwhile. A line that is refused spoils
     no other; one with status 503 can be sent again after `retry_after` seconds. A stream without
-    Content-Length is taken no faster than the key's limit of bytes allows.
+    Content-Length is taken no faster than the key's limit of bytes allows. When the key is revoked the lines
+    that have come are refused with 401, and the answer ends.
     """
     require_uncompressed(request.headers)
     declared = media_type(request.headers)
@@ -99,22 +99,32 @@ async def post_books(
             f"The body is declared as {declared[:80] or 'nothing'}.",
             remedy=f"Send lines of JSON with Content-Type: {ndjson.MEDIA_TYPE}.",
         )
-    max_bytes: int = request.app.state.max_body_bytes
-    answer = partial(
-        _answer, services=services, actor=actor, metrics=metrics, max_bytes=max_bytes, permit=permit
-    )
+    answer = partial(_answer, request=request, services=services, actor=actor, metrics=metrics, permit=permit)
     parts = counted(paced(request.stream(), BULK_GRACE_SECONDS), request.scope, waits=True)
-    lines = ndjson.lines(parts, max_bytes, permit.hold)
+    max_bytes: int = request.app.state.max_body_bytes
+    lines = ndjson.lines(_while_valid(parts, request.scope), max_bytes, permit.hold)
     return DuplexResponse(ndjson.in_order(lines, answer, _LINES_AT_ONCE))
 
 
+async def _while_valid(parts: AsyncIterator[bytes], scope: Scope) -> AsyncIterator[bytes]:
+    """The parts of a body, until one has come whose key is not valid any more; its lines are refused."""
+    async for part in parts:
+        yield part
+        try:
+            with suppress(Unavailable):
+                await require_key_still_valid(scope)
+        except (NoValidKey, LimitReached):
+            return
+
+
 async def _answer(
-    line: Line, services: Services, actor: Actor, metrics: Metrics, max_bytes: int, permit: Permit
+    line: Line, request: Request, services: Services, actor: Actor, metrics: Metrics, permit: Permit
 ) -> bytes:
     try:
         if line.text is None:
-            raise BodyTooLarge(max_bytes)
-        async with permit.another(_TRIES):
+            raise BodyTooLarge(request.app.state.max_body_bytes)
+        await require_key_still_valid(request.scope)
+        async with permit.of_line():
             submission = await asyncio.to_thread(_submission, line.text)
             stored = await services.ingest.post(submission, actor=actor)
     except Exception as error:

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import JSONResponse
 
-from app.api.http.access import ScopedRoute, needs
+from app.api.http.access import ScopedRoute, needs, require_key_still_valid
 from app.api.http.deps import PermitDep, ServicesDep
 from app.api.http.openapi import problems
 from app.api.schemas.changes import (
@@ -24,13 +24,13 @@ _NUMBER = re.compile(r"[0-9]{1,15}")
 
 
 class ActivityStream(JSONResponse):
-    """JSON-LD that pages of other sites may read, too."""
+    """JSON-LD."""
 
     media_type = f'application/ld+json;profile="{CONTEXT}"'
 
     def __init__(self, document: ChangeCollection | ChangeCollectionPage) -> None:
         content = document.model_dump(mode="json", by_alias=True, exclude_none=True)
-        super().__init__(content, headers={"Access-Control-Allow-Origin": "*"})
+        super().__init__(content)
 
 
 @router.get(
@@ -40,7 +40,7 @@ class ActivityStream(JSONResponse):
     openapi_extra=needs("read"),
 )
 async def list_changes(
-    query: Annotated[ChangesQuery, Query()], services: ServicesDep, permit: PermitDep
+    query: Annotated[ChangesQuery, Query()], request: Request, services: ServicesDep, permit: PermitDep
 ) -> ChangesAnswer:
     """Answers the changes behind a cursor, oldest first, in the order in which they were committed.
 
@@ -48,6 +48,7 @@ async def list_changes(
     holds the answer until something has changed.
     """
     answer = await services.changes.read(query.after, query.types, query.limit, query.wait, permit.release)
+    await require_key_still_valid(request.scope)
     return ChangesAnswer.model_validate(answer)
 
 

@@ -52,6 +52,6 @@ async def ready(
     openapi_extra=needs("read"),
 )
 async def scrape(services: ServicesDep, metrics: MetricsDep) -> Response:
-    """Requests by route and status with their times, books posted and pending, lookups by kind. Jobs by task
-    and state, failed tries, pairs of books compared by kind of relation."""
+    """Requests by route and status with their times, books stored, posted and pending, lookups by kind. Jobs
+    by task and state, failed tries, pairs of books compared by kind of relation, webhooks by state."""
     return Response(await metrics.exposition(services), media_type=CONTENT_TYPE_LATEST)

@@ -57,10 +57,11 @@ _MOST_FIELDS = 100_000
 _SUGGESTIONS = 20
 _TYPES: list[dict[str, Any]] = [BOOK_TYPE | {"broader": [WIDER_TYPE]}, WIDER_TYPE]
 
-_QUERIES = Query(description="A batch of queries as JSON.", examples=['{"q0": {"query": "Emma"}}'])
-_EXTEND = Query(
-    description="A data extension query as JSON.",
-    examples=[orjson.dumps({"ids": [examples.BOOK_ID], "properties": [{"id": "isbn"}]}).decode()],
+_BATCH, _BATCH_EXAMPLE = "A batch of queries as JSON.", '{"q0": {"query": "Emma"}}'
+# Without an example, because only one of the two fields is sent, and tools fill in all examples.
+_EXTENSION = (
+    "Instead a data extension query as JSON, as "
+    f'{{"ids": ["{examples.BOOK_ID}"], "properties": [{{"id": "isbn"}}]}}.'
 )
 _FORM: dict[str, Any] = {
     "requestBody": {
@@ -70,11 +71,10 @@ _FORM: dict[str, Any] = {
                 "schema": {
                     "type": "object",
                     "properties": {
-                        "queries": {"type": "string", "description": "A batch of queries as JSON."},
-                        "extend": {"type": "string", "description": "A data extension query as JSON."},
+                        "queries": {"type": "string", "description": _BATCH, "example": _BATCH_EXAMPLE},
+                        "extend": {"type": "string", "description": _EXTENSION, "example": ""},
                     },
                 },
-                "example": {"queries": '{"q0": {"query": "Emma"}}'},
             }
         },
     }
@@ -91,8 +91,8 @@ _FORM: dict[str, Any] = {
 async def manifest(
     request: Request,
     services: ServicesDep,
-    queries: Annotated[str | None, _QUERIES] = None,
-    extend: Annotated[str | None, _EXTEND] = None,
+    queries: Annotated[str | None, Query(description=_BATCH, examples=[_BATCH_EXAMPLE])] = None,
+    extend: Annotated[str | None, Query(description=_EXTENSION)] = None,
 ) -> Response:
     """Answers what the service can do; with `queries` or `extend`, the same as POST."""
     if not queries and not extend:

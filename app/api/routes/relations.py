@@ -2,9 +2,9 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Query, Response
+from fastapi import APIRouter, Body, Query, Request, Response
 
-from app.api.http.access import needs
+from app.api.http.access import needs, require_key_still_valid
 from app.api.http.bodies import JsonRoute
 from app.api.http.cursors import Cursors
 from app.api.http.deps import ActorDep, BookId, OtherId, PermitDep, ServicesDep
@@ -30,7 +30,11 @@ _DECISIONS = examples.named({"Another kind": {"kind": "SAME_TEXT"}, "Not related
     openapi_extra=needs("read"),
 )
 async def list_relations(
-    book_id: BookId, query: Annotated[RelationsQuery, Query()], services: ServicesDep, permit: PermitDep
+    book_id: BookId,
+    query: Annotated[RelationsQuery, Query()],
+    request: Request,
+    services: ServicesDep,
+    permit: PermitDep,
 ) -> RelationsAnswer:
     """Answers how this book is related to every other one that it was compared with, closest first.
 
@@ -41,6 +45,7 @@ async def list_relations(
     relations = await services.relations.of_book(
         book_id, cursors.book(query.cursor), query.limit, query.wait, permit.release
     )
+    await require_key_still_valid(request.scope)
     next_cursor = None if relations.next is None else cursors.at_book(relations.next)
     return RelationsAnswer.of(relations, next_cursor)
 

@@ -8,7 +8,6 @@ from uuid import UUID
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from app.api.http.limits import MAX_PAGES
 from app.api.schemas import examples
 from app.api.schemas.base import (
     CLEAN_PATTERN,
@@ -28,6 +27,7 @@ from app.api.schemas.signatures import FingerprintAnswer, SignaturesBody
 from app.catalog.identifiers import LONGEST, is_valid, isbns
 from app.catalog.marc import marcjson
 from app.core.clusters.cluster_name import ClusterName
+from app.core.json_limits import MAX_PAGES
 from app.core.model import (
     Book,
     BookFilter,

@@ -5,11 +5,11 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.api.http.limits import MAX_PAGES
 from app.api.schemas import examples
 from app.api.schemas.base import Document, PageQuery, Share, shown
 from app.core.clusters.cluster_name import ClusterName
 from app.core.clusters.clustering import By
+from app.core.json_limits import MAX_PAGES
 from app.core.relations.alignment import Unit
 from app.services.clusters.clusters import ClusterPage
 from app.services.clusters.master_copies import MasterCopyRead

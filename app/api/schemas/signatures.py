@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict, JsonValue
 
-from app.api.http.limits import MAX_PAGES
 from app.api.schemas import examples
 from app.api.schemas.base import Body, Count, Document, WholeNumber, shown
+from app.core.json_limits import MAX_PAGES
 from app.core.model import Fingerprint, Sketch
 from app.core.recipe import DIGESTS, FINGERPRINT_RECIPES, MINHASH_RECIPES, PAGE_RECIPES, SAMPLE_RECIPES
 from app.core.signatures import json_codec

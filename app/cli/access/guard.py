@@ -2,21 +2,31 @@
 
 import asyncio
 import ipaddress
+import os
+import pwd
 import socket
 from typing import Literal
 
 from app.cli.output import UserError, notices
 from app.settings import Settings
 
+_FIRST_PERSON = 1_000
+"""User ids below are those of the system."""
+
 
 def auth_at(host: str, settings: Settings) -> Literal["keys", "off"]:
-    """Whether a service at this host asks for keys; says so where anybody comes in from outside."""
+    """Whether a service at this host asks for keys; says so where others come in without one."""
     is_loopback = _is_loopback(host)
     if settings.auth == "keys" or (settings.auth == "auto" and not is_loopback):
         return "keys"
     if not is_loopback:
         notices().print(
             f"BOOKPRINT_AUTH is off: whoever reaches {host} can read, change and delete every book."
+        )
+    elif _others_log_in():
+        notices().print(
+            "No key is asked for: every user of this machine can read, change and delete every book. "
+            "BOOKPRINT_AUTH=keys asks for one."
         )
     return "off"
 
@@ -53,6 +63,16 @@ def _no_key(settings: Settings) -> UserError:
         "There is no API key yet, so nobody could use the service at this address. Make one, then start "
         f"again:\n  bookprint keys create --name admin --scope admin{folder}\n"
         "Or set BOOKPRINT_ADMIN_KEY to a key of your own, of 32 random characters or more."
+    )
+
+
+def _others_log_in() -> bool:
+    """Whether others than who runs this, and than administrators, can log in to this machine."""
+    return any(
+        user.pw_uid >= _FIRST_PERSON
+        and user.pw_uid != os.getuid()
+        and not user.pw_shell.endswith(("/nologin", "/false"))
+        for user in pwd.getpwall()
     )
 
 

@@ -61,8 +61,12 @@ def demo(
             service.insist()
             _on_running_service(service, console, seed, works)
     console.print("Next, a library of your own:", style="bold")
-    console.print("  bookprint serve            # in this terminal; its data is kept in ./data")
-    console.print("  bookprint ingest FOLDER    # in another one; files of any format, archives, tables\n")
+    if url is None:
+        console.print("  bookprint serve            # in this terminal; its data is kept in ./data")
+    option = (
+        f" --url {url}" if url is not None else "    # in another one; files of any format, archives, tables"
+    )
+    console.print(f"  bookprint ingest FOLDER{option}\n", soft_wrap=True)
 
 
 def _on_own_service(console: Console, seed: int, works: int, keep: bool) -> None:
@@ -76,7 +80,11 @@ def _on_own_service(console: Console, seed: int, works: int, keep: bool) -> None
         _await_ready(service, console, process, Path(folder))
         _show(service, console, seed, books, {})
         if keep:
-            console.print(f"The service runs on at {url} until Ctrl-C.", style="bold green")
+            console.print(
+                f"The service runs on at {url} until Ctrl-C. In another terminal:", style="bold green"
+            )
+            console.print(f"  bookprint ingest FOLDER --url {url}", soft_wrap=True)
+            console.print(f"  bookprint lookup FILE --url {url}\n", soft_wrap=True)
             _wait_for_interrupt(process)
     console.print("Everything is stopped, and the temporary data is gone.\n")
 

@@ -3,7 +3,8 @@
 Spasojević and Poncin (2011, section I) propose to pick the best scan of a cluster; the rule is ours. A copy
 is complete if it is nearly as long as the longest copy whose length another one confirms. Matter in one copy
 alone is foreign. OCR errors make pages agree less with those of all other copies, so the complete copy whose
-pages agree best is the cleanest.
+pages agree best is the cleanest. Two copies agree with each other equally well, so nothing tells which is the
+cleaner one. Then external id and content decide: a service and a corpus of the same books take the same copy.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -23,10 +24,17 @@ _STEP = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A member of a cluster, with its length."""
+    """A member of a cluster, with its length and what it is known by."""
 
     book_id: UUID
     word_count: int
+    external_id: str | None
+    content_key: bytes
+
+    @property
+    def rank(self) -> tuple[bool, str, bytes, UUID]:
+        """Its place among copies that nothing tells apart: by external id, or content key without one."""
+        return self.external_id is None, self.external_id or "", self.content_key, self.book_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +49,7 @@ class BestCopy:
 class CompleteCopies:
     """The copies of a text that are complete."""
 
-    copies: Sequence[Copy]  # at most `MOST_COMPARED`, longest first, equal ones oldest first
+    copies: Sequence[Copy]  # at most `MOST_COMPARED`, longest first
     complete_count: int  # all that are complete
     copy_count: int  # all copies
 
@@ -53,7 +61,7 @@ class CompleteCopies:
 
 def complete_copies(copies: Collection[Copy]) -> CompleteCopies:
     """The complete ones of at least one copy."""
-    by_length = sorted(copies, key=lambda copy: (-copy.word_count, copy.book_id))
+    by_length = sorted(copies, key=lambda copy: (-copy.word_count, copy.rank))
     confirmed = (
         rank
         for rank, (copy, shorter) in enumerate(pairwise(by_length))
@@ -66,35 +74,40 @@ def complete_copies(copies: Collection[Copy]) -> CompleteCopies:
 
 
 def best_copy(complete: CompleteCopies, agreement: Mapping[UUID, float]) -> BestCopy:
-    """The best of the complete copies, the oldest of those that agree equally well.
+    """The best of the complete copies; of those that agree equally well the first by rank.
 
     `agreement` is the mean similarity, 0 to 1, of a copy's pages and those of other copies.
     """
     if complete.copy_count == 1:
         return BestCopy(complete.copies[0].book_id, "It is the only copy of its text.")
-    best = min(
-        complete.copies, key=lambda copy: (-round(agreement.get(copy.book_id, 0.0) / _STEP), copy.book_id)
-    )
+    steps = {copy: round(agreement.get(copy.book_id, 0.0) / _STEP) for copy in complete.copies}
+    most = max(steps.values())
+    equal = [copy for copy in complete.copies if steps[copy] == most]
+    best = min(equal, key=lambda copy: copy.rank)
     length = (
         f"{best.word_count:,} words, where the fullest of {complete.copy_count} copies has "
         f"{complete.most_words:,}"
     )
     if complete.complete_count == 1:
         return BestCopy(best.book_id, f"It alone is complete: {length}.")
-    agrees = agreement.get(best.book_id)
-    if agrees is None:
-        because = f"It is the oldest of {complete.complete_count} that are complete: {length}."
-    else:
+    if len(equal) == 1:
         because = (
             f"Of {complete.complete_count} that are complete its pages agree best with those of other "
-            f"copies, by {agrees:.0%}: {length}."
+            f"copies, by {agreement[best.book_id]:.0%}: {length}."
+        )
+    else:
+        of_all = f" best of {complete.complete_count}" if len(equal) < complete.complete_count else ""
+        known_by = "content key" if best.external_id is None else "external id"
+        because = (
+            f"Nothing tells the {len(equal)}{of_all} complete copies apart; the first by {known_by} was "
+            f"taken: {length}."
         )
     return BestCopy(best.book_id, because)
 
 
 def fullest_copy(copies: Collection[Copy]) -> Copy:
-    """The copy with the most words, the oldest of several; of related books, it has the text to keep."""
-    return min(copies, key=lambda copy: (-copy.word_count, copy.book_id))
+    """The copy with the most words; of related books, it has the text to keep."""
+    return min(copies, key=lambda copy: (-copy.word_count, copy.rank))
 
 
 def best_of_related(best: BestCopy, related_count: int) -> BestCopy:

@@ -118,13 +118,14 @@ def _because(kind: Kind, signals: Signals, direction: Direction | None) -> str:
             )
         case "DIFFERENT_PAGINATION":
             return (
-                f"{text.left:.0%} of the text of this book and {text.right:.0%} of the other's is the same, "
-                f"and {signals.other_breaks:.0%} of the pages lie across page breaks of the other book."
+                f"{text.left:.0%} of the text of this book and {text.right:.0%} of the other's is found in "
+                f"both, wrong letters aside, and {signals.other_breaks:.0%} of the pages lie across page "
+                "breaks of the other book."
             )
         case "SAME_TEXT":
             return (
-                f"{text.left:.0%} of the text of this book and {text.right:.0%} of the other's is the same; "
-                "the pages of at least one are not known."
+                f"{text.left:.0%} of the text of this book and {text.right:.0%} of the other's is found in "
+                "both, wrong letters aside; the pages of at least one are not known."
             )
         case "OVERLAPPING_TEXT" if direction is not None:
             return (

@@ -33,7 +33,13 @@ def read(source: Source) -> Extraction:
     if source.size > LARGEST:
         raise FileTooLarge(f"{source.name} has more than {LARGEST:,} bytes. Split it into its books.")
     target = TextTarget()
-    parser = etree.XMLParser(target=cast(Any, target), no_network=True, load_dtd=False, huge_tree=False)
+    parser = etree.XMLParser(
+        target=cast(Any, target),
+        resolve_entities=cast(Any, "internal"),
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+    )
     with source.opened() as stream, broken_named(source.name):
         try:
             _feed(parser, stream)

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
-from pathlib import Path
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -20,14 +19,14 @@ from app.core.model import (
 )
 from app.core.recipe import page_recipe
 from app.core.signatures.page_minhash import from_records, record_bytes
-from app.readers.tables.corpus_folder import CorpusFolder, read_numbers, read_rows
+from app.readers.tables.corpus_folder import CorpusFolder, NumberedRows
 from app.readers.tables.corpus_tables import TABLES
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_ROWS_AT_ONCE = 256
-"""Rows with their page signatures: some ten megabytes."""
+_ROWS_AT_ONCE = 1024
+"""Rows with their page signatures: some forty megabytes."""
 
 _COLUMNS = tuple(column.name for column in TABLES["sketches"])
 _METADATA = ("external_id", "title", "authors", "language", "year", "volume", "identifiers")
@@ -57,39 +56,27 @@ class CorpusBook:
     passed_over: int  # candidates that were too many to compare
 
 
-@dataclass(frozen=True, slots=True)
-class _Ascent:
-    """Rows of a file by ascending number of their books."""
-
-    least: int
-    greatest: int
-    path: Path
-    first: int  # row
-    end: int  # the row after the last
-
-
 class CorpusBooks:
     """The books of a corpus."""
 
     def __init__(self, folder: CorpusFolder) -> None:
-        """Raises BrokenFile where a number occurs twice."""
-        ascents = [ascent for path in folder.files("sketches") for ascent in _ascents(path)]
-        self._ascents = sorted(ascents, key=lambda ascent: ascent.least)
-        for one, other in pairwise(self._ascents):
-            if one.greatest >= other.least:
-                raise BrokenFile(
-                    f"The books of {one.path} and {other.path} are not one after the other. Write the table "
-                    "`sketches` anew with `bookprint corpus run`."
-                )
-        self.count = sum(ascent.end - ascent.first for ascent in self._ascents)
+        """Raises BrokenFile where the tables do not have each book once."""
+        self._table = NumberedRows(folder, "sketches", "book")
+        self.count = self._table.numbers.size
         """The number of books."""
+        twice = np.flatnonzero(np.diff(self._table.numbers) == 0)
+        if twice.size:
+            raise BrokenFile(
+                f"The table `sketches` has book {self._table.numbers[twice[0]]} twice. Write it anew, into "
+                "another folder, with `bookprint corpus run`."
+            )
         passed_over = folder.numbers("books", "passed_over")
         cut = np.flatnonzero(passed_over)
         numbers = folder.numbers("books", "book")
         if numbers.size != self.count:
             raise BrokenFile(
                 f"The tables `books` and `sketches` are of {numbers.size:,} and {self.count:,} books. Write "
-                "them anew with `bookprint corpus run`."
+                "them anew, into another folder, with `bookprint corpus run`."
             )
         self._passed_over = dict(zip(numbers[cut].tolist(), passed_over[cut].tolist(), strict=True))
 
@@ -107,10 +94,11 @@ class CorpusBooks:
             yield CorpusBook(row["book"], row["place"], submission, row["content_key"], passed_over)
 
     def _rows(self, columns: tuple[str, ...], at_once: int, after: int = -1) -> Iterator[Mapping[str, Any]]:
-        for ascent in self._ascents:
-            if ascent.greatest > after:
-                for batch in read_rows(ascent.path, columns, at_once, ascent.first, ascent.end):
-                    yield from (row for row in rows_of(batch) if row["book"] > after)
+        numbers = self._table.numbers
+        for start in range(int(numbers.searchsorted(after, side="right")), numbers.size, at_once):
+            first, last = numbers[[start, min(start + at_once, numbers.size) - 1]].tolist()
+            batches = self._table.between(first, last, columns, at_once)
+            yield from sorted((row for batch in batches for row in rows_of(batch)), key=itemgetter("book"))
 
 
 def rows_of(batch: "pa.RecordBatch") -> Iterator[dict[str, Any]]:
@@ -118,14 +106,6 @@ def rows_of(batch: "pa.RecordBatch") -> Iterator[dict[str, Any]]:
     names = batch.schema.names
     for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
         yield dict(zip(names, values, strict=True))
-
-
-def _ascents(path: Path) -> Iterator[_Ascent]:
-    numbers = read_numbers(path, "book")
-    breaks = np.flatnonzero(np.diff(numbers) <= 0) + 1
-    for first, end in pairwise([0, *breaks.tolist(), numbers.size]):
-        if first < end:
-            yield _Ascent(int(numbers[first]), int(numbers[end - 1]), path, first, end)
 
 
 def _metadata(row: Mapping[str, Any]) -> Metadata:
@@ -180,6 +160,6 @@ def _bytes(row: Mapping[str, Any], column: str, width: int, count: int | None = 
     if len(data) % width or (count is not None and len(data) != count * width):
         raise BrokenFile(
             f"Book {row['book']} has {len(data):,} bytes in the column {column!r}, which fits no signature. "
-            "Write the table `sketches` anew with `bookprint corpus run`."
+            "Write the table `sketches` anew, into another folder, with `bookprint corpus run`."
         )
     return data

@@ -1,14 +1,13 @@
-"""The folder that `bookprint corpus run` writes: whether it is whole, and the parts of its tables.
+"""The folder that `bookprint corpus run` writes: whether it is whole, and the rows of its tables.
 
-Tables may be larger than memory, so they are read by row groups, some rows at a time.
+Tables may be larger than memory, so only numbers of books are read at once; rows are read some at a time.
 """
 
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,16 +21,6 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 _TABLES = ("books", "sketches", "relations", "page_maps", "clusters")
-
-
-@dataclass(frozen=True, slots=True)
-class RowGroup:
-    """A row group of a file, and the least and the greatest value of one of its columns."""
-
-    path: Path
-    number: int
-    least: int
-    greatest: int
 
 
 class CorpusFolder:
@@ -54,62 +43,54 @@ class CorpusFolder:
         found = (self._folder / table).rglob("*.parquet")
         return sorted(path for path in found if path.is_file() and not path.name.startswith((".", "_")))
 
-    def row_groups(self, table: str, column: str) -> list[RowGroup]:
-        """The row groups of a table that have rows, with the bounds of a column of whole numbers."""
-        return [group for path in self.files(table) for group in _row_groups(path, column)]
-
     def numbers(self, table: str, column: str) -> NDArray[np.int64]:
         """A column of whole numbers, in the order of files and rows."""
-        parts = [read_numbers(path, column) for path in self.files(table)]
-        return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
+        parts = []
+        for path in self.files(table):
+            with _opened(path) as file:
+                parts.append(_numbers(file.read([column])))
+        return _joined(parts)
 
 
-def read_numbers(path: Path, column: str) -> NDArray[np.int64]:
-    """A column of whole numbers of one file."""
-    with _opened(path) as file:
-        return _numbers(file.read([column]))
+class NumberedRows:
+    """The rows of a table by a number in each, whichever files and row groups they lie in.
 
+    An engine deals rows to files as it likes. So it is noted which row group has each number: 12 bytes a row.
+    """
 
-def read_rows(
-    path: Path, columns: Sequence[str], at_once: int, first: int = 0, end: int | None = None
-) -> "Iterator[pa.RecordBatch]":
-    """Rows first, first + 1, … before `end` of a file, at most so many at once."""
-    with _opened(path) as file:
-        row = 0
-        for number in range(file.num_row_groups):
-            size = file.metadata.row_group(number).num_rows
-            if row + size <= first or (end is not None and row >= end):
-                row += size
-                continue
-            for batch in file.iter_batches(
-                at_once, row_groups=[number], columns=list(columns), use_threads=False
-            ):
-                start = max(first - row, 0)
-                stop = batch.num_rows if end is None else min(end - row, batch.num_rows)
-                if start < stop:
-                    yield batch.slice(start, stop - start)
-                row += batch.num_rows
+    def __init__(self, folder: CorpusFolder, table: str, column: str) -> None:
+        self._column = column
+        self._groups: list[tuple[Path, int]] = []
+        parts = []
+        for path in folder.files(table):
+            with _opened(path) as file:
+                for group in range(file.num_row_groups):
+                    self._groups.append((path, group))
+                    parts.append(_numbers(file.read_row_group(group, [column])))
+        numbers = _joined(parts)
+        groups = np.repeat(np.arange(len(parts), dtype=np.int32), [part.size for part in parts])
+        order = np.argsort(numbers, kind="stable")
+        self.numbers: NDArray[np.int64] = numbers[order]
+        """The number of each row, ascending."""
+        self._group_of = groups[order]
 
+    def between(
+        self, first: int, last: int, columns: Sequence[str], at_once: int
+    ) -> "Iterator[pa.RecordBatch]":
+        """The rows with the numbers `first` to `last`, in any order, at most so many at once.
 
-def read_row_group(group: RowGroup, columns: Sequence[str], at_once: int) -> "Iterator[pa.RecordBatch]":
-    """The rows of a row group, at most so many at once."""
-    with _opened(group.path) as file:
-        yield from file.iter_batches(
-            at_once, row_groups=[group.number], columns=list(columns), use_threads=False
-        )
+        The columns must have the one with the numbers.
+        """
+        import pyarrow as pa
 
-
-def _row_groups(path: Path, column: str) -> Iterator[RowGroup]:
-    with _opened(path) as file:
-        place = file.schema_arrow.names.index(column)
-        for number in range(file.num_row_groups):
-            group = file.metadata.row_group(number)
-            bounds: Any = group.column(place).statistics
-            if bounds is not None and bounds.has_min_max:
-                yield RowGroup(path, number, bounds.min, bounds.max)
-            elif group.num_rows:
-                values = _numbers(file.read_row_group(number, [column]))
-                yield RowGroup(path, number, int(values.min()), int(values.max()))
+        start, end = self.numbers.searchsorted(first), self.numbers.searchsorted(last, side="right")
+        for path, group in (self._groups[place] for place in np.unique(self._group_of[start:end])):
+            with _opened(path) as file:
+                for batch in file.iter_batches(
+                    at_once, row_groups=[group], columns=list(columns), use_threads=False
+                ):
+                    numbers = batch.column(self._column).to_numpy()
+                    yield batch.filter(pa.array((numbers >= first) & (numbers <= last)))
 
 
 @contextmanager
@@ -117,6 +98,10 @@ def _opened(path: Path) -> "Iterator[pq.ParquetFile]":
     """A Parquet file; raises BrokenFile where it is damaged."""
     with damage_named(str(path)), require_pyarrow().ParquetFile(path, pre_buffer=False) as file:
         yield file
+
+
+def _joined(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
 
 
 def _numbers(table: "pa.Table") -> NDArray[np.int64]:

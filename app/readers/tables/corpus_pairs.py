@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.readers.tables.corpus_books import rows_of
-from app.readers.tables.corpus_folder import CorpusFolder, read_row_group
+from app.readers.tables.corpus_folder import CorpusFolder, NumberedRows
 from app.readers.tables.corpus_tables import TABLES
 
 if TYPE_CHECKING:
@@ -42,11 +42,11 @@ class CorpusPairs:
     """The compared pairs of a corpus."""
 
     def __init__(self, folder: CorpusFolder) -> None:
-        self._relations = folder.row_groups("relations", "right")
-        self._page_maps = folder.row_groups("page_maps", "right")
+        self._relations = NumberedRows(folder, "relations", "right")
+        self._page_maps = NumberedRows(folder, "page_maps", "right")
         self.lefts: NDArray[np.int64] = np.unique(folder.numbers("relations", "left"))
         """The books that are the older one of a pair, ascending."""
-        self._rights = np.sort(folder.numbers("relations", "right"))
+        self._rights = self._relations.numbers
         self._read = 0  # of `_rights`
         self._ahead: list[CorpusPair] = []  # by falling number of the younger book
 
@@ -75,25 +75,15 @@ class CorpusPairs:
         self._read = int(np.searchsorted(self._rights, last, side="right"))
         maps = {
             (left, right): (runs, page_map)
-            for batch in self._between("page_maps", first, last)
+            for batch in self._page_maps.between(first, last, _PAGE_MAP, _ROWS_AT_ONCE)
             for left, right, runs, page_map in _page_maps(batch)
         }
         pairs = [
-            _pair(row, maps) for batch in self._between("relations", first, last) for row in rows_of(batch)
+            _pair(row, maps)
+            for batch in self._relations.between(first, last, _RELATION, _ROWS_AT_ONCE)
+            for row in rows_of(batch)
         ]
         self._ahead = sorted(pairs, key=lambda pair: (pair.right, pair.left), reverse=True)
-
-    def _between(self, table: str, first: int, last: int) -> "Iterator[pa.RecordBatch]":
-        import pyarrow as pa
-
-        groups, columns = (
-            (self._relations, _RELATION) if table == "relations" else (self._page_maps, _PAGE_MAP)
-        )
-        for group in groups:
-            if group.least <= last and group.greatest >= first:
-                for batch in read_row_group(group, columns, _ROWS_AT_ONCE):
-                    right = batch.column("right").to_numpy()
-                    yield batch.filter(pa.array((right >= first) & (right <= last)))
 
 
 def _pair(row: dict[str, Any], maps: dict[tuple[int, int], tuple[str, bytes]]) -> CorpusPair:

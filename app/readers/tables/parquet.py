@@ -106,7 +106,8 @@ def require_pyarrow() -> Any:
         import pyarrow.parquet
     except ImportError as exc:
         raise UnusableFile(
-            "Parquet needs pyarrow, which is not installed. Install it with: pip install 'bookprint[parquet]'"
+            "Parquet needs pyarrow, which is not installed. "
+            "Install it in the folder of Bookprint's sources with: pip install '.[parquet]'"
         ) from exc
     return pyarrow.parquet
 

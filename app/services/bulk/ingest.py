@@ -97,7 +97,8 @@ async def ingest_in_bulk(
         return asyncio.run_coroutine_threadsafe(_known(bulk, question), loop).result()
 
     prepare = Prepare(check, bulk.extras)
-    reading = ReadingProcesses(processes, prepare, answer, seconds)
+    kinds = (PreparedBook, Refusal, BulkOutcome, Known)
+    reading = ReadingProcesses(processes, prepare, kinds, answer, seconds)
     try:
         await _in_stages(bulk, reading, books, run, tell, actor)
     finally:

@@ -7,7 +7,7 @@ from app.core.model import Submission
 from app.core.recipe import Suites
 from app.core.signatures.sketch import signature_key
 from app.core.text.content import content_key
-from app.readers.processes import Ask
+from app.readers.processes import Ask, Question
 from app.readers.reading import Check, Refusal, refusal_of
 from app.readers.unread import Unread
 from app.services.bulk.storing import BulkOutcome, PreparedBook
@@ -15,7 +15,7 @@ from app.services.signing import Extras, computed, signed
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class Known(Question):
     """Asks what would become of a book with this content key and external id.
 
     The answer is its outcome, or where it is new the suites to compute.

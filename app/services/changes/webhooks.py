@@ -49,6 +49,10 @@ class Webhooks:
         """Up to `limit` webhooks behind the id `after`, in order of ids."""
         return await self._webhooks.list_webhooks(after, limit)
 
+    async def counts(self) -> dict[str, int]:
+        """The number of webhooks that are active, failing and disabled."""
+        return await self._webhooks.count_by_state()
+
     async def delete(self, webhook_id: UUID, *, actor: Actor) -> None:
         """Deliver nothing more; raises `UnknownWebhook`."""
         if not await self._webhooks.delete(webhook_id, actor=actor):

@@ -80,7 +80,7 @@ async def keys(module_database_url: str, module_redis_url: str) -> AsyncIterator
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def client(keys: Holders) -> AsyncIterator[AsyncClient]:
     transport = ASGITransport(keys.app, client=(ADDRESS, 4711))
-    async with AsyncClient(transport=transport, base_url="http://bookprint.test", timeout=60) as client:
+    async with AsyncClient(transport=transport, base_url="http://localhost", timeout=60) as client:
         yield client
 
 

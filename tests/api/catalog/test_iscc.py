@@ -54,5 +54,5 @@ async def test_no_text_code_is_computed_unless_the_service_is_asked_to(client: A
 
 def test_service_does_not_start_where_the_library_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.settings.find_spec", lambda name: None)
-    with pytest.raises(ValueError, match="extra `iscc`"):
+    with pytest.raises(ValueError, match=r"pip install '\.\[iscc\]'"):
         Settings(iscc="on")

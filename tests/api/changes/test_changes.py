@@ -254,14 +254,13 @@ async def test_the_collection_is_what_iiif_change_discovery_says(
     await run_jobs(services)
     await client.patch(book["links"]["self"], json={"year": 1813})
     await client.delete(scan["links"]["self"])
-    base = "http://bookprint.test"
+    base = "http://localhost"
 
     response = await client.get("/changes/collection")
     page = (await client.get(response.json()["last"]["id"])).json()
 
     context = "http://iiif.io/api/discovery/1/context.json"
     assert response.headers["content-type"] == f'application/ld+json;profile="{context}"'
-    assert response.headers["access-control-allow-origin"] == "*"
     link = {"id": f"{base}/changes/pages/0", "type": "OrderedCollectionPage"}
     items = await all_changes(client)
     assert response.json() == {

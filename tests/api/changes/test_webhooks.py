@@ -231,6 +231,7 @@ async def test_a_dead_receiver_is_tried_with_growing_waits_and_then_disabled(
     await deliver(services)
     failing = await read(client, webhook)
     assert failing["state"] == "failing"
+    assert 'bookprint_webhooks{state="failing"} 1.0' in (await client.get("/metrics")).text
     assert failing["last_error"].startswith("No connection")
     assert failing["next_try_at"] > failing["failing_since"]
     assert await deliver(services) == 0  # not before the time has come
@@ -246,6 +247,7 @@ async def test_a_dead_receiver_is_tried_with_growing_waits_and_then_disabled(
     await deliver(services)
     disabled = await read(client, webhook)
     assert disabled["state"] == "disabled"
+    assert 'bookprint_webhooks{state="disabled"} 1.0' in (await client.get("/metrics")).text
     assert "could not be delivered since" in disabled["disabled_because"]
     assert disabled["next_try_at"] is None
     assert await deliver(services) == 0

@@ -362,11 +362,15 @@ async def test_of_complete_copies_the_one_whose_pages_agree_best_is_kept(
     )
     assert answer["best_copy"]["because"].endswith(": 3,000 words, where the fullest of 4 copies has 3,000.")
     # Of related books the fullest, and of its copies the best.
-    more = await post(client, pages=[*PAGES, *pages_of(OTHER)])
-    worse = await post(client, pages=pages_of(scanned(f"{TEXT} {OTHER}", 5, 0.06)))
+    more = await post(client, pages=[*PAGES, *pages_of(OTHER)], external_id="one")
+    pages = pages_of(scanned(f"{TEXT} {OTHER}", 5, 0.06))
+    worse = await post(client, pages=pages, external_id="two")
     await run_jobs(services)
     answer = await cluster(client, books[0], by="related")
     assert (answer["size"], answer["best_copy"]["book_id"]) == (6, more["id"])
-    assert answer["best_copy"]["because"].startswith("The fullest of 6 related books has this text. Of 2 ")
+    assert answer["best_copy"]["because"].startswith(
+        "The fullest of 6 related books has this text. Nothing tells the 2 complete copies apart; the first "
+        "by external id was taken: "
+    )
     await client.delete(more["links"]["self"])
     assert (await cluster(client, books[0], by="related"))["best_copy"]["book_id"] == worse["id"]

@@ -2,22 +2,35 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from typing import Any
 
 import uvicorn
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.api.http.transport.connections import BoundedConnection
 
 
 @asynccontextmanager
-async def listening(app: ASGIApp) -> AsyncIterator[int]:
-    """The port at which uvicorn serves the application, with the connections of `bookprint serve`."""
+async def listening(app: ASGIApp, state: Mapping[str, Any] | None = None) -> AsyncIterator[int]:
+    """The port at which uvicorn serves the application, with the connections of `bookprint serve`.
+
+    The application has been started; `state` is the lifespan's.
+    """
+
+    async def already_started(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await app(scope, receive, send)
+            return
+        scope["state"].update(state or {})
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+
     config = uvicorn.Config(
-        app,
+        already_started,
         http=BoundedConnection,
-        lifespan="off",
+        lifespan="on",
         log_level="warning",
         access_log=False,
         server_header=False,

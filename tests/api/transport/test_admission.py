@@ -3,16 +3,16 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 import httpx
 import pytest
 from fastapi import FastAPI
-from httpx import AsyncClient
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Message
 
+from app.api.http.access import ScopedRoute
 from app.api.http.transport import admission
-from app.api.http.transport.admission import Admission
+from app.api.http.transport.admission import Overloaded, Permits
+from app.api.http.transport.connections import REFUSING
 from app.core.audit import Actor
 from app.core.model import StoredBook, Submission
 from app.settings import Settings
@@ -24,14 +24,110 @@ TEXT = {"text": "a book of which there is one copy " * 20}
 
 
 @pytest.fixture
-def narrow(settings: Settings) -> Settings:
-    return settings.model_copy(update={"reads_at_once": 1, "writes_at_once": 1})
+def narrow(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    monkeypatch.setattr(admission, "PATIENCE", 0.2)
+    one = {"reads_at_once": 1, "writes_at_once": 1, "longest_read_wait": 0.2, "longest_write_wait": 0.2}
+    return settings.model_copy(update=one)
 
 
-@pytest.fixture(autouse=True)
-def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(admission, "LOOKUP_WAIT", 0.2)
-    monkeypatch.setattr(admission, "UPLOAD_WAIT", 0.2)
+def permits_of(count: int, longest_wait: float) -> Permits:
+    return Permits(count, longest_wait, lambda: None)
+
+
+async def visit(permits: Permits, seconds: float) -> float:
+    """Be let in for so many seconds; the seconds of waiting. Raises Overloaded."""
+    loop = asyncio.get_running_loop()
+    begun = loop.time()
+    await permits.take()
+    waited = loop.time() - begun
+    await asyncio.sleep(seconds)
+    permits.give_back()
+    return waited
+
+
+async def test_requests_are_let_in_in_their_order_and_never_too_many() -> None:
+    permits, inside, most = permits_of(2, 5.0), 0, 0
+    order: list[int] = []
+
+    async def stay(number: int) -> None:
+        nonlocal inside, most
+        await permits.take()
+        order.append(number)
+        inside += 1
+        most = max(most, inside)
+        await asyncio.sleep(0.01)
+        inside -= 1
+        permits.give_back()
+
+    await asyncio.gather(*map(stay, range(20)))
+    assert most == 2
+    assert order == list(range(20))
+
+
+async def test_nobody_waits_longer_than_is_patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admission, "PATIENCE", 0.2)
+    permits, loop = permits_of(1, 0.1), asyncio.get_running_loop()
+    staying = asyncio.create_task(visit(permits, 0.5))
+    await asyncio.sleep(0)
+    begun = loop.time()
+    with pytest.raises(Overloaded):
+        await permits.take()
+    assert 0.15 < loop.time() - begun < 0.45
+    await staying
+    assert await visit(permits, 0) < 0.1
+
+
+async def test_clients_that_ask_again_when_they_are_answered_are_never_refused() -> None:
+    permits, loop = permits_of(4, 0.02), asyncio.get_running_loop()
+    waits: list[float] = []
+
+    async def ask(end: float) -> None:
+        while loop.time() < end:
+            waits.append(await visit(permits, 0.004))
+
+    await asyncio.gather(*(ask(loop.time() + 2) for _ in range(400)))
+    assert max(waits) > 0.2  # ten times as long as others may wait
+    assert len(waits) > 800
+
+
+async def test_of_a_flood_what_fits_is_let_in_and_the_rest_is_refused_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(admission, "ALWAYS_WAITING", 20)
+    permits, loop = permits_of(2, 0.3), asyncio.get_running_loop()
+    waits: list[float] = []
+    refusals: list[tuple[float, int]] = []
+
+    async def ask() -> None:
+        begun = loop.time()
+        try:
+            waits.append(await visit(permits, 0.01))
+        except Overloaded as error:
+            refusals.append((loop.time() - begun, error.retry_after))
+
+    asking, begun = [], loop.time()
+    while loop.time() - begun < 3:  # twice as many as can be let in
+        asking += [asyncio.create_task(ask()) for _ in range(4)]
+        await asyncio.sleep(0.01)
+    await asyncio.gather(*asking)
+    assert len(refusals) > 0.2 * len(asking)
+    assert len(waits) > 0.3 * len(asking)
+    assert max(seconds for seconds, _ in refusals) < 0.1
+    assert {retry_after for _, retry_after in refusals} == {1}
+    assert max(waits) < 1.2  # it would be 3 s if all were let in
+    assert await visit(permits, 0) < 0.01
+
+
+async def test_who_goes_away_while_it_waits_takes_no_permit() -> None:
+    permits = permits_of(1, 5.0)
+    await permits.take()
+    waiting = [asyncio.create_task(permits.take()) for _ in range(3)]
+    await asyncio.sleep(0)
+    permits.give_back()
+    for each in waiting:
+        each.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+    assert await visit(permits, 0) < 0.1
 
 
 @asynccontextmanager
@@ -75,28 +171,6 @@ async def test_uploads_beyond_what_fits_are_refused_and_lookups_are_not(
         assert len((await client.get("/v1/books")).json()["items"]) == 1
 
 
-async def test_a_refusal_asks_neither_postgres_nor_redis(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def none(*_: Any) -> bool:
-        return False
-
-    async def wrong(*_: Any) -> None:
-        raise AssertionError("The application was asked.")
-
-    answered: list[Message] = []
-
-    async def send(message: Message) -> None:
-        answered.append(message)
-
-    async def refusal(scope: Scope, receive: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": 503, "headers": []})
-
-    monkeypatch.setattr(admission.Bulkhead, "acquire", none)
-    door = Admission(wrong, 1, 1, 1, refusal)
-    for method, path in (("GET", "/v1/books"), ("POST", "/v1/books"), ("GET", "/metrics")):
-        await door({"type": "http", "method": method, "path": path, "headers": []}, wrong, send)
-    assert [message["status"] for message in answered] == [503] * 3
-
-
 async def test_whoever_is_slow_holds_no_permit(narrow: Settings) -> None:
     async with started(narrow) as app, listening(app) as port:
         opened = [await asyncio.open_connection("127.0.0.1", port) for _ in range(8)]
@@ -104,7 +178,8 @@ async def test_whoever_is_slow_holds_no_permit(narrow: Settings) -> None:
             path = ("/v1/lookups", "/v1/books", "/v1/books:bulk", "/reconcile")[number % 4]
             kind = "application/x-ndjson" if path.endswith("bulk") else "application/json"
             kind = "application/x-www-form-urlencoded" if path == "/reconcile" else kind
-            head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\nContent-Length: 10000\r\n\r\n"
+            head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\n"
+            head += "Content-Length: 10000\r\n\r\n"
             writer.write(head.encode() + b"{")
         await asyncio.sleep(0.1)
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
@@ -115,32 +190,23 @@ async def test_whoever_is_slow_holds_no_permit(narrow: Settings) -> None:
             writer.transport.abort()
 
 
-async def test_an_answer_that_is_read_slowly_holds_no_permit() -> None:
-    read = asyncio.Event()
+async def test_an_answer_that_is_read_slowly_holds_no_permit(narrow: Settings) -> None:
+    async with started(narrow) as app, asking(app) as client:
+        read, begun = asyncio.Event(), asyncio.Event()
 
-    async def answers(scope: Scope, receive: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": b"long"})
+        async def slow(message: Message) -> None:
+            begun.set()
+            await read.wait()
 
-    async def slow(message: Message) -> None:
-        await read.wait()
+        async def nothing() -> Message:
+            return {"type": "http.request"}
 
-    sent: list[Message] = []
-
-    async def quick(message: Message) -> None:
-        sent.append(message)
-
-    async def nothing() -> Message:
-        return {"type": "http.request"}
-
-    door = Admission(answers, 1, 1, 1, answers)
-    scope = {"type": "http", "method": "GET", "path": "/v1/books", "headers": []}
-    slowly = asyncio.create_task(door(dict(scope), nothing, slow))
-    await asyncio.sleep(0)
-    await asyncio.wait_for(door(dict(scope), nothing, quick), 1)
-    assert len(sent) == 2
-    read.set()
-    await slowly
+        scope = {"type": "http", "method": "GET", "path": "/v1/books", "headers": [], "query_string": b""}
+        slowly = asyncio.create_task(app(scope, nothing, slow))
+        await begun.wait()
+        assert (await client.get("/v1/books")).status_code == 200
+        read.set()
+        await slowly
 
 
 async def test_who_waits_for_changes_holds_no_permit(narrow: Settings) -> None:
@@ -162,7 +228,8 @@ async def test_bodies_take_no_more_memory_than_they_may(narrow: Settings) -> Non
         async def begun() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(
-                b"POST /v1/books HTTP/1.1\r\nHost: x\r\nContent-Length: 59000\r\n\r\n" + b" " * 50_000
+                b"POST /v1/books HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                b"Content-Length: 59000\r\n\r\n" + b" " * 50_000
             )
             await asyncio.sleep(0.1)
             return reader, writer
@@ -217,13 +284,53 @@ async def test_posts_are_refused_while_too_many_jobs_wait(settings: Settings) ->
         assert int(answers[2].headers["retry-after"]) >= 1
 
 
-async def test_a_client_with_a_page_may_read_why(client: AsyncClient, application: FastAPI) -> None:
-    async def none(*_: Any, **__: Any) -> bool:
-        return False
-
+@asynccontextmanager
+async def hopeless_reads(app: FastAPI) -> AsyncIterator[None]:
+    """Have a permit to read taken, and no hope for another."""
+    reads = app.state.admission.reads
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(admission.Bulkhead, "acquire", none)
-        answer = await client.get("/reconcile", headers={"Origin": "https://catalog.example.org"})
+        patch.setattr(Permits, "is_hopeless", property(lambda self: self is reads))
+        await reads.take()
+        yield
+    reads.give_back()
+
+
+async def test_a_client_with_a_page_may_read_why(narrow: Settings) -> None:
+    async with started(narrow) as app, asking(app) as client, hopeless_reads(app):
+        answer = await client.get("/reconcile", headers={"Origin": "http://127.0.0.1:3333"})
         assert answer.status_code == 503
-        assert answer.headers["access-control-allow-origin"] == "*"
+        assert answer.headers["access-control-allow-origin"] == "http://127.0.0.1:3333"
         assert (await client.get("/health/live")).status_code == 200
+
+
+async def test_hopeless_reads_are_refused_unparsed_and_with_the_same_answer(
+    narrow: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with (
+        started(narrow) as app,
+        listening(app, {REFUSING: app.state.admission.reads}) as port,
+        asking(app) as inside,
+        httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as client,
+    ):
+        async with hopeless_reads(app):
+            parsed = await inside.get("/v1/books")
+            assert parsed.headers["retry-after"] == "1"
+            with monkeypatch.context() as patch:
+                patch.setattr(ScopedRoute, "handle", None)  # no request may get so far
+                for _ in range(2):  # over one connection
+                    refused = await client.get("/v1/books?title=x")
+                    assert refused.status_code == 503
+                    assert refused.json() == parsed.json()
+                    assert refused.headers.items() >= parsed.headers.items()
+            # What is no simple read is parsed.
+            assert (await client.get("/health/live")).status_code == 200
+            assert (await client.get("/v1/clusters/unknown/text")).status_code == 404
+            assert (await client.post("/v1/books", json=TEXT)).status_code == 201
+            smuggled = b"GET /v1/books HTTP/1.1\r\n\r\n"
+            typed = {"Content-Type": "application/json"}
+            answer = await client.request("GET", "/v1/books", content=smuggled, headers=typed)
+            assert answer.status_code == 503
+            closed = await client.get("/v1/books", headers={"Connection": "close"})
+            assert (closed.status_code, closed.headers["connection"]) == (503, "close")
+        assert (await client.get("/v1/books")).status_code == 200
+        assert "bookprint_refused_total 5.0" in (await client.get("/metrics")).text

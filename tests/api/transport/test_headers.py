@@ -5,10 +5,12 @@ from base64 import b64encode
 from hashlib import sha256
 
 import pytest
+from fastapi import FastAPI
 from httpx import AsyncClient
 
 from app.settings import Settings
-from tests.api.conftest import asking, started
+from tests.api.example_requests import example_requests, make_present
+from tests.api.transport.real_server import listening
 
 ALWAYS = {
     "x-content-type-options": "nosniff",
@@ -16,9 +18,6 @@ ALWAYS = {
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
     "cross-origin-resource-policy": "same-origin",
 }
-ORIGIN = "https://catalog.example.org"
-
-
 PATHS = ["/v1/books", "/health/live", "/openapi.json", "/none", "/v1/books/none", "/"]
 
 
@@ -31,7 +30,7 @@ async def test_every_answer_has_them(path: str, client: AsyncClient) -> None:
 
 
 async def test_over_tls_browsers_are_told_to_stay_with_it(client: AsyncClient) -> None:
-    answer = await client.get("https://bookprint.test/health/live")
+    answer = await client.get("https://localhost/health/live")
     assert answer.headers["strict-transport-security"] == "max-age=31536000"
 
 
@@ -49,26 +48,18 @@ async def test_the_page_of_the_api_may_run_its_own_scripts_alone(client: AsyncCl
     assert outside == []
 
 
-async def test_pages_of_any_origin_may_reconcile_and_do_nothing_else(client: AsyncClient) -> None:
-    reconciled = await client.get("/reconcile", headers={"Origin": ORIGIN})
-    assert reconciled.headers["access-control-allow-origin"] == "*"
-    assert reconciled.headers["cross-origin-resource-policy"] == "cross-origin"
-    books = await client.get("/v1/books", headers={"Origin": ORIGIN})
-    assert "access-control-allow-origin" not in books.headers
-
-
-async def test_pages_of_configured_origins_may_ask(settings: Settings) -> None:
-    asked = {"Origin": ORIGIN, "Access-Control-Request-Method": "PATCH"}
-    configured = settings.model_copy(update={"cors_origins": (ORIGIN,)})
-    async with started(configured) as app, asking(app) as client:
-        preflight = await client.options("/v1/books", headers=asked)
-        assert preflight.headers["access-control-allow-origin"] == ORIGIN
-        answer = await client.get("/v1/books", headers={"Origin": ORIGIN})
-        assert answer.headers["access-control-allow-origin"] == ORIGIN
-        other = await client.get("/v1/books", headers={"Origin": "https://other.example.org"})
-        assert "access-control-allow-origin" not in other.headers
-        reconciled = await client.get("/reconcile", headers={"Origin": "https://other.example.org"})
-        assert reconciled.headers.get_list("access-control-allow-origin") == ["*"]
+async def test_head_is_answered_as_get_without_a_body(application: FastAPI) -> None:
+    pages = ["/", "/docs", "/openapi.json", "/docs/swagger-ui.css"]
+    async with listening(application) as port, AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
+        present = await make_present(client, 1)
+        requests = [each.on(client, present) for each in example_requests() if each.method == "GET"]
+        for asked in (*requests, *(client.build_request("GET", page) for page in pages)):
+            got = await client.send(asked)
+            head = await client.head(asked.url)
+            assert (head.status_code, head.content) == (got.status_code, b""), asked.url
+            assert head.headers.keys() == got.headers.keys()
+        refused = await client.head("/v1/lookups")
+        assert (refused.status_code, refused.headers["allow"]) == (405, "POST")
 
 
 @pytest.mark.parametrize("proxies", ["*", "proxy.example.org", "10.0.0.1/8"])

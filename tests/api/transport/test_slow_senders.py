@@ -17,7 +17,7 @@ from app.api.http.transport.pace import BodyTooSlow, paced
 from app.api.routes import bulk
 from tests.api.transport.real_server import listening
 
-HEAD = b"GET /health/live HTTP/1.1\r\nHost: bookprint.test\r\n\r\n"
+HEAD = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n"
 PART_HEAD = b'--b\r\nContent-Disposition: form-data; name="file"; filename="book.txt"\r\n\r\n'
 
 
@@ -94,7 +94,7 @@ async def test_a_head_that_is_too_long_is_refused_though_it_comes_at_once(
     line = "GET " + part % ("a" * size) + ("" if "HTTP" in part else " HTTP/1.1")
     async with listening(hello) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(f"{line}\r\nHost: bookprint.test\r\nConnection: close\r\n\r\n".encode())
+        writer.write(f"{line}\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
         assert (await until_closed(reader, 5)).startswith(f"HTTP/1.1 {status} ".encode())
         writer.close()
 
@@ -104,7 +104,7 @@ async def test_a_body_that_nobody_reads_is_not_taken_for_ever(monkeypatch: pytes
     async with listening(hello) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         begun = monotonic()
-        writer.write(b"POST / HTTP/1.1\r\nHost: bookprint.test\r\nContent-Length: 1000\r\n\r\n")
+        writer.write(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n")
         dripping = asyncio.create_task(drip(writer, b"a" * 1000, 0.02))
         answer = await until_closed(reader, 10)
         assert answer.startswith(b"HTTP/1.1 200 ")
@@ -160,7 +160,7 @@ async def test_a_body_that_comes_byte_by_byte_is_answered_with_408(
     monkeypatch.setattr(bodies, "GRACE_SECONDS", 0.4)
     async with listening(application) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        head = f"POST {path} HTTP/1.1\r\nHost: bookprint.test\r\nContent-Type: {media_type}\r\n"
+        head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {media_type}\r\n"
         writer.write(head.encode() + b"Content-Length: 10000\r\n\r\n" + PART_HEAD)
         dripping = asyncio.create_task(drip(writer, b" " * 9000, 0.15))
         answer = await until_closed(reader, 10)
@@ -178,7 +178,7 @@ async def test_lines_that_come_byte_by_byte_end_the_answer(
     async with listening(application) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(
-            b"POST /v1/books:bulk HTTP/1.1\r\nHost: bookprint.test\r\nContent-Type: application/x-ndjson\r\n"
+            b"POST /v1/books:bulk HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\n"
             b"Content-Length: 10000\r\n\r\n"
         )
         dripping = asyncio.create_task(drip(writer, b" " * 9000, 0.15))
@@ -190,7 +190,8 @@ async def test_lines_that_come_byte_by_byte_end_the_answer(
 
 
 async def test_two_thousand_slow_senders_keep_nobody_from_an_answer(application: FastAPI) -> None:
-    head = b"POST /v1/lookups HTTP/1.1\r\nHost: bookprint.test\r\nContent-Length: 10000\r\n\r\n"
+    head = b"POST /v1/lookups HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    head += b"Content-Length: 10000\r\n\r\n"
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 8192), most))
     async with listening(application) as port:

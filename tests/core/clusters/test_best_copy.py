@@ -1,18 +1,23 @@
-"""The best copy: complete before clean, clean before old."""
+"""The best copy: complete before clean, and of equal ones the same one everywhere."""
 
+from itertools import permutations
 from uuid import UUID
 
-from app.core.clusters.best_copy import Copy, best_copy, complete_copies
+from app.core.clusters.best_copy import MOST_COMPARED, Copy, best_copy, complete_copies, fullest_copy
 
 A, B, C, D = (UUID(int=number) for number in range(1, 5))
 
 
 def best(lengths: dict[UUID, int], agreement: dict[UUID, float]) -> UUID:
-    return best_copy(complete_copies([Copy(*each) for each in lengths.items()]), agreement).book_id
+    return best_copy(complete_copies([known(*each) for each in lengths.items()]), agreement).book_id
+
+
+def known(book: UUID, words: int, external_id: str | None = None) -> Copy:
+    return Copy(book, words, external_id, bytes(reversed(book.bytes)))
 
 
 def test_a_lone_copy_is_the_best() -> None:
-    best = best_copy(complete_copies([Copy(A, 10)]), {})
+    best = best_copy(complete_copies([known(A, 10)]), {})
     assert (best.book_id, best.because) == (A, "It is the only copy of its text.")
 
 
@@ -25,11 +30,32 @@ def test_matter_that_one_copy_alone_has_does_not_make_it_fuller() -> None:
 
 
 def test_of_two_copies_that_differ_in_length_the_fuller_one_is_kept() -> None:
-    best = best_copy(complete_copies([Copy(A, 85_000), Copy(B, 100_000)]), {A: 0.9, B: 0.9})
+    best = best_copy(complete_copies([known(A, 85_000), known(B, 100_000)]), {A: 0.9, B: 0.9})
     assert best.book_id == B
     assert best.because == "It alone is complete: 100,000 words, where the fullest of 2 copies has 100,000."
 
 
-def test_of_equally_good_copies_the_oldest_is_kept() -> None:
-    assert best({C: 100_000, B: 99_000, A: 98_000}, {A: 0.901, B: 0.899, C: 0.9}) == A
-    assert best({B: 100_000, A: 100_000}, {}) == A
+def test_of_copies_that_nothing_tells_apart_the_choice_does_not_depend_on_their_order() -> None:
+    by_name = [known(C, 98_000, "shelf-1"), known(A, 100_000, "shelf-2"), known(B, 99_000)]
+    agreement = {A: 0.901, B: 0.899, C: 0.9}
+    for copies in permutations(by_name):
+        best = best_copy(complete_copies(copies), agreement)
+        assert best.book_id == C
+        assert best.because == (
+            "Nothing tells the 3 complete copies apart; the first by external id was taken: 98,000 words, "
+            "where the fullest of 3 copies has 100,000."
+        )
+    for copies in permutations([known(A, 99_000), known(B, 98_000), known(C, 97_000)]):
+        best = best_copy(complete_copies(copies), {A: 0.91, B: 0.95, C: 0.95})
+        assert best.book_id == B
+        assert best.because.startswith(
+            "Nothing tells the 2 best of 3 complete copies apart; the first by content key"
+        )
+
+
+def test_which_copies_are_weighed_does_not_depend_on_their_order() -> None:
+    copies = [known(UUID(int=number), 100, f"shelf-{number:03}") for number in range(MOST_COMPARED + 20)]
+    expected = [copy.book_id for copy in copies[:MOST_COMPARED]]
+    for some in (copies, copies[::-1]):
+        assert [copy.book_id for copy in complete_copies(some).copies] == expected
+    assert fullest_copy(copies[::-1]) == copies[0]

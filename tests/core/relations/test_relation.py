@@ -83,6 +83,13 @@ def test_sentence_names_the_figures_of_the_book_in_question() -> None:
     assert "pages of the other book are one span of this book" in relation.mirrored.because
 
 
+def test_sentence_does_not_call_text_with_wrong_letters_the_same() -> None:
+    found = "100% of the text of this book and 100% of the other's is found in both, wrong letters aside"
+    assert relation_of(WHOLE, set_anew(WHOLE, 130), 0.02).classification.because.startswith(found)
+    noisy = unpaged(" ".join(read(WHOLE, 0.02, 7)))
+    assert relate(noisy, unpaged(" ".join(WHOLE))).classification.because.startswith(found)
+
+
 @pytest.mark.parametrize(
     ("left", "right", "expected"),
     [

@@ -8,22 +8,16 @@ from typing import Any
 
 import pytest
 
-from app.cli.checking import checked
 from app.core.clusters.clustering import By
 from app.core.model import Metadata, Submission
 from app.embedded import Servers
 from app.readers.reading import Refusal
-from app.readers.tables.corpus_books import CorpusBooks
-from app.readers.tables.corpus_folder import CorpusFolder
-from app.readers.tables.corpus_pairs import CorpusPairs
 from app.services.bulk import loading
-from app.services.bulk.ingest import BulkRun
-from app.services.bulk.loading import Load
 from app.services.lookups.lookup import Verified
 from app.settings import Settings
 from app.stores.postgres.statements import SQL
 from tests.factories import ACTOR
-from tests.made_corpus import MadeCorpus, made_books, write_corpus
+from tests.made_corpus import MadeCorpus, load_corpus, made_books, write_corpus
 from tests.open_services import OpenServices, open_with_stores
 from tests.paged_books import run_jobs, waiting
 from tests.servers import flushed_redis, fresh_database
@@ -58,20 +52,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> MadeCorpus:
 
 
 async def load(services: OpenServices, corpus: MadeCorpus) -> tuple[dict[str, int], dict[str, Refusal]]:
-    """The number of books by their fate, and the refusals by place."""
-    tables, refused, run = CorpusFolder(corpus.folder), dict[str, Refusal](), BulkRun()
-    await services.loading().load(
-        Load(
-            books=CorpusBooks(tables),
-            pairs=CorpusPairs(tables),
-            run=run,
-            check=checked,
-            refuse=refused.__setitem__,
-            progress=lambda done, total: None,
-            actor=ACTOR,
-        )
-    )
-    return {kind: number for kind, number in run.counts.items() if number}, refused
+    return await load_corpus(services, corpus.folder)
 
 
 async def post(services: OpenServices, books: Sequence[Submission]) -> None:

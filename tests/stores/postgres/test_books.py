@@ -217,6 +217,13 @@ async def test_hits_are_current_pending_or_deleted(catalogue: BookStore, entries
     assert first.deleted.tolist() == [gone.entry_id]
     assert (set(everyone.summaries), set(first.summaries)) == ({indexed.entry_id}, {second.entry_id})
     assert await entries.count_pending() == 2
+    assert await entries.count_roughly() == 4
+
+
+async def test_very_many_books_are_not_counted_one_by_one(database: Database, entries: EntryStore) -> None:
+    assert await entries.count_roughly() == 0
+    await database.rows(SQL("UPDATE pg_class SET reltuples = 200000 WHERE oid = CAST('books' AS regclass)"))
+    assert await entries.count_roughly() == 200_000
 
 
 async def test_tombstones_are_deleted_in_time(catalogue: BookStore, entries: EntryStore) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections import defaultdict
+from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
@@ -31,9 +32,21 @@ EVERY_KIND = [
 
 
 def write_tables(corpus: Corpus, words: dict[int, int], relations: list[dict[str, Any]]) -> None:
-    books = [{"book": book, "word_count": count} for book, count in words.items()]
+    books = [
+        {"book": book, "word_count": count, "external_id": external_id_of(book), "content_key": key_of(book)}
+        for book, count in words.items()
+    ]
     storage.write(corpus.out, "sketches", pa.Table.from_pylist(books, schema=schema("sketches")))
     storage.write(corpus.out, "relations", pa.Table.from_pylist(relations, schema=schema("relations")))
+
+
+def external_id_of(book: int) -> str | None:
+    """Every other book has one; they fall as numbers grow."""
+    return f"shelf-{9999 - book % (1 << 32)}" if book % 2 else None
+
+
+def key_of(book: int) -> bytes:
+    return sha256(b"%d" % book).digest()
 
 
 def made_relations(books: list[int], pairs: int, seed: int) -> list[dict[str, Any]]:
@@ -77,7 +90,7 @@ def expected(words: dict[int, int], relations: list[dict[str, Any]]) -> list[tup
     for by in KINDS:
         members: dict[UUID, list[Copy]] = defaultdict(list)
         for book, founder in founders_of(relations, by).items():
-            members[founder].append(Copy(book, words[book.int]))
+            members[founder].append(Copy(book, words[book.int], external_id_of(book.int), key_of(book.int)))
         for founder, copies in members.items():
             same = copies
             if by == "related":

@@ -55,7 +55,7 @@ def stages(monkeypatch: pytest.MonkeyPatch) -> Recorded:
     return recorded
 
 
-def compute(out: Path, key: str = "input", nearest: int = 200) -> list[str]:
+def compute(out: Path | str, key: str = "input", nearest: int = 200) -> list[str]:
     told: list[str] = []
     corpus = Corpus(str(out), cast(Engine, NO_ENGINE), Options(SelectionLimits(nearest=nearest)))
     pipeline.run(corpus, CorpusInput([], key), told.append)
@@ -107,6 +107,13 @@ def test_a_file_that_is_no_manifest_is_never_overwritten(
     with pytest.raises(InvalidInput, match="tells of no corpus"):
         compute(tmp_path)
     assert (tmp_path / "progress.json").read_text() == content
+
+
+@pytest.mark.parametrize("out", ["/proc/corpus", __file__, f"{__file__}/corpus", "nowhere://corpus"])
+def test_a_folder_that_cannot_be_used_is_refused(stages: Recorded, out: str) -> None:
+    with pytest.raises(InvalidInput, match=f"^{out} cannot be used: .*Choose another --out"):
+        compute(out)
+    assert stages.ran == []
 
 
 def test_a_corpus_of_another_version_is_left_alone(stages: Recorded, tmp_path: Path) -> None:

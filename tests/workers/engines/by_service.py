@@ -1,6 +1,7 @@
-"""What the service finds in a library: its books ingested, then each of its relate jobs run in turn."""
+"""What the service finds in a library: ingested, then each of its relate jobs run; or its corpus loaded."""
 
-from collections.abc import Iterator, Sequence
+import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -18,6 +19,7 @@ from app.services.bulk.ingest import BulkRun, ingest_in_bulk
 from app.settings import Settings
 from app.stores.postgres.statements import SQL
 from tests.factories import ACTOR
+from tests.made_corpus import load_corpus
 from tests.open_services import OpenServices, open_with_stores
 from tests.paged_books import run_jobs, with_limits
 from tests.workers.engines.findings import Candidate, Findings, Membership, Pair
@@ -33,12 +35,15 @@ _DOCUMENTS = ("confidences", "signals")
 
 
 async def findings_of_service(
-    database_url: str, redis_url: str, paths: Sequence[Path], limits: SelectionLimits
+    database_url: str, redis_url: str, path: Path, limits: SelectionLimits
 ) -> Findings:
-    """What the service finds in the books of these files, which have external ids."""
+    """What the service finds in the books of a file, or of a corpus in a folder, which have external ids."""
     settings = Settings(database_url=database_url, redis_url=redis_url)
     async with open_with_stores(settings) as services:
-        await _ingest(services, paths)
+        if await asyncio.to_thread(path.is_dir):
+            await load_corpus(services, path)
+        else:
+            await _ingest(services, path)
         await run_jobs(services, with_limits(services, limits.nearest, limits.representatives))
         books = await services.database.rows(_BOOKS)
         names = {row["id"]: row["external_id"] for row in books}
@@ -60,8 +65,8 @@ async def findings_of_service(
         )
 
 
-async def _ingest(services: OpenServices, paths: Sequence[Path]) -> None:
-    files = find(paths)
+async def _ingest(services: OpenServices, path: Path) -> None:
+    files = find([path])
     with pytest.MonkeyPatch.context() as patch:
         # Ids of one millisecond are in no order, and of two books the one with the smaller id is the older.
         ids = _ascending_ids()

@@ -23,7 +23,7 @@ def write_library(path: Path, books: Iterable[Book]) -> Path:
 def small_library() -> Iterator[Book]:
     """Copies, parts and shared chapters, with and without page breaks, and books that are nearly empty."""
     made = list(synthetic_library(21, 6, copies=(1, 3), characters=(9_000, 16_000), sharing=0.5))
-    yield from map(_paged, made)
+    yield from map(paged, made)
     whole = made[0]
     yield {"id": "part", "title": whole.title, "pages": whole.pages[1:5]}
     yield {"id": "plain", "title": whole.title, "text": " ".join(whole.pages)}
@@ -38,7 +38,7 @@ def library_with_many_copies(works: int, copies: int) -> Iterator[Book]:
     """So many short books, and of one in their midst so many copies with a few errors each."""
     made = synthetic_library(22, works, copies=(0, 0), characters=(3_000, 3_000), sharing=0.1)
     for number, book in enumerate(made):
-        yield _paged(book)
+        yield paged(book)
         if number == works // 2:
             yield from _copies(book, copies)
 
@@ -50,7 +50,8 @@ def _copies(book: SyntheticBook, count: int) -> Iterator[Book]:
         yield {"id": f"copy-{copy:05}", "title": book.title, "author": book.author, "pages": pages}
 
 
-def _paged(book: SyntheticBook) -> Book:
+def paged(book: SyntheticBook) -> Book:
+    """A made book as a line."""
     return {
         "id": book.id,
         "title": book.title,

@@ -7,19 +7,23 @@ the best copies of clusters with a representative among their relations are not 
 """
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import cache
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
 from app.core.matching.candidates import SelectionLimits
 from app.embedded import Servers
+from app.synthesis.library import synthetic_library
 from tests.servers import flushed_redis, fresh_database
 from tests.workers.engines.by_corpus import findings_of_corpus
 from tests.workers.engines.by_service import findings_of_service
 from tests.workers.engines.findings import Findings, differences, without
-from tests.workers.engines.made_libraries import library_with_many_copies, small_library, write_library
+from tests.workers.engines.made_libraries import library_with_many_copies, paged, small_library, write_library
 from workers.batch import engine, pipeline
 from workers.batch.corpus import Corpus, Options
 from workers.batch.splits import corpus_input
@@ -27,6 +31,9 @@ from workers.batch.splits import corpus_input
 pytestmark = pytest.mark.engine
 
 FindByService = Callable[[Path, SelectionLimits], Findings]
+
+_BOOKS = 600
+"""Sail deals 128 books to each of four files, and then to the first again."""
 
 _WORKS, _COPIES = 500, 1_500
 """The service lists all copies as candidates of each: 5,000 take it ten minutes."""
@@ -42,7 +49,7 @@ def find_by_service(servers: Servers, template_database: str) -> FindByService:
             fresh_database(servers.database_url, template_database) as database_url,
             flushed_redis(servers.redis_url) as redis_url,
         ):
-            return asyncio.run(findings_of_service(database_url, redis_url, [path], limits))
+            return asyncio.run(findings_of_service(database_url, redis_url, path, limits))
 
     return find
 
@@ -90,6 +97,25 @@ def test_a_small_library(
         "CONTIGUOUS_SUBSET",
     }
     assert_same(find_by_corpus(small, folder, engine_address, limits), service)
+
+
+def test_a_corpus_in_which_every_book_is_refused(engine_address: str, tmp_path: Path, folder: Path) -> None:
+    path = write_library(tmp_path / "books.jsonl", [{"id": "empty", "text": "—"}])
+    nothing = find_by_corpus(path, folder, engine_address, SelectionLimits())
+    assert nothing == Findings({}, {}, {}, {}, {})
+
+
+def test_a_loaded_corpus_of_more_books_than_an_engine_deals_to_files_in_one_turn(
+    engine_address: str, tmp_path: Path, find_by_service: FindByService
+) -> None:
+    # Short books, many of them copies. The paths are those of the driver's own folder.
+    made = synthetic_library(29, _BOOKS, copies=(0, 2), characters=(1_500, 2_500))
+    write_library(tmp_path / "books.jsonl", map(paged, islice(made, _BOOKS)))
+    command = ["run", "books.jsonl", "--out", "corpus", "--engine", engine_address]
+    subprocess.run([sys.executable, "-m", "workers.batch", *command], cwd=tmp_path, check=True)
+    corpus = findings_of_corpus(tmp_path / "corpus")
+    assert corpus.clusters
+    assert_same(corpus, find_by_service(tmp_path / "corpus", SelectionLimits()))
 
 
 @pytest.mark.xfail(

@@ -7,6 +7,7 @@ signatures of the whole are far apart. What is left out is lost to the reader, s
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from math import isnan
 from typing import assert_never
 from uuid import UUID
@@ -41,14 +42,15 @@ _COLUMNS: dict[str, pa.DataType] = {
 SCHEMA = pa.schema(_COLUMNS)
 """The columns of the table that says what is kept; a cluster is named by its oldest book."""
 
-_BOOK = ("book", "place", "external_id", "word_count")
+_KNOWN = ("word_count", "external_id", "content_key")
+_BOOK = ("book", "place", *_KNOWN)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeptBooks:
     """What is kept of the books of a corpus, each known by its place in the order of the input."""
 
-    rows: pa.Table  # of `books`: number, place, external id and words
+    rows: pa.Table  # of `books`: number, place, external id, words and content key
     copies: Places  # (n,) the copy that is kept of each one's text
     kept: Places  # (n,) the book that is kept in place of each, which may have its text as a part
     founders: Places  # (n,) the oldest book of those in whose place the same one is kept
@@ -81,7 +83,7 @@ def kept_books(out: str, same: Same, keep: Keep) -> KeptBooks:
         case "longest":
             copies = longest_copies(founders, words)
         case "best":
-            copies = _best_copies(out, numbers, words, founders, reasons)
+            copies = _best_copies(out, rows, founders, reasons)
         case _:
             assert_never(keep)
     kept = copies
@@ -135,22 +137,22 @@ def _because(books: KeptBooks, names: Sequence[str], keep: Keep) -> list[str | N
     return because
 
 
-def _best_copies(
-    out: str, numbers: Places, words: Places, founders: Places, reasons: list[str | None]
-) -> Places:
+def _best_copies(out: str, rows: pa.Table, founders: Places, reasons: list[str | None]) -> Places:
     """For each book the best copy in its cluster; enters the reason of each."""
-    agreement = _agreement(out, numbers, founders)
-    copies = np.arange(founders.size)
+    agreement = _agreement(out, rows.column("book").to_numpy(), founders)
+    kept = np.arange(founders.size)
     clustered = np.flatnonzero(np.bincount(founders, minlength=founders.size)[founders] > 1)
     order = clustered[np.argsort(founders[clustered], kind="stable")]
-    ends = np.flatnonzero(np.diff(founders[order])) + 1
-    for members in np.split(order, ends) if order.size else ():
-        complete = complete_copies([Copy(UUID(int=place), int(words[place])) for place in members.tolist()])
+    known = (rows.column(name).take(pa.array(order, pa.int64())).to_pylist() for name in _KNOWN)
+    copies = (Copy(UUID(int=place), *cells) for place, *cells in zip(order.tolist(), *known, strict=True))
+    for _, cluster in groupby(copies, key=lambda copy: founders[copy.book_id.int]):
+        members = list(cluster)
+        complete = complete_copies(members)
         values = {copy.book_id: float(agreement[copy.book_id.int]) for copy in complete.copies}
         best = best_copy(complete, {book: value for book, value in values.items() if not isnan(value)})
-        copies[members] = best.book_id.int
+        kept[[copy.book_id.int for copy in members]] = best.book_id.int
         reasons[best.book_id.int] = best.because
-    return copies
+    return kept
 
 
 def _agreement(out: str, numbers: Places, founders: Places) -> NDArray[np.float64]:

@@ -39,6 +39,8 @@ _COLUMNS = {
     "book": "int64",
     "text": "int64",  # founder of the cluster of the same text; a book alone is its own
     "word_count": "int64",
+    "external_id": "string",
+    "content_key": "binary",
     "agreement": "double",
 }
 _WEIGHED_SCHEMA = pa.schema([pa.field(name, arrow_type(kind)) for name, kind in _COLUMNS.items()])
@@ -65,7 +67,8 @@ def _members(relations: pa.Table) -> pa.Table:
         order = np.lexsort((joined.books, joined.founders))
         books, founders = joined.books[order], joined.founders[order]
         texts = components["same_text"].founders_of(books)
-        tables.append(pa.table({"by": [by] * books.size, "founder": founders, "book": books, "text": texts}))
+        name = pa.repeat(by, books.size)
+        tables.append(pa.table({"by": name, "founder": founders, "book": books, "text": texts}))
     members = pa.concat_tables(tables)
     # The founder is the first of its cluster.
     is_first = pc.equal(members.column("founder"), members.column("book")).to_numpy(zero_copy_only=False)
@@ -81,7 +84,7 @@ def _components(relations: pa.Table, by: By) -> Components:
 def _write_weighed(corpus: Corpus) -> None:
     """Join to each member what the best copy depends on."""
     members = corpus.table(_MEMBERS)
-    words = corpus.table("sketches").select("book", "word_count")
+    known = corpus.table("sketches").select("book", "word_count", "external_id", "content_key")
     texts = members.where("by = 'same_text'")
     agreement = (
         corpus.table("relations")
@@ -95,7 +98,7 @@ def _write_weighed(corpus: Corpus) -> None:
         .agg({"similarity": "avg"})
         .toDF("book", "agreement")
     )
-    frame = members.join(words, "book").join(agreement, "book", "left").select(*_WEIGHED_SCHEMA.names)
+    frame = members.join(known, "book").join(agreement, "book", "left").select(*_WEIGHED_SCHEMA.names)
     corpus.write(_WEIGHED, frame, _WEIGHED_SCHEMA, by=["bucket"])
 
 
@@ -106,8 +109,8 @@ def clusters_of(out: str, task: dict[str, Any]) -> Iterator[pa.RecordBatch]:
     cells = zip(*(members.column(name).to_pylist() for name in members.schema.names), strict=True)
     rows: list[tuple[int, bool, str | None]] = []
     for (by, _), group in groupby(cells, key=lambda row: row[:2]):
-        _, _, books, texts, words, agreements = zip(*group, strict=True)
-        copies = [Copy(UUID(int=book), count) for book, count in zip(books, words, strict=True)]
+        _, _, books, texts, *known, agreements = zip(*group, strict=True)
+        copies = [Copy(UUID(int=book), *cells) for book, *cells in zip(books, *known, strict=True)]
         agreement = {
             copy.book_id: value for copy, value in zip(copies, agreements, strict=True) if value is not None
         }

@@ -5,7 +5,7 @@ started again where need be, and refuses that one book. Refusals are few: the ta
 """
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
@@ -18,7 +18,7 @@ from app.core.signatures.sketch import signature_key, sketch
 from app.core.text.content import content_key
 from app.core.text.names import with_plain_names
 from app.readers.processes import Ask, ReadingProcesses
-from app.readers.reading import Refusal, refusal_of, results_of
+from app.readers.reading import Refusal, SignedBook, refusal_of, results_of
 from app.readers.tables.corpus_tables import schema
 from app.readers.unread import Unread
 from workers.batch import storage
@@ -31,6 +31,13 @@ BOOKS_PER_SPLIT_BITS = 32
 _ROWS_AT_ONCE = 128
 
 Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeyedBook(SignedBook):
+    """A book's signatures with the key of its content."""
+
+    key: bytes
 
 
 def run(corpus: Corpus, source: CorpusInput) -> None:
@@ -51,12 +58,13 @@ def signed_split(out: str, task: Row, processes: int = 1) -> Iterator[pa.RecordB
     split = split_of(task)
     rows: list[Row] = []
     refused: list[Row] = []
-    with ReadingProcesses(processes, signed) as reading:
+    with ReadingProcesses(processes, signed, (KeyedBook, Refusal)) as reading:
         for number, (book, result) in enumerate(results_of(reading, split.books()), 1):
             if isinstance(result, Refusal):
                 refused.append({"place": book.place, "reason": result.reason, "problem": result.problem})
                 continue
-            rows.append({"book": split.number << BOOKS_PER_SPLIT_BITS | number, "place": book.place} | result)
+            place = {"book": split.number << BOOKS_PER_SPLIT_BITS | number, "place": book.place}
+            rows.append(place | _cells(result))
             if len(rows) == _ROWS_AT_ONCE:
                 yield pa.RecordBatch.from_pylist(rows, schema=schema("sketches"))
                 rows = []
@@ -67,15 +75,15 @@ def signed_split(out: str, task: Row, processes: int = 1) -> Iterator[pa.RecordB
         storage.write(out, "refused", table, f"split-{split.number}")
 
 
-def signed(book: Unread, ask: Ask) -> Row | Refusal:
-    """A book's cells in `sketches`, but its number and place; what a reading process makes of it."""
+def signed(book: Unread, ask: Ask) -> KeyedBook | Refusal:
+    """What a reading process makes of a book."""
     try:
-        return _cells(book.read())
+        return _signed(book.read())
     except Exception as exc:
         return refusal_of(exc)
 
 
-def _cells(submission: Submission) -> Row:
+def _signed(submission: Submission) -> KeyedBook:
     content = submission.content
     if content is not None:
         signatures, key = sketch(content), content_key(content)
@@ -83,14 +91,19 @@ def _cells(submission: Submission) -> Row:
         signatures, key = submission.sketch, signature_key(submission.sketch)
     else:
         raise InvalidInput("The book has neither text nor signatures.", "text")
+    return KeyedBook(with_plain_names(submission.metadata), signatures, submission.page_labels, key)
+
+
+def _cells(book: KeyedBook) -> Row:
+    """The cells in `sketches` but number and place."""
     return {
-        **asdict(with_plain_names(submission.metadata)),
-        "page_labels": list(submission.page_labels) or None,
-        "word_count": signatures.word_count,
-        "character_count": signatures.character_count,
-        "page_count": signatures.page_count,
-        "content_key": key,
-        **signature_cells(signatures),
+        **asdict(book.metadata),
+        "page_labels": list(book.page_labels) or None,
+        "word_count": book.sketch.word_count,
+        "character_count": book.sketch.character_count,
+        "page_count": book.sketch.page_count,
+        "content_key": book.key,
+        **signature_cells(book.sketch),
     }
 
 

@@ -10,7 +10,8 @@ from starlette.exceptions import HTTPException
 from app.api.http.bodies import BodyTooLarge, UnparsableJson, UnsupportedMediaType
 from app.api.http.files import UnparsableForm
 from app.api.http.negotiation import NotAcceptable
-from app.api.http.transport.bulkheads import Overloaded
+from app.api.http.transport.admission import Overloaded
+from app.api.http.transport.cors import ForeignPage, HostNotServed
 from app.api.http.transport.pace import BodyTooSlow
 from app.api.http.usage import LimitReached
 from app.catalog.marc.iso2709 import TooLongForBinary
@@ -196,6 +197,18 @@ KINDS: dict[type[Exception], ProblemKind] = {
         415,
         "The body is of a type that is not taken here",
         "Send uncompressed UTF-8 JSON with Content-Type: application/json.",
+    ),
+    HostNotServed: ProblemKind(
+        421,
+        "Not a host of this service",
+        "Ask at localhost or 127.0.0.1, or have BOOKPRINT_PUBLIC_URL name the address that clients use.",
+        "Host",
+    ),
+    ForeignPage: ProblemKind(
+        403,
+        "A page of another site",
+        "Where its pages may use this service, have BOOKPRINT_CORS_ORIGINS name the origin.",
+        "Origin",
     ),
     UnknownPath: ProblemKind(
         404, "No such path", "See /docs for the paths that there are; none ends with a slash.", "path"

@@ -20,7 +20,7 @@ from app.api.http.problems.kinds import (
     UnknownPath,
 )
 from app.api.http.problems.remedies import REMEDIES
-from app.api.http.transport.bulkheads import Overloaded
+from app.api.http.transport.admission import Overloaded
 from app.api.http.transport.pace import BodyTooSlow
 from app.api.http.usage import LimitReached
 from app.core.errors import (

@@ -1,91 +1,144 @@
-"""Admission: no more requests are worked on than the machine can carry, and the rest are told so at once.
+"""Admission: a bounded number of requests is worked on at once; the others wait as long as that makes sense.
 
-Requests that bring texts, compute with texts or change something have a bulkhead of their own, and so keep
-nobody from a lookup. A permit is held while the service works, never while it waits for a sender.
+Requests that bring texts, compute with texts or change something have permits of their own, and so keep
+nobody from a lookup. A permit is held while the service works, never while it waits for a sender or a taker.
 """
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from math import ceil
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.types import Scope
 
-from app.api.http.transport.bulkheads import RETRY_AFTER, Bulkhead, BulkheadTerms, Overloaded
+ALWAYS_WAITING = 512
+"""Requests that may wait in any case: clients that ask again once they are answered."""
 
-LOOKUP_WAIT, SHORT_LOOKUP_WAIT = 0.1, 0.002
-UPLOAD_WAIT, SHORT_UPLOAD_WAIT = 2.0, 1.0
-"""Seconds that a request waits for a permit at most, and while its queue stands."""
+PATIENCE = 5.0
+"""Seconds after which a request that waits is refused, at the least."""
+
+LINE_WAIT = 30.0
+"""Seconds that a line of a bulk request waits; meanwhile no more lines are read."""
 
 SMALL_BODY = 64 * 1024
 """Bytes of a body up to which a question counts as a lookup; a longer one brings a text to compute with."""
 
-_WATCHERS = BulkheadTerms(permits=2, longest_wait=2.0, short_wait=0.5)
+_MEAN_OF = 100
+"""Intervals that count in their mean, in which older ones weigh less."""
 
-_ALWAYS_ANSWERED = "/health/live"
-_WATCHED = frozenset({"/health/ready", "/metrics"})
+_WATCHING = "/metrics"
 _QUESTIONS = frozenset({"/v1/lookups"})
 _MASTER_COPIES = re.compile(r"/v1/clusters/[^/]+/text")
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
-@dataclass(slots=True)
-class HeldBytes:
-    """The bytes of all bodies that are in memory."""
+TOO_MANY = "More requests came than can be worked on."
 
-    most: int
-    now: int = 0
+
+# FastAPI lets no other errors through while it reads a body.
+class Overloaded(HTTPException):
+    """More was asked of this service than it can work on; `retry_after` is in seconds."""
+
+    problem = "overloaded"
+
+    def __init__(self, detail: str, retry_after: int = 1) -> None:
+        super().__init__(503, detail, headers={"Retry-After": str(retry_after)})
+        self.retry_after = retry_after
+
+
+class Permits:
+    """The permits for requests of one kind. Who finds none waits, and is let in in turn."""
+
+    def __init__(self, count: int, longest_wait: float, note_refusal: Callable[[], None]) -> None:
+        self._note_refusal = note_refusal
+        self._free = asyncio.Semaphore(count)
+        self._longest_wait = longest_wait  # seconds
+        self._waiting = 0
+        self._interval = 0.0  # mean seconds between two that are let in while others wait
+        self._intervals = 0  # that count in the mean
+        self._last_at: float | None = None  # when one was let in last, by the event loop; None: nobody waited
+
+    @property
+    def expected_wait(self) -> float:
+        """Seconds that a request would wait which came now."""
+        return self._waiting * self._interval
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether a request that came now would wait too long; to say so at once costs least."""
+        return self._waiting >= ALWAYS_WAITING and self.expected_wait > self._longest_wait
+
+    async def take(self, patience: float | None = None) -> None:
+        """Take a permit, or wait for one; raises Overloaded after `patience` seconds.
+
+        Without `patience` these are PATIENCE, and Overloaded is raised at once where it is hopeless to wait.
+        """
+        if not self._free.locked():
+            await self._free.acquire()
+            return
+        if patience is None and self.is_hopeless:
+            raise self.refusal()
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(patience or max(PATIENCE, self._longest_wait)):
+                await self._free.acquire()
+        except TimeoutError:
+            raise self.refusal() from None
+        finally:
+            self._waiting -= 1
+
+    def give_back(self) -> None:
+        """Let the next one in."""
+        self._free.release()
+        now = asyncio.get_running_loop().time()
+        if self._last_at is not None:
+            self._intervals = min(self._intervals + 1, _MEAN_OF)
+            self._interval += (now - self._last_at - self._interval) / self._intervals
+        self._last_at = now if self._waiting else None
+
+    def refusal(self) -> Overloaded:
+        """The error for a request that is not let in; those that wait are worked off by its `retry_after`."""
+        self._note_refusal()
+        return Overloaded(TOO_MANY, max(1, ceil(self.expected_wait)))
 
 
 class Permit:
-    """What a request has of the service: leave to be worked on, and the memory that its body takes."""
+    """What one request has of the service: leave to be worked on, and the memory that its body takes."""
 
-    def __init__(self, bulkhead: Bulkhead, held: HeldBytes) -> None:
-        self._bulkhead = bulkhead
-        self._held = held
+    def __init__(self, permits: Permits, admission: "Admission") -> None:
+        self._permits = permits
+        self._admission = admission
         self._own_bytes = 0
         self._is_in = False
 
-    async def acquire(self) -> bool:
-        """Be let in; False: it cannot be."""
-        self._is_in = await self._bulkhead.acquire()
-        return self._is_in
-
-    async def acquire_again(self) -> None:
-        """Be let in again after `release`; raises Overloaded."""
-        self._is_in = await self._bulkhead.acquire(again=True)
+    async def acquire(self) -> None:
+        """Be let in; raises Overloaded."""
         if not self._is_in:
-            raise Overloaded
+            await self._permits.take()
+            self._is_in = True
 
     def release(self) -> None:
         """Let others in while this request waits for something."""
         if self._is_in:
             self._is_in = False
-            self._bulkhead.release()
+            self._permits.give_back()
 
     @asynccontextmanager
-    async def another(self, tries: int) -> AsyncIterator[None]:
-        """One more permit in the same bulkhead, for a part of the request.
-
-        Raises Overloaded when there was none at any of so many tries.
-        """
-        while not await self._bulkhead.acquire():
-            tries -= 1
-            if not tries:
-                raise Overloaded
-            await asyncio.sleep(RETRY_AFTER)
+    async def of_line(self) -> AsyncIterator[None]:
+        """A permit of the same kind for one line of the request; raises Overloaded."""
+        await self._permits.take(LINE_WAIT)
         try:
             yield
         finally:
-            self._bulkhead.release()
+            self._permits.give_back()
 
     def hold(self, size: int) -> None:
         """Count so many more bytes of this request's body (fewer where negative); raises Overloaded."""
         size = max(size, -self._own_bytes)  # parts of a request may end after it
-        if size > 0 and self._held.now + size > self._held.most:
-            raise Overloaded("The bodies of requests take all the memory that they may.")
-        self._held.now += size
+        self._admission.hold(size)
         self._own_bytes += size
 
     def end(self) -> None:
@@ -95,53 +148,47 @@ class Permit:
 
 
 class Admission:
-    """Lets requests in as far as they can be worked on, and answers the others with `refusal`."""
+    """The permits of this process, and the memory that the bodies of all its requests may take."""
 
     def __init__(
-        self, app: ASGIApp, reads_at_once: int, writes_at_once: int, max_held_bytes: int, refusal: ASGIApp
+        self,
+        reads_at_once: int,
+        writes_at_once: int,
+        longest_read_wait: float,
+        longest_write_wait: float,
+        max_held_bytes: int,
+        note_refusal: Callable[[], None],
     ) -> None:
-        self._app = app
-        self._refusal = refusal
-        self._lookups = Bulkhead(BulkheadTerms(reads_at_once, LOOKUP_WAIT, SHORT_LOOKUP_WAIT))
-        self._uploads = Bulkhead(BulkheadTerms(writes_at_once, UPLOAD_WAIT, SHORT_UPLOAD_WAIT))
-        self._watchers = Bulkhead(_WATCHERS)
-        self._held = HeldBytes(max_held_bytes)
+        self.reads = Permits(reads_at_once, longest_read_wait, note_refusal)
+        self._writes = Permits(writes_at_once, longest_write_wait, note_refusal)
+        self._watching = Permits(1, PATIENCE, note_refusal)
+        self._max_held_bytes = max_held_bytes
+        self._held_bytes = 0
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on once it has a permit."""
-        if scope["type"] != "http" or scope["path"] == _ALWAYS_ANSWERED:
-            await self._app(scope, receive, send)
-            return
-        permit = Permit(self._bulkhead_of(scope), self._held)
-        if not await permit.acquire():
-            await self._refusal(scope, receive, send)
-            return
-        scope.setdefault("state", {})["permit"] = permit
-
-        async def sending(message: Message) -> None:
-            # The answer is made; a client that reads it slowly keeps nobody out.
-            permit.release()
-            await send(message)
-
-        try:
-            await self._app(scope, receive, sending)
-        finally:
-            permit.end()
-
-    def _bulkhead_of(self, scope: Scope) -> Bulkhead:
+    def permit_for(self, scope: Scope) -> Permit:
+        """The permit of a request, to be acquired."""
         path = scope["path"]
-        if path in _WATCHED:
-            return self._watchers
-        if _MASTER_COPIES.fullmatch(path):
-            return self._uploads
-        if scope["method"] in _READING or (path in _QUESTIONS and _declared_size(scope) <= SMALL_BODY):
-            return self._lookups
-        return self._uploads
+        if path == _WATCHING:
+            return Permit(self._watching, self)
+        is_read = scope["method"] in _READING or (path in _QUESTIONS and _declared_size(scope) <= SMALL_BODY)
+        return Permit(self.reads if is_read and not _MASTER_COPIES.fullmatch(path) else self._writes, self)
+
+    def hold(self, size: int) -> None:
+        """Count so many more bytes in memory (fewer where negative); raises Overloaded beyond the bound."""
+        if size > 0 and self._held_bytes + size > self._max_held_bytes:
+            raise Overloaded("The bodies of requests take all the memory that they may.")
+        self._held_bytes += size
+
+
+def brings_body(scope: Scope) -> bool:
+    """Whether a request has a body that is read: its permit is acquired when the body has come."""
+    return scope["method"] not in {*_READING, "DELETE"} and _declared_size(scope) > 0
 
 
 def _declared_size(scope: Scope) -> float:
     """The bytes of the body as its head declares them; infinite where it does not."""
-    for name, value in scope["headers"]:
-        if name == b"content-length" and value.isdigit() and len(value) < 20:
-            return int(value)
-    return float("inf")
+    headers = Headers(scope=scope)
+    declared = headers.get("content-length", "")
+    if declared.isdecimal() and len(declared) < 20:
+        return int(declared)
+    return float("inf") if declared or "transfer-encoding" in headers else 0

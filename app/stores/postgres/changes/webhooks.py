@@ -33,6 +33,14 @@ _INSERT = SQL(f"""
 """)
 _READ = SQL(f"SELECT {_COLUMNS} FROM webhooks WHERE id = $id")
 _LIST = SQL(f"SELECT {_COLUMNS} FROM webhooks WHERE id > $after ORDER BY id LIMIT $limit")
+_COUNT_BY_STATE = SQL("""
+    SELECT count(*) AS count, CASE
+        WHEN disabled_at IS NOT NULL THEN 'disabled'
+        WHEN failing_since IS NOT NULL THEN 'failing'
+        ELSE 'active'
+    END AS state
+    FROM webhooks GROUP BY state
+""")
 _DELETE = SQL(f"""
     WITH deleted AS (DELETE FROM webhooks WHERE id = $id RETURNING id),
     audited AS ({insert_entries("webhook.deleted", "deleted")})
@@ -126,6 +134,10 @@ class WebhookStore:
         """Up to `limit` webhooks behind the id `after`, in order of ids."""
         found = await self._database.rows(_LIST, after=after or UUID(int=0), limit=limit)
         return [_webhook(row) for row in found]
+
+    async def count_by_state(self) -> dict[str, int]:
+        """The number of webhooks that are active, failing and disabled."""
+        return {row["state"]: row["count"] for row in await self._database.rows(_COUNT_BY_STATE)}
 
     async def delete(self, webhook_id: UUID, *, actor: Actor) -> bool:
         """Delete a webhook; False: there is none."""

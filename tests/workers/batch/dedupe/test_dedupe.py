@@ -85,7 +85,7 @@ def test_one_copy_of_each_text_is_kept_in_its_place(shelf: Path, out: Path) -> N
     assert "6 of 9 books are kept, 3 are left out" in run.stdout
     assert run.returncode == 1  # F was refused
     assert "first.parquet, row 4" in run.stderr
-    # Of two copies neither is known to be the cleaner one, so the older stays.
+    # Nothing tells which of two copies is the cleaner one, so the first by barcode stays.
     assert barcodes(out) == [["E", "D", "F"], ["B", "G", "H", "I"]]
     rows = {
         each["external_id"] or each["place"]: each
@@ -110,6 +110,18 @@ def test_thresholds_are_kinds_of_relations_and_compute_nothing_anew(shelf: Path,
     assert barcodes(out) == [["A", "E", "D", "F"], ["G", "C", "H", "I"]]
     run_dedupe(shelf, out, "--same=contained", "--keep=longest")
     assert "D" not in barcodes(out)[0]
+
+
+def test_where_every_book_is_refused_the_reasons_are_told_and_all_is_kept(
+    shelf: Path, tmp_path: Path
+) -> None:
+    run = run_dedupe(shelf, tmp_path / "out", "--column=text=body")
+    assert run.returncode == 1
+    assert [line.partition(": There is no column 'body'. ")[::2] for line in run.stderr.splitlines()] == [
+        (f"refused: {shelf / name}", "There are: " + ", ".join(SCHEMA.names) + ".")
+        for name in ("first.parquet", "more/second.parquet")
+    ]
+    assert [len(each) for each in barcodes(tmp_path / "out")] == [4, 6]
 
 
 def test_marking_leaves_every_row_in_its_place(shelf: Path, out: Path) -> None:

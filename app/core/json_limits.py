@@ -1,4 +1,4 @@
-"""A limit on the number of JSON values in a body, counted before they are built.
+"""A limit on the number of JSON values in a text, counted before they are built.
 
 A parsed JSON value takes up to 100 times the bytes that it was sent in. So a body of empty lists within the
 byte limit could still take gigabytes. No honest body comes near the limits on values.
