@@ -146,7 +146,7 @@ class Settings(BaseSettings):
         description="Bytes of bodies likewise; also the most that one JSON body or file may have.",
     )
     uploads_at_once: int = Field(
-        default=128,
+        default=512,
         alias="BOOKPRINT_UPLOADS_AT_ONCE",
         gt=0,
         description="Uploads of a key at the same time in each API process: bodies over 1 MiB or of a length "
