@@ -8,7 +8,8 @@ from urllib.parse import parse_qsl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.api.http import forms, limits
+from app.api.http import forms
+from app.core import json_limits
 
 STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 JSON = st.recursive(
@@ -20,8 +21,8 @@ JSON = st.recursive(
 @given(JSON, st.integers(1, 9))
 def test_what_stands_in_strings_is_left_out_wherever_they_are_parted(value: object, part: int) -> None:
     body = json.dumps(value).encode()
-    with patch.object(limits, "_PART", part):
-        assert b"".join(limits._outside_strings(body)) == STRING.sub(b"", body)
+    with patch.object(json_limits, "_PART", part):
+        assert b"".join(json_limits._outside_strings(body)) == STRING.sub(b"", body)
 
 
 @given(st.text(st.sampled_from("a=&%+4é1"), max_size=40), st.integers(3, 9))

@@ -270,6 +270,14 @@ def longest_wait(server: Server, work: Callable[[], object]) -> float:
     return max(waits)
 
 
+def slowdown() -> float:
+    """How many times as long as alone a computation takes on this machine now; 1 or more."""
+    started, used = time.perf_counter(), time.process_time()
+    while time.process_time() - used < 0.2:
+        pass
+    return max(1.0, (time.perf_counter() - started) / 0.2)
+
+
 @pytest.fixture(scope="module")
 def server(module_database_url: str, module_redis_url: str) -> Iterator[Server]:
     reconcile(module_database_url, module_redis_url)
@@ -281,7 +289,6 @@ def server(module_database_url: str, module_redis_url: str) -> Iterator[Server]:
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("size", [4 << 20])
 def test_no_text_keeps_others_waiting(server: Server, size: int) -> None:
-    limit = SECONDS + longest_wait(server, lambda: time.sleep(1))
     slow: dict[str, float] = {}
     statuses: dict[str, int] = {}
 
@@ -292,9 +299,9 @@ def test_no_text_keeps_others_waiting(server: Server, size: int) -> None:
 
         seconds = longest_wait(server, work)
         for _ in range(TRIES - 1):
-            if seconds > limit:
-                seconds = min(seconds, longest_wait(server, work))
-        if seconds > limit:
+            if seconds > SECONDS:
+                seconds = min(seconds, longest_wait(server, work) / slowdown())
+        if seconds > SECONDS:
             slow[request.name] = seconds
 
     assert slow == {}

@@ -61,7 +61,9 @@ def test_similar_books_are_printed_once_vectors_are_computed(own_service: Servic
     assert len(bookprint("similar", book, "--copies", "--k", "1", *url).stdout.splitlines()) == 2
 
     by_own_id = bookprint("similar", "shelf 7", *url)
-    assert {row.split("\t")[3] for row in by_own_id.stdout.splitlines()[1:]} <= {book, copy}
+    rows = by_own_id.stdout.splitlines()[1:]
+    assert rows
+    assert {row.split("\t")[3] for row in rows} <= {book, copy}
     [_, row] = bookprint("lookup", "shelf 7", "--k", "1", *url).stdout.splitlines()
     assert row.split("\t")[5] in {book, copy}
     assert bookprint("master-copy", "shelf 7", *url).stdout == prose(2)
