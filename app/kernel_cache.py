@@ -3,7 +3,9 @@
 import atexit
 import os
 import shutil
+import stat
 import tempfile
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -13,7 +15,8 @@ import app.core
 def keep_kernels(data_dir: Path | None = None) -> None:
     """Have numba keep kernels in the data folder if there is one, else in the user's cache folder.
 
-    Must come before numba is imported. A NUMBA_CACHE_DIR that is set already stays.
+    What is kept there is code, so it is a folder that no other user can write to. Must come before numba is
+    imported. A NUMBA_CACHE_DIR that is set already stays.
     """
     if os.environ.get("NUMBA_CACHE_DIR"):
         return
@@ -21,7 +24,7 @@ def keep_kernels(data_dir: Path | None = None) -> None:
     if data_dir is not None and data_dir.is_dir():
         caches.insert(0, data_dir.absolute())
     version = _version_of_the_core()
-    folder = next(filter(_usable, (cache / "kernels" / version for cache in caches)), None)
+    folder = next((cache / "kernels" / version for cache in caches if _usable(cache, version)), None)
     if folder is None:
         # No folder of ours can be written: one for this process alone, where no other user can put code.
         folder = Path(tempfile.mkdtemp(prefix="bookprint-kernels-"))
@@ -41,10 +44,19 @@ def _version_of_the_core() -> str:
     return digest.hexdigest()[:16]
 
 
-def _usable(folder: Path) -> bool:
-    """Whether files can be written to the folder, which is made where it is missing."""
+def _usable(cache: Path, version: str) -> bool:
+    """Whether this user, and no other, can write to the folder of this version in the cache and to those that
+    it lies in; they are made where they are missing."""
+    folders = (cache, cache / "kernels", cache / "kernels" / version)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        cache.parent.mkdir(parents=True, exist_ok=True)
+        for folder in folders:
+            with suppress(FileExistsError):
+                folder.mkdir(mode=0o700)
+        statuses = [folder.stat() for folder in folders]
     except OSError:
         return False
-    return os.access(folder, os.W_OK | os.X_OK)
+    others = stat.S_IWGRP | stat.S_IWOTH
+    return os.access(folders[-1], os.W_OK | os.X_OK) and not any(
+        status.st_uid != os.geteuid() or status.st_mode & others for status in statuses
+    )

@@ -38,8 +38,9 @@ from app.api.routes import (
 )
 from app.logs import configure_logs
 from app.readers.isolation import IsolatedReader, ReadingLimits
+from app.secrets import forget_secrets
 from app.services.reading import FileReading
-from app.settings import Settings, forget_secrets
+from app.settings import Settings
 from app.wiring import open_services
 
 _DESCRIPTION = """
@@ -57,12 +58,12 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     """
     if settings is None:
         settings = Settings()
+        configure_logs(settings.log_format)
         forget_secrets()
     metrics, kernels = Metrics(), KernelState()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
-        configure_logs(settings.log_format)
         limits = ReadingLimits(settings.read_seconds, characters=settings.max_body_bytes)
         with IsolatedReader(limits) as reader:
             async with open_services(settings) as services:

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Sequence
 from importlib.util import find_spec
 from ipaddress import ip_network
 from pathlib import Path
@@ -12,40 +13,31 @@ from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 _ORIGIN = re.compile(r"https?://[^/\s?#@,*]+")
+
+_ENCODED = "%[0-9A-Fa-f]{2}"
+_VALUE = rf"\w+=(?:[^\s&\#%+@]|{_ENCODED})*"
+_URL = re.compile(
+    rf"(?:(?:[^\s:/?\#\[\]@%]|{_ENCODED})*(?::(?:[^\s/?\#\[\]@%]|{_ENCODED})*)?@)?"  # user, password
+    rf"(?:[\w.,-]|{_ENCODED}|\[[0-9A-Fa-f:.]+\]|:[0-9]+(?=[,/?]|$))*"  # hosts and ports
+    rf"(?:/(?:[^\s?\#\[\]@%]|{_ENCODED})*)?"  # name, or the path of a socket
+    rf"(?:\?{_VALUE}(?:&{_VALUE})*)?",
+    re.ASCII,
+)
+"""What follows the scheme of a server's URL, so strict that every driver reads the same in it."""
+
 _HAS_PASSWORD = re.compile(r"^[^/?@]*:[^/?]*@|[?&]password=")
 
 _MOST_WORKERS = 8
 """Worker processes that `serve` starts by default; each holds all fingerprints in memory."""
 
-_SHORTEST_KEY = 32
-"""Characters of an admin key."""
+_SHORTEST_KEY, _LEAST_VARIETY = 32, 8
+"""Characters of an admin key, and different ones among them."""
 
 MOST_PER_MINUTE = 1_000_000
 """Largest limit of requests and lookups; Redis keeps up to a dozen bytes for each that counts."""
 
 LEAST_BYTES_PER_MINUTE = 1 << 20
 """Smallest limit of bytes; many books are larger."""
-
-ADMIN_KEY_VARIABLES = ("BOOKPRINT_ADMIN_KEY", "BOOKPRINT_ADMIN_KEY_FILE")
-
-_SECRETS = (
-    *ADMIN_KEY_VARIABLES,
-    "DATABASE_URL",
-    "PGPASSWORD",
-    "REDIS_URL",
-    "BOOKPRINT_KEY",
-    "BOOKPRINT_SSL_KEYFILE_PASSWORD",
-    "UVICORN_SSL_KEYFILE_PASSWORD",
-)
-"""Environment variables that hold a password or a key, or lead to one."""
-
-
-def forget_secrets() -> dict[str, str]:
-    """Take passwords and keys out of the environment and return them by name.
-
-    Processes that are started afterwards do not inherit them. Settings that have been read keep them.
-    """
-    return {name: os.environ.pop(name) for name in _SECRETS if name in os.environ}
 
 
 def _one_per_core() -> int:
@@ -61,11 +53,28 @@ def _read_key(path: Path) -> str:
 
 def _check_key(key: str) -> None:
     """Raise ValueError for a key that could be guessed, or that no header can carry."""
-    if len(key) < _SHORTEST_KEY or not key.isascii() or not key.isprintable() or " " in key:
+    is_long = len(key) >= _SHORTEST_KEY and len(set(key)) >= _LEAST_VARIETY
+    if not is_long or not key.isascii() or not key.isprintable() or " " in key:
         raise ValueError(
-            f"An admin key has {_SHORTEST_KEY} ASCII characters or more, without blanks. Make one with: "
-            "openssl rand -hex 32"
+            f"An admin key has {_SHORTEST_KEY} ASCII characters or more, {_LEAST_VARIETY} different ones "
+            "among them, without blanks. Make one with: openssl rand -hex 32"
         )
+
+
+def _parts_of(url: str, schemes: Sequence[str]) -> tuple[str, str]:
+    """The scheme of a server's URL and the rest; raises ValueError where drivers could read it in two ways.
+
+    The message shows nothing of the URL, where a password may be anywhere.
+    """
+    scheme, _, rest = url.partition("://")
+    if "://" not in url or scheme not in schemes:
+        raise ValueError(f"The URL must start with {schemes[0]}://")
+    if not _URL.fullmatch(rest):
+        raise ValueError(
+            f"The URL cannot be read. Write it as {scheme}://user:password@host/name, and percent-encode "
+            "every character of user and password but letters and digits: / as %2F, % as %25, @ as %40."
+        )
+    return scheme, rest
 
 
 class Settings(BaseSettings):
@@ -137,7 +146,7 @@ class Settings(BaseSettings):
         description="Bytes of bodies likewise; also the most that one JSON body or file may have.",
     )
     uploads_at_once: int = Field(
-        default=128,
+        default=512,
         alias="BOOKPRINT_UPLOADS_AT_ONCE",
         gt=0,
         description="Uploads of a key at the same time in each API process: bodies over 1 MiB or of a length "
@@ -280,7 +289,9 @@ class Settings(BaseSettings):
         "reconciliation, which any may with a key, and without keys those of this machine.",
     )
     log_format: Literal["console", "json"] = Field(
-        default="console", alias="BOOKPRINT_LOG_FORMAT", description="Plain lines, or one JSON object a line."
+        default="console",
+        alias="BOOKPRINT_LOG_FORMAT",
+        description="Plain lines, or one JSON object a line, of every process.",
     )
 
     @property
@@ -362,10 +373,16 @@ class Settings(BaseSettings):
         """Accept the URL as other tools write it, and name the driver and the password that are used."""
         if url is None:
             return None
-        scheme, separator, rest = url.partition("://")
-        if not separator or scheme not in {"postgres", "postgresql", "postgresql+psycopg"}:
-            raise ValueError("DATABASE_URL must start with postgresql://")
+        _, rest = _parts_of(url, ("postgresql", "postgres", "postgresql+psycopg"))
         password: SecretStr | None = info.data.get("database_password")
         if password is not None and not _HAS_PASSWORD.search(rest):
             rest += f"{'&' if '?' in rest else '?'}password={quote(password.get_secret_value(), safe='')}"
         return f"postgresql+psycopg://{rest}"
+
+    @field_validator("redis_url")
+    @classmethod
+    def _of_redis(cls, url: str | None) -> str | None:
+        """A URL that cannot be read is told at once, not with the first command."""
+        if url is not None:
+            _parts_of(url, ("redis", "rediss", "unix", "redis+cluster", "rediss+cluster"))
+        return url

@@ -1,6 +1,7 @@
 """Fixtures of all tests: real servers, a database for each test, the corpus of real books."""
 
 import os
+import signal
 import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -18,6 +19,11 @@ keep_kernels(_CACHES)
 
 # Applications that tests make by themselves ask for no key, unless the test is about keys.
 os.environ["BOOKPRINT_AUTH"] = "off"
+
+for number in (signal.SIGINT, signal.SIGHUP):
+    # What ignores a signal, as under nohup, has its children ignore it; what handles it does not.
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, lambda number, frame: None)
 
 if sys.dont_write_bytecode:
     # Bytecode lies there too, or the hundreds of processes that tests start would all compile the sources.

@@ -40,3 +40,32 @@ def test_where_nothing_can_be_written_a_temporary_folder_serves(unset: Path) -> 
     unset.write_text("a file where the folder would be")
     keep_kernels()
     assert Path(os.environ["NUMBA_CACHE_DIR"]).is_dir()
+
+
+def test_only_this_user_can_enter_the_folders_that_are_made(unset: Path) -> None:
+    keep_kernels()
+    made = Path(os.environ["NUMBA_CACHE_DIR"])
+    assert {folder.stat().st_mode & 0o777 for folder in (made, *made.parents[:2])} == {0o700}
+    os.environ["NUMBA_CACHE_DIR"] = ""
+    keep_kernels()
+    assert Path(os.environ["NUMBA_CACHE_DIR"]) == made
+
+
+@pytest.mark.parametrize("place", [".", "kernels", "kernels/version"])
+@pytest.mark.parametrize("fault", ["group", "everybody", "owner"])
+def test_code_is_not_taken_from_a_folder_in_which_somebody_else_can_put_it(
+    unset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, fault: str
+) -> None:
+    monkeypatch.setattr("app.kernel_cache._version_of_the_core", lambda: "version")
+    data_dir = tmp_path / "data"
+    data_dir.mkdir()
+    keep_kernels(data_dir)
+    if fault != "owner":
+        (data_dir / place).chmod(0o770 if fault == "group" else 0o707)
+    elif os.geteuid() == 0:
+        os.chown(data_dir / place, 65534, 65534)
+    else:
+        pytest.skip("only root can give a folder away")
+    os.environ["NUMBA_CACHE_DIR"] = ""
+    keep_kernels(data_dir)
+    assert Path(os.environ["NUMBA_CACHE_DIR"]).parent == unset / "bookprint" / "kernels"

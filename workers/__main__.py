@@ -9,6 +9,7 @@ import uvloop
 
 from app.kernel_cache import keep_kernels
 from app.logs import configure_logs
+from app.secrets import forget_secrets, take_secrets
 from app.settings import Settings
 
 _NICENESS = 19
@@ -16,30 +17,38 @@ _NICENESS = 19
 
 def main() -> None:
     """Read the command line and run."""
-    settings = Settings()
     parser = argparse.ArgumentParser(prog="python -m workers", description=__doc__)
     parser.add_argument(
         "-c",
         "--concurrency",
         type=int,
-        default=settings.jobs_at_once,
-        help="books related at the same time",
+        help="books related at the same time [BOOKPRINT_JOBS_AT_ONCE, else 1]",
     )
     parser.add_argument(
         "--only",
         choices=["jobs", "changes"],
         help="run jobs and watch the index, or deliver changes to webhooks; both if left out",
     )
+    parser.add_argument(
+        "--take-secrets",
+        action="store_true",
+        help="read variables that are secret from standard input, as a JSON object",
+    )
     arguments = parser.parse_args()
+    if arguments.take_secrets:
+        take_secrets()
+    settings = Settings()
     configure_logs(settings.log_format)
-    # Changes are urgent, and delivering them computes nothing.
-    if arguments.only != "changes":
-        _lower_priority()
     keep_kernels(settings.data_dir)
     from workers.process import PARTS, run
 
+    # Changes are urgent, and delivering them computes nothing. The imports are urgent as well: until a worker
+    # is there, nobody mends the index.
+    if arguments.only != "changes":
+        _lower_priority()
+    forget_secrets()
     parts = PARTS if arguments.only is None else [arguments.only]
-    uvloop.run(run(settings, arguments.concurrency, parts=parts))
+    uvloop.run(run(settings, arguments.concurrency or settings.jobs_at_once, parts=parts))
 
 
 def _lower_priority() -> None:

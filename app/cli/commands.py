@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import ParamSpec
+from importlib.metadata import version
+from typing import Annotated, ParamSpec
 
 import typer
 
@@ -21,7 +22,7 @@ from app.cli.ingest import ingest
 from app.cli.jobs import jobs
 from app.cli.load import load
 from app.cli.maintenance import migrate, reindex, verify
-from app.cli.output import UserError, complain
+from app.cli.output import UserError, complain, results
 from app.cli.serve import serve, worker
 from app.cli.sign import sign
 from app.client import ClientError, InvalidUrl
@@ -37,7 +38,6 @@ INTERRUPTED = 130
 def run() -> None:
     """Run the command that the arguments name, and exit with its status."""
     app = typer.Typer(
-        help="Find near-duplicate books by their text. Try `demo`; then `serve`, and `ingest` a folder.",
         no_args_is_help=True,
         add_completion=False,
         rich_markup_mode="markdown",
@@ -49,6 +49,7 @@ def run() -> None:
         *(sign, dedupe, reindex, verify, audit, master_copy),
     ):
         app.command()(_with_plain_errors(command))
+    app.callback()(_bookprint)
     keys = typer.Typer(help="Make, list and end API keys.", no_args_is_help=True)
     for name, key_command in KEY_COMMANDS.items():
         keys.command(name)(_with_plain_errors(key_command))
@@ -58,6 +59,21 @@ def run() -> None:
         corpus.command(name)(_with_plain_errors(corpus_command))
     app.add_typer(corpus, name="corpus")
     app(prog_name="bookprint")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        results().print(f"bookprint {version('bookprint')}")
+        raise typer.Exit
+
+
+def _bookprint(
+    _: Annotated[
+        bool,
+        typer.Option("--version", is_eager=True, callback=_show_version, help="Print the version and exit."),
+    ] = False,
+) -> None:
+    """Find near-duplicate books by their text. Try `demo`; then `serve`, and `ingest` a folder."""
 
 
 def _with_plain_errors(command: Callable[P, None]) -> Callable[P, None]:

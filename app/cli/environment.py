@@ -1,7 +1,9 @@
 """The settings of a command, and its servers."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +12,7 @@ from pydantic import ValidationError
 
 from app.cli.output import UserError, notices
 from app.embedded import EmbeddedServers, running_servers
+from app.secrets import SECRETS
 from app.settings import Settings
 
 DEFAULT_URL = "http://127.0.0.1:8000"
@@ -41,6 +44,17 @@ def load_settings(data_dir: Path | None) -> Settings:
     return settings if data_dir is None else settings.model_copy(update={"data_dir": data_dir})
 
 
+def name_misspelt() -> None:
+    """Say which variables of the environment are close to one of Bookprint's and are none."""
+    prefix = "BOOKPRINT_"
+    aliases = (str(field.alias) for field in Settings.model_fields.values())
+    known = {name.removeprefix(prefix) for name in (*aliases, *SECRETS) if name.startswith(prefix)}
+    given = {name.upper().removeprefix(prefix) for name in os.environ if name.upper().startswith(prefix)}
+    for name in sorted(given - known):
+        if meant := get_close_matches(name, known, 1, 0.8):
+            notices().print(f"{prefix}{name} is no variable of Bookprint. {prefix}{meant[0]} is one.")
+
+
 def running(settings: Settings) -> Settings | None:
     """Settings that name both servers: those given, else those that run in the data folder, else None."""
     if settings.database_url is not None and settings.redis_url is not None:
@@ -62,7 +76,7 @@ def started(settings: Settings, new: bool = False) -> Iterator[Settings]:
 
     Raises UserError where there is no library, unless a `new` one may be made.
     """
-    if not new and not (settings.data_dir / "postgres").is_dir():
+    if not new and not os.path.isdir(settings.data_dir / "postgres"):
         raise UserError(
             f"There is no library in {settings.data_dir}. Name its folder with --data-dir, set DATABASE_URL "
             "and REDIS_URL, or start a new one with: bookprint serve"

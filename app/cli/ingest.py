@@ -17,7 +17,8 @@ from app.cli.refusals import Refusals, Report
 from app.client import Client, ClientError
 from app.core.errors import BookprintError
 from app.kernel_cache import keep_kernels
-from app.settings import Settings, forget_secrets
+from app.secrets import forget_secrets
+from app.settings import Settings
 
 if TYPE_CHECKING:
     from app.cli.posting import Record

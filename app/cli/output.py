@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterable, Sequence
 from types import TracebackType
+from typing import Any
 
 import orjson
 from rich.box import SIMPLE_HEAD
@@ -30,6 +31,15 @@ class UserError(Exception):
     def __init__(self, message: str, status: int = 1) -> None:
         super().__init__(message)
         self.status = status
+
+
+def log_instead() -> None:
+    """Have all that this process prints from now on be events of the log, one JSON object a line."""
+    from app.logs import configure_logs
+
+    global _console_type
+    configure_logs("json")
+    _console_type = _EventConsole
 
 
 def results() -> Console:
@@ -56,15 +66,35 @@ class _Console(Console):
             yield segment if segment.control else Segment(printable(segment.text), segment.style)
 
 
+class _EventConsole(_Console):
+    """Logs what it is to print, each time as one event."""
+
+    def print(self, *objects: Any, **_: Any) -> None:
+        """Log the objects as one event."""
+        _log().info(" ".join(map(str, objects)))
+
+
+_console_type: type[Console] = _Console
+
+
+def _log() -> Any:
+    import structlog  # here, because most commands do without
+
+    return structlog.get_logger()
+
+
 def _console(stderr: bool) -> Console:
-    console = _Console(stderr=stderr, highlight=False, markup=False)
+    console = _console_type(stderr=stderr, highlight=False, markup=False)
     console.soft_wrap = not console.is_terminal  # piped lines are never broken
     return console
 
 
 def complain(message: str) -> None:
     """Print an error."""
-    notices().print(Text.assemble(("Error: ", "bold red"), message))
+    if _console_type is _EventConsole:
+        _log().error(message)
+    else:
+        notices().print(Text.assemble(("Error: ", "bold red"), message))
 
 
 def print_lines(console: Console, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -1,6 +1,8 @@
 """`bookprint serve` and `bookprint worker`: the processes of a running service."""
 
+import asyncio
 import importlib
+import json
 import os
 import resource
 import signal
@@ -12,24 +14,31 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from app.cli.access.guard import auth_at, require_key, require_key_before_start
 from app.cli.access.tls import Tls, read_tls
-from app.cli.environment import DEFAULT_URL, DataDir, load_settings, running
+from app.cli.environment import DEFAULT_URL, DataDir, load_settings, name_misspelt, running
 from app.cli.maintenance import upgrade_schema
-from app.cli.output import UserError, notices, results
+from app.cli.output import UserError, log_instead, notices, results
 from app.client import Client
+from app.core.errors import Unavailable
 from app.embedded import EmbeddedServers, Servers
+from app.embedded.identity import DATA_DIR_MODE
 from app.embedded.processes import spawn
 from app.embedded.supervisor import ChildSpec, Supervisor
 from app.kernel_cache import keep_kernels
-from app.settings import ADMIN_KEY_VARIABLES, forget_secrets
+from app.secrets import ADMIN_KEY_VARIABLES, TLS_PASSWORD_VARIABLE, forget_secrets
 
-_WARM = "from app.core.warm_up import warm_up; warm_up()"
-_CONNECTION = "app.api.http.transport.connections:BoundedConnection"
+_WARM = """
+from app.logs import configure_logs
+configure_logs({log_format!r})
+from app.core.warm_up import warm_up
+warm_up()
+"""
+_MOST_WAITING_CONNECTIONS = 2048  # until the API takes them; the rest of the connecting try again
 _SECONDS_BETWEEN_NOTICES = 30.0
 _MOST_FILES = 65_536
 _LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1"}
@@ -76,27 +85,35 @@ def serve(
     BOOKPRINT_SSL_KEYFILE_PASSWORD may hold the password of the key, BOOKPRINT_TRUSTED_PROXIES the proxies.
     """
     started = time.monotonic()
+    if _logs_as_json():
+        log_instead()
+    name_misspelt()
     if forwarded_allow_ips is not None:
         os.environ["BOOKPRINT_TRUSTED_PROXIES"] = forwarded_allow_ips
     settings = load_settings(data_dir)
-    address = host, free_port(host, port)
+    # Before anything else, and kept: nobody else gets the port while the service starts or starts again.
+    listeners = listen(host, port)
     auth = auth_at(host, settings)
     if auth == "keys":
         require_key_before_start(settings)
     tls = read_tls(ssl_certfile, ssl_keyfile, ssl_password_file)
+    if settings.redis_url is not None:
+        _require_noeviction(settings.redis_url)
     secrets = forget_secrets()
     _allow_many_connections()
     try:
-        settings.data_dir.mkdir(parents=True, exist_ok=True)
+        settings.data_dir.mkdir(mode=DATA_DIR_MODE, parents=True, exist_ok=True)
     except OSError as exc:
         raise UserError(
             f"{settings.data_dir} cannot be made: {exc.strerror}. Choose another --data-dir."
         ) from exc
+    if not os.access(settings.data_dir, os.R_OK | os.W_OK | os.X_OK):
+        raise UserError(f"{settings.data_dir} belongs to another user. Choose another --data-dir.")
     keep_kernels(settings.data_dir)
     embedded = EmbeddedServers(
         settings.data_dir, database_url=settings.database_url, redis_url=settings.redis_url
     )
-    with _warming() as kernels_are_warm:
+    with _warming(settings.log_format) as kernels_are_warm:
 
         def prepare(servers: Servers) -> None:
             if auth == "keys":
@@ -112,11 +129,11 @@ def serve(
         importing.start()
         count = settings.workers if workers is None else workers
         known = {name: secrets[name] for name in ADMIN_KEY_VARIABLES if name in secrets}
-        api = _api(*address, tls, settings.trusted_proxies, {"BOOKPRINT_AUTH": auth, **known})
+        api = _api(listeners, tls, settings.trusted_proxies, auth, known)
         children = [api, _delivery(), *(_worker(number) for number in range(1, count + 1))]
         supervisor = Supervisor(embedded, children, prepare=prepare, log=_log)
-        announcement = (*address, tls, settings.bootstrap_key, started)
-        threading.Thread(target=_announce, args=announcement, daemon=True).start()
+        url = url_of(host, listeners[0].getsockname()[1], "http" if tls is None else "https")
+        threading.Thread(target=_announce, args=(url, tls, started), daemon=True).start()
         status = supervisor.run()
     if status:
         raise UserError("A process of the service does not stay up; its last lines above say why.")
@@ -136,6 +153,9 @@ def worker(
     data_dir: DataDir = None,
 ) -> None:
     """Run one more worker for the service in the data folder, or on DATABASE_URL and REDIS_URL."""
+    if _logs_as_json():
+        log_instead()
+    name_misspelt()
     settings = load_settings(data_dir)
     servers = running(settings)
     if servers is None:
@@ -147,28 +167,48 @@ def worker(
     forget_secrets()
     urls = {"DATABASE_URL": str(servers.database_url), "REDIS_URL": str(servers.redis_url)}
     at_once = settings.jobs_at_once if concurrency is None else concurrency
-    os.execve(sys.executable, [*_python("workers"), "--concurrency", str(at_once)], os.environ | urls)
+    reading, writing = os.pipe()
+    os.write(writing, json.dumps(urls).encode())
+    os.dup2(reading, 0)
+    os.close(writing)
+    os.execv(sys.executable, [*_python("workers"), "--take-secrets", "--concurrency", str(at_once)])
 
 
-def free_port(host: str, port: int) -> int:
-    """The port to listen at, a free one where `port` is 0; raises UserError where it cannot be used."""
+def listen(host: str, port: int) -> list[socket.socket]:
+    """Sockets that listen at all addresses of a host, at a free port where `port` is 0.
+
+    Raises UserError where that cannot be.
+    """
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except socket.gaierror as exc:
         raise UserError(f"--host {host} is no address: {exc.strerror}.") from exc
-    with socket.socket(family, kind, protocol) as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listeners: list[socket.socket] = []
+    for family, _, _, _, (address, _, *rest) in found:
         try:
-            listener.bind(address)
-            listener.listen()
+            listeners.append(
+                socket.create_server((address, port, *rest), family=family, backlog=_MOST_WAITING_CONNECTIONS)
+            )
         except OSError as exc:
             raise UserError(
-                f"Cannot listen at {host} port {port}: {exc.strerror}. "
+                f"Cannot listen at {address} port {port}: {exc.strerror}. "
                 "Choose another with --port (and --host), or stop what listens there."
             ) from exc
-        return int(listener.getsockname()[1])
+        port = listeners[0].getsockname()[1]
+    return listeners
+
+
+def _require_noeviction(redis_url: str) -> None:
+    """Raise BookprintError for a Redis that may drop keys; one that cannot be reached is no reason."""
+    from app.stores.redis.client import open_client
+    from app.stores.redis.indexes import Indexes
+
+    async def ask() -> None:
+        async with open_client(redis_url) as client:
+            await Indexes(client).require_noeviction()
+
+    with suppress(Unavailable):
+        asyncio.run(ask())
 
 
 def url_of(host: str, port: int, scheme: str = "http") -> str:
@@ -189,33 +229,36 @@ def _allow_many_connections() -> None:
 
 
 def _api(
-    host: str, port: int, tls: Tls | None, proxies: Sequence[str], environment: Mapping[str, str]
+    listeners: Sequence[socket.socket],
+    tls: Tls | None,
+    proxies: Sequence[str],
+    auth: str,
+    secrets: Mapping[str, str],
 ) -> ChildSpec:
-    root = str(Path(__file__).parents[2])  # else uvicorn would look for `app` in the current folder first
-    arguments = ["app.main:create_app", "--factory", "--app-dir", root, "--host", host, "--port", str(port)]
-    arguments += ["--loop", "uvloop", "--http", _CONNECTION, "--log-level", "warning", "--no-access-log"]
-    arguments += ["--no-server-header"]
-    arguments += (
-        ["--proxy-headers", "--forwarded-allow-ips", ",".join(proxies)] if proxies else ["--no-proxy-headers"]
-    )
-    arguments += ["--timeout-keep-alive", "75", "--timeout-graceful-shutdown", "5"]
+    options: dict[str, Any] = {
+        "sockets": [listener.fileno() for listener in listeners],
+        "proxy_headers": bool(proxies),
+        "forwarded_allow_ips": ",".join(proxies),
+    }
     if tls is not None:
-        arguments += tls.arguments
-        environment = {**environment, **tls.environment}
-    return ChildSpec("api", [*_python("uvicorn"), *arguments], environment)
+        options |= {"ssl_certfile": str(tls.certfile), "ssl_keyfile": str(tls.keyfile)}
+        if tls.password is not None:
+            secrets = {**secrets, TLS_PASSWORD_VARIABLE: tls.password}
+    command = [*_python("app.api"), json.dumps(options)]
+    return ChildSpec("api", command, {"BOOKPRINT_AUTH": auth}, secrets, listeners)
 
 
 def _worker(number: int) -> ChildSpec:
-    return ChildSpec(f"worker {number}", [*_python("workers"), "--only", "jobs"])
+    return ChildSpec(f"worker {number}", [*_python("workers"), "--take-secrets", "--only", "jobs"])
 
 
 def _delivery() -> ChildSpec:
     # A process of its own: beside workers that compute, at their low priority, changes would come late.
-    return ChildSpec("delivery", [*_python("workers"), "--only", "changes"])
+    return ChildSpec("delivery", [*_python("workers"), "--take-secrets", "--only", "changes"])
 
 
 @contextmanager
-def _warming() -> Iterator[Callable[[], None]]:
+def _warming(log_format: str) -> Iterator[Callable[[], None]]:
     """Compile the kernels into their cache in another process; yields a function that waits for its end.
 
     After the first start the kernels are in the cache, and nothing is compiled.
@@ -225,7 +268,7 @@ def _warming() -> Iterator[Callable[[], None]]:
         yield lambda: None
         return
     process = spawn(
-        [sys.executable, "-P", "-c", _WARM],
+        [sys.executable, "-P", "-c", _WARM.format(log_format=log_format)],
         folder=Path.cwd(),
         environment=os.environ,
         death_signal=signal.SIGKILL,
@@ -248,23 +291,30 @@ def _warming() -> Iterator[Callable[[], None]]:
         process.wait()
 
 
-def _announce(host: str, port: int, tls: Tls | None, key: str | None, started: float) -> None:
-    """Say when the service is ready, and now and then why it is not."""
-    url = url_of(host, port, "http" if tls is None else "https")
+def _announce(url: str, tls: Tls | None, started: float) -> None:
+    """Say when the service is ready, and now and then that it is not. Asks without a key: one that is sent
+    can be read on the way."""
     last_notice = time.monotonic()
-    with Client(url, key=key, tls=None if tls is None else tls.context()) as client:
-        while reason := client.shortfall():
+    with Client(url, tls=None if tls is None else tls.context()) as client:
+        while not client.is_ready():
             if time.monotonic() - last_notice > _SECONDS_BETWEEN_NOTICES:
                 last_notice = time.monotonic()
-                notices().print(f"Not ready yet: {reason}")
+                notices().print("Not ready yet; once the API runs, it says here what is missing.")
             time.sleep(0.1)
-    option = "" if url == DEFAULT_URL else f" --url {url}"
     console = results()
     console.print(f"Bookprint is ready at {url} ({time.monotonic() - started:.1f} s)", style="bold green")
+    if _logs_as_json():
+        return
+    option = "" if url == DEFAULT_URL else f" --url {url}"
     console.print(f"  post books       bookprint ingest FOLDER{option}", soft_wrap=True)
     console.print(f"  find duplicates  bookprint lookup FILE{option}", soft_wrap=True)
     console.print(f"  interface        {url}/docs", soft_wrap=True)
     console.print("  stop             Ctrl-C")
+
+
+def _logs_as_json() -> bool:
+    # Not from the settings: that they cannot be read is to be logged as well.
+    return os.environ.get("BOOKPRINT_LOG_FORMAT") == "json"
 
 
 def _log(line: str) -> None:

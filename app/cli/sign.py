@@ -12,7 +12,7 @@ from app.cli.refusals import Refusals, Report
 from app.core.errors import InvalidInput
 from app.core.recipe import DEFAULT_FINGERPRINT
 from app.kernel_cache import keep_kernels
-from app.settings import forget_secrets
+from app.secrets import forget_secrets
 
 
 def sign(

@@ -137,6 +137,10 @@ def missing(url: str, error: httpx.TransportError) -> ClientError:
             f"The certificate of {url} is not trusted: {reason}. Name a file with the certificate of its "
             "authority in SSL_CERT_FILE."
         )
+    if isinstance(error, httpx.RemoteProtocolError | httpx.ReadError) and url.startswith("http://"):
+        return NoService(
+            f"What answers at {url} does not speak plain HTTP. If it has TLS, write https:// for http://."
+        )
     return NoService(f"No service answers at {url}. Start one with: bookprint serve")
 
 

@@ -87,10 +87,9 @@ class Client:
         except httpx.TransportError as exc:
             raise exchange.missing(self.url, exc) from exc
 
-    def shortfall(self) -> str | None:
-        """The reason why the service is not ready; None when it is."""
+    def is_ready(self) -> bool:
+        """Whether the service answers and can do its work."""
         try:
-            response = self._http.get("/health/ready", timeout=5.0)
+            return self._http.get("/health/ready", timeout=5.0).is_success
         except httpx.TransportError:
-            return "the API does not answer yet"
-        return None if response.is_success else exchange.problem_text(response)
+            return False

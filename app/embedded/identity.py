@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+DATA_DIR_MODE = 0o711 if os.geteuid() == 0 else 0o700
+"""Of a data folder that is made: the user that root's PostgreSQL runs as must get through it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Identity:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from app.embedded.host import make_socket_folder, remove_socket_folder
+from app.embedded.host import SocketFolder, remove_socket_folder
+from app.embedded.identity import DATA_DIR_MODE
 from app.embedded.lock import DataDirInUse, DataDirLock, LockInfo, lock_info
 from app.embedded.postgres import PostgresServer
 from app.embedded.processes import kill, marked_processes
@@ -43,7 +44,7 @@ class EmbeddedServers:
         self._database_url = database_url
         self._redis_url = redis_url
         self._lock = DataDirLock(self.data_dir)
-        self._sockets: Path | None = None
+        self._sockets: SocketFolder | None = None
         self._running: tuple[Server, ...] = ()
 
     @property
@@ -57,19 +58,19 @@ class EmbeddedServers:
         Raises DataDirInUse when another living process runs servers in the folder, ServerFailed when a server
         does not come up.
         """
-        self.data_dir.mkdir(parents=True, exist_ok=True)
+        self.data_dir.mkdir(mode=DATA_DIR_MODE, parents=True, exist_ok=True)
         previous = self._lock.acquire()
         try:
             kill(marked_processes(self.data_dir))
             if previous is not None and previous.sockets is not None:
                 remove_socket_folder(Path(previous.sockets))
-            self._sockets = make_socket_folder()
-            self._lock.write(LockInfo(os.getpid(), str(self._sockets)))
-            servers = self._launch(self._sockets)
+            self._sockets = SocketFolder()
+            self._lock.write(LockInfo(os.getpid(), str(self._sockets.path)))
+            servers = self._launch(self._sockets.path)
             for server in self._running:
                 server.wait_ready(_READY_TIMEOUT)
             self._lock.write(
-                LockInfo(os.getpid(), str(self._sockets), servers.database_url, servers.redis_url)
+                LockInfo(os.getpid(), str(self._sockets.path), servers.database_url, servers.redis_url)
             )
         except BaseException:
             self.stop()
@@ -93,7 +94,7 @@ class EmbeddedServers:
             list(pool.map(Server.stop, self._running))
         self._running = ()
         if self._sockets is not None:
-            remove_socket_folder(self._sockets)
+            self._sockets.remove()
             self._sockets = None
         self._lock.release()
 

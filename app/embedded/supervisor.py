@@ -6,8 +6,10 @@ its children, so nothing that it ever started outlives it.
 """
 
 import asyncio
+import json
 import os
 import signal
+import socket
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -34,11 +36,13 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 @dataclass(frozen=True, slots=True)
 class ChildSpec:
-    """A command to keep running; it finds the servers by DATABASE_URL and REDIS_URL."""
+    """A command to keep running; a JSON object on its standard input has DATABASE_URL and REDIS_URL."""
 
     name: str
     command: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict)  # beside what it inherits
+    secrets: Mapping[str, str] = field(default_factory=dict)  # beside the two URLs
+    listeners: Sequence[socket.socket] = ()  # that it inherits by their numbers; closed when all is to stop
     grace: float = 8.0  # seconds from SIGTERM to SIGKILL
 
 
@@ -98,13 +102,13 @@ class Supervisor:
         self._keeping, self._starting = asyncio.current_task(), False
         asyncio.get_running_loop().add_signal_handler(signal.SIGCHLD, self._on_child_ended)
         urls = {"DATABASE_URL": servers.database_url, "REDIS_URL": servers.redis_url}
-        environment = {**os.environ, **urls, **mark(self._servers.data_dir)}
+        environment = {**os.environ, **mark(self._servers.data_dir)}
         async with asyncio.TaskGroup() as group:
             for server in self._servers.running:
                 life = partial(self._server_life, server)
                 group.create_task(self._keep(server.name, life, proven=True))
             for spec in self._specs:
-                life = partial(self._command_life, spec, environment)
+                life = partial(self._command_life, spec, environment, urls)
                 group.create_task(self._keep(spec.name, life))
 
     async def _keep(self, name: str, life: Callable[[], Awaitable[int]], *, proven: bool = False) -> None:
@@ -140,16 +144,26 @@ class Supervisor:
             await self._child_ended.wait()
         return status
 
-    async def _command_life(self, spec: ChildSpec, environment: Mapping[str, str]) -> int:
+    async def _command_life(
+        self, spec: ChildSpec, environment: Mapping[str, str], urls: Mapping[str, str]
+    ) -> int:
         process = await asyncio.create_subprocess_exec(
             *exec_as_command(spec.command, folder=Path.cwd(), death_signal=signal.SIGKILL),
             env={**environment, **spec.environment},
-            stdin=asyncio.subprocess.DEVNULL,
+            stdin=asyncio.subprocess.PIPE,
+            pass_fds=[listener.fileno() for listener in spec.listeners],
             start_new_session=True,
         )
         self._log(f"{spec.name} is started")
         try:
+            assert process.stdin is not None
+            process.stdin.write(json.dumps({**urls, **spec.secrets}).encode())
+            process.stdin.close()
             return await process.wait()
+        except asyncio.CancelledError:
+            for listener in spec.listeners:  # else who connects meanwhile would wait in vain
+                listener.close()
+            raise
         finally:
             await _end(process, spec.grace)
 

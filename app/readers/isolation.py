@@ -19,7 +19,7 @@ from app.readers.killable import NEW_NETWORK, NEW_USER, Bounds, Children, Died, 
 from app.readers.plain import to_json
 from app.readers.source import MOST_BYTES, Source
 
-_BYTES_BESIDE_TEXT = 1 << 25
+BYTES_BESIDE_TEXT = 1 << 25
 """Of an answer, at most: page labels, metadata and warnings."""
 
 
@@ -41,7 +41,7 @@ class IsolatedReader:
     def __init__(self, limits: ReadingLimits, at_once: int | None = None) -> None:
         self._limits = limits
         self._threads = ThreadPoolExecutor(at_once or os.cpu_count() or 1, thread_name_prefix="read")
-        answer_bytes = 4 * limits.characters + _BYTES_BESIDE_TEXT
+        answer_bytes = 4 * limits.characters + BYTES_BESIDE_TEXT
         self._children = Children(
             Bounds(limits.seconds, limits.memory_bytes, answer_bytes, NEW_USER | NEW_NETWORK)
         )

@@ -1,10 +1,12 @@
 """Whether the parts that Bookprint stands on are well."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from time import monotonic
+
+import structlog
 
 from app.core.errors import BookprintError
 from app.core.model import IndexState
@@ -13,9 +15,14 @@ from app.stores.postgres.jobs import JobStore
 from app.stores.postgres.migrate import SchemaQueries
 from app.stores.redis.indexes import Indexes
 
+log = structlog.get_logger()
+
 _SECONDS = 2.0
 _FRESH_SECONDS = 0.2
 """For so long an answer stands, so that many who ask cost no more than one who asks often."""
+
+_SECONDS_BETWEEN_NOTICES = 30.0
+"""Between two lines of the log that say what is not well; a start may take as long without any."""
 
 _WORKER_SILENCE = timedelta(minutes=1)
 """A worker that was heard of within this time counts as alive."""
@@ -30,7 +37,10 @@ class PartHealth:
 
 
 class Health:
-    """Pings Postgres, Redis and the job queue."""
+    """Pings Postgres, Redis and the job queue.
+
+    What is not well is logged for the operator, since those who ask without a key are not told.
+    """
 
     def __init__(self, schema: SchemaQueries, jobs: JobStore, reindex: Reindex, indexes: Indexes) -> None:
         self._schema = schema
@@ -40,20 +50,26 @@ class Health:
         self._parts: dict[str, PartHealth] = {}
         self._checked_at = float("-inf")
         self._checking = asyncio.Lock()
+        self._next_notice = time.monotonic() + _SECONDS_BETWEEN_NOTICES
 
     async def check(self) -> dict[str, PartHealth]:
         """The health of each part by name: postgres, redis, jobs; no older than 0.2 seconds."""
         async with self._checking:
-            if monotonic() - self._checked_at > _FRESH_SECONDS:
+            if time.monotonic() - self._checked_at > _FRESH_SECONDS:
                 self._parts = await self._check()
-                self._checked_at = monotonic()
+                self._checked_at = time.monotonic()
             return self._parts
 
     async def _check(self) -> dict[str, PartHealth]:
         postgres, jobs = await asyncio.gather(_state(self._postgres), _state(self._jobs))
         # Only Postgres knows which indexes must be complete.
         redis = await _state(self._index if postgres.ok else self._redis)
-        return {"postgres": postgres, "redis": redis, "jobs": jobs}
+        parts = {"postgres": postgres, "redis": redis, "jobs": jobs}
+        down = {name: part.detail for name, part in parts.items() if not part.ok}
+        if down and time.monotonic() >= self._next_notice:
+            self._next_notice = time.monotonic() + _SECONDS_BETWEEN_NOTICES
+            log.warning("not ready", **down)
+        return parts
 
     async def require_schema(self) -> None:
         """Raise BookprintError where the database has not the schema of this version."""
@@ -66,12 +82,14 @@ class Health:
 
     async def _redis(self) -> str:
         await self._indexes.ping()
+        await self._indexes.require_noeviction()
         return "up"
 
     async def _index(self) -> str:
         state = await self._reindex.state()
         if state is not IndexState.COMPLETE:
             raise BookprintError("The band index is being rebuilt from the catalogue; lookups wait for it.")
+        await self._indexes.require_noeviction()
         return "up"
 
     async def _jobs(self) -> str:

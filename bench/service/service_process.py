@@ -99,7 +99,7 @@ def processor_seconds(*roots: psutil.Process) -> dict[str, float]:
 def kind(process: psutil.Process) -> str:
     """The part of the service that a process is."""
     command = process.cmdline()
-    if "uvicorn" in command:
+    if {"app.api", "uvicorn"} & {*command}:
         return "API"
     if "workers" in command:
         return "worker"

@@ -4,6 +4,7 @@ import gzip
 import json
 import subprocess
 from html import escape
+from importlib.metadata import version
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
@@ -22,6 +23,10 @@ def posted(service: Service, folder: Path) -> dict[str, str]:
     assert done.stdout == "9 created, 0 already there, 0 pending, 0 failed\n"
     items = httpx.get(f"{service.url}/v1/books").json()["items"]
     return {item["title"]: item["id"] for item in items}
+
+
+def test_the_version_is_told() -> None:
+    assert bookprint("--version").stdout == f"bookprint {version('bookprint')}\n"
 
 
 def table(printed: str) -> list[dict[str, str]]:

@@ -72,5 +72,5 @@ def test_workers_of_serve_give_way_to_the_api(service: Service) -> None:
             break
         assert time.monotonic() < deadline
         time.sleep(0.1)
-    [api] = [process for process in service.family() if _is(process, "app.main:create_app")]
+    [api] = [process for process in service.family() if _is(process, "app.api")]
     assert api.nice() == psutil.Process().nice()

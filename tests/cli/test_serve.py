@@ -1,18 +1,24 @@
 """`bookprint serve` as a whole: what it says, what it survives, and that nothing of it is left."""
 
+import json
 import signal
 import socket
+import subprocess
+import threading
 import time
 from pathlib import Path
 
 import httpx
 import psutil
 import pytest
+from redis import Redis
 
 from app.cli.commands import run
+from app.cli.serve import _announce, listen
 from tests.api.library import prose
-from tests.cli.command_line import STOP_SECONDS, UNSET, Service, bookprint, serving
+from tests.cli.command_line import BOOKPRINT, STOP_SECONDS, UNSET, Service, bookprint, environment, serving
 from tests.redis_cluster import running_cluster, wait_for
+from tests.secret_search import ADMIN_KEY
 
 
 @pytest.mark.slow
@@ -61,7 +67,7 @@ def test_on_a_cluster_it_names_the_node_that_is_down_and_mends_the_index_when_it
 
 
 def test_a_killed_api_process_is_started_again(service: Service) -> None:
-    [api] = [process for process in service.family() if "app.main:create_app" in process.cmdline()]
+    [api] = [process for process in service.family() if "app.api" in process.cmdline()]
     api.send_signal(signal.SIGKILL)
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
@@ -71,6 +77,102 @@ def test_a_killed_api_process_is_started_again(service: Service) -> None:
         except httpx.TransportError:
             time.sleep(0.1)
     assert httpx.get(f"{service.url}/health/ready").status_code == 200
+
+
+def test_a_client_that_comes_while_the_api_starts_again_waits_for_its_answer(service: Service) -> None:
+    [api] = [process for process in service.family() if "app.api" in process.cmdline()]
+    api.send_signal(signal.SIGKILL)
+    psutil.wait_procs([api], timeout=10)
+    assert httpx.get(f"{service.url}/health/live", timeout=60).status_code == 200
+
+
+def test_the_port_is_held_from_the_first_moment_on(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        # Nothing comes of this start: its database does not answer.
+        silent = f"postgresql://books@127.0.0.1:{taken.getsockname()[1]}/books"
+        command = [*BOOKPRINT, "serve", "--port", str(port), "--data-dir", str(tmp_path / "data")]
+        with subprocess.Popen(command, env=environment({"DATABASE_URL": silent}), text=True) as process:
+            try:
+                wait_for(lambda: (tmp_path / "data" / "servers.json").exists())
+                with pytest.raises(OSError, match="in use"):
+                    socket.create_server(("127.0.0.1", port)).close()
+            finally:
+                process.kill()
+
+
+def test_readiness_is_asked_for_without_a_key(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BOOKPRINT_ADMIN_KEY", ADMIN_KEY)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        heads: list[bytes] = []
+
+        def answer() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                heads.append(connection.recv(65_536))
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+
+        server = threading.Thread(target=answer)
+        server.start()
+        _announce(f"http://127.0.0.1:{listener.getsockname()[1]}", None, time.monotonic())
+        server.join()
+    assert heads[0].startswith(b"GET /health/ready ")
+    assert b"authorization" not in heads[0].lower()
+    assert "Bookprint is ready" in capsys.readouterr().out
+
+
+def test_it_listens_at_all_addresses_of_a_name() -> None:
+    listeners = listen("localhost", 0)
+    addresses = {listener.getsockname()[:2] for listener in listeners}
+    names = {info[4][0] for info in socket.getaddrinfo("localhost", 0, type=socket.SOCK_STREAM)}
+    assert addresses == {(name, listeners[0].getsockname()[1]) for name in names}
+    for listener in listeners:
+        listener.close()
+
+
+def test_a_redis_that_may_drop_books_is_refused(
+    redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("REDIS_URL", redis_url)
+    monkeypatch.setattr(
+        "sys.argv", ["bookprint", "serve", "--port", "0", "--data-dir", str(tmp_path / "data")]
+    )
+    with Redis.from_url(redis_url) as redis:
+        redis.config_set("maxmemory-policy", "allkeys-lru")
+        try:
+            with pytest.raises(SystemExit):
+                run()
+        finally:
+            redis.config_set("maxmemory-policy", "noeviction")
+    assert "Set maxmemory-policy noeviction" in capsys.readouterr().err
+    assert not (tmp_path / "data").exists()
+
+
+def test_with_json_every_line_of_every_process_is_one_object(tmp_path: Path) -> None:
+    variables = {"BOOKPRINT_LOG_FORMAT": "json", "BOOKPRINT_VECTOR": "on", "BOOKPRINT_AUTH": "off"}
+    with serving(tmp_path / "data", "--host", "localhost", **variables) as service:
+        port = int(service.url.rpartition(":")[2])
+        with socket.create_connection(("localhost", port)) as malformed:
+            malformed.sendall(b"no HTTP\r\n\r\n")
+            assert malformed.recv(4096).startswith(b"HTTP/1.1 400")
+        for name in ("postgres", "valkey-server"):
+            [server] = [
+                each for each in psutil.Process(service.process.pid).children() if each.name() == name
+            ]
+            server.kill()
+        statuses = {httpx.get(f"{service.url}/v1/books").status_code for _ in range(3)}
+        assert statuses <= {200, 503}
+        wait_for(lambda: httpx.get(f"{service.url}/health/ready").status_code == 200)
+        assert service.stop() == 0
+    events = [json.loads(line) for line in service.lines]
+    assert all({"event", "level", "timestamp"} <= event.keys() for event in events)
+    said = " ".join(str(event["event"]) for event in events)
+    assert "BOOKPRINT_VECTOR is no variable of Bookprint. BOOKPRINT_VECTORS is one." in said
+    assert "valkey-server was killed by SIGKILL" in said
+    assert "everything is stopped" in said
 
 
 def test_it_listens_at_the_given_address_only(service: Service) -> None:

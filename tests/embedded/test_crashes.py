@@ -15,6 +15,7 @@ from tests.embedded.programs import (
     HOLD_IN_MAIN_THREAD,
     HOLD_IN_OTHER_THREAD,
     alive_in,
+    copy_of,
     eventually,
     running,
     sql,
@@ -149,3 +150,18 @@ def test_a_killed_launcher_leaves_no_folder_of_sockets_for_long(data_dir: Path) 
     assert folder.exists()
     start_again(data_dir)
     assert not folder.exists()
+
+
+def test_any_start_removes_folders_of_sockets_that_no_living_launcher_holds(
+    data_dir: Path, prepared: Path, folder: Path
+) -> None:
+    with running(HOLD_IN_MAIN_THREAD, copy_of(prepared, folder / "other")) as other:
+        used = Path(other.servers.redis_url.removeprefix("unix://").split("?")[0]).parent
+        left = used.with_name(f"{used.name[:-8]}forsaken")
+        left.mkdir(mode=0o700)
+        for path in (used, left):
+            os.utime(path, (0, 0))
+        with EmbeddedServers(data_dir):
+            pass
+        assert not left.exists()
+        assert redis.Redis.from_url(other.servers.redis_url).ping()

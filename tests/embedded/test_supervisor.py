@@ -32,11 +32,12 @@ SERVE = """
 """
 # Each command writes its pid and that of a grandchild, and the URLs that it was given.
 WORK = """
-import os, subprocess, sys, time
+import json, os, subprocess, sys, time
+urls = json.load(sys.stdin)
 child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
 os.chdir(os.environ["HOME_OF_TEST"])
 with open(sys.argv[1] + ".new", "w") as file:
-    print(os.getpid(), child.pid, os.environ["DATABASE_URL"], os.environ["REDIS_URL"], file=file)
+    print(os.getpid(), child.pid, urls["DATABASE_URL"], urls["REDIS_URL"], file=file)
 os.replace(sys.argv[1] + ".new", sys.argv[1] + ".pids")
 time.sleep(600)
 """
@@ -114,6 +115,17 @@ def test_a_signal_stops_everything_in_good_order(data_dir: Path, number: signal.
         assert not any(map(is_alive, pids))
         assert alive_in(data_dir) == []
         assert not (data_dir / "postgres" / "postmaster.pid").exists()
+
+
+def test_under_nohup_it_outlives_its_terminal_and_ends_when_it_is_told_to(data_dir: Path) -> None:
+    with running(SERVE, data_dir, WORK, "api", prefix=["nohup"]) as program:
+        pids = [int(word) for word in words(data_dir, "api")[:2]]
+        program.process.send_signal(signal.SIGHUP)
+        time.sleep(0.5)
+        assert all(map(is_alive, pids))
+        program.process.terminate()
+        assert program.process.wait(20) == 0
+        assert not any(map(is_alive, pids))
 
 
 def test_a_signal_in_the_midst_of_starting_a_command_stops_everything_in_good_order(data_dir: Path) -> None:

@@ -5,6 +5,7 @@ import ipaddress
 import os
 import pwd
 import socket
+import stat
 from typing import Literal
 
 from app.cli.output import UserError, notices
@@ -32,10 +33,16 @@ def auth_at(host: str, settings: Settings) -> Literal["keys", "off"]:
 
 
 def require_key_before_start(settings: Settings) -> None:
-    """Raise UserError where it is plain before any server starts that no key opens the service."""
+    """Raise UserError where it is plain before any server starts that no key opens the service.
+
+    Says so where everybody can read the file of the admin key; containers get such files, so it starts.
+    """
+    file = settings.admin_key_file
+    if file is not None and file.stat().st_mode & stat.S_IROTH:
+        notices().print(f"Every user of this machine can read the admin key in {file}. Run: chmod 600 {file}")
     if settings.database_url is not None:
         require_key(settings, settings.database_url)
-    elif settings.bootstrap_key is None and not (settings.data_dir / "postgres").is_dir():
+    elif settings.bootstrap_key is None and not os.path.isdir(settings.data_dir / "postgres"):
         raise _no_key(settings)
 
 

@@ -2,13 +2,11 @@
 
 import os
 import ssl
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.cli.output import UserError
-
-PASSWORD_VARIABLE = "BOOKPRINT_SSL_KEYFILE_PASSWORD"
+from app.secrets import TLS_PASSWORD_VARIABLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,16 +16,6 @@ class Tls:
     certfile: Path
     keyfile: Path
     password: str | None = field(default=None, repr=False)
-
-    @property
-    def arguments(self) -> list[str]:
-        """The options of uvicorn; a password would be seen in the list of processes."""
-        return ["--ssl-certfile", str(self.certfile), "--ssl-keyfile", str(self.keyfile)]
-
-    @property
-    def environment(self) -> Mapping[str, str]:
-        """The variable in which uvicorn finds the password."""
-        return {} if self.password is None else {"UVICORN_SSL_KEYFILE_PASSWORD": self.password}
 
     def context(self) -> ssl.SSLContext:
         """What a client on this machine needs to ask the service: trust in this certificate, and in no other.
@@ -43,7 +31,7 @@ class Tls:
 
 def read_tls(certfile: Path | None, keyfile: Path | None, password_file: Path | None) -> Tls | None:
     """The certificate and key that the options name, None without; raises UserError if they are of no use."""
-    password = os.environ.pop(PASSWORD_VARIABLE, None)  # processes beside the API need not know it
+    password = os.environ.get(TLS_PASSWORD_VARIABLE)
     if certfile is None:
         if keyfile is not None or password_file is not None:
             raise UserError("There is a key and no certificate. Name the certificate with --ssl-certfile.")
@@ -91,5 +79,5 @@ def _check_key(tls: Tls) -> None:
         reason = "needs a password" if tls.password is None else "is not opened by its password"
         raise UserError(
             f"The key in {tls.keyfile} {reason}. Name a file with the right one with "
-            f"--ssl-password-file, or set {PASSWORD_VARIABLE}."
+            f"--ssl-password-file, or set {TLS_PASSWORD_VARIABLE}."
         ) from exc

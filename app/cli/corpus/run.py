@@ -8,7 +8,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from app.cli.ingest import ColumnOptions, column_options
-from app.settings import forget_secrets
+from app.secrets import forget_secrets
 
 Inputs = Annotated[
     list[str],

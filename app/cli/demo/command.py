@@ -17,7 +17,7 @@ from rich.text import Text
 
 from app.cli.environment import KeyOption
 from app.cli.output import Reporter, UserError, results
-from app.cli.serve import free_port, url_of
+from app.cli.serve import listen, url_of
 from app.client import Client, Refused, calls
 from app.core.model import Metadata, Submission
 from app.embedded.processes import end, spawn
@@ -70,7 +70,9 @@ def demo(
 
 
 def _on_own_service(console: Console, seed: int, works: int, keep: bool) -> None:
-    url = url_of(_HOST, port := free_port(_HOST, 0))
+    with listen(_HOST, 0)[0] as free:
+        port = free.getsockname()[1]
+    url = url_of(_HOST, port)
     with (
         tempfile.TemporaryDirectory(prefix="bookprint-demo-", ignore_cleanup_errors=True) as folder,
         _serving(Path(folder), port) as process,
@@ -141,7 +143,7 @@ def _log(folder: Path) -> Path:
 def _await_ready(service: Client, console: Console, process: Popen[bytes], folder: Path) -> None:
     started = time.monotonic()
     with console.status("Starting the service; the first time compiles its kernels …"):
-        while service.shortfall():
+        while not service.is_ready():
             if process.poll() is not None or time.monotonic() - started > _START_SECONDS:
                 lines = _log(folder).read_text(errors="replace").splitlines()[-_LOG_LINES:]
                 raise UserError("\n  ".join(["The service did not start. Its last lines:", *lines]))

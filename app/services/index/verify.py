@@ -35,8 +35,10 @@ async def verify(
 ) -> IndexReport:
     """Compare every record of every suite in which lookups are answered.
 
-    Books posted, changed or deleted meanwhile can show as differences.
+    Books posted, changed or deleted meanwhile can show as differences. Raises BookprintError where Redis may
+    drop parts of the index.
     """
+    await indexes.require_noeviction()
     answering = (await suites.read()).answering
     state = await indexes.epochs(own_postings(answering)).state()
     entry_ids, indexed = await signatures.read_entry_ids()

@@ -14,7 +14,7 @@ from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.connection import parse_url
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import ClusterDownError, ClusterError, MovedError, NoScriptError
+from redis.exceptions import ClusterDownError, ClusterError, MovedError, NoPermissionError, NoScriptError
 from redis.exceptions import ConnectionError as ConnectionLost
 
 from app.stores.redis.errors import redis_errors
@@ -139,6 +139,18 @@ class RedisClient:
         """Raises `Unavailable` if a node does not answer."""
         with redis_errors():
             await self._redis.ping()
+
+    async def eviction_policies(self) -> set[str]:
+        """What the nodes do when their memory is full, as Redis names it; none where that is not told."""
+        with redis_errors(), suppress(NoPermissionError):
+            # Unlike CONFIG, INFO is allowed where somebody else runs Redis.
+            if not isinstance(self._redis, RedisCluster):
+                return {(await self._redis.info("memory"))["maxmemory_policy"]}
+            await self._redis.initialize()
+            nodes = self._redis.get_primaries()
+            told = [await self._redis.info("memory", target_nodes=node) for node in nodes]
+            return {each["maxmemory_policy"] for each in told}
+        return set()
 
     async def _run(self, commands: Sequence[Words]) -> list[Any]:
         pipeline: Any = self._redis.pipeline(transaction=False)

@@ -6,6 +6,7 @@ one's own.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from app.core.errors import BookprintError
 from app.core.model import Entry
 from app.core.recipe import Suite
 from app.stores.redis.band_index import BandIndex
@@ -58,6 +59,17 @@ class Indexes:
     async def ping(self) -> None:
         """Raises `Unavailable` if Redis, or a node of the cluster, does not answer."""
         await self._client.ping()
+
+    async def require_noeviction(self) -> None:
+        """Raise BookprintError where Redis, or a node of the cluster, may drop keys to make room.
+
+        It counts what the policy says, not whether `maxmemory` is set: that can change at any moment.
+        """
+        if evicting := sorted(await self._client.eviction_policies() - {"noeviction"}):
+            raise BookprintError(
+                f"Redis may drop books from the band index when its memory is full (maxmemory-policy "
+                f"{', '.join(evicting)}). Set maxmemory-policy noeviction, then run: bookprint reindex"
+            )
 
 
 def own_postings(suites: Sequence[Suite]) -> list[tuple[Suite, Collection[str]]]:

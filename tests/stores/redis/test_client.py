@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from redis.asyncio import RedisCluster
 
-from app.core.errors import IndexRebuilding, Unavailable
+from app.core.errors import BookprintError, IndexRebuilding, Unavailable
 from app.stores.redis.client import RedisClient, Words, open_client
 from app.stores.redis.epoch import Epochs, read_guarded
+from app.stores.redis.indexes import Indexes
 from app.stores.redis.scripts import ADD_RECORDS
 from tests.redis_cluster import Operator, on_cluster_too
 
@@ -75,6 +77,23 @@ async def test_names_of_all_nodes_are_listed(redis_client: RedisClient) -> None:
     await redis_client.write(dict.fromkeys([*KEYS, "bp:{another:1}:1"], b"x"))
     names = [name async for names in redis_client.names("bp:{a:*") for name in names]
     assert sorted(names) == sorted(KEYS)
+
+
+@on_cluster_too
+async def test_a_server_or_a_node_that_may_drop_keys_is_told(
+    redis_client: RedisClient, redis: Operator
+) -> None:
+    indexes = Indexes(redis_client)
+    await indexes.require_noeviction()
+    options = {"target_nodes": redis.get_primaries()[-1]} if isinstance(redis, RedisCluster) else {}
+    await redis.config_set("maxmemory-policy", "allkeys-lru", **options)
+    try:
+        with pytest.raises(
+            BookprintError, match=r"maxmemory-policy allkeys-lru.*Set maxmemory-policy noeviction"
+        ):
+            await indexes.require_noeviction()
+    finally:
+        await redis.config_set("maxmemory-policy", "noeviction", **options)
 
 
 async def test_an_epoch_counts_in_its_own_life_of_the_server(
