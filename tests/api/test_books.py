@@ -404,3 +404,33 @@ async def test_either_form_of_an_isbn_finds_the_book(client: AsyncClient) -> Non
         assert [each["id"] for each in found] == [book["id"]]
     changed = await client.patch(f"/v1/books/{book['id']}", json={"identifiers": ["isbn:080442957X"]})
     assert changed.json()["identifiers"] == ["isbn:9780804429573"]
+
+
+async def test_names_are_stored_on_one_line_and_without_controls(client: AsyncClient) -> None:
+    names = {"title": "Emma,\ta\r\nnovel", "authors": ["Jane\nAusten"], "external_id": "shelf\n7"}
+    plain = {"title": "Emma, a  novel", "authors": ["Jane Austen"], "external_id": "shelf 7"}
+    book = await posted(client, {"text": prose(1), **names})
+    found = await client.get("/v1/books", params={"external_id": "shelf\n7"})
+    assert [each["id"] for each in found.json()["items"]] == [book["id"]]
+    changed = await client.patch(book["links"]["self"], json={"title": "A\nB"})
+    refused = await client.patch(book["links"]["self"], json={"title": "A\x1b[31mB"})
+    line = await client.post(
+        "/v1/books:bulk",
+        content=b'{"text": "A line.", "title": "A\\u009b31m"}\n',
+        headers={"Content-Type": "application/x-ndjson"},
+    )
+    file = await client.post(
+        "/v1/books",
+        files={
+            "file": (
+                "a.html",
+                b"<!DOCTYPE html><title>Em\xc2\x9b31m\x1bma</title><p>Emma Woodhouse.",
+                "text/html",
+            ),
+        },
+    )
+
+    assert {name: book[name] for name in plain} == plain
+    assert changed.json()["title"] == "A B"
+    assert (refused.status_code, line.json()["status"]) == (422, 422)
+    assert (file.status_code, file.json()["title"]) == (201, "Em 31m ma")

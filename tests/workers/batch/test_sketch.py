@@ -59,10 +59,14 @@ def test_what_cannot_be_read_is_refused_with_its_reason(corpus: Corpus, tmp_path
     books = lines(tmp_path / "a.jsonl", TEXTS[:1])
     with books.open("a") as stream:
         stream.write("{broken\n" + json.dumps({"text": TEXTS[1]}) + "\n")
+        stream.write(json.dumps({"text": TEXTS[2], "title": "Emma\x1b[2J"}) + "\n")
     (tmp_path / "b.pdf").write_bytes(b"%PDF-1.4 nothing")
     sketch_stage.run(corpus, corpus_input([str(books), str(tmp_path / "b.pdf")], {}))
     refused = storage.read(corpus.out, "refused").sort_by("place").to_pylist()
-    assert [row["place"] for row in refused] == [f"{books}, line 2", str(tmp_path / "b.pdf")]
+    assert [row["place"] for row in refused] == [
+        *(f"{books}, line {number}" for number in (2, 4)),
+        str(tmp_path / "b.pdf"),
+    ]
     assert all(row["reason"] and row["problem"] for row in refused)
     # A refused book keeps its number, so that the numbers of others do not depend on it.
     assert sorted(storage.read(corpus.out, "sketches", ["book"]).column("book").to_pylist()) == [1, 3]
