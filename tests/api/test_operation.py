@@ -9,6 +9,7 @@ import pytest
 from httpx import ASGITransport, AsyncClient
 from prometheus_client.parser import text_string_to_metric_families
 from redis.asyncio import Redis
+from structlog.testing import capture_logs
 
 from app.main import create_app
 from app.settings import Settings
@@ -61,12 +62,16 @@ async def test_ready_tells_of_every_part(client: AsyncClient) -> None:
     assert all(part["ok"] for part in answer["parts"].values())
 
 
-async def test_ready_names_the_part_that_is_down(database_url: str, redis_url: str) -> None:
+async def test_ready_names_the_part_that_is_down(
+    database_url: str, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.services.health._SECONDS_BETWEEN_NOTICES", 0.0)
     without_redis = Settings(database_url=database_url, redis_url=f"redis://{NOWHERE}")
     without_postgres = Settings(database_url=f"postgresql://{NOWHERE}/none", redis_url=redis_url)
     for settings, down in ((without_redis, "redis"), (without_postgres, "postgres")):
         async with application(settings) as client:
-            response = await client.get("/health/ready")
+            with capture_logs() as logged:
+                response = await client.get("/health/ready")
 
             assert response.status_code == 503
             assert response.headers["content-type"] == "application/problem+json"
@@ -74,6 +79,8 @@ async def test_ready_names_the_part_that_is_down(database_url: str, redis_url: s
             parts = response.json()["parts"]
             assert parts[down]["ok"] is False
             assert parts[down]["detail"] in response.json()["detail"]
+            assert {"event": "not ready", "log_level": "warning"}.items() <= logged[-1].items()
+            assert logged[-1][down] == parts[down]["detail"]  # for the operator, with or without a key
 
 
 async def test_however_many_ask_whether_it_is_ready_each_is_told_and_the_metrics_are_read(

@@ -16,7 +16,17 @@ from redis import Redis
 from app.cli.commands import run
 from app.cli.serve import _announce, listen
 from tests.api.library import prose
-from tests.cli.command_line import BOOKPRINT, STOP_SECONDS, UNSET, Service, bookprint, environment, serving
+from tests.cli.command_line import (
+    BOOKPRINT,
+    START_SECONDS,
+    STOP_SECONDS,
+    UNSET,
+    Service,
+    bookprint,
+    environment,
+    serving,
+)
+from tests.embedded.programs import eventually
 from tests.redis_cluster import running_cluster, wait_for
 from tests.secret_search import ADMIN_KEY
 
@@ -95,7 +105,7 @@ def test_the_port_is_held_from_the_first_moment_on(tmp_path: Path) -> None:
         command = [*BOOKPRINT, "serve", "--port", str(port), "--data-dir", str(tmp_path / "data")]
         with subprocess.Popen(command, env=environment({"DATABASE_URL": silent}), text=True) as process:
             try:
-                wait_for(lambda: (tmp_path / "data" / "servers.json").exists())
+                assert eventually((tmp_path / "data" / "servers.json").exists, START_SECONDS)
                 with pytest.raises(OSError, match="in use"):
                     socket.create_server(("127.0.0.1", port)).close()
             finally:
@@ -137,9 +147,8 @@ def test_a_redis_that_may_drop_books_is_refused(
     redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("REDIS_URL", redis_url)
-    monkeypatch.setattr(
-        "sys.argv", ["bookprint", "serve", "--port", "0", "--data-dir", str(tmp_path / "data")]
-    )
+    command = ["bookprint", "serve", "--port", "0", "--data-dir", str(tmp_path / "data")]
+    monkeypatch.setattr("sys.argv", command)
     with Redis.from_url(redis_url) as redis:
         redis.config_set("maxmemory-policy", "allkeys-lru")
         try:
@@ -158,11 +167,9 @@ def test_with_json_every_line_of_every_process_is_one_object(tmp_path: Path) -> 
         with socket.create_connection(("localhost", port)) as malformed:
             malformed.sendall(b"no HTTP\r\n\r\n")
             assert malformed.recv(4096).startswith(b"HTTP/1.1 400")
-        for name in ("postgres", "valkey-server"):
-            [server] = [
-                each for each in psutil.Process(service.process.pid).children() if each.name() == name
-            ]
-            server.kill()
+        for server in psutil.Process(service.process.pid).children():
+            if server.name() in {"postgres", "valkey-server"}:
+                server.kill()
         statuses = {httpx.get(f"{service.url}/v1/books").status_code for _ in range(3)}
         assert statuses <= {200, 503}
         wait_for(lambda: httpx.get(f"{service.url}/health/ready").status_code == 200)
