@@ -102,9 +102,9 @@ def ingest(
                 )
                 counts, interrupted = _store(servers, books, listing.size, count, reporter, refusals)
             else:
-                url = url or DEFAULT_URL
-                reporter.say(f"Posting books to {url}.")
-                counts, interrupted = _post(url, key, books, listing.size, count, jobs, reporter, refusals)
+                counts, interrupted = _post(
+                    url or DEFAULT_URL, key, books, listing.size, count, jobs, reporter, refusals
+                )
     except (ClientError, BookprintError) as exc:
         raise UserError(f"{exc}", 2) from exc
     results().print(", ".join(f"{number:,} {kind}" for kind, number in counts.items()))
@@ -207,6 +207,7 @@ def _post(
 
     with Client(url, connections=jobs, key=key) as service:
         service.insist()
+        reporter.say(f"Posting books to {url}.")
         with ReadingProcesses(processes, Read(checked), (Submission, Refusal)) as reading:
             tally = post_all(service, records(), jobs, report)
     if tally.stopped is not None:
