@@ -1,5 +1,6 @@
 """The band index agrees with the catalogue after every fault of Redis."""
 
+import asyncio
 from collections.abc import Sequence
 
 import numpy as np
@@ -297,6 +298,7 @@ async def test_health_names_what_is_wrong(services: Services, redis: Operator) -
         "jobs": True,
     }
     await redis.flushdb()
+    await asyncio.sleep(0.3)  # an answer stands for 0.2 seconds
     health = await services.health.check()
     assert not health["redis"].ok
     assert "rebuilt" in health["redis"].detail

@@ -116,7 +116,9 @@ def _telling(send: Send, headers: dict[str, str]) -> Send:
 
     async def tell(message: Message) -> None:
         if message["type"] == "http.response.start":
-            MutableHeaders(scope=message).update(headers)
+            answered = MutableHeaders(scope=message)
+            for name, value in headers.items():
+                answered.setdefault(name, value)  # a refusal tells the limit that was reached
         await send(message)
 
     return tell

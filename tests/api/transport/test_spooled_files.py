@@ -24,7 +24,7 @@ MOST = 20 << 20
 UPLOAD = 3 << 20
 PART_HEAD = b'--b\r\nContent-Disposition: form-data; name="file"; filename="book.txt"\r\n\r\n'
 HEAD = (
-    b"POST /v1/lookups HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=b\r\n"
+    b"POST /v1/lookups HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=b\r\n"
     b"Content-Length: 100000000\r\n\r\n"
 ) + PART_HEAD
 

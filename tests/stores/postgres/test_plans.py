@@ -19,6 +19,7 @@ from app.stores.postgres.statements import SQL
 OF_ALL = {
     "entries._COUNT",
     "entries._COUNT_PENDING",
+    "entries._COUNT_ROUGHLY",
     "entries._DELETE_TOMBSTONES",
     "relation_queries._COUNT",
     "suites._LOCK_TABLE",
