@@ -40,8 +40,12 @@ async def run(
         if "changes" in parts:
             tasks.append(group.create_task(deliver_changes(delivery_on(stores, settings))))
         await stop.wait()
-        for task in tasks:
-            task.cancel()
+        pending = set(tasks)
+        while pending:
+            for task in pending:
+                task.cancel()
+            # Once more after that: asyncio.wait_for may lose the first one (until Python 3.12).
+            _, pending = await asyncio.wait(pending, timeout=pace.grace + 1)
 
 
 def _start_jobs(
