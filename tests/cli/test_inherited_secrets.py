@@ -67,8 +67,7 @@ def test_no_process_shows_a_secret_in_its_environment(service: Service, database
                 seen.add(_role(process.cmdline()))
                 assert [name for name, secret in SECRETS.items() if secret in shown] == [], process
         finally:
-            worker.terminate()
-    assert worker.returncode == 0
+            worker.kill()
     assert seen == {*MODULES.values(), "server"}
 
 
