@@ -133,7 +133,7 @@ async def test_bytes_are_counted_before_or_as_they_come(app: FastAPI) -> None:
             assert [post.status_code for post in posts] == [200, 200, 429]
             assert problem(posts[-1])["violated-policies"] == ["bytes"]
             policy = f'"bytes";q={2 * len(body) + 100};qu="content-bytes";w=2'
-            assert policy in posts[-1].headers["RateLimit-Policy"].split(", ")
+            assert posts[-1].headers["RateLimit-Policy"] == policy
             assert (await client.get("/v1/books")).status_code == 200
 
 
