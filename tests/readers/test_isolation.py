@@ -109,7 +109,7 @@ def test_child_that_takes_too_long_is_killed() -> None:
         with pytest.raises(FileTooLarge, match=r"more than 0\.2 s"):
             read(reader, document)
 
-        assert time.monotonic() - started < 2
+        assert time.monotonic() - started < 5
         assert children() == []
 
 
