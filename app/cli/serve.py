@@ -249,12 +249,12 @@ def _api(
 
 
 def _worker(number: int) -> ChildSpec:
-    return ChildSpec(f"worker {number}", [*_python("workers"), "--take-secrets", "--only", "jobs"])
+    return ChildSpec(f"worker {number}", [*_python("workers"), "--only", "jobs", "--take-secrets"])
 
 
 def _delivery() -> ChildSpec:
     # A process of its own: beside workers that compute, at their low priority, changes would come late.
-    return ChildSpec("delivery", [*_python("workers"), "--take-secrets", "--only", "changes"])
+    return ChildSpec("delivery", [*_python("workers"), "--only", "changes", "--take-secrets"])
 
 
 @contextmanager

@@ -22,7 +22,7 @@ READY_SECONDS = 150.0
 _SERVE = [sys.executable, "-m", "app.cli", "serve"]
 
 PARTS = {
-    "api": lambda process: "app.main" in " ".join(process.cmdline()),
+    "api": lambda process: "-m app.api" in " ".join(process.cmdline()),
     "worker": lambda process: "-m workers --only jobs" in " ".join(process.cmdline()),
     "delivery": lambda process: "-m workers --only changes" in " ".join(process.cmdline()),
     "postgres": lambda process: "postgres" in process.name() and "-D" in process.cmdline(),

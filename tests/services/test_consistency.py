@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from redis.asyncio import Redis
 
-from app.core.errors import IndexRebuilding, Unavailable
+from app.core.errors import BookprintError, IndexRebuilding, Unavailable
 from app.core.model import Book, IndexState, Metadata, Submission
 from app.core.recipe import DEFAULT_SUITE
 from app.services.index.reconcile import Reconciled, Reindex
@@ -314,3 +314,17 @@ async def test_verified_near_duplicates_need_no_fingerprint(services: Services) 
     answer = await services.lookup.near_duplicates(first.id, Verified(), None, 10)
     assert [match.book.book_id for match in answer.matches] == [second.id]
     assert answer.matches[0].evidence.equal_values == 100
+
+
+async def test_a_redis_that_may_drop_books_is_not_well_and_its_index_cannot_be_proved(
+    services: Services, redis: Operator
+) -> None:
+    await redis.config_set("maxmemory-policy", "volatile-lru")
+    try:
+        health = await services.health.check()
+        with pytest.raises(BookprintError, match="volatile-lru") as refused:
+            await services.verify(lambda done, total: None)
+    finally:
+        await redis.config_set("maxmemory-policy", "noeviction")
+    assert (health["redis"].ok, health["redis"].detail) == (False, str(refused.value))
+    assert (await services.health.check())["redis"].ok
