@@ -293,7 +293,7 @@ async def test_slots_move_under_lookups_and_posts_and_no_answer_is_wrong(
 
 async def rebuild(services: OpenServices) -> None:
     """Rebuild the index; again, as a worker does, while the nodes do not agree where the slots are."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while True:
             with suppress(Unavailable):
                 assert await services.reindex.reconcile() is not None
