@@ -1,6 +1,7 @@
 """`python -m workers`: one worker process, until SIGTERM or SIGINT."""
 
 import argparse
+import asyncio
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +14,7 @@ from app.secrets import forget_secrets, take_secrets
 from app.settings import Settings
 
 _NICENESS = 19
+_SECONDS_TO_CLOSE = 2.0
 
 
 def main() -> None:
@@ -48,7 +50,13 @@ def main() -> None:
         _lower_priority()
     forget_secrets()
     parts = PARTS if arguments.only is None else [arguments.only]
-    uvloop.run(run(settings, arguments.concurrency or settings.jobs_at_once, parts=parts))
+
+    async def live() -> None:
+        await run(settings, arguments.concurrency or settings.jobs_at_once, parts=parts)
+        # A library's task that has lost its cancellation never ends (asyncio.wait_for, until Python 3.12).
+        asyncio.get_running_loop().call_later(_SECONDS_TO_CLOSE, os._exit, 0)
+
+    uvloop.run(live())
 
 
 def _lower_priority() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 
@@ -63,6 +64,33 @@ async def until(condition: Callable[[], Awaitable[bool]], seconds: float = 30) -
     async with asyncio.timeout(seconds):
         while not await condition():  # noqa: ASYNC110 - what is waited for happens in another process
             await asyncio.sleep(0.1)
+
+
+LOST_CANCELLATION = """
+import asyncio, sys
+import workers.process
+
+async def stubborn():
+    while True:
+        try:
+            await asyncio.sleep(600)
+        except asyncio.CancelledError:
+            pass
+
+async def run(*arguments, **options):
+    asyncio.create_task(stubborn(), name="kept")
+    await asyncio.sleep(0)
+
+workers.process.run = run
+sys.argv = ["workers"]
+from workers.__main__ import main
+main()
+"""
+
+
+def test_a_task_of_a_library_that_cannot_be_cancelled_does_not_keep_the_process() -> None:
+    done = subprocess.run([sys.executable, "-c", LOST_CANCELLATION], timeout=60, check=False)
+    assert done.returncode == 0
 
 
 async def test_a_worker_builds_and_rebuilds_the_index_relates_books_and_ends_on_sigterm(
