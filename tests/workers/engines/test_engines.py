@@ -43,7 +43,9 @@ def test_tasks_are_done_outside_of_the_driver(engine_address: str, folder: Path)
 
 
 def test_several_workers_of_sail_share_the_tasks(sail_workers: SailCluster, folder: Path) -> None:
-    processes = processes_of(sail_workers.address, folder)
+    processes: set[int] = set()
+    for _ in range(6):  # now and then one worker is free for all tasks of a stage
+        processes |= processes_of(sail_workers.address, folder)
     assert len(processes) > 1
     assert processes <= {worker.pid for worker in sail_workers.workers}
     assert len(sail_workers.workers) >= WORKERS
