@@ -17,7 +17,7 @@ from app.api.http.handlers import UnhandledErrors, install_handlers
 from app.api.http.metrics import Metrics, RequestMetrics
 from app.api.http.problems.of_errors import problem_response
 from app.api.http.transport.admission import Admission
-from app.api.http.transport.connections import REFUSING
+from app.api.http.transport.connections import READ_PERMITS
 from app.api.http.transport.cors import CrossOrigin, OwnPages
 from app.api.http.transport.security_headers import SecurityHeaders
 from app.api.routes import (
@@ -69,7 +69,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             async with open_services(settings) as services:
                 app.state.services, app.state.reading = services, FileReading(reader)
                 warming = asyncio.create_task(_warm(kernels))
-                yield {REFUSING: app.state.admission.reads}
+                yield {READ_PERMITS: app.state.admission.reads}
                 warming.cancel()
                 with suppress(asyncio.CancelledError):
                     await warming

@@ -8,10 +8,11 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import nullcontext
 from math import ceil
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.api.http.transport.admission import declared_size
 from app.core.keys import Caller
 from app.core.limits import Limit, Usage
 from app.services.access.limits import Limits
@@ -54,7 +55,7 @@ async def pass_within_limits(
 ) -> None:
     """Pass a request on that keeps to the limits of its caller; raises LimitReached."""
     caller, limits = _caller(scope), _limits(scope)
-    size = _declared_size(scope)
+    size = declared_size(scope)
     is_upload = size is None or size > UPLOAD_BYTES
     with limits.uploading(caller) if is_upload else nullcontext() as uploads:
         usages = [] if uploads is None else [uploads]
@@ -79,7 +80,7 @@ async def counted(parts: AsyncIterator[bytes], scope: Scope, waits: bool = False
     Beyond the limit it raises LimitReached or, where it `waits`, takes no more parts until there is room.
     """
     caller, limits = _caller(scope), _limits(scope)
-    most, size = caller.limits.bytes_per_minute, _declared_size(scope)
+    most, size = caller.limits.bytes_per_minute, declared_size(scope)
     if most is None or (size is not None and _can_fit(size, caller)):
         async for part in parts:
             yield part
@@ -98,16 +99,6 @@ def _can_fit(size: int, caller: Caller) -> bool:
     """Whether a body of so many bytes can be counted at all before it is read."""
     most = caller.limits.bytes_per_minute
     return most is None or size <= most
-
-
-def _declared_size(scope: Scope) -> int | None:
-    """The bytes of the body by its Content-Length; None: it comes without one."""
-    headers = Headers(scope=scope)
-    if "transfer-encoding" in headers:
-        return None
-    declared = headers.get("content-length", "0")
-    # Python refuses to make a number of thousands of digits.
-    return int(declared) if declared.isdecimal() and len(declared) < 20 else None
 
 
 def _telling(send: Send, headers: dict[str, str]) -> Send:

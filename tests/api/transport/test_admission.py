@@ -12,7 +12,7 @@ from starlette.types import Message
 from app.api.http.access import ScopedRoute
 from app.api.http.transport import admission
 from app.api.http.transport.admission import Overloaded, Permits
-from app.api.http.transport.connections import REFUSING
+from app.api.http.transport.connections import READ_PERMITS
 from app.core.audit import Actor
 from app.core.model import StoredBook, Submission
 from app.settings import Settings
@@ -308,7 +308,7 @@ async def test_hopeless_reads_are_refused_unparsed_and_with_the_same_answer(
 ) -> None:
     async with (
         started(narrow) as app,
-        listening(app, {REFUSING: app.state.admission.reads}) as port,
+        listening(app, {READ_PERMITS: app.state.admission.reads}) as port,
         asking(app) as inside,
         httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as client,
     ):

@@ -34,7 +34,6 @@ _QUESTIONS = frozenset({"/v1/lookups"})
 _MASTER_COPIES = re.compile(r"/v1/clusters/[^/]+/text")
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
-
 TOO_MANY = "More requests came than can be worked on."
 
 
@@ -170,7 +169,10 @@ class Admission:
         path = scope["path"]
         if path == _WATCHING:
             return Permit(self._watching, self)
-        is_read = scope["method"] in _READING or (path in _QUESTIONS and _declared_size(scope) <= SMALL_BODY)
+        size = declared_size(scope)
+        is_read = scope["method"] in _READING or (
+            path in _QUESTIONS and size is not None and size <= SMALL_BODY
+        )
         return Permit(self.reads if is_read and not _MASTER_COPIES.fullmatch(path) else self._writes, self)
 
     def hold(self, size: int) -> None:
@@ -182,13 +184,14 @@ class Admission:
 
 def brings_body(scope: Scope) -> bool:
     """Whether a request has a body that is read: its permit is acquired when the body has come."""
-    return scope["method"] not in {*_READING, "DELETE"} and _declared_size(scope) > 0
+    return scope["method"] not in {*_READING, "DELETE"} and declared_size(scope) != 0
 
 
-def _declared_size(scope: Scope) -> float:
-    """The bytes of the body as its head declares them; infinite where it does not."""
+def declared_size(scope: Scope) -> int | None:
+    """The bytes of the body by its Content-Length, 0 where it has none; None: they are not told before."""
     headers = Headers(scope=scope)
-    declared = headers.get("content-length", "")
-    if declared.isdecimal() and len(declared) < 20:
-        return int(declared)
-    return float("inf") if declared or "transfer-encoding" in headers else 0
+    if "transfer-encoding" in headers:
+        return None
+    declared = headers.get("content-length", "0")
+    # Python refuses to make a number of thousands of digits.
+    return int(declared) if declared.isdecimal() and len(declared) < 20 else None

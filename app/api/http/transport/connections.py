@@ -23,8 +23,7 @@ MAX_HEAD_BYTES = 64 * 1024
 UNREAD_SECONDS = 60.0
 """Seconds for which the rest of a body is taken whose request has been answered."""
 
-
-REFUSING = "reads"
+READ_PERMITS = "read_permits"
 """Name under which the lifespan's state has the permits whose requests may be refused unparsed."""
 
 _WHOLE_READ = re.compile(rb"GET /v1/(?!clusters/[^/ ]*/text)[!-~]* HTTP/1\.1\r\n", re.ASCII)
@@ -68,9 +67,11 @@ class BoundedConnection(HttpToolsProtocol):
         A request that would be refused for waiting too long is refused before it is parsed: in a flood, to
         parse it would take the time in which others are answered.
         """
-        refusing: Permits | None = self.app_state.get(REFUSING)
+        refusing: Permits | None = self.app_state.get(READ_PERMITS)
         if refusing is not None and refusing.is_hopeless and self._is_idle() and _is_whole_read(data):
             self.transport.write(_refusal(refusing.refusal().retry_after, self.scheme == "https"))
+            if self._deadline is not None:  # the first head has still not been parsed
+                self._expect_within(HEAD_SECONDS)
             return
         head = self._head
         super().data_received(data)

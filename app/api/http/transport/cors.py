@@ -15,6 +15,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.api.http.bodies import UnsupportedMediaType
+from app.api.http.transport.admission import declared_size
 
 _DAY = 86_400
 _LOOPBACK = r"(localhost|127(\.\d{1,3}){3}|\[::1\])"
@@ -107,8 +108,7 @@ class OwnPages:
             return HostNotServed(host)
         if self._is_foreign(scope, headers):
             return ForeignPage(headers.get("origin", "null"))
-        has_body = "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
-        if has_body and "content-type" not in headers:
+        if declared_size(scope) != 0 and "content-type" not in headers:
             return UnsupportedMediaType(
                 "The body comes without a Content-Type.",
                 remedy="Send Content-Type: application/json, application/x-ndjson for lines, or "
