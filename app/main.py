@@ -9,18 +9,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from app.api.http.access import require_scopes
-from app.api.http.deps import KernelState
-from app.api.http.docs import DescribedApi, add_docs
-from app.api.http.files import SpooledBytes
-from app.api.http.handlers import UnhandledErrors, install_handlers
-from app.api.http.metrics import Metrics, RequestMetrics
-from app.api.http.problems.of_errors import problem_response
-from app.api.http.transport.admission import Admission
-from app.api.http.transport.connections import READ_PERMITS
-from app.api.http.transport.cors import CrossOrigin, OwnPages
-from app.api.http.transport.security_headers import SecurityHeaders
-from app.api.routes import (
+from app.api import (
     audit,
     books,
     bulk,
@@ -31,11 +20,22 @@ from app.api.routes import (
     health,
     jobs,
     lookups,
-    reconcile,
     relations,
     similar,
     webhooks,
 )
+from app.api.http.access import require_scopes
+from app.api.http.admission import Admission
+from app.api.http.connections import READ_PERMITS
+from app.api.http.cors import CrossOrigin, OwnPages
+from app.api.http.deps import KernelState
+from app.api.http.files import SpooledBytes
+from app.api.http.handlers import UnhandledErrors, install_handlers
+from app.api.http.metrics import Metrics, RequestMetrics
+from app.api.http.openapi import DescribedApi, add_docs
+from app.api.http.problems import problem_response
+from app.api.http.security_headers import SecurityHeaders
+from app.api.routes import reconcile
 from app.logs import configure_logs
 from app.readers.isolation import IsolatedReader, ReadingLimits
 from app.secrets import forget_secrets

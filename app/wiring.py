@@ -8,65 +8,60 @@ from typing import TYPE_CHECKING
 
 from app.core.limits import KeyLimits
 from app.core.matching.candidates import SelectionLimits
-from app.services.access.audit import Audit
-from app.services.access.keys import Keys
-from app.services.access.limits import Limits
-from app.services.backlog import Backlog
+from app.services.audit import Audit
 from app.services.books import Books
-from app.services.bulk.storing import Bulk
 from app.services.catalog.conflicts import Conflicts
 from app.services.catalog.descriptions import Descriptions
 from app.services.catalog.reconciliation import Reconciliation
-from app.services.changes.feed import Changes
-from app.services.changes.webhooks import Webhooks
-from app.services.clusters.clusters import Clusters
-from app.services.clusters.master_copies import MasterCopies
+from app.services.changes import Changes
+from app.services.clusters import Clusters, MasterCopies
 from app.services.health import Health
+from app.services.identifier_lookup import IdentifierLookup
 from app.services.index.comparison import Progress
 from app.services.index.missing_signatures import MissingSignatures, missing_digests, missing_vectors
 from app.services.index.recipe_switch import Recipes
 from app.services.index.reconcile import Reindex
 from app.services.index.verify import IndexReport, verify
-from app.services.ingest import Ingest
+from app.services.ingest import Backlog, Ingest
 from app.services.jobs import Jobs
-from app.services.lookups.identifier_lookup import IdentifierLookup
-from app.services.lookups.lookup import Lookup
+from app.services.keys import Keys
+from app.services.limits import Limits
+from app.services.lookups import Lookup
 from app.services.relate import Relate
 from app.services.relations import Relations
 from app.services.signing import Extras
-from app.services.similar.book_map import BookMap
-from app.services.similar.similar_books import SimilarBooks
+from app.services.similar import BookMap, SimilarBooks
+from app.services.storing import Bulk
+from app.services.webhooks import Webhooks
 from app.settings import Settings
-from app.stores.postgres.access.audit import AuditStore
-from app.stores.postgres.access.keys import KeyStore
+from app.stores.postgres.audit import AuditStore
 from app.stores.postgres.books import BookStore
 from app.stores.postgres.bulk import BulkStore
+from app.stores.postgres.candidates import CandidateStore
 from app.stores.postgres.catalog.marc_records import MarcRecordStore
-from app.stores.postgres.changes.feed import ChangeFeed
-from app.stores.postgres.changes.webhooks import WebhookStore
-from app.stores.postgres.clusters.cluster_queries import ClusterQueries
+from app.stores.postgres.changes import ChangeFeed
+from app.stores.postgres.cluster_queries import ClusterQueries
 from app.stores.postgres.conflicts.conflict_queries import ConflictQueries
-from app.stores.postgres.connections import Database, open_database
+from app.stores.postgres.connections import Database, RecipesLock, ReconcileLock, open_database
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.jobs import JobStore
-from app.stores.postgres.locks import RecipesLock, ReconcileLock
+from app.stores.postgres.keys import KeyStore
 from app.stores.postgres.migrate import SchemaQueries
 from app.stores.postgres.names.name_queries import NameQueries
-from app.stores.postgres.relations.candidates import CandidateStore
-from app.stores.postgres.relations.decisions import DecisionStore
-from app.stores.postgres.relations.relation_queries import RelationQueries
-from app.stores.postgres.relations.relations import RelationStore
+from app.stores.postgres.relation_queries import RelationQueries
+from app.stores.postgres.relations import DecisionStore, RelationStore
 from app.stores.postgres.signatures import SignatureQueries
 from app.stores.postgres.suites import SuiteStore
 from app.stores.postgres.texts import MissingSignatureStore, TextStore
-from app.stores.postgres.vectors.vector_queries import VectorQueries
+from app.stores.postgres.vectors import VectorQueries
+from app.stores.postgres.webhooks import WebhookStore
 from app.stores.redis.client import open_client
 from app.stores.redis.indexes import Indexes
 from app.stores.redis.time_windows import TimeWindows
 
 if TYPE_CHECKING:
-    from app.services.bulk.loading import Loading
-    from app.services.changes.delivery import Delivery
+    from app.services.deliveries import Delivery
+    from app.services.loading import Loading
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +159,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
 
     def loading() -> "Loading":
         # It knows readers, whose libraries no other process of a service loads.
-        from app.services.bulk.loading import Loading
+        from app.services.loading import Loading
 
         return Loading(BulkStore(database), entries, bulk, reindex)
 
@@ -221,7 +216,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
 def delivery_on(stores: Stores, settings: Settings) -> "Delivery":
     """What delivers changes to webhooks."""
     # Late, because only the process that delivers loads a client of HTTP.
-    from app.services.changes.delivery import Delivery
+    from app.services.deliveries import Delivery
 
     feed = ChangeFeed(stores.database)
     return Delivery(WebhookStore(stores.database), feed, Changes(feed), settings.webhook_allow_hosts)

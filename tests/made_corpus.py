@@ -22,8 +22,8 @@ from app.readers.tables.corpus_books import CorpusBooks
 from app.readers.tables.corpus_folder import CorpusFolder
 from app.readers.tables.corpus_pairs import CorpusPairs
 from app.readers.tables.corpus_tables import PROGRESS, SIMILARITY_STEPS, TABLES, VERSION, schema
-from app.services.bulk.ingest import BulkRun
-from app.services.bulk.loading import Load
+from app.services.bulk import BulkRun
+from app.services.loading import Load
 from app.synthesis.library import synthetic_library
 from app.wiring import Services
 from tests.factories import ACTOR

@@ -2,7 +2,7 @@
 
 from app.core.matching.candidates import SelectionLimits
 from app.services.relate import Relate
-from app.stores.postgres.statements import SQL
+from app.stores.postgres.connections import SQL
 from tests.open_services import OpenServices
 
 WORDS = 300

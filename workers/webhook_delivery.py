@@ -10,7 +10,7 @@ from app.core.errors import Unavailable
 from app.core.model import Webhook
 
 if TYPE_CHECKING:  # a client of HTTP comes with it, which most workers do without
-    from app.services.changes.delivery import Delivery
+    from app.services.deliveries import Delivery
 
 log = structlog.get_logger()
 

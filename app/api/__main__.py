@@ -26,7 +26,7 @@ def main() -> None:
         "app.main:create_app",
         factory=True,
         loop="uvloop",
-        http="app.api.http.transport.connections:BoundedConnection",
+        http="app.api.http.connections:BoundedConnection",
         log_config=None,
         log_level="error",  # below it each malformed request would be a line
         access_log=False,

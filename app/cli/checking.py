@@ -4,7 +4,7 @@ from dataclasses import asdict, replace
 
 from pydantic import ValidationError
 
-from app.api.schemas.books import MetadataBody
+from app.api.submissions import MetadataBody
 from app.core.errors import FileTooLarge, InvalidInput
 from app.core.json_limits import MAX_PAGES
 from app.core.model import Submission

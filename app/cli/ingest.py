@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from app.cli.posting import Record
     from app.readers.files import BookFiles
     from app.readers.unread import Unread
-    from app.services.bulk.storing import Kind
+    from app.services.storing import Kind
     from app.wiring import Services
 
 _AGAIN = "Not every book was posted. Run the same command again: books that are there already are skipped."
@@ -151,7 +151,7 @@ def _store(
 ) -> "tuple[dict[Kind, int], bool]":
     """Store the books where the database is reached."""
     from app.cli.checking import checked
-    from app.services.bulk.ingest import BulkRun, Fate, ingest_in_bulk
+    from app.services.bulk import BulkRun, Fate, ingest_in_bulk
 
     run = BulkRun()
 

@@ -19,7 +19,7 @@ from app.secrets import forget_secrets
 from app.settings import Settings
 
 if TYPE_CHECKING:
-    from app.services.bulk.ingest import BulkRun
+    from app.services.bulk import BulkRun
     from app.wiring import Services
 
 _AGAIN = "Not every book was loaded. Run the same command again: it goes on where it ended."
@@ -70,8 +70,8 @@ def _load(settings: Settings, folder: Path, reporter: Reporter, refusals: Refusa
     from app.readers.tables.corpus_books import CorpusBooks
     from app.readers.tables.corpus_folder import CorpusFolder
     from app.readers.tables.corpus_pairs import CorpusPairs
-    from app.services.bulk.ingest import BulkRun
-    from app.services.bulk.loading import Load
+    from app.services.bulk import BulkRun
+    from app.services.loading import Load
 
     tables = CorpusFolder(folder)
     load = Load(

@@ -13,7 +13,7 @@ from app.core.model import PAGE_BREAK, Submission
 from app.core.signatures.json_codec import encode
 from app.readers.reading import Refusal
 from app.readers.unread import Unread
-from app.services.bulk.storing import KINDS, Kind
+from app.services.storing import KINDS, Kind
 
 _NOT_ALLOWED = {401, 403}
 

@@ -8,9 +8,7 @@ from app.core.relations.alignment import align
 from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_pages, content_from_text
 from app.core.text.normal_form import normalise
-from app.core.vectors.book_vector import BYTES
-from app.core.vectors.similarity import cosine
-from app.core.vectors.word_counts import word_counts
+from app.core.vectors import BYTES, cosine, word_counts
 
 
 def warm_up() -> None:

@@ -4,7 +4,7 @@ from functools import cache
 from importlib.resources import files
 
 from app.core.recipe import VECTORS
-from app.core.vectors.weights import VectorWeights, unpack_weights
+from app.core.vectors import VectorWeights, unpack_weights
 
 
 @cache

@@ -6,6 +6,7 @@ indexes it.
 """
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from uuid import UUID
@@ -17,13 +18,49 @@ from app.core.audit import Actor
 from app.core.errors import InvalidInput, Unavailable
 from app.core.model import Content, NewContent, PageLabels, Sketch, StoredBook, Submission, Versions
 from app.core.recipe import Suites
-from app.services.backlog import Backlog
-from app.services.ids import new_book_id
 from app.services.signing import Extras, computed, signed
+from app.services.storing import new_book_id
 from app.stores.postgres.books import BookStore
 from app.stores.postgres.entries import EntryStore
+from app.stores.postgres.jobs import JobStore
 from app.stores.postgres.suites import SuitesChanged, SuiteStore
 from app.stores.redis.indexes import Indexes
+
+_SECONDS_BETWEEN_COUNTS = 5.0
+_RETRY_AFTER = 60
+
+
+class BacklogFull(Unavailable):
+    """More books wait to be related than the service lets wait."""
+
+    problem = "backlog-full"
+
+    def __init__(self, most: int) -> None:
+        super().__init__(
+            f"{most:,} books wait to be related, so no more are taken. Check that workers run, or start more "
+            "with bookprint worker.",
+            _RETRY_AFTER,
+        )
+
+
+class Backlog:
+    """The jobs that wait, counted every few seconds."""
+
+    def __init__(self, jobs: JobStore, most: int) -> None:
+        self._jobs = jobs
+        self._most = most
+        self._is_full = False
+        self._count_due = 0.0
+
+    async def require_room(self) -> None:
+        """Raise BacklogFull where as many jobs wait as may."""
+        now = time.monotonic()
+        if now >= self._count_due:
+            self._count_due = now + _SECONDS_BETWEEN_COUNTS
+            self._is_full = await self._jobs.count_waiting(self._most) >= self._most
+        if self._is_full:
+            raise BacklogFull(self._most)
+
 
 log = structlog.get_logger()
 

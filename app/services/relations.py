@@ -18,8 +18,8 @@ from app.core.relations.related import (
 from app.core.relations.relation import Kind
 from app.core.signatures.exact_overlap import ExactOverlap, exact_overlap
 from app.services.waiting import Waiting, nothing
-from app.stores.postgres.relations.decisions import DecisionStore
-from app.stores.postgres.relations.relation_queries import RelationQueries
+from app.stores.postgres.relation_queries import RelationQueries
+from app.stores.postgres.relations import DecisionStore
 from app.stores.postgres.texts import StoredText, TextStore
 
 _CLOSENESS: tuple[Kind, ...] = (

@@ -9,7 +9,7 @@ from app.core.signatures.digests import digests
 from app.core.signatures.sketch import fingerprint, signature_key, sketch_under
 from app.core.text.content import content_key
 from app.core.text.normal_form import normalise
-from app.core.vectors.book_vector import book_vector
+from app.core.vectors import book_vector
 from app.readers.vector_weights import read_vector_weights
 from app.stores.postgres.texts import compress
 

@@ -18,7 +18,7 @@ import numpy as np
 import psycopg
 
 from app.core.recipe import VECTORS
-from app.core.vectors.book_vector import BYTES
+from app.core.vectors import BYTES
 from bench.data.bulk_load import book_id
 from bench.data.library_servers import Library, opened, reconcile
 from bench.harness.report import Cell, Section, Table

@@ -18,7 +18,7 @@ import psutil
 from numpy.typing import NDArray
 
 from app.core.recipe import DEFAULT_SUITE
-from app.services.lookups.lookup import Within, find
+from app.services.lookups import Within, find
 from app.wiring import Stores
 from bench.data.library_servers import Library, client_of, opened, reconcile
 from bench.data.simulated_books import Books, simulate

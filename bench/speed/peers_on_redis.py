@@ -23,7 +23,7 @@ from app.core.recipe import DEFAULT_SUITE
 from app.core.signatures.minhash import to_datasketch
 from app.embedded import Servers
 from app.services.index.contents import ExpectedIndex
-from app.services.lookups.lookup import Verified, Within, find
+from app.services.lookups import Verified, Within, find
 from app.settings import Settings
 from app.wiring import Stores, open_stores
 from bench.data.library_servers import Library, client_of, opened, reconcile

@@ -10,11 +10,10 @@ from fastapi import FastAPI
 from httpx import AsyncClient
 from jsonschema import Draft202012Validator
 
+from app.api.changes import ActivityStream
 from app.api.http.negotiation import OFFERED, OFFERED_TEXTS
-from app.api.routes.changes import ActivityStream
 from app.settings import Settings
-from app.stores.postgres.connections import open_database
-from app.stores.postgres.statements import SQL
+from app.stores.postgres.connections import SQL, open_database
 from app.wiring import Services
 from tests.api.conftest import asking, started
 from tests.api.example_requests import (

@@ -15,7 +15,7 @@ from openapi_python_client import Config, MetaType, generate
 from openapi_python_client.config import ConfigFile
 
 from app.settings import Settings
-from app.stores.postgres.statements import SQL
+from app.stores.postgres.connections import SQL
 from app.wiring import Services
 from tests.api.access.key_holders import ADMIN_KEY
 from tests.api.library import prose, scanned

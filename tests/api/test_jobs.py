@@ -7,8 +7,8 @@ import pytest
 from httpx import AsyncClient
 from jsonschema import Draft202012Validator
 
+from app.stores.postgres.connections import SQL
 from app.stores.postgres.jobs import insert_relate_jobs_of
-from app.stores.postgres.statements import SQL
 from app.wiring import Services
 from tests.api.library import prose
 from tests.api.test_operation import labelled, samples

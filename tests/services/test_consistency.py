@@ -12,7 +12,7 @@ from app.core.model import Book, IndexState, Metadata, Submission
 from app.core.recipe import DEFAULT_SUITE
 from app.services.index.reconcile import Reconciled, Reindex
 from app.services.index.verify import verify
-from app.services.lookups.lookup import Nearest, Question, Verified, Within
+from app.services.lookups import Nearest, Question, Verified, Within
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.signatures import SignatureQueries
 from app.stores.redis.client import open_client
@@ -263,7 +263,7 @@ async def test_reindex_mends_what_was_tampered_with(services: Services, redis: O
 async def test_the_k_nearest_are_exact_with_pending_and_stale_books_among_them(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.services.lookups.lookup._SPARE", 2)
+    monkeypatch.setattr("app.services.lookups._SPARE", 2)
     query = await post(services)
     near = [await post(services, flipped(query.fingerprint.bits, *range(n))) for n in range(1, 13)]
     let_redis_fail(services, monkeypatch)

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from app.readers.tables import jsonl
-from app.services.lookups.lookup import Verified
+from app.services.lookups import Verified
 from app.wiring import Services
 from tests.factories import ACTOR
 

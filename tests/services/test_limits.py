@@ -11,7 +11,7 @@ import pytest
 
 from app.core.keys import Caller
 from app.core.limits import NO_LIMITS, KeyLimits, Usage
-from app.services.access.limits import Limits
+from app.services.limits import Limits
 from app.stores.redis.client import Words, open_client
 from app.stores.redis.indexes import Indexes
 from app.stores.redis.time_windows import TimeWindows
@@ -203,7 +203,7 @@ async def test_the_index_passes_over_what_is_counted(limits: Limits, redis_url: 
 
 
 async def test_redis_going_and_coming_back(limits: Limits, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.services.access.limits._AWAY_SECONDS", 0.2)
+    monkeypatch.setattr("app.services.limits._AWAY_SECONDS", 0.2)
     sender = caller(requests_per_minute=2)
     await limits.take(sender, requests=1)
     async with open_client(NOWHERE) as nowhere:

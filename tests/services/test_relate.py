@@ -18,8 +18,8 @@ from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_pages, content_from_text
 from app.services.relate import PairsFailed
 from app.settings import Settings
-from app.stores.postgres.relations import candidates
-from app.stores.postgres.statements import SQL
+from app.stores.postgres import candidates
+from app.stores.postgres.connections import SQL
 from app.stores.redis.band_index import BandIndex
 from app.wiring import Services
 from tests.api.library import prose, scanned

@@ -20,7 +20,7 @@ from app.core.index import probing
 from app.core.matching.verification import evidence_of_each, is_near_duplicate
 from app.core.model import Book, FracMinHash, Sketch, Submission
 from app.core.recipe import DEFAULT_SAMPLE
-from app.services.lookups.lookup import Question, Verified, Within
+from app.services.lookups import Question, Verified, Within
 from app.settings import Settings
 from tests.factories import ACTOR, a_sketch, flipped
 from tests.open_services import OpenServices, open_with_stores

@@ -14,10 +14,10 @@ from redis.asyncio import Redis
 from app.core.audit import AuditFilter
 from app.core.model import IndexState, Metadata, Submission
 from app.core.text.content import content_from_pages
-from app.services.ids import new_book_id
 from app.services.relations import effective_of
+from app.services.storing import new_book_id
 from app.settings import Settings
-from app.stores.postgres.statements import SQL
+from app.stores.postgres.connections import SQL
 from app.wiring import Services
 from tests.api.library import prose
 from tests.factories import ACTOR, a_sketch, new_content

@@ -13,14 +13,14 @@ from starlette.datastructures import Headers
 from starlette.routing import BaseRoute
 from starlette.types import Message, Receive, Scope, Send
 
-from app.api.http.transport.admission import Admission, brings_body
+from app.api.http.admission import Admission, brings_body
 from app.api.http.usage import LimitReached, pass_within_limits
 from app.core import keys
 from app.core.errors import NoValidKey, ScopeMissing, Unavailable
 from app.core.keys import SCOPES, Caller
 from app.core.limits import NO_LIMITS
-from app.services.access.keys import ANYONE, Keys
-from app.services.access.limits import Limits
+from app.services.keys import ANYONE, Keys
+from app.services.limits import Limits
 
 OPEN: dict[str, Any] = {"security": []}
 """What an operation adds to its description that needs no key."""

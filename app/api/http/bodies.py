@@ -5,22 +5,67 @@ FastAPI reads a body with `Request.json`; `JsonRoute` gives it a request whose `
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping
 from email.message import Message
+from time import monotonic
 from typing import Any, Self, TypeVar, cast
 
 import orjson
-from fastapi import HTTPException, Request
+from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from app.api.http.access import ScopedRoute, require_key_still_valid
-from app.api.http.transport.admission import Permit
-from app.api.http.transport.pace import GRACE_SECONDS, paced
+from app.api.http.admission import Permit
 from app.api.http.usage import counted
 from app.core.json_limits import MAX_CONTAINERS, MAX_PAGES, MAX_VALUES, exceeds_json_limits
+
+GRACE_SECONDS = 20.0
+"""Seconds that a sender may be waited for in any case."""
+
+BULK_GRACE_SECONDS = 300.0
+"""The same where lines are sent as they come into being."""
+
+MIN_BYTES_A_SECOND = 4_096
+"""Each so many bytes that have arrived allow one more second of waiting."""
+
+
+class BodyTooSlow(HTTPException):
+    """The request body arrives more slowly than this service waits for."""
+
+    problem = "body-too-slow"
+
+    def __init__(self, seconds: float, size: int) -> None:
+        # The rest of the body may still arrive on this connection, and must not be taken for a request.
+        super().__init__(
+            408,
+            f"{size:,} bytes of the body arrived in {seconds:.0f} seconds of waiting.",
+            headers={"Connection": "close"},
+        )
+
+
+async def paced(parts: AsyncIterator[bytes], grace: float) -> AsyncIterator[bytes]:
+    """The parts of a body as they arrive; raises BodyTooSlow for one that falls behind.
+
+    It may be waited for `grace` seconds, and one more for each MIN_BYTES_A_SECOND that have arrived.
+    """
+    waited, size = 0.0, 0
+    while True:
+        asked = monotonic()
+        try:
+            async with asyncio.timeout(max(0.0, grace + size / MIN_BYTES_A_SECOND - waited)):
+                part = await anext(parts, None)
+        except TimeoutError:
+            raise BodyTooSlow(waited + monotonic() - asked, size) from None
+        if part is None:
+            return
+        waited += monotonic() - asked
+        size += len(part)
+        yield part
+
 
 M = TypeVar("M", bound=BaseModel)
 

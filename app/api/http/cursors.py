@@ -10,7 +10,7 @@ from uuid import UUID
 
 from app.core.errors import InvalidInput
 from app.core.matching.conflicts import ConflictPlace
-from app.services.lookups.lookup import Position
+from app.services.lookups import Position
 
 _DIGEST_BYTES = 8
 _PLACE = Struct(">BQ")

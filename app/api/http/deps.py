@@ -9,13 +9,13 @@ import structlog
 from fastapi import Depends, Header, Path, Request
 from pydantic import BeforeValidator
 
+from app.api import examples
+from app.api.http.admission import Permit
 from app.api.http.metrics import Metrics
-from app.api.http.transport.admission import Permit
-from app.api.schemas import examples
 from app.core.audit import Actor
 from app.core.errors import UnknownBook
 from app.core.warm_up import warm_up
-from app.services.access.audit import actor_of
+from app.services.audit import actor_of
 from app.services.health import PartHealth
 from app.wiring import Services
 

@@ -11,9 +11,9 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.api.http.problems.of_errors import problem_response
-from app.api.http.transport.admission import Overloaded
-from app.api.http.transport.pace import BodyTooSlow
+from app.api.http.admission import Overloaded
+from app.api.http.bodies import BodyTooSlow
+from app.api.http.problems import problem_response
 from app.api.http.usage import LimitReached
 from app.core.errors import BookprintError
 

@@ -13,10 +13,10 @@ from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.core.errors import Unavailable
-from app.services.changes.webhooks import Webhooks
 from app.services.jobs import Jobs
-from app.services.lookups.lookup import Nearest, Question, Verified, Within
+from app.services.lookups import Nearest, Question, Verified, Within
 from app.services.relations import Relations
+from app.services.webhooks import Webhooks
 from app.wiring import Services
 
 _SECONDS = (0.001, 0.002, 0.003, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)

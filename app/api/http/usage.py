@@ -12,10 +12,10 @@ from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.api.http.transport.admission import declared_size
+from app.api.http.admission import declared_size
 from app.core.keys import Caller
 from app.core.limits import Limit, Usage
-from app.services.access.limits import Limits
+from app.services.limits import Limits
 
 UPLOAD_BYTES = 1 << 20
 """A body that is longer, or that does not tell its length, is an upload."""

@@ -10,6 +10,7 @@ import orjson
 from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 
+from app.api import examples
 from app.api.http.access import ScopedRoute, needs
 from app.api.http.bodies import UnparsableJson, parsed, validated
 from app.api.http.book_page import POLICY, book_fragment, book_page
@@ -17,7 +18,6 @@ from app.api.http.deps import BookId, ServicesDep
 from app.api.http.forms import MEDIA_TYPE, form_fields
 from app.api.http.openapi import problems
 from app.api.http.usage import count_lookups
-from app.api.schemas import examples
 from app.api.schemas.reconciliation import (
     ExtensionAnswer,
     Flyout,

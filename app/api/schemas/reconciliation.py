@@ -10,10 +10,9 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field, RootModel
 
-from app.api.http.problems.document import Problem
-from app.api.http.problems.of_errors import problem_of
-from app.api.schemas import examples
-from app.api.schemas.base import Document, shown
+from app.api import examples
+from app.api.documents import Document, shown
+from app.api.http.problems import Problem, problem_of
 from app.api.schemas.reconciliation_queries import (
     BOOK_TYPE,
     ExtensionProperty,

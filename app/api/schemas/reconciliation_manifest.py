@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from app.api.schemas.base import Document, shown
+from app.api.documents import Document, shown
 from app.api.schemas.reconciliation_queries import BATCH_SIZE, BOOK_TYPE, WIDER_TYPE
 
 PREVIEW_WIDTH, PREVIEW_HEIGHT = 430, 300

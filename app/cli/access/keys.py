@@ -18,7 +18,7 @@ from app.settings import LEAST_BYTES_PER_MINUTE, MOST_PER_MINUTE
 
 if TYPE_CHECKING:
     from app.core.keys import Key
-    from app.services.access.keys import Keys, ShownKey
+    from app.services.keys import Keys, ShownKey
     from app.wiring import Services
 
 T = TypeVar("T")

@@ -15,7 +15,7 @@ from app.core.relations.decision import RelationSummary
 from app.core.signatures import identifier
 from app.services.relations import effective_of
 from app.stores.postgres.catalog.marc_records import MarcRecordStore
-from app.stores.postgres.relations.relation_queries import RelationQueries
+from app.stores.postgres.relation_queries import RelationQueries
 
 
 @dataclass(frozen=True, slots=True, eq=False)

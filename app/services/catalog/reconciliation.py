@@ -24,12 +24,11 @@ from app.core.matching.verification import Evidence
 from app.core.recipe import Suite
 from app.core.relations.decision import RelationSummary
 from app.core.text.names import folded
-from app.services.lookups.identifier_lookup import IdentifierLookup
-from app.services.lookups.lookup import Answer, Lookup, Verified
-from app.services.lookups.queries import query_entry
+from app.services.identifier_lookup import IdentifierLookup
+from app.services.lookups import Answer, Lookup, Verified, query_entry
 from app.services.relations import Relations, effective_of
 from app.stores.postgres.names.name_queries import CandidateSearch, DescribedBook, NameQueries
-from app.stores.postgres.relations.relation_queries import RelationQueries
+from app.stores.postgres.relation_queries import RelationQueries
 
 _AT_ONCE = 100
 """Queries that share a statement."""

@@ -7,7 +7,7 @@ from app.core.model import Content
 from app.core.recipe import DIGESTS, VECTORS
 from app.core.signatures.digests import digests
 from app.core.text.normal_form import normalise
-from app.core.vectors.book_vector import book_vector
+from app.core.vectors import book_vector
 from app.readers.vector_weights import read_vector_weights
 from app.services.index.comparison import Progress
 from app.stores.postgres.texts import MissingSignatureStore, StoredText

@@ -20,7 +20,7 @@ from app.core.recipe import Suite, Suites, fingerprint_recipe
 from app.core.signatures.sketch import fingerprint
 from app.services.index.comparison import Progress
 from app.services.index.reconcile import Reindex
-from app.stores.postgres.locks import SessionLock
+from app.stores.postgres.connections import SessionLock
 from app.stores.postgres.suites import SuiteStore
 from app.stores.postgres.texts import MissingSignatureStore, StoredText
 from app.stores.redis.indexes import Indexes

@@ -26,7 +26,7 @@ from app.core.model import (
 from app.core.recipe import Suites
 from app.core.signatures.minhash_bits import lowest_bits
 from app.core.text.names import name_keys
-from app.stores.postgres.access.audit import actor_values, insert_entries
+from app.stores.postgres.audit import actor_values, insert_entries
 from app.stores.postgres.catalog.contents import LOCK_SUITES, STORE_CONTENT, content_values
 from app.stores.postgres.catalog.marc_records import (
     INSERT_RECORD_OF,
@@ -34,11 +34,11 @@ from app.stores.postgres.catalog.marc_records import (
     update_changed,
     update_record,
 )
-from app.stores.postgres.changes.outbox import identifier_of_book, insert_book_changes
-from app.stores.postgres.clusters.clusters import delete_from_clusters
-from app.stores.postgres.connections import Connection, Database, Row, rows
+from app.stores.postgres.changes import identifier_of_book, insert_book_changes
+from app.stores.postgres.clusters import delete_from_clusters
+from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
 from app.stores.postgres.jobs import insert_relate_jobs
-from app.stores.postgres.relations.relations import delete_relations, repeat_cut_searches
+from app.stores.postgres.relations import delete_relations, repeat_cut_searches
 from app.stores.postgres.rows import (
     IS_DIGEST,
     SELECT_BOOKS,
@@ -51,7 +51,6 @@ from app.stores.postgres.rows import (
     to_columns,
     to_summary,
 )
-from app.stores.postgres.statements import SQL
 from app.stores.postgres.suites import SuitesChanged, read_locked_suites
 
 _RELATED_BY = frozenset({"title", "year", "volume"})

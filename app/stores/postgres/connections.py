@@ -5,16 +5,32 @@ connection.
 """
 
 import json
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from uuid import UUID
 
 import asyncpg
 
 from app.core.errors import Unavailable
-from app.stores.postgres.statements import SQL
+
+_PARAMETER = re.compile(r"\$([a-z]\w*)")
+
+
+class SQL:
+    """A statement whose parameters are written `$name`."""
+
+    def __init__(self, text: str) -> None:
+        self._names = list(dict.fromkeys(_PARAMETER.findall(text)))
+        self.text = _PARAMETER.sub(lambda match: f"${self._names.index(match[1]) + 1}", text)
+        """The statement with `$1`, `$2`, … for its parameters."""
+
+    def values(self, parameters: Mapping[str, Any]) -> list[Any]:
+        """The values of its parameters, in the order of their numbers; further ones are left out."""
+        return [parameters[name] for name in self._names]
+
 
 _to_json = partial(json.dumps, default=str, allow_nan=False)
 
@@ -158,3 +174,39 @@ def _unavailable() -> Iterator[None]:
         raise
     except _LOST as exc:
         raise Unavailable("The catalogue (Postgres) cannot be reached. Try again in a moment.") from exc
+
+
+_LOCK = SQL("SELECT pg_try_advisory_lock($key) AS locked")
+
+
+class SessionLock:
+    """A lock that one process at a time holds."""
+
+    _KEY: int
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._held = AsyncExitStack()
+
+    async def __aenter__(self) -> bool:
+        """Whether the lock could be had; False: another process holds it."""
+        connection = await self._held.enter_async_context(self._database.session())
+        # The session's end frees the lock in any state of the connection.
+        self._held.push_async_callback(connection.close)
+        [row] = await rows(connection, _LOCK, key=self._KEY)
+        return bool(row["locked"])
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._held.aclose()
+
+
+class ReconcileLock(SessionLock):
+    """Lets one process at a time reconcile the band index."""
+
+    _KEY = 7_236_502
+
+
+class RecipesLock(SessionLock):
+    """Lets one process at a time change which recipes are indexed."""
+
+    _KEY = 7_236_503

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from app.core.errors import Unavailable, UnknownBook
 from app.core.model import BookSummary, Entry
 from app.core.recipe import Suite
-from app.stores.postgres.connections import Database
+from app.stores.postgres.connections import SQL, Database
 from app.stores.postgres.rows import select_summaries, suite_recipes, to_summary
-from app.stores.postgres.statements import SQL
 
 PENDING_LIMIT = 10_000
 """Entries that wait for the band index and are compared straight from Postgres; beyond it lookups refuse."""

@@ -12,8 +12,7 @@ from asyncpg import UndefinedTableError
 
 from app.core.errors import BookprintError
 from app.core.model import Job, JobCounts, Rescued
-from app.stores.postgres.connections import Connection, Database, rows
-from app.stores.postgres.statements import SQL
+from app.stores.postgres.connections import SQL, Connection, Database, rows
 
 RECONCILE = "reconcile"
 RELATE = "relate"

@@ -10,8 +10,7 @@ from asyncpg import UndefinedTableError
 
 import migrations
 from app.core.errors import BookprintError
-from app.stores.postgres.connections import Database
-from app.stores.postgres.statements import SQL
+from app.stores.postgres.connections import SQL, Database
 from migrations import NEWEST
 
 if TYPE_CHECKING:  # services and workers never migrate, so they do without Alembic

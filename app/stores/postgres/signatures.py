@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from app.core.index.packing import EntryColumns
 from app.core.recipe import Suite
-from app.stores.postgres.connections import Database, Row, rows
-from app.stores.postgres.statements import SQL
+from app.stores.postgres.connections import SQL, Database, Row, rows
 
 _READ_AT_ONCE = 20_000
 """Entries."""

@@ -12,8 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict, astuple
 
 from app.core.recipe import Suite, Suites
-from app.stores.postgres.connections import Connection, Database, Row, rows
-from app.stores.postgres.statements import SQL
+from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
 from app.stores.postgres.texts import count_textless
 
 SERVING, BUILDING, RETIRED, CLOSING = "serving", "building", "retired", "closing"

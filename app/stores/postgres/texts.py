@@ -7,8 +7,7 @@ from uuid import UUID
 import zstandard
 
 from app.core.model import Content
-from app.stores.postgres.connections import Connection, Database, rows
-from app.stores.postgres.statements import SQL
+from app.stores.postgres.connections import SQL, Connection, Database, rows
 
 CODEC = "zstd"
 """Name of the compression that new texts get; stored with each text."""

@@ -4,11 +4,12 @@ On one server every key is near every other; on a cluster those with the same ha
 difference that the callers meet: `together` says which keys one command may name.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+import redis.exceptions
 from redis.asyncio import Redis, RedisCluster
 from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.connection import parse_url
@@ -17,9 +18,47 @@ from redis.backoff import NoBackoff
 from redis.exceptions import ClusterDownError, ClusterError, MovedError, NoPermissionError, NoScriptError
 from redis.exceptions import ConnectionError as ConnectionLost
 
-from app.stores.redis.errors import redis_errors
+from app.core.errors import Unavailable
 from app.stores.redis.keys import hash_tag
 from app.stores.redis.scripts import SCRIPTS, Script
+
+
+@contextmanager
+def redis_errors() -> Iterator[None]:
+    """Turn connections lost, refused or too slow, and commands refused, into `Unavailable`."""
+    try:
+        yield
+    except (redis.exceptions.MovedError, redis.exceptions.ClusterCrossSlotError) as exc:
+        raise Unavailable(
+            "REDIS_URL names a node of a Redis cluster as if it were alone, or the cluster is changing. Let "
+            "the URL begin with redis+cluster://, or try again in a moment.",
+            retry_after=5,
+        ) from exc
+    except (
+        redis.exceptions.AskError,
+        redis.exceptions.TryAgainError,
+        redis.exceptions.ClusterError,
+        redis.exceptions.SlotNotCoveredError,
+    ) as exc:
+        raise Unavailable(f"The Redis cluster is changing ({exc}). Try again in a moment.") from exc
+    except redis.exceptions.AuthenticationError as exc:
+        raise Unavailable(f"The band index (Redis) refuses: {exc}", retry_after=5) from exc
+    except (
+        redis.exceptions.ConnectionError,
+        redis.exceptions.TimeoutError,
+        redis.exceptions.RedisClusterException,
+        OSError,
+        AttributeError,  # from redis-py, where a connection is closed as it writes (its issue 4287)
+        TypeError,  # the same in other versions of Python
+    ) as exc:
+        reason = str(exc).rstrip(".")
+        raise Unavailable(
+            f"The band index (Redis) cannot be reached: {reason}. Try again in a moment."
+        ) from exc
+    except redis.exceptions.RedisError as exc:
+        # Out of memory, read-only after a failover, a key of another type: all of them for the operator.
+        raise Unavailable(f"The band index (Redis) refuses: {exc}", retry_after=5) from exc
+
 
 Words = tuple[str | bytes | int, ...]
 """A command; its first key is its second word, or the fourth where it calls a script."""

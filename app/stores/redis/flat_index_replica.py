@@ -7,9 +7,10 @@ makes it is acknowledged. So a lookup meets every entry that was indexed before 
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +19,64 @@ from app.core.index.flat_index import FlatIndex
 from app.core.index.records import ENTRIES_PER_SEGMENT, FLAT_RECORD, pack_flat
 from app.core.model import Entry
 from app.core.recipe import Suite
-from app.stores.redis.batcher import Batcher
 from app.stores.redis.client import RedisClient, Words
 from app.stores.redis.epoch import Marks, read_guarded
 from app.stores.redis.keys import epochs_of, flat_index_prefix
 from app.stores.redis.scripts import ADD_RECORDS, REMOVE_RECORDS, Script
+
+Request = TypeVar("Request")
+Answer = TypeVar("Answer")
+
+
+class Batcher(Generic[Request, Answer]):
+    """Calls a function for one batch of requests at a time; a lone request is answered at once."""
+
+    def __init__(
+        self, answer: Callable[[Sequence[Request]], Awaitable[Sequence[Answer]]], largest: int
+    ) -> None:
+        """`answer` gets at most `largest` requests, and answers them in their order."""
+        self._answer = answer
+        self._largest = largest
+        self._waiting: list[tuple[Request, asyncio.Future[Answer]]] = []
+        self._busy = False
+        self._task: asyncio.Task[None] | None = None
+
+    async def ask(self, request: Request) -> Answer:
+        """The answer to one request; raises what answering its batch raised."""
+        if self._busy:
+            future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+            self._waiting.append((request, future))
+            return await future
+        self._busy = True
+        try:
+            [answer] = await self._answer([request])
+            return answer
+        finally:
+            if self._waiting:
+                self._task = asyncio.create_task(self._answer_waiting())
+            else:
+                self._busy = False
+
+    async def _answer_waiting(self) -> None:
+        try:
+            while self._waiting:
+                batch, self._waiting = self._waiting[: self._largest], self._waiting[self._largest :]
+                try:
+                    answers = await self._answer([request for request, _ in batch])
+                except Exception as exc:
+                    for _, future in batch:
+                        if not future.done():
+                            future.set_exception(exc)
+                else:
+                    for (_, future), answer in zip(batch, answers, strict=True):
+                        if not future.done():
+                            future.set_result(answer)
+        finally:
+            self._busy = False
+            for _, future in self._waiting:
+                future.cancel()
+            self._waiting = []
+
 
 _KEPT_CHANGES = 50_000
 """Length of the stream, about; a process that has slept longer reads the whole flat index."""

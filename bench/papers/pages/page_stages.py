@@ -30,13 +30,13 @@ from app.core.signatures.minhash import jaccard
 from app.core.text.content import content_from_pages, content_from_text
 from app.core.warm_up import warm_up
 from app.embedded import EmbeddedServers
-from app.services.ids import new_book_id
 from app.services.signing import Extras, computed
+from app.services.storing import new_book_id
 from app.settings import Settings
 from app.stores.postgres.books import BookStore
+from app.stores.postgres.candidates import CandidateStore, StoredSignatures
 from app.stores.postgres.migrate import upgrade
-from app.stores.postgres.relations.candidates import CandidateStore, StoredSignatures
-from app.stores.postgres.relations.relations import BookVersion, ComparedPair, RelationStore
+from app.stores.postgres.relations import BookVersion, ComparedPair, RelationStore
 from app.stores.postgres.texts import compress
 from app.wiring import Stores, open_stores, services_on
 from bench.harness.corpus import corpus_folder

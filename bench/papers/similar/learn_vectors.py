@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 
 import app.readers
 from app.core.recipe import VECTORS
-from app.core.vectors.book_vector import SIGNS, vector_of
-from app.core.vectors.map_places import unit_signs
-from app.core.vectors.weights import RAREST, VectorWeights, pack_weights
+from app.core.vectors import RAREST, SIGNS, VectorWeights, pack_weights, unit_signs, vector_of
 from bench.papers.similar.works import Book, corpus_works
 
 FEWEST_BOOKS = 2

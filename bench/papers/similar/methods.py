@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.vectors.book_vector import SIGNS, vector_of, word_weights
-from app.core.vectors.map_places import unit_signs
-from app.core.vectors.weights import VectorWeights
+from app.core.vectors import SIGNS, VectorWeights, unit_signs, vector_of, word_weights
 from bench.papers.similar.learn_vectors import word_rarity
 from bench.papers.similar.word_vectors import learn_word_vectors, mean_vectors
 from bench.papers.similar.works import Book

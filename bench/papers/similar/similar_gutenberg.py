@@ -16,9 +16,7 @@ from app.core.recipe import VECTORS
 from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_text
 from app.core.text.normal_form import normalise
-from app.core.vectors.book_vector import book_vector
-from app.core.vectors.map_places import map_places, unit_signs
-from app.core.vectors.similarity import cosines
+from app.core.vectors import book_vector, cosines, map_places, unit_signs
 from app.readers.vector_weights import read_vector_weights
 from bench.harness.plot import Line, Plot
 from bench.harness.report import Cell, Section, Table

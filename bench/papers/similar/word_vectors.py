@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils.extmath import randomized_svd
 
 from app.core.jit import Codes, compiled
-from app.core.vectors.kernels import NO_WORD, next_word
+from app.core.vector_kernels import NO_WORD, next_word
 from bench.papers.similar.works import Book
 
 VOCABULARY = 4096

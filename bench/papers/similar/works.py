@@ -10,7 +10,7 @@ from pathlib import Path
 
 from app.core.text.content import content_from_text
 from app.core.text.normal_form import NormalText, normalise
-from app.core.vectors.word_counts import WordCounts, word_counts
+from app.core.vectors import WordCounts, word_counts
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, corpus_pairs
 from bench.harness.report import CannotMeasure
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from fastapi import FastAPI
 
 from app.core.keys import SCOPES, Scope
-from app.services.access.keys import Keys
+from app.services.keys import Keys
 from app.settings import Settings
 from app.stores.postgres.connections import open_database
 from tests.api.conftest import started

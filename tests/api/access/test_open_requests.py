@@ -9,7 +9,7 @@ import orjson
 from fastapi import FastAPI
 
 from app.core.keys import Scope
-from app.services.access.keys import Keys, ShownKey
+from app.services.keys import Keys, ShownKey
 from tests.api.access.key_holders import with_keys
 from tests.api.conftest import started
 from tests.api.transport.real_server import listening

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from httpx import AsyncClient
 
-from app.services.changes.feed import cursor_of
-from app.stores.postgres.statements import SQL
+from app.services.changes import cursor_of
+from app.stores.postgres.connections import SQL
 from app.wiring import Services
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, post

@@ -13,14 +13,14 @@ from httpx import AsyncClient
 from standardwebhooks import Webhook as Verifier
 from standardwebhooks import WebhookVerificationError
 
-from app.services.changes import addresses
-from app.services.changes.addresses import NoWayThere, addresses_of, is_public
-from app.services.changes.delivery import Delivery, Patience
-from app.services.changes.feed import Changes
+from app.services import webhooks
+from app.services.changes import Changes
+from app.services.deliveries import Delivery, Patience
+from app.services.webhooks import NoWayThere, addresses_of, is_public
 from app.settings import Settings
-from app.stores.postgres.changes.feed import ChangeFeed
-from app.stores.postgres.changes.webhooks import WebhookStore
-from app.stores.postgres.statements import SQL
+from app.stores.postgres.changes import ChangeFeed
+from app.stores.postgres.connections import SQL
+from app.stores.postgres.webhooks import WebhookStore
 from app.wiring import Services
 from tests.api.library import prose
 from tests.api.posting import Json, post
@@ -333,7 +333,7 @@ async def test_the_connection_goes_to_the_address_that_was_checked(
             asked.append(host)
             return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", receiver.port))]
 
-        monkeypatch.setattr(addresses.asyncio.get_running_loop(), "getaddrinfo", resolve, raising=False)
+        monkeypatch.setattr(webhooks.asyncio.get_running_loop(), "getaddrinfo", resolve, raising=False)
         await deliver(services)
 
         [message] = receiver.messages

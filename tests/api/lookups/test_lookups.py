@@ -5,7 +5,7 @@ import pytest
 from httpx import AsyncClient
 from pydantic import TypeAdapter
 
-from app.api.schemas.lookups import NearDuplicates
+from app.api.lookups import NearDuplicates
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, distance, look_up, near, post, signatures
 

@@ -9,7 +9,7 @@ from rapidfuzz.distance import Levenshtein
 from app.core.signatures.json_codec import encode
 from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_pages
-from app.services.clusters import master_copies
+from app.services import clusters
 from app.wiring import Services
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, post
@@ -111,7 +111,7 @@ async def test_parts_vote_on_their_pages_and_other_texts_do_not(
 async def test_no_more_than_some_copies_vote(
     client: AsyncClient, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(master_copies, "MOST_COPIES", 3)
+    monkeypatch.setattr(clusters, "MOST_COPIES", 3)
     books = await copies(client, services, (0.01, 0.02, 0.02, 0.08))
     answer = await master_copy(client, books[0])
     assert len(answer["copies"]) == 3

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from httpx import AsyncClient
 
-from app.stores.postgres.statements import SQL
+from app.stores.postgres.connections import SQL
 from app.wiring import Services
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, near, post

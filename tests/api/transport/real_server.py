@@ -9,7 +9,7 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.api.http.transport.connections import BoundedConnection
+from app.api.http.connections import BoundedConnection
 
 
 @asynccontextmanager

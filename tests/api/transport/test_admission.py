@@ -9,10 +9,10 @@ import pytest
 from fastapi import FastAPI
 from starlette.types import Message
 
+from app.api.http import admission
 from app.api.http.access import ScopedRoute
-from app.api.http.transport import admission
-from app.api.http.transport.admission import Overloaded, Permits
-from app.api.http.transport.connections import READ_PERMITS
+from app.api.http.admission import Overloaded, Permits
+from app.api.http.connections import READ_PERMITS
 from app.core.audit import Actor
 from app.core.model import StoredBook, Submission
 from app.settings import Settings

@@ -7,8 +7,7 @@ import pytest_asyncio
 from httpx import AsyncClient, Response
 
 from app.settings import Settings
-from app.stores.postgres.connections import open_database
-from app.stores.postgres.statements import SQL
+from app.stores.postgres.connections import SQL, open_database
 from tests.api.access.key_holders import with_keys
 from tests.api.conftest import asking, started
 from tests.api.example_requests import OPERATIONS, ExampleRequest, example_requests, make_present

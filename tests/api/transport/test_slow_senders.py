@@ -11,10 +11,9 @@ import pytest
 from fastapi import FastAPI
 from starlette.types import Receive, Scope, Send
 
-from app.api.http import bodies
-from app.api.http.transport import connections, pace
-from app.api.http.transport.pace import BodyTooSlow, paced
-from app.api.routes import bulk
+from app.api import bulk
+from app.api.http import bodies, connections
+from app.api.http.bodies import BodyTooSlow, paced
 from tests.api.transport.real_server import listening
 
 HEAD = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -133,7 +132,7 @@ async def test_the_pace_counts_waiting_and_what_has_arrived() -> None:
     with pytest.raises(BodyTooSlow):
         async for _ in paced(parts([0.05] * 20, 1), 0.2):
             pass
-    earning = pace.MIN_BYTES_A_SECOND
+    earning = bodies.MIN_BYTES_A_SECOND
     assert len([part async for part in paced(parts([0.05] * 10, earning), 0.2)]) == 10
 
     async def taken_slowly() -> int:

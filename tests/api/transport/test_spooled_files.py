@@ -13,7 +13,6 @@ import pytest
 from fastapi import FastAPI
 
 from app.api.http import bodies
-from app.api.http.transport import pace
 from app.readers.package import EXPANSION, FREE_EXPANSION
 from app.settings import Settings
 from tests.api.conftest import started
@@ -108,7 +107,7 @@ async def test_upload_that_is_too_slow_leaves_nothing(
     bounded: FastAPI, spools: Spools, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bodies, "GRACE_SECONDS", 1.0)
-    monkeypatch.setattr(pace, "MIN_BYTES_A_SECOND", 1 << 30)
+    monkeypatch.setattr(bodies, "MIN_BYTES_A_SECOND", 1 << 30)
     async with listening(bounded) as port, unfinished_uploads(port, 3) as readers:
         for reader in readers:
             assert await asyncio.wait_for(reader.readline(), 10) == b"HTTP/1.1 408 Request Timeout\r\n"

@@ -5,8 +5,7 @@ import pytest
 
 from app.core.text.content import content_from_text
 from app.core.text.normal_form import normalise
-from app.core.vectors.weights import RAREST
-from app.core.vectors.word_counts import word_counts
+from app.core.vectors import RAREST, word_counts
 from bench.harness.corpus import Pair
 from bench.papers.similar.learn_vectors import principal_plane, word_rarity
 from bench.papers.similar.measures import Pairs, crossed_f1, neighbour_recall, ranked

@@ -3,9 +3,16 @@
 import pytest
 from rapidfuzz.distance import Levenshtein
 
-from app.core.clusters.master_copy import MOST_CHARACTERS, MasterCopy, master_copy
-from app.core.clusters.page_reading import MOST_MISREAD, FramedPage, PageReading, page_reading
-from app.core.clusters.vote import vote
+from app.core.clusters.master_copy import (
+    MOST_CHARACTERS,
+    MOST_MISREAD,
+    FramedPage,
+    MasterCopy,
+    PageReading,
+    master_copy,
+    page_reading,
+    vote,
+)
 from app.core.model import Content
 from app.core.text.content import content_from_pages, content_from_text
 from tests.core.printed_pages import BLANK, Pages, book, read, set_anew

@@ -8,11 +8,22 @@ import pytest
 from app.core.errors import InvalidInput
 from app.core.text.content import content_from_text
 from app.core.text.normal_form import normalise
-from app.core.vectors.book_vector import BYTES, LEAST_WORDS, SIGNS, Vector, book_vector, word_weights
-from app.core.vectors.map_places import map_places
-from app.core.vectors.similarity import cosine, cosines
-from app.core.vectors.weights import RAREST, VectorWeights, pack_weights, unpack_weights
-from app.core.vectors.word_counts import word_counts
+from app.core.vectors import (
+    BYTES,
+    LEAST_WORDS,
+    RAREST,
+    SIGNS,
+    Vector,
+    VectorWeights,
+    book_vector,
+    cosine,
+    cosines,
+    map_places,
+    pack_weights,
+    unpack_weights,
+    word_counts,
+    word_weights,
+)
 from app.readers.vector_weights import read_vector_weights
 
 ENGLISH = (

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.core.vectors.book_vector import BYTES
-from app.core.vectors.similarity import cosines
-from app.core.vectors.vector_matrix import EntryVectors, VectorMatrix
+from app.core.vectors import BYTES, EntryVectors, VectorMatrix, cosines
 
 Vectors = dict[int, NDArray[np.uint8]]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from app.cli.checking import checked
 from app.core.recipe import Suite
 from app.readers.unread import UnreadLine
-from app.services.bulk.ingest import BulkRun, Fate, ingest_in_bulk
+from app.services.bulk import BulkRun, Fate, ingest_in_bulk
 from tests.factories import ACTOR
 from tests.open_services import OpenServices
 

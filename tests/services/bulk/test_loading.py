@@ -12,10 +12,10 @@ from app.core.clusters.clustering import By
 from app.core.model import Metadata, Submission
 from app.embedded import Servers
 from app.readers.reading import Refusal
-from app.services.bulk import loading
-from app.services.lookups.lookup import Verified
+from app.services import loading
+from app.services.lookups import Verified
 from app.settings import Settings
-from app.stores.postgres.statements import SQL
+from app.stores.postgres.connections import SQL
 from tests.factories import ACTOR
 from tests.made_corpus import MadeCorpus, load_corpus, made_books, write_corpus
 from tests.open_services import OpenServices, open_with_stores

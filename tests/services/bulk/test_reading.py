@@ -14,9 +14,9 @@ from app.readers.files import find, unread_books
 from app.readers.reading import Read, Refusal, Sign, SignedBook
 from app.readers.tables import signature_table
 from app.readers.unread import Unread, UnreadLine
-from app.services.bulk.preparing import Prepare
-from app.services.bulk.storing import BulkOutcome, PreparedBook
+from app.services.bulk import Prepare
 from app.services.signing import Extras
+from app.services.storing import BulkOutcome, PreparedBook
 from tests.api.library import prose
 
 

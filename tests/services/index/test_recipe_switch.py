@@ -16,9 +16,9 @@ from app.core.text.content import content_from_text
 from app.services.index.recipe_switch import Switched, TextsMissing
 from app.services.index.reconcile import Reindex
 from app.services.index.verify import verify
-from app.services.lookups.lookup import Within, find
+from app.services.lookups import Within, find
 from app.settings import Settings
-from app.stores.postgres.locks import RecipesLock
+from app.stores.postgres.connections import RecipesLock
 from app.stores.postgres.suites import SuiteStore
 from app.stores.postgres.texts import MissingSignatureStore
 from app.stores.redis.band_index import BandIndex

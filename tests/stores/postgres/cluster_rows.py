@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from app.core.clusters.clustering import KINDS, By, Clustering, Edge, Pair
-from app.stores.postgres.clusters.clusters import delete_from_clusters, update_clusters
+from app.stores.postgres.clusters import delete_from_clusters, update_clusters
 from app.stores.postgres.connections import Connection
 from tests.core.fresh_clusters import cluster
 

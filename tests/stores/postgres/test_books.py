@@ -9,12 +9,10 @@ import pytest
 from app.core.errors import Conflict, InvalidInput, StaleVersion, Unavailable, UnknownBook
 from app.core.model import BookFilter, Metadata
 from app.core.recipe import DEFAULT_SUITE
-from app.services.ids import new_book_id
+from app.services.storing import new_book_id
 from app.stores.postgres.books import BookStore
-from app.stores.postgres.connections import Database, open_database
+from app.stores.postgres.connections import SQL, Database, ReconcileLock, open_database
 from app.stores.postgres.entries import EntryStore
-from app.stores.postgres.locks import ReconcileLock
-from app.stores.postgres.statements import SQL
 from app.stores.postgres.texts import compress, decompress
 from tests.factories import ACTOR, a_sketch, new_content
 

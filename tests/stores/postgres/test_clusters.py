@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.core.clusters.clustering import KINDS, Clustering, Pair
-from app.stores.postgres.clusters.cluster_queries import ClusterQueries
+from app.stores.postgres.cluster_queries import ClusterQueries
 from app.stores.postgres.connections import Connection, Database, open_database
 from tests.stores.postgres.cluster_rows import (
     Library,

@@ -9,8 +9,7 @@ import pytest
 from app.core.errors import Unavailable
 from app.embedded.postgres import SETTINGS
 from app.settings import Settings
-from app.stores.postgres.connections import Database, open_database
-from app.stores.postgres.statements import SQL
+from app.stores.postgres.connections import SQL, Database, open_database
 from workers.queue_worker import QUEUE_CONNECTIONS
 
 ECHO = SQL("SELECT $number::bigint AS number, $word::text AS word, $id::uuid AS id, $data::bytea AS data")

@@ -6,9 +6,8 @@ import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
-from app.stores.postgres.connections import open_database
+from app.stores.postgres.connections import SQL, open_database
 from app.stores.postgres.migrate import SchemaQueries, upgrade
-from app.stores.postgres.statements import SQL
 from migrations.tables import metadata
 
 

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 import app.stores.postgres
-from app.stores.postgres.connections import Database
-from app.stores.postgres.statements import SQL
+from app.stores.postgres.connections import SQL, Database
 
 OF_ALL = {
     "entries._COUNT",

@@ -14,7 +14,7 @@ from app.core.matching.search import Proposed, plan_related, proposed
 from app.core.model import Entry, Fingerprint, IndexState
 from app.core.recipe import DEFAULT_SAMPLE, sample_recipe
 from app.core.signatures.fracminhash import fracminhash, shared_hashes
-from app.services.lookups.lookup import Nearest, Verified, Within, find
+from app.services.lookups import Nearest, Verified, Within, find
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import RedisClient, Words, redis_of
 from app.stores.redis.keys import bucket_prefix, epochs_of

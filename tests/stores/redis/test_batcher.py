@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from app.stores.redis.batcher import Batcher
+from app.stores.redis.flat_index_replica import Batcher
 
 
 async def test_questions_that_come_meanwhile_are_asked_together_next() -> None:

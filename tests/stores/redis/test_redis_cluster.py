@@ -11,7 +11,7 @@ from redis.crc import key_slot
 
 from app.core.errors import IndexRebuilding, Unavailable
 from app.core.model import Entry, IndexState
-from app.services.lookups.lookup import Verified, Within, find
+from app.services.lookups import Verified, Within, find
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import RedisClient, open_client, redis_of
 from tests.factories import an_entry

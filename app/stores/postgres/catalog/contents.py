@@ -3,7 +3,7 @@
 from typing import Any
 
 from app.core.model import NewContent
-from app.stores.postgres.changes.outbox import identifier_of
+from app.stores.postgres.changes import identifier_of
 from app.stores.postgres.jobs import insert_relate_jobs_of
 from app.stores.postgres.rows import content_signature_values, page_label_values
 from app.stores.postgres.suites import LOCKED_SUITES, suite_lines

@@ -5,9 +5,8 @@ from typing import Any
 from uuid import UUID
 
 from app.core.model import Book, CatalogRecord
-from app.stores.postgres.connections import Connection, Database, Row, rows
+from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
 from app.stores.postgres.rows import SELECT_BOOKS, to_book
-from app.stores.postgres.statements import SQL
 
 COLUMNS = ("book_id", "format", "data", "changed")
 

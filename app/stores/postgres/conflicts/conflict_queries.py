@@ -13,10 +13,9 @@ from app.core.clusters.clustering import KINDS, Pair
 from app.core.matching.conflicts import ConflictBook, ConflictPlace, PairRelation, Sharing
 from app.core.recipe import Suite
 from app.core.relations.decision import Decision, RelationSummary, effective_relation
-from app.stores.postgres.connections import Connection, Database, Row, rows
+from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
 from app.stores.postgres.jobs import UNFINISHED_RELATE_JOBS
 from app.stores.postgres.rows import select_summaries, suite_recipes, to_metadata, to_summary
-from app.stores.postgres.statements import SQL
 
 SharedBy = Literal["isbn", "title"]
 

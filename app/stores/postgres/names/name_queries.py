@@ -11,9 +11,8 @@ from uuid import UUID
 
 from app.core.model import Book, Metadata
 from app.core.text.names import KeyCondition
-from app.stores.postgres.connections import Database, Row, rows
+from app.stores.postgres.connections import SQL, Database, Row, rows
 from app.stores.postgres.rows import SELECT_BOOKS, to_book, to_metadata
-from app.stores.postgres.statements import SQL
 
 _MOST_HITS = 40
 """Books of one condition."""

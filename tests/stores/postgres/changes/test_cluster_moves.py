@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import UUID
 
-from app.stores.postgres.changes.cluster_moves import ClusterMoves
+from app.stores.postgres.changes import ClusterMoves
 
 A, B, C, D = (UUID(int=number) for number in range(1, 5))
 

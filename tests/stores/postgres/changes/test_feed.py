@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from app.core.model import Change, Metadata
-from app.services.ids import new_book_id
+from app.services.storing import new_book_id
 from app.stores.postgres.books import BookStore
-from app.stores.postgres.changes.feed import ChangeFeed
-from app.stores.postgres.connections import Connection, Database, rows
-from app.stores.postgres.statements import SQL
+from app.stores.postgres.changes import ChangeFeed
+from app.stores.postgres.connections import SQL, Connection, Database, rows
 from tests.factories import ACTOR, a_sketch, new_content
 
 RNG = np.random.default_rng(22)

@@ -7,11 +7,10 @@ import pytest
 
 from app.core.model import Metadata
 from app.core.recipe import VECTORS
+from app.stores.postgres import vectors
 from app.stores.postgres.books import BookStore
-from app.stores.postgres.connections import Connection, Database, rows
-from app.stores.postgres.statements import SQL
-from app.stores.postgres.vectors import vector_queries
-from app.stores.postgres.vectors.vector_queries import VectorQueries, Written
+from app.stores.postgres.connections import SQL, Connection, Database, rows
+from app.stores.postgres.vectors import VectorQueries, Written
 from tests.factories import ACTOR, a_sketch, new_content
 
 INSERT = SQL("INSERT INTO signatures (entry_id, recipe, data) VALUES ($entry_id, $recipe, $data)")
@@ -64,7 +63,7 @@ async def test_vectors_of_transactions_that_end_in_another_order_are_all_read(
 async def test_all_are_read_in_parts(
     database: Database, catalogue: BookStore, queries: VectorQueries, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vector_queries, "_READ_AT_ONCE", 3)
+    monkeypatch.setattr(vectors, "_READ_AT_ONCE", 3)
     wanted = await books(catalogue, 12)
     for some in (wanted[9:], wanted[:7], wanted[7:9]):
         async with database.transaction() as connection:

@@ -1,0 +1,123 @@
+"""The audit log: which entries to list, and their documents."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Self
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticCustomError
+
+from app.api import examples
+from app.api.documents import Document, PageQuery, shown
+from app.api.http.access import ScopedRoute, needs
+from app.api.http.cursors import Cursors
+from app.api.http.deps import ServicesDep
+from app.api.http.openapi import problems
+from app.core.audit import Action, ActorKind, AuditEntry, AuditFilter, ObjectKind
+
+
+def _moment(text: str) -> datetime:
+    """A time of RFC 3339; pydantic would take numbers as well."""
+    try:
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is not None and "T" in text.upper():
+            return moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        pass
+    raise PydanticCustomError("moment", "This is no time with an offset, of the years 1 to 9999")
+
+
+_Moment = Annotated[datetime, BeforeValidator(_moment)]
+
+
+class AuditQuery(PageQuery):
+    """The entries to list; what is left out counts for any."""
+
+    key_id: UUID | None = Field(default=None, description="Only what was done with this key.")
+    action: Action | None = Field(default=None, description="Only this.")
+    object: UUID | None = Field(
+        default=None, description="Only what was done to this book, key or webhook; of decisions either book."
+    )
+    since: _Moment | None = Field(
+        default=None, description="Only from this time on, as 2027-01-31T18:00:00Z."
+    )
+    until: _Moment | None = Field(default=None, description="Only before this time.")
+
+    def to_filter(self) -> AuditFilter:
+        """The question as the services know it."""
+        return AuditFilter(self.key_id, self.action, self.object, self.since, self.until)
+
+
+class ActorAnswer(Document):
+    """Who wrote something, and from where."""
+
+    model_config = shown(examples.AUDIT_ENTRY["actor"])
+
+    kind: ActorKind = Field(
+        description="A key; the admin key of the environment; anyone, where no key is asked for; or a "
+        "command that reached the database itself."
+    )
+    name: str = Field(description="Of the key at that time; of a command, the user of the system.")
+    key_id: UUID | None = Field(description="Null where it was no stored key.")
+    address: str | None = Field(description="Of the client; of a command, the name of its host.")
+
+
+class AuditedObject(Document):
+    """What was written."""
+
+    model_config = shown(examples.AUDIT_ENTRY["object"])
+
+    kind: ObjectKind
+    id: UUID = Field(description="Of a decision: the older book.")
+    other_id: UUID | None = Field(description="Of a decision: the younger book; else null.")
+
+
+class AuditAnswer(Document):
+    """One thing that was done. It is never changed."""
+
+    model_config = shown(examples.AUDIT_ENTRY)
+
+    at: datetime
+    actor: ActorAnswer
+    action: Action
+    object: AuditedObject
+
+    @classmethod
+    def of(cls, entry: AuditEntry) -> Self:
+        """The document of an entry."""
+        return cls(
+            at=entry.at,
+            actor=ActorAnswer.model_validate(entry.actor),
+            action=entry.action,
+            object=AuditedObject(kind=entry.object_kind, id=entry.object_id, other_id=entry.other_id),
+        )
+
+
+class AuditList(Document):
+    """One page of the audit log, the newest entry first."""
+
+    model_config = shown({"items": [examples.AUDIT_ENTRY], "next_cursor": None})
+
+    items: list[AuditAnswer]
+    next_cursor: str | None = Field(description="Send it as cursor for the next page; null on the last page.")
+
+
+router = APIRouter(prefix="/v1/audit", tags=["audit"], route_class=ScopedRoute)
+
+
+@router.get(
+    "", summary="Read who has written what", responses=problems(422, 503), openapi_extra=needs("admin")
+)
+async def list_audit(query: Annotated[AuditQuery, Query()], services: ServicesDep) -> AuditList:
+    """Lists what was done to books, decisions, keys and webhooks, by whom and from where, the newest first.
+
+    An entry is written with the thing that it tells of, so neither is there without the other. Requests that
+    were refused are not in it.
+    """
+    wanted = query.to_filter()
+    cursors = Cursors("audit", wanted)
+    entries = await services.audit.page(wanted, cursors.number(query.cursor), query.limit + 1)
+    page = entries[: query.limit]
+    next_cursor = cursors.at_number(page[-1].sequence) if len(entries) > query.limit else None
+    return AuditList(items=[AuditAnswer.of(entry) for entry in page], next_cursor=next_cursor)

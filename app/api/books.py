@@ -1,0 +1,374 @@
+"""Posting, reading, changing and listing books."""
+
+import asyncio
+from dataclasses import asdict
+from typing import Annotated, Any, Literal, Self
+from uuid import UUID
+
+import orjson
+from fastapi import APIRouter, Body, Depends, Query, Response
+from pydantic import Field
+
+from app.api import examples
+from app.api.clusters import ClusterNameAnswer
+from app.api.documents import (
+    CLEAN_PATTERN,
+    Clean,
+    Document,
+    Format,
+    PageQuery,
+    Warnings,
+    file_fields,
+    shown,
+)
+from app.api.http import negotiation
+from app.api.http.access import needs
+from app.api.http.bodies import JsonRoute
+from app.api.http.cursors import Cursors
+from app.api.http.deps import ActorDep, BookId, IfMatch, MetricsDep, ServicesDep, expected_version
+from app.api.http.metrics import Metrics
+from app.api.http.negotiation import JSON_LD, MARC, MARC_JSON, MARCXML
+from app.api.http.openapi import ProblemResponse, problems, problems_only, with_file, with_headers
+from app.api.signatures import FingerprintAnswer
+from app.api.submissions import BookBody, CatalogueIdentifier, ContentBody, ExternalId, MetadataBody
+from app.catalog import json_ld
+from app.catalog.identifiers import is_valid, isbns
+from app.catalog.marc import forms
+from app.catalog.marc.links import with_links
+from app.core.clusters.cluster_name import ClusterName
+from app.core.model import (
+    Book,
+    BookFilter,
+    RecordFormat,
+    StoredBook,
+)
+from app.core.recipe import DIGESTS
+from app.core.signatures import composite, identifier, long_identifier
+from app.core.signatures.digests import parse_digest
+from app.services.catalog.descriptions import Description
+from app.services.reading import FileBook
+
+WrittenDigest = Annotated[
+    str, Field(json_schema_extra={"pattern": f"^({'|'.join(DIGESTS)}):[0-9A-Fa-f]{{32}}$"})
+]
+
+
+class BookQuery(PageQuery):
+    """The books to list."""
+
+    identifier: CatalogueIdentifier | None = Field(
+        default=None,
+        description="An identifier that the book has, as isbn:9780141439600; "
+        "or the ISCC of its content, iscc:…",
+    )
+    title: (
+        Annotated[str, Field(min_length=1, max_length=10_000, json_schema_extra=CLEAN_PATTERN), Clean] | None
+    ) = Field(default=None, description="Words that all occur in the title; at least one.")
+    external_id: ExternalId | None = Field(default=None, description="Your own id of the book.")
+    digest: WrittenDigest | None = Field(
+        default=None, description="A digest of its text, as textprofile-md5-v1: and 32 hexadecimal digits."
+    )
+
+    def to_filter(self) -> BookFilter:
+        """The filter as the services know it; raises InvalidInput, or UnknownRecipe."""
+        return BookFilter(
+            identifier=self.identifier,
+            external_id=self.external_id,
+            title=self.title,
+            digest=None if self.digest is None else parse_digest(self.digest, "digest"),
+        )
+
+
+class Links(Document):
+    """Paths of the book's own resources, relative to the root of this service."""
+
+    model_config = shown(examples.BOOK["links"])
+
+    self: str = Field(description="The book.")
+    near_duplicates: str = Field(description="The books near it.")
+    relations: str = Field(description="How it is related to other books.")
+    similar: str | None = Field(
+        description="Books of other texts that are like it; null where it has no vector, as a book that was "
+        "posted as signatures."
+    )
+
+
+class BookAnswer(Document):
+    """A book as the catalogue holds it."""
+
+    model_config = shown(examples.BOOK)
+
+    id: UUID = Field(description="Id of the book, for good.")
+    identifier: str | None = Field(
+        description="The similarity-preserving identifier of the present content; null without a fingerprint."
+    )
+    long_identifier: str | None = Field(
+        description="The same with a bit of each MinHash value, bp2:…, which tells more offline; null "
+        "without a fingerprint or MinHash."
+    )
+    composite: str | None = Field(
+        description="The longest of these identifiers and the first valid ISBN; null without either."
+    )
+    iscc: str | None = Field(
+        description="The ISCC Text-Code of the present content; null where the service computes none."
+    )
+    digests: dict[str, str] = Field(
+        description="Digests of the present content by name, as 32 hexadecimal digits; empty where the "
+        "service computes none."
+    )
+    status: Literal["indexed", "pending"] = Field(
+        description="Pending books are durable and found; only their indexing is still to come."
+    )
+    title: str | None
+    page_count: int | None = Field(description="Pages, blank ones too; null where they are not known.")
+    word_count: int = Field(description="Words; characters, in scripts without spaces.")
+    fingerprint: FingerprintAnswer | None = Field(description="Null where the text is too short or too even.")
+    identifiers: list[str] = Field(description="In the one form of their scheme; an ISBN has 13 digits.")
+    invalid_identifiers: list[str] = Field(
+        description="Those of them that break a rule of their scheme, as a wrong check digit; kept as given."
+    )
+    cluster: ClusterNameAnswer = Field(
+        description="The cluster of the copies of its text, at present; a book alone is a cluster of one."
+    )
+    links: Links
+    authors: list[str]
+    language: str | None
+    year: int | None
+    volume: str | None
+    external_id: str | None
+    version: int = Field(description="Counts every change of content or metadata, from 1; the ETag shows it.")
+
+    @classmethod
+    def of(cls, book: Book, **others: object) -> Self:
+        """The document of a book; `others` are the fields that a subclass adds."""
+        fingerprint, minhash, path = book.fingerprint, book.minhash, book_path(book.id)
+        short = long = None
+        if fingerprint is not None:
+            short = identifier.encode(fingerprint, book.word_count)
+            long = minhash and long_identifier.encode(fingerprint, minhash, book.word_count)
+        longest, isbn = long or short, next(iter(isbns(book.metadata.identifiers)), None)
+        fields = asdict(book.metadata) | {
+            "id": book.id,
+            "identifier": short,
+            "long_identifier": long,
+            "iscc": book.iscc,
+            "digests": {digest.recipe: digest.hex for digest in book.digests},
+            "composite": composite.composite(longest, isbn) if longest and isbn else None,
+            "status": "indexed" if book.indexed else "pending",
+            "page_count": book.page_count,
+            "word_count": book.word_count,
+            "fingerprint": fingerprint and FingerprintAnswer.model_validate(fingerprint),
+            "cluster": ClusterNameAnswer.model_validate(ClusterName("same_text", book.founder_id)),
+            "links": Links(
+                self=path,
+                near_duplicates=f"{path}/near-duplicates",
+                relations=f"{path}/relations",
+                similar=f"{path}/similar" if book.has_vector else None,
+            ),
+            "version": book.version,
+            "invalid_identifiers": [each for each in book.metadata.identifiers if not is_valid(each)],
+        }
+        return cls(**fields, **others)
+
+
+class PostedBook(BookAnswer):
+    """A book and whether this request made it."""
+
+    model_config = shown(examples.BOOK | {"created": True} | examples.OF_FILE)
+
+    created: bool = Field(
+        description="False: exactly this book was there already; its metadata is untouched."
+    )
+    format: Format
+    warnings: Warnings
+
+
+class BookList(Document):
+    """One page of a list of books, oldest first."""
+
+    model_config = shown({"items": [examples.BOOK], "next_cursor": None})
+
+    items: list[BookAnswer]
+    next_cursor: str | None = Field(description="Send it as cursor for the next page; null on the last page.")
+
+
+def book_path(book_id: UUID) -> str:
+    """The path of a book, relative to the root of this service."""
+    return f"/v1/books/{book_id}"
+
+
+_FORMS: dict[str, RecordFormat] = {MARCXML: "marcxml", MARC: "marc", MARC_JSON: "marc-json"}
+_TEXT = {"schema": {"type": "string"}}
+_BYTES = {"schema": {"type": "string", "format": "binary"}}
+_OBJECT = {"schema": {"type": "object"}}
+
+ANSWERS: dict[str, Any] = {"content": {MARCXML: _TEXT, MARC: _BYTES, MARC_JSON: _OBJECT, JSON_LD: _OBJECT}}
+"""These types in the description of an answer."""
+
+
+def described(description: Description, media_type: str) -> Response:
+    """The book as one of these types; raises TooLongForBinary."""
+    if media_type == JSON_LD:
+        document = json_ld.document(description.book, description.record, description.standing)
+        body = orjson.dumps(document)
+    else:
+        body = forms.write(with_links(description.record, description.standing), _FORMS[media_type])
+    return Response(body, headers={"Content-Type": media_type, "Vary": "Accept"})
+
+
+router = APIRouter(prefix="/v1/books", tags=["books"], route_class=JsonRoute)
+
+_ETAG = "The book's version, for If-Match."
+_LOCATION = "The path of the book."
+_VERSION = with_headers(200, ETag=_ETAG)
+_READ = with_headers(200, ETag=f"{_ETAG} Only JSON has it.", Vary="Accept.")
+_READ[200] |= ANSWERS
+_CREATED = with_headers(201, ETag=_ETAG, Location=_LOCATION)
+_REPEATED = {200: with_headers(200, ETag=_ETAG, Location=_LOCATION)[200] | {"model": PostedBook}}
+_CONTENTS: dict[str, Any] = examples.named(
+    {
+        "A text": {"text": examples.TEXT},
+        "Pages": {"pages": examples.TEXT.split("\f"), "page_labels": ["xii", "1"]},
+        "Signatures": {"signatures": examples.SIGNATURES},
+    }
+)
+_BOOKS = _CONTENTS | examples.named({"A text": {"text": examples.TEXT} | examples.METADATA})
+_CHANGES = examples.named({"A title and no year": {"title": examples.TITLE, "year": None}})
+_RECORD = examples.named({"A text and its MARC record": {"text": examples.TEXT, "marc": examples.MARC}})
+
+
+AcceptedType = Annotated[str, Depends(negotiation.chosen)]
+
+
+@router.post(
+    "",
+    status_code=201,
+    summary="Post a book",
+    responses=_CREATED | _REPEATED | problems(400, 409, 413, 415, 422, 503),
+    openapi_extra=needs("ingest") | with_file(),
+)
+async def post_book(
+    body: Annotated[BookBody, Body(openapi_examples=_BOOKS | _RECORD)],
+    services: ServicesDep,
+    actor: ActorDep,
+    metrics: MetricsDep,
+    response: Response,
+) -> PostedBook:
+    """Takes a book in and answers its identifier. After the answer the book is durable and is found.
+
+    A file is sent as multipart/form-data, whose part `metadata` outranks what the file says. The same
+    content (with the same `external_id`, where one is given) posted again is answered with 200 and
+    `created: false`. Its metadata stays as it is. The same `external_id` with other content is a conflict.
+    """
+    stored = await services.ingest.post(await asyncio.to_thread(body.to_submission), actor=actor)
+    return answer_posted(stored, metrics, response)
+
+
+@router.get("", summary="List books", responses=problems(422, 503), openapi_extra=needs("read"))
+async def list_books(query: Annotated[BookQuery, Query()], services: ServicesDep) -> BookList:
+    """Lists the books that have the identifiers, the digest and all words of the title, oldest first."""
+    wanted = query.to_filter()
+    cursors = Cursors("books", wanted.identifier, wanted.title, wanted.external_id, wanted.digest)
+    books = await services.books.search(wanted, cursors.book(query.cursor), query.limit + 1)
+    page = books[: query.limit]
+    next_cursor = cursors.at_book(page[-1].id) if len(books) > query.limit else None
+    return BookList(items=[BookAnswer.of(book) for book in page], next_cursor=next_cursor)
+
+
+@router.get(
+    "/{book_id}",
+    summary="Read a book",
+    response_model=BookAnswer,
+    responses=_READ | problems(404, 406, 422, 503),
+    openapi_extra=needs("read"),
+)
+async def read_book(
+    book_id: BookId, services: ServicesDep, media_type: AcceptedType, response: Response
+) -> BookAnswer | Response:
+    """Answers the book as it is now.
+
+    As MARC and as JSON-LD it comes with its present relations as linking entries (docs/marc.md).
+    """
+    if media_type != negotiation.JSON:
+        return await asyncio.to_thread(described, await services.descriptions.read(book_id), media_type)
+    response.headers["Vary"] = "Accept"
+    return _tagged(response, await services.books.get(book_id))
+
+
+@router.patch(
+    "/{book_id}",
+    summary="Change a book's metadata",
+    responses=_VERSION | problems(400, 404, 409, 412, 413, 415, 422, 503),
+    openapi_extra=needs("ingest"),
+)
+async def change_metadata(
+    body: Annotated[MetadataBody, Body(openapi_examples=_CHANGES)],
+    book_id: BookId,
+    services: ServicesDep,
+    actor: ActorDep,
+    if_match: IfMatch,
+    response: Response,
+) -> BookAnswer:
+    """Sets the fields that are sent, empties those sent as null, and leaves the others."""
+    version = await expected_version(services, book_id, if_match)
+    changes = body.to_changes()
+    return _tagged(response, await services.books.change_metadata(book_id, changes, version, actor=actor))
+
+
+@router.put(
+    "/{book_id}/content",
+    summary="Replace a book's content",
+    responses=_VERSION | problems(400, 404, 409, 412, 413, 415, 422, 503),
+    openapi_extra=needs("ingest"),
+)
+async def replace_content(
+    body: Annotated[ContentBody, Body(openapi_examples=_CONTENTS)],
+    book_id: BookId,
+    services: ServicesDep,
+    actor: ActorDep,
+    if_match: IfMatch,
+    response: Response,
+) -> BookAnswer:
+    """Gives the book a new content and with it a new identifier and version; id and metadata stay.
+
+    The same content again leaves all but `page_labels` as it is.
+    """
+    labels = body.to_page_labels()
+    content, sketch = await asyncio.to_thread(lambda: (body.to_content(), body.to_sketch()))
+    version = await expected_version(services, book_id, if_match)
+    stored = await services.ingest.replace_content(book_id, content, sketch, version, labels, actor=actor)
+    return _tagged(response, stored.book)
+
+
+@router.delete(
+    "/{book_id}",
+    status_code=204,
+    summary="Delete a book",
+    response_class=ProblemResponse,
+    responses=problems_only(404, 412, 422, 503),
+    openapi_extra=needs("ingest"),
+)
+async def delete_book(book_id: BookId, services: ServicesDep, actor: ActorDep, if_match: IfMatch) -> Response:
+    """Deletes the book: no lookup finds it any more, and its external id and content are free again."""
+    await services.ingest.delete(book_id, await expected_version(services, book_id, if_match), actor=actor)
+    return Response(status_code=204)
+
+
+def answer_posted(
+    stored: StoredBook, metrics: Metrics, response: Response, sent: FileBook | None = None
+) -> PostedBook:
+    """The book as it is answered to its post, with the file it came in; sets status and headers."""
+    metrics.count_post(stored.created)
+    response.status_code = 201 if stored.created else 200
+    response.headers["Location"] = book_path(stored.book.id)
+    _tag(response, stored.book)
+    return PostedBook.of(stored.book, created=stored.created, **file_fields(sent))
+
+
+def _tagged(response: Response, book: Book) -> BookAnswer:
+    _tag(response, book)
+    return BookAnswer.of(book)
+
+
+def _tag(response: Response, book: Book) -> None:
+    response.headers["ETag"] = f'"{book.version}"'

@@ -1,0 +1,258 @@
+"""The feed of changes as documents: our own, and that of IIIF Change Discovery 1.0."""
+
+import re
+from datetime import datetime
+from typing import Annotated, Any, Literal, Self
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Query, Request
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.api import examples
+from app.api.documents import Document, shown
+from app.api.http.access import ScopedRoute, needs, require_key_still_valid
+from app.api.http.deps import PermitDep, ServicesDep
+from app.api.http.openapi import problems
+from app.core.errors import UnknownPage
+from app.core.model import ChangeType
+from app.services.changes import FeedItem, NumberedPage, NumberedPages
+
+Context = Literal["http://iiif.io/api/discovery/1/context.json"]
+CONTEXT: Context = "http://iiif.io/api/discovery/1/context.json"
+
+_ACTIVITIES: dict[str, str] = {
+    "book.created": "Create",
+    "book.deleted": "Delete",
+    "relation.gone": "Delete",
+}
+"""The types of activities; that of every other change is Update."""
+
+
+class ChangesQuery(BaseModel):
+    """The changes to answer, and the time to wait for them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    after: str | None = Field(
+        default=None,
+        max_length=200,
+        description="The next_cursor of the answer before, or the cursor of an item; `now` for the present "
+        "end. Left out: from the oldest change that is kept.",
+    )
+    limit: int = Field(default=100, ge=1, le=1_000, description="How many items to answer at most.")
+    wait: float = Field(
+        default=0,
+        ge=0,
+        le=60,
+        allow_inf_nan=False,
+        description="Seconds for which the answer is held until there is a change.",
+    )
+    types: Annotated[list[ChangeType], Field(min_length=1, max_length=8)] | None = Field(
+        default=None,
+        description="Types of changes to answer, each as a parameter of its own; all if left out.",
+    )
+
+
+class ChangeAnswer(Document):
+    """A change. Each is told at least once; `at` grows along the feed."""
+
+    model_config = shown(examples.CHANGE)
+
+    cursor: str = Field(description="Send it as `after` to go on behind this change.")
+    at: datetime
+    type: ChangeType
+    book_id: UUID = Field(description="Of a cluster: its oldest book.")
+    other_id: UUID | None = Field(description="The second book of a relation; else null.")
+    data: dict[str, Any] = Field(description="What there is to tell, by the type of the change.")
+
+
+class ChangesAnswer(Document):
+    """Changes, oldest first."""
+
+    model_config = shown({"items": [examples.CHANGE], "next_cursor": examples.CURSOR})
+
+    items: list[ChangeAnswer]
+    next_cursor: str = Field(description="Send it as `after` the next time; there is always one.")
+
+
+class CollectionLink(Document):
+    """Another document of the collection."""
+
+    model_config = shown(examples.COLLECTION["first"])
+
+    id: str
+    type: Literal["OrderedCollection", "OrderedCollectionPage"]
+
+
+class ChangeCollection(Document):
+    """All changes that are kept, as an OrderedCollection."""
+
+    model_config = shown(examples.COLLECTION)
+
+    context: Context = Field(default=CONTEXT, alias="@context")
+    id: str
+    type: Literal["OrderedCollection"] = "OrderedCollection"
+    total_items: int = Field(alias="totalItems")
+    first: CollectionLink
+    last: CollectionLink
+
+    @classmethod
+    def of(cls, pages: NumberedPages, base: str) -> Self:
+        """The document of the collection, whose service has this URL."""
+        fields = {
+            "totalItems": pages.total,
+            "first": _page(base, pages.first),
+            "last": _page(base, pages.last),
+        }
+        return cls(id=_collection(base).id, **fields)
+
+
+class ActivityObject(Document):
+    """What an activity was about."""
+
+    model_config = shown(examples.ACTIVITY["object"])
+
+    id: str
+    type: Literal["Book", "Relation", "Cluster"]
+
+
+class Activity(Document):
+    """A change as an activity."""
+
+    model_config = shown(examples.ACTIVITY)
+
+    type: Literal["Create", "Update", "Delete"]
+    object: ActivityObject
+    end_time: datetime = Field(alias="endTime")
+    summary: ChangeType = Field(description="The type of the change, as the feed has it.")
+
+    @classmethod
+    def of(cls, item: FeedItem, base: str) -> Self:
+        """The activity of a change."""
+        fields: dict[str, Any] = {"object": _object(item, base), "endTime": item.at, "summary": item.type}
+        return cls(type=_ACTIVITIES.get(item.type, "Update"), **fields)
+
+
+class ChangeCollectionPage(Document):
+    """Some of the changes that are kept, oldest first."""
+
+    # The specification knows no null: what is not there is left out.
+    model_config = ConfigDict(
+        json_schema_extra={"example": examples.COLLECTION_PAGE},
+        json_schema_serialization_defaults_required=False,
+    )
+
+    context: Context = Field(default=CONTEXT, alias="@context")
+    id: str
+    type: Literal["OrderedCollectionPage"] = "OrderedCollectionPage"
+    part_of: CollectionLink = Field(alias="partOf")
+    prev: CollectionLink | None = Field(default=None, description="Left out on the first page.")
+    next: CollectionLink | None = Field(default=None, description="Left out on the last page.")
+    ordered_items: list[Activity] = Field(alias="orderedItems")
+
+    @classmethod
+    def of(cls, page: NumberedPage, base: str) -> Self:
+        """The document of a page of the collection, whose service has this URL."""
+        number, pages = page.number, page.pages
+        fields: dict[str, Any] = {
+            "partOf": _collection(base),
+            "prev": _page(base, number - 1) if number > pages.first else None,
+            "next": _page(base, number + 1) if number < pages.last else None,
+            "orderedItems": [Activity.of(item, base) for item in page.items],
+        }
+        return cls(id=_page(base, number).id, **fields)
+
+
+def _collection(base: str) -> CollectionLink:
+    return CollectionLink(id=f"{base}/changes/collection", type="OrderedCollection")
+
+
+def _page(base: str, number: int) -> CollectionLink:
+    return CollectionLink(id=f"{base}/changes/pages/{number}", type="OrderedCollectionPage")
+
+
+def _object(item: FeedItem, base: str) -> ActivityObject:
+    book = f"{base}/v1/books/{item.book_id}"
+    if item.type == "cluster.changed":
+        return ActivityObject(id=f"{base}/v1/clusters/{item.data['id']}", type="Cluster")
+    if item.other_id is not None:
+        return ActivityObject(id=f"{book}/relations/{item.other_id}", type="Relation")
+    return ActivityObject(id=book, type="Book")
+
+
+router = APIRouter(tags=["changes"], route_class=ScopedRoute)
+
+_NUMBER = re.compile(r"[0-9]{1,15}")
+
+
+class ActivityStream(JSONResponse):
+    """JSON-LD."""
+
+    media_type = f'application/ld+json;profile="{CONTEXT}"'
+
+    def __init__(self, document: ChangeCollection | ChangeCollectionPage) -> None:
+        content = document.model_dump(mode="json", by_alias=True, exclude_none=True)
+        super().__init__(content)
+
+
+@router.get(
+    "/v1/changes",
+    summary="Read what has changed",
+    responses=problems(410, 422, 503),
+    openapi_extra=needs("read"),
+)
+async def list_changes(
+    query: Annotated[ChangesQuery, Query()], request: Request, services: ServicesDep, permit: PermitDep
+) -> ChangesAnswer:
+    """Answers the changes behind a cursor, oldest first, in the order in which they were committed.
+
+    They are kept for thirty days. Go on with `next_cursor`, which is there when nothing is left, too; `wait`
+    holds the answer until something has changed.
+    """
+    answer = await services.changes.read(query.after, query.types, query.limit, query.wait, permit.release)
+    await require_key_still_valid(request.scope)
+    return ChangesAnswer.model_validate(answer)
+
+
+@router.get(
+    "/changes/collection",
+    status_code=200,
+    summary="Read the collection of changes",
+    response_model=ChangeCollection,
+    response_class=ActivityStream,
+    responses=problems(503),
+    openapi_extra=needs("read"),
+)
+async def read_collection(request: Request, services: ServicesDep) -> ActivityStream:
+    """Answers the first and the last page of the changes that are kept.
+
+    Both are as IIIF Change Discovery 1.0 says, level 2.
+    """
+    document = ChangeCollection.of(await services.changes.pages(), _base(request))
+    return ActivityStream(document)
+
+
+@router.get(
+    "/changes/pages/{number}",
+    status_code=200,
+    summary="Read a page of that collection",
+    response_model=ChangeCollectionPage,
+    response_class=ActivityStream,
+    responses=problems(404, 410, 422, 503),
+    openapi_extra=needs("read"),
+)
+async def read_collection_page(
+    number: Annotated[str, Path(description="Number of the page, from 0.", examples=["0"])],
+    request: Request,
+    services: ServicesDep,
+) -> ActivityStream:
+    """Answers up to 1,000 changes as activities, oldest first. A page that is not the last never changes."""
+    if not _NUMBER.fullmatch(number):
+        raise UnknownPage(number[:100])
+    document = ChangeCollectionPage.of(await services.changes.page(int(number)), _base(request))
+    return ActivityStream(document)
+
+
+def _base(request: Request) -> str:
+    return str(request.base_url).rstrip("/")

@@ -1,0 +1,170 @@
+"""Metadata conflicts: which of them to list, and their documents."""
+
+from typing import Annotated, Literal, Self
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+
+from app.api import examples
+from app.api.documents import Document, PageQuery, Share, shown
+from app.api.http.access import ScopedRoute, needs
+from app.api.http.cursors import Cursors
+from app.api.http.deps import ServicesDep
+from app.api.http.openapi import problems
+from app.core.matching.conflicts import Aspect, ConflictBook, ConflictBy, MetadataConflict
+from app.core.relations.relation import Kind
+from app.services.catalog.conflicts import ConflictPage
+
+
+class ConflictQuery(PageQuery):
+    """The conflicts to list."""
+
+    by: ConflictBy = Field(
+        description="What the books share: isbn or title, while their texts are unrelated; text, while they "
+        "have different ISBNs."
+    )
+
+
+class ConflictBookAnswer(Document):
+    """A book in a conflict."""
+
+    model_config = shown(examples.CONFLICT["books"][0])
+
+    id: UUID
+    title: str | None
+    authors: list[str]
+    year: int | None
+    volume: str | None
+    identifiers: list[str]
+
+    @classmethod
+    def of(cls, book: ConflictBook) -> Self:
+        """The document of a book."""
+        known = book.metadata
+        return cls(
+            id=book.summary.book_id,
+            title=known.title,
+            authors=list(known.authors),
+            year=known.year,
+            volume=known.volume,
+            identifiers=list(known.identifiers),
+        )
+
+
+class ConflictContainment(Document):
+    """The share of each book that the other one contains, estimated from their MinHash signatures."""
+
+    model_config = shown(examples.CONFLICT["evidence"]["containment"])
+
+    this_in_other: Share | None = Field(description="Share of the first book found in the second, 0 to 1.")
+    other_in_this: Share | None = Field(description="Share of the second book found in the first, 0 to 1.")
+
+
+class ConflictRelation(Document):
+    """The effective relation of the two books."""
+
+    model_config = shown(examples.CONFLICT_OF_TEXT["evidence"]["relation"])
+
+    kind: Kind
+    confidence: Share = Field(description="0 to 1; of a person's decision 1.")
+    source: Literal["machine", "person"]
+    decided_by: str | None = Field(
+        description="Name of the API key with which a person decided; null: by the machine, or not known."
+    )
+
+
+class ConflictEvidence(Document):
+    """What is known of the two texts; null where a signature is missing."""
+
+    model_config = shown(examples.CONFLICT["evidence"])
+
+    distance: int | None = Field(description="Bits in which the fingerprints differ, 0 to 128.")
+    jaccard: Share | None = Field(description="Estimated share of common shingles, 0 to 1.")
+    containment: ConflictContainment
+    relation: ConflictRelation | None = Field(
+        description="Null: the search for relations has ended and found none between these two."
+    )
+
+
+class ConflictAnswer(Document):
+    """Two books whose metadata and texts contradict each other."""
+
+    model_config = shown(examples.CONFLICT)
+
+    books: tuple[ConflictBookAnswer, ConflictBookAnswer] = Field(description="The older one first.")
+    agrees: list[Aspect] = Field(description="What is the same in both, as far as both say something of it.")
+    contradicts: list[Aspect]
+    evidence: ConflictEvidence
+
+    @classmethod
+    def of(cls, conflict: MetadataConflict) -> Self:
+        """The document of a conflict."""
+        measured, relation = conflict.evidence, conflict.relation
+        return cls(
+            books=(ConflictBookAnswer.of(conflict.left), ConflictBookAnswer.of(conflict.right)),
+            agrees=list(conflict.agrees),
+            contradicts=list(conflict.contradicts),
+            evidence=ConflictEvidence(
+                distance=measured.distance,
+                jaccard=measured.jaccard,
+                containment=ConflictContainment.model_validate(measured),
+                relation=relation
+                and ConflictRelation(
+                    kind=relation.summary.kind,
+                    confidence=relation.summary.confidence,
+                    source="person" if relation.decided else "machine",
+                    decided_by=relation.decided_by,
+                ),
+            ),
+        )
+
+
+class CutGroupAnswer(Document):
+    """Books that share an ISBN or a title, and are too many to examine every pair of them."""
+
+    model_config = shown(examples.CUT_GROUP)
+
+    shared: str = Field(description="The ISBN, as isbn:9780141439600, or the title.")
+    size: int = Field(description="How many books share it.")
+    examined: int = Field(description="How many were examined: first the oldest of each cluster of copies.")
+
+
+class ConflictList(Document):
+    """One page of metadata conflicts."""
+
+    model_config = shown(
+        {"items": [examples.CONFLICT], "cut_groups": [examples.CUT_GROUP], "next_cursor": None}
+    )
+
+    items: list[ConflictAnswer] = Field(
+        description="Fewer than `limit`, even none, where finding more takes another request."
+    )
+    cut_groups: list[CutGroupAnswer] = Field(description="Groups met for this page that may hide conflicts.")
+    next_cursor: str | None = Field(description="Send it as cursor for the next page; null on the last page.")
+
+    @classmethod
+    def of(cls, page: ConflictPage, next_cursor: str | None) -> Self:
+        """The document of a page."""
+        return cls(
+            items=[ConflictAnswer.of(conflict) for conflict in page.conflicts],
+            cut_groups=[CutGroupAnswer.model_validate(group) for group in page.cut],
+            next_cursor=next_cursor,
+        )
+
+
+router = APIRouter(prefix="/v1/conflicts", tags=["conflicts"], route_class=ScopedRoute)
+
+
+@router.get("", summary="List metadata conflicts", responses=problems(422, 503), openapi_extra=needs("read"))
+async def list_conflicts(query: Annotated[ConflictQuery, Query()], services: ServicesDep) -> ConflictList:
+    """Lists pairs of books of which the metadata says one thing and the text another.
+
+    By isbn: two books with the same valid ISBN and unrelated texts. By title: the same words in the title, no
+    different authors or volumes, and unrelated texts. By text: the same text under different valid ISBNs,
+    none in common. Decisions of people outrank the machine. Without evidence there is no conflict: a text too
+    short, no signatures, or a search for relations that has not ended.
+    """
+    cursors = Cursors("conflicts", query.by)
+    page = await services.conflicts.list_conflicts(query.by, cursors.conflict(query.cursor), query.limit)
+    return ConflictList.of(page, cursors.at_conflict(page.next))

@@ -1,0 +1,97 @@
+"""Whether the process lives and the service can work, as documents."""
+
+from dataclasses import asdict
+from typing import Any, Literal
+
+from fastapi import APIRouter, Response
+from fastapi.responses import PlainTextResponse
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from pydantic import Field
+
+from app.api.documents import Document, shown
+from app.api.http.access import OPEN, ScopedRoute, SeesDetails, needs, shows_more_with
+from app.api.http.deps import KernelsDep, MetricsDep, ServicesDep
+from app.api.http.openapi import problems
+from app.api.http.problems import parts_down
+
+_UP = {"ok": True, "detail": "up"}
+
+
+class Alive(Document):
+    """The process answers."""
+
+    model_config = shown({"status": "alive"})
+
+    status: Literal["alive"] = "alive"
+
+
+class PartAnswer(Document):
+    """One part of the service."""
+
+    model_config = shown(_UP)
+
+    ok: bool
+    detail: str = Field(description="What is wrong with it, if something is.")
+
+
+class Ready(Document):
+    """The service can do its work."""
+
+    model_config = shown(
+        {
+            "status": "ready",
+            "parts": {
+                "postgres": _UP,
+                "redis": _UP,
+                "jobs": _UP,
+                "kernels": {"ok": True, "detail": "compiled"},
+            },
+        }
+    )
+
+    status: Literal["ready"] = "ready"
+    parts: dict[str, PartAnswer] = Field(description="Empty where they are not to be seen without a key.")
+
+
+_RETRY_SECONDS = 2
+
+router = APIRouter(tags=["health"], route_class=ScopedRoute)
+
+
+@router.get("/health/live", summary="Does the process answer?", openapi_extra=OPEN)
+async def live() -> Alive:
+    """Always 200. Where there is no answer, restart the process."""
+    return Alive()
+
+
+@router.get(
+    "/health/ready",
+    summary="Can the service work?",
+    response_model=Ready,
+    responses=problems(503),
+    openapi_extra=shows_more_with("read"),
+)
+async def ready(
+    services: ServicesDep, kernels: KernelsDep, sees_details: SeesDetails
+) -> Response | dict[str, Any]:
+    """Pings Postgres, Redis and the job queue; 503 says in `parts` which of them is down.
+
+    Where requests need a key, `parts` are shown only to a key with the scope read.
+    """
+    parts = await services.health.check() | {"kernels": kernels.health}
+    if all(part.ok for part in parts.values()):
+        return {"parts": parts if sees_details else {}}
+    down = {name: asdict(part) for name, part in parts.items()} if sees_details else {}
+    return parts_down(down, _RETRY_SECONDS)
+
+
+@router.get(
+    "/metrics",
+    summary="Counters for Prometheus",
+    response_class=PlainTextResponse,
+    openapi_extra=needs("read"),
+)
+async def scrape(services: ServicesDep, metrics: MetricsDep) -> Response:
+    """Requests by route and status with their times, books stored, posted and pending, lookups by kind. Jobs
+    by task and state, failed tries, pairs of books compared by kind of relation, webhooks by state."""
+    return Response(await metrics.exposition(services), media_type=CONTENT_TYPE_LATEST)

@@ -1,0 +1,153 @@
+"""Connections that are closed where the head of a request comes too slowly or has no end.
+
+uvicorn waits for a head for ever and takes one of any length; `bookprint serve` has it use this class.
+"""
+
+import asyncio
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from app.api.http.admission import TOO_MANY, Overloaded, Permits
+from app.api.http.problems import problem_response
+from app.api.http.security_headers import HEADERS, HEADERS_OVER_TLS
+
+HEAD_SECONDS = 10.0
+"""Seconds from the connection, or from the first byte of a later request, to the end of the head."""
+
+MAX_HEAD_BYTES = 64 * 1024
+"""Bytes of URL and headers."""
+
+UNREAD_SECONDS = 60.0
+"""Seconds for which the rest of a body is taken whose request has been answered."""
+
+READ_PERMITS = "read_permits"
+"""Name under which the lifespan's state has the permits whose requests may be refused unparsed."""
+
+_WHOLE_READ = re.compile(rb"GET /v1/(?!clusters/[^/ ]*/text)[!-~]* HTTP/1\.1\r\n", re.ASCII)
+_NOT_SIMPLE = re.compile(
+    rb"\r\n(content-length|transfer-encoding|origin|upgrade|expect|connection(?!: *keep-alive\r))", re.I
+)
+"""Headers that ask for more than an answer."""
+
+
+@dataclass(slots=True)
+class _Head:
+    """A head that has not ended."""
+
+    size: int = 0  # bytes
+
+
+class HeadTooLong(Exception):
+    """The head of a request is too long; uvicorn answers 400."""
+
+
+class BoundedConnection(HttpToolsProtocol):
+    """A connection of uvicorn's whose requests must begin within bounds."""
+
+    _deadline: asyncio.TimerHandle | None = None
+    _head: _Head | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for the first head."""
+        super().connection_made(transport)
+        self._head = _Head()
+        self._expect_within(HEAD_SECONDS)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing any more."""
+        self._expect_nothing()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Read on; answer 400 and close where the head is too long.
+
+        A request that would be refused for waiting too long is refused before it is parsed: in a flood, to
+        parse it would take the time in which others are answered.
+        """
+        refusing: Permits | None = self.app_state.get(READ_PERMITS)
+        if refusing is not None and refusing.is_hopeless and self._is_idle() and _is_whole_read(data):
+            self.transport.write(_refusal(refusing.refusal().retry_after, self.scheme == "https"))
+            if self._deadline is not None:  # the first head has still not been parsed
+                self._expect_within(HEAD_SECONDS)
+            return
+        head = self._head
+        super().data_received(data)
+        if head is None or head is not self._head or self.transport.is_closing():
+            return
+        head.size += len(data)
+        if head.size > MAX_HEAD_BYTES:
+            self.send_400_response("The head of the request is too long.")
+        elif self._deadline is None:
+            self._expect_within(HEAD_SECONDS)
+
+    def on_message_begin(self) -> None:
+        """Begin to wait for the end of a head."""
+        super().on_message_begin()
+        self._head = _Head()
+        if self._deadline is None:
+            self._expect_within(HEAD_SECONDS)
+
+    def on_headers_complete(self) -> None:
+        """Take the head, and leave the body to the application; raises HeadTooLong."""
+        self._expect_nothing()
+        self._head = None
+        # Counted again, because all of it may have arrived at once.
+        if len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > MAX_HEAD_BYTES:
+            raise HeadTooLong
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """Note the end of the body; blank lines that may follow belong to the next head."""
+        self._expect_nothing()
+        self._head = _Head()
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """Go on to the next request, or take the rest of this one for a while."""
+        unread = self.cycle.response_complete and self.cycle.more_body
+        super().on_response_complete()
+        if unread and not self.transport.is_closing():
+            self._expect_within(UNREAD_SECONDS)
+
+    def _is_idle(self) -> bool:
+        """Whether the next bytes begin a request, and none is being answered."""
+        at_beginning = self._head is not None and not self._head.size
+        # Before the first head there is no cycle.
+        return at_beginning and getattr(self.cycle, "response_complete", True)
+
+    def _expect_within(self, seconds: float) -> None:
+        self._expect_nothing()
+        self._deadline = self.loop.call_later(seconds, self._cut_off)
+
+    def _expect_nothing(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _cut_off(self) -> None:
+        self._deadline = None
+        if not getattr(self.cycle, "response_complete", True):
+            # While a request is answered the next one is not read, so its sender is not to blame.
+            self._expect_within(HEAD_SECONDS)
+        elif not self.transport.is_closing():
+            self.transport.close()
+
+
+def _is_whole_read(data: bytes) -> bool:
+    """Whether the bytes are one request that reads, from beginning to end, and nothing else."""
+    return (
+        data.find(b"\r\n\r\n") == len(data) - 4
+        and _WHOLE_READ.match(data) is not None
+        and _NOT_SIMPLE.search(data) is None
+    )
+
+
+@lru_cache(maxsize=64)
+def _refusal(retry_after: int, over_tls: bool) -> bytes:
+    response = problem_response(Overloaded(TOO_MANY, retry_after))
+    headers = [*response.raw_headers, *(HEADERS_OVER_TLS if over_tls else HEADERS)]
+    lines = [b"HTTP/1.1 503 Service Unavailable", *(name + b": " + value for name, value in headers)]
+    return b"\r\n".join(lines) + b"\r\n\r\n" + bytes(response.body)

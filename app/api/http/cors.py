@@ -1,0 +1,135 @@
+"""What pages of other origins may do (the Fetch standard: Origin, Sec-Fetch-Site and the CORS protocol).
+
+Answers never depend on cookies, so where a key is asked for a page needs it too. Where none is, whatever the
+user of a browser opens could use the service, and a site that has its own name lead to this machine (DNS
+rebinding) could read it: such requests are refused.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.api.http.admission import declared_size
+from app.api.http.bodies import UnsupportedMediaType
+
+_DAY = 86_400
+_LOOPBACK = r"(localhost|127(\.\d{1,3}){3}|\[::1\])"
+_PAGES_OF_THIS_MACHINE = rf"https?://{_LOOPBACK}(:\d+)?"
+_OPEN_PATHS = ("/reconcile/", "/changes/")
+"""What pages of any origin may read, as the reconciliation API and IIIF Change Discovery ask for it."""
+
+_LONGEST_SHOWN = 100  # characters
+
+
+class HostNotServed(HTTPException):
+    """The request is for a host that is not known to be this one."""
+
+    problem = "host-not-served"
+
+    def __init__(self, host: str) -> None:
+        super().__init__(421, f"Nothing is answered at the host {host[:_LONGEST_SHOWN]}.")
+
+
+class ForeignPage(HTTPException):
+    """A page of another origin sent the request, and no key is asked for."""
+
+    problem = "foreign-page"
+
+    def __init__(self, origin: str) -> None:
+        super().__init__(403, f"The request comes from a page of another site ({origin[:_LONGEST_SHOWN]}).")
+
+
+class CrossOrigin:
+    """Lets pages of some origins read answers.
+
+    Those of `origins` may use the whole API. What is open to pages of any origin is so with `any_page`, and
+    otherwise to these and to those of this machine.
+    """
+
+    def __init__(self, app: ASGIApp, origins: Sequence[str], any_page: bool) -> None:
+        self._app: ASGIApp = app
+        if origins:
+            self._app = CORSMiddleware(
+                app,
+                allow_origins=origins,
+                allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+                allow_headers=["Authorization", "X-API-Key", "Content-Type", "If-Match"],
+                expose_headers=["ETag", "Location", "Retry-After"],
+                max_age=_DAY,
+            )
+        self._open = CORSMiddleware(
+            app,
+            allow_origins=["*"] if any_page else origins,
+            allow_origin_regex=_PAGES_OF_THIS_MACHINE,
+            allow_methods=["GET", "POST"],
+            allow_headers=["*"],
+            max_age=_DAY,
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a preflight request; pass any other on, and let its answer be read."""
+        await (self._open if _is_open(scope) else self._app)(scope, receive, send)
+
+
+class OwnPages:
+    """Refuses other hosts than this machine and the public URL, and pages of other origins than `origins`.
+
+    For services that ask for no key. A program that is no browser sends neither Origin nor Sec-Fetch-Site.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        public_url: str | None,
+        origins: Sequence[str],
+        refusal: Callable[[HTTPException], ASGIApp],
+    ) -> None:
+        self._app = app
+        self._refusal = refusal
+        public = urlsplit((public_url or "").lower())
+        names = [_LOOPBACK] + [re.escape(re.sub(r":\d*$", "", public.netloc))] * bool(public_url)
+        self._hosts = re.compile(rf"({'|'.join(names)})(:\d+)?", re.IGNORECASE)
+        self._origins = {f"{public.scheme}://{public.netloc}", *origins}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or refuse it."""
+        error = self._objection(scope) if scope["type"] == "http" else None
+        await (self._app if error is None else self._refusal(error))(scope, receive, send)
+
+    def _objection(self, scope: Scope) -> HTTPException | None:
+        headers = Headers(scope=scope)
+        host = headers.get("host")
+        if host is not None and not self._hosts.fullmatch(host):
+            return HostNotServed(host)
+        if self._is_foreign(scope, headers):
+            return ForeignPage(headers.get("origin", "null"))
+        if declared_size(scope) != 0 and "content-type" not in headers:
+            return UnsupportedMediaType(
+                "The body comes without a Content-Type.",
+                remedy="Send Content-Type: application/json, application/x-ndjson for lines, or "
+                "application/x-www-form-urlencoded for a form.",
+            )
+        return None
+
+    def _is_foreign(self, scope: Scope, headers: Headers) -> bool:
+        origin, site = headers.get("origin", "null"), headers.get("sec-fetch-site")
+        if origin != "null":
+            return not (
+                origin == f"{scope['scheme']}://{headers.get('host')}"
+                or origin in self._origins
+                or (_is_open(scope) and re.fullmatch(_PAGES_OF_THIS_MACHINE, origin))
+            )
+        if site is None:
+            return "origin" in headers
+        # A link leads here from anywhere, and the page with the link does not see the answer.
+        is_link = scope["method"] == "GET" and headers.get("sec-fetch-mode") == "navigate"
+        return site not in {"same-origin", "none"} and not is_link
+
+
+def _is_open(scope: Scope) -> bool:
+    return scope["type"] == "http" and f"{scope['path']}/".startswith(_OPEN_PATHS)

@@ -1,0 +1,63 @@
+"""Background jobs as documents."""
+
+import re
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Path
+from pydantic import Field
+
+from app.api import examples
+from app.api.documents import Document, shown
+from app.api.http.access import ScopedRoute, needs
+from app.api.http.deps import ServicesDep
+from app.api.http.openapi import problems
+from app.core.errors import UnknownJob
+from app.core.model import Job, JobState
+from app.services.jobs import MOST_TRIES
+
+
+class JobAnswer(Document):
+    """A background job as it stands now."""
+
+    model_config = shown(examples.JOB)
+
+    id: int
+    task: str = Field(description="What is to be done.")
+    state: JobState
+    attempts: int = Field(description="Tries so far, the running one included.")
+    max_attempts: int = Field(default=MOST_TRIES, description="Tries after which it has failed.")
+    book_id: UUID | None = Field(
+        description="The book that it is about; null if that has changed or gone since."
+    )
+    created_at: datetime
+    next_try_at: datetime | None = Field(
+        description="Of a waiting job: not before then; null: as soon as a worker is free."
+    )
+    reason: str | None = Field(description="Why the last try failed, if it did.")
+
+
+router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=ScopedRoute)
+
+_NUMBER = re.compile(r"[0-9]{1,19}")
+
+
+@router.get(
+    "/{job_id}",
+    summary="Read a job",
+    response_model=JobAnswer,
+    responses=problems(404, 422, 503),
+    openapi_extra=needs("read"),
+)
+async def read_job(
+    job_id: Annotated[str, Path(description="Id of the job.", examples=[examples.JOB["id"]])],
+    services: ServicesDep,
+) -> Job:
+    """Answers how far the job has come.
+
+    Jobs that succeeded are forgotten after a day, those that failed after thirty.
+    """
+    if not _NUMBER.fullmatch(job_id):
+        raise UnknownJob(job_id[:100])
+    return await services.jobs.get(int(job_id))

@@ -1,0 +1,327 @@
+"""Lookups: bodies, questions, and the answer.
+
+The answer is a TypedDict, which makes the schema and is written by orjson as it is. A page of a hundred
+books takes pydantic longer than finding them took.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, ClassVar, Self
+from uuid import UUID
+
+import orjson
+from fastapi import APIRouter, Body, Query, Response
+from pydantic import Field, model_validator, with_config
+from pydantic_core import PydanticCustomError
+from typing_extensions import TypedDict
+
+from app.api import examples
+from app.api.documents import Format, PageQuery, Warnings, file_fields, shown
+from app.api.http.access import LOOKUP, needs
+from app.api.http.bodies import JsonRoute
+from app.api.http.cursors import Cursors
+from app.api.http.deps import BookId, MetricsDep, ServicesDep
+from app.api.http.metrics import Metrics
+from app.api.http.openapi import problems, with_file
+from app.api.signatures import FingerprintBody
+from app.api.submissions import BookBody
+from app.core.model import Entry, Fingerprint
+from app.core.recipe import Suite
+from app.core.relations.decision import RelationSummary
+from app.core.signatures import composite, identifier
+from app.core.signatures.identifier import Identifier
+from app.services.lookups import Answer, Match, Nearest, Question, Verified, Within, query_entry
+from app.services.reading import FileBook
+from app.wiring import Services
+
+_SHARE_DIGITS = 4
+"""Decimals of similarities: 128 MinHash values give no more than two."""
+
+
+class LookupBody(BookBody):
+    """A book as it would be posted, or its identifier, or its fingerprint: exactly one of them."""
+
+    model_config = shown({"identifier": examples.IDENTIFIER})
+
+    one_of: ClassVar[dict[str, str]] = BookBody.one_of | {"identifier": "string", "fingerprint": "object"}
+
+    identifier: str | None = Field(
+        default=None,
+        max_length=1_000,
+        description="A book identifier, bp1:… or bp2:…, with or without an ISBN behind it.",
+    )
+    fingerprint: FingerprintBody | None = Field(default=None, description="A fingerprint alone.")
+
+    def to_identifier(self) -> Identifier | None:
+        """What the identifier that was sent says; None where none was."""
+        return None if self.identifier is None else composite.decode(self.identifier)
+
+    def to_fingerprint(self) -> Fingerprint | None:
+        """The fingerprint that was sent alone; None where it was not."""
+        return None if self.fingerprint is None else self.fingerprint.to_fingerprint("fingerprint")
+
+
+class NearnessQuery(PageQuery):
+    """The books to find: within d, or the k nearest, or (without both) verified near-duplicates."""
+
+    d: int | None = Field(
+        default=None, ge=0, le=128, description="All books at most this many bits away; exact."
+    )
+    k: int | None = Field(
+        default=None, ge=1, le=1_000, description="This many nearest books, not with d; exact."
+    )
+
+    @model_validator(mode="after")
+    def _not_both(self) -> Self:
+        if self.d is not None and self.k is not None:
+            raise PydanticCustomError("not_together", "d and k were both sent", {"field": "k"})
+        return self
+
+    def to_question(self) -> Question:
+        """The question as the services know it."""
+        if self.d is not None:
+            return Within(self.d)
+        return Verified() if self.k is None else Nearest(self.k)
+
+
+@with_config(shown(examples.NEAR_DUPLICATE["containment"]))
+class Containment(TypedDict):
+    """The share of each book that the other one contains, estimated from their MinHash signatures."""
+
+    this_in_other: Annotated[
+        float | None, Field(description="Share of the query found in this item, 0 to 1.")
+    ]
+    other_in_this: Annotated[
+        float | None, Field(description="Share of this item found in the query, 0 to 1.")
+    ]
+
+
+@with_config(shown(examples.NEAR_DUPLICATE["relation"]))
+class RelationBrief(TypedDict):
+    """The relation of two books: by a person's decision, else as computed from their pages."""
+
+    kind: str
+    confidence: Annotated[float, Field(description="0 to 1; of a person's decision 1.")]
+
+
+@with_config(shown(examples.NEAR_DUPLICATE))
+class NearDuplicate(TypedDict):
+    """A book near the query, and how near it is; null where a signature is missing."""
+
+    id: UUID
+    identifier: str | None
+    title: str | None
+    distance: Annotated[int | None, Field(description="Bits in which the fingerprints differ, 0 to 128.")]
+    jaccard: Annotated[float | None, Field(description="Estimated share of common shingles, 0 to 1.")]
+    containment: Containment
+    relation: Annotated[RelationBrief | None, Field(description="Null until the pages have been compared.")]
+
+
+@with_config(shown(examples.NEAR_DUPLICATES["query"]))
+class NearnessQuestion(TypedDict):
+    """The question that is answered."""
+
+    id: Annotated[UUID | None, Field(description="The book that was asked about; null for a lookup.")]
+    max_distance: Annotated[int | None, Field(description="The parameter `d`; null where it was not sent.")]
+    nearest: Annotated[int | None, Field(description="The parameter `k`; null where it was not sent.")]
+
+
+@with_config(shown(examples.NEAR_DUPLICATES))
+class NearDuplicates(TypedDict):
+    """One page of the books near the query, nearest first."""
+
+    query: NearnessQuestion
+    exact: Annotated[bool, Field(description="True: provably every book that the question asks for.")]
+    total: Annotated[int, Field(description="How many books there are on all pages.")]
+    items: list[NearDuplicate]
+    next_cursor: Annotated[
+        str | None, Field(description="Send it as cursor for the next page; null on the last page.")
+    ]
+
+
+@with_config(shown(examples.NEAR_DUPLICATES | examples.OF_FILE))
+class LookupAnswer(NearDuplicates):
+    """One page of the books near the query, nearest first, and how its file was read."""
+
+    format: Format
+    warnings: Warnings
+
+
+def lookup_answer_of(found: NearDuplicates, sent: FileBook | None) -> LookupAnswer:
+    """The document of an answer to a book that came in a file, or not."""
+    return {**found, **file_fields(sent)}
+
+
+def near_duplicates_of(
+    answer: Answer,
+    query: NearnessQuery,
+    next_cursor: str | None,
+    book_id: UUID | None = None,
+    relations: Mapping[UUID, RelationSummary] | None = None,
+) -> NearDuplicates:
+    """The document of an answer; `relations` are those of the book asked about, as far as they are known."""
+    known = relations or {}
+    return {
+        "query": {"id": book_id, "max_distance": query.d, "nearest": query.k},
+        "exact": answer.exact,
+        "total": answer.total,
+        "items": [
+            _item(match, name, known.get(match.book.book_id))
+            for match, name in zip(answer.matches, _identifiers(answer.matches), strict=True)
+        ],
+        "next_cursor": next_cursor,
+    }
+
+
+def _item(match: Match, name: str | None, relation: RelationSummary | None) -> NearDuplicate:
+    evidence = match.evidence
+    return {
+        "id": match.book.book_id,
+        "identifier": name,
+        "title": match.book.title,
+        "distance": evidence.distance,
+        "jaccard": _rounded(evidence.jaccard),
+        "containment": {
+            "this_in_other": _rounded(evidence.this_in_other),
+            "other_in_this": _rounded(evidence.other_in_this),
+        },
+        "relation": _brief(relation),
+    }
+
+
+def _brief(relation: RelationSummary | None) -> RelationBrief | None:
+    if relation is None:
+        return None
+    return {"kind": relation.kind, "confidence": round(relation.confidence, _SHARE_DIGITS)}
+
+
+def _rounded(share: float | None) -> float | None:
+    return None if share is None else round(share, _SHARE_DIGITS)
+
+
+def _identifiers(matches: Sequence[Match]) -> list[str | None]:
+    fingerprints = [match.book.entry.fingerprint for match in matches]
+    with_fingerprint = [
+        (fingerprint, match.book.word_count)
+        for match, fingerprint in zip(matches, fingerprints, strict=True)
+        if fingerprint is not None
+    ]
+    encoded = iter(identifier.encode_each(with_fingerprint))
+    return [None if fingerprint is None else next(encoded) for fingerprint in fingerprints]
+
+
+router = APIRouter(prefix="/v1", tags=["lookups"], route_class=JsonRoute)
+
+_QUERIES = examples.named(
+    {
+        "An identifier": {"identifier": examples.IDENTIFIER},
+        "A long identifier with an ISBN": {"identifier": examples.COMPOSITE},
+        "A fingerprint": {"fingerprint": examples.FINGERPRINT},
+        "A text": {"text": examples.TEXT},
+        "Pages": {"pages": examples.TEXT.split("\f")},
+        "Signatures": {"signatures": examples.SIGNATURES},
+    }
+)
+
+
+@router.get(
+    "/books/{book_id}/near-duplicates",
+    summary="Find the books near a book",
+    response_model=NearDuplicates,
+    responses=problems(404, 422, 503),
+    openapi_extra=needs("read") | LOOKUP,
+)
+async def near_duplicates(
+    book_id: BookId, query: Annotated[NearnessQuery, Query()], services: ServicesDep, metrics: MetricsDep
+) -> Response:
+    """Answers the books near this one, itself left out, nearest first.
+
+    With `d`, every book at Hamming distance at most d; with `k`, the k nearest: both provably complete. With
+    neither, the books that fingerprint or MinHash propose and their signatures confirm as near-duplicates.
+    """
+    question = query.to_question()
+    suite = await services.lookup.serving()
+    cursors = Cursors("near", book_id.bytes, query.d, query.k, suite.fingerprint)
+    metrics.count_lookup(question)
+    position = cursors.place(query.cursor)
+    answer = await services.lookup.near_duplicates(book_id, question, position, query.limit, suite)
+    related = [match.book.book_id for match in answer.matches] if answer.related else []
+    relations = await services.relations.summaries(book_id, related)
+    return _written(near_duplicates_of(answer, query, cursors.at_place(answer.next), book_id, relations))
+
+
+@router.post(
+    "/lookups",
+    summary="Find the books near a text",
+    response_model=LookupAnswer,
+    responses=problems(400, 413, 415, 422, 503),
+    openapi_extra=needs("read") | LOOKUP | with_file(),
+)
+async def look_up(
+    body: Annotated[LookupBody, Body(openapi_examples=_QUERIES)],
+    query: Annotated[NearnessQuery, Query()],
+    services: ServicesDep,
+    metrics: MetricsDep,
+) -> Response:
+    """Answers the books near the text, signatures, identifier, fingerprint or file; nothing is stored.
+
+    With neither `d` nor `k`, an identifier finds what `bookprint compare` calls the same without the service:
+    by its length, its MinHash bits where it has them, and more readily where the ISBN is the same.
+    """
+    if (identifier := body.to_identifier()) is not None:
+        return await _answer_identifier(identifier, query, services, metrics)
+    return await answer_lookup(
+        lambda suite: query_entry(suite, body.to_content(), body.to_sketch(), body.to_fingerprint()),
+        query,
+        services,
+        metrics,
+    )
+
+
+async def _answer_identifier(
+    identifier: Identifier, query: NearnessQuery, services: Services, metrics: Metrics
+) -> Response:
+    question, fingerprint, minhash = query.to_question(), identifier.fingerprint, identifier.minhash
+    cursors = Cursors(
+        "look-up",
+        (fingerprint.recipe, fingerprint.bits),
+        minhash and (minhash.recipe, minhash.bits, minhash.shingle_count),
+        (identifier.word_count, identifier.isbn),
+        query.d,
+        query.k,
+    )
+    metrics.count_lookup(question)
+    position = cursors.place(query.cursor)
+    answer = await services.identifier_lookup.look_up(identifier, question, position, query.limit)
+    document = near_duplicates_of(answer, query, cursors.at_place(answer.next))
+    return _written(lookup_answer_of(document, None))
+
+
+async def answer_lookup(
+    entry_under: Callable[[Suite], Entry],
+    query: NearnessQuery,
+    services: Services,
+    metrics: Metrics,
+    sent: FileBook | None = None,
+) -> Response:
+    """The books near the signatures that a book has under the suite that serves; the file it came in."""
+    question = query.to_question()
+    suite = await services.lookup.serving()
+    entry = await asyncio.to_thread(entry_under, suite)
+    fingerprint, minhash, sample = entry.fingerprint, entry.minhash, entry.sample
+    cursors = Cursors(
+        "look-up",
+        fingerprint and (fingerprint.recipe, fingerprint.bits),
+        minhash and (minhash.recipe, minhash.values.tobytes(), minhash.shingle_count),
+        sample and (sample.recipe, sample.hashes.tobytes(), sample.level),
+        query.d,
+        query.k,
+    )
+    metrics.count_lookup(question)
+    answer = await services.lookup.look_up(entry, question, cursors.place(query.cursor), query.limit)
+    document = near_duplicates_of(answer, query, cursors.at_place(answer.next))
+    return _written(lookup_answer_of(document, sent))
+
+
+def _written(document: NearDuplicates | LookupAnswer) -> Response:
+    return Response(orjson.dumps(document), media_type="application/json")

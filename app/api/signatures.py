@@ -1,0 +1,136 @@
+"""Signatures as clients send them, and the fingerprint as they are shown it."""
+
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field
+from pydantic.config import JsonDict, JsonValue
+
+from app.api import examples
+from app.api.documents import Body, Count, Document, WholeNumber, shown
+from app.core.json_limits import MAX_PAGES
+from app.core.model import Fingerprint, Sketch
+from app.core.recipe import DIGESTS, FINGERPRINT_RECIPES, MINHASH_RECIPES, PAGE_RECIPES, SAMPLE_RECIPES
+from app.core.signatures import json_codec
+
+
+def _base64_length(size: int) -> int:
+    """Characters in which so many bytes are written."""
+    return -(-size // 3) * 4
+
+
+class FingerprintAnswer(Document):
+    """A simhash: two of one recipe are compared by Hamming distance."""
+
+    model_config = shown(examples.FINGERPRINT)
+
+    recipe: str = Field(description="Name of the recipe.")
+    hex: str = Field(description="The bits as hexadecimal digits, four bits each.")
+
+
+class FingerprintBody(Body):
+    """A simhash and the recipe that made it."""
+
+    model_config = shown(examples.FINGERPRINT)
+
+    recipe: str = Field(
+        description="Name of the recipe.", json_schema_extra={"enum": list(FINGERPRINT_RECIPES)}
+    )
+    hex: str = Field(
+        description="The bits as hexadecimal digits, four bits each: 32 digits for 128 bits.",
+        json_schema_extra={"pattern": "^[0-9A-Fa-f]{16,64}$"},
+    )
+
+    def to_fingerprint(self, field: str) -> Fingerprint:
+        """The fingerprint; raises InvalidInput, or UnknownRecipe, naming a part below `field`."""
+        return json_codec.decode_fingerprint(self.model_dump(), field)
+
+
+class MinHashBody(Body):
+    """A MinHash signature and the recipe that made it."""
+
+    model_config = shown(examples.MINHASH)
+
+    recipe: str = Field(description="Name of the recipe.", json_schema_extra={"enum": list(MINHASH_RECIPES)})
+    values: str = Field(
+        description="Base64 of the 128 values, each a little-endian unsigned 32-bit integer.",
+        json_schema_extra={"pattern": "^[0-9A-Za-z+/]{683}=$"},
+    )
+    shingle_count: Count = Field(
+        description="How many distinct shingles the book has; not more than its words."
+    )
+
+
+class SampleBody(Body):
+    """A sample of shingle hashes and the recipe that made it."""
+
+    model_config = shown(examples.SAMPLE)
+
+    recipe: str = Field(description="Name of the recipe.", json_schema_extra={"enum": list(SAMPLE_RECIPES)})
+    level: Annotated[int, Field(ge=0, le=64), WholeNumber] = Field(
+        description="The sample holds every shingle hash of the book that is below 2^level."
+    )
+    hashes: str = Field(
+        max_length=_base64_length(128 * 8),
+        description="Base64 of at most 128 hashes, not more than there are shingles, ascending, each a "
+        "little-endian unsigned 64-bit integer.",
+    )
+
+
+class PageSignaturesBody(Body):
+    """The signatures of all pages and the recipe that made them."""
+
+    model_config = shown(examples.PAGE_SIGNATURES)
+
+    recipe: str = Field(description="Name of the recipe.", json_schema_extra={"enum": list(PAGE_RECIPES)})
+    unit: Literal["page", "window"] = Field(
+        description="`page` where `page_count` is given; else `window`: windows of words stand for pages."
+    )
+    values: str = Field(
+        max_length=_base64_length(MAX_PAGES * 130),
+        description="Base64 of the signatures, 130 bytes each; `page_count` many, for pages.",
+    )
+
+
+DigestsBody = Annotated[
+    dict[
+        Annotated[str, Field(json_schema_extra={"enum": list(DIGESTS)})],
+        Annotated[str, Field(json_schema_extra={"pattern": "^[0-9A-Fa-f]{32}$"})],
+    ],
+    Field(max_length=len(DIGESTS)),
+]
+
+
+def _sent(name: str) -> JsonDict:
+    return {"required": [name], "properties": {name: {"type": "object"}}}
+
+
+_RULES: list[JsonValue] = [
+    {"anyOf": [_sent("fingerprint"), _sent("minhash"), _sent("pages")]},
+    {"anyOf": [_sent("minhash"), {"properties": {"sample": {"type": "null"}}}]},
+]
+
+
+class SignaturesBody(Body):
+    """All signatures of a book, as `bookprint sign` prints them: fingerprint, minhash or pages at least."""
+
+    model_config = ConfigDict(json_schema_extra={"example": examples.SIGNATURES, "allOf": _RULES})
+
+    fingerprint: FingerprintBody | None = None
+    minhash: MinHashBody | None = None
+    sample: SampleBody | None = Field(
+        default=None,
+        description="Finds small overlaps; only with `minhash`. Signatures of old versions may lack it.",
+    )
+    pages: PageSignaturesBody | None = None
+    digests: DigestsBody | None = Field(
+        default=None, description="Hashes of the text that other systems know; they may be left out."
+    )
+    word_count: Count = Field(
+        description="Words of the book; characters, in scripts without spaces. Not more than characters."
+    )
+    character_count: Count = Field(description="Characters of the normalised text.")
+    page_count: Count | None = Field(default=None, description="Pages, blank ones too; null: not known.")
+
+    def to_sketch(self) -> Sketch:
+        """The signatures; raises InvalidInput, or UnknownRecipe, naming the part that is wrong."""
+        return json_codec.decode(self.model_dump())

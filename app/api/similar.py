@@ -1,0 +1,164 @@
+"""Similar books and the map of books: questions and documents."""
+
+from collections.abc import Sequence
+from typing import Annotated, Self
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from app.api import examples
+from app.api.documents import Document, PageQuery, shown
+from app.api.http.access import LOOKUP, ScopedRoute, needs
+from app.api.http.cursors import Cursors
+from app.api.http.deps import BookId, ServicesDep
+from app.api.http.openapi import problems
+from app.core.recipe import VECTORS
+from app.services.similar import MapPlace, SimilarBook
+
+_DIGITS = 4
+"""Decimals of similarities and places: a vector tells a cosine to a few hundredths."""
+
+Rounded = Annotated[float, AfterValidator(lambda value: round(value, _DIGITS))]
+Recipe = Annotated[
+    str, Field(description="The recipe of the vectors; figures of another do not compare with them.")
+]
+
+
+class SimilarQuery(BaseModel):
+    """How many similar books to answer, and which."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    k: int = Field(default=10, ge=1, le=1_000, description="The number of books.")
+    copies: bool = Field(
+        default=False,
+        description="true: with near-duplicates and known copies of the book, and all copies of the others; "
+        "otherwise the former are left out, and one book stands for each cluster of copies.",
+    )
+
+
+class SimilarBookAnswer(Document):
+    """A book that is like the one asked about."""
+
+    model_config = shown(examples.SIMILAR_BOOK)
+
+    id: UUID
+    title: str | None
+    authors: list[str]
+    similarity: Rounded = Field(
+        description="Estimated cosine of their words' weights, -1 to 1; of most books below .2."
+    )
+
+
+class SimilarBooksAnswer(Document):
+    """The books most like the one asked about, the most similar first."""
+
+    model_config = shown(examples.SIMILAR_BOOKS)
+
+    recipe: Recipe
+    items: list[SimilarBookAnswer]
+
+    @classmethod
+    def of(cls, books: Sequence[SimilarBook]) -> Self:
+        """The document of an answer."""
+        items = [
+            SimilarBookAnswer(
+                id=book.book_id,
+                title=book.title,
+                authors=list(book.authors),
+                similarity=book.similarity,
+            )
+            for book in books
+        ]
+        return cls(recipe=VECTORS, items=items)
+
+
+class MapQuery(PageQuery):
+    """The books whose places to list."""
+
+    ids: Annotated[list[UUID], Field(min_length=1, max_length=100)] | None = Field(
+        default=None,
+        description="Ids of books, each as a parameter of its own; all books if left out. Books without a "
+        "place are passed over.",
+    )
+
+
+class MapPlaceAnswer(Document):
+    """A book and its place. Like books lie near each other; what the axes mean nobody has said."""
+
+    model_config = shown(examples.MAP_PLACE)
+
+    id: UUID
+    title: str | None
+    authors: list[str]
+    language: str | None
+    x: Rounded = Field(description="-2 to 2.")
+    y: Rounded = Field(description="-2 to 2.")
+
+
+class MapAnswer(Document):
+    """One page of the map, oldest books first."""
+
+    model_config = shown(examples.MAP)
+
+    recipe: Recipe
+    items: list[MapPlaceAnswer]
+    next_cursor: str | None = Field(description="Send it as cursor for the next page; null on the last page.")
+
+    @classmethod
+    def of(cls, places: Sequence[MapPlace], next_cursor: str | None) -> Self:
+        """The document of a page."""
+        items = [
+            MapPlaceAnswer(
+                id=place.book_id,
+                title=place.title,
+                authors=list(place.authors),
+                language=place.language,
+                x=place.x,
+                y=place.y,
+            )
+            for place in places
+        ]
+        return cls(recipe=VECTORS, items=items, next_cursor=next_cursor)
+
+
+router = APIRouter(prefix="/v1", tags=["similar books"], route_class=ScopedRoute)
+
+
+@router.get(
+    "/books/{book_id}/similar",
+    summary="Find books like a book",
+    responses=problems(404, 409, 422, 503),
+    openapi_extra=needs("read") | LOOKUP,
+)
+async def similar_books(
+    book_id: BookId, query: Annotated[SimilarQuery, Query()], services: ServicesDep
+) -> SimilarBooksAnswer:
+    """Answers the books with other texts whose vectors are most like that of this one.
+
+    All books with a vector are compared; of known copies of one other text the most similar stands for all.
+    Books of one series or subject come first; a translation is no such
+    book. It is a hint: relations and clusters know nothing of it. A book without a vector is answered with
+    409.
+    """
+    return SimilarBooksAnswer.of(
+        await services.similar_books.find(book_id, query.k, with_copies=query.copies)
+    )
+
+
+@router.get(
+    "/map", summary="List books on a map", responses=problems(409, 422, 503), openapi_extra=needs("read")
+)
+async def read_map(query: Annotated[MapQuery, Query()], services: ServicesDep) -> MapAnswer:
+    """Lists the places of books in a plane, by which like books lie near each other, oldest books first.
+
+    A place follows from the text of the book alone, so no other book moves it. Books without a vector have no
+    place; where no book has one the answer is 409.
+    """
+    cursors = Cursors("map", *sorted(query.ids or ()))
+    after = cursors.book(query.cursor)
+    places = await services.book_map.list_places(query.ids, after, query.limit + 1)
+    page = places[: query.limit]
+    next_cursor = cursors.at_book(page[-1].book_id) if len(places) > query.limit else None
+    return MapAnswer.of(page, next_cursor)

@@ -1,0 +1,264 @@
+"""What clients send of a book: its content, its metadata, and its MARC record."""
+
+import re
+from dataclasses import asdict, replace
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import AfterValidator, Field, ValidationError, WithJsonSchema, model_validator
+from pydantic_core import PydanticCustomError
+
+from app.api import examples
+from app.api.documents import (
+    CLEAN_PATTERN,
+    TEXT_PATTERN,
+    Body,
+    Clean,
+    OneOfBody,
+    WholeNumber,
+    shown,
+)
+from app.api.signatures import SignaturesBody
+from app.catalog.identifiers import LONGEST
+from app.catalog.marc import marcjson
+from app.catalog.marc.description import metadata_of
+from app.catalog.marc.record import InvalidRecord
+from app.core.json_limits import MAX_PAGES
+from app.core.model import CatalogRecord, Content, Metadata, PageLabels, Sketch, Submission
+from app.core.text.content import content_from_pages, content_from_text
+from app.core.text.names import CONTROLS
+from app.core.text.page_labels import LONGEST_LABEL, checked_labels
+
+MOST_VALUES = 50_000
+"""Values of a record in JSON: about seven for each of its fields."""
+
+MOST_CHARACTERS = 300_000
+"""Characters of all its values together: three times what its binary form can hold."""
+
+_SCHEMA = {
+    "type": "object",
+    "required": ["leader", "fields"],
+    "properties": {
+        "leader": {"type": "string", "pattern": "^[ -~]{24}$"},
+        "fields": {
+            "type": "array",
+            "minItems": 1,
+            "items": {"type": "object", "minProperties": 1, "maxProperties": 1},
+        },
+    },
+    "additionalProperties": False,
+    "example": examples.MARC,
+}
+
+
+def _checked(document: dict[str, Any]) -> dict[str, Any]:
+    if _is_too_large(document):
+        raise PydanticCustomError(
+            "marc_record",
+            "The record is refused: {reason}",
+            {"reason": f"it has over {MOST_VALUES:,} values, or over {MOST_CHARACTERS:,} characters"},
+        )
+    try:
+        marcjson.of_document(document)
+    except InvalidRecord as exc:
+        raise PydanticCustomError(
+            "marc_record", "The record is refused: {reason}", {"reason": str(exc)}
+        ) from exc
+    return document
+
+
+def _is_too_large(document: dict[str, Any]) -> bool:
+    left: list[Any] = [document]
+    values = characters = 0
+    while left and values <= MOST_VALUES and characters <= MOST_CHARACTERS:
+        value = left.pop()
+        values += 1
+        if isinstance(value, str):
+            characters += len(value)
+        elif isinstance(value, list | dict):
+            left.extend(value.values() if isinstance(value, dict) else value)
+    return values > MOST_VALUES or characters > MOST_CHARACTERS
+
+
+MarcInJson = Annotated[dict[str, Any], AfterValidator(_checked), WithJsonSchema(_SCHEMA)]
+"""A record as MARC-in-JSON."""
+
+
+def stated(document: dict[str, Any] | None) -> dict[str, Any]:
+    """The fields of the metadata that a record gives, by name."""
+    if document is None:
+        return {}
+    fields = asdict(metadata_of(marcjson.of_document(document)))
+    listed = {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
+    return {name: value for name, value in listed.items() if value not in (None, [])}
+
+
+MOST_YEAR = 9_999
+
+_LISTS = ("authors", "identifiers")
+# Python and ECMAScript differ in which control characters are white space.
+_IDENTIFIER_PATTERN = f"^[0-9A-Za-z-]+:[^{CONTROLS}]*[^\\s{CONTROLS}\\ufeff][^{CONTROLS}]*$"
+_IDENTIFIER = re.compile(_IDENTIFIER_PATTERN)
+
+
+def _scheme_and_value(text: str) -> str:
+    if not _IDENTIFIER.match(text):
+        raise PydanticCustomError("identifier_form", "This is not an identifier with its scheme")
+    # As in URIs (RFC 3986, 3.1), ISBN: and isbn: are one scheme, written in lower case.
+    scheme, _, value = text.partition(":")
+    return f"{scheme.lower()}:{value}"
+
+
+Title = Annotated[str, Field(max_length=10_000, json_schema_extra=CLEAN_PATTERN), Clean]
+Author = Annotated[str, Field(max_length=1_000, json_schema_extra=CLEAN_PATTERN), Clean]
+Language = Annotated[str, Field(max_length=35, json_schema_extra=CLEAN_PATTERN), Clean]
+Volume = Annotated[str, Field(max_length=1_000, json_schema_extra=CLEAN_PATTERN), Clean]
+Page = Annotated[str, Field(json_schema_extra=TEXT_PATTERN)]
+PageLabel = Annotated[
+    str,
+    Field(min_length=1, max_length=LONGEST_LABEL, json_schema_extra=CLEAN_PATTERN),
+]
+ExternalId = Annotated[str, Field(min_length=1, max_length=500, json_schema_extra=CLEAN_PATTERN), Clean]
+CatalogueIdentifier = Annotated[
+    str,
+    Field(max_length=LONGEST, json_schema_extra={"pattern": _IDENTIFIER_PATTERN}),
+    Clean,
+    AfterValidator(_scheme_and_value),
+]
+
+
+class MetadataBody(Body):
+    """The catalogue data of a book. Fields that are left out, or null, are not known."""
+
+    model_config = shown(examples.METADATA)
+
+    title: Title | None = Field(
+        default=None,
+        description="The title, kept as it is sent. Here and below tabs and line ends become blanks.",
+    )
+    authors: Annotated[list[Author], Field(max_length=1_000, fail_fast=True)] | None = Field(
+        default=None, description="The authors in their order."
+    )
+    language: Language | None = Field(default=None, description="The language, best as a BCP 47 tag.")
+    year: Annotated[int, Field(ge=-MOST_YEAR, le=MOST_YEAR), WholeNumber] | None = Field(
+        default=None, description="The year of publication; negative before the common era."
+    )
+    volume: Volume | None = Field(
+        default=None, description="Which volume of a work or series it is, as printed."
+    )
+    external_id: ExternalId | None = Field(
+        default=None, description="Your own id of the book; no two books have the same."
+    )
+    identifiers: Annotated[list[CatalogueIdentifier], Field(max_length=1_000, fail_fast=True)] | None = Field(
+        default=None, description="Identifiers as scheme:value, for example isbn:9780141439600."
+    )
+    marc: MarcInJson | None = Field(
+        default=None,
+        description="The MARC 21 record of the book as MARC-in-JSON. It is kept, and says what the other "
+        "fields do not; null deletes it.",
+    )
+
+    @model_validator(mode="after")
+    def _short_enough(self) -> Self:
+        """What the record says keeps the limits of the other fields."""
+        if self.marc is None:
+            return self
+        try:
+            MetadataBody.model_validate(stated(self.marc))
+        except ValidationError as exc:
+            [first, *_] = exc.errors()
+            reason = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+            raise PydanticCustomError(
+                "marc_record",
+                "What the record says cannot be kept: {reason}",
+                {"reason": reason, "field": "marc"},
+            ) from exc
+        return self
+
+    def to_metadata(self) -> Metadata:
+        """The metadata as the services know it: the fields that were sent, else what the record says."""
+        values = stated(self.marc) | self._sent()
+        return Metadata(**values | {name: tuple(values.get(name, ())) for name in _LISTS})
+
+    def to_record(self) -> CatalogRecord | None:
+        """The record that was sent, with the names of the fields that were sent beside it."""
+        if self.marc is None:
+            return None
+        data = marcjson.write(marcjson.of_document(self.marc))
+        return CatalogRecord("marc-json", data, tuple(self._sent()))
+
+    def to_changes(self) -> dict[str, object]:
+        """The fields that were sent, by name, and what a `record` among them says; null empties a field."""
+        changes = {
+            name: (value or []) if name in _LISTS else value
+            for name, value in self.model_dump(exclude_unset=True).items()
+        }
+        if "marc" in changes:
+            del changes["marc"]
+            record = self.to_record()
+            changed = record and replace(record, changed=tuple(changes))
+            changes = stated(self.marc) | changes | {"record": changed}
+        return changes
+
+    def _sent(self) -> dict[str, Any]:
+        """The fields that are known, but for the record."""
+        names = (name for name in MetadataBody.model_fields if name != "marc")
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
+
+
+class ContentBody(OneOfBody):
+    """The content of a book: exactly one of text, pages and signatures, with at least one letter or digit."""
+
+    model_config = shown({"text": examples.TEXT})
+
+    one_of: ClassVar[dict[str, str]] = {"text": "string", "pages": "array", "signatures": "object"}
+
+    text: str | None = Field(
+        default=None, description="The whole text; U+000C separates pages.", json_schema_extra=TEXT_PATTERN
+    )
+    pages: Annotated[list[Page], Field(max_length=MAX_PAGES, fail_fast=True)] | None = Field(
+        default=None, description="The text of each page, blank pages too."
+    )
+    signatures: SignaturesBody | None = Field(
+        default=None, description="The signatures instead of the text, as `bookprint sign` prints them."
+    )
+
+    page_labels: Annotated[list[PageLabel | None], Field(max_length=MAX_PAGES, fail_fast=True)] | None = (
+        Field(
+            default=None,
+            description="What is printed on each page as its number, null where nothing is: as many as there "
+            "are `pages`, or as the `page_count` of `signatures` says.",
+        )
+    )
+
+    def to_content(self) -> Content | None:
+        """The text of the book; None where signatures stand for it."""
+        if self.text is not None:
+            return content_from_text(self.text)
+        return None if self.pages is None else content_from_pages(self.pages)
+
+    def to_sketch(self) -> Sketch | None:
+        """The signatures that were sent instead of a text."""
+        return None if self.signatures is None else self.signatures.to_sketch()
+
+    def to_page_labels(self) -> PageLabels:
+        """The labels of the pages; raises InvalidInput."""
+        if self.page_labels is None:
+            return ()
+        page_count = None if self.signatures is None else self.signatures.page_count
+        return checked_labels(self.page_labels, page_count if self.pages is None else len(self.pages))
+
+
+class BookBody(ContentBody, MetadataBody):
+    """A book: exactly one of text, pages and signatures, and its metadata."""
+
+    model_config = shown({"text": examples.TEXT} | examples.METADATA)
+
+    def to_submission(self) -> Submission:
+        """The book as the services take it."""
+        return Submission(
+            self.to_metadata(),
+            self.to_content(),
+            self.to_sketch(),
+            self.to_page_labels(),
+            self.to_record(),
+        )

@@ -1,0 +1,184 @@
+"""Webhooks: what clients send, and their documents."""
+
+import re
+from datetime import datetime
+from typing import Annotated, Any, Literal, Self
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Query, Response
+from fastapi import Body as FromBody
+from pydantic import BeforeValidator, Field
+from pydantic.config import JsonDict
+
+from app.api import examples
+from app.api.documents import Body, Document, PageQuery, shown
+from app.api.http.access import needs
+from app.api.http.bodies import JsonRoute
+from app.api.http.cursors import Cursors
+from app.api.http.deps import ActorDep, ServicesDep
+from app.api.http.openapi import ProblemResponse, problems, problems_only, with_headers
+from app.core.errors import UnknownWebhook
+from app.core.model import ChangeType, Webhook
+from app.services.changes import cursor_of
+
+_URL_PATTERN: JsonDict = {"pattern": "^[!-~]*$"}
+
+
+class WebhookBody(Body):
+    """Where to deliver changes, and which."""
+
+    model_config = shown({"url": examples.WEBHOOK["url"], "types": examples.WEBHOOK["types"]})
+
+    url: Annotated[str, Field(min_length=1, max_length=2_000, json_schema_extra=_URL_PATTERN)] = Field(
+        description="A URL, https best, that takes a POST of each change."
+    )
+    types: Annotated[list[ChangeType], Field(min_length=1, max_length=8)] | None = Field(
+        default=None, description="Types of changes to deliver; null or left out: all."
+    )
+
+
+class WebhookAnswer(Document):
+    """A webhook as it stands now."""
+
+    model_config = shown(examples.WEBHOOK)
+
+    id: UUID
+    url: str
+    types: list[ChangeType] | None = Field(description="Types of changes to deliver; null: all.")
+    state: Literal["active", "failing", "disabled"] = Field(
+        description="Failing ones are tried again at next_try_at, for three days; disabled ones never."
+    )
+    cursor: str = Field(description="Up to here everything is delivered; the feed goes on behind it.")
+    created_at: datetime
+    failing_since: datetime | None = Field(
+        description="When the oldest change that is not delivered failed for the first time."
+    )
+    next_try_at: datetime | None
+    last_error: str | None = Field(description="Why the last try failed; null: it did not.")
+    disabled_at: datetime | None
+    disabled_because: str | None
+
+    @classmethod
+    def of(cls, webhook: Webhook, **others: object) -> Self:
+        """The document of a webhook; `others` are the fields that a subclass adds."""
+        failing = "active" if webhook.failing_since is None else "failing"
+        fields: dict[str, Any] = {name: getattr(webhook, name, None) for name in WebhookAnswer.model_fields}
+        fields["state"] = failing if webhook.disabled_at is None else "disabled"
+        fields["cursor"] = cursor_of(webhook.position)
+        return cls(**fields, **others)
+
+
+class WebhookWithSecret(WebhookAnswer):
+    """A webhook with its new secret, which is not shown again."""
+
+    model_config = shown(examples.WEBHOOK | {"secret": examples.SECRET})
+
+    secret: str = Field(description="Verifies what is delivered (Standard Webhooks). Keep it safe.")
+
+    @classmethod
+    def of(cls, webhook: Webhook, **others: object) -> Self:
+        """The document of a webhook whose secret is new."""
+        return super().of(webhook, secret=webhook.secret, **others)
+
+
+class WebhookList(Document):
+    """One page of a list of webhooks, in order of ids."""
+
+    model_config = shown({"items": [examples.WEBHOOK], "next_cursor": None})
+
+    items: list[WebhookAnswer]
+    next_cursor: str | None = Field(description="Send it as cursor for the next page; null on the last page.")
+
+
+router = APIRouter(prefix="/v1/webhooks", tags=["webhooks"], route_class=JsonRoute)
+
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_BODIES = examples.named(
+    {
+        "Some types": {"url": examples.WEBHOOK["url"], "types": examples.WEBHOOK["types"]},
+        "All types": {"url": examples.WEBHOOK["url"]},
+    }
+)
+
+
+def _webhook_id(text: str) -> UUID:
+    """The id in a path; raises UnknownWebhook for a text that cannot be one."""
+    if not _UUID.fullmatch(text):
+        raise UnknownWebhook(text[:100])
+    return UUID(text)
+
+
+WebhookId = Annotated[
+    UUID,
+    BeforeValidator(_webhook_id),
+    Path(description="Id of the webhook.", examples=[examples.WEBHOOK_ID]),
+]
+
+
+@router.post(
+    "",
+    status_code=201,
+    summary="Register a webhook",
+    responses=with_headers(201, Location="The path of the webhook.") | problems(400, 413, 415, 422, 503),
+    openapi_extra=needs("admin"),
+)
+async def register_webhook(
+    body: Annotated[WebhookBody, FromBody(openapi_examples=_BODIES)],
+    services: ServicesDep,
+    actor: ActorDep,
+    response: Response,
+) -> WebhookWithSecret:
+    """Has every change from now on delivered to a URL, signed as the Standard Webhooks specification says.
+
+    The body of a delivery is the item of the feed. It counts as delivered with an answer of 2xx within 15
+    seconds; otherwise it is tried again, with growing waits, for three days.
+    """
+    webhook = await services.webhooks.register(body.url, body.types, actor=actor)
+    response.headers["Location"] = f"/v1/webhooks/{webhook.id}"
+    return WebhookWithSecret.of(webhook)
+
+
+@router.get("", summary="List webhooks", responses=problems(422, 503), openapi_extra=needs("admin"))
+async def list_webhooks(query: Annotated[PageQuery, Query()], services: ServicesDep) -> WebhookList:
+    """Lists the webhooks in order of their ids, without their secrets."""
+    cursors = Cursors("webhooks")
+    webhooks = await services.webhooks.page(cursors.book(query.cursor), query.limit + 1)
+    page = webhooks[: query.limit]
+    next_cursor = cursors.at_book(page[-1].id) if len(webhooks) > query.limit else None
+    return WebhookList(items=[WebhookAnswer.of(webhook) for webhook in page], next_cursor=next_cursor)
+
+
+@router.get(
+    "/{webhook_id}",
+    summary="Read a webhook",
+    responses=problems(404, 422, 503),
+    openapi_extra=needs("admin"),
+)
+async def read_webhook(webhook_id: WebhookId, services: ServicesDep) -> WebhookAnswer:
+    """Answers how far the webhook has come, and why it fails or is disabled, if it is."""
+    return WebhookAnswer.of(await services.webhooks.get(webhook_id))
+
+
+@router.delete(
+    "/{webhook_id}",
+    status_code=204,
+    summary="Delete a webhook",
+    response_class=ProblemResponse,
+    responses=problems_only(404, 422, 503),
+    openapi_extra=needs("admin"),
+)
+async def delete_webhook(webhook_id: WebhookId, services: ServicesDep, actor: ActorDep) -> Response:
+    """Deletes the webhook. What is on its way may still arrive."""
+    await services.webhooks.delete(webhook_id, actor=actor)
+    return Response(status_code=204)
+
+
+@router.post(
+    "/{webhook_id}/rotate",
+    summary="Give a webhook a new secret",
+    responses=problems(404, 422, 503),
+    openapi_extra=needs("admin"),
+)
+async def rotate_secret(webhook_id: WebhookId, services: ServicesDep, actor: ActorDep) -> WebhookWithSecret:
+    """Answers a new secret. For a day deliveries are signed with the old one as well."""
+    return WebhookWithSecret.of(await services.webhooks.rotate(webhook_id, actor=actor))

@@ -1,0 +1,248 @@
+"""Taking in many books where the database is reached: read and signed in processes, stored in batches.
+
+While one batch is indexed, the next one is stored and the one after it read. Books are stored in the order of
+the files, so a run that was killed has stored a part from the beginning.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from app.core.audit import Actor
+from app.core.errors import Conflict, InvalidInput, Unavailable
+from app.core.model import IndexState, Submission
+from app.core.recipe import Suites
+from app.core.signatures.sketch import signature_key
+from app.core.text.content import content_key
+from app.readers.processes import SECONDS_PER_BOOK, Ask, Question, ReadingProcesses
+from app.readers.reading import Check, Refusal, each_of, refusal_of, results_of
+from app.readers.unread import Unread
+from app.services.index.reconcile import Reindex
+from app.services.signing import Extras, computed, signed
+from app.services.storing import KINDS, Bulk, BulkOutcome, Kind, PreparedBook, StoredBatch
+from app.stores.postgres.suites import SuitesChanged
+
+
+@dataclass(frozen=True, slots=True)
+class Known(Question):
+    """Asks what would become of a book with this content key and external id.
+
+    The answer is its outcome, or where it is new the suites to compute.
+    """
+
+    key: bytes
+    external_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Prepare:
+    """Reads a book and computes what is to be stored, unless the parent knows the outcome."""
+
+    check: Check
+    extras: Extras
+
+    def __call__(self, book: Unread, ask: Ask) -> PreparedBook | Refusal | BulkOutcome:
+        """The book ready to be stored, or the outcome where `Known` was answered with one."""
+        try:
+            submission = self.check(book.read())
+            key = _key(submission)
+            known: Suites | BulkOutcome = ask(Known(key, submission.metadata.external_id))
+            if isinstance(known, BulkOutcome):
+                return known
+            if submission.content is not None:
+                content = computed(submission.content, known, self.extras, key)
+            else:
+                assert submission.sketch is not None  # else it has no key
+                content = signed(submission.sketch, known)
+            content = replace(content, page_labels=submission.page_labels)
+            return PreparedBook(submission.metadata, content, submission.record)
+        except Exception as exc:
+            return refusal_of(exc)
+
+
+def _key(submission: Submission) -> bytes:
+    if submission.content is not None:
+        return content_key(submission.content)
+    if submission.sketch is None:
+        raise InvalidInput("A book needs one of text, pages or signatures.", "text")
+    return signature_key(submission.sketch)
+
+
+_BOOKS_AT_ONCE = 64
+_BYTES_AT_ONCE = 32 << 20
+"""Books of a batch, and their compressed texts and signatures; the first to be reached ends it."""
+
+_PATIENCE = 60.0
+"""Seconds for which a batch is tried again while a server is out of reach."""
+
+_SECONDS_BETWEEN_TRIES = 0.5
+
+T = TypeVar("T")
+
+Result = PreparedBook | Refusal | BulkOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What became of one book."""
+
+    book: Unread
+    kind: Kind
+    refusal: Refusal | None = None
+
+
+@dataclass(slots=True)
+class BulkRun:
+    """The number of books by their fate, and whether to end early."""
+
+    counts: dict[Kind, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
+    interrupted: bool = False
+
+    @property
+    def total(self) -> int:
+        """Books that have met their fate."""
+        return sum(self.counts.values())
+
+    def interrupt(self) -> None:
+        """Read no further books; those that were read are still stored."""
+        self.interrupted = True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Batch:
+    """Books that are stored together."""
+
+    results: list[tuple[Unread, Result]]
+    stored: StoredBatch | None = None  # None: not yet
+
+
+Tell = Callable[[Fate, BulkRun], None]
+
+
+async def ingest_in_bulk(
+    bulk: Bulk,
+    reindex: Reindex,
+    books: Iterable[Unread],
+    *,
+    run: BulkRun,
+    check: Check,
+    processes: int,
+    tell: Tell,
+    actor: Actor,
+    seconds: float = SECONDS_PER_BOOK,
+) -> None:
+    """Take in the books, as `run` then says; `tell` gets the fate of each, in order.
+
+    Raises Unavailable where a server stays out of reach.
+    """
+    if await reindex.state() is not IndexState.COMPLETE:
+        await reindex.reconcile()
+    loop = asyncio.get_running_loop()
+
+    def answer(question: Known) -> Suites | BulkOutcome:
+        return asyncio.run_coroutine_threadsafe(_known(bulk, question), loop).result()
+
+    prepare = Prepare(check, bulk.extras)
+    kinds = (PreparedBook, Refusal, BulkOutcome, Known)
+    reading = ReadingProcesses(processes, prepare, kinds, answer, seconds)
+    try:
+        await _in_stages(bulk, reading, books, run, tell, actor)
+    finally:
+        await asyncio.to_thread(reading.close)  # a thread of it may still await an answer of this loop
+    if run.counts["pending"] and await reindex.reconcile() is not None:
+        run.counts["created"] += run.counts["pending"]
+        run.counts["pending"] = 0
+
+
+async def _in_stages(
+    bulk: Bulk,
+    reading: ReadingProcesses[Result],
+    books: Iterable[Unread],
+    run: BulkRun,
+    tell: Tell,
+    actor: Actor,
+) -> None:
+    """Move the books on in batches: read, stored, indexed, told; each stage has one batch at a time."""
+    results = results_of(reading, books)
+    storing: asyncio.Task[_Batch] | None = None
+    indexing: asyncio.Task[list[Fate]] | None = None
+    while True:
+        batch = [] if run.interrupted else await asyncio.to_thread(_batch, results, run)
+        if not batch and storing is None and indexing is None:
+            return
+        stored = None if storing is None else await storing
+        storing = asyncio.create_task(_stored(bulk, _Batch(batch), reading, actor)) if batch else None
+        fates = [] if indexing is None else await indexing
+        indexing = None if stored is None else asyncio.create_task(_indexed(bulk, stored))
+        for fate in fates:
+            run.counts[fate.kind] += 1
+            tell(fate, run)
+
+
+async def _known(bulk: Bulk, question: Known) -> Suites | BulkOutcome:
+    outcome = await _patiently(lambda: bulk.known(question.key, question.external_id))
+    return await _patiently(bulk.suites) if outcome is None else outcome
+
+
+def _batch(results: Iterator[tuple[Unread, Result]], run: BulkRun) -> list[tuple[Unread, Result]]:
+    """The next results, so many as are stored together; empty at the end."""
+    batch, size = [], 0
+    for book, result in results:
+        batch.append((book, result))
+        size += _size(result)
+        if len(batch) >= _BOOKS_AT_ONCE or size >= _BYTES_AT_ONCE or run.interrupted:
+            break
+    return batch
+
+
+async def _stored(bulk: Bulk, batch: _Batch, reading: ReadingProcesses[Result], actor: Actor) -> _Batch:
+    """The batch when its new books are stored."""
+    books = [book for book, _ in batch.results]
+    while True:
+        prepared = [result for _, result in batch.results if isinstance(result, PreparedBook)]
+        try:
+            stored = await _patiently(lambda: bulk.store(prepared, actor=actor))  # noqa: B023
+            return replace(batch, stored=stored)
+        except SuitesChanged:
+            await bulk.suites(anew=True)
+            batch = _Batch(await asyncio.to_thread(lambda: list(each_of(reading, books))))
+
+
+async def _indexed(bulk: Bulk, batch: _Batch) -> list[Fate]:
+    """The fate of each book of a batch, when the index holds the new ones."""
+    assert batch.stored is not None
+    stored = batch.stored
+    outcomes = iter(await _patiently(lambda: bulk.index(stored)))
+    return [
+        _fate(book, next(outcomes) if isinstance(result, PreparedBook) else result)
+        for book, result in batch.results
+    ]
+
+
+def _fate(book: Unread, result: Refusal | BulkOutcome) -> Fate:
+    if isinstance(result, Refusal):
+        return Fate(book, "failed", result)
+    if result.conflict is not None:
+        return Fate(book, "failed", Refusal(result.conflict, Conflict.problem))
+    return Fate(book, result.kind)
+
+
+def _size(result: object) -> int:
+    if not isinstance(result, PreparedBook):
+        return 0
+    pages = result.content.sketch.pages
+    return len(result.content.compressed_text or b"") + (0 if pages is None else pages.values.nbytes)
+
+
+async def _patiently(ask: Callable[[], Awaitable[T]]) -> T:
+    """The answer, asked for again while a server is out of reach."""
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            return await ask()
+        except Unavailable:
+            if time.monotonic() > deadline:
+                raise
+            await asyncio.sleep(_SECONDS_BETWEEN_TRIES)

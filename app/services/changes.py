@@ -1,0 +1,176 @@
+"""The feed of changes as clients read it, from a cursor on."""
+
+from base64 import b64decode, urlsafe_b64encode
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from app.core.errors import ChangesGone, InvalidInput, UnknownPage
+from app.core.model import Change, ChangeType
+from app.services.waiting import Waiting, nothing
+from app.stores.postgres.changes import ChangeFeed, FeedBounds, FeedPage
+
+KEPT_DAYS = 30
+
+NOW = "now"
+"""In place of a cursor: the present end of the feed."""
+
+NUMBERED_PAGE = 1000
+"""Changes on each page of the collection."""
+
+_MARK = b"feed"
+_LARGEST = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class FeedItem:
+    """A change as the feed shows it, and a webhook delivers it."""
+
+    cursor: str  # the feed goes on behind this item
+    at: datetime
+    type: ChangeType
+    book_id: UUID
+    other_id: UUID | None
+    data: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class FeedItems:
+    """Some items, and where the feed goes on."""
+
+    items: Sequence[FeedItem]
+    next_cursor: str
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedPages:
+    """The pages of the collection of all changes that are kept."""
+
+    first: int
+    last: int
+    total: int  # changes
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedPage:
+    """One page of that collection."""
+
+    number: int
+    pages: NumberedPages
+    items: Sequence[FeedItem]
+
+
+class Changes:
+    """Reads the feed, and forgets what is old."""
+
+    def __init__(self, feed: ChangeFeed) -> None:
+        self._feed = feed
+        self._waiting = Waiting()
+
+    async def read(
+        self,
+        after: str | None,
+        types: Collection[ChangeType] | None,
+        limit: int,
+        wait: float = 0,
+        waiting_begins: Callable[[], None] = nothing,
+    ) -> FeedItems:
+        """Up to `limit` changes behind a cursor, as soon as there is one or after `wait` seconds.
+
+        Without a cursor from the oldest that is kept. Raises `InvalidInput` and `ChangesGone`.
+        """
+        if after == NOW:
+            return FeedItems([], cursor_of((await self._bounds()).newest))
+        position = None if after is None else position_of(after)
+
+        async def go_on() -> FeedPage:
+            nonlocal position
+            page = await self._page(position, types, limit)
+            if not page.changes:
+                position = page.reached
+            return page
+
+        page = await self._waiting.until(go_on, lambda page: bool(page.changes), wait, waiting_begins)
+        return FeedItems([to_item(change) for change in page.changes], cursor_of(page.reached))
+
+    async def pages(self) -> NumberedPages:
+        """The pages of the collection; there is always one."""
+        return _pages(await self._bounds())
+
+    async def page(self, number: int) -> NumberedPage:
+        """The page with this number, counted from 0; raises `UnknownPage` and `ChangesGone`."""
+        bounds = await self._bounds()
+        pages = _pages(bounds)
+        if number > pages.last:
+            raise UnknownPage(number)
+        if number < pages.first:
+            raise ChangesGone
+        start, end = number * NUMBERED_PAGE, (number + 1) * NUMBERED_PAGE
+        read = await self._feed.read(max(start, bounds.oldest - 1), NUMBERED_PAGE)
+        items = [to_item(change) for change in read.changes if change.position <= end]
+        return NumberedPage(number, pages, items)
+
+    async def number(self) -> None:
+        """Give positions to the changes that are committed."""
+        await self._bounds()
+
+    async def sweep(self) -> int:
+        """Forget changes that are too old to be kept; returns how many."""
+        return await self._feed.delete_old(timedelta(days=KEPT_DAYS))
+
+    async def _bounds(self) -> FeedBounds:
+        bounds = await self._feed.read_bounds()
+        if bounds.unnumbered:
+            await self._feed.update_numbers()
+            bounds = await self._feed.read_bounds()
+        return bounds
+
+    async def _page(self, after: int | None, types: Collection[ChangeType] | None, limit: int) -> FeedPage:
+        """Read on until there is a change of these types, or the end is reached."""
+        page = await self._feed.read(after, limit, types)
+        if page.bounds.unnumbered and len(page.changes) < limit:
+            await self._feed.update_numbers()
+            page = await self._feed.read(after, limit, types)
+        if after is not None and not page.bounds.oldest - 1 <= after <= page.bounds.newest:
+            raise ChangesGone
+        while not page.changes and page.reached < page.bounds.newest:
+            page = await self._feed.read(page.reached, limit, types)
+        return page
+
+
+def cursor_of(position: int) -> str:
+    """The cursor that goes on behind a position."""
+    return urlsafe_b64encode(_MARK + position.to_bytes(8, "big")).decode()
+
+
+def position_of(cursor: str) -> int:
+    """The position that a cursor goes on behind; raises `InvalidInput` for a cursor of another list."""
+    try:
+        data = b64decode(cursor, altchars=b"-_", validate=True)
+    except ValueError:
+        data = b""
+    position = int.from_bytes(data[len(_MARK) :], "big")
+    if len(data) != len(_MARK) + 8 or not data.startswith(_MARK) or position > _LARGEST:
+        raise InvalidInput(
+            "This is no cursor of the feed of changes. Send the cursor of an item or the next_cursor of an "
+            "answer, or leave it out to begin with the oldest change.",
+            field="after",
+        )
+    return position
+
+
+def to_item(change: Change) -> FeedItem:
+    """The change as it is shown."""
+    return FeedItem(
+        cursor_of(change.position), change.at, change.type, change.book_id, change.other_id, change.data
+    )
+
+
+def _pages(bounds: FeedBounds) -> NumberedPages:
+    return NumberedPages(
+        first=(bounds.oldest - 1) // NUMBERED_PAGE,
+        last=max(bounds.newest - 1, 0) // NUMBERED_PAGE,
+        total=bounds.newest - bounds.oldest + 1,
+    )

@@ -1,0 +1,218 @@
+"""Reading clusters: which books belong together, under which name, and which of them to keep."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from app.core.clusters.best_copy import (
+    BestCopy,
+    Copy,
+    best_copy,
+    best_of_related,
+    complete_copies,
+    fullest_copy,
+)
+from app.core.clusters.cluster_name import ClusterName
+from app.core.clusters.clustering import By
+from app.core.clusters.master_copy import MasterCopy, master_copy
+from app.core.errors import TextNotKept, UnknownBook, UnknownCluster
+from app.core.model import Member
+from app.stores.postgres.cluster_queries import ClusterQueries, CopyText, Snapshot
+from app.stores.postgres.relation_queries import RelationQueries
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterPage:
+    """A page of a cluster's members, and figures of the whole cluster."""
+
+    name: ClusterName  # after the oldest member
+    size: int
+    best: BestCopy
+    members: Sequence[Member]  # oldest first
+    more: bool  # others follow
+
+
+class Clusters:
+    """The clusters as clients see them."""
+
+    def __init__(self, clusters: ClusterQueries) -> None:
+        self._clusters = clusters
+
+    async def read(self, name: ClusterName, after: UUID | None, limit: int) -> ClusterPage:
+        """Up to `limit` members behind `after` of the cluster that any of its members, or former ones, names.
+
+        Raises `UnknownCluster`.
+        """
+        async with self._clusters.snapshot() as snapshot:
+            founder = await snapshot.read_founder(name.by, name.book_id)
+            if founder is None:
+                raise UnknownCluster(str(name))
+            return await _page(snapshot, ClusterName(name.by, founder), after, limit)
+
+    async def present_name(self, name: ClusterName) -> ClusterName:
+        """The name of the cluster that any of its members, or former ones, names; raises `UnknownCluster`."""
+        async with self._clusters.snapshot() as snapshot:
+            founder = await snapshot.read_founder(name.by, name.book_id)
+        if founder is None:
+            raise UnknownCluster(str(name))
+        return ClusterName(name.by, founder)
+
+    async def of_book(self, book_id: UUID, by: By, after: UUID | None, limit: int) -> ClusterPage:
+        """Up to `limit` members behind `after` of the cluster that a book is in; raises `UnknownBook`."""
+        async with self._clusters.snapshot() as snapshot:
+            founder = await snapshot.read_founder(by, book_id)
+            if founder is None or not await snapshot.has_book(book_id):
+                raise UnknownBook(book_id)
+            return await _page(snapshot, ClusterName(by, founder), after, limit)
+
+
+async def _page(snapshot: Snapshot, name: ClusterName, after: UUID | None, limit: int) -> ClusterPage:
+    members = await snapshot.list_members(name.by, name.book_id, after, limit + 1)
+    copies = await snapshot.list_copies(name.by, name.book_id)
+    if name.by == "same_text":
+        best = await best_of(snapshot, copies)
+    else:
+        same = await _copies_of_fullest(snapshot, copies)
+        best = best_of_related(await best_of(snapshot, same), len(copies))
+    return ClusterPage(name, len(copies), best, members[:limit], len(members) > limit)
+
+
+async def best_of(snapshot: Snapshot, copies: Sequence[Copy]) -> BestCopy:
+    """The best of some copies of one text."""
+    candidates = complete_copies(copies)
+    agreement = await snapshot.read_agreement("same_text", [copy.book_id for copy in candidates.copies])
+    return best_copy(candidates, agreement)
+
+
+async def _copies_of_fullest(snapshot: Snapshot, copies: Sequence[Copy]) -> list[Copy]:
+    """Those of related books that have the text of the fullest one."""
+    founder = await snapshot.read_founder("same_text", fullest_copy(copies).book_id)
+    assert founder is not None
+    same = await snapshot.list_copies("same_text", founder)
+    within = set(copies)
+    return [copy for copy in same if copy in within]
+
+
+MOST_COPIES = 10
+"""Copies that vote, the best copy among them."""
+
+MOST_LEFT_OUT = 100
+"""Books that are named as left out."""
+
+_OTHER_TEXT = "It is neither a copy of the best copy nor a part of it."
+_NO_TEXT = "Its text is not kept."
+_TOO_MANY = f"{MOST_COPIES} copies vote, those whose pages agree best with those of other copies."
+_NO_MATCH = "None of its pages matches one of the best copy."
+
+
+@dataclass(frozen=True, slots=True)
+class VotingCopy:
+    """A copy that votes."""
+
+    book_id: UUID
+    pages: int  # that match pages of the best copy; of that itself, all
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A book of the cluster that does not vote, and the reason in one sentence."""
+
+    book_id: UUID
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class MasterCopyRead:
+    """Some pages of the master copy of a cluster, and from whom they are."""
+
+    name: ClusterName
+    best: BestCopy
+    labels: Sequence[str | None]  # of the pages of the best copy; empty where none is known
+    copies: Sequence[VotingCopy]  # the best copy first
+    left_out: Sequence[LeftOut]  # at most `MOST_LEFT_OUT`
+    master: MasterCopy
+
+
+@dataclass(frozen=True, slots=True)
+class _Electorate:
+    best: BestCopy
+    others: Sequence[UUID]
+    left_out: Sequence[LeftOut]
+    texts: Mapping[UUID, CopyText]
+
+
+class MasterCopies:
+    """The master copies of clusters, made anew for each request."""
+
+    def __init__(self, clusters: ClusterQueries, related: RelationQueries) -> None:
+        self._clusters = clusters
+        self._related = related
+
+    async def read(self, name: ClusterName, pages: range) -> MasterCopyRead:
+        """Those of the pages of these numbers, from 0, that there are.
+
+        Of related books it is the text that most of them have. Copies of it vote on all pages, parts of it on
+        theirs. Raises `UnknownCluster` and, where no text is kept, `TextNotKept`.
+        """
+        async with self._clusters.snapshot() as snapshot:
+            founder = await snapshot.read_founder(name.by, name.book_id)
+            if founder is None:
+                raise UnknownCluster(str(name))
+            name = ClusterName(name.by, founder)
+            electorate = await self._electorate(snapshot, name)
+        best, *others = (electorate.texts[each] for each in (electorate.best.book_id, *electorate.others))
+        master = await asyncio.to_thread(_made, best, others, pages)
+        voting = [VotingCopy(electorate.best.book_id, master.page_count)]
+        left_out = list(electorate.left_out)
+        for book_id, matched in zip(electorate.others, master.matched, strict=True):
+            if matched:
+                voting.append(VotingCopy(book_id, matched))
+            else:
+                left_out.append(LeftOut(book_id, _NO_MATCH))
+        return MasterCopyRead(
+            name, electorate.best, best.page_labels, voting, left_out[:MOST_LEFT_OUT], master
+        )
+
+    async def _electorate(self, snapshot: Snapshot, name: ClusterName) -> _Electorate:
+        members = await snapshot.list_copies(name.by, name.book_id)
+        with_text = await snapshot.list_with_text([member.book_id for member in members])
+        if not with_text:
+            raise TextNotKept(f"The text of every book in the cluster {name}", "id")
+        copies = await _most_copied(snapshot, [member for member in members if member.book_id in with_text])
+        best = await best_of(snapshot, copies)
+        ids = sorted(member.book_id for member in members if member.book_id != best.book_id)
+        entitled = await self._entitled(snapshot, best.book_id, ids)
+        agreement = await snapshot.read_agreement(name.by, ids)
+        able = sorted(entitled & with_text, key=lambda each: (-agreement.get(each, 0.0), each))
+        others = able[: MOST_COPIES - 1]
+        left_out = [
+            LeftOut(
+                each, _OTHER_TEXT if each not in entitled else _TOO_MANY if each in with_text else _NO_TEXT
+            )
+            for each in ids
+            if each not in others
+        ]
+        return _Electorate(best, others, left_out, await snapshot.read_texts([best.book_id, *others]))
+
+    async def _entitled(self, snapshot: Snapshot, best: UUID, others: Sequence[UUID]) -> set[UUID]:
+        """Those of the other members that are copies of the best copy, or parts of it."""
+        founders = await snapshot.read_founders("same_text", [best, *others])
+        copies = {each for each in others if founders[each] == founders[best]}
+        rest = [each for each in others if each not in copies]
+        summaries = await self._related.read_summaries(best, rest) if rest else {}
+        return copies | {each for each, summary in summaries.items() if summary.direction == "contains"}
+
+
+async def _most_copied(snapshot: Snapshot, members: Sequence[Copy]) -> list[Copy]:
+    """The copies of the text that most of the members have; of the fuller one, if as many have another."""
+    founders = await snapshot.read_founders("same_text", [member.book_id for member in members])
+    texts: dict[UUID, list[Copy]] = defaultdict(list)
+    for member in members:
+        texts[founders[member.book_id]].append(member)
+    return max(texts.values(), key=lambda copies: (len(copies), max(copy.word_count for copy in copies)))
+
+
+def _made(best: CopyText, others: Sequence[CopyText], pages: range) -> MasterCopy:
+    return master_copy(best.text.content(), [other.text.content() for other in others], pages)

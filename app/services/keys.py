@@ -1,0 +1,140 @@
+"""API keys: making them, ending them, and telling whose key came with a request."""
+
+import asyncio
+import hmac
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from secrets import token_urlsafe
+from uuid import UUID, uuid4
+
+from app.core.audit import Actor
+from app.core.errors import InvalidInput, UnknownKey
+from app.core.keys import KEY_PREFIX, Caller, Key, Scope, key_hash
+from app.core.limits import NO_LIMITS, KeyLimits
+from app.stores.postgres.keys import KeyStore, NewKey
+
+ADMINISTRATOR = Caller(None, "BOOKPRINT_ADMIN_KEY", ("admin",))
+"""Who sends the admin key of the environment."""
+
+ANYONE = Caller(None, "anyone", ("admin",))
+"""Who sends a request where no key is asked for."""
+
+_KEY_BYTES = 32
+_LONGEST_NAME = 200
+
+_TRUSTED_SECONDS = 1.0
+"""A revoked key can be taken for valid for so long."""
+
+_NEW_SECONDS = 0.05
+"""A new key can be unknown for so long; wrong keys have Postgres asked no more often."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownKey:
+    """A key, and its text for the only time that it is shown."""
+
+    key: Key
+    text: str
+
+
+class Keys:
+    """The keys of the service. `admin_key` is valid beside those that are stored, and has no limits.
+
+    The `defaults` are the limits of keys that have none of their own.
+    """
+
+    def __init__(self, keys: KeyStore, admin_key: str | None, defaults: KeyLimits = NO_LIMITS) -> None:
+        self._keys = keys
+        self._defaults = defaults
+        self._admin_hash = None if admin_key is None else key_hash(admin_key)
+        self._valid: Mapping[bytes, Caller] = {}
+        self._read_at = -math.inf  # of `time.monotonic`
+        self._reading = asyncio.Lock()
+
+    async def create(
+        self,
+        name: str,
+        scopes: Sequence[Scope],
+        expires_at: datetime | None = None,
+        limits: KeyLimits = NO_LIMITS,
+        *,
+        actor: Actor,
+    ) -> ShownKey:
+        """Make a key; raises `InvalidInput` for a name, scopes or a time that cannot be."""
+        shown = name.strip()
+        if not shown or len(shown) > _LONGEST_NAME or not shown.isprintable():
+            raise InvalidInput(f"A key needs a name of 1 to {_LONGEST_NAME} printable characters.", "name")
+        if not scopes:
+            raise InvalidInput("A key needs at least one scope.", "scope")
+        if expires_at is not None and expires_at <= datetime.now(UTC):
+            raise InvalidInput("The key would have expired already. Name a time to come.", "expires")
+        text = _new_key()
+        key = await self._keys.insert(
+            NewKey(
+                id=uuid4(),
+                name=shown,
+                scopes=list(dict.fromkeys(scopes)),
+                hash=key_hash(text),
+                expires_at=expires_at,
+                limits=limits,
+            ),
+            actor=actor,
+        )
+        return ShownKey(key, text)
+
+    async def list_keys(self) -> list[Key]:
+        """All keys, the oldest first, revoked and expired ones too."""
+        return await self._keys.list_keys()
+
+    async def revoke(self, key_id: UUID, *, actor: Actor) -> Key:
+        """End a key for good, within 2 seconds in every process; raises `UnknownKey`."""
+        return _existing(await self._keys.update_revoked(key_id, actor=actor), key_id)
+
+    async def rotate(self, key_id: UUID, *, actor: Actor) -> ShownKey:
+        """Put a new key in the place of one, which ends within 2 seconds; raises `UnknownKey`."""
+        text = _new_key()
+        rotated = await self._keys.update_hash(key_id, key_hash(text), actor=actor)
+        return ShownKey(_existing(rotated, key_id), text)
+
+    async def any_valid(self) -> bool:
+        """Whether any key opens the service at all."""
+        return self._admin_hash is not None or await self._keys.read_any_valid()
+
+    async def caller_of(self, text: str | None) -> Caller | None:
+        """Whose key this is; None: it is missing, unknown, revoked or expired, and nothing tells which.
+
+        All valid keys are held by their hashes, and no others. So the time of a refusal is no hint, and the
+        hash of a key that is guessed leads nowhere near that of another.
+        """
+        sent = key_hash(text or "")
+        if self._admin_hash is not None and hmac.compare_digest(sent, self._admin_hash):
+            return ADMINISTRATOR
+        caller = (await self._valid_since(_TRUSTED_SECONDS)).get(sent)
+        return (await self._valid_since(_NEW_SECONDS)).get(sent) if caller is None else caller
+
+    async def _valid_since(self, seconds: float) -> Mapping[bytes, Caller]:
+        """The valid keys, as they were read so many seconds ago at most."""
+        if time.monotonic() - self._read_at > seconds:
+            async with self._reading:
+                asked = time.monotonic()
+                if asked - self._read_at > seconds:
+                    stored = await self._keys.read_callers()
+                    self._valid = {
+                        key: replace(caller, limits=caller.limits.or_else(self._defaults))
+                        for key, caller in stored.items()
+                    }
+                    self._read_at = asked
+        return self._valid
+
+
+def _new_key() -> str:
+    return KEY_PREFIX + token_urlsafe(_KEY_BYTES)
+
+
+def _existing(key: Key | None, key_id: UUID) -> Key:
+    if key is None:
+        raise UnknownKey(key_id)
+    return key

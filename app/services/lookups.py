@@ -1,0 +1,298 @@
+"""Finding the books near a book.
+
+A lookup plans what to read, reads the band index, verifies what it proposes, keeps what Postgres calls
+current, and cuts out a page. Pending books are compared straight from Postgres. They are read before the
+index, and the current ones after it. So a book that changes its state in between is met at least once.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+import numpy as np
+
+from app.core.errors import IndexRebuilding, RecipeNotIndexed, Unavailable
+from app.core.index.records import Hits
+from app.core.matching.search import (
+    LAST_DISTANCE,
+    Plan,
+    near,
+    near_duplicates,
+    plan_range,
+    plan_samples,
+    plan_verified,
+    proposed,
+    with_samples,
+)
+from app.core.matching.verification import Evidence, evidence_of_each, is_near_duplicate, needs_sample
+from app.core.model import BookSummary, Content, Entry, Fingerprint, Sketch, require_same_recipe
+from app.core.recipe import Suite
+from app.core.signatures.sketch import sketch_under
+from app.stores.postgres.entries import EntryStore
+from app.stores.postgres.suites import SuiteStore
+from app.stores.redis.band_index import BandIndex
+from app.stores.redis.indexes import Indexes
+
+_SPARE = 50
+"""Hits read beyond the k nearest, for those of them that turn out to be stale."""
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """Every book at Hamming distance <= d."""
+
+    d: int  # 0 to 128
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """The k books with the smallest Hamming distance."""
+
+    k: int  # from 1
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """Books that fingerprint or MinHash propose and that their signatures confirm as near-duplicates."""
+
+
+Question = Within | Nearest | Verified
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A position in an answer, to go on from."""
+
+    distance: int  # 129 where there is none
+    entry_id: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Match:
+    """A book found, and the evidence for it."""
+
+    book: BookSummary
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """One page of the books found, nearest first."""
+
+    exact: bool  # True: provably every book that the question asks for
+    total: int  # on all pages
+    matches: list[Match]
+    next: Position | None  # the last one of this page, where another one follows
+    related: bool = False  # the book asked about has relations, with these books perhaps
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _IndexAnswer:
+    """Entries found in the index, and what a pending book must show to be found with them."""
+
+    hits: Hits  # nearest first
+    accepts: Callable[[Evidence], bool]
+    exact: bool = True
+
+
+class Lookup:
+    """Questions about nearness, each answered within the suite of its recipe."""
+
+    def __init__(self, entries: EntryStore, indexes: Indexes, suites: SuiteStore) -> None:
+        self._entries = entries
+        self._indexes = indexes
+        self._suites = suites
+
+    async def serving(self) -> Suite:
+        """The suite that serves, as of a second ago at most."""
+        return (await self._suites.current()).serving
+
+    async def near_duplicates(
+        self,
+        book_id: UUID,
+        question: Question,
+        after: Position | None,
+        limit: int,
+        suite: Suite | None = None,
+    ) -> Answer:
+        """The books near one that is in the catalogue, itself left out; None: in the suite that serves."""
+        suite = suite or (await self._suites.current()).serving
+        book = await self._entries.read_query_book(book_id, suite, with_sample=isinstance(question, Verified))
+        return await self._answer(suite, book.entry, book.pending, question, after, limit, book_id)
+
+    async def look_up(self, query: Entry, question: Question, after: Position | None, limit: int) -> Answer:
+        """The books near these signatures; the entry with the query's own id is left out.
+
+        Raises `RecipeNotIndexed` for a fingerprint of a recipe in which lookups are not answered.
+        """
+        suite = await self.suite_of(query)
+        pending = await self._entries.read_pending(suite)
+        return await self._answer(suite, query, pending, question, after, limit)
+
+    async def _answer(
+        self,
+        suite: Suite,
+        query: Entry,
+        pending: Sequence[BookSummary],
+        question: Question,
+        after: Position | None,
+        limit: int,
+        book_id: UUID | None = None,
+    ) -> Answer:
+        others = _matches(query, [book for book in pending if book.entry.entry_id != query.entry_id])
+        index, spare = self._indexes.of(suite), _SPARE
+        while True:
+            try:
+                result = await find(index, query, question, spare)
+            except IndexRebuilding:
+                await self._require_lookups(suite)
+                raise
+            waiting = [position_of(match) for match in others.values() if result.accepts(match.evidence)]
+            hits = _merged(result.hits.but(query.entry_id), waiting)
+            most = question.k if isinstance(question, Nearest) else None
+            answer = await self._page(suite, query, hits, others, after, limit, most, book_id)
+            answer = replace(answer, exact=result.exact)
+            if most is None or answer.total == most or result.hits.size < most + spare:
+                return answer
+            spare *= 10
+
+    async def _page(
+        self,
+        suite: Suite,
+        query: Entry,
+        hits: Hits,
+        others: dict[int, Match],
+        after: Position | None,
+        limit: int,
+        most: int | None,
+        book_id: UUID | None,
+    ) -> Answer:
+        """One page of the hits that are current; `most` cuts the whole answer off.
+
+        What the page shows is read with what has left; only if that shifts the page, more is read.
+        """
+        if not hits.size:
+            return Answer(exact=True, total=0, matches=[], next=None)
+        shown = dict(others)
+        while True:
+            page = _cut_out(_first(hits, most), after, limit)
+            wanted = [entry_id for entry_id in page.entry_ids.tolist() if entry_id not in shown]
+            current = await self._entries.read_current_hits(wanted, hits.entry_ids, suite, book_id)
+            shown |= _matches(query, list(current.summaries.values()))
+            gone = np.array([entry_id for entry_id in wanted if entry_id not in shown], dtype=np.uint64)
+            hits = hits.without(np.concatenate([gone, current.deleted]))
+            page = _cut_out(_first(hits, most), after, limit)
+            if shown.keys() >= set(page.entry_ids.tolist()):
+                break
+        hits = _first(hits, most)
+        matches = [shown[entry_id] for entry_id in page.entry_ids.tolist()]
+        more = matches and _cut_out(hits, after, limit + 1).size > limit
+        last = position_of(matches[-1]) if more else None
+        return Answer(True, hits.size, matches, last, current.related)
+
+    async def suite_of(self, query: Entry) -> Suite:
+        """The suite in which lookups of these signatures are answered; raises `RecipeNotIndexed`."""
+        suites = await self._suites.current()
+        if query.fingerprint is None:
+            return suites.serving
+        recipe = query.fingerprint.recipe
+        suite = suites.answering_in(recipe)
+        if suite is None:
+            suites = await self._suites.read()
+            suite = suites.answering_in(recipe)
+        if suite is None:
+            raise RecipeNotIndexed(recipe, [suite.fingerprint for suite in suites.answering])
+        return suite
+
+    async def _require_lookups(self, suite: Suite) -> None:
+        """Raises `Unavailable` where lookups in a suite are no longer answered."""
+        if suite not in (await self._suites.read()).answering:
+            raise Unavailable(
+                f"Lookups of {suite.fingerprint} have just ended. Send the request again.", retry_after=1
+            )
+
+
+async def find(index: BandIndex, query: Entry, question: Question, spare: int) -> _IndexAnswer:
+    """The entries that answer a question; of the nearest, `spare` more than asked for."""
+    fingerprint = query.fingerprint
+    match question:
+        case Verified():
+            return _IndexAnswer(await _near_duplicates(index, query), is_near_duplicate, exact=False)
+        case _ if fingerprint is None:
+            return _IndexAnswer(Hits.none(), lambda _: False)
+        case Within(d):
+            plan = plan_range(fingerprint, index.suite, d, index.flat_index.latest)
+            return _IndexAnswer(near(plan, await index.read(plan)), lambda evidence: _is_within(evidence, d))
+        case Nearest(k):
+            require_same_recipe(fingerprint.recipe, index.suite.fingerprint)
+            hits = (await index.read(Plan())).flat.nearest(fingerprint.bits, k + spare)
+            # Farther out than the last hit, books that were not read could come before a pending one.
+            reach = 128 if hits.size < k + spare else int(hits.distances[-1]) - 1
+            return _IndexAnswer(hits, lambda evidence: _is_within(evidence, reach))
+
+
+async def _near_duplicates(index: BandIndex, query: Entry) -> Hits:
+    """The verified near-duplicates.
+
+    Few lookups meet a candidate that only FracMinHash can decide. The others do without its buckets, which
+    are the fuller ones.
+    """
+    plan = plan_verified(query, index.suite, index.flat_index.latest)
+    proposals = proposed(plan, await index.read(plan))
+    if needs_sample(query, proposals.candidates).any():
+        samples = plan_samples(query, index.suite)
+        proposals = with_samples(proposals, samples, await index.read(samples))
+    return near_duplicates(query, proposals)
+
+
+def _is_within(evidence: Evidence, d: int) -> bool:
+    return evidence.distance is not None and evidence.distance <= d
+
+
+def position_of(match: Match) -> Position:
+    """The position of a match in an answer."""
+    distance = match.evidence.distance
+    return Position(LAST_DISTANCE if distance is None else distance, match.book.entry.entry_id)
+
+
+def _matches(query: Entry, books: Sequence[BookSummary]) -> dict[int, Match]:
+    """The books with the evidence for each, by entry."""
+    if not books:
+        return {}
+    evidence = evidence_of_each(query, [book.entry for book in books])
+    return {book.entry.entry_id: Match(book, each) for book, each in zip(books, evidence, strict=True)}
+
+
+def _merged(hits: Hits, positions: Sequence[Position]) -> Hits:
+    """The hits and these positions, each entry once, nearest first."""
+    if not positions:
+        return hits
+    entry_ids = np.array([position.entry_id for position in positions], dtype=np.uint64)
+    distances = np.array([position.distance for position in positions], dtype=np.uint8)
+    others = hits.without(entry_ids)
+    return Hits(
+        np.concatenate([others.entry_ids, entry_ids]),
+        np.concatenate([others.distances, distances]),
+    ).sorted()
+
+
+def _first(hits: Hits, most: int | None) -> Hits:
+    return Hits(hits.entry_ids[:most], hits.distances[:most])
+
+
+def _cut_out(hits: Hits, after: Position | None, limit: int) -> Hits:
+    """Up to `limit` hits behind `after`."""
+    start = 0
+    if after is not None:
+        near, far = np.searchsorted(hits.distances, [after.distance, after.distance + 1])
+        start = near + np.searchsorted(hits.entry_ids[near:far], after.entry_id, side="right")
+    return Hits(hits.entry_ids[start : start + limit], hits.distances[start : start + limit])
+
+
+def query_entry(
+    suite: Suite, content: Content | None, sketch: Sketch | None, fingerprint: Fingerprint | None
+) -> Entry:
+    """The entry to look for, made from the first of these that is given; computed under the suite."""
+    if content is not None:
+        sketch = sketch_under(suite, content)
+    return sketch.to_entry(0) if sketch is not None else Entry(0, fingerprint, None)

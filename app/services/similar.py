@@ -1,0 +1,162 @@
+"""Books with other texts that are like a book, by their vectors: a hint, from which nothing else follows.
+
+All vectors are compared, in the memory of this process. Each search begins with what was written since the
+last one, and ends with what Postgres calls current. So it is as complete as the catalogue, in any process.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+import numpy as np
+
+from app.core.errors import NoVector
+from app.core.matching.verification import evidence_of_each, is_near_duplicate
+from app.core.recipe import Suite
+from app.core.vectors import LEAST_WORDS, EntryVectors, SimilarEntries, VectorMatrix, map_places
+from app.readers.vector_weights import read_vector_weights
+from app.stores.postgres.suites import SuiteStore
+from app.stores.postgres.vectors import MappedBook, ShownBook, VectorQueries
+
+_SPARE = 10
+"""Entries compared beyond those asked for, in place of copies of the book and entries that have left."""
+
+HOW_TO_HAVE_VECTORS = (
+    "Have the operator let the service run with BOOKPRINT_VECTORS=on, and for the books that are there: "
+    "bookprint reindex --vectors"
+)
+"""What to do where no book has a vector."""
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarBook:
+    """A book that is like another."""
+
+    book_id: UUID
+    title: str | None
+    authors: tuple[str, ...]
+    similarity: float  # estimated cosine, -1 to 1
+
+
+class SimilarBooks:
+    """Finds the books that are most like one."""
+
+    def __init__(self, vectors: VectorQueries, suites: SuiteStore) -> None:
+        self._vectors = vectors
+        self._suites = suites
+        self._matrix = VectorMatrix()
+        self._since: int | None = None  # the transaction from which to read on; None: nothing was read
+        self._reading = asyncio.Lock()
+
+    async def find(self, book_id: UUID, k: int, *, with_copies: bool) -> list[SimilarBook]:
+        """The k books most like one, the most similar first; of several that are equally so, the oldest.
+
+        Without copies, those are left out that are near-duplicates by their signatures or in the cluster of
+        its text, and of each cluster of another text all but the most similar. Raises `UnknownBook`, and
+        `NoVector` for a book that cannot be compared.
+        """
+        suite = (await self._suites.current()).serving
+        this, rows = await asyncio.gather(self._vectors.read_book(book_id, suite), self._current_rows())
+        if this.vector is None:
+            raise NoVector(await self._why_none(book_id, has_text=this.has_text))
+        reach = k + _SPARE
+        while True:
+            entries = await asyncio.to_thread(rows.most_similar, this.vector, reach)
+            found = await self._described(entries, this.book, suite, with_copies=with_copies)
+            if len(found) >= k or entries.entry_ids.size < reach:
+                return found[:k]
+            reach *= 10
+
+    async def _current_rows(self) -> EntryVectors:
+        """The vectors of all entries, those of every transaction that has ended included."""
+        async with self._reading:
+            written = await self._vectors.read_written(self._since)
+            if written.is_all:
+                self._matrix = VectorMatrix()
+            self._matrix.add(written.vectors)
+            self._since = written.since
+            return self._matrix.rows()
+
+    async def _described(
+        self, entries: SimilarEntries, this: ShownBook, suite: Suite, *, with_copies: bool
+    ) -> list[SimilarBook]:
+        """Those of the entries that are books to be shown, in the same order."""
+        books = await self._vectors.read_books(entries.entry_ids.tolist(), suite)
+        left = [entry_id for entry_id in entries.entry_ids.tolist() if entry_id not in books]
+        self._matrix.remove(np.array(left, dtype=np.uint64))
+        others = [book for book in books.values() if book.summary.book_id != this.summary.book_id]
+        copies = set() if with_copies else _copies(this, others)
+        shown = {book.summary.entry.entry_id: book for book in others if book.summary.book_id not in copies}
+        pairs = zip(entries.entry_ids.tolist(), entries.similarities.tolist(), strict=True)
+        found = [(shown[entry_id], cosine) for entry_id, cosine in pairs if entry_id in shown]
+        if not with_copies:
+            clusters: dict[UUID, tuple[ShownBook, float]] = {}
+            for book, cosine in found:
+                clusters.setdefault(book.founder_id, (book, cosine))
+            found = list(clusters.values())
+        return [_similar(book, cosine) for book, cosine in found]
+
+    async def _why_none(self, book_id: UUID, *, has_text: bool) -> str:
+        reason = f"The book {book_id} has no vector, so nothing tells what is like it."
+        if not has_text:
+            return f"{reason} Its text is not stored here. Put it as the content of the book."
+        if await self._vectors.are_lacking():
+            return f"{reason} No book here has one. {HOW_TO_HAVE_VECTORS}"
+        return (
+            f"{reason} Texts of under {LEAST_WORDS} words have none. If it is longer, have the operator run: "
+            "bookprint reindex --vectors"
+        )
+
+
+def _copies(this: ShownBook, others: Sequence[ShownBook]) -> set[UUID]:
+    """Those of the books that are copies of one, by their signatures or by what is known."""
+    evidence = evidence_of_each(this.summary.entry, [other.summary.entry for other in others])
+    return {
+        other.summary.book_id
+        for other, each in zip(others, evidence, strict=True)
+        if other.founder_id == this.founder_id or is_near_duplicate(each)
+    }
+
+
+def _similar(book: ShownBook, cosine: float) -> SimilarBook:
+    return SimilarBook(book.summary.book_id, book.summary.title, book.authors, cosine)
+
+
+@dataclass(frozen=True, slots=True)
+class MapPlace:
+    """A book and its place on the map, which no other book moves."""
+
+    book_id: UUID
+    title: str | None
+    authors: tuple[str, ...]
+    language: str | None
+    x: float  # -2 to 2
+    y: float
+
+
+class BookMap:
+    """The places of books on the map, as far as they have vectors."""
+
+    def __init__(self, vectors: VectorQueries) -> None:
+        self._vectors = vectors
+
+    async def list_places(self, ids: Sequence[UUID] | None, after: UUID | None, limit: int) -> list[MapPlace]:
+        """Up to `limit` books behind `after`, oldest first; of these ids, or of all.
+
+        Raises `NoVector` where there are books, and none has a vector.
+        """
+        books = await self._vectors.list_mapped(ids, after, limit)
+        if not books:
+            if after is None and await self._vectors.are_lacking():
+                raise NoVector(f"No book here has a vector, so none has a place. {HOW_TO_HAVE_VECTORS}")
+            return []
+        return await asyncio.to_thread(_places, books)
+
+
+def _places(books: Sequence[MappedBook]) -> list[MapPlace]:
+    places = map_places(np.stack([book.vector for book in books]), read_vector_weights())
+    return [
+        MapPlace(book.book_id, book.title, book.authors, book.language, x, y)
+        for book, (x, y) in zip(books, places.tolist(), strict=True)
+    ]

@@ -1,0 +1,162 @@
+"""Taking many books in at once: stored in batches, then written to the band index, with the same outcome as
+one post after the other.
+"""
+
+import asyncio
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+from uuid import UUID
+
+import structlog
+
+from app.catalog.identifiers import with_normal_identifiers
+from app.core.audit import Actor
+from app.core.errors import Conflict, Unavailable
+from app.core.model import CatalogRecord, Metadata, NewContent, Versions
+from app.core.recipe import Suites
+from app.services.signing import Extras
+from app.stores.postgres.bulk import BulkStore, NewBook, Stored
+from app.stores.postgres.entries import EntryStore
+from app.stores.postgres.suites import SuiteStore
+from app.stores.redis.indexes import Indexes
+
+
+def new_book_id() -> UUID:
+    """A UUID of version 7 (RFC 9562, 5.7): 48 bits of Unix time in milliseconds, then random bits."""
+    return _id_of(time.time_ns() // 1_000_000)
+
+
+def new_book_ids(count: int, after: UUID | None = None) -> list[UUID]:
+    """So many new ids, ascending, and all above `after`, even if that is of this moment or later."""
+    now = time.time_ns() // 1_000_000
+    if after is not None:
+        now = max(now, (after.int >> 80) + 1)
+    return sorted(_id_of(now) for _ in range(count))
+
+
+def _id_of(millisecond: int) -> UUID:
+    value = int.from_bytes(millisecond.to_bytes(6, "big") + os.urandom(10), "big")
+    value = value & ~(0xF << 76) | 0x7 << 76
+    value = value & ~(0x3 << 62) | 0x2 << 62
+    return UUID(int=value)
+
+
+log = structlog.get_logger()
+
+INDEX_SECONDS = 30.0
+"""Seconds that a batch waits for Redis before its books are left pending."""
+
+
+_SECONDS_BETWEEN_TRIES = 0.5
+
+
+Kind = Literal["created", "already there", "pending", "failed"]
+
+KINDS: tuple[Kind, ...] = ("created", "already there", "pending", "failed")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PreparedBook:
+    """A book whose signatures are computed."""
+
+    metadata: Metadata
+    content: NewContent
+    record: CatalogRecord | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BulkOutcome:
+    """What became of one book of a batch."""
+
+    kind: Kind
+    conflict: str | None = None  # why it failed
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredBatch:
+    """Books that are stored, of which the new ones are yet to be written to the band index."""
+
+    stored: Sequence[Stored]
+    entries: Mapping[int, NewContent]  # of the new ones
+
+
+class Bulk:
+    """The way of many books into the catalogue and the band index."""
+
+    def __init__(
+        self,
+        catalogue: BulkStore,
+        entries: EntryStore,
+        indexes: Indexes,
+        suites: SuiteStore,
+        extras: Extras,
+    ) -> None:
+        """`extras` are those that books are to be prepared with."""
+        self.extras = extras
+        self._catalogue = catalogue
+        self._entries = entries
+        self._indexes = indexes
+        self._suites = suites
+
+    async def suites(self, *, anew: bool = False) -> Suites:
+        """The suites that books are to be computed for, as of a second ago at most, or as of now."""
+        return await (self._suites.read() if anew else self._suites.current())
+
+    async def known(self, key: bytes, external_id: str | None) -> BulkOutcome | None:
+        """What would become of a book with this content key and external id; None where it is new."""
+        found = await self._catalogue.read_existing(key, external_id)
+        return None if found is None else outcome_of(found)
+
+    async def store(self, books: Sequence[PreparedBook], *, actor: Actor) -> "StoredBatch":
+        """Store a batch; from now on every lookup finds it.
+
+        Raises `SuitesChanged` where they were computed for other suites than are indexed now.
+        """
+        new = [
+            NewBook(new_book_id(), with_normal_identifiers(book.metadata), book.content, book.record)
+            for book in books
+        ]
+        stored = await self._catalogue.insert(new, actor=actor)
+        pairs = zip(stored, books, strict=True)
+        entries = {entry_id: book.content for entry_id, book in pairs if isinstance(entry_id, int)}
+        return StoredBatch(stored, entries)
+
+    async def index(self, batch: "StoredBatch") -> list[BulkOutcome]:
+        """Write a batch that was stored to the band index; an outcome for each book."""
+        indexed = not batch.entries or await self._index(batch.entries)
+        return [outcome_of(each, indexed=indexed) for each in batch.stored]
+
+    async def _index(self, entries: Mapping[int, NewContent]) -> bool:
+        """Write the entries into the index of each suite; False where they are left pending."""
+        suites = next(iter(entries.values())).suites
+        versions = [
+            {suite: content.entry(entry_id, suite) for suite in suites.kept}
+            for entry_id, content in entries.items()
+        ]
+        try:
+            async with asyncio.timeout(INDEX_SECONDS):
+                await self._insert(versions, suites)
+                await self._entries.update_indexed(list(entries))
+        except (Unavailable, TimeoutError) as exc:
+            log.warning("books are pending", books=len(entries), reason=str(exc) or "timeout")
+            return False
+        return True
+
+    async def _insert(self, versions: Sequence[Versions], suites: Suites) -> None:
+        while True:
+            try:
+                return await self._indexes.insert_each(versions, suites.answering)
+            except Unavailable:  # nothing is lost by writing the same again
+                await asyncio.sleep(_SECONDS_BETWEEN_TRIES)
+
+
+def outcome_of(stored: Stored, *, indexed: bool = True) -> BulkOutcome:
+    """What became of a book that the catalogue has taken in or refused."""
+    if isinstance(stored, Conflict):
+        return BulkOutcome("failed", str(stored))
+    if isinstance(stored, UUID):
+        return BulkOutcome("already there")
+    return BulkOutcome("created" if indexed else "pending")

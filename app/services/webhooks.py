@@ -1,0 +1,148 @@
+"""Webhooks as clients see them: registering, reading, deleting, new secrets."""
+
+import asyncio
+import os
+import re
+import socket
+from base64 import b64encode
+from collections.abc import Collection, Sequence
+from datetime import timedelta
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from urllib.parse import urlsplit
+from uuid import UUID, uuid4
+
+from app.core.audit import Actor
+from app.core.errors import BookprintError, InvalidInput, UnknownWebhook
+from app.core.model import ChangeType, Webhook
+from app.services.changes import Changes
+from app.stores.postgres.webhooks import WebhookStore
+
+_ASSIGNED = IPv6Network("2000::/3")
+"""All unicast addresses of the internet (RFC 4291, 2.4); the others belong to special networks."""
+
+
+class NoWayThere(BookprintError):
+    """A host cannot be resolved, or leads where webhooks must not."""
+
+
+async def addresses_of(host: str, port: int, allowed: Collection[str]) -> list[str]:
+    """The addresses of a host, in the order in which to try them; raises `NoWayThere`."""
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as exc:
+        raise NoWayThere(f"The host {host} cannot be resolved.") from exc
+    addresses = list(dict.fromkeys(str(address[0]) for *_, address in found))
+    if host.lower() not in allowed and not all(map(is_public, addresses)):
+        raise NoWayThere(f"The host {host} has an address in a private or special network.")
+    return addresses
+
+
+def is_public(address: str) -> bool:
+    """Whether an address belongs to the public internet.
+
+    >>> [is_public(each) for each in ("93.184.215.14", "10.0.0.1", "::ffff:127.0.0.1", "fe80::1%eth0")]
+    [True, False, False, False]
+    """
+    ip = ip_address(address)
+    if isinstance(ip, IPv6Address):
+        # Addresses of the second version that stand for one of the first lead where that leads.
+        embedded = ip.ipv4_mapped or ip.sixtofour
+        return _is_global(embedded) if embedded else ip in _ASSIGNED and not ip.teredo and _is_global(ip)
+    return _is_global(ip)
+
+
+def _is_global(ip: IPv4Address | IPv6Address) -> bool:
+    return ip.is_global and not (ip.is_multicast or ip.is_reserved)
+
+
+OVERLAP = timedelta(days=1)
+"""Time for which a former secret signs beside the new one."""
+
+_SECRET_BYTES = 32
+_PLAIN = re.compile(r"[!-~]+")
+_PORTS = {"http": 80, "https": 443}
+
+
+class Webhooks:
+    """The webhooks of the service."""
+
+    def __init__(self, webhooks: WebhookStore, changes: Changes, allowed_hosts: Collection[str]) -> None:
+        self._webhooks = webhooks
+        self._changes = changes
+        self._allowed_hosts = allowed_hosts
+
+    async def register(self, url: str, types: Sequence[ChangeType] | None, *, actor: Actor) -> Webhook:
+        """Have all changes (of these types) from now on delivered to a URL.
+
+        Raises `InvalidInput` where nothing can be delivered to it.
+        """
+        await self._check(url)
+        await self._changes.number()
+        kinds = None if types is None else list(dict.fromkeys(types))
+        return await self._webhooks.insert(uuid4(), url, kinds, new_secret(), actor=actor)
+
+    async def get(self, webhook_id: UUID) -> Webhook:
+        """The webhook with this id; raises `UnknownWebhook`."""
+        return _known(await self._webhooks.read(webhook_id), webhook_id)
+
+    async def page(self, after: UUID | None, limit: int) -> list[Webhook]:
+        """Up to `limit` webhooks behind the id `after`, in order of ids."""
+        return await self._webhooks.list_webhooks(after, limit)
+
+    async def counts(self) -> dict[str, int]:
+        """The number of webhooks that are active, failing and disabled."""
+        return await self._webhooks.count_by_state()
+
+    async def delete(self, webhook_id: UUID, *, actor: Actor) -> None:
+        """Deliver nothing more; raises `UnknownWebhook`."""
+        if not await self._webhooks.delete(webhook_id, actor=actor):
+            raise UnknownWebhook(webhook_id)
+
+    async def rotate(self, webhook_id: UUID, *, actor: Actor) -> Webhook:
+        """Give a webhook a new secret; for a day the old one signs as well. Raises `UnknownWebhook`."""
+        rotated = await self._webhooks.update_secret(webhook_id, new_secret(), OVERLAP, actor=actor)
+        return _known(rotated, webhook_id)
+
+    async def _check(self, url: str) -> None:
+        if not _PLAIN.fullmatch(url):
+            raise InvalidInput(
+                "The URL holds a blank, a control character or one beyond ASCII. Percent-encode it.", "url"
+            )
+        host, port = host_and_port(url)
+        try:
+            await addresses_of(host, port, self._allowed_hosts)
+        except NoWayThere as exc:
+            raise InvalidInput(
+                f"{exc} Send a URL that leads to the public internet, or have the host named in "
+                "BOOKPRINT_WEBHOOK_ALLOW_HOSTS.",
+                "url",
+            ) from exc
+
+
+def host_and_port(url: str) -> tuple[str, int]:
+    """The host that a URL names, and the port; raises `InvalidInput` for one that nothing can be sent to."""
+    try:
+        parts = urlsplit(url)
+        default = _PORTS.get(parts.scheme)
+        host, port = parts.hostname, default and (parts.port or default)
+        is_plain = "@" not in parts.netloc and not parts.fragment
+    except ValueError:
+        host, port, is_plain = None, None, False
+    if not (host and port and is_plain):
+        raise InvalidInput(
+            "This is no URL that changes can be posted to. Send one as https://catalogue.example/changes, "
+            "without a user name and without a fragment.",
+            "url",
+        )
+    return host, port
+
+
+def new_secret() -> str:
+    """A secret to sign with, in the form of the Standard Webhooks specification."""
+    return f"whsec_{b64encode(os.urandom(_SECRET_BYTES)).decode()}"
+
+
+def _known(webhook: Webhook | None, webhook_id: UUID) -> Webhook:
+    if webhook is None:
+        raise UnknownWebhook(webhook_id)
+    return webhook

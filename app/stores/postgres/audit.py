@@ -1,0 +1,103 @@
+"""The audit log in Postgres: who wrote what, told in the statement that writes it.
+
+So there is no write without its entry and no entry without its write. Entries are never changed, and deleted
+only when they are older than the age that a deletion names; a trigger of the table refuses anything else.
+"""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from app.core.audit import Action, Actor, AuditEntry, AuditFilter
+from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
+
+_AT_ONCE = 10_000
+"""Entries that are deleted in one transaction."""
+
+_CONDITIONS = {
+    "after": "sequence < $after",
+    "key_id": "key_id = $key_id",
+    "action": "action = $action",
+    "object_id": "(object_id = $object_id OR other_id = $object_id)",
+    "since": "at >= $since",
+    "until": "at < $until",
+}
+
+_NAME_AGE = SQL("SELECT set_config('bookprint.audit_kept_for', $kept_for::interval::text, true)")
+_DELETE = SQL("""
+    WITH oldest AS (SELECT sequence, at FROM audit ORDER BY sequence LIMIT $limit),
+    deleted AS (
+        DELETE FROM audit USING oldest
+        WHERE audit.sequence = oldest.sequence AND oldest.at < now() - $kept_for::interval
+        RETURNING audit.sequence
+    )
+    SELECT count(*) FROM deleted
+""")
+
+
+def insert_entries(action: Action, written: str, object_id: str = "id", other_id: str = "NULL::uuid") -> str:
+    """SQL that writes an entry of each row of a table, whose columns name the objects.
+
+    For use within the statement that does what the entries say; `actor_values` has its parameters.
+    """
+    return f"""
+        INSERT INTO audit (actor, key_id, name, address, action, object_id, other_id)
+        SELECT $actor, $actor_key_id::uuid, $actor_name, $actor_address, '{action}', {object_id}, {other_id}
+        FROM {written}
+    """
+
+
+def actor_values(actor: Actor) -> dict[str, Any]:
+    """The actor as parameters of a statement with `insert_entries`."""
+    return {
+        "actor": actor.kind,
+        "actor_key_id": actor.key_id,
+        "actor_name": actor.name,
+        "actor_address": actor.address,
+    }
+
+
+_INSERT_CREATED_BOOKS = SQL(insert_entries("book.created", "unnest($book_ids::uuid[]) AS created (id)"))
+
+
+async def insert_created_books(connection: Connection, book_ids: Iterable[UUID], actor: Actor) -> None:
+    """Write, in the transaction that creates these books, who does."""
+    await rows(connection, _INSERT_CREATED_BOOKS, book_ids=list(book_ids), **actor_values(actor))
+
+
+class AuditStore:
+    """Reads the audit log, and deletes its oldest entries."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def list_entries(self, wanted: AuditFilter, after: int | None, limit: int) -> list[AuditEntry]:
+        """Up to `limit` entries behind the number `after`, the newest first."""
+        values = {
+            "after": after,
+            "key_id": wanted.key_id,
+            "action": wanted.action,
+            "object_id": wanted.object_id,
+            "since": wanted.since,
+            "until": wanted.until,
+        }
+        conditions = [_CONDITIONS[name] for name, value in values.items() if value is not None]
+        statement = SQL(f"""
+            SELECT sequence, at, actor, key_id, name, address, action, object_id, other_id FROM audit
+            WHERE {" AND ".join(conditions or ["true"])} ORDER BY sequence DESC LIMIT $limit
+        """)
+        async with self._database.session() as connection:
+            return [_entry(row) for row in await rows(connection, statement, **values, limit=limit)]
+
+    async def delete_old(self, kept_for: timedelta) -> int:
+        """Delete entries that are older than this, a limited number at a time; returns how many."""
+        async with self._database.transaction() as connection:
+            await rows(connection, _NAME_AGE, kept_for=kept_for)
+            [row] = await rows(connection, _DELETE, kept_for=kept_for, limit=_AT_ONCE)
+        return int(row["count"])
+
+
+def _entry(row: Row) -> AuditEntry:
+    actor = Actor(row["actor"], row["name"], row["key_id"], row["address"])
+    return AuditEntry(row["sequence"], row["at"], actor, row["action"], row["object_id"], row["other_id"])

@@ -1,0 +1,268 @@
+"""The feed of changes: numbered in the order of their commits, without holes.
+
+A transaction that is yet to commit has no position, whenever it began. Only committed changes are numbered,
+one batch after the other, and each behind all that were numbered before. So a reader behind a position never
+misses a change that is committed later.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from app.core.clusters.cluster_name import ClusterName
+from app.core.clusters.clustering import By
+from app.core.model import Book, Change, ChangeType, Fingerprint
+from app.core.signatures import identifier
+from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
+
+WINDOW = 10_000
+"""Positions that are looked through at once for changes of certain types."""
+
+_AT_ONCE = 10_000
+"""Changes that are numbered or deleted in one transaction."""
+
+_LOCK = SQL("SELECT pg_advisory_xact_lock(1667785070)")
+"""Held by the one transaction that numbers; the number is "chan" in ASCII."""
+
+# The snapshot of this statement is taken once the lock is held, so it has all positions given before. Each
+# moment is later than the one before, whatever the clocks of the writing transactions said.
+_NUMBER = SQL("""
+    WITH last AS (SELECT position, at FROM changes ORDER BY position DESC LIMIT 1),
+    taken AS (
+        DELETE FROM unnumbered_changes
+        WHERE sequence IN (SELECT sequence FROM unnumbered_changes ORDER BY sequence LIMIT $limit)
+        RETURNING *
+    ),
+    placed AS (
+        SELECT *, row_number() OVER (ORDER BY sequence) AS place FROM taken
+    ),
+    timed AS (
+        SELECT *, interval '1 microsecond' * place AS after,
+            max(at - interval '1 microsecond' * place) OVER (ORDER BY place) AS earliest
+        FROM placed
+    )
+    INSERT INTO changes (position, at, type, book_id, other_id, data)
+    SELECT coalesce(last.position, 0) + place, greatest(last.at, earliest) + after,
+        type, book_id, other_id, data
+    FROM timed LEFT JOIN last ON true
+""")
+_BOUNDS = """
+    SELECT
+        coalesce((SELECT position FROM changes ORDER BY position LIMIT 1), 1) AS oldest,
+        coalesce((SELECT position FROM changes ORDER BY position DESC LIMIT 1), 0) AS newest,
+        EXISTS (SELECT FROM unnumbered_changes) AS unnumbered
+"""
+_READ_BOUNDS = SQL(_BOUNDS)
+_READ = SQL(f"""
+    WITH kept AS ({_BOUNDS})
+    SELECT kept.*, change.*
+    FROM kept LEFT JOIN LATERAL (
+        SELECT position, at, type, book_id, other_id, data FROM changes
+        WHERE position > coalesce($after, oldest - 1) AND position <= coalesce($after, oldest - 1) + $window
+            AND ($types::text[] IS NULL OR type = ANY($types::text[]))
+        ORDER BY position LIMIT $limit
+    ) AS change ON true
+    ORDER BY change.position
+""")
+# The newest stays for ever: the next position follows it.
+_DELETE = SQL("""
+    WITH old AS (SELECT position, at FROM changes ORDER BY position LIMIT $limit),
+    deleted AS (
+        DELETE FROM changes USING old
+        WHERE changes.position = old.position AND old.at < now() - $kept_for::interval
+            AND old.position < (SELECT position FROM changes ORDER BY position DESC LIMIT 1)
+        RETURNING changes.position
+    )
+    SELECT count(*) FROM deleted
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class FeedBounds:
+    """The positions that are kept."""
+
+    oldest: int
+    newest: int  # oldest - 1: there is none yet
+    unnumbered: bool  # there are committed changes that are yet to be numbered
+
+
+@dataclass(frozen=True, slots=True)
+class FeedPage:
+    """A stretch of the feed."""
+
+    changes: Sequence[Change]  # oldest first
+    reached: int  # up to here all changes of the wanted types are in it
+    bounds: FeedBounds
+
+
+class ChangeFeed:
+    """Numbered changes in Postgres."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def update_numbers(self) -> None:
+        """Number the changes that are committed, up to a limited number of them."""
+        async with self._database.transaction() as connection:
+            await rows(connection, _LOCK)
+            await rows(connection, _NUMBER, limit=_AT_ONCE)
+
+    async def read(
+        self, after: int | None, limit: int, types: Collection[ChangeType] | None = None
+    ) -> FeedPage:
+        """Up to `limit` changes of these types behind a position (None: from the oldest that is kept)."""
+        found = await self._database.rows(
+            _READ, after=after, window=WINDOW, limit=limit, types=None if types is None else list(types)
+        )
+        bounds = _bounds(found[0])
+        changes = [
+            Change(row["position"], row["at"], row["type"], row["book_id"], row["other_id"], row["data"])
+            for row in found
+            if row["position"] is not None
+        ]
+        start = bounds.oldest - 1 if after is None else after
+        reached = changes[-1].position if len(changes) == limit else min(bounds.newest, start + WINDOW)
+        return FeedPage(changes, reached, bounds)
+
+    async def read_bounds(self) -> FeedBounds:
+        """The positions that are kept."""
+        [row] = await self._database.rows(_READ_BOUNDS)
+        return _bounds(row)
+
+    async def delete_old(self, kept_for: timedelta) -> int:
+        """Delete changes that are older than this, a limited number at a time; returns how many."""
+        [row] = await self._database.rows(_DELETE, kept_for=kept_for, limit=_AT_ONCE)
+        return int(row["count"])
+
+
+def _bounds(row: Row) -> FeedBounds:
+    return FeedBounds(row["oldest"], row["newest"], row["unnumbered"])
+
+
+_MOST_BOOKS = 1000
+"""Books that one change names; more are told by several."""
+
+
+class ClusterMoves:
+    """The clusters of books before and after, each by its founder; a book alone is its own."""
+
+    def __init__(self) -> None:
+        self._before: dict[UUID, UUID] = {}
+        self._after: dict[UUID, UUID] = {}
+
+    def note(self, moved: Iterable[Row]) -> None:
+        """Take in rows with `book_id` and the founders `before` and `after`, as they were written."""
+        for row in moved:
+            self._before.setdefault(row["book_id"], row["before"])
+            self._after[row["book_id"]] = row["after"]
+
+    def changes(self, by: By, deleted: UUID | None) -> list[Mapping[str, Any]]:
+        """One change of each cluster that books joined or left, as rows of `book_id` and `data`.
+
+        A cluster that no book is left in is not told of: its books have joined others, or are deleted.
+        """
+        joined: dict[UUID, list[UUID]] = defaultdict(list)
+        left: dict[UUID, list[UUID]] = defaultdict(list)
+        for book, after in sorted(self._after.items()):
+            before = self._before[book]
+            if book == deleted:
+                left[before].append(book)
+            elif before != after:
+                joined[after].append(book)
+                left[before].append(book)
+        founders = sorted(founder for founder in joined.keys() | left.keys() if founder != deleted)
+        return [
+            {"book_id": founder, "data": {"id": name.id, "key": name.key, "by": by, **part}}
+            for founder in founders
+            if self._after.get(founder, founder) == founder
+            for name in [ClusterName(by, founder)]
+            for part in _parts(joined[founder], left[founder])
+        ]
+
+
+def _parts(joined: list[UUID], left: list[UUID]) -> Iterable[Mapping[str, list[UUID]]]:
+    for start in range(0, max(len(joined), len(left)), _MOST_BOOKS):
+        end = start + _MOST_BOOKS
+        yield {"joined": joined[start:end], "left": left[start:end]}
+
+
+_INSERT_CREATED = SQL("""
+    INSERT INTO unnumbered_changes (type, book_id, data)
+    SELECT 'book.created', id, jsonb_build_object(
+        'version', 1, 'external_id', external_id, 'identifier', identifier
+    )
+    FROM unnest($ids::uuid[], $external_ids::text[], $identifiers::text[])
+        AS created (id, external_id, identifier)
+""")
+_INSERT_CLUSTERS = SQL("""
+    INSERT INTO unnumbered_changes (type, book_id, data)
+    SELECT 'cluster.changed', book_id, data
+    FROM jsonb_to_recordset($changes::jsonb) AS changed (book_id uuid, data jsonb)
+""")
+
+
+def insert_book_changes(kind: ChangeType, books: str) -> str:
+    """SQL that writes a change of each row of a table with the columns id, version and external_id.
+
+    For use within the statement that changes the books, which has a parameter `identifier`.
+    """
+    return f"""
+        INSERT INTO unnumbered_changes (type, book_id, data)
+        SELECT '{kind}', id, jsonb_build_object(
+            'version', version, 'external_id', external_id, 'identifier', $identifier::text
+        )
+        FROM {books}
+    """
+
+
+def insert_pair_changes(kind: ChangeType, pairs: str, *data: str) -> str:
+    """SQL that writes a change of each pair in a table; `data` are the columns of it to tell."""
+    named = ", ".join(f"'{column}', {column}" for column in data)
+    return f"""
+        INSERT INTO unnumbered_changes (type, book_id, other_id, data)
+        SELECT '{kind}', left_id, right_id, jsonb_build_object({named}) FROM {pairs}
+    """
+
+
+def insert_withdrawals(pairs: str) -> str:
+    """SQL that writes that the decision on each pair in a table is withdrawn."""
+    return insert_pair_changes(
+        "relation.decided",
+        f"""(
+            SELECT left_id, right_id, NULL AS verdict, NULL AS kind, NULL AS decided_by FROM {pairs}
+        ) AS withdrawn""",
+        *("verdict", "kind", "decided_by"),
+    )
+
+
+def identifier_of(fingerprint: Fingerprint | None, word_count: int) -> str | None:
+    """The identifier that a change of a book tells; none without a fingerprint."""
+    return None if fingerprint is None else identifier.encode(fingerprint, word_count)
+
+
+def identifier_of_book(book: Book) -> str | None:
+    """The identifier of a book as it is stored."""
+    return identifier_of(book.fingerprint, book.word_count)
+
+
+async def insert_created(connection: Connection, books: Mapping[UUID, tuple[str | None, str | None]]) -> None:
+    """Write that these books were created, in their order: id, and external id and identifier."""
+    await rows(
+        connection,
+        _INSERT_CREATED,
+        ids=list(books),
+        external_ids=[external_id for external_id, _ in books.values()],
+        identifiers=[each for _, each in books.values()],
+    )
+
+
+async def insert_cluster_changes(
+    connection: Connection, by: By, moves: ClusterMoves, deleted: UUID | None
+) -> None:
+    """Write which clusters books have joined and left; a book that is `deleted` has joined none."""
+    changes: Sequence[Mapping[str, object]] = moves.changes(by, deleted)
+    if changes:
+        await rows(connection, _INSERT_CLUSTERS, changes=changes)

@@ -1,0 +1,230 @@
+"""Reading clusters, each from one snapshot of the catalogue."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from uuid import UUID
+
+from app.core.clusters.best_copy import Copy
+from app.core.clusters.clustering import KINDS, By, Edge, Pair
+from app.core.model import Member
+from app.stores.postgres.connections import SQL, Connection, Database, rows
+from app.stores.postgres.texts import StoredText
+
+_FIRST = UUID(int=0)
+
+_READ_FOUNDER = SQL("""
+    SELECT coalesce(m.founder_id, b.id) AS founder_id
+    FROM books b LEFT JOIN cluster_members m ON (m.by, m.book_id) = ($by, b.id)
+    WHERE b.id = coalesce(
+        (SELECT heir_id FROM cluster_heirs h WHERE (h.by, h.book_id) = ($by, $name::uuid)), $name
+    )
+""")
+_READ_BOOK = SQL("SELECT id FROM books WHERE id = $book")
+_MEMBERS = """
+    (
+        SELECT book_id AS id FROM cluster_members WHERE by = $by AND founder_id = $founder
+        UNION SELECT $founder::uuid
+    ) AS members JOIN books b USING (id)
+"""
+_LIST_COPIES = SQL(f"SELECT id AS book_id, b.word_count, b.external_id, b.content_key FROM {_MEMBERS}")
+_LIST_MEMBERS = SQL(f"""
+    SELECT id AS book_id, b.external_id, b.title, b.volume, b.year, b.page_count, b.word_count FROM {_MEMBERS}
+    WHERE id > $after ORDER BY id LIMIT $limit
+""")
+_READ_AGREEMENT = SQL("""
+    SELECT own.book_id, avg((r.signals ->> 'page_similarity')::float8) AS agreement
+    FROM cluster_members own
+    JOIN LATERAL (
+        SELECT right_id AS other_id, signals FROM relations WHERE left_id = own.book_id
+        UNION ALL
+        SELECT left_id, signals FROM relations WHERE right_id = own.book_id
+    ) r ON true
+    JOIN cluster_members other
+        ON (other.by, other.book_id, other.founder_id) = (own.by, r.other_id, own.founder_id)
+    WHERE own.by = $by AND own.book_id = ANY($books::uuid[]) AND r.signals IS NOT NULL
+    GROUP BY own.book_id
+""")
+_READ_FOUNDERS = SQL("""
+    SELECT book_id, founder_id FROM cluster_members WHERE by = $by AND book_id = ANY($books::uuid[])
+""")
+_LIST_WITH_TEXT = SQL("""
+    SELECT id FROM books JOIN texts USING (entry_id) WHERE id = ANY($books::uuid[])
+""")
+_READ_TEXTS = SQL("""
+    SELECT id AS book_id, page_labels, entry_id, page_count, codec, data
+    FROM books JOIN texts USING (entry_id) WHERE id = ANY($books::uuid[])
+""")
+_SNAPSHOT = SQL("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+
+
+@dataclass(frozen=True, slots=True)
+class CopyText:
+    """The text of a copy, and what is printed on its pages."""
+
+    text: StoredText
+    page_labels: Sequence[str | None]  # empty where none is known
+
+
+class Snapshot:
+    """Clusters as they were at one moment. A book alone is a cluster of one."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def read_founder(self, by: By, name: UUID) -> UUID | None:
+        """The founder of the cluster that a book is in, or was in when deleted; None: there is none."""
+        for row in await rows(self._connection, _READ_FOUNDER, by=by, name=name):
+            founder: UUID = row["founder_id"]
+            return founder
+        return None
+
+    async def read_founders(self, by: By, books: Collection[UUID]) -> dict[UUID, UUID]:
+        """The founder of the cluster that each of these books is in; a book alone is its own."""
+        members = await rows(self._connection, _READ_FOUNDERS, by=by, books=list(books))
+        return {book: book for book in books} | {row["book_id"]: row["founder_id"] for row in members}
+
+    async def has_book(self, book_id: UUID) -> bool:
+        """Whether there is a book with this id."""
+        return bool(await rows(self._connection, _READ_BOOK, book=book_id))
+
+    async def list_copies(self, by: By, founder: UUID) -> list[Copy]:
+        """All members of a cluster, as copies."""
+        copies = await rows(self._connection, _LIST_COPIES, by=by, founder=founder)
+        return [Copy(**row) for row in copies]
+
+    async def list_members(self, by: By, founder: UUID, after: UUID | None, limit: int) -> list[Member]:
+        """Up to `limit` members of a cluster behind `after`, oldest first."""
+        members = await rows(
+            self._connection, _LIST_MEMBERS, by=by, founder=founder, after=after or _FIRST, limit=limit
+        )
+        return [Member(**row) for row in members]
+
+    async def read_agreement(self, by: By, books: Collection[UUID]) -> dict[UUID, float]:
+        """The mean similarity of the pages of each book and of its relatives in its cluster, 0 to 1.
+
+        Books without such a relative are left out.
+        """
+        means = await rows(self._connection, _READ_AGREEMENT, by=by, books=list(books))
+        return {row["book_id"]: row["agreement"] for row in means}
+
+    async def list_with_text(self, books: Collection[UUID]) -> set[UUID]:
+        """Those of the books of which the text is kept."""
+        found = await rows(self._connection, _LIST_WITH_TEXT, books=list(books))
+        return {row["id"] for row in found}
+
+    async def read_texts(self, books: Collection[UUID]) -> dict[UUID, CopyText]:
+        """The texts of those of the books of which they are kept."""
+        texts = await rows(self._connection, _READ_TEXTS, books=list(books))
+        return {
+            row["book_id"]: CopyText(
+                StoredText(row["entry_id"], row["page_count"], row["codec"], row["data"]),
+                row["page_labels"] or (),
+            )
+            for row in texts
+        }
+
+
+class ClusterQueries:
+    """Reads clusters."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[Snapshot]:
+        """The clusters as they are now."""
+        async with self._database.transaction() as connection:
+            await rows(connection, _SNAPSHOT)
+            yield Snapshot(connection)
+
+
+_READ_AT_ONCE = 10_000
+"""Edges."""
+
+_KIND = """
+    CASE d.verdict WHEN 'rejected' THEN NULL WHEN 'kind' THEN d.kind ELSE r.kind END
+        = ANY($kinds::text[])
+"""
+_RELATED = "relations r LEFT JOIN decisions d USING (left_id, right_id)"
+_NAMED = """
+    decisions d WHERE d.verdict = 'kind' AND d.kind = ANY($kinds::text[]) AND NOT EXISTS (
+        SELECT FROM relations r WHERE (r.left_id, r.right_id) = (d.left_id, d.right_id)
+    )
+"""
+"""Pairs that a person named and the machine has not related."""
+
+_READ_JOINED = SQL(f"""
+    SELECT p.left_id, p.right_id
+    FROM unnest($lefts::uuid[], $rights::uuid[]) AS p (left_id, right_id)
+    LEFT JOIN relations r USING (left_id, right_id)
+    LEFT JOIN decisions d USING (left_id, right_id)
+    WHERE {_KIND}
+""")
+_READ_EDGES = SQL(f"""
+    SELECT left_id, right_id FROM {_RELATED} WHERE left_id = ANY($books::uuid[]) AND {_KIND}
+    UNION ALL
+    SELECT left_id, right_id FROM {_RELATED} WHERE right_id = ANY($books::uuid[]) AND {_KIND}
+    UNION ALL
+    SELECT d.left_id, d.right_id FROM {_NAMED}
+        AND (d.left_id = ANY($books::uuid[]) OR d.right_id = ANY($books::uuid[]))
+""")
+_READ_CONNECTED = SQL(f"""
+    SELECT book FROM unnest($books::uuid[]) AS book
+    WHERE EXISTS (SELECT FROM {_RELATED} WHERE left_id = book AND {_KIND})
+    OR EXISTS (SELECT FROM {_RELATED} WHERE right_id = book AND {_KIND})
+    OR EXISTS (SELECT FROM {_NAMED} AND book IN (d.left_id, d.right_id))
+""")
+_READ_IN_ORDER = SQL(f"""
+    SELECT left_id, right_id, CASE WHEN d.verdict IS NULL THEN r.confidence ELSE 1 END AS strength
+    FROM {_RELATED} WHERE left_id = ANY($books::uuid[]) AND {_KIND}
+    UNION ALL
+    SELECT d.left_id, d.right_id, 1 FROM {_NAMED} AND d.left_id = ANY($books::uuid[])
+    ORDER BY strength DESC, left_id, right_id
+""")
+_READ_NEVER_MATCHING = SQL("""
+    SELECT d.left_id, d.right_id
+    FROM decisions d
+    LEFT JOIN cluster_members l ON (l.by, l.book_id) = ($by, d.left_id)
+    LEFT JOIN cluster_members r ON (r.by, r.book_id) = ($by, d.right_id)
+    WHERE (d.verdict = 'rejected' OR d.kind = 'UNRELATED')
+    AND coalesce(l.founder_id, d.left_id) = ANY($founders::uuid[])
+    AND coalesce(r.founder_id, d.right_id) = ANY($founders::uuid[])
+""")
+
+
+async def read_joined(connection: Connection, by: By, pairs: Collection[Pair]) -> set[Pair]:
+    """Those of the pairs that are edges."""
+    lefts, rights = zip(*pairs, strict=True)
+    joined = await rows(
+        connection, _READ_JOINED, lefts=list(lefts), rights=list(rights), kinds=list(KINDS[by])
+    )
+    return {(row["left_id"], row["right_id"]) for row in joined}
+
+
+async def read_edges(connection: Connection, by: By, books: Iterable[UUID]) -> list[Pair]:
+    """Every edge that has one of the books at its end; some come twice."""
+    edges = await rows(connection, _READ_EDGES, books=list(books), kinds=list(KINDS[by]))
+    return [(row["left_id"], row["right_id"]) for row in edges]
+
+
+async def read_connected(connection: Connection, by: By, books: Iterable[UUID]) -> set[UUID]:
+    """Those of the books that have an edge."""
+    connected = await rows(connection, _READ_CONNECTED, books=list(books), kinds=list(KINDS[by]))
+    return {row["book"] for row in connected}
+
+
+async def read_edges_in_order(
+    connection: Connection, by: By, books: Iterable[UUID]
+) -> AsyncGenerator[list[Edge], None]:
+    """Every edge whose older book is one of these, in the canonical order, some at a time."""
+    values = _READ_IN_ORDER.values({"books": list(books), "kinds": list(KINDS[by])})
+    cursor = await connection.cursor(_READ_IN_ORDER.text, *values)
+    while batch := await cursor.fetch(_READ_AT_ONCE):
+        yield [Edge(row["left_id"], row["right_id"], row["strength"]) for row in batch]
+
+
+async def read_never_matching(connection: Connection, by: By, founders: Collection[UUID]) -> list[Pair]:
+    """The pairs that never match whose books are in the clusters with these founders."""
+    pairs = await rows(connection, _READ_NEVER_MATCHING, by=by, founders=list(founders))
+    return [(row["left_id"], row["right_id"]) for row in pairs]

@@ -1,0 +1,120 @@
+"""API keys in Postgres: their hashes, scopes, limits and terms. A key itself is nowhere."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+
+from app.core.audit import Actor
+from app.core.keys import Caller, Key, Scope
+from app.core.limits import KeyLimits
+from app.stores.postgres.audit import actor_values, insert_entries
+from app.stores.postgres.connections import SQL, Database, Row
+
+_LIMITS = [each.name for each in fields(KeyLimits)]
+_COLUMNS = f"id, name, scopes, {', '.join(_LIMITS)}, created_at, expires_at, revoked_at"
+_VALID = "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())"
+
+_INSERT = SQL(f"""
+    WITH made AS (
+        INSERT INTO keys (id, name, scopes, hash, expires_at, {", ".join(_LIMITS)})
+        VALUES ($id, $name, $scopes::text[], $hash, $expires_at, {", ".join(f"${name}" for name in _LIMITS)})
+        RETURNING {_COLUMNS}
+    ),
+    audited AS ({insert_entries("key.created", "made")})
+    SELECT {_COLUMNS} FROM made
+""")
+_LIST = SQL(f"SELECT {_COLUMNS} FROM keys ORDER BY created_at, id")
+_READ_CALLERS = SQL(f"SELECT id, name, scopes, {', '.join(_LIMITS)}, hash FROM keys WHERE {_VALID}")
+_READ_ANY_VALID = SQL(f"SELECT id FROM keys WHERE {_VALID} LIMIT 1")
+_UPDATE_REVOKED = SQL(f"""
+    WITH revoked AS (
+        UPDATE keys SET revoked_at = now() WHERE id = $id AND revoked_at IS NULL RETURNING {_COLUMNS}
+    ),
+    audited AS ({insert_entries("key.revoked", "revoked")})
+    SELECT {_COLUMNS} FROM revoked
+    UNION ALL SELECT {_COLUMNS} FROM keys WHERE id = $id AND NOT EXISTS (SELECT FROM revoked)
+""")
+_UPDATE_HASH = SQL(f"""
+    WITH rotated AS (
+        UPDATE keys SET hash = $hash WHERE id = $id AND {_VALID} RETURNING {_COLUMNS}
+    ),
+    audited AS ({insert_entries("key.rotated", "rotated")})
+    SELECT {_COLUMNS} FROM rotated
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class NewKey:
+    """A key to be stored."""
+
+    id: UUID
+    name: str
+    scopes: Sequence[Scope]
+    hash: bytes
+    expires_at: datetime | None
+    limits: KeyLimits
+
+
+class KeyStore:
+    """API keys in Postgres. Each method is one transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def insert(self, key: NewKey, *, actor: Actor) -> Key:
+        """Store a key."""
+        [row] = await self._database.rows(
+            _INSERT,
+            id=key.id,
+            name=key.name,
+            scopes=list(key.scopes),
+            hash=key.hash,
+            expires_at=key.expires_at,
+            **asdict(key.limits),
+            **actor_values(actor),
+        )
+        return _key(row)
+
+    async def list_keys(self) -> list[Key]:
+        """All keys, the oldest first, revoked and expired ones too."""
+        return [_key(row) for row in await self._database.rows(_LIST)]
+
+    async def read_callers(self) -> dict[bytes, Caller]:
+        """Whose each valid key is, by the hash of the key."""
+        return {
+            bytes(row["hash"]): Caller(row["id"], row["name"], tuple(row["scopes"]), _limits(row))
+            for row in await self._database.rows(_READ_CALLERS)
+        }
+
+    async def read_any_valid(self) -> bool:
+        """Whether any key is neither revoked nor expired; none is before the migration that adds keys."""
+        try:
+            return bool(await self._database.rows(_READ_ANY_VALID))
+        except asyncpg.UndefinedTableError:
+            return False
+
+    async def update_revoked(self, key_id: UUID, *, actor: Actor) -> Key | None:
+        """Revoke a key from now on; None: there is none."""
+        return _first(await self._database.rows(_UPDATE_REVOKED, id=key_id, **actor_values(actor)))
+
+    async def update_hash(self, key_id: UUID, key_hash: bytes, *, actor: Actor) -> Key | None:
+        """Put another key in the place of this one; None: there is none, or it is revoked or expired."""
+        values = {"id": key_id, "hash": key_hash} | actor_values(actor)
+        return _first(await self._database.rows(_UPDATE_HASH, **values))
+
+
+def _first(found: Sequence[Row]) -> Key | None:
+    return _key(found[0]) if found else None
+
+
+def _limits(row: Row) -> KeyLimits:
+    return KeyLimits(**{name: row[name] for name in _LIMITS})
+
+
+def _key(row: Row) -> Key:
+    values: dict[str, Any] = {name: value for name, value in row.items() if name not in _LIMITS}
+    return Key(**values | {"scopes": tuple(row["scopes"]), "limits": _limits(row)})

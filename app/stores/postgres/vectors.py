@@ -1,0 +1,187 @@
+"""Vectors in Postgres, and the books that are shown beside them.
+
+A reader follows what others write by the numbers of their transactions (Postgres, `pg_current_snapshot`).
+All transactions below the oldest that is under way have ended; so it reads once more what that one and later
+ones have written, and misses nothing, in whatever order they commit.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.errors import UnknownBook
+from app.core.model import BookSummary
+from app.core.recipe import Suite
+from app.core.vectors import BYTES, EntryVectors, Vector
+from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
+from app.stores.postgres.rows import FOUNDER, IS_VECTOR, select_summaries, suite_recipes, to_summary
+
+_READ_AT_ONCE = 50_000
+"""Vectors."""
+
+_OWN_VECTOR = f"(SELECT data FROM signatures WHERE entry_id = books.entry_id AND {IS_VECTOR})"
+
+# What a database was restored from may have counted its transactions farther: such rows are read at first,
+# and then not again before the count has come to them.
+_READ_WRITTEN = SQL(f"""
+    SELECT
+        pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS oldest,
+        pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS next,
+        written.*
+    FROM (
+        SELECT
+            max(written_by) AS last, string_agg(int8send(entry_id), '') AS entries,
+            string_agg(data, '') AS vectors
+        FROM (
+            SELECT written_by, entry_id, data FROM signatures
+            WHERE {IS_VECTOR} AND (written_by, entry_id) > ($since::bigint, $entry_id::bigint)
+                AND ($all OR written_by < pg_snapshot_xmax(pg_current_snapshot())::text::bigint)
+            ORDER BY written_by, entry_id LIMIT $limit
+        ) AS part
+    ) AS written
+""")
+_ARE_LACKING = SQL(f"""
+    SELECT EXISTS (SELECT FROM books) AND NOT EXISTS (SELECT FROM signatures WHERE {IS_VECTOR}) AS lacking
+""")
+_READ_BOOK = SQL(
+    select_summaries(
+        "books.authors",
+        f"{FOUNDER} AS founder_id",
+        f"{_OWN_VECTOR} AS vector",
+        "EXISTS (SELECT FROM texts WHERE entry_id = books.entry_id) AS has_text",
+        with_sample=True,
+    )
+    + " WHERE books.id = $book_id"
+)
+_READ_BOOKS = SQL(
+    select_summaries("books.authors", f"{FOUNDER} AS founder_id", with_sample=True)
+    + " WHERE books.entry_id = ANY($entry_ids::bigint[])"
+)
+_MAPPED = f"""
+    SELECT books.id, books.title, books.authors, books.language, vector.data AS vector
+    FROM books
+    JOIN LATERAL (
+        SELECT data FROM signatures WHERE entry_id = books.entry_id AND {IS_VECTOR} LIMIT 1
+    ) AS vector ON true
+    WHERE books.id > $after
+"""
+_LIST_MAPPED = SQL(f"{_MAPPED} ORDER BY books.id LIMIT $limit")
+_LIST_MAPPED_WITH_IDS = SQL(f"{_MAPPED} AND books.id = ANY($ids::uuid[]) ORDER BY books.id LIMIT $limit")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Written:
+    """Vectors that were written since a transaction."""
+
+    vectors: EntryVectors
+    since: int  # the transaction from which to read on
+    is_all: bool  # these are all there are, and others are gone
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShownBook:
+    """A book as it is shown among similar ones, with what tells copies of it."""
+
+    summary: BookSummary
+    authors: tuple[str, ...]
+    founder_id: UUID  # of the cluster of the same text that it is in
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QueryVector:
+    """The vector that others are compared with, and its book."""
+
+    book: ShownBook
+    vector: Vector | None  # None: it has none
+    has_text: bool  # it is kept, so that a vector could be computed
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MappedBook:
+    """A book on the map."""
+
+    book_id: UUID
+    title: str | None
+    authors: tuple[str, ...]
+    language: str | None
+    vector: Vector
+
+
+class VectorQueries:
+    """The vectors of the current entries."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def read_written(self, since: int | None) -> Written:
+        """The vectors that this transaction and later ones have written; None: all."""
+        parts: list[Row] = []
+        place = {"since": since or 0, "entry_id": 0}
+        async with self._database.connection() as connection:
+            while True:
+                part = await _read_part(connection, since is None, **place)
+                if since is not None and part["next"] < since:
+                    # An older state of the database has been restored.
+                    return await self.read_written(None)
+                parts.append(part)
+                entries = _entries(part)
+                if entries.size < _READ_AT_ONCE:
+                    break
+                place = {"since": part["last"], "entry_id": int(entries[-1])}
+        data = b"".join(part["vectors"] or b"" for part in parts)
+        vectors = EntryVectors(np.concatenate([_entries(part) for part in parts]), _vectors(data))
+        return Written(vectors, parts[0]["oldest"], is_all=since is None)
+
+    async def are_lacking(self) -> bool:
+        """Whether there are books, and none of them has a vector."""
+        [row] = await self._database.rows(_ARE_LACKING)
+        return bool(row["lacking"])
+
+    async def read_book(self, book_id: UUID, suite: Suite) -> QueryVector:
+        """A book with its vector and its signatures under a suite; raises `UnknownBook`."""
+        for row in await self._database.rows(_READ_BOOK, book_id=book_id, **suite_recipes(suite)):
+            vector = None if row["vector"] is None else _vectors(row["vector"])[0]
+            return QueryVector(_described(row, suite), vector, row["has_text"])
+        raise UnknownBook(book_id)
+
+    async def read_books(self, entry_ids: Sequence[int], suite: Suite) -> dict[int, ShownBook]:
+        """The books of those of the entries that are current, by entry."""
+        found = await self._database.rows(_READ_BOOKS, entry_ids=list(entry_ids), **suite_recipes(suite))
+        return {row["entry_id"]: _described(row, suite) for row in found}
+
+    async def list_mapped(
+        self, ids: Sequence[UUID] | None, after: UUID | None, limit: int
+    ) -> list[MappedBook]:
+        """Up to `limit` books with a vector behind `after`, oldest first; of these ids, or of all."""
+        statement = _LIST_MAPPED if ids is None else _LIST_MAPPED_WITH_IDS
+        found = await self._database.rows(
+            statement, ids=ids and list(ids), after=after or UUID(int=0), limit=limit
+        )
+        return [_mapped(row) for row in found]
+
+
+async def _read_part(connection: Connection, is_all: bool, since: int, entry_id: int) -> Row:
+    place = {"since": since, "entry_id": entry_id}
+    [row] = await rows(connection, _READ_WRITTEN, all=is_all, limit=_READ_AT_ONCE, **place)
+    return row
+
+
+def _entries(row: Row) -> NDArray[np.uint64]:
+    return np.frombuffer(row["entries"] or b"", dtype=">i8").astype(np.uint64)
+
+
+def _vectors(data: bytes) -> NDArray[np.uint8]:
+    return np.frombuffer(data, dtype=np.uint8).reshape(-1, BYTES)
+
+
+def _described(row: Row, suite: Suite) -> ShownBook:
+    return ShownBook(to_summary(row, suite), tuple(row["authors"]), row["founder_id"])
+
+
+def _mapped(row: Row) -> MappedBook:
+    return MappedBook(
+        row["id"], row["title"], tuple(row["authors"]), row["language"], _vectors(row["vector"])[0]
+    )

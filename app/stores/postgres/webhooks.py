@@ -1,0 +1,188 @@
+"""Webhooks in Postgres: whom to deliver changes to, and how far each has come.
+
+A worker claims a webhook for a while and delivers; a claim that is not given back runs out. Two workers with
+one webhook could only deliver something twice: a position never goes back.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from app.core.audit import Actor
+from app.core.model import ChangeType, Webhook
+from app.stores.postgres.audit import actor_values, insert_entries
+from app.stores.postgres.connections import SQL, Database, Row
+
+_COLUMNS = """
+    id, url, types, secret, CASE WHEN former_until > now() THEN former_secret END AS former_secret, position,
+    created_at, failures, failing_since, next_try_at, last_error, disabled_at, disabled_because
+"""
+_NEWEST = "coalesce((SELECT position FROM changes ORDER BY position DESC LIMIT 1), 0)"
+
+_INSERT = SQL(f"""
+    WITH made AS (
+        INSERT INTO webhooks (id, url, types, secret, position)
+        VALUES ($id, $url, $types::text[], $secret, {_NEWEST})
+        RETURNING *
+    ),
+    audited AS ({insert_entries("webhook.created", "made")})
+    SELECT {_COLUMNS} FROM made
+""")
+_READ = SQL(f"SELECT {_COLUMNS} FROM webhooks WHERE id = $id")
+_LIST = SQL(f"SELECT {_COLUMNS} FROM webhooks WHERE id > $after ORDER BY id LIMIT $limit")
+_COUNT_BY_STATE = SQL("""
+    SELECT count(*) AS count, CASE
+        WHEN disabled_at IS NOT NULL THEN 'disabled'
+        WHEN failing_since IS NOT NULL THEN 'failing'
+        ELSE 'active'
+    END AS state
+    FROM webhooks GROUP BY state
+""")
+_DELETE = SQL(f"""
+    WITH deleted AS (DELETE FROM webhooks WHERE id = $id RETURNING id),
+    audited AS ({insert_entries("webhook.deleted", "deleted")})
+    SELECT id FROM deleted
+""")
+_UPDATE_SECRET = SQL(f"""
+    WITH rotated AS (
+        UPDATE webhooks
+        SET former_secret = secret, former_until = now() + $overlap::interval, secret = $secret
+        WHERE id = $id
+        RETURNING *
+    ),
+    audited AS ({insert_entries("webhook.rotated", "rotated")})
+    SELECT {_COLUMNS} FROM rotated
+""")
+_UPDATE_CLAIMED = SQL(f"""
+    UPDATE webhooks SET claimed_until = now() + $claim::interval
+    WHERE id IN (
+        SELECT id FROM webhooks
+        WHERE disabled_at IS NULL AND position < {_NEWEST}
+            AND (next_try_at IS NULL OR next_try_at <= now())
+            AND (claimed_until IS NULL OR claimed_until <= now())
+        ORDER BY next_try_at NULLS FIRST LIMIT $limit
+        FOR UPDATE SKIP LOCKED
+    )
+    RETURNING {_COLUMNS}
+""")
+_UPDATE_DELIVERED = SQL(f"""
+    UPDATE webhooks
+    SET position = greatest(position, $position),
+        claimed_until = now() + $claim::interval,
+        failures = $failures,
+        last_error = $error,
+        failing_since = CASE
+            WHEN $error::text IS NULL THEN NULL
+            WHEN $position > position THEN now()
+            ELSE coalesce(failing_since, now())
+        END,
+        next_try_at = CASE WHEN $error::text IS NOT NULL THEN now() + $wait::interval END
+    WHERE id = $id AND disabled_at IS NULL
+    RETURNING {_COLUMNS}
+""")
+_UPDATE_UNCLAIMED = SQL("UPDATE webhooks SET claimed_until = NULL WHERE id = $id")
+_UPDATE_DISABLED = SQL("""
+    UPDATE webhooks SET disabled_at = now(), disabled_because = $because, next_try_at = NULL
+    WHERE id = $id AND disabled_at IS NULL
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The outcome of trying to deliver changes to a webhook."""
+
+    position: int  # up to here everything is delivered
+    failures: int = 0  # in a row, with nothing delivered between
+    error: str | None = None  # of a change that could not be delivered
+    wait: timedelta = timedelta()  # before the next try
+
+
+class WebhookStore:
+    """Webhooks in Postgres. Each method is one transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def insert(
+        self,
+        webhook_id: UUID,
+        url: str,
+        types: Sequence[ChangeType] | None,
+        secret: str,
+        *,
+        actor: Actor,
+    ) -> Webhook:
+        """Store a webhook, to which all changes are delivered that are not numbered yet."""
+        [row] = await self._database.rows(
+            _INSERT,
+            id=webhook_id,
+            url=url,
+            types=None if types is None else list(types),
+            secret=secret,
+            **actor_values(actor),
+        )
+        return _webhook(row)
+
+    async def read(self, webhook_id: UUID) -> Webhook | None:
+        """The webhook with this id, if there is one."""
+        return _first(await self._database.rows(_READ, id=webhook_id))
+
+    async def list_webhooks(self, after: UUID | None, limit: int) -> list[Webhook]:
+        """Up to `limit` webhooks behind the id `after`, in order of ids."""
+        found = await self._database.rows(_LIST, after=after or UUID(int=0), limit=limit)
+        return [_webhook(row) for row in found]
+
+    async def count_by_state(self) -> dict[str, int]:
+        """The number of webhooks that are active, failing and disabled."""
+        return {row["state"]: row["count"] for row in await self._database.rows(_COUNT_BY_STATE)}
+
+    async def delete(self, webhook_id: UUID, *, actor: Actor) -> bool:
+        """Delete a webhook; False: there is none."""
+        return bool(await self._database.rows(_DELETE, id=webhook_id, **actor_values(actor)))
+
+    async def update_secret(
+        self, webhook_id: UUID, secret: str, overlap: timedelta, *, actor: Actor
+    ) -> Webhook | None:
+        """Give a webhook a new secret; the old one signs as well for that long."""
+        values = {"id": webhook_id, "secret": secret, "overlap": overlap} | actor_values(actor)
+        return _first(await self._database.rows(_UPDATE_SECRET, **values))
+
+    async def update_claimed(self, claim: timedelta, limit: int) -> list[Webhook]:
+        """Claim webhooks that changes wait for, for that long."""
+        claimed = await self._database.rows(_UPDATE_CLAIMED, claim=claim, limit=limit)
+        return [_webhook(row) for row in claimed]
+
+    async def update_delivered(
+        self, webhook_id: UUID, progress: Progress, claim: timedelta
+    ) -> Webhook | None:
+        """Store how far a webhook has come, and claim it on; None: it was deleted or disabled meanwhile."""
+        return _first(
+            await self._database.rows(
+                _UPDATE_DELIVERED,
+                id=webhook_id,
+                position=progress.position,
+                failures=progress.failures,
+                error=progress.error,
+                wait=progress.wait,
+                claim=claim,
+            )
+        )
+
+    async def update_unclaimed(self, webhook_id: UUID) -> None:
+        """Give a claim back."""
+        await self._database.rows(_UPDATE_UNCLAIMED, id=webhook_id)
+
+    async def update_disabled(self, webhook_id: UUID, because: str) -> None:
+        """Deliver nothing more to a webhook."""
+        await self._database.rows(_UPDATE_DISABLED, id=webhook_id, because=because)
+
+
+def _first(found: Sequence[Row]) -> Webhook | None:
+    return _webhook(found[0]) if found else None
+
+
+def _webhook(row: Row) -> Webhook:
+    values: dict[str, Any] = dict(row.items())
+    return Webhook(**values | {"types": None if row["types"] is None else tuple(row["types"])})
