@@ -6,7 +6,6 @@ from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING
 
-from app.core.limits import KeyLimits
 from app.core.matching.candidates import SelectionLimits
 from app.services.audit import Audit
 from app.services.books import Books
@@ -45,7 +44,7 @@ from app.stores.postgres.conflicts.conflict_queries import ConflictQueries
 from app.stores.postgres.connections import Database, RecipesLock, ReconcileLock, open_database
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.jobs import JobStore
-from app.stores.postgres.keys import KeyStore
+from app.stores.postgres.keys import KeyLimits, KeyStore
 from app.stores.postgres.migrate import SchemaQueries
 from app.stores.postgres.names.name_queries import NameQueries
 from app.stores.postgres.relation_queries import RelationQueries

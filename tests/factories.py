@@ -4,9 +4,9 @@ from hashlib import sha256
 
 import numpy as np
 
-from app.core.audit import Actor
 from app.core.model import Entry, Fingerprint, MinHashSignature, NewContent, PageSignatures, Sketch
 from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_PAGES
+from app.stores.postgres.audit import Actor
 
 ACTOR = Actor("command", "tester", address="test.example")
 """Who writes where a test does not ask who did."""

@@ -4,8 +4,7 @@ import re
 from urllib.parse import quote, unquote, urlsplit
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from psycopg.conninfo import conninfo_to_dict
 from sqlalchemy import make_url
 

@@ -5,7 +5,7 @@ import asyncio
 import structlog
 
 from app.core.errors import Unavailable
-from app.core.model import IndexState
+from app.stores.redis.epoch import IndexState
 from app.wiring import Services
 
 log = structlog.get_logger()

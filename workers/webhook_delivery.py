@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from app.core.errors import Unavailable
-from app.core.model import Webhook
+from app.stores.postgres.webhooks import Webhook
 
 if TYPE_CHECKING:  # a client of HTTP comes with it, which most workers do without
     from app.services.deliveries import Delivery

@@ -14,7 +14,7 @@ from app.api.http.access import ScopedRoute, needs
 from app.api.http.cursors import Cursors
 from app.api.http.deps import ServicesDep
 from app.api.http.openapi import problems
-from app.core.audit import Action, ActorKind, AuditEntry, AuditFilter, ObjectKind
+from app.services.audit import Action, ActorKind, AuditEntry, AuditFilter, ObjectKind
 
 
 def _moment(text: str) -> datetime:

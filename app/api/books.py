@@ -36,15 +36,11 @@ from app.catalog.identifiers import is_valid, isbns
 from app.catalog.marc import forms
 from app.catalog.marc.links import with_links
 from app.core.clusters.cluster_name import ClusterName
-from app.core.model import (
-    Book,
-    BookFilter,
-    RecordFormat,
-    StoredBook,
-)
+from app.core.model import Book, RecordFormat, StoredBook
 from app.core.recipe import DIGESTS
 from app.core.signatures import composite, identifier, long_identifier
 from app.core.signatures.digests import parse_digest
+from app.services.books import BookFilter
 from app.services.catalog.descriptions import Description
 from app.services.reading import FileBook
 

@@ -35,9 +35,9 @@ from app.api.http.openapi import Responses, problems
 from app.api.http.problems import problem_of
 from app.api.http.usage import LimitReached, counted
 from app.api.submissions import BookBody
-from app.core.audit import Actor
 from app.core.errors import NoValidKey, Unavailable
 from app.core.model import Submission
+from app.services.audit import Actor
 from app.wiring import Services
 
 MEDIA_TYPE = "application/x-ndjson"

@@ -15,8 +15,7 @@ from app.api.http.access import ScopedRoute, needs, require_key_still_valid
 from app.api.http.deps import PermitDep, ServicesDep
 from app.api.http.openapi import problems
 from app.core.errors import UnknownPage
-from app.core.model import ChangeType
-from app.services.changes import FeedItem, NumberedPage, NumberedPages
+from app.services.changes import ChangeType, FeedItem, NumberedPage, NumberedPages
 
 Context = Literal["http://iiif.io/api/discovery/1/context.json"]
 CONTEXT: Context = "http://iiif.io/api/discovery/1/context.json"

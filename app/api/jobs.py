@@ -14,8 +14,7 @@ from app.api.http.access import ScopedRoute, needs
 from app.api.http.deps import ServicesDep
 from app.api.http.openapi import problems
 from app.core.errors import UnknownJob
-from app.core.model import Job, JobState
-from app.services.jobs import MOST_TRIES
+from app.services.jobs import MOST_TRIES, Job, JobState
 
 
 class JobAnswer(Document):

@@ -5,8 +5,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query, Response
-from fastapi import Body as FromBody
+from fastapi import APIRouter, Body as FromBody, Path, Query, Response
 from pydantic import BeforeValidator, Field
 from pydantic.config import JsonDict
 
@@ -18,8 +17,8 @@ from app.api.http.cursors import Cursors
 from app.api.http.deps import ActorDep, ServicesDep
 from app.api.http.openapi import ProblemResponse, problems, problems_only, with_headers
 from app.core.errors import UnknownWebhook
-from app.core.model import ChangeType, Webhook
-from app.services.changes import cursor_of
+from app.services.changes import ChangeType, cursor_of
+from app.services.webhooks import Webhook
 
 _URL_PATTERN: JsonDict = {"pattern": "^[!-~]*$"}
 

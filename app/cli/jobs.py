@@ -9,7 +9,7 @@ from app.cli.maintenance import library, within
 from app.cli.output import UserError, drawn_table, print_lines, results
 
 if TYPE_CHECKING:
-    from app.core.model import Job, JobCounts
+    from app.stores.postgres.jobs import Job, JobCounts
     from app.wiring import Services
 
 _MOST_SHOWN = 1_000

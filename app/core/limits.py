@@ -5,7 +5,7 @@ and a share of those of the window before it, which shrinks evenly to nothing.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
 from typing import Literal
 
@@ -13,26 +13,6 @@ LimitName = Literal["requests", "lookups", "bytes", "uploads", "attempts"]
 
 _OWN_NETWORK_BITS = 64
 """A client with IPv6 has this much of an address to itself."""
-
-
-@dataclass(frozen=True, slots=True)
-class KeyLimits:
-    """The limits of a key; None: it has none of this kind."""
-
-    requests_per_minute: int | None = None
-    lookups_per_minute: int | None = None
-    bytes_per_minute: int | None = None
-    uploads_at_once: int | None = None
-
-    def or_else(self, defaults: "KeyLimits") -> "KeyLimits":
-        """These limits, and the defaults where there is none."""
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
-        return KeyLimits(
-            **{name: getattr(defaults, name) if own is None else own for name, own in values.items()}
-        )
-
-
-NO_LIMITS = KeyLimits()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from enum import Enum
-from typing import Any, Literal
+from typing import Literal
 from uuid import UUID
 
 import numpy as np
@@ -226,115 +224,6 @@ class StoredBook:
     def as_indexed(self) -> "StoredBook":
         """The outcome after the book was written to the band index."""
         return replace(self, book=replace(self.book, indexed=True))
-
-
-@dataclass(frozen=True, slots=True)
-class BookFilter:
-    """The books to list; None of a field means any."""
-
-    identifier: str | None = None  # "scheme:value", exactly
-    external_id: str | None = None
-    title: str | None = None  # every word of it occurs in the title
-    digest: Digest | None = None
-
-
-JobState = Literal["waiting", "running", "succeeded", "failed"]
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A job as it is now."""
-
-    id: int
-    task: str
-    state: JobState
-    attempts: int  # tries so far, the running one included
-    book_id: UUID | None  # None: it is not about one book, or that book has changed or gone
-    created_at: datetime
-    next_try_at: datetime | None  # None: as soon as a worker is free, or it is not waiting
-    reason: str | None  # of the failure of its last try; None if it succeeded
-
-
-@dataclass(frozen=True, slots=True)
-class JobCounts:
-    """The number of jobs of a task in a state."""
-
-    task: str
-    state: JobState
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class Rescued:
-    """A job whose worker died."""
-
-    id: int
-    task: str
-    state: JobState  # waiting for its next try, or failed
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A book in a cluster."""
-
-    book_id: UUID
-    external_id: str | None
-    title: str | None
-    volume: str | None
-    year: int | None
-    page_count: int | None
-    word_count: int
-
-
-ChangeType = Literal[
-    "book.created",
-    "book.changed",
-    "book.content_replaced",
-    "book.deleted",
-    "relation.found",
-    "relation.gone",
-    "relation.decided",
-    "cluster.changed",
-]
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One item of the feed of changes."""
-
-    position: int  # from 1, in the order of commits and without holes
-    at: datetime  # later than that of the position before
-    type: ChangeType
-    book_id: UUID  # of a cluster: its oldest book
-    other_id: UUID | None  # the second book of a relation
-    data: Mapping[str, Any]  # what there is to tell of it
-
-
-@dataclass(frozen=True, slots=True)
-class Webhook:
-    """A URL that changes are delivered to."""
-
-    id: UUID
-    url: str
-    types: tuple[ChangeType, ...] | None  # None: all
-    secret: str
-    former_secret: str | None  # signs as well; None: there is none, or its day is over
-    position: int  # up to here everything is delivered
-    created_at: datetime
-    failures: int  # in a row, with nothing delivered between
-    failing_since: datetime | None  # when the oldest change that is not delivered failed first
-    next_try_at: datetime | None  # while it fails
-    last_error: str | None  # while it fails
-    disabled_at: datetime | None
-    disabled_because: str | None
-
-
-class IndexState(Enum):
-    """The state of an index, by how far it can be relied on."""
-
-    COMPLETE = "complete"  # it agrees with the catalogue
-    RESTARTED = "restarted"  # complete before the server restarted: records may be missing
-    LOST = "lost"  # flushed, never built, or not built to the end
 
 
 def require_same_recipe(this: str, other: str) -> None:

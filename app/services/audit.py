@@ -2,10 +2,17 @@
 
 from datetime import timedelta
 
-from app.core.audit import Actor, AuditEntry, AuditFilter
-from app.core.keys import Caller
 from app.services.keys import ANYONE
-from app.stores.postgres.audit import AuditStore
+from app.stores.postgres.audit import (
+    Action as Action,
+    Actor as Actor,
+    ActorKind as ActorKind,
+    AuditEntry as AuditEntry,
+    AuditFilter as AuditFilter,
+    AuditStore,
+    ObjectKind as ObjectKind,
+)
+from app.stores.postgres.keys import Caller
 
 
 class Audit:

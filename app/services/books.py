@@ -5,9 +5,9 @@ from dataclasses import replace
 from uuid import UUID
 
 from app.catalog.identifiers import all_normalised, normalised
-from app.core.audit import Actor
-from app.core.model import Book, BookFilter
-from app.stores.postgres.books import BookStore
+from app.core.model import Book
+from app.stores.postgres.audit import Actor
+from app.stores.postgres.books import BookFilter as BookFilter, BookStore
 from app.stores.postgres.entries import EntryStore
 
 

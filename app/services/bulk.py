@@ -10,9 +10,8 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from app.core.audit import Actor
 from app.core.errors import Conflict, InvalidInput, Unavailable
-from app.core.model import IndexState, Submission
+from app.core.model import Submission
 from app.core.recipe import Suites
 from app.core.signatures.sketch import signature_key
 from app.core.text.content import content_key
@@ -22,7 +21,9 @@ from app.readers.unread import Unread
 from app.services.index.reconcile import Reindex
 from app.services.signing import Extras, computed, signed
 from app.services.storing import KINDS, Bulk, BulkOutcome, Kind, PreparedBook, StoredBatch
+from app.stores.postgres.audit import Actor
 from app.stores.postgres.suites import SuitesChanged
+from app.stores.redis.epoch import IndexState
 
 
 @dataclass(frozen=True, slots=True)

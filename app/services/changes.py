@@ -8,9 +8,8 @@ from typing import Any
 from uuid import UUID
 
 from app.core.errors import ChangesGone, InvalidInput, UnknownPage
-from app.core.model import Change, ChangeType
 from app.services.waiting import Waiting, nothing
-from app.stores.postgres.changes import ChangeFeed, FeedBounds, FeedPage
+from app.stores.postgres.changes import Change, ChangeFeed, ChangeType as ChangeType, FeedBounds, FeedPage
 
 KEPT_DAYS = 30
 

@@ -18,8 +18,7 @@ from app.core.clusters.cluster_name import ClusterName
 from app.core.clusters.clustering import By
 from app.core.clusters.master_copy import MasterCopy, master_copy
 from app.core.errors import TextNotKept, UnknownBook, UnknownCluster
-from app.core.model import Member
-from app.stores.postgres.cluster_queries import ClusterQueries, CopyText, Snapshot
+from app.stores.postgres.cluster_queries import ClusterQueries, CopyText, Member, Snapshot
 from app.stores.postgres.relation_queries import RelationQueries
 
 

@@ -20,11 +20,10 @@ import orjson
 from standardwebhooks import Webhook as Signer
 
 from app.core.errors import ChangesGone
-from app.core.model import Change, Webhook
 from app.services.changes import Changes, FeedItem, to_item
 from app.services.webhooks import NoWayThere, addresses_of, host_and_port
-from app.stores.postgres.changes import ChangeFeed
-from app.stores.postgres.webhooks import Progress, WebhookStore
+from app.stores.postgres.changes import Change, ChangeFeed
+from app.stores.postgres.webhooks import Progress, Webhook, WebhookStore
 
 CONNECTIONS = 16
 

@@ -9,10 +9,10 @@ from datetime import timedelta
 import structlog
 
 from app.core.errors import BookprintError
-from app.core.model import IndexState
 from app.services.index.reconcile import Reindex
 from app.stores.postgres.jobs import JobStore
 from app.stores.postgres.migrate import SchemaQueries
+from app.stores.redis.epoch import IndexState
 from app.stores.redis.indexes import Indexes
 
 log = structlog.get_logger()

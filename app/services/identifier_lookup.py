@@ -16,11 +16,11 @@ from app.core.index.records import Hits
 from app.core.matching.identifier_comparison import compare, reach
 from app.core.matching.search import near, plan_range
 from app.core.matching.verification import Evidence
-from app.core.model import BookFilter, BookSummary, Entry
+from app.core.model import BookSummary, Entry
 from app.core.signatures.composite import of_signatures
 from app.core.signatures.identifier import Identifier
 from app.services.lookups import Answer, Lookup, Match, Position, Question, Verified, position_of
-from app.stores.postgres.books import BookStore
+from app.stores.postgres.books import BookFilter, BookStore
 from app.stores.postgres.entries import EntryStore
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.indexes import Indexes

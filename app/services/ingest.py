@@ -14,12 +14,12 @@ from uuid import UUID
 import structlog
 
 from app.catalog.identifiers import with_normal_identifiers
-from app.core.audit import Actor
 from app.core.errors import InvalidInput, Unavailable
 from app.core.model import Content, NewContent, PageLabels, Sketch, StoredBook, Submission, Versions
 from app.core.recipe import Suites
 from app.services.signing import Extras, computed, signed
 from app.services.storing import new_book_id
+from app.stores.postgres.audit import Actor
 from app.stores.postgres.books import BookStore
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.jobs import JobStore

@@ -7,8 +7,7 @@ import re
 from datetime import timedelta
 
 from app.core.errors import BookprintError, UnknownJob
-from app.core.model import Job, JobCounts, Rescued
-from app.stores.postgres.jobs import JobStore
+from app.stores.postgres.jobs import Job as Job, JobCounts, JobState as JobState, JobStore, Rescued
 
 MOST_TRIES = 6
 """Tries after which a job has failed; with the waits between them some eight minutes."""

@@ -10,11 +10,20 @@ from datetime import UTC, datetime
 from secrets import token_urlsafe
 from uuid import UUID, uuid4
 
-from app.core.audit import Actor
 from app.core.errors import InvalidInput, UnknownKey
-from app.core.keys import KEY_PREFIX, Caller, Key, Scope, key_hash
-from app.core.limits import NO_LIMITS, KeyLimits
-from app.stores.postgres.keys import KeyStore, NewKey
+from app.stores.postgres.audit import Actor
+from app.stores.postgres.keys import (
+    KEY_PREFIX,
+    NO_LIMITS as NO_LIMITS,
+    SCOPES as SCOPES,
+    Caller as Caller,
+    Key,
+    KeyLimits,
+    KeyStore,
+    NewKey,
+    Scope as Scope,
+    key_hash,
+)
 
 ADMINISTRATOR = Caller(None, "BOOKPRINT_ADMIN_KEY", ("admin",))
 """Who sends the admin key of the environment."""

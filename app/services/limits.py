@@ -16,8 +16,8 @@ from uuid import UUID
 import structlog
 
 from app.core.errors import Unavailable
-from app.core.keys import Caller
 from app.core.limits import Demand, Limit, LimitName, Usage, address_group
+from app.stores.postgres.keys import Caller
 from app.stores.redis.time_windows import TimeWindows
 
 if TYPE_CHECKING:

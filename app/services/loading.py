@@ -15,9 +15,8 @@ from uuid import UUID
 import numpy as np
 
 from app.catalog.identifiers import with_normal_identifiers
-from app.core.audit import Actor
 from app.core.errors import Conflict, InvalidInput, RecipeMismatch, Unavailable
-from app.core.model import IndexState, NewContent, Submission
+from app.core.model import NewContent, Submission
 from app.core.recipe import Suites
 from app.core.text.page_labels import checked_labels
 from app.readers.reading import Check, Refusal
@@ -28,10 +27,12 @@ from app.services.index.comparison import Progress
 from app.services.index.reconcile import Reindex
 from app.services.signing import require_recipes
 from app.services.storing import Bulk, BulkOutcome, StoredBatch, new_book_ids, outcome_of
+from app.stores.postgres.audit import Actor
 from app.stores.postgres.bulk import BulkStore, ExistingBook, FoundPair, FoundRelations, NewBook
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.relations import BookVersion
 from app.stores.postgres.suites import SuitesChanged
+from app.stores.redis.epoch import IndexState
 
 _AT_ONCE, _AT_ONCE_WITH_LOOKUPS = 10_000, 500
 """Books of a transaction. Until they are indexed, each lookup compares them one by one."""

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from app.core.audit import Actor
 from app.core.errors import NoDecision, NotCompared, TextNotKept, UnknownBook
 from app.core.relations.decision import DecisionVerdict, RelationSummary, effective_relation
 from app.core.relations.related import (
@@ -18,6 +17,7 @@ from app.core.relations.related import (
 from app.core.relations.relation import Kind
 from app.core.signatures.exact_overlap import ExactOverlap, exact_overlap
 from app.services.waiting import Waiting, nothing
+from app.stores.postgres.audit import Actor
 from app.stores.postgres.relation_queries import RelationQueries
 from app.stores.postgres.relations import DecisionStore
 from app.stores.postgres.texts import StoredText, TextStore

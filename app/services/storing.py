@@ -13,11 +13,11 @@ from uuid import UUID
 import structlog
 
 from app.catalog.identifiers import with_normal_identifiers
-from app.core.audit import Actor
 from app.core.errors import Conflict, Unavailable
 from app.core.model import CatalogRecord, Metadata, NewContent, Versions
 from app.core.recipe import Suites
 from app.services.signing import Extras
+from app.stores.postgres.audit import Actor
 from app.stores.postgres.bulk import BulkStore, NewBook, Stored
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.suites import SuiteStore

@@ -11,11 +11,11 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from urllib.parse import urlsplit
 from uuid import UUID, uuid4
 
-from app.core.audit import Actor
 from app.core.errors import BookprintError, InvalidInput, UnknownWebhook
-from app.core.model import ChangeType, Webhook
 from app.services.changes import Changes
-from app.stores.postgres.webhooks import WebhookStore
+from app.stores.postgres.audit import Actor
+from app.stores.postgres.changes import ChangeType
+from app.stores.postgres.webhooks import Webhook as Webhook, WebhookStore
 
 _ASSIGNED = IPv6Network("2000::/3")
 """All unicast addresses of the internet (RFC 4291, 2.4); the others belong to special networks."""

@@ -19,12 +19,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.audit import Actor
-from app.core.keys import key_hash
-from app.core.limits import KeyLimits
 from app.embedded import Servers
 from app.settings import Settings
+from app.stores.postgres.audit import Actor
 from app.stores.postgres.connections import open_database
+from app.stores.postgres.keys import KeyLimits, key_hash
 from app.wiring import open_services
 from bench.data.bulk_load import book_id
 from bench.data.library_servers import Library, opened, reconcile

@@ -5,8 +5,7 @@ import re
 from unittest.mock import patch
 from urllib.parse import parse_qsl
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from app.api.http import forms
 from app.core import json_limits

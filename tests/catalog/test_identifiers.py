@@ -1,8 +1,7 @@
 """Identifiers: one form for each scheme, invalid ones kept as they were given."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from app.catalog.identifiers import all_normalised, is_valid, isbns, normalised
 

@@ -10,8 +10,7 @@ import pytest
 from sqlalchemy import make_url
 
 from tests.cli.command_line import BOOKPRINT, Service, environment, serving
-from tests.cli.test_tls import PASSWORD, Tls, needs_openssl
-from tests.cli.test_tls import tls as tls
+from tests.cli.test_tls import PASSWORD, Tls, needs_openssl, tls as tls
 from tests.embedded.programs import eventually
 from tests.secret_search import ADMIN_KEY, DATABASE_PASSWORD
 

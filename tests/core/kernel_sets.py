@@ -8,10 +8,8 @@ from unittest.mock import patch
 from hypothesis import strategies as st
 
 from app.core.index import kernels as index_kernels
-from app.core.relations import kernels as page_kernels
-from app.core.relations import local_alignment
-from app.core.signatures import kernels as signature_kernels
-from app.core.signatures import shingle_kernels
+from app.core.relations import kernels as page_kernels, local_alignment
+from app.core.signatures import kernels as signature_kernels, shingle_kernels
 from app.core.text import kernels as text_kernels
 from tests.core import numpy_kernels
 

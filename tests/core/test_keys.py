@@ -4,7 +4,7 @@ from hashlib import sha256
 
 import pytest
 
-from app.core.keys import SCOPES, Caller, Scope, key_hash
+from app.stores.postgres.keys import SCOPES, Caller, Scope, key_hash
 
 
 @pytest.mark.parametrize(

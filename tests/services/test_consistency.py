@@ -8,7 +8,7 @@ import pytest
 from redis.asyncio import Redis
 
 from app.core.errors import BookprintError, IndexRebuilding, Unavailable
-from app.core.model import Book, IndexState, Metadata, Submission
+from app.core.model import Book, Metadata, Submission
 from app.core.recipe import DEFAULT_SUITE
 from app.services.index.reconcile import Reconciled, Reindex
 from app.services.index.verify import verify
@@ -16,6 +16,7 @@ from app.services.lookups import Nearest, Question, Verified, Within
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.signatures import SignatureQueries
 from app.stores.redis.client import open_client
+from app.stores.redis.epoch import IndexState
 from app.stores.redis.flat_index_replica import FlatIndexReplica, Reading
 from app.stores.redis.scripts import ADD_RECORDS
 from app.wiring import Services

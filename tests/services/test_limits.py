@@ -9,9 +9,9 @@ from uuid import uuid4
 
 import pytest
 
-from app.core.keys import Caller
-from app.core.limits import NO_LIMITS, KeyLimits, Usage
+from app.core.limits import Usage
 from app.services.limits import Limits
+from app.stores.postgres.keys import NO_LIMITS, Caller, KeyLimits
 from app.stores.redis.client import Words, open_client
 from app.stores.redis.indexes import Indexes
 from app.stores.redis.time_windows import TimeWindows

@@ -24,8 +24,7 @@ from app.core.recipe import (
     minhash_recipe,
     page_recipe,
 )
-from app.core.signatures import identifier, long_identifier
-from app.core.signatures import json_codec as signatures
+from app.core.signatures import identifier, json_codec as signatures, long_identifier
 from app.core.signatures.crockford import to_number
 from app.core.signatures.kernels import SIGN_STEP
 from app.core.signatures.minhash import permutations

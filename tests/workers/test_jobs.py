@@ -12,10 +12,10 @@ import pytest
 from procrastinate.jobs import Job as QueuedJob
 
 from app.core.errors import BookprintError, UnknownJob
-from app.core.model import Job, JobCounts
 from app.services.jobs import MOST_TRIES
 from app.settings import Settings
 from app.stores.postgres.connections import SQL
+from app.stores.postgres.jobs import Job, JobCounts
 from app.wiring import Services
 from tests.open_services import open_with_stores
 from tests.workers.faulty_worker import PACE, open_queue, run

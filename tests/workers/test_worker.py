@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 from redis.asyncio import Redis
 
-from app.core.audit import AuditFilter
-from app.core.model import IndexState, Metadata, Submission
+from app.core.model import Metadata, Submission
 from app.core.text.content import content_from_pages
 from app.services.relations import effective_of
 from app.services.storing import new_book_id
 from app.settings import Settings
+from app.stores.postgres.audit import AuditFilter
 from app.stores.postgres.connections import SQL
+from app.stores.redis.epoch import IndexState
 from app.wiring import Services
 from tests.api.library import prose
 from tests.factories import ACTOR, a_sketch, new_content

@@ -15,11 +15,8 @@ from starlette.types import Message, Receive, Scope, Send
 
 from app.api.http.admission import Admission, brings_body
 from app.api.http.usage import LimitReached, pass_within_limits
-from app.core import keys
 from app.core.errors import NoValidKey, ScopeMissing, Unavailable
-from app.core.keys import SCOPES, Caller
-from app.core.limits import NO_LIMITS
-from app.services.keys import ANYONE, Keys
+from app.services.keys import ANYONE, NO_LIMITS, SCOPES, Caller, Keys, Scope as KeyScope
 from app.services.limits import Limits
 
 OPEN: dict[str, Any] = {"security": []}
@@ -45,17 +42,17 @@ _OPEN_PATHS = frozenset({"/", "/docs", "/openapi.json"})
 """The description of the API, which holds no secret."""
 
 
-def needs(scope: keys.Scope) -> dict[str, Any]:
+def needs(scope: KeyScope) -> dict[str, Any]:
     """What an operation adds to its description: the scope that a key must have for it."""
     return {NEEDED: scope, "security": _with_scope(scope)}
 
 
-def shows_more_with(scope: keys.Scope) -> dict[str, Any]:
+def shows_more_with(scope: KeyScope) -> dict[str, Any]:
     """What an operation adds to its description that answers anyone, but more to a key with the scope."""
     return {"security": [{}, *_with_scope(scope)]}
 
 
-def _with_scope(scope: keys.Scope) -> list[dict[str, list[keys.Scope]]]:
+def _with_scope(scope: KeyScope) -> list[dict[str, list[KeyScope]]]:
     return [{name: [scope]} for name in SCHEMES]
 
 
@@ -63,9 +60,9 @@ class ScopedRoute(APIRoute):
     """A route that answers only to keys with the scope that its operation names."""
 
     @property
-    def scope(self) -> keys.Scope | None:
+    def scope(self) -> KeyScope | None:
         """The scope that is needed; None: no key is."""
-        needed: keys.Scope | None = (self.openapi_extra or {}).get(NEEDED)
+        needed: KeyScope | None = (self.openapi_extra or {}).get(NEEDED)
         return needed
 
     @property

@@ -12,10 +12,9 @@ from pydantic import BeforeValidator
 from app.api import examples
 from app.api.http.admission import Permit
 from app.api.http.metrics import Metrics
-from app.core.audit import Actor
 from app.core.errors import UnknownBook
 from app.core.warm_up import warm_up
-from app.services.audit import actor_of
+from app.services.audit import Actor, actor_of
 from app.services.health import PartHealth
 from app.wiring import Services
 

@@ -13,8 +13,8 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.http.admission import declared_size
-from app.core.keys import Caller
 from app.core.limits import Limit, Usage
+from app.services.keys import Caller
 from app.services.limits import Limits
 
 UPLOAD_BYTES = 1 << 20

@@ -42,8 +42,8 @@ from app.api.schemas.reconciliation_queries import (
 from app.catalog.reconciliation.properties import PROPERTIES, RELATIONS, BookFacts, book_name
 from app.catalog.reconciliation.query import BookDescription, book_id_of
 from app.core.errors import BookprintError, InvalidInput, UnknownBook
-from app.core.keys import Caller
 from app.core.text.names import folded
+from app.services.keys import Caller
 from app.wiring import Services
 
 router = APIRouter(prefix="/reconcile", tags=["reconciliation"], route_class=ScopedRoute)

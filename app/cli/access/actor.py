@@ -4,7 +4,7 @@ import os
 import pwd
 import socket
 
-from app.core.audit import Actor
+from app.stores.postgres.audit import Actor
 
 
 def acting_user() -> Actor:

@@ -12,7 +12,7 @@ from app.cli.environment import DEFAULT_URL, KeyOption
 from app.cli.output import drawn_table, notices, print_json, print_lines, results
 from app.client import Client, calls
 from app.client.answers.operation import AuditEntryJson
-from app.core.audit import Action
+from app.stores.postgres.audit import Action
 
 _PATIENCE = 10.0  # seconds
 _PAGE = 1_000

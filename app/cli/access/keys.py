@@ -13,12 +13,12 @@ from app.cli.access.times import moment
 from app.cli.environment import DataDir, load_settings
 from app.cli.maintenance import library, within
 from app.cli.output import UserError, drawn_table, notices, print_lines, results
-from app.core.limits import KeyLimits
 from app.settings import LEAST_BYTES_PER_MINUTE, MOST_PER_MINUTE
+from app.stores.postgres.keys import KeyLimits
 
 if TYPE_CHECKING:
-    from app.core.keys import Key
     from app.services.keys import Keys, ShownKey
+    from app.stores.postgres.keys import Key
     from app.wiring import Services
 
 T = TypeVar("T")

@@ -11,8 +11,7 @@ from app.catalog.identifiers import isbns
 from app.cli.book_file import read_one_book, read_signatures
 from app.cli.output import UserError, print_json, results
 from app.core.errors import BookprintError
-from app.core.matching.identifier_comparison import Comparison
-from app.core.matching.identifier_comparison import compare as compared
+from app.core.matching.identifier_comparison import Comparison, compare as compared
 from app.core.model import Metadata
 from app.core.signatures import composite
 from app.core.signatures.identifier import Identifier

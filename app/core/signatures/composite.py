@@ -10,8 +10,7 @@ from dataclasses import replace
 
 from app.core.errors import InvalidIdentifier
 from app.core.model import Entry, Sketch
-from app.core.signatures import identifier as short_identifier
-from app.core.signatures import long_identifier
+from app.core.signatures import identifier as short_identifier, long_identifier
 from app.core.signatures.identifier import Identifier, decoded_length, length_code
 from app.core.signatures.minhash_bits import lowest_bits
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from uuid import uuid4
 
 from app.core.errors import BookprintError, InvalidInput
-from app.core.model import Fingerprint, IndexState
+from app.core.model import Fingerprint
 from app.core.recipe import Suite, Suites, fingerprint_recipe
 from app.core.signatures.sketch import fingerprint
 from app.services.index.comparison import Progress
@@ -23,6 +23,7 @@ from app.services.index.reconcile import Reindex
 from app.stores.postgres.connections import SessionLock
 from app.stores.postgres.suites import SuiteStore
 from app.stores.postgres.texts import MissingSignatureStore, StoredText
+from app.stores.redis.epoch import IndexState
 from app.stores.redis.indexes import Indexes
 
 _COMPUTED_AT_ONCE = 32

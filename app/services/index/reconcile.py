@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from app.core.errors import Unavailable
 from app.core.index.records import record_id
-from app.core.model import Entry, IndexState
+from app.core.model import Entry
 from app.core.recipe import Suite, Suites
 from app.services.index.comparison import Difference, IndexComparison, Progress, compare, part_of
 from app.services.index.contents import ExpectedIndex
@@ -26,7 +26,7 @@ from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.signatures import SignatureQueries
 from app.stores.postgres.suites import SuiteStore
 from app.stores.redis.band_index import BandIndex
-from app.stores.redis.epoch import Epochs
+from app.stores.redis.epoch import Epochs, IndexState
 from app.stores.redis.indexes import Indexes, own_postings
 
 log = structlog.get_logger()

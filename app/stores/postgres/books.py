@@ -6,27 +6,18 @@ records of the old one in the band index no longer count.
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 from uuid import UUID
 
 from asyncpg import UniqueViolationError
 
-from app.core.audit import Actor
 from app.core.errors import Conflict, InvalidInput, OtherContent, StaleVersion, UnknownBook
-from app.core.model import (
-    Book,
-    BookFilter,
-    CatalogRecord,
-    Metadata,
-    NewContent,
-    StoredBook,
-    Versions,
-)
+from app.core.model import Book, CatalogRecord, Digest, Metadata, NewContent, StoredBook, Versions
 from app.core.recipe import Suites
 from app.core.signatures.minhash_bits import lowest_bits
 from app.core.text.names import name_keys
-from app.stores.postgres.audit import actor_values, insert_entries
+from app.stores.postgres.audit import Actor, actor_values, insert_entries
 from app.stores.postgres.catalog.contents import LOCK_SUITES, STORE_CONTENT, content_values
 from app.stores.postgres.catalog.marc_records import (
     INSERT_RECORD_OF,
@@ -52,6 +43,17 @@ from app.stores.postgres.rows import (
     to_summary,
 )
 from app.stores.postgres.suites import SuitesChanged, read_locked_suites
+
+
+@dataclass(frozen=True, slots=True)
+class BookFilter:
+    """The books to list; None of a field means any."""
+
+    identifier: str | None = None  # "scheme:value", exactly
+    external_id: str | None = None
+    title: str | None = None  # every word of it occurs in the title
+    digest: Digest | None = None
+
 
 _RELATED_BY = frozenset({"title", "year", "volume"})
 """Metadata on which relations depend."""

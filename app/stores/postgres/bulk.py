@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from app.core.audit import Actor
 from app.core.errors import Conflict, OtherContent
 from app.core.model import CatalogRecord, Metadata, NewContent
-from app.stores.postgres.audit import insert_created_books
+from app.stores.postgres.audit import Actor, insert_created_books
 from app.stores.postgres.catalog import marc_records
 from app.stores.postgres.changes import identifier_of, insert_created
 from app.stores.postgres.clusters import update_clusters

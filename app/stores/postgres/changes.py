@@ -8,15 +8,39 @@ misses a change that is committed later.
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Literal
 from uuid import UUID
 
 from app.core.clusters.cluster_name import ClusterName
 from app.core.clusters.clustering import By
-from app.core.model import Book, Change, ChangeType, Fingerprint
+from app.core.model import Book, Fingerprint
 from app.core.signatures import identifier
 from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
+
+ChangeType = Literal[
+    "book.created",
+    "book.changed",
+    "book.content_replaced",
+    "book.deleted",
+    "relation.found",
+    "relation.gone",
+    "relation.decided",
+    "cluster.changed",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One item of the feed of changes."""
+
+    position: int  # from 1, in the order of commits and without holes
+    at: datetime  # later than that of the position before
+    type: ChangeType
+    book_id: UUID  # of a cluster: its oldest book
+    other_id: UUID | None  # the second book of a relation
+    data: Mapping[str, Any]  # what there is to tell of it
+
 
 WINDOW = 10_000
 """Positions that are looked through at once for changes of certain types."""

@@ -7,9 +7,22 @@ from uuid import UUID
 
 from app.core.clusters.best_copy import Copy
 from app.core.clusters.clustering import KINDS, By, Edge, Pair
-from app.core.model import Member
 from app.stores.postgres.connections import SQL, Connection, Database, rows
 from app.stores.postgres.texts import StoredText
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A book in a cluster."""
+
+    book_id: UUID
+    external_id: str | None
+    title: str | None
+    volume: str | None
+    year: int | None
+    page_count: int | None
+    word_count: int
+
 
 _FIRST = UUID(int=0)
 

@@ -6,13 +6,50 @@ on counting tries, and it knows neither reasons nor limits. No other module name
 """
 
 from collections.abc import Sequence
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+from uuid import UUID
 
 from asyncpg import UndefinedTableError
 
 from app.core.errors import BookprintError
-from app.core.model import Job, JobCounts, Rescued
 from app.stores.postgres.connections import SQL, Connection, Database, rows
+
+JobState = Literal["waiting", "running", "succeeded", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job as it is now."""
+
+    id: int
+    task: str
+    state: JobState
+    attempts: int  # tries so far, the running one included
+    book_id: UUID | None  # None: it is not about one book, or that book has changed or gone
+    created_at: datetime
+    next_try_at: datetime | None  # None: as soon as a worker is free, or it is not waiting
+    reason: str | None  # of the failure of its last try; None if it succeeded
+
+
+@dataclass(frozen=True, slots=True)
+class JobCounts:
+    """The number of jobs of a task in a state."""
+
+    task: str
+    state: JobState
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rescued:
+    """A job whose worker died."""
+
+    id: int
+    task: str
+    state: JobState  # waiting for its next try, or failed
+
 
 RECONCILE = "reconcile"
 RELATE = "relate"

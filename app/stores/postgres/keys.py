@@ -3,16 +3,88 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
-from typing import Any
+from hashlib import sha256
+from typing import Any, Literal, get_args
 from uuid import UUID
 
 import asyncpg
 
-from app.core.audit import Actor
-from app.core.keys import Caller, Key, Scope
-from app.core.limits import KeyLimits
-from app.stores.postgres.audit import actor_values, insert_entries
+from app.stores.postgres.audit import Actor, actor_values, insert_entries
 from app.stores.postgres.connections import SQL, Database, Row
+
+
+@dataclass(frozen=True, slots=True)
+class KeyLimits:
+    """The limits of a key; None: it has none of this kind."""
+
+    requests_per_minute: int | None = None
+    lookups_per_minute: int | None = None
+    bytes_per_minute: int | None = None
+    uploads_at_once: int | None = None
+
+    def or_else(self, defaults: "KeyLimits") -> "KeyLimits":
+        """These limits, and the defaults where there is none."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return KeyLimits(
+            **{name: getattr(defaults, name) if own is None else own for name, own in values.items()}
+        )
+
+
+NO_LIMITS = KeyLimits()
+
+
+Scope = Literal["read", "ingest", "decide", "admin"]
+
+
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+
+
+KEY_PREFIX = "bp_"
+"""So that people, and programs that look for leaked secrets, know a key when they see one."""
+
+
+_INCLUDED: dict[Scope, frozenset[Scope]] = {
+    "read": frozenset({"read"}),
+    "ingest": frozenset({"ingest", "read"}),
+    "decide": frozenset({"decide", "read"}),
+    "admin": frozenset(SCOPES),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Whose request it is, by the key that came with it."""
+
+    key_id: UUID | None  # None: the admin key of the environment
+    name: str
+    scopes: tuple[Scope, ...]
+    limits: KeyLimits = NO_LIMITS  # those of the settings, too
+
+    def may(self, scope: Scope) -> bool:
+        """Whether one of the scopes is this one or includes it."""
+        return any(scope in _INCLUDED[each] for each in self.scopes)
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A stored key; the key itself is shown once and never stored."""
+
+    id: UUID
+    name: str
+    scopes: tuple[Scope, ...]
+    limits: KeyLimits  # of its own; where it has none those of the settings count
+    created_at: datetime
+    expires_at: datetime | None  # None: never
+    revoked_at: datetime | None
+
+
+def key_hash(key: str) -> bytes:
+    """The 32 bytes under which a key is stored and looked up: its SHA-256.
+
+    A slow hash guards passwords, of which there are few enough to try them all. A key has 256 random bits.
+    """
+    return sha256(key.encode("utf-8", "surrogatepass")).digest()
+
 
 _LIMITS = [each.name for each in fields(KeyLimits)]
 _COLUMNS = f"id, name, scopes, {', '.join(_LIMITS)}, created_at, expires_at, revoked_at"

@@ -14,14 +14,13 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.audit import Actor
 from app.core.clusters.clustering import KINDS, Pair
 from app.core.errors import NothingToConfirm, UnknownBook
 from app.core.relations.alignment import Alignment
 from app.core.relations.decision import DecisionVerdict
 from app.core.relations.page_map import page_map
 from app.core.relations.relation import Kind, Relation
-from app.stores.postgres.audit import actor_values, insert_entries
+from app.stores.postgres.audit import Actor, actor_values, insert_entries
 from app.stores.postgres.changes import insert_pair_changes, insert_withdrawals
 from app.stores.postgres.clusters import update_clusters
 from app.stores.postgres.connections import SQL, Connection, Database, Row, rows

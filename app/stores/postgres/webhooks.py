@@ -6,14 +6,33 @@ one webhook could only deliver something twice: a position never goes back.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from app.core.audit import Actor
-from app.core.model import ChangeType, Webhook
-from app.stores.postgres.audit import actor_values, insert_entries
+from app.stores.postgres.audit import Actor, actor_values, insert_entries
+from app.stores.postgres.changes import ChangeType
 from app.stores.postgres.connections import SQL, Database, Row
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """A URL that changes are delivered to."""
+
+    id: UUID
+    url: str
+    types: tuple[ChangeType, ...] | None  # None: all
+    secret: str
+    former_secret: str | None  # signs as well; None: there is none, or its day is over
+    position: int  # up to here everything is delivered
+    created_at: datetime
+    failures: int  # in a row, with nothing delivered between
+    failing_since: datetime | None  # when the oldest change that is not delivered failed first
+    next_try_at: datetime | None  # while it fails
+    last_error: str | None  # while it fails
+    disabled_at: datetime | None
+    disabled_because: str | None
+
 
 _COLUMNS = """
     id, url, types, secret, CASE WHEN former_until > now() THEN former_secret END AS former_secret, position,

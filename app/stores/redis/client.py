@@ -15,8 +15,14 @@ from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.connection import parse_url
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import ClusterDownError, ClusterError, MovedError, NoPermissionError, NoScriptError
-from redis.exceptions import ConnectionError as ConnectionLost
+from redis.exceptions import (
+    ClusterDownError,
+    ClusterError,
+    ConnectionError as ConnectionLost,
+    MovedError,
+    NoPermissionError,
+    NoScriptError,
+)
 
 from app.core.errors import Unavailable
 from app.stores.redis.keys import hash_tag

@@ -8,12 +8,21 @@ complete. Until the index has been reconciled, guarded reads and writes raise `I
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 from app.core.errors import IndexRebuilding
-from app.core.model import IndexState
 from app.stores.redis.client import RedisClient, Words, in_places
 from app.stores.redis.scripts import FINISH_EPOCH, OPEN_EPOCH, READ_RUN_ID
+
+
+class IndexState(Enum):
+    """The state of an index, by how far it can be relied on."""
+
+    COMPLETE = "complete"  # it agrees with the catalogue
+    RESTARTED = "restarted"  # complete before the server restarted: records may be missing
+    LOST = "lost"  # flushed, never built, or not built to the end
+
 
 Marks = Mapping[str, bytes]
 """The epochs of some partitions, by their keys."""

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import psutil
 
-from app.core.audit import Actor
 from app.core.clusters.clustering import KINDS, Edge
 from app.core.matching.candidates import SelectionLimits, select_candidates
 from app.core.matching.search import plan_related, proposed, related_entries
@@ -33,6 +32,7 @@ from app.embedded import EmbeddedServers
 from app.services.signing import Extras, computed
 from app.services.storing import new_book_id
 from app.settings import Settings
+from app.stores.postgres.audit import Actor
 from app.stores.postgres.books import BookStore
 from app.stores.postgres.candidates import CandidateStore, StoredSignatures
 from app.stores.postgres.migrate import upgrade

@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 from fastapi import FastAPI
 
-from app.core.keys import SCOPES, Scope
 from app.services.keys import Keys
 from app.settings import Settings
 from app.stores.postgres.connections import open_database
+from app.stores.postgres.keys import SCOPES, Scope
 from tests.api.conftest import started
 from tests.factories import ACTOR
 from tests.secret_search import ADMIN_KEY
@@ -70,7 +70,7 @@ async def holders(database_url: str, redis_url: str) -> AsyncIterator[Holders]:
 
 async def expire(database_url: str, key: str) -> None:
     """Let a key's time be over."""
-    from app.core.keys import key_hash
+    from app.stores.postgres.keys import key_hash
 
     async with open_database(database_url, 1) as database, database.transaction() as connection:
         await connection.execute(

@@ -10,9 +10,9 @@ import pytest
 import pytest_asyncio
 from httpx import ASGITransport, AsyncClient, Response
 
-from app.core.keys import Scope
 from app.settings import Settings
 from app.stores.postgres.connections import SQL, open_database
+from app.stores.postgres.keys import Scope
 from app.wiring import Services
 from tests.api.access.key_holders import ADMIN_KEY, Holders, holders
 from tests.api.access.test_operations import OPERATIONS

@@ -13,12 +13,11 @@ import pytest
 from fastapi import FastAPI
 
 from app.core.errors import InvalidInput, UnknownKey
-from app.core.limits import KeyLimits
 from app.main import create_app
 from app.services.keys import Keys
 from app.settings import Settings
 from app.stores.postgres.connections import Database, open_database
-from app.stores.postgres.keys import KeyStore
+from app.stores.postgres.keys import KeyLimits, KeyStore
 from tests.api.access.key_holders import expire, with_keys
 from tests.api.conftest import asking, started
 from tests.api.service_process import reconcile, serving

@@ -12,10 +12,9 @@ import pytest
 from fastapi import FastAPI
 from httpx import AsyncClient, Response
 
-from app.core.keys import Scope
-from app.core.limits import NO_LIMITS, KeyLimits
 from app.main import create_app
 from app.services.limits import Limits
+from app.stores.postgres.keys import NO_LIMITS, KeyLimits, Scope
 from app.stores.redis.client import open_client
 from app.stores.redis.time_windows import TimeWindows
 from tests.api.access.key_holders import ADMIN_KEY, with_keys

@@ -8,8 +8,8 @@ import httpx
 import orjson
 from fastapi import FastAPI
 
-from app.core.keys import Scope
 from app.services.keys import Keys, ShownKey
+from app.stores.postgres.keys import Scope
 from tests.api.access.key_holders import with_keys
 from tests.api.conftest import started
 from tests.api.transport.real_server import listening

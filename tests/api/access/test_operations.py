@@ -9,9 +9,9 @@ import pytest_asyncio
 from httpx import AsyncClient, Response
 
 from app.api.http.access import ScopedRoute, needs, require_scopes
-from app.core.keys import SCOPES, Caller, Scope
 from app.main import create_app
 from app.settings import Settings
+from app.stores.postgres.keys import SCOPES, Caller, Scope
 from tests.api.access.key_holders import Holders, holders
 from tests.api.conftest import asking
 from tests.secret_search import ADMIN_KEY

@@ -10,8 +10,7 @@ from uuid import UUID
 
 import pytest
 from httpx import AsyncClient
-from standardwebhooks import Webhook as Verifier
-from standardwebhooks import WebhookVerificationError
+from standardwebhooks import Webhook as Verifier, WebhookVerificationError
 
 from app.services import webhooks
 from app.services.changes import Changes

@@ -13,9 +13,9 @@ from app.api.http import admission
 from app.api.http.access import ScopedRoute
 from app.api.http.admission import Overloaded, Permits
 from app.api.http.connections import READ_PERMITS
-from app.core.audit import Actor
 from app.core.model import StoredBook, Submission
 from app.settings import Settings
+from app.stores.postgres.audit import Actor
 from app.wiring import Services
 from tests.api.conftest import asking, started
 from tests.api.transport.real_server import listening

@@ -2,8 +2,7 @@
 
 from uuid import UUID
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from app.catalog.identifiers import all_normalised
 from app.catalog.marc import iso2709

@@ -7,8 +7,7 @@ from itertools import chain, islice, repeat
 import psutil
 import pymarc
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from app.catalog.marc import forms, iso2709, marcjson, marcxml
 from app.catalog.marc.record import InvalidRecord, MarcRecord

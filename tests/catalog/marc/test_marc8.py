@@ -1,8 +1,7 @@
 """MARC-8 against the tables of the Library of Congress, by another decoder."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pymarc.marc8 import marc8_to_unicode
 from pymarc.marc8_mapping import CODESETS
 

@@ -4,8 +4,7 @@ from itertools import combinations
 from random import Random
 from uuid import UUID
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from app.core.clusters.clustering import Edge, Joining, Pair, Pieces
 from tests.core.fresh_clusters import cluster, in_order

@@ -4,8 +4,7 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from app.core.errors import RecipeMismatch
 from app.core.matching.identifier_comparison import (

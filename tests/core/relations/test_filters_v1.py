@@ -1,8 +1,7 @@
 """Filters in the form of the paper's, and the classifier that multiplies them."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from app.core.relations.filters_v1 import band, high_pass, low_pass
 from app.core.relations.relation import Kind, relate

@@ -1,8 +1,7 @@
 """The kernels that compare pages: compiled and numpy ones agree, and compute what they should."""
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
 from app.core.recipe import page_recipe

@@ -6,8 +6,7 @@ The MD5 of each profile was computed apart from Bookprint, from the same texts, 
 from hashlib import md5, sha256
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from app.core.errors import InvalidInput, UnknownRecipe
 from app.core.model import Digest

@@ -3,8 +3,7 @@
 from binascii import crc_hqx
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from app.core.errors import InvalidIdentifier, InvalidInput, RecipeMismatch
 from app.core.model import Fingerprint

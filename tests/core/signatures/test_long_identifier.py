@@ -4,14 +4,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from app.core.errors import InvalidIdentifier, InvalidInput
 from app.core.model import Fingerprint, MinHashBits
 from app.core.recipe import DEFAULT_MINHASH
-from app.core.signatures import composite, crockford
-from app.core.signatures import identifier as short_identifier
+from app.core.signatures import composite, crockford, identifier as short_identifier
 from app.core.signatures.long_identifier import decode, encode
 
 BITS = st.binary(min_size=16, max_size=16)

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 from datasketch import MinHash
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from app.core import recipe
 from app.core.errors import InvalidInput, RecipeMismatch

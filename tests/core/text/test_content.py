@@ -5,8 +5,7 @@ from typing import Literal
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from app.core.errors import EmptyText, InvalidText
 from app.core.model import PAGE_BREAK, Content

@@ -3,8 +3,7 @@
 import unicodedata
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from app.core.errors import EmptyText, InvalidText
 from app.core.text.content import content_from_pages, content_from_text

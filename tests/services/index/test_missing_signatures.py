@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from app.core.errors import Unavailable
-from app.core.model import BookFilter, Submission
+from app.core.model import Submission
 from app.core.signatures.digests import digests
 from app.core.text.content import content_from_text
 from app.settings import Settings
+from app.stores.postgres.books import BookFilter
 from app.stores.postgres.texts import MissingSignatureStore
 from app.wiring import Services
 from tests.api.library import prose

@@ -7,8 +7,7 @@ from itertools import combinations, pairwise
 from uuid import UUID
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from app.core.clusters.clustering import KINDS, Clustering, Pair
 from app.stores.postgres.cluster_queries import ClusterQueries

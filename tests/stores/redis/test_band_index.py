@@ -11,12 +11,13 @@ from app.core.errors import IndexRebuilding, RecipeMismatch, Unavailable
 from app.core.index import probing as planning
 from app.core.index.records import POSTING_BYTES, POSTING_CAP, Hits
 from app.core.matching.search import Proposed, plan_related, proposed
-from app.core.model import Entry, Fingerprint, IndexState
+from app.core.model import Entry, Fingerprint
 from app.core.recipe import DEFAULT_SAMPLE, sample_recipe
 from app.core.signatures.fracminhash import fracminhash, shared_hashes
 from app.services.lookups import Nearest, Verified, Within, find
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import RedisClient, Words, redis_of
+from app.stores.redis.epoch import IndexState
 from app.stores.redis.keys import bucket_prefix, epochs_of
 from tests.factories import an_entry, flipped
 from tests.redis_cluster import Operator, on_cluster_too

@@ -13,8 +13,7 @@ from app.core.relations.relation import ComparedBook, relate
 from app.core.text.content import content_from_pages, content_from_text
 from tests.core.printed_pages import book, read, set_anew
 from tests.workers.batch.written_corpus import MadeBook, write_candidates, write_sketches
-from workers.batch import pair_buckets as buckets
-from workers.batch import storage
+from workers.batch import pair_buckets as buckets, storage
 from workers.batch.corpus import Corpus
 from workers.batch.pair_buckets import Pairs, pair_buckets, placement
 from workers.batch.stages import relations

@@ -16,8 +16,7 @@ from tests.api.library import prose
 from workers.batch import storage
 from workers.batch.corpus import Corpus
 from workers.batch.splits import corpus_input
-from workers.batch.stages import postings
-from workers.batch.stages import sketch as sketch_stage
+from workers.batch.stages import postings, sketch as sketch_stage
 
 pytestmark = pytest.mark.engine
 

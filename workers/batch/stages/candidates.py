@@ -61,8 +61,7 @@ def run(corpus: Corpus) -> None:
 
 def _write_nearest(corpus: Corpus) -> None:
     """Of what was found the nearest of each book, each pair once; and how many that leaves out."""
-    from pyspark.sql import Window
-    from pyspark.sql import functions as f
+    from pyspark.sql import Window, functions as f
 
     nearest = corpus.options.limits.nearest
     order = Window.partitionBy("book").orderBy("rank", "other")

@@ -12,16 +12,14 @@ import asyncpg
 import numpy as np
 import pytest
 
-from app.core.audit import ACTIONS, Action, Actor, AuditEntry, AuditFilter
-from app.core.limits import NO_LIMITS
 from app.core.model import Metadata
 from app.services.audit import Audit
 from app.services.storing import new_book_id
-from app.stores.postgres.audit import AuditStore
+from app.stores.postgres.audit import ACTIONS, Action, Actor, AuditEntry, AuditFilter, AuditStore
 from app.stores.postgres.books import BookStore
 from app.stores.postgres.bulk import BulkStore, NewBook
 from app.stores.postgres.connections import Database
-from app.stores.postgres.keys import KeyStore, NewKey
+from app.stores.postgres.keys import NO_LIMITS, KeyStore, NewKey
 from app.stores.postgres.relations import DecisionStore
 from app.stores.postgres.webhooks import WebhookStore
 from tests.factories import ACTOR, a_sketch, new_content

@@ -9,10 +9,10 @@ from uuid import uuid4
 import numpy as np
 import pytest
 
-from app.core.model import Change, Metadata
+from app.core.model import Metadata
 from app.services.storing import new_book_id
 from app.stores.postgres.books import BookStore
-from app.stores.postgres.changes import ChangeFeed
+from app.stores.postgres.changes import Change, ChangeFeed
 from app.stores.postgres.connections import SQL, Connection, Database, rows
 from tests.factories import ACTOR, a_sketch, new_content
 
