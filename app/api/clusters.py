@@ -14,10 +14,10 @@ from app.api.http.access import ScopedRoute, needs
 from app.api.http.cursors import Cursors
 from app.api.http.deps import BookId, ServicesDep
 from app.api.http.openapi import Responses, problems, with_headers
+from app.core.book_rules import MAX_PAGES
 from app.core.clusters.cluster_name import ClusterName
 from app.core.clusters.clustering import By
 from app.core.errors import UnknownCluster
-from app.core.json_limits import MAX_PAGES
 from app.core.model import PAGE_BREAK
 from app.core.relations.alignment import Unit
 from app.services.clusters import ClusterPage, MasterCopyRead

@@ -16,8 +16,8 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
 from typing_extensions import TypedDict
 
+from app.core.book_rules import CONTROLS, control_in, on_one_line
 from app.core.signatures.json_codec import MAX_COUNT
-from app.core.text.names import CONTROLS, control_in, on_one_line
 from app.services.reading import FileBook
 
 

@@ -7,7 +7,7 @@ from pydantic.config import JsonDict, JsonValue
 
 from app.api import examples
 from app.api.documents import Body, Count, Document, WholeNumber, shown
-from app.core.json_limits import MAX_PAGES
+from app.core.book_rules import MAX_PAGES
 from app.core.model import Fingerprint, Sketch
 from app.core.recipe import DIGESTS, FINGERPRINT_RECIPES, MINHASH_RECIPES, PAGE_RECIPES, SAMPLE_RECIPES
 from app.core.signatures import json_codec

@@ -1,10 +1,9 @@
 """What clients send of a book: its content, its metadata, and its MARC record."""
 
-import re
 from dataclasses import asdict, replace
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import AfterValidator, Field, ValidationError, WithJsonSchema, model_validator
+from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
 from app.api import examples
@@ -18,14 +17,13 @@ from app.api.documents import (
     shown,
 )
 from app.api.signatures import SignaturesBody
-from app.catalog.identifiers import LONGEST
 from app.catalog.marc import marcjson
 from app.catalog.marc.description import metadata_of
 from app.catalog.marc.record import InvalidRecord
-from app.core.json_limits import MAX_PAGES
+from app.core import book_rules
+from app.core.errors import InvalidInput
 from app.core.model import CatalogRecord, Content, Metadata, PageLabels, Sketch, Submission
 from app.core.text.content import content_from_pages, content_from_text
-from app.core.text.names import CONTROLS
 from app.core.text.page_labels import LONGEST_LABEL, checked_labels
 
 MOST_VALUES = 50_000
@@ -92,35 +90,37 @@ def stated(document: dict[str, Any] | None) -> dict[str, Any]:
     return {name: value for name, value in listed.items() if value not in (None, [])}
 
 
-MOST_YEAR = 9_999
-
 _LISTS = ("authors", "identifiers")
-# Python and ECMAScript differ in which control characters are white space.
-_IDENTIFIER_PATTERN = f"^[0-9A-Za-z-]+:[^{CONTROLS}]*[^\\s{CONTROLS}\\ufeff][^{CONTROLS}]*$"
-_IDENTIFIER = re.compile(_IDENTIFIER_PATTERN)
 
 
 def _scheme_and_value(text: str) -> str:
-    if not _IDENTIFIER.match(text):
+    identifier = book_rules.with_lower_scheme(text)
+    if identifier is None:
         raise PydanticCustomError("identifier_form", "This is not an identifier with its scheme")
-    # As in URIs (RFC 3986, 3.1), ISBN: and isbn: are one scheme, written in lower case.
-    scheme, _, value = text.partition(":")
-    return f"{scheme.lower()}:{value}"
+    return identifier
 
 
-Title = Annotated[str, Field(max_length=10_000, json_schema_extra=CLEAN_PATTERN), Clean]
-Author = Annotated[str, Field(max_length=1_000, json_schema_extra=CLEAN_PATTERN), Clean]
-Language = Annotated[str, Field(max_length=35, json_schema_extra=CLEAN_PATTERN), Clean]
-Volume = Annotated[str, Field(max_length=1_000, json_schema_extra=CLEAN_PATTERN), Clean]
+Title = Annotated[str, Field(max_length=book_rules.LONGEST_TITLE, json_schema_extra=CLEAN_PATTERN), Clean]
+Author = Annotated[str, Field(max_length=book_rules.LONGEST_AUTHOR, json_schema_extra=CLEAN_PATTERN), Clean]
+Language = Annotated[
+    str, Field(max_length=book_rules.LONGEST_LANGUAGE, json_schema_extra=CLEAN_PATTERN), Clean
+]
+Volume = Annotated[str, Field(max_length=book_rules.LONGEST_VOLUME, json_schema_extra=CLEAN_PATTERN), Clean]
 Page = Annotated[str, Field(json_schema_extra=TEXT_PATTERN)]
 PageLabel = Annotated[
     str,
     Field(min_length=1, max_length=LONGEST_LABEL, json_schema_extra=CLEAN_PATTERN),
 ]
-ExternalId = Annotated[str, Field(min_length=1, max_length=500, json_schema_extra=CLEAN_PATTERN), Clean]
+ExternalId = Annotated[
+    str,
+    Field(min_length=1, max_length=book_rules.LONGEST_EXTERNAL_ID, json_schema_extra=CLEAN_PATTERN),
+    Clean,
+]
 CatalogueIdentifier = Annotated[
     str,
-    Field(max_length=LONGEST, json_schema_extra={"pattern": _IDENTIFIER_PATTERN}),
+    Field(
+        max_length=book_rules.LONGEST_IDENTIFIER, json_schema_extra={"pattern": book_rules.IDENTIFIER_PATTERN}
+    ),
     Clean,
     AfterValidator(_scheme_and_value),
 ]
@@ -135,12 +135,12 @@ class MetadataBody(Body):
         default=None,
         description="The title, kept as it is sent. Here and below tabs and line ends become blanks.",
     )
-    authors: Annotated[list[Author], Field(max_length=1_000, fail_fast=True)] | None = Field(
-        default=None, description="The authors in their order."
+    authors: Annotated[list[Author], Field(max_length=book_rules.MOST_AUTHORS, fail_fast=True)] | None = (
+        Field(default=None, description="The authors in their order.")
     )
     language: Language | None = Field(default=None, description="The language, best as a BCP 47 tag.")
-    year: Annotated[int, Field(ge=-MOST_YEAR, le=MOST_YEAR), WholeNumber] | None = Field(
-        default=None, description="The year of publication; negative before the common era."
+    year: Annotated[int, Field(ge=-book_rules.MOST_YEAR, le=book_rules.MOST_YEAR), WholeNumber] | None = (
+        Field(default=None, description="The year of publication; negative before the common era.")
     )
     volume: Volume | None = Field(
         default=None, description="Which volume of a work or series it is, as printed."
@@ -148,9 +148,10 @@ class MetadataBody(Body):
     external_id: ExternalId | None = Field(
         default=None, description="Your own id of the book; no two books have the same."
     )
-    identifiers: Annotated[list[CatalogueIdentifier], Field(max_length=1_000, fail_fast=True)] | None = Field(
-        default=None, description="Identifiers as scheme:value, for example isbn:9780141439600."
-    )
+    identifiers: (
+        Annotated[list[CatalogueIdentifier], Field(max_length=book_rules.MOST_IDENTIFIERS, fail_fast=True)]
+        | None
+    ) = Field(default=None, description="Identifiers as scheme:value, for example isbn:9780141439600.")
     marc: MarcInJson | None = Field(
         default=None,
         description="The MARC 21 record of the book as MARC-in-JSON. It is kept, and says what the other "
@@ -162,15 +163,15 @@ class MetadataBody(Body):
         """What the record says keeps the limits of the other fields."""
         if self.marc is None:
             return self
+        said = stated(self.marc)
+        said |= {name: tuple(said.get(name, ())) for name in _LISTS}
         try:
-            MetadataBody.model_validate(stated(self.marc))
-        except ValidationError as exc:
-            [first, *_] = exc.errors()
-            reason = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+            book_rules.checked_metadata(Metadata(**said))
+        except InvalidInput as exc:
             raise PydanticCustomError(
                 "marc_record",
                 "What the record says cannot be kept: {reason}",
-                {"reason": reason, "field": "marc"},
+                {"reason": str(exc), "field": "marc"},
             ) from exc
         return self
 
@@ -215,19 +216,19 @@ class ContentBody(OneOfBody):
     text: str | None = Field(
         default=None, description="The whole text; U+000C separates pages.", json_schema_extra=TEXT_PATTERN
     )
-    pages: Annotated[list[Page], Field(max_length=MAX_PAGES, fail_fast=True)] | None = Field(
+    pages: Annotated[list[Page], Field(max_length=book_rules.MAX_PAGES, fail_fast=True)] | None = Field(
         default=None, description="The text of each page, blank pages too."
     )
     signatures: SignaturesBody | None = Field(
         default=None, description="The signatures instead of the text, as `bookprint sign` prints them."
     )
 
-    page_labels: Annotated[list[PageLabel | None], Field(max_length=MAX_PAGES, fail_fast=True)] | None = (
-        Field(
-            default=None,
-            description="What is printed on each page as its number, null where nothing is: as many as there "
-            "are `pages`, or as the `page_count` of `signatures` says.",
-        )
+    page_labels: (
+        Annotated[list[PageLabel | None], Field(max_length=book_rules.MAX_PAGES, fail_fast=True)] | None
+    ) = Field(
+        default=None,
+        description="What is printed on each page as its number, null where nothing is: as many as there "
+        "are `pages`, or as the `page_count` of `signatures` says.",
     )
 
     def to_content(self) -> Content | None:

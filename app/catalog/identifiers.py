@@ -11,10 +11,8 @@ from types import MappingProxyType
 
 from app.catalog import iscc
 from app.catalog.check_digits import ean_digit, modulo_11_digit
+from app.core.book_rules import LONGEST_IDENTIFIER
 from app.core.model import Metadata
-
-LONGEST = 300
-"""Characters of an identifier; a longer one is not valid."""
 
 _SEPARATORS = re.compile(r"[\s\u00ad\u2010-\u2015\u2043\u2212\ufe58\ufe63\uff0d-]")
 _EAN = re.compile(r"97[89][0-9]{10}")
@@ -80,7 +78,7 @@ def _normal_form(scheme: str, value: str) -> str | None:
     normal_form = _SCHEMES.get(scheme)
     if normal_form is None:
         return value
-    return normal_form(value) if len(value) <= LONGEST else None
+    return normal_form(value) if len(value) <= LONGEST_IDENTIFIER else None
 
 
 def _isbn(value: str) -> str | None:

@@ -150,7 +150,7 @@ def _store(
     refusals: Refusals,
 ) -> "tuple[dict[Kind, int], bool]":
     """Store the books where the database is reached."""
-    from app.cli.checking import checked
+    from app.core.book_rules import checked
     from app.services.bulk import BulkRun, Fate, ingest_in_bulk
 
     run = BulkRun()
@@ -189,8 +189,8 @@ def _post(
     refusals: Refusals,
 ) -> "tuple[dict[Kind, int], bool]":
     """Post the books to a service."""
-    from app.cli.checking import checked
     from app.cli.posting import Outcome, Tally, post_all, to_record
+    from app.core.book_rules import checked
     from app.core.model import Submission
     from app.readers.processes import ReadingProcesses
     from app.readers.reading import Read, Refusal, results_of

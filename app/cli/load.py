@@ -66,7 +66,7 @@ def load(
 
 
 def _load(settings: Settings, folder: Path, reporter: Reporter, refusals: Refusals) -> "BulkRun":
-    from app.cli.checking import checked
+    from app.core.book_rules import checked
     from app.readers.tables.corpus_books import CorpusBooks
     from app.readers.tables.corpus_folder import CorpusFolder
     from app.readers.tables.corpus_pairs import CorpusPairs

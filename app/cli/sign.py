@@ -36,7 +36,7 @@ def sign(
     """
     keep_kernels()
     forget_secrets()  # files of strangers are read by processes that would inherit them
-    from app.cli.checking import checked
+    from app.core.book_rules import checked
     from app.core.recipe import fingerprint_recipe
     from app.core.signatures.json_codec import encode
     from app.readers.files import unread_books

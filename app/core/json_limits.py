@@ -7,7 +7,6 @@ byte limit could still take gigabytes. No honest body comes near the limits on v
 import re
 from collections.abc import Iterable, Iterator
 
-MAX_PAGES = 100_000
 MAX_CONTAINERS = 200_000
 """Lists and objects of one body, and names in its objects."""
 

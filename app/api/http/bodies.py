@@ -21,7 +21,8 @@ from starlette.responses import Response
 from app.api.http.access import ScopedRoute, require_key_still_valid
 from app.api.http.admission import Permit
 from app.api.http.usage import counted
-from app.core.json_limits import MAX_CONTAINERS, MAX_PAGES, MAX_VALUES, exceeds_json_limits
+from app.core.book_rules import MAX_PAGES
+from app.core.json_limits import MAX_CONTAINERS, MAX_VALUES, exceeds_json_limits
 
 GRACE_SECONDS = 20.0
 """Seconds that a sender may be waited for in any case."""

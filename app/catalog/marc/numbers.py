@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from app.catalog.identifiers import LONGEST, normalised
+from app.catalog.identifiers import normalised
 from app.catalog.marc.punctuation import plain
 from app.catalog.marc.record import ControlField, DataField, Field, MarcRecord, Subfield, subfield_of
+from app.core.book_rules import LONGEST_IDENTIFIER
 
 OURS = "bookprint"
 """The source ($2) and organisation code of what this service writes."""
@@ -77,14 +78,14 @@ def _identifiers(record: MarcRecord) -> Iterator[tuple[str, _Place]]:
             for subfield in field.subfields:
                 identifier = _identifier(field, subfield)
                 # Longer ones stay in the record alone.
-                if identifier is not None and len(identifier) <= LONGEST:
+                if identifier is not None and len(identifier) <= LONGEST_IDENTIFIER:
                     yield identifier, _Place(field, subfield)
     organisation = plain(record.control("003") or "")
     for control in record.fields:
         number = plain(control.data) if isinstance(control, ControlField) and control.tag == "001" else ""
         if number and organisation != OURS:
             scheme = _scheme(organisation) or ("oclc" if _OCLC_NUMBER.fullmatch(number) else CONTROL_NUMBER)
-            if len(number) + len(scheme) < LONGEST:
+            if len(number) + len(scheme) < LONGEST_IDENTIFIER:
                 yield f"{scheme}:{number}", _Place(control, None)
 
 

@@ -8,23 +8,15 @@ import re
 import unicodedata
 from binascii import crc32
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.errors import InvalidInput
 from app.core.model import Metadata
 
 LONGEST_NAME = 300
 """Characters of a folded name that count."""
-
-CONTROLS = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
-"""Characters that no name may hold, as a class of a regular expression: C0 and C1 but tab and line ends."""
-
-_CONTROL = re.compile(f"[{CONTROLS}]")
-_BLANKS = str.maketrans("\t\n\r", "   ")
 
 _LETTERS = str.maketrans(
     {"æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i", "ħ": "h"}
@@ -48,33 +40,6 @@ class KeyCondition:
 
     any_of: Sequence[int]
     all_of: Sequence[int] = ()
-
-
-def control_in(name: str) -> str | None:
-    """The first character that no name may hold, since a terminal takes it as a command; None: there is none.
-
-    >>> control_in("Emma\\x1b[2J"), control_in("Emma\\tor more")
-    ('U+001B', None)
-    """
-    found = _CONTROL.search(name)
-    return None if found is None else f"U+{ord(found[0]):04X}"
-
-
-def on_one_line(name: str) -> str:
-    """The name with blanks for tabs and line ends."""
-    return name.translate(_BLANKS)
-
-
-def with_plain_names(metadata: Metadata) -> Metadata:
-    """The metadata with each text on one line; raises InvalidInput where one holds a control character."""
-    fields: dict[str, Any] = {}
-    for name, value in asdict(metadata).items():
-        texts = [value] if isinstance(value, str) else value if isinstance(value, tuple) else []
-        if code := next(filter(None, map(control_in, texts)), None):
-            raise InvalidInput(f"The control character {code} cannot be stored. Remove it.", name)
-        plain = tuple(map(on_one_line, texts))
-        fields[name] = plain if isinstance(value, tuple) else plain[0] if plain else value
-    return replace(metadata, **fields)
 
 
 def folded(name: str) -> str:

@@ -5,9 +5,9 @@ They describe one copy, as metadata do: no part of them enters a signature or th
 
 from collections.abc import Sequence
 
+from app.core.book_rules import control_in
 from app.core.errors import InvalidInput
 from app.core.model import PageLabels
-from app.core.text.names import control_in
 
 LONGEST_LABEL = 32
 """Characters."""

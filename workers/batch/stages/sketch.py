@@ -11,12 +11,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from app.core.book_rules import checked_metadata
 from app.core.errors import InvalidInput
 from app.core.model import Sketch, Submission
 from app.core.signatures.page_minhash import to_records
 from app.core.signatures.sketch import signature_key, sketch
 from app.core.text.content import content_key
-from app.core.text.names import with_plain_names
 from app.readers.processes import Ask, ReadingProcesses
 from app.readers.reading import Refusal, SignedBook, refusal_of, results_of
 from app.readers.tables.corpus_tables import schema
@@ -91,7 +91,7 @@ def _signed(submission: Submission) -> KeyedBook:
         signatures, key = submission.sketch, signature_key(submission.sketch)
     else:
         raise InvalidInput("The book has neither text nor signatures.", "text")
-    return KeyedBook(with_plain_names(submission.metadata), signatures, submission.page_labels, key)
+    return KeyedBook(checked_metadata(submission.metadata), signatures, submission.page_labels, key)
 
 
 def _cells(book: KeyedBook) -> Row:
