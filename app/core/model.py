@@ -60,6 +60,16 @@ class MinHashSignature:
     values: NDArray[np.uint32]  # (128,)
     shingle_count: int  # distinct shingles of the book, at least 1
 
+    def to_bytes(self) -> bytes:
+        """The values as stored and sent: little-endian, 4 bytes each."""
+        return self.values.astype("<u4", copy=False).tobytes()
+
+    @staticmethod
+    def from_bytes(recipe: str, data: bytes, shingle_count: int) -> "MinHashSignature":
+        """The reverse of `to_bytes`; `data` is a multiple of 4 bytes long."""
+        values = np.frombuffer(data, dtype="<u4").astype(np.uint32, copy=False)
+        return MinHashSignature(recipe, values, shingle_count)
+
 
 @dataclass(frozen=True, slots=True)
 class MinHashBits:
@@ -77,6 +87,15 @@ class FracMinHash:
     recipe: str
     hashes: NDArray[np.uint64]  # (n,), ascending and distinct
     level: int  # 0 to 64
+
+    def to_bytes(self) -> bytes:
+        """The hashes as stored and sent: little-endian, 8 bytes each."""
+        return self.hashes.astype("<u8", copy=False).tobytes()
+
+    @staticmethod
+    def from_bytes(recipe: str, data: bytes, level: int) -> "FracMinHash":
+        """The reverse of `to_bytes`; `data` is a multiple of 8 bytes long."""
+        return FracMinHash(recipe, np.frombuffer(data, dtype="<u8").astype(np.uint64), level)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

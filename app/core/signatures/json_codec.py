@@ -16,9 +16,6 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from app.core.errors import InvalidInput, UnknownRecipe
 from app.core.model import Digest, Fingerprint, FracMinHash, MinHashSignature, PageSignatures, Sketch
 from app.core.recipe import DIGESTS, fingerprint_recipe, minhash_recipe, page_recipe, sample_recipe
@@ -40,7 +37,7 @@ def encode(sketch: Sketch, pages: bool = True) -> dict[str, Any]:
         "minhash": minhash
         and {
             "recipe": minhash.recipe,
-            "values": _base64(minhash.values.astype("<u4")),
+            "values": _base64(minhash.to_bytes()),
             "shingle_count": minhash.shingle_count,
         },
         "pages": None
@@ -48,7 +45,7 @@ def encode(sketch: Sketch, pages: bool = True) -> dict[str, Any]:
         else {
             "recipe": page_signatures.recipe,
             "unit": page_signatures.unit,
-            "values": b64encode(to_records(page_signatures)).decode(),
+            "values": _base64(to_records(page_signatures)),
         },
         "word_count": sketch.word_count,
         "character_count": sketch.character_count,
@@ -59,7 +56,7 @@ def encode(sketch: Sketch, pages: bool = True) -> dict[str, Any]:
         document["sample"] = {
             "recipe": sketch.sample.recipe,
             "level": sketch.sample.level,
-            "hashes": _base64(sketch.sample.hashes.astype("<u8")),
+            "hashes": _base64(sketch.sample.to_bytes()),
         }
     if sketch.digests:
         document["digests"] = {digest.recipe: digest.hex for digest in sketch.digests}
@@ -181,15 +178,15 @@ def _recipe(named: Callable[[str], _Recipe], document: Mapping[str, Any], field:
         raise UnknownRecipe(str(error), field=f"{field}.recipe") from None
 
 
-def _base64(values: NDArray[np.unsignedinteger]) -> str:
-    return b64encode(values.tobytes()).decode()
+def _base64(data: bytes) -> str:
+    return b64encode(data).decode()
 
 
 def _minhash(document: Mapping[str, Any], field: str) -> MinHashSignature:
     recipe = _recipe(minhash_recipe, document, field)
     data = _bytes(document.get("values"), f"{field}.values", 4, recipe.permutations)
     count = _count(document.get("shingle_count"), f"{field}.shingle_count")
-    return MinHashSignature(recipe.name, np.frombuffer(data, dtype="<u4").astype(np.uint32), count)
+    return MinHashSignature.from_bytes(recipe.name, data, count)
 
 
 def _sample(document: Mapping[str, Any], field: str) -> FracMinHash:
@@ -198,14 +195,15 @@ def _sample(document: Mapping[str, Any], field: str) -> FracMinHash:
     if not isinstance(level, int) or isinstance(level, bool) or not 0 <= level <= 64:
         raise InvalidInput("A whole number from 0 to 64 was expected here.", field=f"{field}.level")
     data = _bytes(document.get("hashes"), f"{field}.hashes", 8)
-    hashes = np.frombuffer(data, dtype="<u8").astype(np.uint64)
+    sample = FracMinHash.from_bytes(recipe.name, data, level)
+    hashes = sample.hashes
     if hashes.size > recipe.most:
         raise InvalidInput(f"At most {recipe.most} hashes were expected.", field=f"{field}.hashes")
     if (hashes[1:] <= hashes[:-1]).any():
         raise InvalidInput("Hashes must ascend, each one once.", field=f"{field}.hashes")
     if hashes.size and int(hashes[-1]) >> level:
         raise InvalidInput(f"Hashes must be below 2^{level}.", field=f"{field}.hashes")
-    return FracMinHash(recipe.name, hashes, level)
+    return sample
 
 
 def _digests(document: Mapping[str, Any], field: str) -> tuple[Digest, ...]:

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
 
-import numpy as np
-
 from app.core.matching.candidates import CandidateBook
 from app.core.model import Content, Metadata, MinHashSignature, PageSignatures
 from app.core.recipe import page_recipe
@@ -100,8 +98,7 @@ class StoredSignatures:
         """The book as the core compares it; the recipes are those that it was read under."""
         minhash = pages = None
         if self.minhash is not None and self.shingle_count is not None:
-            values = np.frombuffer(self.minhash, dtype="<u4")
-            minhash = MinHashSignature(minhash_recipe, values, self.shingle_count)
+            minhash = MinHashSignature.from_bytes(minhash_recipe, self.minhash, self.shingle_count)
         if self.pages is not None and self.unit is not None:
             pages = from_records(page_recipe(pages_recipe), self.unit, self.pages)
         return ComparedBook(pages, minhash, Metadata(title=self.title, year=self.year, volume=self.volume))

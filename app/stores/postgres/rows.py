@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
-
 from app.core.model import (
     Book,
     BookSummary,
@@ -25,8 +23,6 @@ from app.core.signatures.page_minhash import to_records
 from app.core.text.names import folded, name_keys
 from app.core.text.words import folded_words
 from app.stores.postgres.connections import Row
-
-_VALUE = np.dtype("<u4")
 
 _NO_SIGNATURE: dict[str, Any] = {"shingle_count": None, "unit": None}
 
@@ -110,7 +106,7 @@ def to_book(row: Row) -> Book:
         fingerprint=None if row["bits"] is None else Fingerprint(row["recipe"], row["bits"]),
         minhash=None
         if row["minhash"] is None
-        else lowest_bits(_minhash(DEFAULT_MINHASH, row["minhash"], row["shingle_count"])),
+        else lowest_bits(MinHashSignature.from_bytes(DEFAULT_MINHASH, row["minhash"], row["shingle_count"])),
         iscc=row["iscc"],
         digests=tuple(Digest(*digest) for digest in row["digests"]),
         has_vector=row["has_vector"],
@@ -143,8 +139,11 @@ def to_summary(row: Row, suite: Suite) -> BookSummary:
         entry=Entry(
             entry_id=row["entry_id"],
             fingerprint=None if bits is None else Fingerprint(suite.fingerprint, bits),
-            minhash=None if minhash is None else _minhash(suite.minhash, minhash, row["shingle_count"]),
-            sample=None if sample is None else _sample(sample, suite.sample),
+            minhash=None
+            if minhash is None
+            else MinHashSignature.from_bytes(suite.minhash, minhash, row["shingle_count"]),
+            # a byte for the level, then the hashes
+            sample=None if sample is None else FracMinHash.from_bytes(suite.sample, sample[1:], sample[0]),
         ),
     )
 
@@ -191,12 +190,12 @@ def signature_values(sketch: Sketch) -> list[dict[str, Any]]:
         rows.append(
             {
                 "recipe": sketch.minhash.recipe,
-                "data": sketch.minhash.values.astype("<u4").tobytes(),
+                "data": sketch.minhash.to_bytes(),
                 "shingle_count": sketch.minhash.shingle_count,
             }
         )
     if sketch.sample is not None:
-        data = bytes([sketch.sample.level]) + sketch.sample.hashes.astype("<u8").tobytes()
+        data = bytes([sketch.sample.level]) + sketch.sample.to_bytes()
         rows.append({"recipe": sketch.sample.recipe, "data": data})
     if sketch.pages is not None:
         rows.append(
@@ -208,13 +207,3 @@ def signature_values(sketch: Sketch) -> list[dict[str, Any]]:
         )
     rows += ({"recipe": digest.recipe, "data": digest.value} for digest in sketch.digests)
     return [_NO_SIGNATURE | row for row in rows]
-
-
-def _minhash(recipe: str, data: bytes, shingle_count: int) -> MinHashSignature:
-    return MinHashSignature(recipe, np.frombuffer(data, dtype=_VALUE), shingle_count)
-
-
-def _sample(data: bytes, recipe: str) -> FracMinHash:
-    """The shingle sample in a signature's row: a byte for the level, then the hashes."""
-    hashes = np.frombuffer(data, dtype="<u8", offset=1).astype(np.uint64)
-    return FracMinHash(recipe, hashes, data[0])
