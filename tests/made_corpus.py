@@ -17,11 +17,11 @@ from app.core.signatures.fracminhash import shared_hashes
 from app.core.signatures.page_minhash import to_records
 from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_pages, content_key
+from app.corpus.books import CorpusBooks
+from app.corpus.folder import CorpusFolder
+from app.corpus.pairs import CorpusPairs
+from app.corpus.tables import PROGRESS, SIMILARITY_STEPS, TABLES, VERSION, schema
 from app.readers.reading import Refusal
-from app.readers.tables.corpus_books import CorpusBooks
-from app.readers.tables.corpus_folder import CorpusFolder
-from app.readers.tables.corpus_pairs import CorpusPairs
-from app.readers.tables.corpus_tables import PROGRESS, SIMILARITY_STEPS, TABLES, VERSION, schema
 from app.services.bulk import BulkRun
 from app.services.loading import Load
 from app.synthesis.library import synthetic_library

@@ -67,9 +67,9 @@ def load(
 
 def _load(settings: Settings, folder: Path, reporter: Reporter, refusals: Refusals) -> "BulkRun":
     from app.core.book_rules import checked
-    from app.readers.tables.corpus_books import CorpusBooks
-    from app.readers.tables.corpus_folder import CorpusFolder
-    from app.readers.tables.corpus_pairs import CorpusPairs
+    from app.corpus.books import CorpusBooks
+    from app.corpus.folder import CorpusFolder
+    from app.corpus.pairs import CorpusPairs
     from app.services.bulk import BulkRun
     from app.services.loading import Load
 

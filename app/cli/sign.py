@@ -39,10 +39,10 @@ def sign(
     from app.core.book_rules import checked
     from app.core.recipe import fingerprint_recipe
     from app.core.signatures.json_codec import encode
+    from app.corpus import signature_table
     from app.readers.files import unread_books
     from app.readers.processes import ReadingProcesses, cores
     from app.readers.reading import Refusal, Sign, SignedBook, results_of
-    from app.readers.tables import signature_table
 
     fingerprint_recipe(recipe)
     listing, columns, signed = find_files(paths), column_options(column), 0

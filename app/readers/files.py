@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.core.errors import BrokenFile, FileTooLarge, InvalidInput
+from app.corpus import signature_table
 from app.readers.formats.pages import BESIDE
 from app.readers.package import expanded, is_archive, members_of, open_folder
 from app.readers.source import Source
 from app.readers.syntax.xml import root_name
-from app.readers.tables import jsonl, parquet, signature_table
+from app.readers.tables import jsonl, parquet
 from app.readers.tables.table import Columns, find_columns, metadata_of
 from app.readers.unread import (
     Unread,
@@ -224,7 +225,7 @@ def _rows(
     number = 0
     try:
         with parquet.opened(Path(path)) as table:
-            signed = signature_table.recognises(table)
+            signed = signature_table.recognises(table.properties)
             found = Columns() if signed else parquet.book_columns(table, named)
             names = (
                 [name for name in signature_table.COLUMNS if name in table.names] if signed else found.names

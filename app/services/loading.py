@@ -19,9 +19,9 @@ from app.core.errors import Conflict, InvalidInput, RecipeMismatch, Unavailable
 from app.core.model import NewContent, Submission
 from app.core.recipe import Suites
 from app.core.text.page_labels import checked_labels
+from app.corpus.books import CorpusBook, CorpusBookRow, CorpusBooks
+from app.corpus.pairs import CorpusPair, CorpusPairs
 from app.readers.reading import Check, Refusal
-from app.readers.tables.corpus_books import CorpusBook, CorpusBookRow, CorpusBooks
-from app.readers.tables.corpus_pairs import CorpusPair, CorpusPairs
 from app.services.bulk import BulkRun
 from app.services.index.comparison import Progress
 from app.services.index.reconcile import Reindex

@@ -10,13 +10,15 @@ from typing import Any
 
 import pyarrow as pa
 
+from app.core.model import Metadata
 from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_text, content_key
-from app.readers.tables.corpus_tables import schema
+from app.corpus.sketches import cells_of
+from app.corpus.tables import schema
 from bench.data.whole_books import class_texts, long_works, stretches
 from bench.harness.corpus import CorpusBook
 from workers.batch.corpus import HEAVY_ROWS_PER_GROUP, Corpus
-from workers.batch.stages.sketch import BOOKS_PER_SPLIT_BITS, signature_cells
+from workers.batch.stages.sketch import BOOKS_PER_SPLIT_BITS
 
 _CLASSES_PER_SPLIT = 10
 
@@ -48,11 +50,8 @@ def signed_classes(out: str, task: dict[str, Any]) -> Iterator[pa.RecordBatch]:
                 {
                     "book": number,
                     "place": name,
-                    "external_id": name,
-                    "word_count": signatures.word_count,
-                    "character_count": signatures.character_count,
                     "content_key": content_key(content),
-                    **signature_cells(signatures),
+                    **cells_of(Metadata(external_id=name), signatures, ()),
                 }
             )
         yield pa.RecordBatch.from_pylist(rows, schema=schema("sketches"))

@@ -22,7 +22,7 @@ from app.core.recipe import (
     page_recipe,
 )
 from app.core.signatures.page_minhash import record_bytes
-from app.readers.tables.corpus_tables import schema
+from app.corpus.tables import schema
 from bench.corpus.simulated_pages import SimulatedPages, simulated_copy, simulated_work
 from bench.data.simulated_books import BATCH, Books, LibraryShape, simulate
 

@@ -19,8 +19,8 @@ from app.core.model import Metadata, PageSignatures, Sketch
 from app.core.recipe import DEFAULT_PAGES
 from app.core.signatures.page_minhash import to_records
 from app.core.signatures.sketch import signature_key
-from app.readers.tables.corpus_tables import PROGRESS, VERSION, schema
-from app.readers.tables.signature_table import written
+from app.corpus.signature_table import written
+from app.corpus.tables import PROGRESS, VERSION, schema
 from bench.data.simulated_books import simulate
 
 PAGES = 330

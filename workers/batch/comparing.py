@@ -25,7 +25,7 @@ from app.core.relations.relation import (
     relation_of,
 )
 from app.core.signatures.page_minhash import from_records
-from app.readers.tables.corpus_tables import schema
+from app.corpus.tables import schema
 from workers.batch import storage
 from workers.batch.pair_buckets import Pairs
 
@@ -84,8 +84,7 @@ class _Books:
         row = {name: self._table.column(name)[self._places[book]].as_py() for name in SIGNED}
         pages = minhash = None
         if row["minhash"] is not None:
-            values = np.frombuffer(row["minhash"], dtype="<u4")
-            minhash = MinHashSignature(row["minhash_recipe"], values, row["shingle_count"])
+            minhash = MinHashSignature.from_bytes(row["minhash_recipe"], row["minhash"], row["shingle_count"])
         if row["pages"] is not None:
             pages = from_records(page_recipe(row["pages_recipe"]), row["pages_unit"], row["pages"])
         return ComparedBook(pages, minhash, self.metadata(book))

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from app.core.errors import InvalidInput
-from app.readers.tables.corpus_tables import PROGRESS, VERSION
+from app.corpus.tables import PROGRESS, VERSION
 from workers.batch import storage
 
 

@@ -14,6 +14,7 @@
 import binascii
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Literal, TypeVar
 
 from app.core.errors import InvalidInput, UnknownRecipe
@@ -21,6 +22,8 @@ from app.core.model import Digest, Fingerprint, FracMinHash, MinHashSignature, P
 from app.core.recipe import DIGESTS, fingerprint_recipe, minhash_recipe, page_recipe, sample_recipe
 from app.core.signatures.digests import decode_digest
 from app.core.signatures.page_minhash import from_records, record_bytes, to_records
+
+_BYTES_IN_BASE64 = (("minhash", "values"), ("sample", "hashes"), ("pages", "values"))
 
 MAX_COUNT = (1 << 31) - 1
 """Higher counts are refused."""
@@ -31,40 +34,43 @@ _Part = TypeVar("_Part")
 
 def encode(sketch: Sketch, pages: bool = True) -> dict[str, Any]:
     """The sketch as plain JSON values, without the page signatures if `pages` is false."""
-    fingerprint, minhash, page_signatures = sketch.fingerprint, sketch.minhash, sketch.pages
-    document: dict[str, Any] = {
-        "fingerprint": fingerprint and {"recipe": fingerprint.recipe, "hex": fingerprint.hex},
-        "minhash": minhash
-        and {
-            "recipe": minhash.recipe,
-            "values": _base64(minhash.to_bytes()),
-            "shingle_count": minhash.shingle_count,
-        },
-        "pages": None
-        if page_signatures is None or not pages
-        else {
-            "recipe": page_signatures.recipe,
-            "unit": page_signatures.unit,
-            "values": _base64(to_records(page_signatures)),
-        },
-        "word_count": sketch.word_count,
-        "character_count": sketch.character_count,
-        "page_count": sketch.page_count,
-    }
-    # Left out if there is none, so that signatures made without one keep their content key.
-    if sketch.sample is not None:
-        document["sample"] = {
-            "recipe": sketch.sample.recipe,
-            "level": sketch.sample.level,
-            "hashes": _base64(sketch.sample.to_bytes()),
-        }
+    document = encode_binary(sketch if pages else replace(sketch, pages=None))
+    for part, name in _BYTES_IN_BASE64:
+        if document.get(part) is not None:
+            document[part][name] = b64encode(document[part][name]).decode()
+    if sketch.fingerprint is not None:
+        document["fingerprint"]["hex"] = sketch.fingerprint.hex
     if sketch.digests:
         document["digests"] = {digest.recipe: digest.hex for digest in sketch.digests}
     return document
 
 
+def encode_binary(sketch: Sketch) -> dict[str, Any]:
+    """The sketch with the same names, but bytes in the places of hexadecimal digits and base64."""
+    fingerprint, minhash, sample, pages = sketch.fingerprint, sketch.minhash, sketch.sample, sketch.pages
+    document: dict[str, Any] = {
+        "fingerprint": fingerprint and {"recipe": fingerprint.recipe, "hex": fingerprint.bits},
+        "minhash": minhash
+        and {
+            "recipe": minhash.recipe,
+            "values": minhash.to_bytes(),
+            "shingle_count": minhash.shingle_count,
+        },
+        "pages": pages and {"recipe": pages.recipe, "unit": pages.unit, "values": to_records(pages)},
+        "word_count": sketch.word_count,
+        "character_count": sketch.character_count,
+        "page_count": sketch.page_count,
+    }
+    # Left out if there is none, so that signatures made without one keep their content key.
+    if sample is not None:
+        document["sample"] = {"recipe": sample.recipe, "level": sample.level, "hashes": sample.to_bytes()}
+    if sketch.digests:
+        document["digests"] = {digest.recipe: digest.value for digest in sketch.digests}
+    return document
+
+
 def decode(document: Mapping[str, Any], field: str = "signatures") -> Sketch:
-    """The sketch in plain JSON values; the reverse of `encode`.
+    """The sketch in plain JSON values; the reverse of `encode`, and of `encode_binary`.
 
     Raises InvalidInput, or UnknownRecipe, whose `field` names the wrong part, below `field`.
     """
@@ -88,7 +94,7 @@ def decode(document: Mapping[str, Any], field: str = "signatures") -> Sketch:
 def decode_fingerprint(document: Mapping[str, Any], field: str = "fingerprint") -> Fingerprint:
     """The fingerprint in `{"recipe": …, "hex": …}`; raises as `decode` does."""
     recipe = _recipe(fingerprint_recipe, document, field)
-    digits = _text(document.get("hex"), f"{field}.hex")
+    digits = _hexadecimal(document.get("hex"), f"{field}.hex")
     if len(digits) != recipe.bits // 4 or not all(digit in "0123456789abcdefABCDEF" for digit in digits):
         raise InvalidInput(f"{recipe.bits // 4} hexadecimal digits were expected here.", field=f"{field}.hex")
     return Fingerprint(recipe.name, bytes.fromhex(digits))
@@ -156,9 +162,13 @@ def _count(value: Any, field: str, least: int = 1) -> int:
     return value
 
 
+def _hexadecimal(value: Any, field: str) -> str:
+    return value.hex() if isinstance(value, bytes) else _text(value, field)
+
+
 def _bytes(value: Any, field: str, row: int, rows: int | None = None) -> bytes:
     try:
-        data = b64decode(_text(value, field), validate=True)
+        data = value if isinstance(value, bytes) else b64decode(_text(value, field), validate=True)
     except (binascii.Error, ValueError) as error:
         raise InvalidInput(f"Not base64: {error}.", field=field) from None
     if rows is not None and len(data) != row * rows:
@@ -176,10 +186,6 @@ def _recipe(named: Callable[[str], _Recipe], document: Mapping[str, Any], field:
         return named(name)
     except UnknownRecipe as error:
         raise UnknownRecipe(str(error), field=f"{field}.recipe") from None
-
-
-def _base64(data: bytes) -> str:
-    return b64encode(data).decode()
 
 
 def _minhash(document: Mapping[str, Any], field: str) -> MinHashSignature:
@@ -209,7 +215,7 @@ def _sample(document: Mapping[str, Any], field: str) -> FracMinHash:
 def _digests(document: Mapping[str, Any], field: str) -> tuple[Digest, ...]:
     given = {name: document[name] for name in DIGESTS if document.get(name) is not None}
     return tuple(
-        decode_digest(name, _text(value, f"{field}.{name}"), f"{field}.{name}")
+        decode_digest(name, _hexadecimal(value, f"{field}.{name}"), f"{field}.{name}")
         for name, value in given.items()
     )
 

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from app.core.errors import BrokenFile, InvalidInput, NoText, UnusableFile
+from app.core.errors import InvalidInput, NoText
 from app.core.model import Submission
+from app.corpus.parquet import damage_named, require_pyarrow
 from app.readers.content import to_content
 from app.readers.extraction import Extraction
 from app.readers.tables.table import COLUMNS, Columns, find_columns, listed, metadata_of
@@ -100,18 +101,6 @@ def submission(row: Mapping[str, object], columns: Columns) -> Submission:
     return Submission(metadata_of(row, columns), to_content(_extraction(row, columns)))
 
 
-def require_pyarrow() -> Any:
-    """The module `pyarrow.parquet`; raises UnusableFile that names the extra where it is not installed."""
-    try:
-        import pyarrow.parquet
-    except ImportError as exc:
-        raise UnusableFile(
-            "Parquet needs pyarrow, which is not installed. "
-            "Install it in the folder of Bookprint's sources with: pip install '.[parquet]'"
-        ) from exc
-    return pyarrow.parquet
-
-
 def _extraction(row: Mapping[str, object], columns: Columns) -> Extraction:
     for column in (columns.pages, columns.second_pages):
         value = None if column is None else row.get(column)
@@ -142,16 +131,3 @@ def _text(value: object, where: str) -> str:
     if not isinstance(value, str):
         raise InvalidInput(f"A text was expected in {where}, not {type(value).__name__}.")
     return value
-
-
-@contextmanager
-def damage_named(where: str) -> Iterator[None]:
-    """Turn what pyarrow raises for damaged files into BrokenFile."""
-    try:
-        yield
-    except UnusableFile:
-        raise
-    except (OSError, ValueError, TypeError, KeyError, NotImplementedError, MemoryError) as exc:
-        # pyarrow's own errors are subclasses of these.
-        reason = " ".join(str(exc).split())[:300].rstrip(".")
-        raise BrokenFile(f"The Parquet file is damaged at {where}: {reason}.") from exc

@@ -10,9 +10,9 @@ from app.core.book_rules import checked
 from app.core.model import Submission
 from app.core.recipe import DEFAULT_FINGERPRINT, Suites
 from app.core.signatures.digests import digests
+from app.corpus import signature_table
 from app.readers.files import find, unread_books
 from app.readers.reading import Read, Refusal, Sign, SignedBook
-from app.readers.tables import signature_table
 from app.readers.unread import Unread, UnreadLine
 from app.services.bulk import Prepare
 from app.services.signing import Extras

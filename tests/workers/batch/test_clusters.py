@@ -18,7 +18,7 @@ from app.core.clusters.best_copy import (
     fullest_copy,
 )
 from app.core.clusters.clustering import KINDS, By, Edge, Joining
-from app.readers.tables.corpus_tables import schema
+from app.corpus.tables import schema
 from workers.batch import storage
 from workers.batch.corpus import Corpus
 from workers.batch.stages import clusters

@@ -11,7 +11,7 @@ from app.core.errors import InvalidInput
 from app.core.signatures.page_minhash import to_records
 from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_text, content_key
-from app.readers.tables.corpus_tables import schema
+from app.corpus.tables import schema
 from tests.api.library import prose
 from workers.batch import storage
 from workers.batch.corpus import Corpus

@@ -1,7 +1,7 @@
 """Tables of a corpus, written without the stages that make them."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -9,10 +9,10 @@ from app.core.model import Content, Metadata
 from app.core.relations.relation import ComparedBook
 from app.core.signatures.sketch import sketch
 from app.core.text.content import content_key
-from app.readers.tables.corpus_tables import schema
+from app.corpus.sketches import cells_of
+from app.corpus.tables import schema
 from workers.batch import storage
 from workers.batch.corpus import Corpus
-from workers.batch.stages.sketch import signature_cells
 
 UNDESCRIBED = Metadata()
 
@@ -39,12 +39,8 @@ def write_sketches(corpus: Corpus, books: Mapping[int, MadeBook]) -> None:
         row = {
             "book": number,
             "place": f"book {number}",
-            **asdict(book.metadata),
-            "word_count": signatures.word_count,
-            "character_count": signatures.character_count,
-            "page_count": signatures.page_count,
             "content_key": content_key(book.content),
-            **signature_cells(signatures),
+            **cells_of(book.metadata, signatures, ()),
         }
         rows.append(row if book.has_pages else row | dict.fromkeys(("pages", "pages_unit", "pages_recipe")))
     storage.write(corpus.out, "sketches", pa.Table.from_pylist(rows, schema=schema("sketches")))

@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from app.readers.tables.corpus_tables import TABLES
+from app.corpus.tables import TABLES
 from tests.workers.engines.by_corpus import sorted_rows
 from tests.workers.engines.made_libraries import small_library, write_library
 from tests.workers.engines.sail_workers import SailCluster, sail_cluster

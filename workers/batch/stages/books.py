@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from app.core.model import Fingerprint
 from app.core.signatures.identifier import encode_each
-from app.readers.tables.corpus_tables import schema
+from app.corpus.tables import schema
 from workers.batch import storage
 from workers.batch.corpus import Corpus
 

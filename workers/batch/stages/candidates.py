@@ -18,7 +18,7 @@ from app.core.index.records import NO_SAMPLE
 from app.core.index.signature_block import SignatureBlock, ValueLists
 from app.core.matching.candidate_join import JoinedCandidates, candidates_of_each
 from app.core.matching.verification import NO_DISTANCE
-from app.readers.tables.corpus_tables import schema
+from app.corpus.tables import schema
 from workers.batch import storage
 from workers.batch.corpus import Corpus
 from workers.batch.stages.postings import FOLDER, block_count

@@ -23,7 +23,7 @@ from app.core.clusters.best_copy import (
 )
 from app.core.clusters.clustering import KINDS, By
 from app.core.clusters.components import Components, connected_components
-from app.readers.tables.corpus_tables import arrow_type, schema
+from app.corpus.tables import arrow_type, schema
 from workers.batch import storage
 from workers.batch.corpus import Corpus
 

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from app.core.errors import InvalidInput
 from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_PAGES, DEFAULT_SAMPLE
-from app.readers.tables.corpus_tables import schema
+from app.corpus.tables import schema
 from workers.batch import storage
 from workers.batch.corpus import Corpus
 

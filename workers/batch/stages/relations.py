@@ -7,7 +7,7 @@ share a book, the signatures are copied into a folder for each bucket, and a tas
 import numpy as np
 import pyarrow as pa
 
-from app.readers.tables.corpus_tables import schema
+from app.corpus.tables import schema
 from workers.batch import storage
 from workers.batch.comparing import BOOKS, DESCRIBED, PAIRS, RELATED, SIGNED, related_pairs
 from workers.batch.corpus import Corpus

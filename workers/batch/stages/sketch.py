@@ -5,7 +5,7 @@ started again where need be, and refuses that one book. Refusals are few: the ta
 """
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -13,13 +13,13 @@ import pyarrow as pa
 
 from app.core.book_rules import checked_metadata
 from app.core.errors import InvalidInput
-from app.core.model import Sketch, Submission
-from app.core.signatures.page_minhash import to_records
+from app.core.model import Submission
 from app.core.signatures.sketch import signature_key, sketch
 from app.core.text.content import content_key
+from app.corpus.sketches import cells_of
+from app.corpus.tables import schema
 from app.readers.processes import Ask, ReadingProcesses
 from app.readers.reading import Refusal, SignedBook, refusal_of, results_of
-from app.readers.tables.corpus_tables import schema
 from app.readers.unread import Unread
 from workers.batch import storage
 from workers.batch.corpus import HEAVY_ROWS_PER_GROUP, Corpus
@@ -64,7 +64,8 @@ def signed_split(out: str, task: Row, processes: int = 1) -> Iterator[pa.RecordB
                 refused.append({"place": book.place, "reason": result.reason, "problem": result.problem})
                 continue
             place = {"book": split.number << BOOKS_PER_SPLIT_BITS | number, "place": book.place}
-            rows.append(place | _cells(result))
+            cells = cells_of(result.metadata, result.sketch, result.page_labels)
+            rows.append(place | cells | {"content_key": result.key})
             if len(rows) == _ROWS_AT_ONCE:
                 yield pa.RecordBatch.from_pylist(rows, schema=schema("sketches"))
                 rows = []
@@ -92,34 +93,3 @@ def _signed(submission: Submission) -> KeyedBook:
     else:
         raise InvalidInput("The book has neither text nor signatures.", "text")
     return KeyedBook(checked_metadata(submission.metadata), signatures, submission.page_labels, key)
-
-
-def _cells(book: KeyedBook) -> Row:
-    """The cells in `sketches` but number and place."""
-    return {
-        **asdict(book.metadata),
-        "page_labels": list(book.page_labels) or None,
-        "word_count": book.sketch.word_count,
-        "character_count": book.sketch.character_count,
-        "page_count": book.sketch.page_count,
-        "content_key": book.key,
-        **signature_cells(book.sketch),
-    }
-
-
-def signature_cells(signatures: Sketch) -> Row:
-    """The cells of `sketches` that hold signatures."""
-    fingerprint, minhash = signatures.fingerprint, signatures.minhash
-    sample, pages = signatures.sample, signatures.pages
-    cells: Row = {}
-    if fingerprint is not None:
-        cells |= {"fingerprint_recipe": fingerprint.recipe, "fingerprint": fingerprint.bits}
-    if minhash is not None:
-        values = minhash.values.astype("<u4").tobytes()
-        cells |= {"minhash_recipe": minhash.recipe, "minhash": values, "shingle_count": minhash.shingle_count}
-    if sample is not None:
-        hashes = sample.hashes.astype("<u8").tobytes()
-        cells |= {"sample_recipe": sample.recipe, "sample_level": sample.level, "sample": hashes}
-    if pages is not None:
-        cells |= {"pages_recipe": pages.recipe, "pages_unit": pages.unit, "pages": to_records(pages)}
-    return cells

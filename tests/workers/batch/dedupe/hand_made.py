@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from app.readers.tables.corpus_tables import schema
+from app.corpus.tables import schema
 from workers.batch import storage
 
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from app.core.clusters.deduplication import Keep, Same
-from app.readers.tables.corpus_tables import schema
+from app.corpus.tables import schema
 from tests.workers.batch.dedupe.hand_made import write, write_books, write_relations
 from workers.batch.dedupe.kept_books import kept_books, refused_rows, table_of
 

@@ -10,11 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from app.core.errors import BrokenFile
-from app.readers.tables import corpus_books, corpus_pairs
-from app.readers.tables.corpus_books import CorpusBooks
-from app.readers.tables.corpus_folder import CorpusFolder
-from app.readers.tables.corpus_pairs import CorpusPairs
-from app.readers.tables.corpus_tables import TABLES, schema
+from app.core.recipe import DEFAULT_FINGERPRINT
+from app.corpus import books, pairs
+from app.corpus.books import CorpusBooks
+from app.corpus.folder import CorpusFolder
+from app.corpus.pairs import CorpusPairs
+from app.corpus.tables import TABLES, schema
 from tests.made_corpus import SPLIT, write_progress
 
 AT_ONCE = 10
@@ -61,7 +62,9 @@ def pairs_of(number: int) -> list[tuple[int, int]]:
 
 def _described(number: int) -> dict[str, Any]:
     counts = dict.fromkeys(("word_count", "character_count", "page_count"), 1)
-    return {"book": number, "place": str(number), "content_key": b"", "title": f"Book {number}", **counts}
+    fingerprint = {"fingerprint_recipe": DEFAULT_FINGERPRINT, "fingerprint": bytes(16)}
+    named = {"book": number, "place": str(number), "content_key": b"", "title": f"Book {number}"}
+    return named | counts | fingerprint
 
 
 def _pair(pair: tuple[int, int]) -> dict[str, Any]:
@@ -81,8 +84,8 @@ def _run_read(pair: tuple[int, int]) -> dict[str, list[int]]:
 
 @pytest.fixture(autouse=True)
 def few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(corpus_books, "_ROWS_AT_ONCE", AT_ONCE)
-    monkeypatch.setattr(corpus_pairs, "_READ_AHEAD", AT_ONCE)
+    monkeypatch.setattr(books, "_ROWS_AT_ONCE", AT_ONCE)
+    monkeypatch.setattr(pairs, "_READ_AHEAD", AT_ONCE)
 
 
 @pytest.mark.parametrize("dealing", DEALINGS)

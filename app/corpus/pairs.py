@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.readers.tables.corpus_books import rows_of
-from app.readers.tables.corpus_folder import CorpusFolder, NumberedRows
-from app.readers.tables.corpus_tables import TABLES
+from app.corpus.books import rows_of
+from app.corpus.folder import CorpusFolder, NumberedRows
+from app.corpus.tables import TABLES
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -4,11 +4,13 @@ Each table is a folder of Parquet files. Books have numbers that grow in the ord
 smaller of two numbers is the older book, as with the ids of the service.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
+
+from app.core.recipe import DIGESTS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,7 +57,20 @@ _COUNTS = (
     ("word_count", "int64", ""),
     ("character_count", "int64", "Of the normalised text."),
     ("page_count", "int64", "Null where the page breaks are not known."),
-    ("content_key", "binary", "SHA-256 of the content: equal contents have equal keys."),
+)
+_CONTENT_KEY = ("content_key", "binary", "SHA-256 of the content: equal contents have equal keys.")
+_SIGNATURES = (
+    ("fingerprint_recipe", "string", "Null: the text is too short or too even."),
+    ("fingerprint", "binary", "16 bytes, most significant bit first."),
+    ("minhash_recipe", "string", "Null: shorter than one shingle."),
+    ("minhash", "binary", "128 unsigned integers of 32 bits, little-endian."),
+    ("shingle_count", "int64", "Distinct shingles."),
+    ("sample_recipe", "string", ""),
+    ("sample_level", "int64", "All shingle hashes below 2^level are in the sample."),
+    ("sample", "binary", "Unsigned integers of 64 bits, little-endian, ascending."),
+    ("pages_recipe", "string", ""),
+    ("pages_unit", "string", "`page`, or `window` where the page breaks are not known."),
+    ("pages", "binary", "A record for each page: its length (16 bits), then 128 values of 8 bits."),
 )
 
 TABLES: Mapping[str, tuple[Column, ...]] = MappingProxyType(
@@ -65,6 +80,7 @@ TABLES: Mapping[str, tuple[Column, ...]] = MappingProxyType(
             ("place", "string", "Where it was read: a path, and which part of the file."),
             *_METADATA,
             *_COUNTS,
+            _CONTENT_KEY,
             ("identifier", "string", "The book's identifier, computed from its text; null: too little text."),
             ("passed_over", "int64", "Candidates that were too many to compare."),
         ),
@@ -73,17 +89,8 @@ TABLES: Mapping[str, tuple[Column, ...]] = MappingProxyType(
             ("place", "string", "As in `books`."),
             *_METADATA,
             *_COUNTS,
-            ("fingerprint_recipe", "string", "Null: the text is too short or too even."),
-            ("fingerprint", "binary", "16 bytes, most significant bit first."),
-            ("minhash_recipe", "string", "Null: shorter than one shingle."),
-            ("minhash", "binary", "128 unsigned integers of 32 bits, little-endian."),
-            ("shingle_count", "int64", "Distinct shingles."),
-            ("sample_recipe", "string", ""),
-            ("sample_level", "int64", "All shingle hashes below 2^level are in the sample."),
-            ("sample", "binary", "Unsigned integers of 64 bits, little-endian, ascending."),
-            ("pages_recipe", "string", ""),
-            ("pages_unit", "string", "`page`, or `window` where the page breaks are not known."),
-            ("pages", "binary", "A record for each page: its length (16 bits), then 128 values of 8 bits."),
+            _CONTENT_KEY,
+            *_SIGNATURES,
         ),
         "refused": _columns(
             ("place", "string", "Where it lies."),
@@ -141,12 +148,27 @@ TABLES: Mapping[str, tuple[Column, ...]] = MappingProxyType(
 """The columns of each table."""
 
 
+SIGNATURES = _columns(
+    ("place", "string", "Where it was read: a path, and which part of the file."),
+    *_METADATA,
+    *_COUNTS,
+    *_SIGNATURES,
+    *((name.replace("-", "_"), "binary", "16 bytes.") for name in DIGESTS),
+)
+"""The columns of the one table that `bookprint sign --out` writes."""
+
+
 @cache
 def schema(table: str) -> "pa.Schema":
-    """The Arrow schema of a table."""
+    """The Arrow schema of a table of a corpus."""
+    return arrow_schema(TABLES[table])
+
+
+def arrow_schema(columns: Iterable[Column]) -> "pa.Schema":
+    """The Arrow schema of a table with these columns."""
     import pyarrow as pa
 
-    return pa.schema([pa.field(column.name, arrow_type(column.type)) for column in TABLES[table]])
+    return pa.schema([pa.field(column.name, arrow_type(column.type)) for column in columns])
 
 
 def arrow_type(name: str) -> "pa.DataType":
