@@ -22,7 +22,7 @@ _PAIRS_AT_ONCE = 1 << 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JoinedCandidates:
-    """FoundPairs of a book and one of its candidates, as arrays of one length."""
+    """Pairs of a book and one of its candidates, as arrays of one length."""
 
     books: NDArray[np.uint64]  # all pairs of a book follow each other
     others: NDArray[np.uint64]
