@@ -88,20 +88,20 @@ class Settings(BaseSettings):
     )
 
     database_password: SecretStr | None = Field(
-        default=None, alias="PGPASSWORD", description="The password for DATABASE_URL, where that has none."
+        default=None, alias="PGPASSWORD", description="The password for `DATABASE_URL`, where that has none."
     )
     database_url: str | None = Field(
-        default=None, alias="DATABASE_URL", description="Postgres; unset: `serve` starts its own."
+        default=None, alias="DATABASE_URL", description="PostgreSQL; unset: `serve` starts its own."
     )
     redis_url: str | None = Field(
         default=None,
         alias="REDIS_URL",
-        description="Redis or Valkey, redis+cluster:// for a cluster; unset: `serve` starts its own.",
+        description="Redis or Valkey, `redis+cluster://` for a cluster; unset: `serve` starts its own.",
     )
     data_dir: Path = Field(
         default=Path("data"),
         alias="BOOKPRINT_DATA_DIR",
-        description="Where embedded servers keep their data.",
+        description="Folder of the embedded servers and the compiled kernels.",
     )
     public_url: str | None = Field(
         default=None,
@@ -118,12 +118,13 @@ class Settings(BaseSettings):
     admin_key: SecretStr | None = Field(
         default=None,
         alias="BOOKPRINT_ADMIN_KEY",
-        description="An API key with the scope admin, valid beside those that are stored.",
+        description="An API key with the scope `admin`, of 32 characters or more, valid beside those that "
+        "are stored.",
     )
     admin_key_file: Path | None = Field(
         default=None,
         alias="BOOKPRINT_ADMIN_KEY_FILE",
-        description="A file that holds the admin key, as containers get their secrets.",
+        description="A file that holds the admin key, in place of the variable.",
     )
     requests_per_minute: int | None = Field(
         default=None,
@@ -137,13 +138,13 @@ class Settings(BaseSettings):
         alias="BOOKPRINT_LOOKUPS_PER_MINUTE",
         gt=0,
         le=MOST_PER_MINUTE,
-        description="Lookups likewise; each is a request, too.",
+        description="Lookups of a key in any minute, where it has no limit of its own; unset: no limit.",
     )
     bytes_per_minute: int | None = Field(
         default=None,
         alias="BOOKPRINT_BYTES_PER_MINUTE",
         ge=LEAST_BYTES_PER_MINUTE,
-        description="Bytes of bodies likewise; also the most that one JSON body or file may have.",
+        description="Bytes of the bodies of a key in any minute, and the most of one body; unset: no limit.",
     )
     uploads_at_once: int = Field(
         default=512,
@@ -161,7 +162,9 @@ class Settings(BaseSettings):
         "no limit.",
     )
     texts: Literal["none", "postgres"] = Field(
-        default="postgres", alias="BOOKPRINT_TEXTS", description="Whether texts are kept for later recipes."
+        default="postgres",
+        alias="BOOKPRINT_TEXTS",
+        description="Whether texts are kept, compressed, for later recipes and master copies.",
     )
     iscc: Literal["off", "on"] = Field(
         default="off",
@@ -229,7 +232,7 @@ class Settings(BaseSettings):
         alias="BOOKPRINT_LONGEST_WRITE_WAIT",
         gt=0,
         le=600,
-        description="The same for a request that brings texts or changes something.",
+        description="Seconds that a request that brings texts or changes something may have to wait.",
     )
     max_held_bytes: int = Field(
         default=256 * 1024 * 1024,

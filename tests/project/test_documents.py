@@ -1,10 +1,15 @@
 """The documents against the tree: links, modules, benchmarks, and the words of the glossary."""
 
+import os
 import re
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
+
+from tools.documents import documents, numbers
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -13,6 +18,7 @@ _ROOMS = ["api", "cli", "core", "embedded", "readers", "services", "stores", "sy
 _MODULE = re.compile(
     rf"`((?:{'|'.join([*_ROOMS, 'app', 'bench', 'migrations', 'tests', 'workers'])})/[\w/.]*)`"
 )
+_COMMAND = re.compile(r"(?:^|[`$|]) *bookprint ([a-z][a-z-]*)", re.MULTILINE)
 _ON_AN_INDEX = re.compile(r"(?<![\w./-])bookprint\[")
 _BENCH_COLUMN = "python -m bench …"
 
@@ -28,6 +34,23 @@ def test_every_link_leads_somewhere(document: Path) -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=_name)
+def test_every_link_to_a_heading_finds_it(document: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]*)#([^)]+)\)", document.read_text(encoding="utf-8"))
+    missing = [
+        f"{page}#{anchor}"
+        for page, anchor in links
+        if anchor not in _anchors(document if not page else document.parent / page)
+    ]
+    assert missing == []
+
+
+def _anchors(document: Path) -> set[str]:
+    """The names that headings have in links, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", document.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading).lower().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=_name)
 def test_every_module_named_exists(document: Path) -> None:
     named = _MODULE.findall(document.read_text(encoding="utf-8"))
     assert [path for path in named if not _exists(path)] == []
@@ -37,6 +60,39 @@ def test_every_module_named_exists(document: Path) -> None:
 def test_every_benchmark_named_exists(document: Path) -> None:
     known = {path.stem for path in (ROOT / "bench").rglob("*.py")}
     assert sorted(_benchmarks(document.read_text(encoding="utf-8")) - known) == []
+
+
+@pytest.mark.parametrize("page", documents(), ids=_name)
+def test_page_made_of_the_tree_is_up_to_date(page: Path) -> None:
+    assert page.read_text(encoding="utf-8") == documents()[page], "Run `python -m tools.documents`."
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["fingerprints | Pairs within d | no such row | how many", "fingerprints | no such table | 1 | 1"],
+)
+def test_place_that_no_result_fills_is_told(place: str) -> None:
+    with pytest.raises(LookupError, match="no such"):
+        numbers("{{" + place + "}}")
+
+
+def test_index_has_every_page_once() -> None:
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^- \[.+?\]\((.+?)\)", index, re.MULTILINE)
+    pages = [path.relative_to(ROOT / "docs") for path in [*DOCUMENTS[1:]]]
+    wanted = [str(page) for page in pages if page.parent.name != "decisions" and str(page) != "README.md"]
+    assert sorted(listed) == sorted([*wanted, "decisions/README.md"])
+
+
+def test_every_command_named_exists() -> None:
+    plain = os.environ | {"TERM": "dumb", "NO_COLOR": "1", "COLUMNS": "200"}
+    command = [sys.executable, "-m", "app.cli", "--help"]
+    help_text = subprocess.run(command, env=plain, capture_output=True, text=True, check=True).stdout
+    known = re.findall(r"^\W*([a-z-]+)\s{2,}[A-Z]", help_text.partition("Commands")[2], re.MULTILINE)
+    assert "serve" in known
+    named = {name for path in DOCUMENTS for name in _COMMAND.findall(path.read_text(encoding="utf-8"))}
+    assert "ingest" in named
+    assert sorted(named - set(known)) == []
 
 
 def test_nothing_says_to_install_extras_of_a_package_that_is_on_no_index() -> None:

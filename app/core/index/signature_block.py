@@ -58,7 +58,7 @@ class PostingLists(NamedTuple):
 
 
 class FoundPairs(NamedTuple):
-    """FoundPairs of a query and another book by their rows, as arrays of one length."""
+    """Pairs of a query and another book by their rows, as arrays of one length."""
 
     queries: NDArray[np.uint32]
     others: NDArray[np.uint32]

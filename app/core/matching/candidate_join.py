@@ -2,7 +2,8 @@
 
 A lookup finds a book's candidates in the band index; here all books of a block are asked at once, by the same
 rule and in the same order. Pairs with a single value in common are counted and dropped where they are met,
-because each book meets a thousand others in a million by chance.
+because each book meets a thousand others in a million by chance. Spasojević and Poncin (2011,
+algorithm 1) group the books by value for this, and count the pairs of each group.
 """
 
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ _PAIRS_AT_ONCE = 1 << 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JoinedCandidates:
-    """FoundPairs of a book and one of its candidates, as arrays of one length."""
+    """Pairs of a book and one of its candidates, as arrays of one length."""
 
     books: NDArray[np.uint64]  # all pairs of a book follow each other
     others: NDArray[np.uint64]

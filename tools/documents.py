@@ -1,0 +1,132 @@
+"""Pages of docs/ that follow from the tree: `python -m tools.documents` writes them.
+
+docs/configuration.md comes from `app.settings`, docs/decisions/README.md from the headings of the decisions,
+and docs/numbers.md from `tools/numbers.in.md` and the results of the benchmarks. A place in that file is
+`{{result | table | row | column | format}}`: the name of a result, the beginning of a table's caption or its
+number from 1, the first cell or cells of a row with ` + ` between, a heading, and a format specification.
+`{{result | machine}}` and `{{result | command}}` stand for these.
+"""
+
+import json
+import re
+import sys
+from functools import cache
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+
+from app.settings import Settings
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "bench" / "results"
+_TEMPLATE = Path(__file__).with_name("numbers.in.md")
+_PLACE = re.compile(r"\{\{(.+?)\}\}")
+
+_CONFIGURATION = """# Configuration
+
+Settings come from the environment of each process; `.env` files are read by `docker compose` alone. Give the
+API, the workers and the commands the same ones. `python -m tools.documents` makes this page from
+`app/settings.py`.
+
+| variable | value | default | meaning |
+| --- | --- | --- | --- |
+"""
+_DECISIONS = """# Decisions
+
+Each page is one choice: what it is, what was measured, and what was not taken. `python -m tools.documents`
+makes this list.
+
+"""
+_MIB = 1 << 20
+_NAMES = {str: "text", int: "whole number", float: "number", Path: "path"}
+
+
+def documents() -> dict[Path, str]:
+    """The text of each page by its path."""
+    docs = ROOT / "docs"
+    return {
+        docs / "configuration.md": configuration(),
+        docs / "numbers.md": numbers(_TEMPLATE.read_text(encoding="utf-8")),
+        docs / "decisions" / "README.md": decisions(docs / "decisions"),
+    }
+
+
+def configuration() -> str:
+    """The page of the settings: a row for each, in the order of the class."""
+    rows = [
+        f"| `{field.alias}` | {_type(field.annotation)} | {_default(field)} | {field.description} |\n"
+        for field in Settings.model_fields.values()
+    ]
+    return _CONFIGURATION + "".join(rows)
+
+
+def _type(annotation: Any) -> str:
+    """A type in words: `text`, `whole number`, or the values that are allowed."""
+    origin, parts = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _type(parts[0])
+    if origin is Literal:
+        return ", ".join(f"`{value}`" for value in parts)
+    if origin is UnionType:
+        return _type(next(part for part in parts if part is not NoneType))
+    return "list" if origin in (tuple, frozenset) else _NAMES.get(annotation, "text")
+
+
+def _default(field: FieldInfo) -> str:
+    """The default; settings that depend on the machine say in their meaning how."""
+    value = field.default
+    if field.default_factory is not None:
+        return "of the machine"
+    if isinstance(value, int) and value and value % _MIB == 0:
+        return f"`{value}` ({value // _MIB:,} MiB)"
+    return "unset" if value in (None, (), frozenset()) else f"`{value}`"
+
+
+def decisions(folder: Path) -> str:
+    """The list of the decisions with their headings."""
+    rows = []
+    for path in sorted(folder.glob("[0-9]*.md")):
+        number, _, title = (
+            path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ").partition(". ")
+        )
+        rows.append(f"{number}. [{title}]({path.name})\n")
+    return _DECISIONS + "".join(rows)
+
+
+def numbers(template: str) -> str:
+    """The template with every place filled; raises LookupError for a place that no result fills."""
+    return _PLACE.sub(lambda place: _filled([part.strip() for part in place[1].split("|")]), template)
+
+
+def _filled(place: list[str]) -> str:
+    result = _result(place[0])
+    if len(place) == 2:
+        return str(result[place[1]])
+    caption, row, column = place[1:4]
+    tables = [
+        table
+        for number, table in enumerate(result["tables"], 1)
+        if caption == str(number) or table["caption"].startswith(caption)
+    ]
+    if not tables:
+        raise LookupError(f"{place[0]} has no table {caption!r}.")
+    headers, rows = tables[0]["headers"], tables[0]["rows"]
+    found = [cells for cells in rows if " + ".join([*map(str, cells), ""]).startswith(f"{row} + ")]
+    if not found or column not in headers:
+        raise LookupError(f"{place[0]}, {caption!r} has no {row!r} with {column!r}.")
+    cell = found[0][headers.index(column)]
+    return cell if isinstance(cell, str) else format(cell, place[4] if len(place) > 4 else "")
+
+
+@cache
+def _result(name: str) -> dict[str, Any]:
+    result: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    return result
+
+
+if __name__ == "__main__":
+    for path, text in documents().items():
+        path.write_text(text, encoding="utf-8")
+        print(f"{path.relative_to(ROOT)} is written", file=sys.stderr)
