@@ -1,7 +1,7 @@
 """The learnt weights of a vector recipe: plain arrays, and their form as bytes.
 
-They come from public-domain books by a command of the benchmarks and lie beside the code as a file. They hold
-no text: a word is known by its hash alone.
+They come from public-domain books by `research.similar.learn_vectors` and lie beside the code as a file. They
+hold no text: a word is known by its hash alone.
 """
 
 import struct
