@@ -72,7 +72,7 @@ def _source(module: Path) -> str:
 
 
 def _benchmarks(text: str) -> list[tuple[list[str], str]]:
-    """Names after `python -m PACKAGE`, and in last columns headed so; with the packages that may hold them."""
+    """Names after `python -m PACKAGE`, and in last columns headed so; with the packages that may hold it."""
     found = re.findall(r"python -m (bench|research) ([a-z]\w*)", text)
     named = [([package], name) for package, name in found]
     packages: list[str] = []
