@@ -11,10 +11,10 @@ COMPILE := uv pip compile --quiet --universal --generate-hashes --python-version
 	--no-header --no-annotate --no-emit-index-url --no-emit-find-links $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench lock sbom audit clean
+.PHONY: help demo test check bench research lock sbom audit clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1  /p' Makefile | awk '{ name = $$1; $$1 = ""; printf "make %-6s%s\n", name, $$0 }'
+	@sed -n 's/^\([a-z]*\):.*## /\1  /p' Makefile | awk '{ name = $$1; $$1 = ""; printf "make %-9s%s\n", name, $$0 }'
 
 demo: $(INSTALLED) ## start the service on a small library, post it and find its near-duplicates
 	@$(BIN)/bookprint demo $(ARGS)
@@ -31,9 +31,12 @@ check: $(INSTALLED) ## lint, format, types and the import contract
 bench: $(INSTALLED) ## measure, and write bench/results/*.json and bench/REPORT.md
 	@$(BIN)/python -m bench $(ARGS)
 
+research: $(INSTALLED) ## repeat the experiments of publications, and write research/results/*.json and research/REPORT.md
+	@$(BIN)/python -m research $(ARGS)
+
 lock: ## pin the dependencies of pyproject.toml anew (needs uv; ARGS=--upgrade takes the newest)
 	@command -v uv >/dev/null || { echo "make lock needs uv on PATH" >&2; exit 1; }
-	$(COMPILE) pyproject.toml --extra build --extra test --extra bench --extra dev -o requirements.lock
+	$(COMPILE) pyproject.toml --extra build --extra test --extra bench --extra research --extra dev -o requirements.lock
 	$(COMPILE) pyproject.toml --extra build --extra parquet -c requirements.lock -o requirements-run.lock
 	{ sed -n 's/^pyspark-client\(==[^ ]*\).*/pyspark\1/p' requirements.lock; printf 'setuptools\nwheel\n'; } | \
 		$(COMPILE) - -o .ci/requirements-spark.lock
@@ -49,7 +52,7 @@ audit: ## look the pins that run up in the public lists of vulnerabilities (need
 
 clean: ## remove the environment and every cache
 	rm -rf $(VENV) .audit sbom.json .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
-	find app workers migrations bench tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find app workers migrations bench research tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(INSTALLED): requirements.lock pyproject.toml tools/make-venv
 	@sh tools/make-venv $(VENV)

@@ -20,7 +20,7 @@ from pydantic.fields import FieldInfo
 from app.settings import Settings
 
 ROOT = Path(__file__).parents[1]
-RESULTS = ROOT / "bench" / "results"
+RESULTS = (ROOT / "bench" / "results", ROOT / "research" / "results")
 _TEMPLATE = Path(__file__).with_name("numbers.in.md")
 _PLACE = re.compile(r"\{\{(.+?)\}\}")
 
@@ -122,7 +122,8 @@ def _filled(place: list[str]) -> str:
 
 @cache
 def _result(name: str) -> dict[str, Any]:
-    result: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    path = next(path for folder in RESULTS if (path := folder / f"{name}.json").exists())
+    result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return result
 
 

@@ -16,7 +16,7 @@ from app.core.matching.candidates import CandidateBook, SelectionLimits, select_
 from app.core.matching.search import plan_related, proposed, related_entries
 from app.core.model import Entry
 from app.core.recipe import DEFAULT_PAGES, Suite
-from app.core.relations.relation import DEFAULT_CLASSIFIER, ComparedBook, relate
+from app.core.relations.relation import CLASSIFIER, ComparedBook, relate
 from app.core.signatures.sketch import page_signatures
 from app.core.warm_up import warm_up
 from app.services.index.reconcile import Reindex
@@ -95,9 +95,7 @@ class Relate:
             if not book.indexed:
                 await self._reindex.index_entry(entry_id)
             others = await self._search(book.entry, suite)
-            candidates = await self._candidates.list_candidates(
-                book.book_id, entry_id, others, DEFAULT_CLASSIFIER
-            )
+            candidates = await self._candidates.list_candidates(book.book_id, entry_id, others, CLASSIFIER)
             selection = select_candidates(candidates, entry_id, self._limits)
             outcome = await self._compare(entry_id, selection.compared, suite)
             await self._relations.insert_search(

@@ -13,13 +13,13 @@ from app.core.text.content import content_from_text
 from app.core.text.normal_form import normalise
 from app.synthesis.library import VOLUMES, synthetic_library
 from bench.data.hard_set import EDITED, Version, hard_set, one_per_work, paper_set
+from bench.data.real_pairs import compare_all, recall_table, relation_table
 from bench.data.signed_texts import SIZES, SignedTexts, sign_all
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, corpus_pairs
 from bench.harness.f1_curves import Curve, curve, fit
 from bench.harness.report import Cell, Section, Table
 from bench.quality.band_skew import skew_table
 from bench.quality.noise_by_length import drift_table, short_table
-from bench.quality.real_pairs import compare_all, recall_table, relation_table
 
 SEED = 20261120
 CHUNKS_PER_WORK = 3

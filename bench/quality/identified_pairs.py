@@ -20,9 +20,9 @@ from app.core.text.content import content_from_text
 from bench.data.hard_set import hard_set, one_per_work
 from bench.data.identified_texts import identified
 from bench.data.paper_sets import CHUNKS_PER_WORK, HARD_SEED, SetPlan, signed_set
+from bench.data.real_pairs import labels
 from bench.harness.corpus import CorpusBook, Pair
 from bench.harness.f1_curves import Words
-from bench.quality.real_pairs import labels
 
 SHORT = SetPlan("short texts", 600, characters=11_000)
 WHOLE = SetPlan("whole books", 80, "whole books")

@@ -1,4 +1,4 @@
-"""Quality of the classifiers of relations on real pairs that a reader labelled."""
+"""Quality of the classifier of relations on real pairs that a reader labelled."""
 
 import json
 from collections import Counter
@@ -8,16 +8,15 @@ from pathlib import Path
 from statistics import mean
 
 from app.core.model import Metadata
-from app.core.relations.relation import CLASSIFIERS, Classification, ComparedBook, relate
+from app.core.relations.relation import CLASSIFIER, Classification, ComparedBook, relate
 from app.core.signatures.sketch import sketch
 from app.core.warm_up import warm_up
-from bench.data.book_pairs import SHARES
+from bench.data.book_pairs import SEED, SHARES, TABLE_I
 from bench.data.labelled_pairs import KINDS, BookSpan, LabelledPair, book_span, labelled_pairs
 from bench.data.paginated_books import halves
+from bench.harness.confusion import Confusion, wilson
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder
 from bench.harness.report import Cell, Section, Table
-from bench.quality.confusion import Confusion, wilson
-from bench.quality.relations import SEED, TABLE_I
 
 PAGED_KINDS = tuple(kind for kind in KINDS if kind != "SAME_TEXT")
 WHOLE_BOOKS, WITH_PARTS, ONE_WITHOUT_PAGES = GROUPS = (
@@ -29,16 +28,16 @@ WHOLE_BOOKS, WITH_PARTS, ONE_WITHOUT_PAGES = GROUPS = (
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A labelled pair and what each classifier says of it."""
+    """A labelled pair and what the classifier says of it."""
 
     pair: LabelledPair
     group: str  # one of GROUPS
     works: frozenset[str]  # of both sides
-    classified: Mapping[str, Classification]  # by classifier
+    classified: Classification
 
 
 def run(out_dir: Path) -> Section:
-    """Relate the labelled pairs under each classifier; about a minute of processor time."""
+    """Relate the labelled pairs; about a minute of processor time."""
     warm_up()
     pairs, books = labelled_pairs(), list(corpus_books(corpus_folder()))
     tuned_on = {source.work for source in halves(books, SEED)[0].sources.values()}
@@ -49,16 +48,10 @@ def run(out_dir: Path) -> Section:
         command="python -m bench real_relations",
         tables=[
             _labels(judged),
-            *(
-                table
-                for classifier in CLASSIFIERS
-                for table in (
-                    scores(paged, classifier, made_figures(out_dir / "relations.json", classifier)),
-                    matrix(judged, classifier),
-                )
-            ),
+            scores(paged, made_figures(out_dir / "relations.json")),
+            matrix(judged),
             _by_group(judged, tuned_on),
-            *(_errors(judged, classifier) for classifier in CLASSIFIERS),
+            _errors(judged),
         ],
         notes=[
             "Shares in %, with Wilson 95 % intervals. Each label is one reader's, from the beginnings "
@@ -81,8 +74,7 @@ def run(out_dir: Path) -> Section:
             "they are near 3 %.",
             "Precision is given for these pairs as they are, and weighted to the proportions of Table I "
             "of Spasojević and Poncin (300 pairs, sampled uniformly and labelled by hand), in which no "
-            "pair is unrelated. `filters-v1` is not their classifier. Made pairs: `python -m bench "
-            "relations`, CER 0.5 to 5 %.",
+            "pair is unrelated. Made pairs: `python -m bench relations`, CER 0.5 to 5 %.",
         ],
     )
 
@@ -101,7 +93,7 @@ def _judge(pairs: Iterable[LabelledPair], books: Mapping[str, CorpusBook]) -> It
             pair=pair,
             group=_group(pair, sides),
             works=frozenset(book.work for book in sides),
-            classified={name: relate(left, right, name).classification for name in CLASSIFIERS},
+            classified=relate(left, right).classification,
         )
 
 
@@ -122,27 +114,27 @@ def agreement(pairs: Sequence[LabelledPair]) -> str:
     )
 
 
-def made_figures(result: Path, classifier: str) -> Mapping[str, Sequence[Cell]]:
+def made_figures(result: Path) -> Mapping[str, Sequence[Cell]]:
     """Precision and recall of each class on made pairs, as `bench relations` kept them; empty without."""
     if not result.exists():
         return {}
     section = Section.from_json(json.loads(result.read_text(encoding="utf-8")))
     for table in section.tables:
-        if table.caption.startswith(f"{classifier}, CER 0.5 to 5 %: ") and table.headers[0] == "class":
+        if table.caption.startswith(f"{CLASSIFIER}, CER 0.5 to 5 %: ") and table.headers[0] == "class":
             return {str(row[0]): row[2:4] for row in table.rows}
     return {}
 
 
-def scores(judged: Sequence[Judged], classifier: str, made: Mapping[str, Sequence[Cell]]) -> Table:
+def scores(judged: Sequence[Judged], made: Mapping[str, Sequence[Cell]]) -> Table:
     """Precision and recall of each class, beside those of Table I and of made pairs."""
-    confusion = _confusion(judged, classifier)
+    confusion = _confusion(judged)
     counts = Counter(each.pair.kind for each in judged)
     rows: list[list[Cell]] = []
     for kind in PAGED_KINDS:
         of_kind = [each for each in judged if each.pair.kind == kind]
         by_works: dict[frozenset[str], list[bool]] = {}
         for each in of_kind:
-            by_works.setdefault(each.works, []).append(each.classified[classifier].kind == kind)
+            by_works.setdefault(each.works, []).append(each.classified.kind == kind)
         rows.append(
             [
                 kind,
@@ -158,34 +150,34 @@ def scores(judged: Sequence[Judged], classifier: str, made: Mapping[str, Sequenc
         )
     headers = ["class", "pairs", "works", "precision", "weighted", "recall", "recall of works"]
     headers += ["S. & P., manual: P", "R", "their SVM: P", "R", "made pairs: P", "R"]
-    right = sum(each.classified[classifier].kind == each.pair.kind for each in judged)
-    directed = [each for each in judged if _directed(each, classifier)]
-    true = sum(each.classified[classifier].direction == each.pair.direction for each in directed)
+    right = sum(each.classified.kind == each.pair.kind for each in judged)
+    directed = [each for each in judged if _directed(each)]
+    true = sum(each.classified.direction == each.pair.direction for each in directed)
     return Table(
         headers,
         rows,
-        f"{classifier}, both books with pages: {right} of {len(judged)} pairs right, "
+        f"{CLASSIFIER}, both books with pages: {right} of {len(judged)} pairs right, "
         f"direction right in {true} of {len(directed)} subsets found",
     )
 
 
-def matrix(judged: Sequence[Judged], classifier: str) -> Table:
+def matrix(judged: Sequence[Judged]) -> Table:
     """How many pairs of each class were taken for each."""
-    confusion = _confusion(judged, classifier)
+    confusion = _confusion(judged)
     columns = [*KINDS, "INSUFFICIENT_TEXT"]
     return Table(
         ["", *columns],
         [[kind, *confusion.row(kind, columns)] for kind in KINDS],
-        f"{classifier}, all {len(judged)} pairs: rows are the labels",
+        f"{CLASSIFIER}, all {len(judged)} pairs: rows are the labels",
     )
 
 
-def _confusion(judged: Iterable[Judged], classifier: str) -> Confusion:
-    return Confusion((each.pair.kind, each.classified[classifier].kind) for each in judged)
+def _confusion(judged: Iterable[Judged]) -> Confusion:
+    return Confusion((each.pair.kind, each.classified.kind) for each in judged)
 
 
-def _directed(each: Judged, classifier: str) -> bool:
-    return each.pair.direction is not None and each.classified[classifier].kind == each.pair.kind
+def _directed(each: Judged) -> bool:
+    return each.pair.direction is not None and each.classified.kind == each.pair.kind
 
 
 def _labels(judged: Sequence[Judged]) -> Table:
@@ -203,26 +195,26 @@ def _by_group(judged: Sequence[Judged], tuned_on: Collection[str]) -> Table:
     groups.append(("of all: not clear", [each for each in judged if not each.pair.clear]))
     groups.append(("of all: no work tuned on", [each for each in judged if each.works.isdisjoint(tuned_on)]))
     return Table(
-        ["pairs", *CLASSIFIERS],
-        [[name, *(_right(chosen, classifier) for classifier in CLASSIFIERS)] for name, chosen in groups],
+        ["pairs", CLASSIFIER],
+        [[name, _right(chosen)] for name, chosen in groups],
         "Right, by what is compared",
     )
 
 
-def _right(judged: Sequence[Judged], classifier: str) -> str:
-    right = sum(each.classified[classifier].kind == each.pair.kind for each in judged)
+def _right(judged: Sequence[Judged]) -> str:
+    right = sum(each.classified.kind == each.pair.kind for each in judged)
     return f"{right} of {len(judged)}, {wilson(right / max(1, len(judged)), len(judged))} %"
 
 
-def _errors(judged: Sequence[Judged], classifier: str) -> Table:
+def _errors(judged: Sequence[Judged]) -> Table:
     rows: list[list[Cell]] = []
     for each in judged:
-        answer, pair = each.classified[classifier], each.pair
+        answer, pair = each.classified, each.pair
         if answer.kind != pair.kind:
             label = pair.kind if pair.clear else f"{pair.kind} (not clear)"
             rows.append([str(pair.left), str(pair.right), label, answer.kind, answer.because, pair.evidence])
     return Table(
         ["left", "right", "label", "classified as", "because", "evidence of the label"],
         rows,
-        f"{classifier}: the {len(rows)} pairs it gets wrong",
+        f"{CLASSIFIER}: the {len(rows)} pairs it gets wrong",
     )

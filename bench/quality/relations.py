@@ -1,4 +1,4 @@
-"""Quality of the classifiers of relations: on made pairs of works not tuned on, and on real pairs."""
+"""Quality of the classifier of relations: on made pairs of works not tuned on, and on real pairs."""
 
 import statistics
 import time
@@ -9,33 +9,29 @@ from itertools import combinations
 from pathlib import Path
 
 from app.core.relations.alignment import Alignment, align
-from app.core.relations.relation import CLASSIFIERS, DEFAULT_CLASSIFIER, relate
+from app.core.relations.relation import CLASSIFIER, relate
 from app.core.warm_up import warm_up
-from bench.data.book_pairs import ERROR_RATES, SHARES, MadePair, made_pairs, real_pairs
+from bench.data.book_pairs import (
+    ERROR_RATES,
+    HARD,
+    KINDS,
+    PER_KIND,
+    SEED,
+    SHARES,
+    TABLE_I,
+    MadePair,
+    made_pairs,
+    real_pairs,
+)
 from bench.data.compared_books import ComparedCorpus, compared_books
 from bench.data.paginated_books import halves
 from bench.data.pair_truth import Truth
+from bench.harness.confusion import Confusion
 from bench.harness.corpus import CorpusBook, Pair, corpus_books, corpus_folder, corpus_pairs
 from bench.harness.report import Cell, Section, Table
-from bench.quality.confusion import Confusion
 
-SEED = 2
-"""Divides the works into the half that was tuned on and the half reported."""
-PER_KIND = 360
-"""Pairs of each class, as many at each error rate: 300 up to 5 % CER."""
-HARD = 0.05
-"""CER up to which the figures of Table I must be beaten; noisier pairs are counted apart."""
 TIMED = 8
 """Every so many pairs the alignment alone is timed too."""
-
-KINDS = (*SHARES, "UNRELATED")
-TABLE_I: dict[str, tuple[float, float, float, float]] = {
-    "SAME_PAGINATION": (98.2, 88.4, 96.3, 97.4),
-    "DIFFERENT_PAGINATION": (92.3, 73.5, 82.6, 87.5),
-    "CONTIGUOUS_SUBSET": (95.2, 86.9, 44.4, 26.7),
-    "OVERLAPPING_TEXT": (78.6, 96.3, 100.0, 6.2),
-}
-"""Spasojević and Poncin (2011), Table I: precision and recall, in %, of the manual classifier and the SVM."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +39,7 @@ class Outcome:
     """The classification of one made pair, and the truth."""
 
     truth: str
-    predicted: dict[str, str]  # by classifier
+    predicted: str
     recipe: str
     error_rate: float
     borderline: bool
@@ -55,7 +51,7 @@ class Outcome:
 
 
 def run(out_dir: Path) -> Section:
-    """Relate made and real pairs under both classifiers; about two minutes on one core."""
+    """Relate made and real pairs ; about two minutes on one core."""
     warm_up()
     folder = corpus_folder()
     books, pairs = list(corpus_books(folder)), corpus_pairs(folder)
@@ -70,18 +66,12 @@ def run(out_dir: Path) -> Section:
         title="Relations of two books",
         command="python -m bench relations",
         tables=[
-            *(
-                table
-                for classifier in CLASSIFIERS
-                for table in (
-                    _scores(usual, classifier, f"{classifier}, CER 0.5 to 5 %: {len(usual):,} pairs"),
-                    _matrix(usual, classifier, f"{classifier}, CER 0.5 to 5 %: rows are the truth"),
-                )
-            ),
-            _scores(noisy, DEFAULT_CLASSIFIER, f"{DEFAULT_CLASSIFIER}, CER 10 %: {len(noisy):,} pairs"),
-            _matrix(noisy, DEFAULT_CLASSIFIER, f"{DEFAULT_CLASSIFIER}, CER 10 %: rows are the truth"),
+            _scores(usual, f"{CLASSIFIER}, CER 0.5 to 5 %: {len(usual):,} pairs"),
+            _matrix(usual, f"{CLASSIFIER}, CER 0.5 to 5 %: rows are the truth"),
+            _scores(noisy, f"{CLASSIFIER}, CER 10 %: {len(noisy):,} pairs"),
+            _matrix(noisy, f"{CLASSIFIER}, CER 10 %: rows are the truth"),
             _by_error_rate(outcomes),
-            _scores(border, DEFAULT_CLASSIFIER, f"{DEFAULT_CLASSIFIER}, borderline pairs among the usual"),
+            _scores(border, f"{CLASSIFIER}, borderline pairs among the usual"),
             _page_maps(outcomes),
             *_real(books, pairs, candidates),
             _strangers(books, pairs, candidates),
@@ -89,9 +79,7 @@ def run(out_dir: Path) -> Section:
         ],
         notes=[
             "Shares in %, with Wilson 95 % intervals. Precision is weighted to the proportions of Table I of "
-            "Spasojević and Poncin (2011), in which no pair is unrelated. `filters-v1` has the form of their "
-            "classifier (equation 4, a product of filters), but they print one filter alone; every threshold "
-            "and combination is ours, and so are the page signatures, so its figures say nothing of theirs. "
+            "Spasojević and Poncin (2011), in which no pair is unrelated. "
             "The pairs are made from paginated books of the "
             f"corpus (`bench/data/book_pairs.py`, seed {SEED}), the class is counted from what both books "
             "really print, and the works are not those of the half on which thresholds were set. Borderline: "
@@ -113,16 +101,10 @@ def _outcome(number: int, pair: MadePair) -> Outcome:
         started = time.process_time()
         align(this.pages, other.pages)
         align_seconds = time.process_time() - started
-    predicted: dict[str, str] = {
-        name: classify(relation.signals, *pair.metadata).kind
-        if relation.signals
-        else relation.classification.kind
-        for name, classify in CLASSIFIERS.items()
-    }
     truth = pair.truth
     return Outcome(
         truth=truth.kind,
-        predicted=predicted,
+        predicted=relation.classification.kind,
         recipe=pair.recipe,
         error_rate=pair.error_rate,
         borderline=_borderline(truth),
@@ -147,12 +129,12 @@ def _mapped(truth: Truth, alignment: Alignment | None) -> tuple[int, int, int]:
     return len(truth.page_map), len(pairs_found), len(pairs_found.intersection(truth.page_map))
 
 
-def _confusion(outcomes: Iterable[Outcome], classifier: str) -> Confusion:
-    return Confusion((each.truth, each.predicted[classifier]) for each in outcomes)
+def _confusion(outcomes: Iterable[Outcome]) -> Confusion:
+    return Confusion((each.truth, each.predicted) for each in outcomes)
 
 
-def _scores(outcomes: Sequence[Outcome], classifier: str, caption: str) -> Table:
-    confusion = _confusion(outcomes, classifier)
+def _scores(outcomes: Sequence[Outcome], caption: str) -> Table:
+    confusion = _confusion(outcomes)
     rows: list[list[Cell]] = []
     for kind in KINDS:
         precision = str(confusion.precision(kind, SHARES)) if kind in SHARES else ""
@@ -175,8 +157,8 @@ def _scores(outcomes: Sequence[Outcome], classifier: str, caption: str) -> Table
     )
 
 
-def _matrix(outcomes: Sequence[Outcome], classifier: str, caption: str) -> Table:
-    confusion = _confusion(outcomes, classifier)
+def _matrix(outcomes: Sequence[Outcome], caption: str) -> Table:
+    confusion = _confusion(outcomes)
     columns = [*KINDS, "INSUFFICIENT_TEXT"]
     return Table(["", *columns], [[kind, *confusion.row(kind, columns)] for kind in KINDS], caption)
 
@@ -185,13 +167,10 @@ def _by_error_rate(outcomes: Sequence[Outcome]) -> Table:
     rows: list[list[Cell]] = []
     for rate in ERROR_RATES:
         chosen = [each for each in outcomes if each.error_rate == rate]
-        for classifier in CLASSIFIERS:
-            confusion = _confusion(chosen, classifier)
-            recalls = [round(100 * confusion.recall(kind).value, 1) for kind in KINDS]
-            rows.append(
-                [100 * rate, classifier, len(chosen), round(100 * confusion.macro_f1(KINDS), 1), *recalls]
-            )
-    headers = ["CER, %", "classifier", "pairs", "macro-F1", *(f"recall {kind}" for kind in KINDS)]
+        confusion = _confusion(chosen)
+        recalls = [round(100 * confusion.recall(kind).value, 1) for kind in KINDS]
+        rows.append([100 * rate, len(chosen), round(100 * confusion.macro_f1(KINDS), 1), *recalls])
+    headers = ["CER, %", "pairs", "macro-F1", *(f"recall {kind}" for kind in KINDS)]
     return Table(headers, rows, "By error rate")
 
 
@@ -238,7 +217,7 @@ def _real(books: Sequence[CorpusBook], pairs: Sequence[Pair], candidate: Compare
     yield Table(
         ["collection", "label", *columns, "wrong"],
         [[*group, *(counts[*group, kind] for kind in columns), wrong[group]] for group in groups],
-        f"{DEFAULT_CLASSIFIER} on real pairs; editions (same_work, contains, overlaps) are not labelled",
+        f"{CLASSIFIER} on real pairs; editions (same_work, contains, overlaps) are not labelled",
     )
     if misses:
         yield Table(
@@ -263,7 +242,7 @@ def _strangers(books: Sequence[CorpusBook], pairs: Sequence[Pair], candidate: Co
             [name, *(counts[name, kind] for kind in columns)]
             for name in ("the same language", "two languages")
         ],
-        f"{DEFAULT_CLASSIFIER} on all pairs of works of the half reported",
+        f"{CLASSIFIER} on all pairs of works of the half reported",
     )
 
 

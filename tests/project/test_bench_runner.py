@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.__main__ import HERE, measure, modules, write_report
+import bench
+from bench.harness.checkout import ROOT
 from bench.harness.report import CannotMeasure, Section, Table
+from bench.harness.runner import measure, modules, write_report
 
 
 def section(title: str) -> Section:
@@ -33,7 +35,7 @@ def test_section_names_machine_command_and_every_row() -> None:
 def test_report_holds_every_result_that_lies_there_in_order(tmp_path: Path) -> None:
     assert measure("b", lambda _: section("Second"), tmp_path)
     assert measure("a", lambda _: section("First"), tmp_path)
-    write_report(["a", "b", "never-run"], tmp_path, tmp_path / "REPORT.md")
+    write_report("Benchmarks", ["a", "b", "never-run"], tmp_path, tmp_path / "REPORT.md")
     report = (tmp_path / "REPORT.md").read_text(encoding="utf-8")
     assert report.index("## First") < report.index("## Second")
 
@@ -59,31 +61,32 @@ def test_benchmark_that_lacks_something_says_what(tmp_path: Path, capsys: pytest
 
 def test_every_result_names_its_machine_and_has_a_benchmark() -> None:
     results = {
-        path.stem: json.loads(path.read_text(encoding="utf-8")) for path in (HERE / "results").glob("*.json")
+        path.stem: json.loads(path.read_text(encoding="utf-8")) for path in ROOT.glob("bench/results/*.json")
     }
     for name, result in results.items():
         parts = [result] if "machine" in result else result.values()
         assert all(part["machine"] for part in parts), name
-        assert name.partition("-")[0] in modules(), name
+        assert name.partition("-")[0] in modules(bench), name
 
 
 def test_every_benchmark_says_what_it_does() -> None:
-    assert all(module.run.__doc__ for module in modules().values())
+    assert all(module.run.__doc__ for module in modules(bench).values())
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_ended_benchmark_clears_away(number: int, tmp_path: Path) -> None:
     program = (
         "import os, signal, sys, tempfile\n"
-        "from bench import __main__ as runner\n"
+        "import bench\n"
+        "from bench.harness import runner\n"
         "def run(out_dir):\n"
         "    with tempfile.TemporaryDirectory(dir=out_dir):\n"
         f"        os.kill(os.getpid(), {int(number)})\n"
         "module = type(sys)('slow')\n"
         "module.run = run\n"
-        "runner.modules = lambda: {'slow': module}\n"
-        "sys.exit(runner.main(['slow', '--out', sys.argv[1]]))\n"
+        "runner.modules = lambda package: {'slow': module}\n"
+        "sys.exit(runner.main(bench, 'Benchmarks', '', ['slow', '--out', sys.argv[1]]))\n"
     )
-    ended = subprocess.run([sys.executable, "-c", program, tmp_path], cwd=HERE.parent, check=False)
+    ended = subprocess.run([sys.executable, "-c", program, tmp_path], cwd=ROOT, check=False)
     assert ended.returncode == 128 + number
     assert not list(tmp_path.iterdir())

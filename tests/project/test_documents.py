@@ -16,11 +16,11 @@ DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 _ROOMS = ["api", "cli", "core", "embedded", "readers", "services", "stores", "synthesis"]
 _MODULE = re.compile(
-    rf"`((?:{'|'.join([*_ROOMS, 'app', 'bench', 'migrations', 'tests', 'workers'])})/[\w/.]*)`"
+    rf"`((?:{'|'.join([*_ROOMS, 'app', 'bench', 'migrations', 'research', 'tests', 'workers'])})/[\w/.]*)`"
 )
 _COMMAND = re.compile(r"(?:^|[`$|]) *bookprint ([a-z][a-z-]*)", re.MULTILINE)
 _ON_AN_INDEX = re.compile(r"(?<![\w./-])bookprint\[")
-_BENCH_COLUMN = "python -m bench …"
+_PACKAGES = ["bench", "research"]
 
 
 def _name(document: Path) -> str:
@@ -58,8 +58,13 @@ def test_every_module_named_exists(document: Path) -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=_name)
 def test_every_benchmark_named_exists(document: Path) -> None:
-    known = {path.stem for path in (ROOT / "bench").rglob("*.py")}
-    assert sorted(_benchmarks(document.read_text(encoding="utf-8")) - known) == []
+    modules = {name: {path.stem for path in (ROOT / name).rglob("*.py")} for name in _PACKAGES}
+    unknown = [
+        name
+        for packages, name in _benchmarks(document.read_text(encoding="utf-8"))
+        if not any(name in modules[package] for package in packages)
+    ]
+    assert unknown == []
 
 
 @pytest.mark.parametrize("page", documents(), ids=_name)
@@ -122,16 +127,21 @@ def _source(module: Path) -> str:
     return module.read_text(encoding="utf-8") if module.exists() else ""
 
 
-def _benchmarks(text: str) -> set[str]:
-    """Names after `python -m bench`, and those in the last column of tables headed by it."""
-    names = set(re.findall(r"python -m bench ([a-z]\w*)", text))
-    in_table = False
+def _benchmarks(text: str) -> list[tuple[list[str], str]]:
+    """Names after `python -m PACKAGE`, and in last columns headed so; with the packages that may hold it."""
+    found = re.findall(r"python -m (bench|research) ([a-z]\w*)", text)
+    named = [([package], name) for package, name in found]
+    packages: list[str] = []
     for line in text.splitlines():
-        cells = line.strip("|").split("|")
-        in_table = line.startswith("|") and (in_table or _BENCH_COLUMN in cells[-1])
-        if in_table and _BENCH_COLUMN not in cells[-1]:
-            names |= set(re.findall(r"`([a-z]\w+)`", cells[-1]))
-    return names
+        last = line.strip("|").split("|")[-1]
+        headed_by = re.findall(r"python -m (bench|research) …", last)
+        if not line.startswith("|"):
+            packages = []
+        elif headed_by:
+            packages = headed_by
+        elif packages:
+            named += [(packages, name) for name in re.findall(r"`([a-z]\w+)`", last)]
+    return named
 
 
 def test_every_module_cites_its_source() -> None:

@@ -13,7 +13,7 @@ from app.core.errors import Unavailable
 from app.core.matching.candidates import CandidateBook
 from app.core.model import Book, Metadata, Submission
 from app.core.relations.related import RelatedBook
-from app.core.relations.relation import DEFAULT_CLASSIFIER
+from app.core.relations.relation import CLASSIFIER
 from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_pages, content_from_text
 from app.services.relate import PairsFailed
@@ -275,7 +275,7 @@ async def test_candidates_asked_after_in_parts_are_those_asked_after_at_once(
 
     async def listed() -> list[CandidateBook]:
         store = services.relate._candidates
-        return await store.list_candidates(first.id, first.entry_id, asked, DEFAULT_CLASSIFIER)
+        return await store.list_candidates(first.id, first.entry_id, asked, CLASSIFIER)
 
     at_once = await listed()
     monkeypatch.setattr(candidates, "_READ_AT_ONCE", 2)

@@ -1,19 +1,16 @@
 """The relation of two books, from their signatures to a class (Spasojević and Poncin 2011, section IV)."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from app.core.model import Metadata, MinHashSignature, PageSignatures
 from app.core.relations.alignment import Alignment, align
 from app.core.relations.classification import Classification, Direction, Kind
-from app.core.relations.filters_v1 import filters_v1
 from app.core.relations.shares_v1 import shares_v1
 from app.core.relations.signals import Signals, measure
 from app.core.signatures.minhash import jaccard
 
 __all__ = [
-    "CLASSIFIERS",
-    "DEFAULT_CLASSIFIER",
+    "CLASSIFIER",
     "Classification",
     "ComparedBook",
     "Direction",
@@ -25,11 +22,8 @@ __all__ = [
     "relation_of",
 ]
 
-Classifier = Callable[[Signals, Metadata, Metadata], Classification]
-
-DEFAULT_CLASSIFIER = "shares-v1"
-
-CLASSIFIERS: Mapping[str, Classifier] = {DEFAULT_CLASSIFIER: shares_v1, "filters-v1": filters_v1}
+CLASSIFIER = "shares-v1"
+"""The name of the classifier in use, which is kept with each relation."""
 
 LEAST_TEXT = 300
 """Code points without which a book has too little text to be compared."""
@@ -64,12 +58,9 @@ class TextComparison:
     too_little: str | None  # why no relation can be told from them; None: one can
 
 
-def relate(left: ComparedBook, right: ComparedBook, classifier: str = DEFAULT_CLASSIFIER) -> Relation:
-    """The relation of two books, by one of `CLASSIFIERS`.
-
-    Raises `RecipeMismatch` where signatures of two recipes meet.
-    """
-    return relation_of(compare(left, right), left.metadata, right.metadata, classifier)
+def relate(left: ComparedBook, right: ComparedBook) -> Relation:
+    """The relation of two books; raises `RecipeMismatch` where signatures of two recipes meet."""
+    return relation_of(compare(left, right), left.metadata, right.metadata)
 
 
 def compare(left: ComparedBook, right: ComparedBook) -> TextComparison:
@@ -86,19 +77,16 @@ def compare(left: ComparedBook, right: ComparedBook) -> TextComparison:
     return TextComparison(measure(alignment, similarity), alignment, too_little)
 
 
-def relation_of(
-    comparison: TextComparison, left: Metadata, right: Metadata, classifier: str = DEFAULT_CLASSIFIER
-) -> Relation:
-    """The relation of two books that were compared and have these metadata, by one of `CLASSIFIERS`."""
+def relation_of(comparison: TextComparison, left: Metadata, right: Metadata) -> Relation:
+    """The relation of two books that were compared and have these metadata."""
     signals = comparison.signals
     if comparison.too_little is not None:
         classification = mirrored = _insufficient(comparison.too_little)
     else:
         assert signals is not None
-        classify = CLASSIFIERS[classifier]
-        classification = classify(signals, left, right)
-        mirrored = classify(signals.swapped(), right, left)
-    return Relation(classification, mirrored, classifier, signals, comparison.alignment)
+        classification = shares_v1(signals, left, right)
+        mirrored = shares_v1(signals.swapped(), right, left)
+    return Relation(classification, mirrored, CLASSIFIER, signals, comparison.alignment)
 
 
 def _insufficient(because: str) -> Classification:

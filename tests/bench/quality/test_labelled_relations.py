@@ -21,7 +21,7 @@ def _judged(
     span = BookSpan(works, None, None)
     pair = LabelledPair(span, span, kind, said, clear=True, second_kind=None, evidence="")
     answered = Classification(answer, found, 1.0, {answer: 1.0}, "")
-    return Judged(pair, WHOLE_BOOKS, frozenset(works), {"c": answered})
+    return Judged(pair, WHOLE_BOOKS, frozenset(works), answered)
 
 
 JUDGED = [
@@ -36,7 +36,7 @@ JUDGED = [
 
 
 def test_precision_and_recall_of_a_class() -> None:
-    table = scores(JUDGED, "c", {"SAME_PAGINATION": ("99", "98")})
+    table = scores(JUDGED, {"SAME_PAGINATION": ("99", "98")})
     rows = {row[0]: row for row in table.rows}
     kind, pairs, works, precision, weighted, recall, of_works, *paper = rows["SAME_PAGINATION"]
     assert (kind, pairs, works) == ("SAME_PAGINATION", 4, 2)
@@ -45,12 +45,12 @@ def test_precision_and_recall_of_a_class() -> None:
     assert str(recall).startswith("75.0 (")
     assert of_works == 50.0  # one of two works, though three of four pairs
     assert paper == [98.2, 88.4, 96.3, 97.4, "99", "98"]
-    assert table.caption.startswith("c, both books with pages: 5 of 7 pairs right")
+    assert table.caption.startswith("shares-v1, both books with pages: 5 of 7 pairs right")
     assert table.caption.endswith("direction right in 1 of 2 subsets found")
 
 
 def test_confusion_counts_labels_in_rows() -> None:
-    table = matrix(JUDGED, "c")
+    table = matrix(JUDGED)
     rows = {row[0]: dict(zip(table.headers, row, strict=True)) for row in table.rows}
     assert rows["SAME_PAGINATION"]["OVERLAPPING_TEXT"] == 1
     assert rows["UNRELATED"]["SAME_PAGINATION"] == 1
@@ -69,15 +69,14 @@ def test_agreement_counts_pairs_read_twice() -> None:
 
 def test_figures_of_made_pairs_come_from_their_benchmark(tmp_path: Path) -> None:
     kept = tmp_path / "relations.json"
-    assert made_figures(kept, "c") == {}
-    rows = Table(["", "A"], [["UNRELATED", 7]], "c, CER 0.5 to 5 %: rows are the truth")
+    assert made_figures(kept) == {}
+    rows = Table(["", "A"], [["UNRELATED", 7]], "shares-v1, CER 0.5 to 5 %: rows are the truth")
     made = Table(
-        ["class", "pairs", "precision", "recall"], [["A", 3, "P", "R"]], "c, CER 0.5 to 5 %: 3 pairs"
+        ["class", "pairs", "precision", "recall"], [["A", 3, "P", "R"]], "shares-v1, CER 0.5 to 5 %: 3 pairs"
     )
     section = Section("t", "c", [rows, made], machine="m")
     kept.write_text(json.dumps(section.to_json()), encoding="utf-8")
-    assert made_figures(kept, "c") == {"A": ["P", "R"]}
-    assert made_figures(kept, "d") == {}
+    assert made_figures(kept) == {"A": ["P", "R"]}
 
 
 @cache

@@ -7,7 +7,7 @@ import pytest
 from app.core.errors import RecipeMismatch
 from app.core.model import Metadata
 from app.core.relations.classification import opposite
-from app.core.relations.relation import CLASSIFIERS, Kind, Relation, relate
+from app.core.relations.relation import Kind, Relation, relate
 from tests.core.printed_pages import BLANK, PLATE, Pages, book, candidate, read, related, set_anew, unpaged
 
 WHOLE = book(100, 21)
@@ -129,14 +129,13 @@ def test_pagination_stays_unknown_without_pages() -> None:
     assert relate(plain, candidate(OTHER)).classification.kind == "UNRELATED"
 
 
-@pytest.mark.parametrize("classifier", CLASSIFIERS)
-def test_too_little_text_says_nothing(classifier: str) -> None:
+def test_too_little_text_says_nothing() -> None:
     whole = candidate(WHOLE)
     for scarce in (candidate([PLATE]), candidate(["few words only"] * 40), replace(whole, pages=None)):
-        for relation in (relate(scarce, whole, classifier), relate(whole, scarce, classifier)):
+        for relation in (relate(scarce, whole), relate(whole, scarce)):
             assert relation.classification.kind == relation.mirrored.kind == "INSUFFICIENT_TEXT"
             assert relation.classification.confidences == {"INSUFFICIENT_TEXT": 1}
-    assert relate(scarce, scarce, classifier).classification.kind == "INSUFFICIENT_TEXT"
+    assert relate(scarce, scarce).classification.kind == "INSUFFICIENT_TEXT"
 
 
 def test_missing_minhash_leaves_the_relation_as_it_is() -> None:

@@ -1,0 +1,165 @@
+"""Every method beside those in use: copies, parts and series found, false pairs, OCR errors, bytes, time."""
+
+import statistics
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.data.hard_set import one_per_work
+from bench.data.real_pairs import labels
+from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, corpus_pairs
+from bench.harness.report import Cell, Section, Table
+from research.comparison.compared_methods import METADATA_ALONE, compared_methods
+from research.comparison.method import Method
+from research.comparison.pair_figures import (
+    KINDS,
+    SEED,
+    Pairs,
+    accepted,
+    found_again,
+    halves_of,
+    least_scores,
+    noisy_copies,
+    pair_scores,
+)
+
+COPIES = 100
+"""Works of which copies with OCR errors are made."""
+RATES = (0.01, 0.05, 0.10)
+"""Character error rates of the copies; those without errors are the books themselves."""
+
+NOTES = (
+    "Pairs: all of the corpus's books, by its labels. These follow from shared shingles, title and "
+    "author, and were not proofread one by one. False pairs are pairs of different works that are called "
+    "copies; volumes of a series are counted apart. One pair of the same work without a label counts "
+    "nowhere.",
+    "Bookprint's recipes and its rule were chosen on this corpus, and the other methods were not: this "
+    "flatters its rows.",
+    f"Made copies: {COPIES} books of different works, the longest of each, of 80,000 characters or more "
+    f"(seed {SEED}). Errors fall on the copy alone, and are made as Vladimir et al. (2015) describe; how "
+    "often each kind of error comes is our choice.",
+    "Titles and authors are those of the collections that the books come from. Some are abbreviated, or "
+    "made of names of files, so a catalogue may do better. They get no OCR errors.",
+    "Thresholds are those that a method's authors or users take. Where there are none, the one of the "
+    "best F1 of copies on half of the works, halfway to the next pair, judges the pairs whose first book "
+    "is of the other half. So no pair is judged by a threshold that it helped to fit; both are shown.",
+    "Bytes are the mean of what is kept of a book. Milliseconds are the median of processor time from the "
+    "text to the signature, method after method on each book. ISCC Text-Codes are those of `iscc-lib`, "
+    "MinHashLSH is datasketch's, and all others are our implementations.",
+    "Methods of letters a to z sign only books that are mostly in Latin script; their references are "
+    "learnt from News20, never from the books. The language that Institutional Books detects is taken "
+    "from the corpus. In a library that rule sees groups, here pairs.",
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Signed:
+    """The signatures of one method."""
+
+    books: list[Any]  # of every book of the corpus, None where it has none
+    originals: list[Any]  # of the books that are copied
+    copies: list[list[Any]]  # of their copies, by error rate
+    milliseconds: list[float]  # processor time of each book of the corpus
+
+
+def run(out_dir: Path) -> Section:
+    """Measure every method; some twelve minutes of one core. docs/methods.md shows the figures."""
+    books = list(corpus_books(corpus_folder()))
+    pairs = Pairs(labels(books, corpus_pairs(corpus_folder())), halves_of(books))
+    return Section(
+        title="Methods side by side",
+        command="python -m research methods",
+        tables=[measure(compared_methods(), books, pairs, drawn_books(books))],
+        notes=NOTES,
+    )
+
+
+def measure(
+    methods: Sequence[Method[Any]], books: Sequence[CorpusBook], pairs: Pairs, drawn: Sequence[int]
+) -> Table:
+    """What each method finds; `drawn` are the places of the books of which copies are made."""
+    signed = sign_all(methods, books, drawn)
+    halves = pairs.halves[list(drawn)]
+    rows: list[list[Cell]] = []
+    for method, made in zip(methods, signed, strict=True):
+        scores = pair_scores(method, made.books)
+        least = least_scores(method, scores, pairs)
+        again: list[Cell] = [
+            found_again(method, made.originals, copies, least, halves)
+            if method.name not in METADATA_ALONE
+            else None
+            for copies in (made.originals, *made.copies)
+        ]
+        counts = pairs.counts(accepted(scores, least, pairs))
+        rows.append([method.name, *counts, *again, *_costs(method, made), _rule(method, least)])
+        print(f"  {rows[-1]}", flush=True)
+    everything: list[Cell] = [
+        "all",
+        *pairs.counts(np.ones(pairs.labels.size, np.bool_)),
+        *[len(drawn)] * (1 + len(RATES)),
+    ]
+    return Table(
+        [
+            "method",
+            *KINDS,
+            *(f"made copies at {rate:.0%} errors" for rate in (0, *RATES)),
+            "bytes per book",
+            "ms per book",
+            "called copies where",
+        ],
+        [[*everything, None, None, None], *rows],
+        f"Pairs of the corpus's {len(books)} books called copies, and made copies found again",
+    )
+
+
+def drawn_books(books: Sequence[CorpusBook]) -> list[int]:
+    """The places of the books that are copied, of different works and no OCR output themselves."""
+    places = {book.id: place for place, book in enumerate(books)}
+    works = one_per_work(books)
+    chosen = np.random.default_rng(SEED).permutation(len(works))[:COPIES]
+    return [places[works[number].id] for number in sorted(chosen.tolist())]
+
+
+def sign_all(
+    methods: Sequence[Method[Any]], books: Sequence[CorpusBook], drawn: Sequence[int]
+) -> list[Signed]:
+    """The signatures by each method, book by book, so that all meet the same state of the machine."""
+    for method in methods:  # kernels are compiled, references learnt
+        method.sign(books[0])
+    timed = [[_timed(method, book) for method in methods] for book in books]
+    originals = [books[place] for place in drawn]
+    copies = [_sign(methods, noisy_copies(originals, rate)) for rate in RATES]
+    return [
+        Signed(
+            books=[row[number][0] for row in timed],
+            originals=[timed[place][number][0] for place in drawn],
+            copies=[[row[number] for row in of_rate] for of_rate in copies],
+            milliseconds=[row[number][1] for row in timed],
+        )
+        for number in range(len(methods))
+    ]
+
+
+def _sign(methods: Sequence[Method[Any]], books: Iterable[CorpusBook]) -> list[list[Any]]:
+    return [[method.sign(book) for method in methods] for book in books]
+
+
+def _timed(method: Method[Any], book: CorpusBook) -> tuple[Any, float]:
+    started = time.process_time()
+    signature = method.sign(book)
+    return signature, 1_000 * (time.process_time() - started)
+
+
+def _costs(method: Method[Any], signed: Signed) -> list[Cell]:
+    """Mean bytes of a signature, and the median of milliseconds."""
+    sizes = [method.size(each) for each in signed.books if each is not None]
+    return [round(statistics.mean(sizes)), statistics.median(signed.milliseconds)]
+
+
+def _rule(method: Method[Any], least: tuple[float, float]) -> str:
+    rules = [method.rule(score) for score in least]
+    return rules[0] if method.least is not None else f"{rules[0]}; {rules[1]}: fitted"

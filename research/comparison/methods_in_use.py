@@ -1,0 +1,95 @@
+"""What libraries and developers take today: the catalogue's own fields, ISCC Text-Codes, datasketch."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from datasketch import MinHash, MinHashLSH
+from numpy.typing import NDArray
+
+from app.catalog.agreement import agreement
+from app.core.model import Metadata
+from app.core.text.names import folded
+from bench.data.identified_texts import text_code
+from bench.harness.corpus import CorpusBook
+from research.comparison.method import BitDistance, EqualKeys, PairRule, Scores
+
+ISCC_SIMILARITY = 0.75
+"""The share of equal bits from which iscc-search 0.3.3 calls codes alike."""
+LSH_THRESHOLD = 0.5
+"""As in the first example of datasketch's documentation, with 128 permutations."""
+SHINGLE_WORDS = 5
+
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class EqualBands:
+    """datasketch's `MinHashLSH`: books with one of its bands of MinHash values in common."""
+
+    name: str
+    threshold: float = LSH_THRESHOLD
+    least: float = 1.0
+
+    def sign(self, book: CorpusBook) -> NDArray[np.unsignedinteger] | None:
+        words = _WORD.findall(book.text.lower())
+        shingles = {
+            " ".join(words[start : start + SHINGLE_WORDS]).encode()
+            for start in range(len(words) - SHINGLE_WORDS + 1)
+        }
+        if not shingles:
+            return None
+        minhash = MinHash(num_perm=128)
+        minhash.update_batch(shingles)
+        return np.asarray(minhash.hashvalues)
+
+    def size(self, signature: NDArray[np.unsignedinteger]) -> int:
+        return signature.nbytes
+
+    def scores(
+        self, these: Sequence[NDArray[np.unsignedinteger]], others: Sequence[NDArray[np.unsignedinteger]]
+    ) -> Scores:
+        lsh = MinHashLSH(threshold=self.threshold, num_perm=128)
+        rows, columns = (
+            np.stack(each)[:, : lsh.b * lsh.r].reshape(-1, lsh.b, lsh.r) for each in (these, others)
+        )
+        return np.array([(columns == each).all(axis=2).any(axis=1) for each in rows], dtype=np.float64)
+
+    def rule(self, least: float) -> str:
+        return f"one band equal, threshold {self.threshold}"
+
+
+def text_code_within(name: str, bits: int) -> BitDistance:
+    """The ISCC Text-Code of so many bits, within the distance that its search server takes."""
+    most = round((1 - ISCC_SIMILARITY) * bits)
+    return BitDistance(name, bits, lambda book: text_code(book.text)[: bits // 8], most)
+
+
+def equal_title_and_author(name: str) -> EqualKeys:
+    """Title and author without case, accents and punctuation, and otherwise letter by letter."""
+    return EqualKeys(name, _title_and_author)
+
+
+def agreeing_metadata(name: str) -> PairRule[Metadata]:
+    """Title and author as Bookprint's search for conflicts compares them."""
+    return PairRule(name, _metadata, _metadata_bytes, _agree, "words of one title in the other, same person")
+
+
+def _title_and_author(book: CorpusBook) -> bytes | None:
+    title, author = folded(book.title), folded(book.author)
+    return f"{title}\n{author}".encode() if title and author else None
+
+
+def _metadata(book: CorpusBook) -> Metadata | None:
+    if _title_and_author(book) is None:
+        return None
+    return Metadata(title=book.title, authors=(book.author,))
+
+
+def _metadata_bytes(metadata: Metadata) -> int:
+    return sum(len(part.encode()) for part in (metadata.title or "", *metadata.authors))
+
+
+def _agree(one: Metadata, other: Metadata) -> bool:
+    return {"title", "authors"} <= set(agreement(one, other).agrees)

@@ -1,0 +1,161 @@
+"""Bookprint's own ways to tell copies: each signature alone, the identifier, and the rule of lookups."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.matching.identifier_comparison import compare
+from app.core.matching.verification import VERIFICATION, evidence, is_near_duplicate
+from app.core.model import Entry, FracMinHash
+from app.core.recipe import (
+    DEFAULT_FINGERPRINT,
+    DEFAULT_MINHASH,
+    DEFAULT_PAGES,
+    DEFAULT_SAMPLE,
+    MinHashRecipe,
+    fingerprint_recipe,
+    minhash_recipe,
+    page_recipe,
+    sample_recipe,
+)
+from app.core.signatures import composite
+from app.core.signatures.fracminhash import fracminhash, shared_hashes, shared_shingles
+from app.core.signatures.identifier import Identifier
+from app.core.signatures.minhash import minhash
+from app.core.signatures.shingles import Shingles, count_distinct, shingles
+from app.core.signatures.simhash import simhash
+from app.core.text.content import content_from_text
+from app.core.text.normal_form import NormalText, normalise
+from app.core.vectors import SIGNS, book_vector
+from app.readers.vector_weights import read_vector_weights
+from bench.harness.corpus import CorpusBook
+from research.comparison.method import BitDistance, EqualValues, PairRule, Scores
+
+_LONG_IDENTIFIER_BYTES = 38  # 300 bits
+_COUNT_BYTES = 4  # of shingles
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SampledBook:
+    """A sample of a book's shingles, and how many distinct ones there are."""
+
+    sample: FracMinHash
+    shingle_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class SampleContainment:
+    """The share of the smaller book that the other has, estimated from samples of their shingles."""
+
+    name: str
+    least: float
+
+    def sign(self, book: CorpusBook) -> SampledBook | None:
+        hashes = _shingles(normal_form(book), minhash_recipe(DEFAULT_MINHASH)).hashes
+        sample = fracminhash(hashes, sample_recipe(DEFAULT_SAMPLE))
+        return None if sample is None else SampledBook(sample, count_distinct(hashes))
+
+    def size(self, signature: SampledBook) -> int:
+        return signature.sample.hashes.nbytes + _COUNT_BYTES
+
+    def scores(self, these: Sequence[SampledBook], others: Sequence[SampledBook]) -> Scores:
+        return np.array([[_contained(each, other) for other in others] for each in these])
+
+    def rule(self, least: float) -> str:
+        return f"≥ {least:.0%} of the smaller book shared"
+
+
+def fingerprint_within(name: str, recipe: str, most: int) -> BitDistance:
+    """The fingerprint of a recipe alone, within so many bits."""
+    of = fingerprint_recipe(recipe)
+
+    def sign(book: CorpusBook) -> bytes | None:
+        fingerprint = simhash(normal_form(book), of)
+        return None if fingerprint is None else fingerprint.bits
+
+    return BitDistance(name, of.bits, sign, most)
+
+
+def minhash_values(name: str, values: int) -> EqualValues:
+    """So many MinHash values of shingles, of five words where the script has words."""
+    recipe = replace(minhash_recipe(DEFAULT_MINHASH), permutations=values)
+
+    def sign(book: CorpusBook) -> NDArray[np.uint32] | None:
+        signature = minhash(_shingles(normal_form(book), recipe).hashes, recipe)
+        return None if signature is None else signature.values
+
+    return EqualValues(name, sign)
+
+
+def long_identifier(name: str) -> PairRule[Identifier]:
+    """The identifier that libraries exchange, compared as `bookprint compare` does."""
+    return PairRule(
+        name,
+        sign=lambda book: composite.of_signatures(*_entry(book)),
+        bytes_of=lambda _: _LONG_IDENTIFIER_BYTES,
+        says_same=lambda one, other: compare(one, other).verdict == "same",
+        words="the verdict of `bookprint compare`",
+    )
+
+
+def verified(name: str) -> PairRule[Entry]:
+    """The rule of lookups without a distance, on fingerprint, MinHash and sample together."""
+    return PairRule(
+        name,
+        sign=lambda book: _entry(book)[0],
+        bytes_of=_entry_bytes,
+        says_same=lambda one, other: is_near_duplicate(evidence(one, other)),
+        words="the rule of [decision 3](decisions/0003-near-duplicate-rule.md)",
+    )
+
+
+def fingerprint_alone(name: str) -> BitDistance:
+    """The fingerprint in use, within the distance that suffices alone."""
+    return fingerprint_within(name, DEFAULT_FINGERPRINT, VERIFICATION.distance_alone)
+
+
+def vector_of_words(name: str) -> BitDistance:
+    """The vector by which similar books are found."""
+    weights = read_vector_weights()
+
+    def sign(book: CorpusBook) -> bytes | None:
+        vector = book_vector(normal_form(book), weights)
+        return None if vector is None else vector.tobytes()
+
+    return BitDistance(name, SIGNS, sign, None)
+
+
+def sample_alone(name: str) -> SampleContainment:
+    """The sample in use, at the share that the rule of lookups asks for."""
+    return SampleContainment(name, VERIFICATION.containment)
+
+
+def normal_form(book: CorpusBook) -> NormalText:
+    """The normal form of a book's text."""
+    return normalise(content_from_text(book.text))
+
+
+def _shingles(text: NormalText, recipe: MinHashRecipe) -> Shingles:
+    return shingles(text, recipe, page_recipe(DEFAULT_PAGES))
+
+
+def _entry(book: CorpusBook) -> tuple[Entry, int]:
+    """What lookups compare of a book, and its words."""
+    text, recipe = normal_form(book), minhash_recipe(DEFAULT_MINHASH)
+    words = _shingles(text, recipe)
+    fingerprint = simhash(text, fingerprint_recipe(DEFAULT_FINGERPRINT))
+    sample = fracminhash(words.hashes, sample_recipe(DEFAULT_SAMPLE))
+    return Entry(0, fingerprint, minhash(words.hashes, recipe), sample), words.token_count
+
+
+def _entry_bytes(entry: Entry) -> int:
+    fingerprint = 0 if entry.fingerprint is None else len(entry.fingerprint.bits)
+    values = 0 if entry.minhash is None else entry.minhash.values.nbytes + _COUNT_BYTES
+    return fingerprint + values + (0 if entry.sample is None else entry.sample.hashes.nbytes)
+
+
+def _contained(one: SampledBook, other: SampledBook) -> float:
+    shared = shared_shingles(shared_hashes(one.sample, other.sample), one.sample.level, other.sample.level)
+    return min(1.0, shared / min(one.shingle_count, other.shingle_count))

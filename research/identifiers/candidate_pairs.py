@@ -1,0 +1,104 @@
+"""The evidence of all candidate pairs of a signed set, as the finders of the index would propose them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.index.records import POSTING_BYTES, POSTING_CAP, SharedValues, pack_postings, shared_values
+from bench.data.paper_sets import SignedSet
+from research.identifiers.all_pairs_join import brute_pairs
+
+_NO_DISTANCE = 255
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CandidatePairs:
+    """Candidates of every text, both ways round: by query, then by candidate."""
+
+    query: NDArray[np.int64]
+    other: NDArray[np.int64]
+    distance: NDArray[np.uint8]  # 255 where either has no fingerprint
+    equal: NDArray[np.int64]  # equal MinHash values
+    shared: NDArray[np.int64]  # hashes that both samples have
+
+
+def candidate_pairs(
+    texts: SignedSet, reach: int, least: int, originals: NDArray[np.int64] | None = None
+) -> CandidatePairs:
+    """Pairs within `reach` bits, or with `least` equal MinHash values or shared hashes of their samples.
+
+    With `originals`, the text that each row was made from, other books of the query's original are left out.
+    """
+    originals = texts.books if originals is None else originals
+    signed = texts.shingle_counts > 0
+    numbered = texts.minhash.astype(np.uint64) | np.arange(128, dtype=np.uint64) << np.uint64(32)
+    minhash = _Postings.of(numbered[signed].ravel(), np.cumsum(np.where(signed, 128, 0)))
+    samples = _Postings.of(texts.sample, texts.sample_ends)
+    near = _Neighbours.of(texts, reach)
+    pairs = []
+    for row in range(texts.size):
+        equal, shared = minhash.sharing(row), samples.sharing(row)
+        proposed = np.concatenate([near.near(row), equal.at_least(least), shared.at_least(least)])
+        others = np.setdiff1d(proposed, [np.uint64(row)])
+        is_asked = (texts.books[others] == texts.books[row]) | (originals[others] != originals[row])
+        others = others[is_asked]
+        distance = np.bitwise_count(texts.gap[others] ^ texts.gap[row]).sum(axis=1, dtype=np.uint8)
+        distance[~(texts.has_gap[others] & texts.has_gap[row])] = _NO_DISTANCE
+        query = np.full(others.size, row)
+        pairs.append((query, others, distance, equal.counts_of(others), shared.counts_of(others)))
+    query, other, distance, equals, hashes = (np.concatenate(column) for column in zip(*pairs, strict=True))
+    return CandidatePairs(query, other.astype(np.int64), distance, equals, hashes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Postings:
+    """The texts by value, in records as the index holds them."""
+
+    records: bytes  # of all values, one value after the other
+    starts: NDArray[np.int64]  # of each value, in records
+    values: NDArray[np.intp]  # by number, of all texts, one text after the other
+    ends: NDArray[np.int64]  # of each text, in values
+
+    @classmethod
+    def of(cls, values: NDArray[np.uint64], ends: NDArray[np.int64]) -> "_Postings":
+        numbers = np.unique(values, return_inverse=True)[1]
+        owners = np.searchsorted(ends, np.arange(values.size), side="right")
+        # Each value has a bucket of its own, so no tag is needed to tell it from others.
+        by_value = owners[np.argsort(numbers, kind="stable")].astype(np.uint64)
+        records = pack_postings(np.zeros_like(by_value), by_value).tobytes()
+        starts = np.concatenate([[0], np.cumsum(np.bincount(numbers))])
+        return cls(records, starts, numbers, ends)
+
+    def sharing(self, row: int) -> SharedValues:
+        """The texts that share values with this one, and how many; values of too many texts tell nothing."""
+        numbers = self.values[self.ends[row - 1] if row else 0 : self.ends[row]]
+        buckets = [
+            self.records[POSTING_BYTES * start : POSTING_BYTES * end] if end - start <= POSTING_CAP else None
+            for start, end in zip(
+                self.starts[numbers].tolist(), self.starts[numbers + 1].tolist(), strict=True
+            )
+        ]
+        return shared_values(buckets, np.zeros(len(buckets), dtype=np.uint64))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Neighbours:
+    """The texts within some distance of each."""
+
+    others: NDArray[np.uint64]  # of all texts, one text after the other
+    starts: NDArray[np.intp]  # (n + 1,)
+
+    @classmethod
+    def of(cls, texts: SignedSet, reach: int) -> "_Neighbours":
+        rows = np.flatnonzero(texts.has_gap)
+        pairs = brute_pairs(texts.gap[rows], reach)
+        left, right = rows[pairs.left], rows[pairs.right]
+        queries, others = np.concatenate([left, right]), np.concatenate([right, left])
+        order = np.argsort(queries, kind="stable")
+        starts = np.searchsorted(queries[order], np.arange(texts.size + 1))
+        return cls(others[order].astype(np.uint64), starts)
+
+    def near(self, row: int) -> NDArray[np.uint64]:
+        """The texts within the distance of this one."""
+        return self.others[self.starts[row] : self.starts[row + 1]]

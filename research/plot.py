@@ -1,0 +1,139 @@
+"""Plots as SVG files, the same for the same figures: lines, lines side by side, and points with names."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+_IN_A_ROW = 3  # plots side by side
+_MARKERS = "osD^vPX*"
+_MOST_MARKED = 20  # points; where they lie denser, markers would hide the line
+_CROWDED = 3.0  # typographic points across a marker where there are more
+
+
+@contextmanager
+def _drawn(path: Path, width: float, height: float) -> Iterator[Figure]:
+    """A figure of this size in inches, written to the path on the way out."""
+    with mpl.rc_context({"svg.hashsalt": "bookprint", "svg.fonttype": "none", "grid.alpha": 0.3}):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        yield figure
+        figure.savefig(path, format="svg", metadata={"Date": None})
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One series of (x, y)."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
+    dashed: bool = False
+    kind: int | None = None  # lines of one kind have one colour and marker; None: its own
+    joined: bool = True  # False: points alone
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """Lines over one pair of axes."""
+
+    title: str
+    x_label: str
+    y_label: str
+    lines: Sequence[Line]
+    log_x: bool = False
+    log_y: bool = False
+    y_range: tuple[float, float] | None = None  # None: what the points span
+
+    def save(self, path: Path) -> None:
+        """Write the plot as an SVG file, the same for the same figures."""
+        with _drawn(path, 8, 4.5) as figure:
+            axes = figure.subplots()
+            for number, line in enumerate(self.lines):
+                kind = number if line.kind is None else line.kind
+                marked = not line.joined or len(line.points) <= _MOST_MARKED
+                marker = _MARKERS[kind % len(_MARKERS)] if marked else None
+                style = ("--" if line.dashed else "-") if line.joined else "none"
+                size = _CROWDED if len(line.points) > _MOST_MARKED else None
+                xs, ys = zip(*line.points, strict=True) if line.points else ((), ())
+                axes.plot(
+                    xs,
+                    ys,
+                    linestyle=style,
+                    color=f"C{kind % 10}",
+                    marker=marker,
+                    markersize=size,
+                    label=line.name,
+                )
+            axes.set(title=self.title, xlabel=self.x_label, ylabel=self.y_label, ylim=self.y_range)
+            axes.set_xscale("log" if self.log_x else "linear")
+            axes.set_yscale("log" if self.log_y else "linear")
+            axes.grid(visible=True)
+            axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small")
+
+
+def images(out_dir: Path, plots: Mapping[str, Plot]) -> list[str]:
+    """Write plots under their file names; a note for the report that shows each."""
+    for name, plot in plots.items():
+        plot.save(out_dir / name)
+    return [f"![{plot.title}](results/{name})" for name, plot in plots.items()]
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One series of (x, y); curves of one kind have one colour."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
+    kind: int
+    style: Literal["-", "--", ":"] = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Panels:
+    """Curves of the same names in several plots, by the title of each."""
+
+    title: str
+    x_label: str
+    y_label: str
+    plots: Sequence[tuple[str, Sequence[Curve]]]
+    y_range: tuple[float, float]
+
+    def save(self, path: Path) -> None:
+        """Write the plots as an SVG file."""
+        rows = -(-len(self.plots) // _IN_A_ROW)
+        with _drawn(path, 14, 3.4 * rows) as figure:
+            grid = figure.subplots(rows, _IN_A_ROW, squeeze=False, sharex=True, sharey=True).ravel()
+            for axes, (title, curves) in zip(grid, self.plots, strict=False):
+                for curve in curves:
+                    xs, ys = zip(*curve.points, strict=True)
+                    axes.plot(xs, ys, curve.style, color=f"C{curve.kind % 10}", label=curve.name)
+                axes.set(title=title, xlabel=self.x_label, ylabel=self.y_label, ylim=self.y_range)
+                axes.grid(visible=True)
+            for axes in grid:
+                axes.label_outer()
+            for axes in grid[len(self.plots) :]:
+                axes.set_axis_off()
+            figure.suptitle(self.title)
+            figure.legend(*grid[0].get_legend_handles_labels(), loc="outside right center", fontsize="small")
+
+
+def save_map(
+    title: str, places: NDArray[np.floating], kinds: Sequence[str], labels: Sequence[str], path: Path
+) -> None:
+    """Write the points (n, 2), coloured by kind and with their labels, as an SVG file."""
+    with _drawn(path, 9, 6) as figure:
+        axes = figure.subplots()
+        for number, kind in enumerate(sorted(set(kinds))):
+            own = [place for place, each in zip(places, kinds, strict=True) if each == kind]
+            xs, ys = zip(*own, strict=True)
+            axes.scatter(xs, ys, s=18, color=f"C{number % 10}", marker="osD^vP"[number // 10], label=kind)
+        for (x, y), label in zip(places, labels, strict=True):
+            axes.annotate(label, (x, y), (3, 3), textcoords="offset points", fontsize=6)
+        axes.set(title=title)
+        axes.grid(visible=True)
+        axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small")

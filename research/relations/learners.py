@@ -1,0 +1,152 @@
+"""Learned classifiers of relations: what they see of a pair, and which settings of each are chosen.
+
+They are those that Spasojević and Poncin (2011, section V-B) tried, and two more: logistic regression and
+gradient boosting.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
+from sklearn.model_selection import GroupKFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
+
+from research.relations.measured_pairs import MeasuredPair
+from research.relations.single_signals import fitted_line
+from research.relations.winnow import Winnow
+
+FOLDS = 5
+"""Parts of the works learnt from; each in turn decides between settings learnt on the others."""
+SEED = 11
+
+Table = NDArray[np.float64]
+"""Signals, (pairs, signals)."""
+Names = NDArray[np.str_]
+"""Kinds or works, (pairs,)."""
+
+
+class Learner(Protocol):
+    """A classifier that learns from signals."""
+
+    def fit(self, signals: Table, kinds: Names) -> Any:
+        """Learn from pairs and their kinds."""
+
+    def predict(self, signals: Table) -> Names:
+        """The kind of each pair."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lesson:
+    """Pairs to learn from."""
+
+    pairs: Sequence[MeasuredPair]
+    kinds: Names
+
+
+Reading = Callable[[MeasuredPair], list[float]]
+
+
+def published_signals(pair: MeasuredPair) -> list[float]:
+    """The six signals of Spasojević and Poncin (2011, IV-B), the order of the books left out."""
+    signals, line = pair.signals, fitted_line(pair.signals)
+    return [
+        signals.book_similarity,
+        signals.page_similarity,
+        line.steepness,
+        line.offset,
+        line.behind,
+        signals.consecutive_correlation,
+    ]
+
+
+def all_signals(pair: MeasuredPair) -> list[float]:
+    """Those of Spasojević and Poncin (2011), ours, and what `shares-v1` sees of the metadata."""
+    signals = pair.signals
+    sides = (signals.text_shared, signals.pages_matched, signals.span_matched, signals.span)
+    left, right = pair.metadata
+    return [
+        *published_signals(pair),
+        *(share for each in sides for share in (each.least, each.most)),
+        signals.text_pages.least / max(signals.text_pages.most, 1),
+        signals.typical_share,
+        signals.other_breaks,
+        signals.revised,
+        float(np.log1p(signals.runs)),
+        float(_differ(left.year, right.year)),
+        float(_differ(left.volume, right.volume)),
+    ]
+
+
+READINGS: Mapping[str, Reading] = {
+    "signals of Spasojević and Poncin (2011)": published_signals,
+    "all": all_signals,
+}
+"""What learners see, by name."""
+
+
+def read(reading: Reading, pairs: Sequence[MeasuredPair]) -> Table:
+    """The signals of all pairs."""
+    return np.array([reading(pair) for pair in pairs])
+
+
+def _differ(left: object, right: object) -> bool:
+    return left is not None and right is not None and left != right
+
+
+def _scaled(estimator: Callable[..., Any], **settings: object) -> Learner:
+    learner: Learner = make_pipeline(StandardScaler(), estimator(**settings))
+    return learner
+
+
+LEARNERS: Mapping[str, Sequence[Callable[[], Learner]]] = {
+    "naive Bayes": [partial(_scaled, GaussianNB, var_smoothing=each) for each in (1e-9, 1e-3, 1e-1)],
+    "Winnow": [partial(Winnow, promotion=each) for each in (1.1, 1.5)],
+    "linear SVM": [partial(_scaled, LinearSVC, C=each, max_iter=20_000) for each in (0.1, 1, 10)],
+    "RBF SVM": [
+        partial(_scaled, SVC, C=c, gamma=gamma) for c in (10, 100, 1000) for gamma in (0.01, 0.03, 0.1)
+    ],
+    "logistic regression": [
+        partial(_scaled, LogisticRegression, C=each, max_iter=5_000) for each in (1, 10, 100, 1000)
+    ],
+    "gradient boosting": [
+        partial(
+            HistGradientBoostingClassifier,
+            learning_rate=0.1,
+            max_iter=rounds,
+            max_leaf_nodes=leaves,
+            random_state=SEED,
+        )
+        for rounds, leaves in ((100, 6), (200, 6))
+    ],
+}
+"""The settings between which the pairs learnt from decide, by the name of the classifier."""
+
+
+def taught(name: str, reading: Reading, lesson: Lesson) -> Learner:
+    """The learner with the settings that are best on works left out, taught with all pairs."""
+    signals = read(reading, lesson.pairs)
+    settings = LEARNERS[name]
+    works = np.array([pair.works[0] for pair in lesson.pairs])
+    scores = [_score(make, signals, lesson.kinds, works) for make in settings]
+    learner = settings[int(np.argmax(scores))]()
+    learner.fit(signals, lesson.kinds)
+    return learner
+
+
+def _score(make: Callable[[], Learner], signals: Table, kinds: Names, works: Names) -> float:
+    """Macro-F1 on works that were left out, each in turn."""
+    predicted = np.empty_like(kinds)
+    for learnt, left_out in GroupKFold(FOLDS).split(signals, kinds, works):
+        learner = make()
+        learner.fit(signals[learnt], kinds[learnt])
+        predicted[left_out] = learner.predict(signals[left_out])
+    return float(f1_score(kinds, predicted, average="macro"))

@@ -1,0 +1,180 @@
+"""Signals of relations one by one (Spasojević and Poncin 2011, section V-A, figures 3 and 4)."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.data.book_pairs import HARD, SEED, SHARES
+from bench.harness.confusion import Confusion
+from bench.harness.report import Cell, Section, Table
+from research.plot import Line, Plot, images
+from research.relations.measured_pairs import BY_HAND, KnownPair, made
+from research.relations.single_signals import SINGLE, Sweep, better_sweep, fitted_line
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+PRECISE = (0.90, 0.95)
+"""Precisions at which recall is told; that of Spasojević and Poncin (2011) falls above the first."""
+PLOTTED = 150
+"""Pairs of each kind in the plot of two similarities, and points of a curve."""
+
+Sweeps = Mapping[str, Sweep]
+"""The sweep of each signal, by its name."""
+
+
+def run(out_dir: Path) -> Section:
+    """The signals of the made pairs of `bench relations`; two minutes with making the pairs."""
+    return measure(out_dir, [each for each in made("report") if each.error_rate <= HARD])
+
+
+def measure(out_dir: Path, pairs: Sequence[KnownPair]) -> Section:
+    """Tables, and plots in `out_dir`: distributions by kind, and every signal alone as a classifier."""
+    kinds = np.array([each.kind for each in pairs])
+    values = {signal.name: np.array([signal.read(each.pair.signals) for each in pairs]) for signal in SINGLE}
+    sweeps: dict[str, Sweeps] = {
+        kind: {name: better_sweep(column, kinds, kind) for name, column in values.items()} for kind in SHARES
+    }
+    confusions = {
+        name: Confusion((each.kind, each.pair.predicted[name]) for each in pairs) for name in BY_HAND
+    }
+    plots = _distribution_plots(pairs, kinds) | _curve_plots(sweeps, confusions)
+    return Section(
+        title="Spasojević and Poncin (2011): signals of relations one by one",
+        command="python -m research relation_signals",
+        tables=[
+            _gains(sweeps, confusions, f"The best F1 of one signal: {len(pairs):,} pairs"),
+            *(_singles(kind, sweeps[kind], confusions) for kind in SHARES),
+            _distributions(values, kinds),
+        ],
+        notes=[
+            "Spasojević and Poncin (2011), figures 3 and 4, on the made pairs of `bench relations` "
+            f"(seed {SEED}, CER 0.5 to 5 %) in place of their training set. Their signals are computed from "
+            "our page signatures and runs, not from their 34 MinHash values a page. Shares in %, with Wilson "
+            "95 % intervals; precision is weighted to the proportions of their Table I, in which no pair is "
+            "unrelated. The threshold of a single signal, and whether the class lies above or below it, is "
+            "the best for these very pairs; so single signals are shown better than they are, and the "
+            "classifiers are not. The line is fitted over the book with fewer text pages. Dashed lines are "
+            "shares of ours, which the definitions of the classes name; they have none.",
+            *images(out_dir, plots),
+        ],
+    )
+
+
+def _f1(confusion: Confusion, kind: str) -> float:
+    precision, recall = confusion.precision(kind, SHARES).value, confusion.recall(kind).value
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def _percent(share: float) -> float:
+    return round(100 * share, 1)
+
+
+def _gains(sweeps: Mapping[str, Sweeps], confusions: Mapping[str, Confusion], caption: str) -> Table:
+    rows: list[list[Cell]] = []
+    for kind in SHARES:
+        row: list[Cell] = [kind]
+        for chosen in ([signal.name for signal in SINGLE if signal.published], list(sweeps[kind])):
+            name = max(chosen, key=lambda each: sweeps[kind][each].best.f1)
+            row += [name, _percent(sweeps[kind][name].best.f1)]
+        rows.append([*row, *(_percent(_f1(confusion, kind)) for confusion in confusions.values())])
+    headers = ["class", "best signal of Spasojević and Poncin (2011)", "F1", "best signal", "F1"]
+    return Table([*headers, *(f"{name}: F1" for name in confusions)], rows, caption)
+
+
+def _singles(kind: str, sweeps: Sweeps, confusions: Mapping[str, Confusion]) -> Table:
+    rows: list[list[Cell]] = []
+    for name, swept in sweeps.items():
+        best = swept.best
+        rows.append(
+            [
+                name,
+                f"{'≥' if best.above else '≤'} {best.threshold:.3g}",
+                str(best.precision),
+                str(best.recall),
+                _percent(best.f1),
+                *(_percent(swept.recall_at(precision)) for precision in PRECISE),
+            ]
+        )
+    for name, confusion in confusions.items():
+        precision, recall = confusion.precision(kind, SHARES), confusion.recall(kind)
+        f1 = _percent(_f1(confusion, kind))
+        rows.append([f"`{name}`", "", str(precision), str(recall), f1, None, None])
+    headers = ["signal", "threshold", "precision", "recall", "F1"]
+    return Table(
+        [*headers, *(f"recall at precision ≥ {100 * precision:.0f}" for precision in PRECISE)],
+        rows,
+        f"{kind} by one signal, at the threshold of its best F1",
+    )
+
+
+def _distributions(values: Mapping[str, NDArray[np.float64]], kinds: NDArray[np.str_]) -> Table:
+    rows: list[list[Cell]] = []
+    for name in (signal.name for signal in SINGLE if signal.published):
+        for kind in SHARES:
+            quantiles = np.quantile(values[name][kinds == kind], QUANTILES)
+            rows.append([name, kind, *(round(float(each), 3) for each in quantiles)])
+    return Table(
+        ["signal", "class", *(f"{100 * each:.0f} %" for each in QUANTILES)],
+        rows,
+        "Quantiles of the signals of Spasojević and Poncin (2011); slope in doublings, offset and "
+        "Δpage_count in parts of a book",
+    )
+
+
+def _distribution_plots(pairs: Sequence[KnownPair], kinds: NDArray[np.str_]) -> dict[str, Plot]:
+    """Figure 3, by file name."""
+    signals = [each.pair.signals for each in pairs]
+    slopes = np.array([2 ** fitted_line(each).steepness for each in signals])
+    correlations = np.array([each.consecutive_correlation for each in signals])
+    similarities = np.array([(each.book_similarity, each.page_similarity) for each in signals])
+    return {
+        "relation_signals_slope.svg": _distribution("Slope of the line (figure 3a)", "slope", slopes, kinds),
+        "relation_signals_correlation.svg": _distribution(
+            "Consecutive page correlation (figure 3b)", "consecutive page correlation", correlations, kinds
+        ),
+        "relation_signals_similarities.svg": Plot(
+            "Book and page similarity (figure 3c)",
+            "book similarity",
+            "page similarity",
+            [Line(kind, _points(similarities[kinds == kind]), joined=False) for kind in SHARES],
+        ),
+    }
+
+
+def _points(rows: NDArray[np.float64]) -> list[tuple[float, float]]:
+    """Some of the rows (n, 2), evenly over all."""
+    chosen = rows[:: max(1, len(rows) // PLOTTED)]
+    return [(round(x, 4), round(y, 4)) for x, y in chosen.tolist()]
+
+
+def _curve_plots(sweeps: Mapping[str, Sweeps], confusions: Mapping[str, Confusion]) -> dict[str, Plot]:
+    """Figure 4, by file name; what is ours is dashed."""
+    dashed = {signal.name: not signal.published for signal in SINGLE}
+    plots = {}
+    for kind in SHARES:
+        lines = [_curve(name, swept, dashed[name]) for name, swept in sweeps[kind].items()]
+        for name, confusion in confusions.items():
+            point = (confusion.recall(kind).value, confusion.precision(kind, SHARES).value)
+            lines.append(Line(name, [point], joined=False))
+        plots[f"relation_signals_{kind.lower()}.svg"] = Plot(
+            f"{kind} by single signals (figure 4)", "recall", "precision", lines, y_range=(0, 1.02)
+        )
+    return plots
+
+
+def _distribution(title: str, label: str, column: NDArray[np.float64], kinds: NDArray[np.str_]) -> Plot:
+    """The share of pairs of each kind with at most so much."""
+    shares = np.linspace(0, 1, PLOTTED)
+    lines = [
+        Line(kind, _points(np.column_stack([np.quantile(column[kinds == kind], shares), shares])))
+        for kind in SHARES
+    ]
+    return Plot(title, label, "share of pairs with at most so much", lines)
+
+
+def _curve(name: str, swept: Sweep, dashed: bool) -> Line:
+    """Precision over recall, at so many thresholds that the curve shows."""
+    shares = np.linspace(1 / PLOTTED, 1, PLOTTED)
+    rows = np.unique(np.searchsorted(swept.recall, shares).clip(0, swept.recall.size - 1))
+    return Line(name, _points(np.column_stack([swept.recall[rows], swept.precision[rows]])), dashed)

@@ -1,0 +1,166 @@
+"""How often LSH bands of MinHash values find a pair: predicted from its Jaccard similarity, and measured.
+
+Carpenter (2011, step 4) would not trust formulas for recall and precision, because natural language is
+correlated. Here the similarity of each pair is counted, and the formula held against what the bands find.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.recipe import DEFAULT_MINHASH, minhash_recipe
+from app.core.signatures.exact_overlap import distinct_shingles, overlap_of
+from app.core.signatures.minhash import minhash
+from app.core.text.content import content_from_text
+from app.synthesis.noise import corrupt
+from bench.data.paper_sets import SEED, canonical_books
+from bench.harness.confusion import wilson
+from bench.harness.corpus import corpus_books, corpus_folder, corpus_pairs
+from bench.harness.report import Cell, Section, Table
+from research.plot import Line, Plot
+
+SHAPES = ((64, 2), (42, 3), (32, 4), (16, 8))
+"""Bands, and values of each."""
+RATES = (0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2)
+"""Character error rates of copies, which spread the similarities over the whole range."""
+CHARACTERS = 60_000
+WORKS = 200
+EDGES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+
+_RELATED = ("same_work", "contains", "overlaps")
+
+Values = NDArray[np.uint32]
+Hashes = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComparedPairs:
+    """Pairs of texts: what they share, and which of their MinHash values are equal."""
+
+    similarity: NDArray[np.float64]  # (n,) exact Jaccard similarity
+    equal: NDArray[np.bool_]  # (n, 128)
+
+
+def run(out_dir: Path) -> Section:
+    """Some minutes."""
+    return measure(out_dir, WORKS)
+
+
+def measure(out_dir: Path, works: int) -> Section:
+    """The tables, and the plot in `out_dir`."""
+    made, real = noisy_copies(works), real_pairs()
+    bins = [*pairwise(EDGES)]
+    lines = []
+    for kind, (bands, rows) in enumerate(SHAPES):
+        grid = np.linspace(0, 1, 101)
+        curve = zip(grid.tolist(), predicted(grid, bands, rows).tolist(), strict=True)
+        lines.append(Line(f"{bands} × {rows} predicted", [*curve], dashed=True, kind=kind))
+        hits = found(made.equal, bands, rows)
+        points = [
+            (float(made.similarity[inside].mean()), float(hits[inside].mean()))
+            for inside in (within(made.similarity, *edges) for edges in bins)
+            if inside.any()
+        ]
+        lines.append(Line(f"{bands} × {rows} measured", points, kind=kind))
+    name = "band_curves.svg"
+    Plot("LSH bands of 128 MinHash values", "Jaccard similarity", "share of pairs found", lines).save(
+        out_dir / name
+    )
+    return Section(
+        title="Carpenter (2011): what LSH bands find, predicted and measured",
+        command="python -m research band_curves",
+        tables=[
+            _table(made, bins, f"Copies with made OCR errors of {works} books of {CHARACTERS:,} characters"),
+            _table(real, bins, "Pairs of the corpus that share text"),
+        ],
+        notes=[
+            "A pair is found where all values of one band are equal. For b bands of r values and a "
+            "similarity s the formula predicts 1 − (1 − s^r)^b; it is averaged over the pairs of a "
+            "line. Measured: the share found, with its 95 % interval (Wilson). Similarities are counted, not "
+            "estimated. "
+            f"Copies have {', '.join(f'{rate:.1%}' for rate in RATES)} wrong characters (seed {SEED}).",
+            f"![LSH bands of 128 MinHash values](results/{name})",
+        ],
+    )
+
+
+def noisy_copies(works: int) -> ComparedPairs:
+    """One book of each of so many works, and a copy of it at each error rate."""
+    books = canonical_books(at_least=CHARACTERS)
+    rng = np.random.default_rng(SEED)
+    similarity, equal = [], []
+    for place in rng.permutation(len(books))[:works].tolist():
+        text = books[place].text[:CHARACTERS]
+        hashes = _hashes(text)
+        values = _values(hashes)
+        for rate in RATES:
+            noisy = _hashes(corrupt(text, rate, rng))
+            similarity.append(overlap_of(hashes, noisy).jaccard)
+            equal.append(values == _values(noisy))
+    return ComparedPairs(np.array(similarity), np.array(equal))
+
+
+def real_pairs() -> ComparedPairs:
+    """The pairs of the corpus that are labelled as sharing text."""
+    folder = corpus_folder()
+    pairs = [pair for pair in corpus_pairs(folder) if pair.relation in _RELATED]
+    wanted = {name for pair in pairs for name in (pair.a, pair.b)}
+    hashes = {book.id: distinct_shingles(book.content) for book in corpus_books(folder) if book.id in wanted}
+    values = {name: _values(each) for name, each in hashes.items()}
+    return ComparedPairs(
+        np.array([overlap_of(hashes[pair.a], hashes[pair.b]).jaccard for pair in pairs]),
+        np.array([values[pair.a] == values[pair.b] for pair in pairs]),
+    )
+
+
+def predicted(similarity: NDArray[np.float64], bands: int, rows: int) -> NDArray[np.float64]:
+    """The chance that bands find pairs of these similarities.
+
+    >>> predicted(np.array([0.0, 0.5, 1.0]), 2, 2).tolist()
+    [0.0, 0.4375, 1.0]
+    """
+    return np.asarray(1 - (1 - similarity**rows) ** bands)
+
+
+def found(equal: NDArray[np.bool_], bands: int, rows: int) -> NDArray[np.bool_]:
+    """Whether each pair of which these values are equal (n, values) has a whole band in common, (n,)."""
+    whole = np.all(equal[:, : bands * rows].reshape(-1, bands, rows), axis=2)
+    return np.asarray(np.any(whole, axis=1))
+
+
+def within(values: NDArray[np.float64], low: float, high: float) -> NDArray[np.bool_]:
+    """Which values lie from `low` up to `high`; 1 belongs to the last bin."""
+    return np.asarray((values >= low) & ((values < high) | (high == 1.0)))
+
+
+def _hashes(text: str) -> Hashes:
+    return distinct_shingles(content_from_text(text))
+
+
+def _values(hashes: Hashes) -> Values:
+    signature = minhash(hashes, minhash_recipe(DEFAULT_MINHASH))
+    assert signature is not None
+    return signature.values
+
+
+def _table(pairs: ComparedPairs, bins: Sequence[tuple[float, float]], caption: str) -> Table:
+    rows: list[list[Cell]] = []
+    for low, high in bins:
+        inside = within(pairs.similarity, low, high)
+        if not inside.any():
+            continue
+        row: list[Cell] = [f"{low:.2f} to {high:.2f}", int(inside.sum())]
+        for bands, values in SHAPES:
+            hits = float(found(pairs.equal[inside], bands, values).mean())
+            share = wilson(hits, float(inside.sum()))
+            row += [
+                round(float(predicted(pairs.similarity[inside], bands, values).mean()), 3),
+                f"{hits:.3f} ({share.low:.3f}–{share.high:.3f})",
+            ]
+        rows.append(row)
+    headers = [text for bands, values in SHAPES for text in (f"{bands} × {values} predicted", "found")]
+    return Table(["similarity", "pairs", *headers], rows, caption)

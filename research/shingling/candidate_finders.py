@@ -1,0 +1,299 @@
+"""Recall and cost of finders of candidates.
+
+Posting lists of single MinHash values, LSH bands of several values and posting lists of shingle samples
+(FracMinHash): on the corpus's labelled pairs; on overlaps made of corpus books, where a passage of one stands
+in another; and on a simulated library, for what a query has to look at.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.index.records import POSTING_BYTES
+from app.core.model import Content
+from app.core.recipe import DEFAULT_MINHASH, DEFAULT_PAGES, FracMinHashRecipe, minhash_recipe, page_recipe
+from app.core.signatures.fracminhash import fracminhash
+from app.core.signatures.minhash import minhash
+from app.core.signatures.shingles import shingles
+from app.core.text.content import content_from_text
+from app.core.text.normal_form import normalise
+from app.synthesis.noise import corrupt
+from bench.data.paper_sets import SEED, canonical_books
+from bench.data.real_pairs import HARD_NEGATIVES, labels
+from bench.data.simulated_books import SAMPLE_SIZE, VALUES, simulate
+from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, corpus_pairs
+from bench.harness.report import Cell, Section, Table
+
+SHARES = (0.02, 0.05, 0.10)
+"""Of the larger book, that the passage takes."""
+
+RATES = (0.0, 0.02, 0.05)
+"""Character error rates, of both texts."""
+
+PLACES = 40
+LONG_ENOUGH = 150_000  # characters of a book that lends or takes a passage
+SIMULATED, QUERIES = 20_000, 200
+_SIZES = (64, 128, 256)
+
+_TRUE = ("same_work", "contains", "overlaps")
+_OTHERS = ("unrelated", "same author", "other language")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SignedBook:
+    """The signatures of one book that finders use."""
+
+    values: NDArray[np.uint32]  # (128,) MinHash values, or (0,)
+    samples: tuple[NDArray[np.uint64], ...]  # of each size, ascending
+
+
+class Shelf:
+    """Many books, to be asked which of them a finder proposes."""
+
+    def __init__(self, books: Sequence[SignedBook]) -> None:
+        self.size = len(books)
+        self.signed = np.array([book.values.size > 0 for book in books], dtype=np.bool_)
+        self.values = np.array([book.values for book in books if book.values.size]).reshape(-1, VALUES)
+        self.samples = [_Postings.of([book.samples[size] for book in books]) for size in range(len(_SIZES))]
+
+    def equal(self, query: SignedBook) -> NDArray[np.bool_]:
+        """Whether each book shares each value with the query, (n, 128)."""
+        equal = np.zeros((self.size, VALUES), dtype=np.bool_)
+        if query.values.size:
+            equal[self.signed] = self.values == query.values
+        return equal
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Postings:
+    """The samples of many books, by hash."""
+
+    hashes: NDArray[np.uint64]  # ascending
+    owners: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, samples: Sequence[NDArray[np.uint64]]) -> "_Postings":
+        hashes = np.concatenate([np.zeros(0, dtype=np.uint64), *samples])
+        owners = np.repeat(np.arange(len(samples)), [sample.size for sample in samples])
+        order = np.argsort(hashes, kind="stable")
+        return cls(hashes[order], owners[order])
+
+    def shared(self, own: NDArray[np.uint64], books: int) -> NDArray[np.intp]:
+        """The number of these hashes in each of the books."""
+        starts, ends = (np.searchsorted(self.hashes, own, side=side) for side in ("left", "right"))
+        met = [self.owners[start:end] for start, end in zip(starts, ends, strict=True)]
+        return np.bincount(np.concatenate([np.zeros(0, dtype=np.intp), *met]), minlength=books)
+
+
+@dataclass(frozen=True, slots=True)
+class Finder:
+    """A way to propose candidates."""
+
+    name: str
+    size: int | None  # of its samples; None: it looks at MinHash values
+    records: Callable[[SignedBook], int]  # that the index holds of a book
+    proposes: Callable[[SignedBook, Shelf], NDArray[np.bool_]]  # which books of the shelf, (n,)
+
+
+def sign(content: Content) -> SignedBook:
+    """MinHash values and shingle samples of one book."""
+    recipe = minhash_recipe(DEFAULT_MINHASH)
+    hashes = shingles(normalise(content), recipe, page_recipe(DEFAULT_PAGES)).hashes
+    signature = minhash(hashes, recipe)
+    values = np.zeros(0, dtype=np.uint32) if signature is None else signature.values
+    samples = (fracminhash(hashes, FracMinHashRecipe(f"sample{most}", most, recipe.name)) for most in _SIZES)
+    return SignedBook(
+        values, tuple(np.zeros(0, dtype=np.uint64) if each is None else each.hashes for each in samples)
+    )
+
+
+def _by_values(least: int) -> Finder:
+    def proposes(query: SignedBook, shelf: Shelf) -> NDArray[np.bool_]:
+        return np.asarray(shelf.equal(query).sum(axis=1) >= least)
+
+    return Finder(f"values, ≥ {least} equal", None, lambda book: book.values.size, proposes)
+
+
+def _by_bands(rows: int) -> Finder:
+    bands = VALUES // rows
+
+    def proposes(query: SignedBook, shelf: Shelf) -> NDArray[np.bool_]:
+        equal = shelf.equal(query)[:, : bands * rows].reshape(-1, bands, rows)
+        return np.asarray(np.any(np.all(equal, axis=2), axis=1))
+
+    return Finder(
+        f"{bands} bands of {rows} values", None, lambda book: bands * (book.values.size > 0), proposes
+    )
+
+
+def _by_sample(size: int, least: int) -> Finder:
+    place = _SIZES.index(size)
+
+    def proposes(query: SignedBook, shelf: Shelf) -> NDArray[np.bool_]:
+        return np.asarray(shelf.samples[place].shared(query.samples[place], shelf.size) >= least)
+
+    name = f"samples of {size}, ≥ {least} shared"
+    return Finder(name, size, lambda book: book.samples[place].size, proposes)
+
+
+def _either(least: int, size: int) -> Finder:
+    values, samples = _by_values(least), _by_sample(size, least)
+
+    def proposes(query: SignedBook, shelf: Shelf) -> NDArray[np.bool_]:
+        return values.proposes(query, shelf) | samples.proposes(query, shelf)
+
+    def records(book: SignedBook) -> int:
+        return values.records(book) + samples.records(book)
+
+    return Finder(f"values or samples of {size}, ≥ {least}", size, records, proposes)
+
+
+FINDERS = (
+    *(_by_values(least) for least in (1, 2, 3)),
+    *(_by_bands(rows) for rows in (2, 3, 4)),
+    *(_by_sample(size, least) for size in _SIZES for least in (2, 3, 4)),
+    *(_either(least, SAMPLE_SIZE) for least in (2, 3)),
+)
+
+
+def run(out_dir: Path) -> Section:
+    """Some minutes."""
+    books, pairs = list(corpus_books(corpus_folder())), corpus_pairs(corpus_folder())
+    signed = [sign(book.content) for book in books]
+    long = canonical_books(at_least=LONG_ENOUGH)
+    return Section(
+        title="Finders of candidates: MinHash values, LSH bands, shingle samples",
+        command="python -m research candidate_finders",
+        tables=[
+            real_pairs(signed, labels(books, pairs), *simulated(SIMULATED, QUERIES)),
+            *overlaps(long, PLACES, SHARES, RATES),
+        ],
+        notes=[
+            "A candidate is only proposed; the rule of near-duplicates and the relation workers judge it. "
+            "Bytes are those of packed records, 6 for each value, band or hash. Strangers per query are "
+            f"books of other works among {SIMULATED:,} simulated ones, of which one in ten carries the same "
+            f"notice of 300 shingles, scaled to a million; {QUERIES} queries. Simulated samples hold 128 "
+            "hashes.",
+            f"Overlaps: {PLACES} pairs of books of different works in one language, of at least "
+            f"{LONG_ENOUGH:,} characters (seed {SEED}). A passage of the shorter book stands in the middle "
+            "of the longer one and takes this share of it; then errors fall on each text by itself. The book "
+            "with the passage is looked for by the passage alone, and by the book that it comes from.",
+        ],
+    )
+
+
+def real_pairs(
+    signed: Sequence[SignedBook],
+    kinds: NDArray[np.str_],
+    asked: Sequence[SignedBook],
+    others: Sequence[SignedBook],
+) -> Table:
+    """Labelled pairs that each finder proposes; `kinds` in the order of `itertools.combinations`."""
+    shelf, unrelated = Shelf(signed), Shelf(others)
+    of_columns = [np.isin(kinds, names) for names in _columns()]
+    rows: list[list[Cell]] = [["all pairs", *(int(of.sum()) for of in of_columns), None, None]]
+    for finder in FINDERS:
+        proposed = np.concatenate(
+            [finder.proposes(book, shelf)[number + 1 :] for number, book in enumerate(signed)]
+        )
+        weight = POSTING_BYTES * float(np.mean([finder.records(book) for book in signed]))
+        met = None
+        if finder.size is None or finder.size <= SAMPLE_SIZE:
+            met = 1e6 * float(np.mean([finder.proposes(book, unrelated).mean() for book in asked]))
+        rows.append([finder.name, *(int((proposed & of).sum()) for of in of_columns), weight, met])
+    names = [*_TRUE, *HARD_NEGATIVES, "other works", "bytes per book", "strangers per query at 1,000,000"]
+    return Table(["finder", *names], rows, "Pairs of the corpus that are proposed")
+
+
+def _columns() -> list[list[str]]:
+    return [*([name] for name in (*_TRUE, *HARD_NEGATIVES)), list(_OTHERS)]
+
+
+def overlaps(
+    books: Sequence[CorpusBook], places: int, shares: Sequence[float], rates: Sequence[float]
+) -> list[Table]:
+    """Recall of small overlaps: asked by the passage alone, and by the book that it comes from."""
+    rng = np.random.default_rng(SEED)
+    drawn = _draw(books, places, rng)
+    recalls: dict[tuple[str, float, float, bool], float] = {}
+    for rate in rates:
+        for share in shares:
+            made = [_overlap(longer, shorter, share, rate, rng) for longer, shorter in drawn]
+            for finder in FINDERS:
+                for whole in (False, True):
+                    hits = [bool(finder.proposes(asking[whole], shelf)[0]) for shelf, *asking in made]
+                    recalls[finder.name, rate, share, whole] = float(np.mean(hits))
+    headers = ["finder", *(f"{share:.0%}, CER {rate:.0%}" for rate in rates for share in shares)]
+    return [
+        Table(
+            headers,
+            [
+                [
+                    finder.name,
+                    *(recalls[finder.name, rate, share, whole] for rate in rates for share in shares),
+                ]
+                for finder in FINDERS
+            ],
+            f"Recall of overlaps of {len(drawn)} pairs, asked by {asks}",
+        )
+        for whole, asks in ((False, "the passage alone"), (True, "the book that it comes from"))
+    ]
+
+
+def _draw(
+    books: Sequence[CorpusBook], places: int, rng: np.random.Generator
+) -> list[tuple[CorpusBook, CorpusBook]]:
+    """Pairs of one language and different works, the longer book first."""
+    pairs = [
+        (books[a], books[b])
+        for a, b in (rng.integers(0, len(books), 2).tolist() for _ in range(100 * places))
+        if books[a].language == books[b].language and books[a].work != books[b].work
+    ]
+    return [
+        (this, other) if len(this.text) >= len(other.text) else (other, this)
+        for this, other in pairs[:places]
+    ]
+
+
+def _overlap(
+    longer: CorpusBook, shorter: CorpusBook, share: float, rate: float, rng: np.random.Generator
+) -> tuple[Shelf, SignedBook, SignedBook]:
+    """The longer book with a passage of the shorter one, the passage alone, and the shorter book."""
+    middle = len(longer.text) // 2
+    length = min(round(share / (1 - share) * len(longer.text)), len(shorter.text))
+    start = int(rng.integers(0, len(shorter.text) - length + 1))
+    passage = shorter.text[start : start + length]
+    texts = (longer.text[:middle] + passage + longer.text[middle:], passage, shorter.text)
+    holder, *asking = (sign(content_from_text(corrupt(text, rate, rng) if rate else text)) for text in texts)
+    return Shelf([holder]), asking[0], asking[1]
+
+
+def simulated(books: int, queries: int) -> tuple[list[SignedBook], list[SignedBook]]:
+    """Books of a simulated library that ask, and all those of other works than theirs."""
+    asked: list[SignedBook] = []
+    others: list[SignedBook] = []
+    for batch in simulate(books):
+        rows = np.random.default_rng(SEED).permutation(len(batch))[:queries]
+        asking = np.isin(batch.works, batch.works[rows])
+        chosen = set(rows.tolist())
+        for row in range(len(batch)):
+            if row in chosen or not asking[row]:
+                assert batch.minhash is not None
+                assert batch.samples is not None
+                assert batch.sizes is not None
+                hashes = batch.samples[row, : batch.sizes[row]]
+                smaller = hashes[: _below(hashes, _SIZES[0])]
+                book = SignedBook(batch.minhash[row], (smaller, hashes, hashes[:0]))
+                (asked if row in chosen else others).append(book)
+    return asked, others
+
+
+def _below(hashes: NDArray[np.uint64], most: int) -> int:
+    """The number of these below the highest power of two that leaves at most so many."""
+    if hashes.size <= most:
+        return hashes.size
+    level = int(hashes[most]).bit_length() - 1
+    return int(np.searchsorted(hashes, np.uint64(1 << level)))

@@ -1,0 +1,251 @@
+"""Shingles of other kinds, and MinHash signatures of other sizes, as finders of copies among real books.
+
+Carpenter (2011) names n-grams of stemmed words or without stop words, and the shingle of Rajaraman and Ullman
+(Mining of Massive Datasets, draft of 2010): a stop word and the two words behind it.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.recipe import DEFAULT_MINHASH, minhash_recipe
+from app.core.signatures.exact_overlap import overlap_of
+from app.core.signatures.minhash import minhash
+from app.core.text.words import folded_words
+from app.synthesis.noise import corrupt
+from bench.data.paper_sets import SEED
+from bench.data.real_pairs import labels
+from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, corpus_pairs
+from bench.harness.report import Cell, Section, Table
+
+SIZES = (32, 64, 128, 256, 512)
+"""MinHash values of a signature."""
+USED = 128
+RATES = (0.01, 0.05, 0.1)
+NOISY_BOOKS = 40
+NOISY_CHARACTERS = 100_000
+STOP_WORDS = 150
+"""Of each language: those that most of its books use, in the order of their frequency."""
+STEM = 5
+"""Letters of a word that stand for its stem."""
+UNSPACED = ("zh", "ja")
+"""Languages without spaces between words; their books are left out."""
+
+Words = NDArray[np.uint64]
+"""The hash of each word of a text."""
+StopWords = Mapping[str, frozenset[str]]
+"""Of each language."""
+
+_WANTED = ("same_work",)
+_NEITHER = ("contains", "overlaps")
+
+
+@dataclass(frozen=True, slots=True)
+class ShingleKind:
+    """A way to take shingles from the words of a book."""
+
+    name: str
+    hashes: Callable[[Sequence[str], frozenset[str]], NDArray[np.uint64]]  # words, stop words -> (n,)
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Pairs of one work told from others, with the threshold of the other half of the works."""
+
+    right: int
+    wrong: int
+    missed: int
+
+    @property
+    def f1(self) -> float:
+        """0 to 1."""
+        return 2 * self.right / max(1, 2 * self.right + self.wrong + self.missed)
+
+
+def word_hashes(words: Sequence[str]) -> Words:
+    """A hash of 64 bits of each word, (n,)."""
+    return np.fromiter(map(_word_hash, words), dtype=np.uint64, count=len(words))
+
+
+@cache
+def _word_hash(word: str) -> int:
+    return int.from_bytes(blake2b(word.encode(), digest_size=8).digest())
+
+
+def runs(hashes: Words, length: int) -> NDArray[np.uint64]:
+    """The hash of each run of so many words, (n − length + 1,)."""
+    if hashes.size < length:
+        return np.zeros(0, dtype=np.uint64)
+    mixed = np.zeros(hashes.size - length + 1, dtype=np.uint64)
+    for place in range(length):
+        mixed = (mixed * np.uint64(0x9E3779B97F4A7C15)) ^ hashes[place : place + mixed.size]
+        mixed ^= mixed >> np.uint64(29)
+    return mixed
+
+
+def _five_words(words: Sequence[str], stop_words: frozenset[str]) -> NDArray[np.uint64]:
+    return runs(word_hashes(words), 5)
+
+
+def _five_stems(words: Sequence[str], stop_words: frozenset[str]) -> NDArray[np.uint64]:
+    return runs(word_hashes([word[:STEM] for word in words]), 5)
+
+
+def _five_others(words: Sequence[str], stop_words: frozenset[str]) -> NDArray[np.uint64]:
+    return runs(word_hashes([word for word in words if word not in stop_words]), 5)
+
+
+def _after_stop_word(words: Sequence[str], stop_words: frozenset[str]) -> NDArray[np.uint64]:
+    threes = runs(word_hashes(words), 3)
+    return threes[[word in stop_words for word in words[: threes.size]]]
+
+
+KINDS = (
+    ShingleKind("five words", _five_words),
+    ShingleKind(f"five words, each cut to {STEM} letters", _five_stems),
+    ShingleKind("five words, stop words left out", _five_others),
+    ShingleKind("a stop word and the next two words", _after_stop_word),
+)
+
+
+def run(out_dir: Path) -> Section:
+    """Some minutes."""
+    folder = corpus_folder()
+    books = [book for book in corpus_books(folder) if book.language not in UNSPACED]
+    return measure(books, labels(books, corpus_pairs(folder)), NOISY_BOOKS)
+
+
+def measure(books: Sequence[CorpusBook], kinds: NDArray[np.str_], noisy_books: int) -> Section:
+    """Both tables; `kinds` are the labels of all pairs in the order of `itertools.combinations`."""
+    words = [folded_words(book.text) for book in books]
+    stop_words = frequent_words(books, words)
+    works = [book.work for book in books]
+    by_kind: list[list[Cell]] = []
+    by_size: list[list[Cell]] = []
+    for kind in KINDS:
+        hashes = [
+            kind.hashes(each, stop_words[book.language]) for book, each in zip(books, words, strict=True)
+        ]
+        values, _ = signatures(hashes, USED)
+        noisy = noisy_similarity(books, kind, stop_words, noisy_books)
+        features = round(float(np.mean([np.unique(each).size for each in hashes])))
+        by_kind.append([kind.name, features, *_scores(cross_fitted(values, kinds, works)), *noisy])
+        if kind is KINDS[0]:
+            for size in SIZES:
+                values, seconds = signatures(hashes, size)
+                score = cross_fitted(values, kinds, works)
+                by_size.append([size, 4 * size, round(1000 * seconds, 2), *_scores(score)])
+    counts = ["copies found", "false pairs", "F1"]
+    rates = [f"similarity left at CER {rate:.0%}" for rate in RATES]
+    return Section(
+        title="Carpenter (2011): kinds of shingles, and sizes of signatures",
+        command="python -m research shingle_choices",
+        tables=[
+            Table(
+                ["shingles", "different ones a book", *counts, *rates],
+                by_kind,
+                f"{len(books)} books of the corpus, {USED} MinHash values",
+            ),
+            Table(
+                ["values", "bytes a book", "ms a book", *counts],
+                by_size,
+                "Five words, signatures of other sizes",
+            ),
+        ],
+        notes=[
+            f"Wanted are the {int(np.isin(kinds, _WANTED).sum())} pairs of one work; parts and overlaps "
+            "count neither way, all other pairs are false. A pair is found where at least so many "
+            "values are equal as give the best F1 on one half of the works; counted is the other half, both "
+            "ways round, so pairs across the halves are left out. Bookprint itself judges by more than these "
+            "values. Milliseconds: processor time of the values alone, the shingles given.",
+            f"Stop words are the {STOP_WORDS} words that most books of a language use. Books in Chinese and "
+            "Japanese are left out, which have no words in this sense. Similarity left: the mean Jaccard "
+            f"similarity, counted, of {noisy_books} books ({NOISY_CHARACTERS:,} characters, seed {SEED}) and "
+            "copies with made OCR errors.",
+        ],
+    )
+
+
+def frequent_words(books: Sequence[CorpusBook], words: Sequence[Sequence[str]]) -> StopWords:
+    """The stop words of each language, from how many of its books use a word, and how often."""
+    spread: dict[str, Counter[str]] = {}
+    counts: dict[str, Counter[str]] = {}
+    for book, own in zip(books, words, strict=True):
+        counted = Counter(own)
+        spread.setdefault(book.language, Counter()).update(counted.keys())
+        counts.setdefault(book.language, Counter()).update(counted)
+    return {
+        language: frozenset(
+            sorted(
+                spread[language], key=lambda word: (-spread[language][word], -counts[language][word], word)
+            )[:STOP_WORDS]
+        )
+        for language in spread
+    }
+
+
+def signatures(hashes: Sequence[NDArray[np.uint64]], size: int) -> tuple[NDArray[np.uint32], float]:
+    """The MinHash values of each book (n, size), and the mean seconds of processor time for one."""
+    recipe = replace(minhash_recipe(DEFAULT_MINHASH), name=f"minhash{size}", permutations=size)
+    minhash(hashes[0], recipe)  # compiled, and the permutations drawn
+    values = np.full((len(hashes), size), 0xFFFFFFFF, dtype=np.uint32)
+    begun = time.process_time()
+    for place, own in enumerate(hashes):
+        signature = minhash(own, recipe)
+        if signature is not None:
+            values[place] = signature.values
+    return values, (time.process_time() - begun) / len(hashes)
+
+
+def cross_fitted(values: NDArray[np.uint32], kinds: NDArray[np.str_], works: Sequence[str]) -> Score:
+    """Pairs told by their equal values, with the threshold fitted on one half of the works, both ways."""
+    names = np.unique(np.array(works))
+    first = np.isin(works, np.random.default_rng(SEED).permutation(names)[: names.size // 2])
+    left, right = np.triu_indices(len(works), 1)
+    equal = np.concatenate([(values[row + 1 :] == values[row]).sum(axis=1) for row in range(len(works))])
+    counted = ~np.isin(kinds, (*_NEITHER, ""))
+    halves = [counted & first[left] & first[right], counted & ~first[left] & ~first[right]]
+    total = np.zeros(3, dtype=np.int64)
+    for fitted, tested in (halves, halves[::-1]):
+        tries = [
+            (told(equal[fitted], kinds[fitted], least).f1, least) for least in range(1, values.shape[1] + 1)
+        ]
+        _, least = max(tries)
+        score = told(equal[tested], kinds[tested], least)
+        total += (score.right, score.wrong, score.missed)
+    return Score(*total.tolist())
+
+
+def told(equal: NDArray[np.intp], kinds: NDArray[np.str_], least: int) -> Score:
+    """Pairs with at least so many equal values taken for copies."""
+    taken, wanted = equal >= least, np.isin(kinds, _WANTED)
+    return Score(int((taken & wanted).sum()), int((taken & ~wanted).sum()), int((~taken & wanted).sum()))
+
+
+def noisy_similarity(
+    books: Sequence[CorpusBook], kind: ShingleKind, stop_words: StopWords, count: int
+) -> Iterator[float]:
+    """The mean similarity of books and their copies at each error rate."""
+    rng = np.random.default_rng(SEED)
+    chosen = [books[place] for place in rng.permutation(len(books))[:count].tolist()]
+    for rate in RATES:
+        similarity = []
+        for book in chosen:
+            text = book.text[:NOISY_CHARACTERS]
+            this, other = (
+                np.unique(kind.hashes(folded_words(each), stop_words[book.language]))
+                for each in (text, corrupt(text, rate, rng))
+            )
+            similarity.append(overlap_of(this, other).jaccard)
+        yield round(float(np.mean(similarity)), 3)
+
+
+def _scores(score: Score) -> list[Cell]:
+    return [f"{score.right} of {score.right + score.missed}", score.wrong, round(score.f1, 3)]

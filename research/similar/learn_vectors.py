@@ -1,0 +1,80 @@
+"""Learn the weights of vectors: `python -m research.similar.learn_vectors`.
+
+Reads the corpus, leaves out books without a free licence, and writes the file that the package ships. Nothing
+is drawn by lot, so the same books give the same bytes.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+import app.readers
+from app.core.recipe import VECTORS
+from app.core.vectors import RAREST, SIGNS, VectorWeights, pack_weights, unit_signs, vector_of
+from research.similar.works import Book, corpus_works
+
+FEWEST_BOOKS = 2
+"""A word of fewer books is not known."""
+RARE = 1 / 60
+"""A word that this share of a language's books has, or less, is as rare as can be."""
+
+
+def learn(books: Sequence[Book]) -> VectorWeights:
+    """The weights that these books teach."""
+    hashes, rarity = word_rarity(books)
+    without_map = VectorWeights(hashes, rarity, np.zeros(SIGNS, np.float32), np.zeros((2, SIGNS), np.float32))
+    vectors = [vector for book in books if (vector := vector_of(book.words, without_map)) is not None]
+    centre, axes = principal_plane(unit_signs(np.stack(vectors)))
+    return VectorWeights(hashes, rarity, centre, axes)
+
+
+def word_rarity(books: Sequence[Book]) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
+    """The known words, in the order of their hashes, and their rarity, 0 to 255.
+
+    Rarity is the logarithm of the share of a language's books that have a word, in the language where that
+    share is highest. So the small words of every language weigh little.
+    """
+    hashes, counts = np.unique(np.concatenate([book.words.hashes for book in books]), return_counts=True)
+    known = hashes[counts >= FEWEST_BOOKS]
+    highest = np.zeros(known.size)
+    for language, size in Counter(book.language for book in books).items():
+        having = np.zeros(known.size)
+        for book in books:
+            if book.language == language:
+                having += np.isin(known, book.words.hashes, assume_unique=True)
+        highest = np.maximum(highest, having / (size + 1))
+    rarity = np.rint(RAREST * np.log(np.maximum(highest, RARE)) / math.log(RARE))
+    return known, rarity.astype(np.uint8)
+
+
+def principal_plane(
+    rows: NDArray[np.float32],
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """The mean of the rows (n, d), and the two directions (2, d) in which they vary most.
+
+    Each direction is turned so that its largest number is positive.
+    """
+    centre = rows.mean(axis=0)
+    axes = np.linalg.svd((rows - centre).astype(np.float64), full_matrices=False)[2][:2]
+    largest = axes[np.arange(2), np.abs(axes).argmax(axis=1)]
+    return centre, (axes * np.sign(largest)[:, None]).astype(np.float32)
+
+
+def main() -> None:
+    """Learn from the free books of the corpus, and write the file."""
+    books = [book for book in corpus_works() if book.free]
+    weights = learn(books)
+    data = pack_weights(weights)
+    path = Path(app.readers.__path__[0]) / "weights" / f"{VECTORS}.bin"
+    path.write_bytes(data)
+    languages = Counter(book.language for book in books)
+    print(f"{weights.hashes.size:,} words of {len(books)} works, {len(data):,} bytes: {path}")
+    print(", ".join(f"{language} {count}" for language, count in languages.most_common()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,163 @@
+"""Ways to make a vector of a book, each learnt from some books and applied to others."""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.vectors import SIGNS, VectorWeights, unit_signs, vector_of, word_weights
+from research.similar.learn_vectors import word_rarity
+from research.similar.word_vectors import learn_word_vectors, mean_vectors
+from research.similar.works import Book
+
+Rows = NDArray[np.float32]
+"""A row of length 1 for each book, (books, dimensions)."""
+
+AVERAGES = "mean of word vectors learnt here"
+"""Reeve's method (2017) with other vectors: his were spaCy's, these are learnt from the corpus."""
+OURS = "tf-idf, 1,024 signs (in use)"
+UNPROJECTED = "tf-idf in 65,536 cells"
+
+_CELLS = 1 << 16
+_PASSAGE = 120_000
+"""Characters in the middle of a book that WordLlama reads."""
+
+
+def unit(rows: NDArray[np.floating]) -> Rows:
+    """The rows at length 1; a row of zeros stays one."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.where(lengths > 0, lengths, 1), dtype=np.float32)
+
+
+def representations(learn_from: Sequence[Book], books: Sequence[Book]) -> Mapping[str, Rows]:
+    """The rows of all books by the name of the method, in the order of the table."""
+    languages = {book.language for book in books}
+    of_them = [book for book in learn_from if book.language in languages]
+    return {
+        **_averages(of_them, books),
+        **_word_llama(of_them, books),
+        **_weighted(learn_from, books),
+    }
+
+
+def _averages(learn_from: Sequence[Book], books: Sequence[Book]) -> Mapping[str, Rows]:
+    learnt = learn_word_vectors(learn_from)
+    means, own = mean_vectors(learnt, books), mean_vectors(learnt, learn_from)
+    smooth = mean_vectors(learnt, books, smoothed=True)
+    own_smooth = mean_vectors(learnt, learn_from, smoothed=True)
+    return {
+        AVERAGES: unit(means),
+        "the same, centred by language": unit(centred(means, books, own, learn_from)),
+        "SIF weights, first direction out": unit(_without_first(smooth, books, own_smooth, learn_from)),
+    }
+
+
+def centred(rows: Rows, books: Sequence[Book], own: Rows, learn_from: Sequence[Book]) -> Rows:
+    """The rows less the mean of those learnt from in the same language; others as they are."""
+    out = rows.copy()
+    for language in {book.language for book in learn_from}:
+        mean = own[[book.language == language for book in learn_from]].mean(axis=0)
+        out[[book.language == language for book in books]] -= mean
+    return out
+
+
+def _without_first(rows: Rows, books: Sequence[Book], own: Rows, learn_from: Sequence[Book]) -> Rows:
+    out = rows.copy()
+    for language in {book.language for book in learn_from}:
+        first = np.linalg.svd(own[[book.language == language for book in learn_from]], full_matrices=False)[
+            2
+        ][0]
+        mine = [book.language == language for book in books]
+        out[mine] -= np.outer(out[mine] @ first, first)
+    return out
+
+
+def _word_llama(learn_from: Sequence[Book], books: Sequence[Book]) -> Mapping[str, Rows]:
+    """The mean of WordLlama's token vectors, where that package is installed; it is no dependency."""
+    if find_spec("wordllama") is None:
+        return {}
+    means = np.stack([_passage_vector(book) for book in books])
+    own = np.stack([_passage_vector(book) for book in learn_from])
+    return {
+        "mean of WordLlama's token vectors": unit(means),
+        "the same, centred by language (WordLlama)": unit(centred(means, books, own, learn_from)),
+    }
+
+
+@cache
+def _passage_vector(book: Book) -> Rows:
+    text = str(book.text)
+    start = max(0, (len(text) - _PASSAGE) // 2)
+    passage = text[start : start + _PASSAGE]
+    model = _word_llama_model()
+    parts = [passage[place : place + 2_000] for place in range(0, len(passage), 2_000)]
+    tokens = np.array(
+        [token for part in parts for token in model.tokenizer.encode(part, add_special_tokens=False).ids]
+    )
+    return np.asarray(model.embedding[tokens].mean(axis=0))
+
+
+@cache
+def _word_llama_model() -> Any:
+    package = import_module("wordllama")
+    # its own search for the tokenizer misses the folder in which it ships it
+    return package.WordLlama.load(cache_dir=Path(package.__path__[0]), disable_download=True)
+
+
+def _weighted(learn_from: Sequence[Book], books: Sequence[Book]) -> Mapping[str, Rows]:
+    hashes, rarity = word_rarity(learn_from)
+    weights = VectorWeights(hashes, rarity, np.zeros(0, np.float32), np.zeros((2, 0), np.float32))
+    full, own = cells(books, weights), cells(learn_from, weights)
+    semantic = full @ singular_directions(own, 128)
+    projected = full @ np.random.default_rng(1).standard_normal((_CELLS, 128), dtype=np.float32)
+    return {
+        "counts of words": unit(_folded(books, [book.words.counts.astype(np.float64) for book in books])),
+        UNPROJECTED: full,
+        "LSA 50": unit(semantic[:, :50]),
+        "LSA 128": unit(semantic),
+        "LSA 128, 8 bits each": unit(eight_bits(semantic)),
+        "128 random projections, 8 bits each": unit(eight_bits(projected)),
+        OURS: signs(books, weights),
+    }
+
+
+def cells(books: Sequence[Book], weights: VectorWeights) -> Rows:
+    """The word weights of `tfidf-simhash1024-v1` before they are projected, by cell of the hash."""
+    return unit(_folded(books, [word_weights(book.words, weights).astype(np.float64) for book in books]))
+
+
+def _folded(books: Sequence[Book], values: Sequence[NDArray[np.float64]]) -> Rows:
+    rows = np.zeros((len(books), _CELLS), np.float32)
+    for row, book, value in zip(rows, books, values, strict=True):
+        row += np.bincount(book.words.hashes >> 16, value, _CELLS)
+    return rows
+
+
+def singular_directions(rows: Rows, most: int) -> Rows:
+    """The first right singular vectors, (dimensions, directions); as many as there are books at most."""
+    squares, left = np.linalg.eigh((rows @ rows.T).astype(np.float64))
+    sound = np.flatnonzero(squares > 1e-6 * squares[-1])[::-1][:most]
+    return np.asarray(rows.T @ (left[:, sound] / np.sqrt(squares[sound])).astype(np.float32))
+
+
+def estimated_cosine(products: NDArray[np.floating]) -> NDArray[np.float64]:
+    """The cosine that products of rows of signs stand for: they are 1 less twice the share that differs."""
+    return np.cos(np.pi * (1 - products.astype(np.float64)) / 2)
+
+
+def eight_bits(rows: Rows) -> Rows:
+    """The rows in whole numbers from -127 to 127."""
+    largest = np.abs(rows).max(axis=1, keepdims=True)
+    return np.asarray(np.rint(127 * rows / np.where(largest > 0, largest, 1)))
+
+
+def signs(books: Sequence[Book], weights: VectorWeights) -> Rows:
+    """The vectors in use as rows of signs; zeros for a book that has none."""
+    vectors = [vector_of(book.words, weights) for book in books]
+    nothing = np.zeros((1, SIGNS), np.float32)
+    return np.concatenate([nothing if vector is None else unit_signs(vector[None]) for vector in vectors])

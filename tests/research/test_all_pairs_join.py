@@ -1,0 +1,78 @@
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from bench.data.paper_sets import chunk_size
+from research.identifiers.all_pairs_join import (
+    OURS,
+    PAPER_24,
+    PAPER_32,
+    Banding,
+    banded_pairs,
+    brute_pairs,
+    same,
+    tallies,
+)
+
+TEXTS, VERSIONS = 300, 4
+
+
+@pytest.fixture(scope="module")
+def words() -> NDArray[np.uint64]:
+    """Fingerprints of texts with versions up to some 30 bits away, row by row another text."""
+    rng = np.random.default_rng(5)
+    first = rng.integers(0, 2**64, (TEXTS, 2), dtype=np.uint64)
+    noise = rng.random((VERSIONS - 1, TEXTS, 128)) < rng.random((VERSIONS - 1, TEXTS, 1)) / 5
+    flips = np.packbits(noise, axis=2).view(np.uint64)
+    return np.concatenate([first, *(first ^ flips)])
+
+
+BOOKS = np.tile(np.arange(TEXTS), VERSIONS)
+
+
+@pytest.mark.parametrize("d", [0, 7, 15, 23])
+def test_brute_force_finds_what_a_plain_comparison_finds(words: NDArray[np.uint64], d: int) -> None:
+    distances = np.bitwise_count(words[:, None] ^ words[None]).sum(axis=2)
+    left, right = np.nonzero(np.triu(distances <= d, 1))
+    pairs = brute_pairs(words, d)
+    assert pairs.left.tolist() == left.tolist()
+    assert pairs.right.tolist() == right.tolist()
+    assert pairs.distances.tolist() == distances[left, right].tolist()
+
+
+@pytest.mark.parametrize("d", [3, 7, 15, 23])
+def test_bands_with_the_flips_that_the_bound_requires_find_every_pair(
+    words: NDArray[np.uint64], d: int
+) -> None:
+    assert same(banded_pairs(words, d, OURS[d // 8]), brute_pairs(words, d))
+
+
+@pytest.mark.parametrize("banding", [PAPER_24, PAPER_32, *OURS])
+def test_tallies_count_the_pairs_that_a_join_finds(words: NDArray[np.uint64], banding: Banding) -> None:
+    counts, right = tallies(words, BOOKS, np.arange(len(words)), banding)
+    within = counts[: banding.flips + 1, :, :24].sum()
+    pairs = banded_pairs(words, 23, banding)
+    assert within == 2 * pairs.left.size
+    correct = BOOKS[pairs.left] == BOOKS[pairs.right]
+    assert right[: banding.flips + 1, :, :24].sum() == 2 * np.count_nonzero(correct)
+
+
+def test_brute_tallies_meet_every_other_text_once(words: NDArray[np.uint64]) -> None:
+    counts, right = tallies(words, BOOKS, np.arange(0, len(words), 7))
+    assert (counts[0].sum(axis=1) == len(words) - 1).all()
+    assert (right[0].sum(axis=1) == VERSIONS - 1).all()
+
+
+def test_tallies_of_a_query_leave_out_other_books_of_its_work(words: NDArray[np.uint64]) -> None:
+    works, queries = BOOKS // 3, np.arange(0, len(words), 5)
+    counts, right = tallies(words, BOOKS, queries, None, works)
+    distances = np.bitwise_count(words[queries, None] ^ words[None]).sum(axis=2)
+    compared = (BOOKS[queries, None] == BOOKS) | (works[queries, None] != works)
+    compared[np.arange(queries.size), queries] = False
+    for d in (0, 20, 60):
+        assert counts[0, :, : d + 1].sum() == np.count_nonzero(compared & (distances <= d))
+    assert (right[0].sum(axis=1) == VERSIONS - 1).all()
+
+
+def test_chunks_are_as_long_as_the_texts_allow() -> None:
+    assert chunk_size([1000, 990, 10], 20) == 99

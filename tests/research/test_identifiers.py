@@ -1,0 +1,90 @@
+"""The experiments of Vladimir et al. (2015), as small as they can be."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.core.matching.verification import evidence
+from app.core.signatures.fracminhash import shared_hashes
+from bench.data.paper_sets import SMALL, SignedSet, signed_set
+from bench.harness.report import Section
+from research.identifiers import (
+    identifiers_cost,
+    identifiers_distance,
+    identifiers_length,
+    identifiers_noise,
+    identifiers_verified,
+)
+from research.identifiers.candidate_pairs import candidate_pairs
+
+pytestmark = [pytest.mark.corpus, pytest.mark.timeout(240)]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> object:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BOOKPRINT_BENCH_CACHE", str(tmp_path_factory.mktemp("sets")))
+        yield
+
+
+@pytest.fixture(scope="module")
+def texts(corpus: Path, cache: object) -> SignedSet:
+    return signed_set(SMALL)
+
+
+def test_set_comes_from_the_cache_as_it_was_made(texts: SignedSet) -> None:
+    again = signed_set(SMALL)
+    assert all(np.array_equal(getattr(again, name), getattr(texts, name)) for name in SignedSet.__slots__)
+
+
+def test_every_canonical_text_has_1_to_15_derivatives(texts: SignedSet) -> None:
+    versions = np.bincount(texts.books)
+    assert versions.size == SMALL.texts
+    assert versions.min() >= 2
+    assert versions.max() <= 16
+
+
+def test_candidates_and_their_evidence_are_those_of_a_plain_comparison(texts: SignedSet) -> None:
+    reach, least = 36, 2
+    pairs = candidate_pairs(texts, reach, least)
+    entries = [identifiers_verified.entry(texts, row) for row in range(80)]
+    expected = {}
+    for i, this in enumerate(entries):
+        for j, other in enumerate(entries):
+            shown = evidence(this, other)
+            assert this.sample is not None
+            assert other.sample is not None
+            figures = (shown.distance, shown.equal_values, shared_hashes(this.sample, other.sample))
+            if i != j and (figures[0] <= reach or max(figures[1:]) >= least):
+                expected[i, j] = figures
+    here = (pairs.query < 80) & (pairs.other < 80)
+    columns = (pairs.query, pairs.other, pairs.distance, pairs.equal, pairs.shared)
+    got = {(i, j): (d, h, s) for i, j, d, h, s in zip(*(c[here].tolist() for c in columns), strict=True)}
+    assert got == expected
+
+
+def test_verified_near_duplicates_of_short_texts_are_versions(texts: SignedSet) -> None:
+    proposed = identifiers_verified.candidates(texts)
+    verdicts = identifiers_verified.accepted(texts, proposed)
+    _, precision, _, f1, *_ = identifiers_verified.figures(texts, proposed, verdicts)
+    assert precision >= 0.98
+    assert f1 >= 0.95
+
+
+def test_every_experiment_writes_its_tables_and_plots(texts: SignedSet, tmp_path: Path) -> None:
+    sections: list[Section] = [
+        identifiers_distance.measure(tmp_path, (SMALL,)),
+        identifiers_noise.measure(tmp_path, (20_000, 60_000), draws=2),
+        identifiers_length.measure(tmp_path, books=6, rates=(0.05,)),
+        identifiers_cost.measure(tmp_path, (10_000, 20_000), rounds=1),
+    ]
+    for section in sections:
+        text = section.to_markdown()
+        for line in text.splitlines():
+            if line.startswith("!["):
+                assert (tmp_path / line.rpartition("results/")[2].rstrip(")")).exists()
+    joins = next(table for table in sections[0].tables if "identical" in str(table.rows))
+    exact = [row for row in joins.rows if "8 bands" in str(row[2])]
+    assert exact
+    assert all(row[5] == "identical" for row in exact)

@@ -1,0 +1,168 @@
+"""The experiments on pages (Spasojević and Poncin 2011): by hand, and on invented books."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.core.text.normal_form import NormalText
+from bench.harness.corpus import CorpusBook
+from research.pages import (
+    page_book_candidates,
+    page_feature_cost,
+    page_noise,
+    page_signature_recall,
+)
+from research.pages.page_grams import (
+    PAGE_VALUES,
+    WORDS_5,
+    Feature,
+    equal_shares,
+    features,
+    jaccard_of,
+    minhash_values,
+    normal_pages,
+    occurrences,
+)
+from research.pages.page_recipes import (
+    BOOKPRINT,
+    SIMHASH,
+    PagePairs,
+    filled_shares,
+    minhash_of,
+    one_permutation,
+    one_permutation_of,
+    page_pairs,
+)
+from research.pages.page_samples import FEWEST, printed_books
+from research.plot import Curve, Panels
+from tests.core import printed_pages
+
+
+def counts(text: NormalText, unit: str, size: int) -> list[int]:
+    return [
+        page.size for page in occurrences(text, Feature("words" if unit == "words" else "characters", size))
+    ]
+
+
+def test_features_stay_within_their_page() -> None:
+    text = normal_pages(["One, two three. Four", "two three", "", "one two"])
+    assert counts(text, "words", 2) == [3, 1, 0, 1]
+    assert counts(text, "words", 3) == [2, 0, 0, 0]
+    assert counts(text, "characters", 9) == [10, 1, 0, 0]
+    first, second, _, last = occurrences(text, Feature("words", 2))
+    assert second.tolist() == first[1:2].tolist()
+    assert last.tolist() == first[:1].tolist()
+    assert len(set(first.tolist())) == 3
+
+
+def test_words_are_told_apart_by_the_order_of_letters_and_words() -> None:
+    (page,) = occurrences(normal_pages(["tar rat art tar"]), Feature("words", 1))
+    assert page[0] == page[3]
+    assert len(set(page.tolist())) == 3
+    (pairs,) = occurrences(normal_pages(["tar rat tar"]), Feature("words", 2))
+    assert pairs[0] != pairs[1]
+
+
+def test_a_character_of_a_dense_script_is_a_word() -> None:
+    text = normal_pages(["讀書 the book 樂", "讀書"])
+    assert counts(text, "words", 1) == [5, 2]
+    (first, second) = occurrences(text, Feature("words", 2))
+    assert second.tolist() == first[:1].tolist()
+
+
+def test_similarity_is_that_of_sets_and_minhash_estimates_it() -> None:
+    text = normal_pages(["a b c d a b", "b c d e", "x y"])
+    left, right, other = features(text, Feature("words", 2))  # ab bc cd da; bc cd de
+    assert jaccard_of(left, right) == pytest.approx(2 / 5)
+    assert jaccard_of(left, other) == 0
+    numbers = np.arange(4_000, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    values = minhash_values([numbers[:3_000], numbers[1_000:]], 1_000)
+    assert values.shape == (2, 1_000)
+    assert equal_shares(values[:1], values[1:])[0, 0] == pytest.approx(0.5, abs=0.06)
+
+
+def test_one_permutation_keeps_the_least_hash_of_each_bin() -> None:
+    hashes = np.array([5, 3 << 62 | 0xFFFF, 3 << 62 | 0x1FFFF, 1 << 62 | 0x8000], dtype=np.uint64)
+    assert one_permutation(hashes, 4).tolist() == [1, 1 + 0x8000 * 255 // 0x10000, 0, 255]
+    same = filled_shares(np.array([[1, 2, 0, 4]], np.uint8), np.array([[1, 3, 5, 0]], np.uint8))
+    assert same.tolist() == [[0.5]]
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        minhash_of(WORDS_5, PAGE_VALUES),
+        minhash_of(Feature("characters", 6), 64, 1),
+        one_permutation_of(Feature("characters", 6), 256),
+        BOOKPRINT,
+        SIMHASH,
+    ],
+    ids=lambda recipe: recipe.name,
+)
+def test_every_signature_knows_equal_pages_and_half_pages(
+    recipe: page_signature_recall.SignatureRecipe,
+) -> None:
+    pages = printed_pages.book(9, 3)
+    words = " ".join(pages).split()
+    cut = [" ".join(words[start : start + 160]) for start in range(0, 1_280, 160)]
+    shifted = [" ".join(words[start : start + 160]) for start in range(80, 1_360, 160)]
+    found = page_pairs(recipe, *map(normal_pages, (cut, cut, shifted)))
+    assert (found.equal.size, found.half.size, found.strangers.size) == (8, 8, 56)
+    assert found.equal.min() == 1
+    assert found.strangers.mean() < found.half.mean() < 1
+    assert recipe.sign(normal_pages(cut)).nbytes <= 8 * recipe.page_bytes
+
+
+def test_recall_is_above_what_so_few_strangers_exceed() -> None:
+    pairs = PagePairs(
+        equal=np.array([0.9, 0.5, 0.3, 0.2]),
+        half=np.array([0.4, 0.3, 0.1, 0.0]),
+        strangers=np.array([0.8, 0.3, *[0.1] * 18]),
+    )
+    assert page_signature_recall.threshold(pairs, 0.05) == 0.3
+    assert page_signature_recall.recalls(pairs, 0.05) == (0.5, 0.25)
+    assert page_signature_recall.recalls(pairs, 0.0) == (0.25, 0.0)
+
+
+def invented(work: str, seed: int, language: str = "en") -> CorpusBook:
+    """A book of about 16,000 words."""
+    pages = printed_pages.book(90, seed)
+    return CorpusBook(f"id-{work}", work, work, "", None, language, "\n".join(pages), None)
+
+
+def test_printed_books_are_of_different_works_and_share_half_pages() -> None:
+    books = [invented("a", 1), invented("a", 1), invented("b", 2), invented("c", 3, "ru")]
+    short = CorpusBook("short", "d", "", "", None, "en", "few words", None)
+    first, second = printed_books([*books, short], "en", 5, 30)
+    assert first.number != second.number
+    assert len(first.pages) == len(first.halves) == 30 >= FEWEST
+    assert first.pages[0].split()[165:] == first.halves[0].split()[:165]
+    assert first.halves[0].split()[165:] == first.pages[1].split()[:165]
+    assert first.read(0.0, 0) == list(first.pages)
+    assert first.read(0.1, 0) == first.read(0.1, 0) != first.read(0.1, 1)
+
+
+def test_experiments_write_their_tables_and_figures(tmp_path: Path) -> None:
+    books = [invented("a", 1), invented("b", 2)]
+    noise = page_noise.measure(tmp_path, books, (0.0, 0.05), 1, 3)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "page_noise_words.svg",
+        "page_noise_characters.svg",
+        "page_noise_kinship.svg",
+    }
+    assert "1.00 / 1.00" not in noise.tables[0].rows[0]  # at 5 %
+    (row,) = noise.tables[1].rows
+    assert 0.5 < float(str(row[4]).split(" / ")[1]) < 0.9
+    recall = page_signature_recall.measure(books, (0.0,), 2, 4)
+    assert {row[2] for row in recall.tables[0].rows if row[0] != SIMHASH.name} == {"1.00 / 1.00"}
+    cost = page_feature_cost.measure(books, 1, 3)
+    assert float(str(cost.tables[0].rows[0][-1])) > 2
+    assert "≥ 3 equal" in page_book_candidates.copies_table(books, (0.01,)).rows[2][0]
+
+
+def test_panels_are_the_same_for_the_same_figures(tmp_path: Path) -> None:
+    panels = Panels("t", "x", "y", [("one", [Curve("a", [(0, 1), (1, 0)], 0)])], (0, 1))
+    for name in ("first.svg", "second.svg"):
+        panels.save(tmp_path / name)
+    assert (tmp_path / "first.svg").read_bytes() == (tmp_path / "second.svg").read_bytes()

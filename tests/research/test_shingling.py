@@ -1,0 +1,127 @@
+"""The experiments on the steps of Carpenter (2011), by hand and on made books."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from app.core.signatures.exact_overlap import ExactOverlap
+from app.core.signatures.sketch import sketch
+from app.core.text.content import content_from_text
+from bench.harness.corpus import CorpusBook
+from research.shingling.band_curves import found, predicted, within
+from research.shingling.estimate_errors import error_table, estimate
+from research.shingling.shingle_choices import (
+    KINDS,
+    Score,
+    cross_fitted,
+    frequent_words,
+    measure,
+    runs,
+    signatures,
+    told,
+    word_hashes,
+)
+from tests.api.library import prose, scanned
+
+
+def book(work: int, copy: int = 0) -> CorpusBook:
+    text = prose(work, 600) if copy == 0 else scanned(prose(work, 600), copy)
+    return CorpusBook(f"{work}.{copy}", f"{work}", "", "", None, "en", text, None)
+
+
+def labels_of(works: list[str]) -> np.ndarray:
+    return np.array(["same_work" if this == other else "unrelated" for this, other in combinations(works, 2)])
+
+
+def test_bands_find_as_often_as_independent_values_predict() -> None:
+    rng = np.random.default_rng(1)
+    for similarity in (0.1, 0.3, 0.6):
+        equal = rng.random((4000, 128)) < similarity
+        for bands, rows in ((64, 2), (42, 3), (16, 8)):
+            expected = float(predicted(np.array([similarity]), bands, rows)[0])
+            assert found(equal, bands, rows).mean() == pytest.approx(expected, abs=0.03)
+
+
+def test_a_band_is_found_only_where_all_of_its_values_are_equal() -> None:
+    equal = np.zeros((2, 128), dtype=bool)
+    equal[0, [0, 1, 4]] = equal[1, [1, 2, 5]] = True
+
+    assert found(equal, 64, 2).tolist() == [True, False]
+    assert found(equal, 42, 3).tolist() == [False, False]
+
+
+def test_one_belongs_to_the_last_bin() -> None:
+    assert within(np.array([0.9, 1.0, 0.89]), 0.9, 1.0).tolist() == [True, True, False]
+
+
+def test_containment_is_that_of_the_smaller_book() -> None:
+    whole, part = prose(1, 2000), prose(1, 2000)[:4000]
+    sketches = [sketch(content_from_text(text)) for text in (whole, part)]
+    made = estimate(*sketches, ExactOverlap(1000, 400, 390))
+
+    assert made is not None
+    assert made.containment == 390 / 400
+    assert made.by_minhash > 0.8
+    assert made.jaccard == 390 / 1010
+
+
+def test_errors_by_what_was_counted() -> None:
+    table = error_table("", [(0.5, 0.6), (0.5, 0.4), (1.0, 1.0)])
+
+    assert table.rows[0] == ["0.3 to 0.6", 2, 0.0, 0.1, 0.1, 0.1]
+    assert table.rows[-1][:2] == ["0 to 1", 3]
+
+
+def test_runs_are_equal_where_their_words_are() -> None:
+    hashes = runs(word_hashes(["a", "b", "c", "a", "b", "c", "a"]), 3)
+
+    assert hashes.size == 5
+    assert hashes[0] == hashes[3]
+    assert np.unique(hashes).size == 3
+    assert runs(word_hashes(["a"]), 3).size == 0
+
+
+def test_shingles_after_stop_words() -> None:
+    stop_words = frozenset(["the"])
+    words = ["the", "old", "man", "and", "the", "sea", "and", "the"]
+    threes = KINDS[3].hashes(words, stop_words)
+
+    assert threes.tolist() == runs(word_hashes(words), 3)[[0, 4]].tolist()
+    others = [word for word in words if word != "the"]
+    assert KINDS[2].hashes(words, stop_words).tolist() == runs(word_hashes(others), 5).tolist()
+
+
+def test_stop_words_are_in_most_books_of_their_language() -> None:
+    books = [book(work) for work in range(3)]
+    words = [["the", "a", f"own{work}"] for work in range(3)]
+
+    assert frequent_words(books, words)["en"] == {"the", "a", "own0", "own1", "own2"}
+
+
+def test_threshold_of_one_half_judges_the_other() -> None:
+    works = [f"{number // 2}" for number in range(16)]
+    hashes = [np.random.default_rng(int(work)).integers(0, 1 << 63, 300, dtype=np.uint64) for work in works]
+    kinds = labels_of(works)
+    values, seconds = signatures(hashes, 64)
+
+    assert values.shape == (16, 64)
+    assert seconds > 0
+    assert cross_fitted(values, kinds, works) == Score(8, 0, 0)
+
+
+def test_pairs_told_by_their_equal_values() -> None:
+    kinds = np.array(["same_work", "same_work", "series", "unrelated"])
+    score = told(np.array([9, 2, 5, 0]), kinds, 3)
+
+    assert score == Score(right=1, wrong=1, missed=1)
+    assert score.f1 == 0.5
+
+
+def test_every_kind_and_size_has_a_row() -> None:
+    books = [book(work, copy) for work in range(6) for copy in range(2)]
+    by_kind, by_size = measure(books, labels_of([book.work for book in books]), 2).tables
+
+    assert [row[0] for row in by_kind.rows] == [kind.name for kind in KINDS]
+    assert [row[1] for row in by_size.rows] == [128, 256, 512, 1024, 2048]
+    assert {str(row[2])[1:] for row in by_kind.rows} == {" of 6"}

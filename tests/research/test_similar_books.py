@@ -1,0 +1,111 @@
+"""The arithmetic of the benchmarks of similar books, on cases worked out by hand."""
+
+import numpy as np
+import pytest
+
+from app.core.text.content import content_from_text
+from app.core.text.normal_form import normalise
+from app.core.vectors import RAREST, word_counts
+from bench.harness.corpus import Pair
+from research.similar.learn_vectors import principal_plane, word_rarity
+from research.similar.measures import Pairs, crossed_f1, neighbour_recall, ranked
+from research.similar.methods import estimated_cosine, singular_directions
+from research.similar.similar_gutenberg import TRANSLATIONS, all_pairs
+from research.similar.similar_series import series_pairs, split
+from research.similar.works import Book, GutenbergPair, surname, without_authors
+
+
+def book(name: str, text: str = "sea", *, work: str = "", language: str = "en", author: str = "") -> Book:
+    normal = normalise(content_from_text(text))
+    return Book(name, work or name, name, author, language, normal, word_counts(normal))
+
+
+def pair(a: str, b: str, relation: str) -> Pair:
+    return Pair(a, b, relation, 0.0)  # type: ignore[arg-type]
+
+
+def test_average_precision_and_f1_by_hand() -> None:
+    order = ranked(np.array([0.9, 0.8, 0.7, 0.6]), np.array([True, False, True, False]))
+    once = np.ones(4)
+    assert order.average_precision(once) == pytest.approx((1 + 2 / 3) / 2)
+    assert order.f1(once) == pytest.approx([2 / 3, 0.5, 0.8, 2 / 3])
+    twice_false = np.array([1.0, 2.0, 1.0, 1.0])
+    assert order.average_precision(twice_false) == pytest.approx((1 + 2 / 4) / 2)
+
+
+def test_cut_off_comes_from_the_other_half() -> None:
+    pairs = Pairs(
+        a=np.array([0, 0, 2, 2]),
+        b=np.array([1, 4, 3, 5]),
+        series=np.array([True, False, True, False]),
+        same_author=np.zeros(4, bool),
+        half=np.array([0, 0, 1, 1]),
+    )
+    # half 0 is best at .9, where half 1 has nothing; half 1 is best at .5, where half 0 has both
+    assert crossed_f1(np.array([0.9, 0.6, 0.5, 0.4]), pairs, np.ones(4)) == pytest.approx(2 * 1 / (2 + 2))
+    assert neighbour_recall(np.array([0.1, 0.6, 0.5, 0.4]), pairs, 1) == pytest.approx((0 + 1 + 1 + 1) / 4)
+
+
+def test_series_stay_in_one_half_and_translations_are_no_pairs() -> None:
+    books = [book(name) for name in "abcdefgh"]
+    labelled = [pair("a", "b", "series"), pair("b", "c", "series"), pair("d", "e", "translation")]
+    for seed in range(5):
+        halves = split(books, labelled, seed)
+        assert halves[0] == halves[1] == halves[2]
+        assert halves[3] == halves[4]
+        assert set(halves) == {0, 1}
+        found = series_pairs(books, labelled, halves)
+        assert found.series.sum() == 2
+        assert (3, 4) not in set(zip(found.a.tolist(), found.b.tolist(), strict=True))
+        assert np.all(halves[found.a] == halves[found.b])
+
+
+def test_books_of_one_work_are_a_pair_only_as_a_series() -> None:
+    books = [book("a", work="w"), book("b", work="w"), book("c", work="w")]
+    found = series_pairs(books, [pair("a", "b", "series")], np.zeros(3, np.int64))
+    assert list(zip(found.a.tolist(), found.b.tolist(), strict=True)) == [(0, 1)]
+
+
+def test_rarity_is_that_of_the_language_where_a_word_is_most_common() -> None:
+    books = [book(f"en{n}", "the sea") for n in range(4)] + [book("fr", "the mer", language="fr")]
+    books += [book("fr2", "mer", language="fr")]
+    hashes, rarity = word_rarity(books)
+    the, sea, mer = (
+        word_counts(normalise(content_from_text(word))).hashes[0] for word in ("the", "sea", "mer")
+    )
+    found = dict(zip(hashes.tolist(), rarity.tolist(), strict=True))
+    assert found[the] == found[sea] == round(RAREST * np.log(4 / 5) / np.log(1 / 60))
+    assert found[mer] == round(RAREST * np.log(2 / 3) / np.log(1 / 60))
+    alone, _ = word_rarity([book("a", "sea"), book("b", "land")])
+    assert alone.size == 0  # known are words of two books
+
+
+def test_plane_is_that_of_most_variance() -> None:
+    rows = np.array([[3, 0, 0], [-3, 0, 0], [0, 2, 0], [0, -2, 0], [0, 0, 1], [0, 0, -1]], np.float32)
+    centre, axes = principal_plane(rows + 5)
+    assert centre == pytest.approx([5, 5, 5])
+    assert axes == pytest.approx(np.array([[1, 0, 0], [0, 1, 0]]), abs=1e-6)
+
+
+def test_singular_directions_keep_products() -> None:
+    rows = np.random.default_rng(3).normal(size=(6, 40)).astype(np.float32)
+    projected = rows @ singular_directions(rows, 10)
+    assert projected.shape == (6, 6)
+    assert projected @ projected.T == pytest.approx(rows @ rows.T, abs=1e-3)
+
+
+def test_products_of_signs_become_cosines() -> None:
+    assert estimated_cosine(np.array([1.0, 0.0, -1.0])) == pytest.approx([1, 0, -1], abs=1e-9)
+
+
+def test_rows_of_the_table_are_paired_but_for_the_two_translations() -> None:
+    rows = [20, *TRANSLATIONS, 26]
+    pairs = all_pairs(rows, [GutenbergPair(20, 26, "duplicate", True)])
+    assert len(pairs.kind) == 5
+    assert pairs.wanted.tolist() == [False, False, True, False, False]
+
+
+def test_authors_of_the_test_teach_nothing() -> None:
+    books = [book("one", author="twain"), book("Herland"), book("two", author="verne")]
+    assert without_authors(books, [book("x", author="twain"), book("HERLAND")]) == [books[2]]
+    assert surname("") == ""
