@@ -7,8 +7,8 @@ from uuid import UUID
 import orjson
 
 from app.cli.output import UserError, notices
-from app.client import Client, calls
 from app.core.errors import InvalidInput
+from bookprint_client import Client, calls
 
 if TYPE_CHECKING:
     from app.services.reading import FileBook

@@ -6,7 +6,7 @@ import typer
 
 from app.cli.environment import DEFAULT_URL, KeyOption
 from app.cli.output import print_json
-from app.client import Client, calls
+from bookprint_client import Client, calls
 
 _PATIENCE = 10.0  # seconds
 _FOLLOWING_WAIT = 30.0  # seconds

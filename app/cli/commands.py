@@ -25,9 +25,9 @@ from app.cli.maintenance import migrate, reindex, verify
 from app.cli.output import UserError, complain, results
 from app.cli.serve import serve, worker
 from app.cli.sign import sign
-from app.client import ClientError, InvalidUrl
 from app.core.errors import BookprintError
 from app.embedded import DataDirInUse, ServerFailed
+from bookprint_client import ClientError, InvalidUrl
 
 P = ParamSpec("P")
 

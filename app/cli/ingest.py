@@ -14,11 +14,11 @@ from app.cli.environment import DEFAULT_URL, DataDir, KeyOption, load_settings, 
 from app.cli.maintenance import within
 from app.cli.output import Reporter, UserError, complain, results
 from app.cli.refusals import Refusals, Report
-from app.client import Client, ClientError
 from app.core.errors import BookprintError
 from app.kernel_cache import keep_kernels
 from app.secrets import forget_secrets
 from app.settings import Settings
+from bookprint_client import Client, ClientError
 
 if TYPE_CHECKING:
     from app.cli.posting import Record

@@ -10,9 +10,9 @@ from rich.text import Text
 from app.cli.access.times import moment
 from app.cli.environment import DEFAULT_URL, KeyOption
 from app.cli.output import drawn_table, notices, print_json, print_lines, results
-from app.client import Client, calls
-from app.client.answers.operation import AuditEntryJson
 from app.core.audit import Action
+from bookprint_client import Client, calls
+from bookprint_client.answers import AuditAnswer
 
 _PATIENCE = 10.0  # seconds
 _PAGE = 1_000
@@ -58,7 +58,7 @@ def audit(
     notices().print(f"{len(shown):,} {noun}{'; there are more' if len(entries) > limit else ''}.")
 
 
-def _print(entries: Sequence[AuditEntryJson], json: bool) -> None:
+def _print(entries: Sequence[AuditAnswer], json: bool) -> None:
     console, rows = results(), [_cells(entry) for entry in entries]
     if json:
         for entry in entries:
@@ -81,7 +81,7 @@ def _print(entries: Sequence[AuditEntryJson], json: bool) -> None:
         console.print(drawn_table(("at", "action", "by"), drawn, wide="by"))
 
 
-def _cells(entry: AuditEntryJson) -> tuple[str, ...]:
+def _cells(entry: AuditAnswer) -> tuple[str, ...]:
     """An entry as the cells of `_COLUMNS`."""
     actor, written = entry["actor"], entry["object"]
     return (

@@ -10,16 +10,16 @@ from rich.text import Text
 from app.cli.book_file import named_book, read_one_book, read_signatures
 from app.cli.environment import DEFAULT_URL, KeyOption
 from app.cli.output import UserError, drawn_table, notices, print_json, print_lines, results
-from app.client import Client, calls
-from app.client.answers.books import NearDuplicateJson, NearDuplicatesJson
-from app.client.calls import PagedCall
 from app.core.signatures.composite import is_identifier
+from bookprint_client import Client, calls
+from bookprint_client.answers import NearDuplicate, NearDuplicates
+from bookprint_client.calls import PagedCall
 
 COLUMNS = ("distance", "jaccard", "in other", "in this")
 _PATIENCE = 10.0  # seconds
 _MOST_ITEMS = 1000  # in one answer
 
-_Question = PagedCall[Any, NearDuplicateJson]
+_Question = PagedCall[Any, NearDuplicate]
 
 
 def lookup(
@@ -65,7 +65,7 @@ def lookup(
     notices().print(_summary(answer, len(items)))
 
 
-def _row(item: NearDuplicateJson) -> tuple[str, str, str, str, str, str]:
+def _row(item: NearDuplicate) -> tuple[str, str, str, str, str, str]:
     """An item of an answer as the cells of COLUMNS, its title and its id."""
     containment = item["containment"]
     return (
@@ -78,11 +78,9 @@ def _row(item: NearDuplicateJson) -> tuple[str, str, str, str, str, str]:
     )
 
 
-def _ask(
-    service: Client, question: _Question, limit: int
-) -> tuple[NearDuplicatesJson, Sequence[NearDuplicateJson]]:
+def _ask(service: Client, question: _Question, limit: int) -> tuple[NearDuplicates, Sequence[NearDuplicate]]:
     """The last page of the answer that was read, and the items of all pages, up to `limit`."""
-    items: list[NearDuplicateJson] = []
+    items: list[NearDuplicate] = []
     for page in service.pages(question):
         items += page["items"]
         if len(items) >= limit:
@@ -108,7 +106,7 @@ def _share(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
 
 
-def _summary(answer: NearDuplicatesJson, shown: int) -> str:
+def _summary(answer: NearDuplicates, shown: int) -> str:
     total = answer["total"]
     count = f"{total:,} {'book' if total == 1 else 'books'} found" if total else "No book found"
     proof = "; no other book is as near" if answer["exact"] else ""

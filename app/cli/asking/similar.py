@@ -8,8 +8,8 @@ from rich.text import Text
 from app.cli.book_file import named_book
 from app.cli.environment import DEFAULT_URL, KeyOption
 from app.cli.output import drawn_table, notices, print_json, print_lines, results
-from app.client import Client, calls
-from app.client.answers.similar import SimilarBookJson
+from bookprint_client import Client, calls
+from bookprint_client.answers import SimilarBookAnswer
 
 _COLUMNS = ("similarity", "title", "authors", "id")
 _SHOWN = ("similarity", "book")
@@ -52,11 +52,11 @@ def similar(
         notices().print(f"{'No' if copies else 'But for copies of it no'} other book has a vector.")
 
 
-def _row(item: SimilarBookJson) -> tuple[str, str, str, str]:
+def _row(item: SimilarBookAnswer) -> tuple[str, str, str, str]:
     return f"{item['similarity']:.3f}", item["title"] or "", "; ".join(item["authors"]), item["id"]
 
 
-def _drawn(item: SimilarBookJson) -> tuple[str, Text]:
+def _drawn(item: SimilarBookAnswer) -> tuple[str, Text]:
     similarity, title, authors, book_id = _row(item)
     name = f"{title} ({authors})" if authors else title
     return similarity, Text.assemble(name, "\n", (book_id, "dim"))

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from app.cli.demo.evaluation import best_threshold
 from app.cli.output import drawn_table
-from app.client import Client, calls
 from app.core.model import Fingerprint
+from bookprint_client import Client, calls
 
 if TYPE_CHECKING:
     from app.synthesis.library import SyntheticBook
