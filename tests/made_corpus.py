@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from app.cli.checking import checked
+from app.cli.refusals import checked
 from app.core.matching.verification import VERIFICATION, evidence_of_each, is_near_duplicate
 from app.core.model import Metadata, Sketch, Submission
 from app.core.relations.relation import ComparedBook, Relation, relate

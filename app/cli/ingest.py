@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.cli.access.actor import acting_user
-from app.cli.environment import DEFAULT_URL, DataDir, KeyOption, load_settings, running
+from app.cli.environment import DEFAULT_URL, DataDir, KeyOption, acting_user, load_settings, running
 from app.cli.maintenance import within
 from app.cli.output import Reporter, UserError, complain, results
-from app.cli.refusals import Refusals, Report
-from app.core.errors import BookprintError
+from app.cli.refusals import Refusals, Report, checked
+from app.core.errors import BookprintError, InvalidInput
 from app.kernel_cache import keep_kernels
 from app.secrets import forget_secrets
 from app.settings import Settings
@@ -130,15 +129,12 @@ def find_files(paths: list[Path]) -> "BookFiles":
 
 def column_options(options: list[str] | None) -> dict[str, str]:
     """The columns that are named, by what they hold."""
-    from app.readers.tables.table import COLUMNS
+    from app.readers.tables.table import named_columns
 
-    named = {}
-    for option in options or ():
-        field, sign, name = option.partition("=")
-        if not sign or field not in COLUMNS:
-            raise UserError(f"--column takes FIELD=NAME, where FIELD is one of {', '.join(COLUMNS)}.", 2)
-        named[field] = name
-    return named
+    try:
+        return named_columns(options or ())
+    except InvalidInput as exc:
+        raise UserError(str(exc), 2) from exc
 
 
 def _store(
@@ -150,7 +146,6 @@ def _store(
     refusals: Refusals,
 ) -> "tuple[dict[Kind, int], bool]":
     """Store the books where the database is reached."""
-    from app.cli.checking import checked
     from app.services.bulk.ingest import BulkRun, Fate, ingest_in_bulk
 
     run = BulkRun()
@@ -189,7 +184,6 @@ def _post(
     refusals: Refusals,
 ) -> "tuple[dict[Kind, int], bool]":
     """Post the books to a service."""
-    from app.cli.checking import checked
     from app.cli.posting import Outcome, Tally, post_all, to_record
     from app.core.model import Submission
     from app.readers.processes import ReadingProcesses

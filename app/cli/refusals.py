@@ -1,13 +1,18 @@
-"""The books that a command refuses: each named on standard error, and all listed in a CSV file."""
+"""The books that a command refuses, as the HTTP interface would: each named, and listed in a CSV file."""
 
 import csv
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Annotated
 
 import typer
+from pydantic import ValidationError
 
 from app.cli.output import Reporter, UserError
+from app.core.errors import FileTooLarge, InvalidInput
+from app.core.json_limits import MAX_PAGES
+from app.core.model import Submission
 from app.readers.unread import Unread
 
 Report = Annotated[
@@ -59,3 +64,22 @@ class Refusals:
     def add_unread(self, book: Unread, reason: str, problem: str) -> None:
         """Note a book that could not be read."""
         self.add(book.path, book.part, reason, problem)
+
+
+def checked(submission: Submission) -> Submission:
+    """The book as a post of it would be taken; raises InvalidInput."""
+    from app.api.schemas.books import MetadataBody
+
+    metadata, content = submission.metadata, submission.content
+    if content is not None and (content.page_count or 0) > MAX_PAGES:
+        raise FileTooLarge(f"The book has more than {MAX_PAGES:,} pages. Split it into its volumes.")
+    fields = {
+        name: list(value) if isinstance(value, tuple) else value for name, value in asdict(metadata).items()
+    }
+    try:
+        body = MetadataBody.model_validate(fields)
+    except ValidationError as exc:
+        [first, *_] = exc.errors(include_url=False, include_input=False)
+        where = ".".join(map(str, first["loc"]))
+        raise InvalidInput(f"{where}: {first['msg']}.", where) from exc
+    return replace(submission, metadata=body.to_metadata())

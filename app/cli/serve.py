@@ -18,9 +18,8 @@ from typing import Annotated, Any
 
 import typer
 
-from app.cli.access.guard import auth_at, require_key, require_key_before_start
-from app.cli.access.tls import Tls, read_tls
 from app.cli.environment import DEFAULT_URL, DataDir, load_settings, name_misspelt, running
+from app.cli.listening import Tls, auth_at, read_tls, require_key, require_key_before_start
 from app.cli.maintenance import upgrade_schema
 from app.cli.output import UserError, log_instead, notices, results
 from app.core.errors import Unavailable

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 
-from app.cli.checking import checked
+from app.cli.refusals import checked
 from app.core.recipe import Suite
 from app.readers.unread import UnreadLine
 from app.services.bulk.ingest import BulkRun, Fate, ingest_in_bulk

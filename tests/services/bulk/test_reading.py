@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.checking import checked
 from app.cli.posting import book_body
+from app.cli.refusals import checked
 from app.core.model import Submission
 from app.core.recipe import DEFAULT_FINGERPRINT, Suites
 from app.core.signatures.digests import digests

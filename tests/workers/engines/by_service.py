@@ -9,7 +9,7 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from app.cli.checking import checked
+from app.cli.refusals import checked
 from app.core.clusters.cluster_name import ClusterName
 from app.core.clusters.clustering import KINDS, By
 from app.core.matching.candidates import SelectionLimits

@@ -106,7 +106,7 @@ def _show(
     service: Client, console: Console, seed: int, books: "Sequence[SyntheticBook]", posted: dict[str, Any]
 ) -> None:
     """Post the books and search them; `posted` gets the service's answer for each book as it arrives."""
-    from app.cli.demo import showcase
+    from app.cli import showcase
 
     _post(service, console, seed, books, posted)
     library = showcase.Library({book.id: book for book in books}, posted)

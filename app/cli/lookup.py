@@ -1,21 +1,27 @@
-"""`bookprint lookup`: the near-duplicates of one book."""
+"""`bookprint lookup` and `similar`, and how a command line names one book."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
+from uuid import UUID
 
+import orjson
 import typer
 from rich.text import Text
 
-from app.cli.book_file import named_book, read_one_book, read_signatures
 from app.cli.environment import DEFAULT_URL, KeyOption
 from app.cli.output import UserError, drawn_table, notices, print_json, print_lines, results
+from app.core.errors import InvalidInput
 from app.core.signatures.composite import is_identifier
 from bookprint_client import Client, calls
-from bookprint_client.answers import NearDuplicate, NearDuplicates
+from bookprint_client.answers import NearDuplicate, NearDuplicates, SimilarBookAnswer
 from bookprint_client.calls import PagedCall
 
+if TYPE_CHECKING:
+    from app.services.reading import FileBook
+
 COLUMNS = ("distance", "jaccard", "in other", "in this")
+_SIMILAR_COLUMNS = ("similarity", "title", "authors", "id")
 _PATIENCE = 10.0  # seconds
 _MOST_ITEMS = 1000  # in one answer
 
@@ -112,3 +118,90 @@ def _summary(answer: NearDuplicates, shown: int) -> str:
     proof = "; no other book is as near" if answer["exact"] else ""
     rest = f"; {shown:,} shown, --limit shows more" if shown < total else ""
     return f"{count}{proof}{rest}."
+
+
+def similar(
+    book: Annotated[
+        str,
+        typer.Argument(
+            metavar="BOOK_ID|EXTERNAL_ID", help="The id or external id of a book that was posted as a text."
+        ),
+    ],
+    k: Annotated[int, typer.Option("--k", min=1, max=1000, help="The number of books.")] = 10,
+    copies: Annotated[
+        bool, typer.Option("--copies", help="With copies: of the book, and all those of the others.")
+    ] = False,
+    url: Annotated[str, typer.Option(help="Where the service answers.")] = DEFAULT_URL,
+    key: KeyOption = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the items as JSON, one a line.")] = False,
+) -> None:
+    """Find books with other texts that are like a book, as others of its series or subject.
+
+    Similarity is an estimated cosine, 1 at most. It is a hint: nothing says from where on books belong
+    together.
+    """
+    with Client(url, patience=_PATIENCE, key=key) as service:
+        service.insist()
+        items = service.send(calls.similar_books(named_book(service, book), k=k, copies=copies))["items"]
+    console = results()
+    if json:
+        for item in items:
+            print_json(item)
+    elif not console.is_terminal:
+        print_lines(console, _SIMILAR_COLUMNS, [_similar_row(item) for item in items])
+    elif items:
+        rows = [_drawn(item) for item in items]
+        console.print(drawn_table(("similarity", "book"), rows, wide="book", right=("similarity",)))
+    if not items:
+        notices().print(f"{'No' if copies else 'But for copies of it no'} other book has a vector.")
+
+
+def _similar_row(item: SimilarBookAnswer) -> tuple[str, str, str, str]:
+    return f"{item['similarity']:.3f}", item["title"] or "", "; ".join(item["authors"]), item["id"]
+
+
+def _drawn(item: SimilarBookAnswer) -> tuple[str, Text]:
+    similarity, title, authors, book_id = _similar_row(item)
+    name = f"{title} ({authors})" if authors else title
+    return similarity, Text.assemble(name, "\n", (book_id, "dim"))
+
+
+def read_one_book(file: Path) -> "FileBook":
+    """The book of a file or a folder; prints what was left out of it. Raises UserError."""
+    from app.services.reading import read_path
+
+    try:
+        found = read_path(file)
+    except InvalidInput as exc:
+        raise UserError(f"{file}: {exc}") from exc
+    except OSError as exc:
+        raise _unreadable(file, exc) from exc
+    for warning in found.warnings:
+        notices().print(f"{file}: {warning}")
+    return found
+
+
+def read_signatures(file: Path) -> Any:
+    """The document in a file that `bookprint sign` has written for one book; raises UserError."""
+    try:
+        return orjson.loads(file.read_bytes())
+    except orjson.JSONDecodeError as exc:
+        raise UserError(f"{file} does not hold signatures as `bookprint sign` prints them: {exc}") from exc
+    except OSError as exc:
+        raise _unreadable(file, exc) from exc
+
+
+def named_book(service: Client, name: str) -> UUID:
+    """The id of the book with this id or external id; raises UserError."""
+    try:
+        return UUID(name)
+    except ValueError:
+        for book in service.send(calls.list_books(external_id=name, limit=1))["items"]:
+            return UUID(book["id"])
+    raise UserError(
+        f"{name} is no file, no identifier and no cluster, and no book has it as its id or external id.", 2
+    )
+
+
+def _unreadable(file: Path, error: OSError) -> UserError:
+    return UserError(f"{file} cannot be read: {error.strerror}", 2)

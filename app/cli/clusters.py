@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from app.cli.book_file import named_book
 from app.cli.environment import DEFAULT_URL, KeyOption
+from app.cli.lookup import named_book
 from app.cli.output import notices, print_json, printable, results
 from app.core.clusters.cluster_name import ClusterName
 from app.core.clusters.clustering import By
