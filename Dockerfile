@@ -8,6 +8,7 @@ COPY requirements-run.lock ./
 RUN /opt/bookprint/venv/bin/python -m pip install --quiet --require-hashes -r requirements-run.lock
 COPY pyproject.toml README.md LICENSE ./
 COPY app app
+COPY client client
 COPY workers workers
 COPY migrations migrations
 RUN /opt/bookprint/venv/bin/python -m pip install --quiet --no-deps --no-build-isolation . \

@@ -52,7 +52,7 @@ audit: ## look the pins that run up in the public lists of vulnerabilities (need
 
 clean: ## remove the environment and every cache
 	rm -rf $(VENV) .audit sbom.json .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
-	find app workers migrations bench research tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find app client workers migrations bench research tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(INSTALLED): requirements.lock pyproject.toml tools/make-venv
 	@sh tools/make-venv $(VENV)

@@ -1,16 +1,24 @@
-"""`bookprint changes`: what has changed, as lines of JSON."""
+"""`bookprint changes` and `audit`: what has changed, and who has written what."""
 
+from collections.abc import Sequence
+from itertools import islice
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
-from app.cli.environment import DEFAULT_URL, KeyOption
-from app.cli.output import print_json
-from app.client import Client, calls
+from app.cli.environment import DEFAULT_URL, KeyOption, moment
+from app.cli.output import drawn_table, notices, print_json, print_lines, results
+from app.stores.postgres.audit import Action
+from bookprint_client import Client, calls
+from bookprint_client.answers import AuditAnswer
 
 _PATIENCE = 10.0  # seconds
 _FOLLOWING_WAIT = 30.0  # seconds
-_MOST_ITEMS = 1000  # in one answer
+_MOST_ITEMS = 1_000  # in one answer
+_COLUMNS = ("at", "actor", "name", "key_id", "address", "action", "object_id", "other_id")
+
+_Time = Annotated[str | None, typer.Option(metavar="TIME", help="As 2027-01-31 or 2027-01-31T18:00+01:00.")]
 
 
 def changes(
@@ -37,3 +45,78 @@ def changes(
             after = answer["next_cursor"]
             if not follow and not answer["items"]:
                 return
+
+
+def audit(
+    key_id: Annotated[
+        str | None, typer.Option(metavar="ID", help="Only what was done with the key of this id.")
+    ] = None,
+    action: Annotated[Action | None, typer.Option(help="Only this.")] = None,
+    object_id: Annotated[
+        str | None,
+        typer.Option("--object", metavar="ID", help="Only what was done to this book, key or webhook."),
+    ] = None,
+    since: _Time = None,
+    until: _Time = None,
+    limit: Annotated[int, typer.Option(min=1, help="Most entries to print.")] = 100,
+    url: Annotated[str, typer.Option(help="Where the service answers.")] = DEFAULT_URL,
+    key: KeyOption = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the entries as JSON, one a line.")] = False,
+) -> None:
+    """Print who has written what, when and from where, the newest first.
+
+    The service asks for a key with the scope admin. What happened at the time of --until is not included.
+    """
+    call = calls.list_audit(
+        key_id=key_id,
+        action=action,
+        object_id=object_id,
+        since=None if since is None else moment(since, "--since").isoformat(),
+        until=None if until is None else moment(until, "--until").isoformat(),
+        limit=min(limit + 1, _MOST_ITEMS),
+    )
+    with Client(url, patience=_PATIENCE, key=key) as service:
+        service.insist()
+        entries = list(islice(service.items(call), limit + 1))
+    shown = entries[:limit]
+    _print(shown, json)
+    noun = "entry" if len(shown) == 1 else "entries"
+    notices().print(f"{len(shown):,} {noun}{'; there are more' if len(entries) > limit else ''}.")
+
+
+def _print(entries: Sequence[AuditAnswer], json: bool) -> None:
+    console, rows = results(), [_cells(entry) for entry in entries]
+    if json:
+        for entry in entries:
+            print_json(entry)
+    elif not console.is_terminal:
+        print_lines(console, _COLUMNS, rows)
+    elif rows:
+        # Ids stand below, and those of keys are left out: side by side they do not fit an ordinary terminal.
+        drawn = [
+            (
+                f"{cells['at'][:19]}Z",
+                Text.assemble(
+                    cells["action"],
+                    *((f"\n{cells[name]}", "dim") for name in ("object_id", "other_id") if cells[name]),
+                ),
+                Text.assemble(cells["name"], (f"\n{cells['address']}", "dim")),
+            )
+            for cells in (dict(zip(_COLUMNS, row, strict=True)) for row in rows)
+        ]
+        console.print(drawn_table(("at", "action", "by"), drawn, wide="by"))
+
+
+def _cells(entry: AuditAnswer) -> tuple[str, ...]:
+    """An entry as the cells of `_COLUMNS`."""
+    actor, written = entry["actor"], entry["object"]
+    return (
+        entry["at"],
+        actor["kind"],
+        actor["name"],
+        actor["key_id"] or "",
+        actor["address"] or "",
+        entry["action"],
+        written["id"],
+        written["other_id"] or "",
+    )

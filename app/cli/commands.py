@@ -7,32 +7,29 @@ from typing import Annotated, ParamSpec
 
 import typer
 
-from app.cli.access.audit import audit
-from app.cli.access.keys import KEY_COMMANDS
-from app.cli.asking.compare import compare
-from app.cli.asking.conflicts import conflicts
-from app.cli.asking.lookup import lookup
-from app.cli.asking.master_copy import master_copy
-from app.cli.asking.similar import similar
-from app.cli.changes import changes
-from app.cli.corpus.dedupe import dedupe
-from app.cli.corpus.run import CORPUS_COMMANDS
-from app.cli.demo.command import demo
+from app.cli.changes import audit, changes
+from app.cli.clusters import master_copy
+from app.cli.conflicts import conflicts
+from app.cli.corpus import corpus, dedupe, load
+from app.cli.demo import demo
 from app.cli.ingest import ingest
-from app.cli.jobs import jobs
-from app.cli.load import load
-from app.cli.maintenance import migrate, reindex, verify
+from app.cli.keys import KEY_COMMANDS
+from app.cli.lookup import lookup, similar
+from app.cli.maintenance import jobs, migrate, reindex, verify
 from app.cli.output import UserError, complain, results
 from app.cli.serve import serve, worker
-from app.cli.sign import sign
-from app.client import ClientError, InvalidUrl
+from app.cli.sign import compare, sign
 from app.core.errors import BookprintError
 from app.embedded import DataDirInUse, ServerFailed
+from bookprint_client import ClientError, InvalidUrl
 
 P = ParamSpec("P")
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
+
+_UNREAD = {"ignore_unknown_options": True, "allow_extra_args": True}
+"""For commands whose arguments another program reads."""
 
 
 def run() -> None:
@@ -46,18 +43,16 @@ def run() -> None:
     )
     for command in (
         *(demo, serve, worker, jobs, migrate, ingest, load, lookup, similar, compare, conflicts, changes),
-        *(sign, dedupe, reindex, verify, audit, master_copy),
+        *(sign, reindex, verify, audit, master_copy),
     ):
         app.command()(_with_plain_errors(command))
+    for unread in (corpus, dedupe):
+        app.command(add_help_option=False, context_settings=_UNREAD)(unread)
     app.callback()(_bookprint)
     keys = typer.Typer(help="Make, list and end API keys.", no_args_is_help=True)
     for name, key_command in KEY_COMMANDS.items():
         keys.command(name)(_with_plain_errors(key_command))
     app.add_typer(keys, name="keys")
-    corpus = typer.Typer(help="Compute a whole collection on an engine for much data.", no_args_is_help=True)
-    for name, corpus_command in CORPUS_COMMANDS.items():
-        corpus.command(name)(_with_plain_errors(corpus_command))
-    app.add_typer(corpus, name="corpus")
     app(prog_name="bookprint")
 
 

@@ -1,8 +1,11 @@
-"""The settings of a command, and its servers."""
+"""What commands take from their environment: settings, options, servers, and the user who acts."""
 
 import os
+import pwd
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +17,7 @@ from app.cli.output import UserError, notices
 from app.embedded import EmbeddedServers, running_servers
 from app.secrets import SECRETS
 from app.settings import Settings
+from app.stores.postgres.audit import Actor
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 
@@ -89,3 +93,28 @@ def started(settings: Settings, new: bool = False) -> Iterator[Settings]:
         yield settings.model_copy(
             update={"database_url": servers.database_url, "redis_url": servers.redis_url}
         )
+
+
+def moment(text: str, option: str) -> datetime:
+    """The time that an option was given; raises UserError for a text that is none."""
+    try:
+        named = datetime.fromisoformat(text)
+    except ValueError as exc:
+        raise UserError(
+            f"{option} takes a time as 2027-01-31 or 2027-01-31T18:00+01:00; without an offset it is UTC.",
+            2,
+        ) from exc
+    return named if named.tzinfo is not None else named.replace(tzinfo=UTC)
+
+
+def acting_user() -> Actor:
+    """Whom the audit log names: the user of the system who runs this command, on this host."""
+    return Actor("command", _user(), address=socket.gethostname())
+
+
+def _user() -> str:
+    # Of the process: a variable as LOGNAME could claim any name.
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:  # as containers run users that have no name
+        return f"uid {os.getuid()}"

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.cli.access.actor import acting_user
-from app.cli.environment import DEFAULT_URL, DataDir, KeyOption, load_settings, running
+from app.cli.environment import DEFAULT_URL, DataDir, KeyOption, acting_user, load_settings, running
 from app.cli.maintenance import within
 from app.cli.output import Reporter, UserError, complain, results
 from app.cli.refusals import Refusals, Report
-from app.client import Client, ClientError
-from app.core.errors import BookprintError
+from app.core.errors import BookprintError, InvalidInput
 from app.kernel_cache import keep_kernels
 from app.secrets import forget_secrets
 from app.settings import Settings
+from bookprint_client import Client, ClientError
 
 if TYPE_CHECKING:
     from app.cli.posting import Record
@@ -130,15 +129,12 @@ def find_files(paths: list[Path]) -> "BookFiles":
 
 def column_options(options: list[str] | None) -> dict[str, str]:
     """The columns that are named, by what they hold."""
-    from app.readers.tables.table import COLUMNS
+    from app.readers.tables.table import named_columns
 
-    named = {}
-    for option in options or ():
-        field, sign, name = option.partition("=")
-        if not sign or field not in COLUMNS:
-            raise UserError(f"--column takes FIELD=NAME, where FIELD is one of {', '.join(COLUMNS)}.", 2)
-        named[field] = name
-    return named
+    try:
+        return named_columns(options or ())
+    except InvalidInput as exc:
+        raise UserError(str(exc), 2) from exc
 
 
 def _store(

@@ -1,4 +1,4 @@
-"""`bookprint migrate`, `reindex` and `verify`: the maintenance of a library."""
+"""`bookprint migrate`, `reindex`, `verify` and `jobs`: the maintenance of a library."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -15,9 +15,12 @@ from app.settings import Settings
 if TYPE_CHECKING:
     from app.services.index.missing_signatures import MissingSignatures
     from app.services.index.verify import IndexReport
+    from app.stores.postgres.jobs import Job, JobCounts
     from app.wiring import Services
 
 T = TypeVar("T")
+
+_MOST_SHOWN = 1_000  # failed jobs
 
 
 def migrate(data_dir: DataDir = None) -> None:
@@ -203,3 +206,71 @@ def _remedy(report: "IndexReport") -> str:
     if report.missing or report.superfluous or report.broken:
         return "Unless books were being posted, changed or deleted just now, run: bookprint reindex"
     return "Books wait for a worker (bookprint serve or worker) to index them. Verify again in a moment."
+
+
+def jobs(
+    data_dir: DataDir = None,
+    retry: Annotated[
+        str | None, typer.Option(metavar="ID|all", help="Try this failed job again, or all of them.")
+    ] = None,
+) -> None:
+    """Count the background jobs by state, and print the reason of each failure."""
+    settings = load_settings(data_dir)
+    if retry is None:
+
+        async def read(services: "Services") -> "tuple[list[JobCounts], list[Job]]":
+            return await services.jobs.counts(), await services.jobs.failed(_MOST_SHOWN)
+
+        with library(settings) as complete:
+            counts, failed = within(complete, read)
+        _show(counts, failed)
+        return
+    job_id = _number(retry)
+
+    async def put_back(services: "Services") -> int:
+        if job_id is None:
+            return await services.jobs.retry_all()
+        await services.jobs.retry(job_id)
+        return 1
+
+    with library(settings) as complete:
+        count = within(complete, put_back)
+    results().print(f"{count:,} failed {'job is' if count == 1 else 'jobs are'} to be tried again")
+
+
+def _number(argument: str) -> int | None:
+    """The id of one job; None for all."""
+    if argument == "all":
+        return None
+    if not argument.isascii() or not argument.isdecimal():
+        raise UserError("--retry takes the id of a failed job, or all.", status=2)
+    return int(argument)
+
+
+def _show(counts: "list[JobCounts]", failed: "list[Job]") -> None:
+    if not counts:
+        results().print("No job waits, runs or has failed.")
+        return
+    _print(
+        ("task", "state", "jobs"),
+        [(counted.task, counted.state, f"{counted.count:,}") for counted in counts],
+        wide="task",
+    )
+    if failed:
+        results().print()
+        _print(
+            ("failed", "task", "book", "reason"),
+            [
+                (str(job.id), job.task, "-" if job.book_id is None else str(job.book_id), job.reason or "-")
+                for job in failed
+            ],
+            wide="reason",
+        )
+
+
+def _print(columns: tuple[str, ...], rows: list[tuple[str, ...]], wide: str) -> None:
+    console = results()
+    if console.is_terminal:
+        console.print(drawn_table(columns, rows, wide=wide, right=("jobs",)))
+    else:
+        print_lines(console, columns, rows)

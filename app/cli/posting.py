@@ -8,12 +8,12 @@ from typing import Any
 
 from app.catalog.marc import forms, marcjson
 from app.catalog.marc.description import metadata_of
-from app.client import Client, Interrupted, NoService, Refused, calls
 from app.core.model import PAGE_BREAK, Submission
 from app.core.signatures.json_codec import encode
 from app.readers.reading import Refusal
 from app.readers.unread import Unread
 from app.services.storing import KINDS, Kind
+from bookprint_client import Client, Interrupted, NoService, Refused, calls
 
 _NOT_ALLOWED = {401, 403}
 

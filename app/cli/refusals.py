@@ -1,4 +1,4 @@
-"""The books that a command refuses: each named on standard error, and all listed in a CSV file."""
+"""The books that a command refuses, as the HTTP interface would: each named, and listed in a CSV file."""
 
 import csv
 from pathlib import Path

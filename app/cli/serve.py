@@ -18,12 +18,10 @@ from typing import Annotated, Any
 
 import typer
 
-from app.cli.access.guard import auth_at, require_key, require_key_before_start
-from app.cli.access.tls import Tls, read_tls
 from app.cli.environment import DEFAULT_URL, DataDir, load_settings, name_misspelt, running
+from app.cli.listening import Tls, auth_at, read_tls, require_key, require_key_before_start
 from app.cli.maintenance import upgrade_schema
 from app.cli.output import UserError, log_instead, notices, results
-from app.client import Client
 from app.core.errors import Unavailable
 from app.embedded import EmbeddedServers, Servers
 from app.embedded.identity import DATA_DIR_MODE
@@ -31,6 +29,7 @@ from app.embedded.processes import spawn
 from app.embedded.supervisor import ChildSpec, Supervisor
 from app.kernel_cache import keep_kernels
 from app.secrets import ADMIN_KEY_VARIABLES, TLS_PASSWORD_VARIABLE, forget_secrets
+from bookprint_client import Client
 
 _WARM = """
 from app.logs import configure_logs

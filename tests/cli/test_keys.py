@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from app.api.examples import SECRET
-from app.cli.access.guard import auth_at
+from app.cli.listening import auth_at
 from app.settings import Settings
 from tests.cli.command_line import bookprint, serving
 from tests.secret_search import ADMIN_KEY, lines_with_secrets

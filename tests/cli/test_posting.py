@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from app.cli.posting import Outcome, Record, Tally, post_all
-from app.client import Client, NoService, Refused, calls
 from app.core.model import Metadata, Submission
 from app.core.text.content import content_from_pages, content_from_text
+from bookprint_client import Client, NoService, Refused, calls
 from tests.cli.command_line import BOOKPRINT, environment
 from tests.prescribed_server import BUSY, CREATED, Answer, Prescribed, prescribing
 

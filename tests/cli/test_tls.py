@@ -9,7 +9,7 @@ import httpx
 import psutil
 import pytest
 
-from app.cli.access.tls import Tls, read_tls
+from app.cli.listening import Tls, read_tls
 from app.cli.output import UserError
 from app.secrets import TLS_PASSWORD_VARIABLE, forget_secrets
 from tests.cli.command_line import bookprint, serving

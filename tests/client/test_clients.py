@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.client import AsyncClient, Client, NoService, Refused, calls
+from bookprint_client import AsyncClient, Client, NoService, Refused, calls
 from tests.api.library import prose, scanned
 from tests.api.service_process import Server
 from tests.prescribed_server import BUSY, Answer, Prescribed

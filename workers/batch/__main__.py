@@ -1,96 +1,186 @@
-"""`python -m workers.batch`: the driver of a corpus, until its tables are written."""
+"""`python -m workers.batch`: the driver of a corpus, with the commands `corpus run` and `dedupe`.
 
-import argparse
+The program `bookprint` becomes this process and leaves its arguments as they are.
+"""
+
 import sys
-from collections.abc import Sequence
-from typing import get_args
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, ParamSpec
+
+import typer
 
 from app.core.clusters.deduplication import Keep, Same
 from app.core.errors import InvalidInput
 from app.core.matching.candidates import SelectionLimits
 from app.kernel_cache import keep_kernels
-from workers.batch import engine, storage
-from workers.batch.corpus import Corpus, Options
+from workers.batch import engine
+
+if TYPE_CHECKING:
+    from workers.batch.corpus import Corpus
+
+P = ParamSpec("P")
 
 _INTERRUPTED = 130
 _REFUSALS_TOLD = 20
 
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Read the command line and run; the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m workers.batch", description=__doc__)
-    commands = parser.add_subparsers(required=True)
-    run = commands.add_parser("run", help="compute the tables of a corpus")
-    run.set_defaults(command=_run)
-    dedupe = commands.add_parser("dedupe", help="compute them, and write what to keep")
-    dedupe.set_defaults(command=_dedupe)
-    for command in (run, dedupe):
-        command.add_argument("input", nargs="+")
-        command.add_argument("--out", required=True, type=storage.absolute)
-        command.add_argument("--engine", default=engine.LOCAL)
-        command.add_argument("--column", action="append", default=[])
-        command.add_argument("--nearest", type=int, default=SelectionLimits().nearest)
-        command.add_argument("--block-books", type=int, default=Options().block_books)
-    dedupe.add_argument("--same", choices=get_args(Same), required=True)
-    dedupe.add_argument("--keep", choices=get_args(Keep), required=True)
-    dedupe.add_argument("--mark", action="store_true")
-    given = parser.parse_args(arguments)
-    keep_kernels()
-    try:
-        return int(given.command(given))
-    except InvalidInput as exc:
-        sys.stderr.write(f"{exc}\n")
-        return 2
-    except KeyboardInterrupt:
-        sys.stderr.write("Interrupted. Run the same command again: finished stages are skipped.\n")
-        return _INTERRUPTED
+_Inputs = Annotated[
+    list[str],
+    typer.Argument(help="Parquet tables, JSON Lines, files of every format, archives, folders or globs."),
+]
+_EngineOption = Annotated[
+    str,
+    typer.Option(
+        "--engine",
+        metavar="local|sc://HOST:PORT",
+        help="Sail on this machine, a task for each core; or a Spark cluster by its Spark Connect address.",
+    ),
+]
+_ColumnOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column", metavar="FIELD=NAME", help="The column of Parquet tables with text, pages, id, title, …"
+    ),
+]
 
 
-def _run(given: argparse.Namespace) -> int:
+def main() -> None:
+    """Run the command that the arguments name, and exit with its status."""
+    app = typer.Typer(
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode="markdown",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    corpus = typer.Typer(help="Compute a whole collection on an engine for much data.", no_args_is_help=True)
+    corpus.command()(_with_plain_errors(run))
+    app.add_typer(corpus, name="corpus")
+    app.command()(_with_plain_errors(dedupe))
+    app(prog_name="bookprint")
+
+
+def run(
+    inputs: _Inputs,
+    out: Annotated[
+        str, typer.Option(metavar="DIR", help="Folder, or URL of an object store, that gets the tables.")
+    ],
+    engine_address: _EngineOption = engine.LOCAL,
+    column: _ColumnOptions = None,
+    nearest: Annotated[
+        int, typer.Option(min=1, max=10_000, help="Candidates of a book that it is compared with, at most.")
+    ] = SelectionLimits().nearest,
+    block_books: Annotated[
+        int,
+        typer.Option(
+            min=1, max=2_000_000, help="Books of a block; a task that searches takes some 3 KB each."
+        ),
+    ] = 250_000,
+) -> None:
+    """Compute signatures, candidates, relations, page maps and clusters of a whole collection.
+
+    The result is Parquet tables, which pandas, DuckDB and Spark read and `bookprint load` puts into a
+    service. After an interruption run the command again: finished stages are skipped. Needs the extra
+    `corpus`. Exit status: 0 all books are in, 1 some were refused (table `refused`), 2 it could not run.
+    """
     from workers.batch import pipeline
+    from workers.batch.corpus import Corpus, Options
     from workers.batch.splits import corpus_input
+    from workers.batch.storage import absolute
 
-    source = corpus_input(given.input, _columns(given))
-    with engine.started(given.engine) as started:
-        pipeline.run(Corpus(given.out, started, _options(given)), source, _tell)
-    return _told_refusals(given.out)
+    keep_kernels()
+    source = corpus_input(inputs, _columns(column))
+    with engine.started(engine_address) as started:
+        corpus = Corpus(absolute(out), started, Options(SelectionLimits(nearest=nearest), block_books))
+        pipeline.run(corpus, source, _tell)
+    _exit_after_refusals(corpus)
 
 
-def _dedupe(given: argparse.Namespace) -> int:
-    from workers.batch.dedupe.command import Choice, dedupe, require_apart
+def dedupe(
+    inputs: _Inputs,
+    out: Annotated[
+        str, typer.Option(metavar="DIR", help="Folder, or URL of an object store, that gets the result.")
+    ],
+    keep: Annotated[Keep, typer.Option(help="Which of several copies is kept.")] = "best",
+    same: Annotated[
+        Same,
+        typer.Option(
+            help="What is left out: copies of one printing, of one text, or also what another book contains."
+        ),
+    ] = "same-text",
+    mark: Annotated[
+        bool,
+        typer.Option(
+            "--mark",
+            help="Leave no row out; list in each what it is a copy of (likely_duplicates_barcodes_gen).",
+        ),
+    ] = False,
+    engine_address: _EngineOption = engine.LOCAL,
+    column: _ColumnOptions = None,
+) -> None:
+    """Find the copies in a collection, and keep one of each.
+
+    DIR/dedupe gets clusters.parquet, with what is kept and why. Parquet tables of the input stand in tables/,
+    without the rows that are left out; other books to keep are listed in keep.txt. What cannot be read is
+    kept. The rest of DIR is as `corpus run` writes it: another --keep or --same computes nothing anew. Needs
+    the extra `corpus`. Exit status: 0 all books were compared, 1 some were refused, 2 it could not run.
+    """
+    from workers.batch.corpus import Corpus, Options
+    from workers.batch.dedupe import command
     from workers.batch.splits import corpus_input
+    from workers.batch.storage import absolute
 
-    require_apart(given.input, given.out)
-    columns = _columns(given)
-    source, choice = corpus_input(given.input, columns), Choice(given.same, given.keep, given.mark)
-    with engine.started(given.engine) as started:
-        corpus = Corpus(given.out, started, _options(given))
-        result = dedupe(corpus, source, columns, choice, _tell)
+    keep_kernels()
+    command.require_apart(inputs, absolute(out))
+    columns = _columns(column)
+    source = corpus_input(inputs, columns)
+    with engine.started(engine_address) as started:
+        corpus = Corpus(absolute(out), started, Options())
+        result = command.dedupe(corpus, source, columns, command.Choice(same, keep, mark), _tell)
     kept = result.books - result.left_out
     _tell(f"{kept:,} of {result.books:,} books are kept, {result.left_out:,} are left out")
     for problem in result.problems:
         sys.stderr.write(f"not copied: {problem}\n")
-    status = _told_refusals(given.out)
-    return 1 if result.problems else status
+    _exit_after_refusals(corpus, failed=bool(result.problems))
 
 
-def _columns(given: argparse.Namespace) -> dict[str, str]:
-    return dict(pair.split("=", 1) for pair in given.column)
+def _with_plain_errors(command: Callable[P, None]) -> Callable[P, None]:
+    """The command, with expected errors printed as one message instead of a traceback."""
+
+    @wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except InvalidInput as exc:
+            sys.stderr.write(f"{exc}\n")
+            raise typer.Exit(2) from exc
+        except KeyboardInterrupt:
+            sys.stderr.write("Interrupted. Run the same command again: finished stages are skipped.\n")
+            raise typer.Exit(_INTERRUPTED) from None
+
+    return run
 
 
-def _options(given: argparse.Namespace) -> Options:
-    return Options(SelectionLimits(nearest=given.nearest), given.block_books)
+def _columns(options: list[str] | None) -> dict[str, str]:
+    """The columns that are named, by what they hold."""
+    from app.readers.tables.table import named_columns
+
+    return named_columns(options or ())
 
 
-def _told_refusals(out: str) -> int:
-    """The exit status, after the first refusals were named."""
-    refused = storage.read(out, "refused").slice(0, _REFUSALS_TOLD).to_pylist()
+def _exit_after_refusals(corpus: "Corpus", failed: bool = False) -> None:
+    """Name the first refusals; end with status 1 where there are any, or where something else has failed."""
+    from workers.batch import storage
+
+    refused = storage.read(corpus.out, "refused").slice(0, _REFUSALS_TOLD).to_pylist()
     for row in refused:
         sys.stderr.write(f"refused: {row['place']}: {row['reason']}\n")
-    count = storage.row_count(out, "refused")
+    count = storage.row_count(corpus.out, "refused")
     if count > len(refused):
-        sys.stderr.write(f"{count - len(refused):,} more are refused: see {storage.url(out, 'refused')}\n")
-    return 1 if count else 0
+        more = f"{count - len(refused):,} more are refused: see {storage.url(corpus.out, 'refused')}"
+        sys.stderr.write(f"{more}\n")
+    if count or failed:
+        raise typer.Exit(1)
 
 
 def _tell(line: str) -> None:
@@ -99,4 +189,4 @@ def _tell(line: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

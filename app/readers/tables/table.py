@@ -66,6 +66,19 @@ class Columns:
         return list(dict.fromkeys([*filter(None, single), *(column for column, _ in self.schemes)]))
 
 
+def named_columns(options: Iterable[str]) -> dict[str, str]:
+    """The columns that options of the form FIELD=NAME name, by what they hold; raises InvalidInput."""
+    named = {}
+    for option in options:
+        field, sign, name = option.partition("=")
+        if not sign or field not in COLUMNS:
+            raise InvalidInput(
+                f"--column takes FIELD=NAME, where FIELD is one of {', '.join(COLUMNS)}.", "column"
+            )
+        named[field] = name
+    return named
+
+
 def find_columns(present: Iterable[str], named: Mapping[str, str]) -> Columns:
     """What the columns hold; `named` are columns by what they hold and outrank names.
 

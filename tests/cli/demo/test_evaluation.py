@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.cli.demo.evaluation import best_threshold
+from app.cli.showcase import best_threshold
 from app.core.model import Fingerprint
 
 

@@ -31,7 +31,7 @@ _SECONDS_TO_DIE = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """Runs of `python -m workers.batch run` on one input."""
+    """Runs of `python -m workers.batch corpus run` on one input."""
 
     source: Path
     out: Path
@@ -39,7 +39,7 @@ class Driver:
 
     def start(self) -> subprocess.Popen[bytes]:
         """Begin a run, or go on with what an earlier one has left."""
-        command = ["run", str(self.source), "--out", str(self.out), "--engine", self.address]
+        command = ["corpus", "run", str(self.source), "--out", str(self.out), "--engine", self.address]
         return subprocess.Popen(
             [sys.executable, "-m", "workers.batch", *command],
             stdin=subprocess.DEVNULL,

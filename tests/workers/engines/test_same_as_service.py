@@ -111,7 +111,7 @@ def test_a_loaded_corpus_of_more_books_than_an_engine_deals_to_files_in_one_turn
     # Short books, many of them copies. The paths are those of the driver's own folder.
     made = synthetic_library(29, _BOOKS, copies=(0, 2), characters=(1_500, 2_500))
     write_library(tmp_path / "books.jsonl", map(paged, islice(made, _BOOKS)))
-    command = ["run", "books.jsonl", "--out", "corpus", "--engine", engine_address]
+    command = ["corpus", "run", "books.jsonl", "--out", "corpus", "--engine", engine_address]
     subprocess.run([sys.executable, "-m", "workers.batch", *command], cwd=tmp_path, check=True)
     corpus = findings_of_corpus(tmp_path / "corpus")
     assert corpus.clusters

@@ -1,17 +1,16 @@
-"""What both clients have in common: requests from calls, answers from responses, and when to ask again."""
+"""What both clients have in common: errors, requests from calls, answers, and when to ask again."""
 
+import json
 import logging
 import ssl
-from collections.abc import Mapping
-from contextlib import ExitStack
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar, cast
 
-import httpcore
 import httpx
-import orjson
 
-from app.client.calls import LINES, Call
-from app.client.errors import ClientError, InvalidUrl, NoService, Refused
+from bookprint_client.calls import LINES, Call
 
 log = logging.getLogger(__name__)
 
@@ -26,10 +25,36 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 5.0
 """Seconds; doubled with each try."""
 
 
-def options(url: str, connections: int, key: str | None, tls: ssl.SSLContext | None) -> dict[str, Any]:
-    """The options of an httpx client for the service at `url`.
+class ClientError(Exception):
+    """A request that cannot succeed; the message says what to do."""
 
-    Without `tls` the certificates count that the system or SSL_CERT_FILE trusts.
+
+class InvalidUrl(ClientError):
+    """The URL cannot be that of a service."""
+
+
+class Refused(ClientError):
+    """The service answered with an error; the message is its own.
+
+    `problem` is the last part of the problem type.
+    """
+
+    def __init__(self, http_status: int, detail: str, problem: str = "http") -> None:
+        super().__init__(detail)
+        self.http_status = http_status
+        self.problem = problem
+
+
+class NoService(ClientError):
+    """Nothing answers at the URL, it stays unable to serve, or it lets nobody in with the key."""
+
+
+class Interrupted(Exception):
+    """The user ended the command while it waited to ask again."""
+
+
+def http_options(url: str, connections: int, key: str | None, tls: ssl.SSLContext | None) -> dict[str, Any]:
+    """The options of an httpx client for the service at `url`.
 
     Raises InvalidUrl, and ClientError for a key that cannot be sent.
     """
@@ -42,20 +67,26 @@ def options(url: str, connections: int, key: str | None, tls: ssl.SSLContext | N
         raise InvalidUrl(f"{url} is not a URL: {exc}") from exc
     if key is not None and not (key.isascii() and key.isprintable() and key.strip()):
         raise ClientError("The key holds characters that no key has. Copy it again.")
-    headers = {} if key is None else {"Authorization": f"Bearer {key}"}
-    limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
     return {
         "base_url": url.rstrip("/"),
-        "headers": headers,
+        "headers": {} if key is None else {"Authorization": f"Bearer {key}"},
         "timeout": _TIMEOUT,
-        "limits": limits,
+        "limits": httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
         "trust_env": outside,
-        "verify": tls or httpcore.default_ssl_context(),
+        "verify": tls or _default_tls(),
     }
 
 
-def request_options(call: Call[Any], opened: ExitStack) -> dict[str, Any]:
-    """The options of `httpx.request`; what has to be closed after it goes into `opened`."""
+def _default_tls() -> ssl.SSLContext:
+    """Trust in the authorities that httpx brings along, and in those of the system or SSL_CERT_FILE."""
+    context = httpx.create_ssl_context(trust_env=False)
+    context.load_default_certs()
+    return context
+
+
+@contextmanager
+def request_options(call: Call[Any]) -> Iterator[dict[str, Any]]:
+    """The options of `httpx.request`, of which a file is closed at the end."""
     headers = {} if call.if_version is None else {"If-Match": f'"{call.if_version}"'}
     options: dict[str, Any] = {
         "method": call.method,
@@ -64,52 +95,53 @@ def request_options(call: Call[Any], opened: ExitStack) -> dict[str, Any]:
         "headers": headers,
         "follow_redirects": call.method == "GET",
     }
-    if (upload := call.upload) is not None:
-        options["files"] = {"file": (upload.name, opened.enter_context(upload.open()))}
-        if upload.metadata is not None:
-            options["files"]["metadata"] = (None, upload.metadata, upload.metadata_type)
-    elif call.content is not None:
-        options["content"] = call.content
-        headers["Content-Type"] = call.content_type
-    return options
+    with ExitStack() as opened:
+        if (upload := call.upload) is not None:
+            options["files"] = {"file": (upload.name, opened.enter_context(upload.open()))}
+            if upload.metadata is not None:
+                options["files"]["metadata"] = (None, upload.metadata, upload.metadata_type)
+        elif call.content is not None:
+            options["content"] = call.content
+            headers["Content-Type"] = call.content_type
+        yield options
 
 
 def answer_of(call: Call[AnswerT], response: httpx.Response) -> AnswerT:
     """What the service answered; raises Refused, or ClientError where it is no Bookprint."""
     if not response.is_success:
-        raise Refused(response.status_code, problem_text(response), _problem_type(response))
+        problem_type = str(_problem(response).get("type") or "http").rpartition(":")[2]
+        raise Refused(response.status_code, _problem_text(response), problem_type)
     try:
         if call.content_type == LINES:
-            return cast(AnswerT, [orjson.loads(line) for line in response.content.splitlines()])
-        return cast(AnswerT, orjson.loads(response.content) if response.content else None)
-    except orjson.JSONDecodeError as exc:
+            return cast(AnswerT, [json.loads(line) for line in response.content.splitlines()])
+        return cast(AnswerT, json.loads(response.content) if response.content else None)
+    except ValueError as exc:
         raise ClientError(f"What answers at {response.url} is not Bookprint. Check the URL.") from exc
 
 
 class Retries:
     """Tells how long to wait before a call is sent again, and when not to any more."""
 
-    def __init__(self, url: str, call: Call[Any], seconds: float, now: float) -> None:
-        """`now` and later moments are seconds of any one clock."""
+    def __init__(self, url: str, call: Call[Any], patience: float) -> None:
         self._url = url
         self._call = call
-        self._deadline = now + seconds
+        self._deadline = time.monotonic() + patience
         self._pause = _FIRST_PAUSE
 
-    def after_response(self, response: httpx.Response, now: float) -> float | None:
+    def after_response(self, response: httpx.Response) -> float | None:
         """Seconds to wait; None: the response is final. Raises NoService at the end of the patience."""
         if response.status_code not in _PASSING:
             return None
         wait = max(self._pause, _retry_after(response))
         if response.status_code == _LIMIT_REACHED and wait <= _LONGEST_LIMIT:
-            log.warning("%s Waiting %.0f s.", problem_text(response), wait)
+            log.warning("%s Waiting %.0f s.", _problem_text(response), wait)
             self._deadline += wait
             return wait
-        if now + wait > self._deadline:
-            raise NoService(f"{self._url} cannot serve now: {problem_text(response)}")
+        if time.monotonic() + wait > self._deadline:
+            raise NoService(f"{self._url} cannot serve now: {_problem_text(response)}")
         return self._waited(wait)
 
-    def after_error(self, error: httpx.TransportError, now: float) -> float:
+    def after_error(self, error: httpx.TransportError) -> float:
         """Seconds to wait after a connection failed; raises NoService at the end of the patience.
 
         Raises ClientError at once where the service's certificate is not trusted.
@@ -121,7 +153,7 @@ class Retries:
                 f"The answer to {self._call.method} {self._call.path} was lost, so it may have been done. "
                 "Look before you send it again."
             ) from error
-        if now + self._pause > self._deadline:
+        if time.monotonic() + self._pause > self._deadline:
             raise missing(self._url, error) from error
         return self._waited(self._pause)
 
@@ -153,24 +185,18 @@ def _distrust(error: BaseException | None) -> str | None:
     return None
 
 
-def problem_text(response: httpx.Response) -> str:
+def _problem_text(response: httpx.Response) -> str:
     """The message of a problem document, in one line."""
-    problem = _document(response)
-    parts = [str(problem[name]) for name in ("title", "detail") if problem.get(name)]
-    if not parts:
-        return f"HTTP {response.status_code}"
-    return f"HTTP {response.status_code}: {'. '.join(part.rstrip('.') for part in parts)}."
+    problem = _problem(response)
+    parts = [str(problem[name]).rstrip(".") for name in ("title", "detail") if problem.get(name)]
+    return f"HTTP {response.status_code}: {'. '.join(parts)}." if parts else f"HTTP {response.status_code}"
 
 
-def _problem_type(response: httpx.Response) -> str:
-    """The last part of the type of a problem document."""
-    return str(_document(response).get("type") or "http").rpartition(":")[2]
-
-
-def _document(response: httpx.Response) -> Mapping[str, Any]:
+def _problem(response: httpx.Response) -> Mapping[str, Any]:
+    """The problem document of a response, empty where it has none."""
     try:
-        document = orjson.loads(response.content)
-    except orjson.JSONDecodeError:
+        document = json.loads(response.content)
+    except ValueError:
         return {}
     return document if isinstance(document, dict) else {}
 

@@ -3,16 +3,17 @@
 import json
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from app.cli.demo.evaluation import best_threshold
 from app.cli.output import drawn_table
-from app.client import Client, calls
 from app.core.model import Fingerprint
+from bookprint_client import Client, calls
 
 if TYPE_CHECKING:
     from app.synthesis.library import SyntheticBook
@@ -160,6 +161,43 @@ def show_evaluation(library: Library, seed: int, console: Console) -> None:
     console.print(
         f"{len(works):,} books of {len(set(works)):,} works, seed {seed}, {pairs:,} pairs; each recipe at "
         "its best d; unrelated: median distance of books of different works.\n"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """The threshold with the best F1: pairs at a Hamming distance <= d are called near-duplicates."""
+
+    d: int  # 0 to 128
+    precision: float  # 0 to 1
+    recall: float  # 0 to 1
+    unrelated_median: float  # bits between two books of different works
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall."""
+        total = self.precision + self.recall
+        return 2 * self.precision * self.recall / total if total else 0.0
+
+
+def best_threshold(fingerprints: Sequence[Fingerprint], works: Sequence[int]) -> Fit:
+    """The best threshold over all pairs; books of one work are near-duplicates, all others are not.
+
+    Needs at least one pair of each sort, and 128-bit fingerprints of one recipe.
+    """
+    bits = np.array([np.frombuffer(each.bits, dtype=np.uint64) for each in fingerprints])
+    left, right = np.triu_indices(len(bits), k=1)
+    distances = np.bitwise_count(bits[left] ^ bits[right]).sum(axis=1)
+    same = np.asarray(works)[left] == np.asarray(works)[right]
+    true = np.cumsum(np.bincount(distances[same], minlength=129))
+    false = np.cumsum(np.bincount(distances[~same], minlength=129))
+    f1 = 2 * true / (true + false + true[-1])
+    d = int(np.argmax(f1))
+    return Fit(
+        d=d,
+        precision=float(true[d] / (true[d] + false[d])),
+        recall=float(true[d] / true[-1]),
+        unrelated_median=float(np.median(distances[~same])),
     )
 
 

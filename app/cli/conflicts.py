@@ -11,9 +11,9 @@ from rich.text import Text
 
 from app.cli.environment import DEFAULT_URL, KeyOption
 from app.cli.output import UserError, drawn_table, notices, print_json, print_lines, results
-from app.client import Client, calls
-from app.client.answers.relations import ConflictJson, CutGroupJson
 from app.core.matching.conflicts import ConflictBy
+from bookprint_client import Client, calls
+from bookprint_client.answers import ConflictAnswer, CutGroupAnswer
 
 _PATIENCE = 10.0  # seconds
 _PAGE = 1_000
@@ -65,9 +65,9 @@ class _Report:
     def __init__(self) -> None:
         self._count = 0
         self._more = False
-        self._cut: dict[str, CutGroupJson] = {}
+        self._cut: dict[str, CutGroupAnswer] = {}
 
-    def read(self, service: Client, by: ConflictBy, limit: int | None) -> Iterator[ConflictJson]:
+    def read(self, service: Client, by: ConflictBy, limit: int | None) -> Iterator[ConflictAnswer]:
         """Up to `limit` conflicts; None: all of them."""
         most = _PAGE if limit is None else min(limit, _PAGE)
         for page in service.pages(calls.list_conflicts(by, limit=most)):
@@ -89,7 +89,7 @@ class _Report:
             )
 
 
-def _print(items: Iterator[ConflictJson]) -> None:
+def _print(items: Iterator[ConflictAnswer]) -> None:
     console = results()
     if not console.is_terminal:
         print_lines(console, _COLUMNS, [])
@@ -102,12 +102,12 @@ def _print(items: Iterator[ConflictJson]) -> None:
         console.print(drawn_table((*numbers, "relation", "books"), rows, wide="books", right=numbers))
 
 
-def _evidence(item: ConflictJson) -> list[str]:
+def _evidence(item: ConflictAnswer) -> list[str]:
     cells = dict(zip(_COLUMNS, _cells(item), strict=True))
     return [cells[name] or "–" for name in ("distance", "jaccard", "relation")]
 
 
-def _contradiction(item: ConflictJson) -> Text:
+def _contradiction(item: ConflictAnswer) -> Text:
     """Both books below each other, and what is the same and what is not."""
     told = Text()
     for book in item["books"]:
@@ -118,7 +118,7 @@ def _contradiction(item: ConflictJson) -> Text:
     return told
 
 
-def _write(path: Path, items: Iterator[ConflictJson]) -> None:
+def _write(path: Path, items: Iterator[ConflictAnswer]) -> None:
     with _opened(path) as file:
         writer = csv.writer(file)
         writer.writerow(_COLUMNS)
@@ -132,7 +132,7 @@ def _opened(path: Path) -> AbstractContextManager[IO[str]]:
         raise UserError(f"{path} cannot be written: {exc.strerror}.", 2) from exc
 
 
-def _cells(item: ConflictJson) -> list[str]:
+def _cells(item: ConflictAnswer) -> list[str]:
     """An item as the cells of `_COLUMNS`."""
     evidence = item["evidence"]
     containment, relation = evidence["containment"], evidence["relation"]

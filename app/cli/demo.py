@@ -18,10 +18,10 @@ from rich.text import Text
 from app.cli.environment import KeyOption
 from app.cli.output import Reporter, UserError, results
 from app.cli.serve import listen, url_of
-from app.client import Client, Refused, calls
 from app.core.model import Metadata, Submission
 from app.embedded.processes import end, spawn
 from app.kernel_cache import keep_kernels
+from bookprint_client import Client, Refused, calls
 
 if TYPE_CHECKING:
     from app.synthesis.library import SyntheticBook
@@ -106,7 +106,7 @@ def _show(
     service: Client, console: Console, seed: int, books: "Sequence[SyntheticBook]", posted: dict[str, Any]
 ) -> None:
     """Post the books and search them; `posted` gets the service's answer for each book as it arrives."""
-    from app.cli.demo import showcase
+    from app.cli import showcase
 
     _post(service, console, seed, books, posted)
     library = showcase.Library({book.id: book for book in books}, posted)

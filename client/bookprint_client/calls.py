@@ -3,49 +3,16 @@
 A call does nothing by itself; both clients send it. So each operation is written once.
 """
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO, Generic, Literal, TypeVar
+from typing import Any, BinaryIO, Generic, Literal, TypedDict, TypeVar
 from urllib.parse import quote
 from uuid import UUID
 
-import orjson
-
-from app.client.answers.books import (
-    BookJson,
-    BooksJson,
-    BulkLineJson,
-    Kind,
-    LookupJson,
-    NearDuplicateJson,
-    NearDuplicatesJson,
-    PostedBookJson,
-)
-from app.client.answers.operation import (
-    Action,
-    AuditEntryJson,
-    AuditJson,
-    ChangesJson,
-    ChangeType,
-    JobJson,
-    WebhookJson,
-    WebhooksJson,
-    WebhookWithSecretJson,
-)
-from app.client.answers.relations import (
-    ClusterJson,
-    ClusterMemberJson,
-    ConflictJson,
-    ConflictsJson,
-    MasterCopyJson,
-    MasterPageJson,
-    PageRelationJson,
-    RelationJson,
-    RelationsJson,
-)
-from app.client.answers.similar import MapJson, MapPlaceJson, SimilarBooksJson
+from bookprint_client import answers
 
 AnswerT = TypeVar("AnswerT")
 ItemT = TypeVar("ItemT")
@@ -91,14 +58,25 @@ class PagedCall(Call[AnswerT], Generic[AnswerT, ItemT]):
         return replace(self, query={**self.query, "cursor": cursor})
 
 
-def post_book(book: Mapping[str, Any]) -> Call[PostedBookJson]:
+class BulkLine(TypedDict, total=False):
+    """What became of one line of a bulk post."""
+
+    line: int
+    status: int
+    id: str
+    identifier: str | None
+    created: bool
+    problem: dict[str, Any]
+
+
+def post_book(book: Mapping[str, Any]) -> Call[answers.PostedBook]:
     """Post a book: `text`, `pages` or `signatures`, and its metadata."""
-    return Call("POST", "/v1/books", content=orjson.dumps(book))
+    return Call("POST", "/v1/books", content=_json(book))
 
 
 def post_file(
     file: Path | bytes, metadata: Mapping[str, Any] | bytes | None = None, metadata_type: str = JSON
-) -> Call[PostedBookJson]:
+) -> Call[answers.PostedBook]:
     """Post the one book of a file of any format that is read.
 
     `metadata` outranks what the file says; bytes are of the media type that is named, as application/marc.
@@ -106,14 +84,14 @@ def post_file(
     return Call("POST", "/v1/books", upload=_upload(file, metadata, metadata_type))
 
 
-def post_books(books: Iterable[Mapping[str, Any]]) -> Iterator[Call[list[BulkLineJson]]]:
+def post_books(books: Iterable[Mapping[str, Any]]) -> Iterator[Call[list[BulkLine]]]:
     """Post many books, as many in one request as fit into it; a line of each answer tells of a book.
 
     A request is bounded because answers come while it is sent, and nobody reads them meanwhile.
     """
     lines: list[bytes] = []
     for book in books:
-        lines.append(orjson.dumps(book))
+        lines.append(_json(book))
         if len(lines) >= _BOOKS_AT_ONCE or sum(map(len, lines)) >= _BYTES_AT_ONCE:
             yield _post_lines(lines)
             lines = []
@@ -121,13 +99,9 @@ def post_books(books: Iterable[Mapping[str, Any]]) -> Iterator[Call[list[BulkLin
         yield _post_lines(lines)
 
 
-def _post_lines(lines: list[bytes]) -> Call[list[BulkLineJson]]:
-    return Call("POST", "/v1/books:bulk", content=b"\n".join(lines), content_type=LINES)
-
-
-def read_book(book_id: Id) -> Call[BookJson]:
+def read_book(book_id: Id) -> Call[answers.BookAnswer]:
     """Read a book."""
-    return Call("GET", _book(book_id))
+    return Call("GET", _path("books", book_id))
 
 
 def list_books(
@@ -137,110 +111,118 @@ def list_books(
     external_id: str | None = None,
     digest: str | None = None,
     limit: int | None = None,
-) -> PagedCall[BooksJson, BookJson]:
+) -> PagedCall[answers.BookList, answers.BookAnswer]:
     """List the books that have the identifier, all words of the title, the external id and the digest."""
-    return PagedCall(
-        "GET",
-        "/v1/books",
-        _query(identifier=identifier, title=title, external_id=external_id, digest=digest, limit=limit),
-    )
+    query = _query(identifier=identifier, title=title, external_id=external_id, digest=digest, limit=limit)
+    return PagedCall("GET", "/v1/books", query)
 
 
-def change_metadata(book_id: Id, changes: Mapping[str, Any], if_version: int | None = None) -> Call[BookJson]:
+def change_metadata(
+    book_id: Id, changes: Mapping[str, Any], if_version: int | None = None
+) -> Call[answers.BookAnswer]:
     """Set the named metadata fields and leave the others."""
-    return Call("PATCH", _book(book_id), content=orjson.dumps(changes), if_version=if_version)
+    return Call("PATCH", _path("books", book_id), content=_json(changes), if_version=if_version)
 
 
-def replace_content(book_id: Id, content: Mapping[str, Any], if_version: int | None = None) -> Call[BookJson]:
+def replace_content(
+    book_id: Id, content: Mapping[str, Any], if_version: int | None = None
+) -> Call[answers.BookAnswer]:
     """Give a book new `text`, `pages` or `signatures`."""
-    return Call("PUT", f"{_book(book_id)}/content", content=orjson.dumps(content), if_version=if_version)
+    return Call("PUT", _path("books", book_id, "content"), content=_json(content), if_version=if_version)
 
 
 def delete_book(book_id: Id, if_version: int | None = None) -> Call[None]:
     """Delete a book."""
-    return Call("DELETE", _book(book_id), if_version=if_version)
+    return Call("DELETE", _path("books", book_id), if_version=if_version)
 
 
 def near_duplicates(
     book_id: Id, *, d: int | None = None, k: int | None = None, limit: int | None = None
-) -> PagedCall[NearDuplicatesJson, NearDuplicateJson]:
+) -> PagedCall[answers.NearDuplicates, answers.NearDuplicate]:
     """The books within `d` bits of a book, its `k` nearest, or its verified near-duplicates."""
-    return PagedCall("GET", f"{_book(book_id)}/near-duplicates", _query(d=d, k=k, limit=limit))
+    return PagedCall("GET", _path("books", book_id, "near-duplicates"), _query(d=d, k=k, limit=limit))
 
 
 def look_up(
     question: Mapping[str, Any], *, d: int | None = None, k: int | None = None, limit: int | None = None
-) -> PagedCall[LookupJson, NearDuplicateJson]:
+) -> PagedCall[answers.LookupAnswer, answers.NearDuplicate]:
     """As `near_duplicates`, of a book that is not stored: a body of `post_book` or an identifier."""
-    return PagedCall("POST", "/v1/lookups", _query(d=d, k=k, limit=limit), content=orjson.dumps(question))
+    return PagedCall("POST", "/v1/lookups", _query(d=d, k=k, limit=limit), content=_json(question))
 
 
 def look_up_file(
     file: Path | bytes, *, d: int | None = None, k: int | None = None, limit: int | None = None
-) -> PagedCall[LookupJson, NearDuplicateJson]:
+) -> PagedCall[answers.LookupAnswer, answers.NearDuplicate]:
     """As `look_up`, of the one book of a file."""
-    return PagedCall("POST", "/v1/lookups", _query(d=d, k=k, limit=limit), upload=_upload(file, None, JSON))
+    return PagedCall("POST", "/v1/lookups", _query(d=d, k=k, limit=limit), upload=_upload(file))
 
 
-def similar_books(book_id: Id, *, k: int | None = None, copies: bool = False) -> Call[SimilarBooksJson]:
+def similar_books(
+    book_id: Id, *, k: int | None = None, copies: bool = False
+) -> Call[answers.SimilarBooksAnswer]:
     """The `k` books whose vectors are most like that of a book; with its copies, or without."""
-    return Call("GET", f"{_book(book_id)}/similar", _query(k=k, copies="true" if copies else None))
+    return Call("GET", _path("books", book_id, "similar"), _query(k=k, copies="true" if copies else None))
 
 
-def read_map(ids: Sequence[Id] = (), *, limit: int | None = None) -> PagedCall[MapJson, MapPlaceJson]:
+def read_map(
+    ids: Sequence[Id] = (), *, limit: int | None = None
+) -> PagedCall[answers.MapAnswer, answers.MapPlaceAnswer]:
     """The places of books on the map: of these, a hundred at most, or of all."""
-    listed = {"ids": [str(book_id) for book_id in ids]} if ids else {}
-    return PagedCall("GET", "/v1/map", _query(limit=limit) | listed)
+    return PagedCall("GET", "/v1/map", _query(ids=ids, limit=limit))
 
 
 def list_relations(
     book_id: Id, *, wait: float | None = None, limit: int | None = None
-) -> PagedCall[RelationsJson, RelationJson]:
+) -> PagedCall[answers.RelationsAnswer, answers.RelationAnswer]:
     """How a book is related to others; held up to `wait` seconds until nothing is pending."""
-    return PagedCall("GET", f"{_book(book_id)}/relations", _query(wait=wait, limit=limit))
+    return PagedCall("GET", _path("books", book_id, "relations"), _query(wait=wait, limit=limit))
 
 
-def read_relation(book_id: Id, other_id: Id, *, exact: bool = False) -> Call[PageRelationJson]:
+def read_relation(book_id: Id, other_id: Id, *, exact: bool = False) -> Call[answers.PageRelation]:
     """How two books are related, page by page; `exact` has their texts compared once more."""
-    return Call("GET", _relation(book_id, other_id), _query(exact="true" if exact else None))
+    path = _path("books", book_id, "relations", other_id)
+    return Call("GET", path, _query(exact="true" if exact else None))
 
 
 def decide(
-    book_id: Id, other_id: Id, decision: Literal["confirmed", "rejected"] | Mapping[Literal["kind"], Kind]
-) -> Call[PageRelationJson]:
+    book_id: Id,
+    other_id: Id,
+    decision: Literal["confirmed", "rejected"] | Mapping[Literal["kind"], answers.Kind],
+) -> Call[answers.PageRelation]:
     """Record a person's decision on two books."""
-    path = f"{_relation(book_id, other_id)}/decision"
-    return Call("PUT", path, content=orjson.dumps(decision))
+    path = _path("books", book_id, "relations", other_id, "decision")
+    return Call("PUT", path, content=_json(decision))
 
 
 def withdraw_decision(book_id: Id, other_id: Id) -> Call[None]:
     """Withdraw the decision on two books."""
-    return Call("DELETE", f"{_relation(book_id, other_id)}/decision")
+    return Call("DELETE", _path("books", book_id, "relations", other_id, "decision"))
 
 
 def cluster_of_book(
     book_id: Id, *, by: Literal["same_text", "related"] = "same_text", limit: int | None = None
-) -> PagedCall[ClusterJson, ClusterMemberJson]:
+) -> PagedCall[answers.ClusterAnswer, answers.ClusterMember]:
     """The cluster that a book is in."""
-    return PagedCall("GET", f"{_book(book_id)}/cluster", _query(by=by, limit=limit))
+    return PagedCall("GET", _path("books", book_id, "cluster"), _query(by=by, limit=limit))
 
 
-def read_cluster(cluster_id: str, *, limit: int | None = None) -> PagedCall[ClusterJson, ClusterMemberJson]:
+def read_cluster(
+    cluster_id: str, *, limit: int | None = None
+) -> PagedCall[answers.ClusterAnswer, answers.ClusterMember]:
     """A cluster, also by an id that it had before a merge."""
-    return PagedCall("GET", f"/v1/clusters/{quote(cluster_id, safe='')}", _query(limit=limit))
+    return PagedCall("GET", _path("clusters", cluster_id), _query(limit=limit))
 
 
 def read_master_copy(
     cluster_id: str, *, first: int | None = None, limit: int | None = None
-) -> PagedCall[MasterCopyJson, MasterPageJson]:
+) -> PagedCall[answers.MasterCopyAnswer, answers.MasterPageAnswer]:
     """The pages of a cluster's text from the page `first` on, each in the reading that most copies share."""
-    path = f"/v1/clusters/{quote(cluster_id, safe='')}/text"
-    return PagedCall("GET", path, _query(first=first, limit=limit))
+    return PagedCall("GET", _path("clusters", cluster_id, "text"), _query(first=first, limit=limit))
 
 
 def list_conflicts(
     by: Literal["isbn", "title", "text"] = "isbn", *, limit: int | None = None
-) -> PagedCall[ConflictsJson, ConflictJson]:
+) -> PagedCall[answers.ConflictList, answers.ConflictAnswer]:
     """Books whose metadata and texts contradict each other."""
     return PagedCall("GET", "/v1/conflicts", _query(by=by, limit=limit))
 
@@ -248,81 +230,90 @@ def list_conflicts(
 def list_changes(
     after: str | None = None,
     *,
-    types: Sequence[ChangeType] = (),
+    types: Sequence[answers.ChangeType] = (),
     wait: float | None = None,
     limit: int | None = None,
-) -> Call[ChangesJson]:
+) -> Call[answers.ChangesAnswer]:
     """What has changed behind a cursor; held up to `wait` seconds until there is something.
 
     Go on behind `next_cursor`, which is never null.
     """
-    query = _query(after=after, wait=wait, limit=limit)
-    return Call("GET", "/v1/changes", query | ({"types": list(types)} if types else {}))
+    return Call("GET", "/v1/changes", _query(after=after, types=types, wait=wait, limit=limit))
 
 
-def register_webhook(url: str, types: Sequence[ChangeType] = ()) -> Call[WebhookWithSecretJson]:
+def register_webhook(url: str, types: Sequence[answers.ChangeType] = ()) -> Call[answers.WebhookWithSecret]:
     """Have changes of these types, or all, delivered to a URL; the answer alone shows the secret."""
     body = {"url": url, "types": list(types) or None}
-    return Call("POST", "/v1/webhooks", content=orjson.dumps(body), repeatable=False)
+    return Call("POST", "/v1/webhooks", content=_json(body), repeatable=False)
 
 
-def list_webhooks(*, limit: int | None = None) -> PagedCall[WebhooksJson, WebhookJson]:
+def list_webhooks(*, limit: int | None = None) -> PagedCall[answers.WebhookList, answers.WebhookAnswer]:
     """List the webhooks."""
     return PagedCall("GET", "/v1/webhooks", _query(limit=limit))
 
 
-def read_webhook(webhook_id: Id) -> Call[WebhookJson]:
+def read_webhook(webhook_id: Id) -> Call[answers.WebhookAnswer]:
     """How far a webhook has come, and why it fails."""
-    return Call("GET", _webhook(webhook_id))
+    return Call("GET", _path("webhooks", webhook_id))
 
 
-def rotate_secret(webhook_id: Id) -> Call[WebhookWithSecretJson]:
+def rotate_secret(webhook_id: Id) -> Call[answers.WebhookWithSecret]:
     """Give a webhook a new secret; for a day the old one signs as well."""
-    return Call("POST", f"{_webhook(webhook_id)}/rotate", repeatable=False)
+    return Call("POST", _path("webhooks", webhook_id, "rotate"), repeatable=False)
 
 
 def delete_webhook(webhook_id: Id) -> Call[None]:
     """Delete a webhook."""
-    return Call("DELETE", _webhook(webhook_id))
+    return Call("DELETE", _path("webhooks", webhook_id))
 
 
 def list_audit(
     *,
     key_id: Id | None = None,
-    action: Action | None = None,
+    action: answers.Action | None = None,
     object_id: Id | None = None,
     since: str | None = None,
     until: str | None = None,
     limit: int | None = None,
-) -> PagedCall[AuditJson, AuditEntryJson]:
+) -> PagedCall[answers.AuditList, answers.AuditAnswer]:
     """Who has written what, the newest first; `since` and `until` are times as 2027-01-31T18:00:00Z."""
     query = _query(key_id=key_id, action=action, object=object_id, since=since, until=until, limit=limit)
     return PagedCall("GET", "/v1/audit", query)
 
 
-def read_job(job_id: int) -> Call[JobJson]:
+def read_job(job_id: int) -> Call[answers.JobAnswer]:
     """A job of the workers."""
-    return Call("GET", f"/v1/jobs/{job_id}")
+    return Call("GET", _path("jobs", job_id))
 
 
-def _upload(file: Path | bytes, metadata: Mapping[str, Any] | bytes | None, metadata_type: str) -> Upload:
-    given = metadata if isinstance(metadata, bytes) or metadata is None else orjson.dumps(metadata)
+def _post_lines(lines: list[bytes]) -> Call[list[BulkLine]]:
+    return Call("POST", "/v1/books:bulk", content=b"\n".join(lines), content_type=LINES)
+
+
+def _upload(
+    file: Path | bytes, metadata: Mapping[str, Any] | bytes | None = None, metadata_type: str = JSON
+) -> Upload:
+    given = metadata if isinstance(metadata, bytes) or metadata is None else _json(metadata)
     if isinstance(file, bytes):
         return Upload(lambda: BytesIO(file), "book", given, metadata_type)
     return Upload(lambda: file.open("rb"), file.name, given, metadata_type)
 
 
-def _book(book_id: Id) -> str:
-    return f"/v1/books/{quote(str(book_id), safe='')}"
+def _json(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _relation(book_id: Id, other_id: Id) -> str:
-    return f"{_book(book_id)}/relations/{quote(str(other_id), safe='')}"
+def _path(*parts: Id | int) -> str:
+    return "/v1/" + "/".join(quote(str(part), safe="") for part in parts)
 
 
-def _webhook(webhook_id: Id) -> str:
-    return f"/v1/webhooks/{quote(str(webhook_id), safe='')}"
-
-
-def _query(**values: Any) -> dict[str, str | list[str]]:
-    return {name: str(value) for name, value in values.items() if value is not None}
+def _query(**values: object) -> dict[str, str | list[str]]:
+    """The parameters that have a value: texts and numbers as texts, several values as a list of texts."""
+    query: dict[str, str | list[str]] = {}
+    for name, value in values.items():
+        if isinstance(value, list | tuple):
+            if value:
+                query[name] = [str(each) for each in value]
+        elif value is not None:
+            query[name] = str(value)
+    return query

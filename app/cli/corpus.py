@@ -1,15 +1,16 @@
-"""`bookprint load`: the result of `bookprint corpus run`, put into the catalogue and the band index."""
+"""`bookprint corpus`, `dedupe` and `load`: a whole collection computed by an engine, and taken in."""
 
 import asyncio
+import os
 import signal
+import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from app.cli.access.actor import acting_user
-from app.cli.environment import DataDir, load_settings, running
+from app.cli.environment import DataDir, acting_user, load_settings, running
 from app.cli.maintenance import within
 from app.cli.output import Reporter, UserError, complain, results
 from app.cli.refusals import Refusals, Report
@@ -23,6 +24,22 @@ if TYPE_CHECKING:
     from app.wiring import Services
 
 _AGAIN = "Not every book was loaded. Run the same command again: it goes on where it ended."
+
+
+def corpus() -> None:
+    """Compute a whole collection on an engine for much data."""
+    _become_driver()
+
+
+def dedupe() -> None:
+    """Find the copies in a collection, and keep one of each."""
+    _become_driver()
+
+
+def _become_driver() -> NoReturn:
+    """Let this process become the driver, which reads the arguments and is no part of the service."""
+    forget_secrets()  # files of strangers are read by processes that would inherit them
+    os.execv(sys.executable, [sys.executable, "-m", "workers.batch", *sys.argv[1:]])
 
 
 def load(

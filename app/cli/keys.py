@@ -8,9 +8,7 @@ from uuid import UUID
 
 import typer
 
-from app.cli.access.actor import acting_user
-from app.cli.access.times import moment
-from app.cli.environment import DataDir, load_settings
+from app.cli.environment import DataDir, acting_user, load_settings, moment
 from app.cli.maintenance import library, within
 from app.cli.output import UserError, drawn_table, notices, print_lines, results
 from app.settings import LEAST_BYTES_PER_MINUTE, MOST_PER_MINUTE

@@ -5,14 +5,14 @@ from typing import Annotated
 
 import typer
 
-from app.cli.book_file import named_book
 from app.cli.environment import DEFAULT_URL, KeyOption
+from app.cli.lookup import named_book
 from app.cli.output import notices, print_json, printable, results
-from app.client import Client, calls
-from app.client.answers.relations import MasterCopyJson, MasterPageJson
 from app.core.clusters.cluster_name import ClusterName
 from app.core.clusters.clustering import By
 from app.core.model import PAGE_BREAK
+from bookprint_client import Client, calls
+from bookprint_client.answers import MasterCopyAnswer, MasterPageAnswer
 
 _PATIENCE = 10.0  # seconds
 _PAGES_AT_ONCE = 50
@@ -55,10 +55,10 @@ class _Report:
     """Reads pages, and remembers from whom they are."""
 
     def __init__(self) -> None:
-        self._answer: MasterCopyJson | None = None
+        self._answer: MasterCopyAnswer | None = None
         self._changed = 0
 
-    def read(self, answers: Iterator[MasterCopyJson]) -> Iterator[MasterPageJson]:
+    def read(self, answers: Iterator[MasterCopyAnswer]) -> Iterator[MasterPageAnswer]:
         """All pages."""
         for answer in answers:
             self._answer = answer

@@ -1,0 +1,147 @@
+"""The clients for threads and for asyncio; they differ in how they send and wait."""
+
+import asyncio
+import ssl
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, Self, TypeVar, cast
+
+import httpx
+
+from bookprint_client.calls import Call, PagedCall
+from bookprint_client.exchange import Interrupted, Retries, answer_of, http_options, missing, request_options
+
+AnswerT = TypeVar("AnswerT")
+ItemT = TypeVar("ItemT")
+
+
+class _Base(ABC):
+    """A client of the service at `url`, with at most so many `connections` at once.
+
+    While the service is down or overloaded it is asked again for `patience` seconds. Where the key has
+    reached a limit, the wait that the service asks for is logged and does not count.
+    `key` is the API key to send, where the service asks for one. `tls` says whose certificates are trusted
+    over https; without it, those that the system or SSL_CERT_FILE trusts.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        connections: int = 10,
+        patience: float = 60.0,
+        key: str | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self._open(http_options(url, connections, key, tls))
+        self.url = url.rstrip("/")
+        self._patience = patience
+
+    @abstractmethod
+    def _open(self, options: dict[str, Any]) -> None:
+        """Make the client of httpx."""
+
+
+class Client(_Base):
+    """Sends calls and waits for their answers; safe for threads. Setting `stop` ends the waiting."""
+
+    def _open(self, options: dict[str, Any]) -> None:
+        self._http = httpx.Client(**options)
+        self.stop = threading.Event()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._http.close()
+
+    def send(self, call: Call[AnswerT]) -> AnswerT:
+        """The answer to a call; raises Refused, NoService and Interrupted."""
+        retries = Retries(self.url, call, self._patience)
+        while True:
+            try:
+                with request_options(call) as options:
+                    response = self._http.request(**options)
+                wait = retries.after_response(response)
+                if wait is None:
+                    return answer_of(call, response)
+            except httpx.TransportError as exc:
+                wait = retries.after_error(exc)
+            if self.stop.wait(wait):
+                raise Interrupted
+
+    def pages(self, call: PagedCall[AnswerT, Any]) -> Iterator[AnswerT]:
+        """The answer to a call, page by page."""
+        page = self.send(call)
+        yield page
+        while cursor := cast(dict[str, Any], page)["next_cursor"]:
+            page = self.send(call.at(cursor))
+            yield page
+
+    def items(self, call: PagedCall[Any, ItemT]) -> Iterator[ItemT]:
+        """The items of all pages of the answer to a call."""
+        for page in self.pages(call):
+            yield from page["items"]
+
+    def insist(self) -> None:
+        """Raise NoService when nothing answers."""
+        try:
+            self._http.get("/health/live")
+        except httpx.TransportError as exc:
+            raise missing(self.url, exc) from exc
+
+    def is_ready(self) -> bool:
+        """Whether the service answers and can do its work."""
+        try:
+            return self._http.get("/health/ready", timeout=5.0).is_success
+        except httpx.TransportError:
+            return False
+
+
+class AsyncClient(_Base):
+    """Sends calls and awaits their answers; safe for the tasks of one event loop."""
+
+    def _open(self, options: dict[str, Any]) -> None:
+        self._http = httpx.AsyncClient(**options)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._http.aclose()
+
+    async def send(self, call: Call[AnswerT]) -> AnswerT:
+        """The answer to a call; raises Refused and NoService."""
+        retries = Retries(self.url, call, self._patience)
+        while True:
+            try:
+                with request_options(call) as options:
+                    response = await self._http.request(**options)
+                wait = retries.after_response(response)
+                if wait is None:
+                    return answer_of(call, response)
+            except httpx.TransportError as exc:
+                wait = retries.after_error(exc)
+            await asyncio.sleep(wait)
+
+    async def pages(self, call: PagedCall[AnswerT, Any]) -> AsyncIterator[AnswerT]:
+        """The answer to a call, page by page."""
+        page = await self.send(call)
+        yield page
+        while cursor := cast(dict[str, Any], page)["next_cursor"]:
+            page = await self.send(call.at(cursor))
+            yield page
+
+    async def items(self, call: PagedCall[Any, ItemT]) -> AsyncIterator[ItemT]:
+        """The items of all pages of the answer to a call."""
+        async for page in self.pages(call):
+            for item in page["items"]:
+                yield item
