@@ -108,7 +108,7 @@ class Settings(BaseSettings):
         alias="BOOKPRINT_PUBLIC_URL",
         pattern="^https?://",
         description="Address under which clients reach the service, where answers name it; unset: as they "
-        "wrote it in their request. Without keys its host is answered at beside localhost, and no other.",
+        "wrote it in their request. Without keys the service answers under this host and localhost alone.",
     )
     auth: Literal["auto", "keys", "off"] = Field(
         default="auto",
@@ -150,16 +150,15 @@ class Settings(BaseSettings):
         default=512,
         alias="BOOKPRINT_UPLOADS_AT_ONCE",
         gt=0,
-        description="Uploads of a key at the same time in each API process: bodies over 1 MiB or of a length "
-        "that is not told.",
+        description="Uploads of a key at the same time in each API process: bodies over 1 MiB or "
+        "without a declared length.",
     )
     attempts_per_minute: int | None = Field(
         default=None,
         alias="BOOKPRINT_ATTEMPTS_PER_MINUTE",
         gt=0,
         le=MOST_PER_MINUTE,
-        description="Requests without a valid key in any minute from one address, before it gets 429; unset: "
-        "no limit.",
+        description="Requests without a valid key from one address in any minute, else 429; unset: no limit.",
     )
     texts: Literal["none", "postgres"] = Field(
         default="postgres",
@@ -203,8 +202,8 @@ class Settings(BaseSettings):
         default=6,
         alias="BOOKPRINT_DATABASE_CONNECTIONS",
         gt=0,
-        description="Most connections of each process to Postgres: so many for single statements and as many "
-        "for transactions. The queues of a worker take up to 8 more.",
+        description="Most connections of each process to PostgreSQL for single statements, and the same "
+        "number for transactions. The queues of a worker take up to 8 more.",
     )
     reads_at_once: int = Field(
         default=4,
@@ -251,7 +250,7 @@ class Settings(BaseSettings):
         default=1_000_000,
         alias="BOOKPRINT_MOST_WAITING_JOBS",
         gt=0,
-        description="Books that may wait to be related; while so many do, posts are refused with 503.",
+        description="Books that may wait to be related; at this number posts are refused with 503.",
     )
     workers: int = Field(
         default_factory=_one_per_core,
@@ -282,8 +281,8 @@ class Settings(BaseSettings):
     trusted_proxies: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
         alias="BOOKPRINT_TRUSTED_PROXIES",
-        description="Addresses or networks of proxies, with commas between, whose X-Forwarded headers tell "
-        "the client; unset: nobody's do.",
+        description="Addresses or networks of proxies, with commas between, whose X-Forwarded headers are "
+        "believed; unset: no proxy is.",
     )
     cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
