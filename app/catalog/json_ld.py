@@ -9,8 +9,8 @@ from uuid import UUID
 from app.catalog.identifiers import is_valid, isbns
 from app.catalog.marc.links import LinkedBook, Standing, entry_tag, is_linked, physical_form
 from app.catalog.marc.numbers import OURS
-from app.catalog.marc.punctuation import trimmed
 from app.catalog.marc.record import MarcRecord
+from app.catalog.marc.values import trimmed
 from app.core.model import Book
 
 CONTEXT: Mapping[str, Any] = MappingProxyType(

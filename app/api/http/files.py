@@ -34,7 +34,7 @@ from app.api.http.transport.admission import Overloaded
 from app.api.http.transport.pace import BodyTooSlow
 from app.api.http.usage import LimitReached
 from app.api.schemas.books import MetadataBody
-from app.catalog.marc.marcjson import is_marc
+from app.catalog.marc.forms import is_marc
 from app.core.errors import FileTooLarge
 from app.core.model import CatalogRecord
 from app.services.reading import FileBook, FileReading

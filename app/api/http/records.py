@@ -7,7 +7,7 @@ from fastapi.exceptions import RequestValidationError
 
 from app.api.http.bodies import validated
 from app.api.schemas.books import MetadataBody
-from app.catalog.marc import forms, marcjson
+from app.catalog.marc import forms
 from app.catalog.marc.record import InvalidRecord
 from app.core.model import CatalogRecord, RecordFormat
 
@@ -39,7 +39,7 @@ def record_changes(record: CatalogRecord, place: str) -> dict[str, Any]:
     Raises RequestValidationError.
     """
     try:
-        document = marcjson.to_document(forms.single(record))
+        document = forms.to_document(forms.single(record))
     except InvalidRecord as exc:
         error = {"type": "marc_record", "loc": ("body", place), "msg": str(exc)}
         raise RequestValidationError([error]) from exc

@@ -25,7 +25,7 @@ from app.api.schemas.files import Format, Warnings
 from app.api.schemas.marc import MarcInJson, stated
 from app.api.schemas.signatures import FingerprintAnswer, SignaturesBody
 from app.catalog.identifiers import LONGEST, is_valid, isbns
-from app.catalog.marc import marcjson
+from app.catalog.marc import forms
 from app.core.clusters.cluster_name import ClusterName
 from app.core.json_limits import MAX_PAGES
 from app.core.model import (
@@ -139,7 +139,7 @@ class MetadataBody(Body):
         """The record that was sent, with the names of the fields that were sent beside it."""
         if self.marc is None:
             return None
-        data = marcjson.write(marcjson.of_document(self.marc))
+        data = forms.write(forms.of_document(self.marc), "marc-json")
         return CatalogRecord("marc-json", data, tuple(self._sent()))
 
     def to_changes(self) -> dict[str, object]:

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from app.api.schemas import examples
-from app.catalog.marc import marcjson
+from app.catalog.marc import forms
 from app.catalog.marc.description import metadata_of
 from app.catalog.marc.record import InvalidRecord
 
@@ -41,7 +41,7 @@ def _checked(document: dict[str, Any]) -> dict[str, Any]:
             {"reason": f"it has over {MOST_VALUES:,} values, or over {MOST_CHARACTERS:,} characters"},
         )
     try:
-        marcjson.of_document(document)
+        forms.of_document(document)
     except InvalidRecord as exc:
         raise PydanticCustomError(
             "marc_record", "The record is refused: {reason}", {"reason": str(exc)}
@@ -70,6 +70,6 @@ def stated(document: dict[str, Any] | None) -> dict[str, Any]:
     """The fields of the metadata that a record gives, by name."""
     if document is None:
         return {}
-    fields = asdict(metadata_of(marcjson.of_document(document)))
+    fields = asdict(metadata_of(forms.of_document(document)))
     listed = {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
     return {name: value for name, value in listed.items() if value not in (None, [])}

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from app.catalog.identifiers import LONGEST, normalised
-from app.catalog.marc.punctuation import plain
 from app.catalog.marc.record import ControlField, DataField, Field, MarcRecord, Subfield, subfield_of
+from app.catalog.marc.values import plain
 
 OURS = "bookprint"
 """The source ($2) and organisation code of what this service writes."""

@@ -14,8 +14,8 @@ from urllib.parse import unquote, urlsplit
 from app.catalog.marc import forms
 from app.catalog.marc.description import metadata_of
 from app.catalog.marc.forms import NumberedRecord
-from app.catalog.marc.punctuation import plain
 from app.catalog.marc.record import InvalidRecord, MarcRecord
+from app.catalog.marc.values import plain
 from app.core.errors import InvalidInput, NoText
 from app.readers.files import BookFiles
 from app.readers.unread import Unread, Unreadable, UnreadFile, UnreadFolder

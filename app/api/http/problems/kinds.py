@@ -14,7 +14,7 @@ from app.api.http.transport.admission import Overloaded
 from app.api.http.transport.cors import ForeignPage, HostNotServed
 from app.api.http.transport.pace import BodyTooSlow
 from app.api.http.usage import LimitReached
-from app.catalog.marc.iso2709 import TooLongForBinary
+from app.catalog.marc.record import TooLongForBinary
 from app.core.errors import (
     BrokenFile,
     ChangesGone,
