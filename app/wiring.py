@@ -14,13 +14,12 @@ from app.services.access.limits import Limits
 from app.services.backlog import Backlog
 from app.services.books import Books
 from app.services.bulk.storing import Bulk
-from app.services.catalog.conflicts import Conflicts
-from app.services.catalog.descriptions import Descriptions
-from app.services.catalog.reconciliation import Reconciliation
 from app.services.changes.feed import Changes
 from app.services.changes.webhooks import Webhooks
 from app.services.clusters.clusters import Clusters
 from app.services.clusters.master_copies import MasterCopies
+from app.services.conflicts import Conflicts
+from app.services.descriptions import Descriptions
 from app.services.health import Health
 from app.services.index.comparison import Progress
 from app.services.index.missing_signatures import MissingSignatures, missing_digests, missing_vectors
@@ -31,6 +30,7 @@ from app.services.ingest import Ingest
 from app.services.jobs import Jobs
 from app.services.lookups.identifier_lookup import IdentifierLookup
 from app.services.lookups.lookup import Lookup
+from app.services.reconciliation import Reconciliation
 from app.services.relate import Relate
 from app.services.relations import Relations
 from app.services.signing import Extras
@@ -41,17 +41,17 @@ from app.stores.postgres.access.audit import AuditStore
 from app.stores.postgres.access.keys import KeyStore
 from app.stores.postgres.books import BookStore
 from app.stores.postgres.bulk import BulkStore
-from app.stores.postgres.catalog.marc_records import MarcRecordStore
 from app.stores.postgres.changes.feed import ChangeFeed
 from app.stores.postgres.changes.webhooks import WebhookStore
 from app.stores.postgres.clusters.cluster_queries import ClusterQueries
-from app.stores.postgres.conflicts.conflict_queries import ConflictQueries
+from app.stores.postgres.conflicts import ConflictQueries
 from app.stores.postgres.connections import Database, open_database
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.jobs import JobStore
 from app.stores.postgres.locks import RecipesLock, ReconcileLock
+from app.stores.postgres.marc_records import MarcRecordStore
 from app.stores.postgres.migrate import SchemaQueries
-from app.stores.postgres.names.name_queries import NameQueries
+from app.stores.postgres.names import NameQueries
 from app.stores.postgres.relations.candidates import CandidateStore
 from app.stores.postgres.relations.decisions import DecisionStore
 from app.stores.postgres.relations.relation_queries import RelationQueries

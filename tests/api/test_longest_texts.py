@@ -16,7 +16,7 @@ import pytest
 from app.api.schemas.reconciliation_queries import ExtensionQuery, ReconciliationQuery
 from app.catalog.marc import forms
 from app.catalog.marc.record import DataField, MarcRecord, Subfield
-from app.catalog.reconciliation.properties import PROPERTIES
+from app.catalog.reconciliation import PROPERTIES
 from app.core.model import CatalogRecord
 from app.main import create_app
 from app.settings import Settings

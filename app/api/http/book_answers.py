@@ -10,7 +10,7 @@ from app.catalog import json_ld
 from app.catalog.marc import forms
 from app.catalog.marc.links import with_links
 from app.core.model import RecordFormat
-from app.services.catalog.descriptions import Description
+from app.services.descriptions import Description
 
 _FORMS: dict[str, RecordFormat] = {MARCXML: "marcxml", MARC: "marc", MARC_JSON: "marc-json"}
 _TEXT = {"schema": {"type": "string"}}

@@ -9,7 +9,7 @@ from app.api.schemas import examples
 from app.api.schemas.base import Document, PageQuery, Share, shown
 from app.core.matching.conflicts import Aspect, ConflictBook, ConflictBy, MetadataConflict
 from app.core.relations.relation import Kind
-from app.services.catalog.conflicts import ConflictPage
+from app.services.conflicts import ConflictPage
 
 
 class ConflictQuery(PageQuery):

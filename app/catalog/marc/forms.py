@@ -101,6 +101,27 @@ def read(source: CatalogRecord) -> MarcRecord:
             return serialisation.read_xml(source.data)
 
 
+def coded(source: CatalogRecord) -> tuple[str, str | None]:
+    """The leader of a record that was read before, and its first 008 if it has one; all else is not read."""
+    data = next(pieces(BytesIO(source.data), source.format))
+    match source.format:
+        case "marc":
+            base = int(data[12:17])
+            entries = (data[start : start + 12] for start in range(24, base - 1, 12))
+            entry = next((entry for entry in entries if entry.startswith(b"008")), None)
+            start, length = (base + int(entry[7:]), int(entry[3:7]) - 1) if entry else (0, 0)
+            fixed = data[start : start + length].decode() if entry else None
+            return data[:24].decode("ascii", "replace"), fixed
+        case "marc-json":
+            document = json.loads(data)
+            fixed = next((field["008"] for field in document["fields"] if "008" in field), None)
+            return document["leader"], fixed
+        case "marcxml":
+            from app.catalog.marc import serialisation
+
+            return serialisation.coded_xml(data)
+
+
 def write(record: MarcRecord, form: RecordFormat) -> bytes:
     """The record in a form; raises TooLongForBinary."""
     if form == "marc-json":

@@ -154,6 +154,12 @@ def read_xml(data: bytes) -> MarcRecord:
     return checked(MarcRecord(str(record.leader), tuple(map(_field_of, record.fields))))
 
 
+def coded_xml(data: bytes) -> tuple[str, str | None]:
+    """The leader of a record that was read before, and its first 008 if it has one."""
+    element = etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True))
+    return element.findtext("{*}leader", ""), element.findtext("{*}controlfield[@tag='008']")
+
+
 def write_xml(record: MarcRecord) -> bytes:
     """The record as a document in MARCXML."""
     node = pymarc.record_to_xml_node(_to_pymarc(record, record.leader), namespace=True)

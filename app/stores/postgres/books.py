@@ -27,17 +27,17 @@ from app.core.recipe import Suites
 from app.core.signatures.minhash_bits import lowest_bits
 from app.core.text.names import name_keys
 from app.stores.postgres.access.audit import actor_values, insert_entries
-from app.stores.postgres.catalog.contents import LOCK_SUITES, STORE_CONTENT, content_values
-from app.stores.postgres.catalog.marc_records import (
+from app.stores.postgres.changes.outbox import identifier_of_book, insert_book_changes
+from app.stores.postgres.clusters.clusters import delete_from_clusters
+from app.stores.postgres.connections import Connection, Database, Row, rows
+from app.stores.postgres.contents import LOCK_SUITES, STORE_CONTENT, content_values
+from app.stores.postgres.jobs import insert_relate_jobs
+from app.stores.postgres.marc_records import (
     INSERT_RECORD_OF,
     record_values,
     update_changed,
     update_record,
 )
-from app.stores.postgres.changes.outbox import identifier_of_book, insert_book_changes
-from app.stores.postgres.clusters.clusters import delete_from_clusters
-from app.stores.postgres.connections import Connection, Database, Row, rows
-from app.stores.postgres.jobs import insert_relate_jobs
 from app.stores.postgres.relations.relations import delete_relations, repeat_cut_searches
 from app.stores.postgres.rows import (
     IS_DIGEST,

@@ -11,8 +11,8 @@ from uuid import UUID
 from app.core.audit import Actor
 from app.core.errors import Conflict, OtherContent
 from app.core.model import CatalogRecord, Metadata, NewContent
+from app.stores.postgres import marc_records
 from app.stores.postgres.access.audit import insert_created_books
-from app.stores.postgres.catalog import marc_records
 from app.stores.postgres.changes.outbox import identifier_of, insert_created
 from app.stores.postgres.connections import Connection, Database, Row, rows
 from app.stores.postgres.jobs import insert_relate_jobs

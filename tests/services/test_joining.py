@@ -5,9 +5,9 @@ import os
 from pathlib import Path
 
 from app.catalog.marc import forms
-from app.readers.files import find
+from app.readers.files import find, texts_in
 from app.readers.unread import Unreadable, UnreadFile, UnreadFolder
-from app.services.catalog.joining import joined, names_of, texts_in
+from app.services.joining import joined, names_of
 from tests.catalog.marc.made_records import control, data, named, record, written
 
 
