@@ -41,6 +41,9 @@ IN_TRANSACTIONS = {
 }
 """Modules whose statements run in transactions, planned by the size of the tables, or concern jobs."""
 
+BESIDE_LOOKUPS = {"conflicts", "marc_records", "names"}
+"""Modules whose statements read ranges, or tables that stay small; no lookup waits for them."""
+
 SMALL = {"suites"}
 
 SOME = {"ix_books_pending", "pk_tombstones"}
@@ -53,7 +56,7 @@ BY_KEY = re.compile(r"\((id|book_id|entry_id|left_id|right_id|founder_id|externa
 def statements_by_key() -> dict[str, SQL]:
     statements = {}
     for module in pkgutil.iter_modules(app.stores.postgres.__path__):
-        if module.name in IN_TRANSACTIONS:
+        if module.name in IN_TRANSACTIONS | BESIDE_LOOKUPS:
             continue
         for name, value in vars(importlib.import_module(f"app.stores.postgres.{module.name}")).items():
             several = value if isinstance(value, dict) else {"": value}
