@@ -14,6 +14,7 @@ from copy import deepcopy
 from itertools import zip_longest
 from typing import Any, BinaryIO, cast
 from xml.etree import ElementTree
+from xml.sax import SAXException
 
 import pymarc
 from lxml import etree
@@ -42,6 +43,7 @@ _XML_TYPE = "Bibliographic"
 _XML_ATTRIBUTES = ("tag", "ind1", "ind2", "code")
 _UNREADABLE = (
     PymarcException,
+    SAXException,
     BadSubfieldCodeWarning,
     ValueError,
     KeyError,
@@ -69,17 +71,15 @@ def read_binary(data: bytes) -> MarcRecord:
         raise InvalidRecord(f"its leader says {int(leader[:5]):,} bytes, and it has {len(data):,}")
     if leader[10:12] != b"22" or leader[20:22] != b"45":
         raise InvalidRecord("its leader describes no MARC 21 record (positions 10 to 11 and 20 to 21)")
-    if not re.fullmatch(
-        rb"[\x20-\x7e]{2}", leader[22:]
-    ):  # they mean nothing, and some systems leave any byte
+    # Positions 22 and 23 mean nothing, and some systems leave any byte there.
+    if not re.fullmatch(rb"[\x20-\x7e]{2}", leader[22:]):
         data = data[:22] + b"00" + data[_LEADER:]
     try:
         record = pymarc.Record(data, to_unicode=False)
         again = record.as_marc()
     except _UNREADABLE as exc:
-        raise InvalidRecord(
-            f"its directory, leader or indicators are damaged: {str(exc) or repr(exc)}"
-        ) from exc
+        reason = str(exc) or repr(exc)
+        raise InvalidRecord(f"its directory, leader or indicators are damaged: {reason}") from exc
     if again != data:
         raise InvalidRecord(_difference(data, record))
     require_marc21([field.tag for field in record.fields])

@@ -35,6 +35,14 @@ def test_record_goes_through_every_form(made: MarcRecord) -> None:
 
 
 @given(RECORDS)
+def test_leader_and_008_are_read_without_the_rest(made: MarcRecord) -> None:
+    for form in FORMS:
+        source = CatalogRecord(form, forms.write(made, form))
+        read = forms.single(source)
+        assert forms.coded(source) == (read.leader, read.control("008"))
+
+
+@given(RECORDS)
 def test_another_library_reads_the_same(made: MarcRecord) -> None:
     theirs = pymarc.Record(forms.write(made, "marc"))
 
