@@ -108,15 +108,7 @@ def xml_records(stream: BinaryIO) -> Iterator[bytes]:
     Raises InvalidRecord where the document is not well-formed, since what is behind that place is lost.
     """
     events = etree.iterparse(
-        stream,
-        events=("end",),
-        tag=_XML_NAMES,
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        huge_tree=False,
-        remove_comments=True,
-        remove_pis=True,
+        stream, tag=_XML_NAMES, resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True
     )
     try:
         for _, element in events:
@@ -129,9 +121,8 @@ def xml_records(stream: BinaryIO) -> Iterator[bytes]:
                 while (parent := each.getparent()) is not None and each.getprevious() is not None:
                     del parent[0]
     except etree.XMLSyntaxError as exc:
-        raise InvalidRecord(
-            f"its document is not well-formed XML: {exc.msg}; nothing behind it is read"
-        ) from exc
+        reason = f"its document is not well-formed XML: {exc.msg}; nothing behind it is read"
+        raise InvalidRecord(reason) from exc
 
 
 def read_xml(data: bytes) -> MarcRecord:
@@ -147,9 +138,8 @@ def read_xml(data: bytes) -> MarcRecord:
     except KeyError as exc:
         raise InvalidRecord(f"one of its fields or subfields has no attribute {exc.args[0][1]}") from exc
     except _UNREADABLE as exc:
-        raise InvalidRecord(
-            f"its leader or one of its fields is not as MARCXML has it: {str(exc) or repr(exc)}"
-        ) from exc
+        reason = str(exc) or repr(exc)
+        raise InvalidRecord(f"its leader or a field is not as MARCXML has it: {reason}") from exc
     _require_same(_parts(element), _parts(pymarc.record_to_xml_node(record)))
     return checked(MarcRecord(str(record.leader), tuple(map(_field_of, record.fields))))
 

@@ -256,7 +256,7 @@ XML = forms.write(SUMMERLAND, "marcxml").decode().partition("?>")[2]
         (XML.replace("Bibliographic", "Authority"), "its type is 'Authority'"),
         (
             XML.replace("</leader>", "</leader><leader>00</leader>"),
-            "its leader or one of its fields is not as MARCXML has it",
+            "its leader or a field is not as MARCXML has it",
         ),
         (XML.replace("</record>", ""), "not well-formed XML"),
         ('<!DOCTYPE record [<!ENTITY e "Summer">]>' + XML.replace("Summer", "&e;"), "document type"),
