@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 from app.core.matching.candidates import SelectionLimits
 from app.services.audit import Audit
 from app.services.books import Books
-from app.services.catalog.conflicts import Conflicts
-from app.services.catalog.descriptions import Descriptions
-from app.services.catalog.reconciliation import Reconciliation
 from app.services.changes import Changes
 from app.services.clusters import Clusters, MasterCopies
+from app.services.conflicts import Conflicts
+from app.services.descriptions import Descriptions
 from app.services.health import Health
 from app.services.identifier_lookup import IdentifierLookup
 from app.services.index.comparison import Progress
@@ -26,6 +25,7 @@ from app.services.jobs import Jobs
 from app.services.keys import Keys
 from app.services.limits import Limits
 from app.services.lookups import Lookup
+from app.services.reconciliation import Reconciliation
 from app.services.relate import Relate
 from app.services.relations import Relations
 from app.services.signing import Extras
@@ -37,16 +37,16 @@ from app.stores.postgres.audit import AuditStore
 from app.stores.postgres.books import BookStore
 from app.stores.postgres.bulk import BulkStore
 from app.stores.postgres.candidates import CandidateStore
-from app.stores.postgres.catalog.marc_records import MarcRecordStore
 from app.stores.postgres.changes import ChangeFeed
 from app.stores.postgres.cluster_queries import ClusterQueries
-from app.stores.postgres.conflicts.conflict_queries import ConflictQueries
+from app.stores.postgres.conflicts import ConflictQueries
 from app.stores.postgres.connections import Database, RecipesLock, ReconcileLock, open_database
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.jobs import JobStore
 from app.stores.postgres.keys import KeyLimits, KeyStore
+from app.stores.postgres.marc_records import MarcRecordStore
 from app.stores.postgres.migrate import SchemaQueries
-from app.stores.postgres.names.name_queries import NameQueries
+from app.stores.postgres.names import NameQueries
 from app.stores.postgres.relation_queries import RelationQueries
 from app.stores.postgres.relations import DecisionStore, RelationStore
 from app.stores.postgres.signatures import SignatureQueries

@@ -41,7 +41,7 @@ from app.core.recipe import DIGESTS
 from app.core.signatures import composite, identifier, long_identifier
 from app.core.signatures.digests import parse_digest
 from app.services.books import BookFilter
-from app.services.catalog.descriptions import Description
+from app.services.descriptions import Description
 from app.services.reading import FileBook
 
 WrittenDigest = Annotated[

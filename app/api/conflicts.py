@@ -14,7 +14,7 @@ from app.api.http.deps import ServicesDep
 from app.api.http.openapi import problems
 from app.core.matching.conflicts import Aspect, ConflictBook, ConflictBy, MetadataConflict
 from app.core.relations.relation import Kind
-from app.services.catalog.conflicts import ConflictPage
+from app.services.conflicts import ConflictPage
 
 
 class ConflictQuery(PageQuery):

@@ -17,7 +17,7 @@ from app.api.documents import (
     shown,
 )
 from app.api.signatures import SignaturesBody
-from app.catalog.marc import marcjson
+from app.catalog.marc import forms
 from app.catalog.marc.description import metadata_of
 from app.catalog.marc.record import InvalidRecord
 from app.core import book_rules
@@ -56,7 +56,7 @@ def _checked(document: dict[str, Any]) -> dict[str, Any]:
             {"reason": f"it has over {MOST_VALUES:,} values, or over {MOST_CHARACTERS:,} characters"},
         )
     try:
-        marcjson.of_document(document)
+        forms.of_document(document)
     except InvalidRecord as exc:
         raise PydanticCustomError(
             "marc_record", "The record is refused: {reason}", {"reason": str(exc)}
@@ -85,7 +85,7 @@ def stated(document: dict[str, Any] | None) -> dict[str, Any]:
     """The fields of the metadata that a record gives, by name."""
     if document is None:
         return {}
-    fields = asdict(metadata_of(marcjson.of_document(document)))
+    fields = asdict(metadata_of(forms.of_document(document)))
     listed = {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
     return {name: value for name, value in listed.items() if value not in (None, [])}
 
@@ -184,7 +184,7 @@ class MetadataBody(Body):
         """The record that was sent, with the names of the fields that were sent beside it."""
         if self.marc is None:
             return None
-        data = marcjson.write(marcjson.of_document(self.marc))
+        data = forms.write(forms.of_document(self.marc), "marc-json")
         return CatalogRecord("marc-json", data, tuple(self._sent()))
 
     def to_changes(self) -> dict[str, object]:

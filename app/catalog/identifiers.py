@@ -2,17 +2,39 @@
 
 An identifier is written scheme:value. One whose value breaks the rules of its scheme is kept as it was given,
 because catalogues have many such; `is_valid` tells them apart. Other schemes than those here have no rules.
+Check digits are those of ISO 2108 (ISBN), ISO 3297 (ISSN), ISO 10957 (ISMN) and the GS1 General
+Specifications.
 """
 
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from itertools import cycle
 from types import MappingProxyType
 
 from app.catalog import iscc
-from app.catalog.check_digits import ean_digit, modulo_11_digit
 from app.core.book_rules import LONGEST_IDENTIFIER
 from app.core.model import Metadata
+
+
+def ean_digit(digits: str) -> str:
+    """The check digit behind 12 digits: weights 1 and 3 in turn, modulo 10.
+
+    >>> ean_digit("978014143960")
+    '0'
+    """
+    return str(-sum(int(digit) * weight for digit, weight in zip(digits, cycle((1, 3)), strict=False)) % 10)
+
+
+def modulo_11_digit(digits: str) -> str:
+    """The check character behind the digits of an ISSN or an ISBN of ten: weights down to 2, modulo 11.
+
+    >>> modulo_11_digit("0317847"), modulo_11_digit("080442957")
+    ('1', 'X')
+    """
+    remainder = -sum(int(digit) * weight for weight, digit in enumerate(reversed(digits), 2)) % 11
+    return "X" if remainder == 10 else str(remainder)
+
 
 _SEPARATORS = re.compile(r"[\s\u00ad\u2010-\u2015\u2043\u2212\ufe58\ufe63\uff0d-]")
 _EAN = re.compile(r"97[89][0-9]{10}")

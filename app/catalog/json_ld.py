@@ -7,11 +7,12 @@ from typing import Any
 from uuid import UUID
 
 from app.catalog.identifiers import is_valid, isbns
-from app.catalog.marc.links import LinkedBook, Standing, entry_tag, is_linked, physical_form
+from app.catalog.marc.links import LinkedBook, Standing, entry_tag, physical_form
 from app.catalog.marc.numbers import OURS
-from app.catalog.marc.punctuation import trimmed
 from app.catalog.marc.record import MarcRecord
+from app.catalog.marc.values import trimmed
 from app.core.model import Book
+from app.core.relations.classification import RELATED
 
 CONTEXT: Mapping[str, Any] = MappingProxyType(
     {
@@ -80,10 +81,10 @@ def document(book: Book, record: MarcRecord, standing: Standing) -> dict[str, An
 
 
 def _relations(record: MarcRecord, standing: Standing) -> dict[str, list[dict[str, Any]]]:
-    form = physical_form(record)
+    form = physical_form(record.leader, record.control("008"))
     found: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for linked in standing.linked:
-        if is_linked(linked.relation.kind):
+        if linked.relation.kind in RELATED:
             for name in _RELATIONS[entry_tag(linked, form)]:
                 found[name].append(_linked(linked))
     return found
@@ -110,7 +111,7 @@ def _work(standing: Standing) -> dict[str, Any]:
     same = [
         {"@id": _name(linked.book_id)}
         for linked in standing.linked
-        if is_linked(linked.relation.kind) and entry_tag(linked, None) == "775"
+        if linked.relation.kind in RELATED and entry_tag(linked, None) == "775"
     ]
     return {
         "@id": _cluster(standing),

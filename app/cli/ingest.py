@@ -80,9 +80,9 @@ def ingest(
     forget_secrets()  # files of strangers are read by processes that would inherit them
     servers = running(settings) if url is None else None
     keep_kernels(settings.data_dir if servers is not None else None)
-    from app.readers.files import unread_books
+    from app.readers.files import texts_in, unread_books
     from app.readers.processes import cores
-    from app.services.catalog.joining import joined, texts_in
+    from app.services.joining import joined
 
     columns = column_options(column)
     listing = find_files(paths)

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.catalog.marc import forms, marcjson
+from app.catalog.marc import forms
 from app.catalog.marc.description import metadata_of
 from app.core.model import PAGE_BREAK, Submission
 from app.core.signatures.json_codec import encode
@@ -156,7 +156,7 @@ def book_body(book: Submission) -> dict[str, Any]:
         said = metadata_of(record)
         # What the record says itself would count as said otherwise.
         body = {name: value for name, value in body.items() if value != _listed(getattr(said, name))}
-        body["marc"] = marcjson.to_document(record)
+        body["marc"] = forms.to_document(record)
     if book.content is not None and book.content.page_count is not None:
         body["pages"] = book.content.text.split(PAGE_BREAK)
     elif book.content is not None:

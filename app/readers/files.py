@@ -108,6 +108,11 @@ def find(paths: Sequence[Path]) -> BookFiles:
     return BookFiles(finding.sizes, frozenset(finding.folders))
 
 
+def texts_in(folder: Path) -> list[Path]:
+    """What lies in a folder of texts: even if their names are numbers, they are not pages of one book."""
+    return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+
+
 def is_one_book(folder: str, names: Sequence[str]) -> bool:
     """Whether the files of these names in a folder are one book.
 

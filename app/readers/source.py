@@ -1,11 +1,12 @@
 """Bytes with a name that readers read from: a file, a member of a package, or what a client has sent."""
 
+import gzip
 import io
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import IO, BinaryIO, cast
 
 from app.core.errors import FileTooLarge
 
@@ -116,3 +117,10 @@ class _Reopened(io.RawIOBase):
         buffer[: len(data)] = data
         self._position += len(data)
         return len(data)
+
+
+def gunzipped(file: BinaryIO) -> BinaryIO:
+    """The content of an open file, of one compressed with gzip what it expands to."""
+    compressed = file.read(2) == b"\x1f\x8b"
+    file.seek(0)
+    return cast(BinaryIO, gzip.GzipFile(fileobj=file)) if compressed else file

@@ -14,9 +14,9 @@ from uuid import UUID
 import pytest
 
 from app.api.schemas.reconciliation_queries import ExtensionQuery, ReconciliationQuery
-from app.catalog.marc import forms, marcjson
+from app.catalog.marc import forms
 from app.catalog.marc.record import DataField, MarcRecord, Subfield
-from app.catalog.reconciliation.properties import PROPERTIES
+from app.catalog.reconciliation import PROPERTIES
 from app.core.model import CatalogRecord
 from app.main import create_app
 from app.settings import Settings
@@ -131,9 +131,9 @@ def records(size: int) -> Iterator[tuple[str, Json]]:
         for kind in KINDS:
             value = f"(OCoLC){text(kind, size // 8)}" if tag == "035" else text(kind, size // 8)
             record = MarcRecord(leader, (DataField(tag, "1 ", (Subfield(code, value),)),))
-            yield f"{tag}: {kind}", marcjson.to_document(record)
+            yield f"{tag}: {kind}", forms.to_document(record)
     field = DataField("020", "  ", (Subfield("a", "0141439602"),))
-    yield "many fields", marcjson.to_document(MarcRecord(leader, (field,) * (size // 80)))
+    yield "many fields", forms.to_document(MarcRecord(leader, (field,) * (size // 80)))
 
 
 def part(metadata: bytes, media_type: str, file: bytes = b"A short text.") -> bytes:
@@ -217,7 +217,7 @@ def of_files(request: Request, schema: Json, size: int) -> Iterator[Request]:
     for name, record in records(1 << 20):
         data = written(record)
         yield replace(request, name=f"{request.name} {name}", body=part(data, "application/marc-in-json"))
-        xml = forms.write(marcjson.of_document(record), "marcxml")
+        xml = forms.write(forms.of_document(record), "marcxml")
         yield replace(request, name=f"{request.name} {name}", body=part(xml, "application/marcxml+xml"))
     for name, record in records(70_000):
         if name != "many fields":

@@ -7,8 +7,8 @@ import pytest
 
 from app.catalog.agreement import agreement
 from app.catalog.identifiers import normalised
-from app.catalog.marc.punctuation import trimmed
-from app.catalog.reconciliation.query import BookDescription, identifiers_of, key_conditions, years_of
+from app.catalog.marc.values import trimmed
+from app.catalog.reconciliation import BookDescription, identifiers_of, key_conditions, years_of
 from app.catalog.similarity import names_of, person_similarity, title_similarity, volume_similarity
 from app.core.model import Metadata
 from app.core.text.names import folded, main_title, name_keys, surname

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.catalog.marc import marcxml
+from app.catalog.marc import forms
 from app.catalog.marc.record import InvalidRecord
 from app.core.errors import UnusableFile
 from app.readers.package import open_package
@@ -132,4 +132,4 @@ def test_characters_that_a_tei_file_declares_itself_are_its_text() -> None:
 def test_records_of_a_catalogue_have_no_entities(outside: tuple[Path, socket.socket]) -> None:
     for doctype in doctypes(*outside):
         with pytest.raises(InvalidRecord):
-            list(marcxml.records(io.BytesIO(spoilt_by(doctype)(_MARC))))
+            list(forms.pieces(io.BytesIO(spoilt_by(doctype)(_MARC)), "marcxml"))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from html import escape
 
-from app.catalog.reconciliation.properties import BookFacts, book_name, plain_values
+from app.catalog.reconciliation import BookFacts, book_name, plain_values
 
 _STYLE = """
 body { margin: 0; padding: .6em .8em; font: 13px/1.4 sans-serif; color: #1b1b1b; background: #fff }
@@ -56,7 +56,7 @@ def _name(facts: BookFacts) -> str:
 
 def _facts(facts: BookFacts) -> Iterator[tuple[str, str]]:
     for name, label in _FACTS.items():
-        if values := plain_values(name, facts):
+        if values := plain_values(name, facts.book):
             yield label, ", ".join(f"{value:,}" if isinstance(value, int) else value for value in values)
 
 

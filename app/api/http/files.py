@@ -34,8 +34,8 @@ from app.api.http.bodies import (
 )
 from app.api.http.usage import LimitReached
 from app.api.submissions import MetadataBody
-from app.catalog.marc import forms, marcjson
-from app.catalog.marc.marcjson import is_marc
+from app.catalog.marc import forms
+from app.catalog.marc.forms import is_marc
 from app.catalog.marc.record import InvalidRecord
 from app.core.errors import FileTooLarge
 from app.core.model import CatalogRecord, RecordFormat
@@ -69,7 +69,7 @@ def record_changes(record: CatalogRecord, place: str) -> dict[str, Any]:
     Raises RequestValidationError.
     """
     try:
-        document = marcjson.to_document(forms.single(record))
+        document = forms.to_document(forms.single(record))
     except InvalidRecord as exc:
         error = {"type": "marc_record", "loc": ("body", place), "msg": str(exc)}
         raise RequestValidationError([error]) from exc

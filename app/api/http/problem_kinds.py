@@ -13,7 +13,7 @@ from app.api.http.cors import ForeignPage, HostNotServed
 from app.api.http.files import UnparsableForm
 from app.api.http.negotiation import NotAcceptable
 from app.api.http.usage import LimitReached
-from app.catalog.marc.iso2709 import TooLongForBinary
+from app.catalog.marc.record import TooLongForBinary
 from app.core.errors import (
     BrokenFile,
     ChangesGone,

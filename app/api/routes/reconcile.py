@@ -21,16 +21,17 @@ from app.api.http.usage import count_lookups
 from app.api.schemas.reconciliation import (
     ExtensionAnswer,
     Flyout,
+    Manifest,
     ProposedProperties,
     ResultBatch,
     Suggestions,
     described,
     extension_of,
     failed,
+    manifest_at,
     result_of,
     suggested,
 )
-from app.api.schemas.reconciliation_manifest import Manifest, manifest_at
 from app.api.schemas.reconciliation_queries import (
     BATCH_SIZE,
     BOOK_TYPE,
@@ -39,8 +40,14 @@ from app.api.schemas.reconciliation_queries import (
     ReconciliationQuery,
     SuggestQuery,
 )
-from app.catalog.reconciliation.properties import PROPERTIES, RELATIONS, BookFacts, book_name
-from app.catalog.reconciliation.query import BookDescription, book_id_of
+from app.catalog.reconciliation import (
+    PROPERTIES,
+    RELATIONS,
+    BookDescription,
+    BookFacts,
+    book_id_of,
+    book_name,
+)
 from app.core.errors import BookprintError, InvalidInput, UnknownBook
 from app.core.text.names import folded
 from app.services.keys import Caller

@@ -13,9 +13,9 @@ from pydantic_core import PydanticCustomError
 
 from app.api import examples
 from app.api.documents import Body, shown
-from app.catalog.reconciliation.properties import RELATIONS
-from app.catalog.reconciliation.query import (
+from app.catalog.reconciliation import (
     MOST_CANDIDATES,
+    RELATIONS,
     BookDescription,
     NamedContent,
     book_id_of,

@@ -6,10 +6,9 @@ docs/marc.md shows all of it as a table.
 import re
 from collections.abc import Iterator
 
-from app.catalog.marc.languages import tag_of
 from app.catalog.marc.numbers import identifiers
-from app.catalog.marc.punctuation import plain, trimmed
 from app.catalog.marc.record import DataField, MarcRecord
+from app.catalog.marc.values import plain, tag_of, trimmed
 from app.core.model import Metadata
 
 _YEAR = re.compile(r"(?<![0-9])(1[0-9]{3}|20[0-9]{2})(?![0-9])")

@@ -1,36 +1,33 @@
-"""The three forms of MARC 21 side by side: which one a file has, its records one by one, and single ones."""
+"""The three forms of MARC 21 side by side: which one a file has, its records one by one, and single ones.
 
+MARC-in-JSON is "A proposal to serialize MARC in JSON" (Ross Singer 2010). A file of it holds one record, a
+list of records, or records one after the other, as one a line.
+"""
+
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from io import BytesIO
-from itertools import islice
-from typing import BinaryIO, Protocol
+from itertools import chain, islice
+from typing import Any, BinaryIO
 
-from app.catalog.marc import iso2709, marcjson
-from app.catalog.marc.record import InvalidRecord, MarcRecord
+from app.catalog.marc.record import LONGEST, ControlField, Field, InvalidRecord, MarcRecord
 from app.core.model import CatalogRecord, RecordFormat
 
 _XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<")
 _JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*[\[{]")
+_PART = 1 << 16
 
+_RECORD_END = b"\x1d"
+_BETWEEN = b"\r\n\0\x1a "
+"""What stands between the binary records of some files, and at their end."""
 
-class _Form(Protocol):
-    """What the module of each form does."""
-
-    def records(self, stream: BinaryIO, /) -> Iterator[bytes]: ...
-
-    def read(self, data: bytes, /) -> MarcRecord: ...
-
-    def write(self, record: MarcRecord, /) -> bytes: ...
-
-
-def _form(name: RecordFormat) -> _Form:
-    if name == "marcxml":
-        from app.catalog.marc import marcxml  # lxml is loaded only where XML comes
-
-        return marcxml
-    return iso2709 if name == "marc" else marcjson
+_JSON_MARK = re.compile(rb'["{}]|\\.', re.DOTALL)
+_BEFORE_JSON = b"\xef\xbb\xbf \t\r\n"
+LONGEST_JSON = 1 << 24
+"""Bytes of one record as JSON, so that a brace that is missing does not fill the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +62,15 @@ def records(stream: BinaryIO, form: RecordFormat) -> Iterator[NumberedRecord]:
 
 def pieces(stream: BinaryIO, form: RecordFormat) -> Iterator[bytes]:
     """The bytes of each record of a file; raises InvalidRecord where the next one cannot be told."""
-    return _form(form).records(stream)
+    match form:
+        case "marc":
+            return _binary_pieces(stream)
+        case "marc-json":
+            return _json_pieces(stream)
+        case "marcxml":
+            from app.catalog.marc import serialisation
+
+            return serialisation.xml_records(stream)
 
 
 def single(source: CatalogRecord) -> MarcRecord:
@@ -84,15 +89,141 @@ def single(source: CatalogRecord) -> MarcRecord:
 
 
 def read(source: CatalogRecord) -> MarcRecord:
-    """The one record in these bytes; raises InvalidRecord with the reason."""
-    return _form(source.format).read(source.data)
+    """The one record in these bytes, a piece of a file; raises InvalidRecord with the reason."""
+    from app.catalog.marc import serialisation
+
+    match source.format:
+        case "marc":
+            return serialisation.read_binary(source.data)
+        case "marc-json":
+            return serialisation.read_json(source.data)
+        case "marcxml":
+            return serialisation.read_xml(source.data)
+
+
+def coded(source: CatalogRecord) -> tuple[str, str | None]:
+    """The leader of a record that was read before, and its first 008 if it has one; all else is not read."""
+    data = next(pieces(BytesIO(source.data), source.format))
+    match source.format:
+        case "marc":
+            base = int(data[12:17])
+            entries = (data[start : start + 12] for start in range(24, base - 1, 12))
+            entry = next((entry for entry in entries if entry.startswith(b"008")), None)
+            start, length = (base + int(entry[7:]), int(entry[3:7]) - 1) if entry else (0, 0)
+            fixed = data[start : start + length].decode() if entry else None
+            return data[:24].decode("ascii", "replace"), fixed
+        case "marc-json":
+            document = json.loads(data)
+            fixed = next((field["008"] for field in document["fields"] if "008" in field), None)
+            return document["leader"], fixed
+        case "marcxml":
+            from app.catalog.marc import serialisation
+
+            return serialisation.coded_xml(data)
 
 
 def write(record: MarcRecord, form: RecordFormat) -> bytes:
     """The record in a form; raises TooLongForBinary."""
-    return _form(form).write(record)
+    if form == "marc-json":
+        return json.dumps(to_document(record), ensure_ascii=False, separators=(",", ":")).encode()
+    from app.catalog.marc import serialisation
+
+    return serialisation.write_binary(record) if form == "marc" else serialisation.write_xml(record)
 
 
 def numbered(number: int, error: InvalidRecord) -> InvalidRecord:
     """The error with the number of its record."""
     return InvalidRecord(f"Record {number} is refused: {error}.")
+
+
+def is_marc(document: object) -> bool:
+    """Whether a parsed JSON value has the shape of MARC-in-JSON."""
+    return isinstance(document, Mapping) and {"leader", "fields"} <= document.keys()
+
+
+def of_document(document: object) -> MarcRecord:
+    """The record that a parsed value of MARC-in-JSON is; raises InvalidRecord with the reason."""
+    from app.catalog.marc import serialisation
+
+    return serialisation.of_document(document)
+
+
+def to_document(record: MarcRecord) -> dict[str, Any]:
+    """The record as a value of MARC-in-JSON."""
+    return {"leader": record.leader, "fields": [{field.tag: _content(field)} for field in record.fields]}
+
+
+def _content(field: Field) -> object:
+    if isinstance(field, ControlField):
+        return field.data
+    first, second = field.indicators[0], field.indicators[1]
+    return {"ind1": first, "ind2": second, "subfields": [{part.code: part.value} for part in field.subfields]}
+
+
+def _binary_pieces(stream: BinaryIO) -> Iterator[bytes]:
+    """The bytes of each record up to and with its terminator, which counts, and not the length in the leader.
+
+    So a record whose length is wrong spoils no other. Of one that is longer than any may be only the
+    beginning comes.
+    """
+    rest = b""
+    while part := stream.read(_PART):
+        *whole, rest = (rest + part).split(_RECORD_END)
+        for record in whole:
+            yield record.lstrip(_BETWEEN) + _RECORD_END
+        if len(rest) > 2 * _PART + LONGEST:  # its end is yet to come
+            rest = rest[: LONGEST + _PART]
+    if rest := rest.strip(_BETWEEN):
+        yield rest
+
+
+def _json_pieces(stream: BinaryIO) -> Iterator[bytes]:
+    """The bytes of each record; raises InvalidRecord where the last one does not end.
+
+    In a file with a record a line, a damaged line spoils no other. Elsewhere braces tell records apart.
+    """
+    first, second = stream.readline(LONGEST_JSON), stream.readline(LONGEST_JSON)
+    if first.lstrip(_BEFORE_JSON).startswith(b"{") and (
+        first.rstrip().endswith(b"}") or second.startswith(b"{")
+    ):
+        lines = chain((first, second), iter(partial(stream.readline, LONGEST_JSON), b""))
+        yield from filter(None, map(bytes.strip, lines))
+    else:
+        yield from _objects(first + second, stream)
+
+
+def _objects(data: bytes, stream: BinaryIO) -> Iterator[bytes]:
+    """The outermost objects in a text; raises InvalidRecord for what else stands between them."""
+    start = place = depth = 0
+    quoted = False
+    while True:
+        for mark in _JSON_MARK.finditer(data, place):
+            if not depth:
+                _require_blank(data[place : mark.start()] + mark[0].removesuffix(b"{"))
+                start = mark.start()
+            if mark[0] == b'"':
+                quoted = not quoted
+            elif not quoted:
+                depth += {b"{": 1, b"}": -1}.get(mark[0], 0)
+            place = mark.end()
+            if not depth:
+                yield data[start:place]
+        if not depth:
+            _require_blank(data[place:])
+            start = len(data)
+        # A backslash at the end belongs to the letter behind it.
+        place = max(place, len(data) - data.endswith(b"\\"))
+        data, place, start = data[start:], place - min(start, place), 0
+        part = stream.read(_PART)
+        if not part or len(data) > LONGEST_JSON:
+            break
+        data += part
+    if depth:
+        raise InvalidRecord("it is not well-formed JSON: an object does not end")
+
+
+def _require_blank(text: bytes) -> None:
+    if stray := text.strip(_BEFORE_JSON + b"[],"):
+        raise InvalidRecord(
+            f"it is not well-formed JSON: {stray[:20]!r} stands between records; nothing behind it is read"
+        )

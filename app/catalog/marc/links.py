@@ -12,17 +12,14 @@ from app.catalog.identifiers import isbns
 from app.catalog.marc.numbers import OURS
 from app.catalog.marc.record import DataField, Field, MarcRecord, subfield_of
 from app.core.model import Metadata
+from app.core.relations.classification import RELATED, SAME_TEXT, Kind
 from app.core.relations.decision import RelationSummary
-from app.core.relations.relation import Kind
 
 _LINKING = frozenset({"773", "774", "775", "776", "787"})
 _OUR_NUMBER = f"({OURS})"
 
 PhysicalForm = Literal["print", "electronic", "microform", "braille"]
 """How a book is to be read, as far as its record tells."""
-
-_SAME_TEXT: frozenset[Kind] = frozenset({"SAME_PAGINATION", "DIFFERENT_PAGINATION", "SAME_TEXT"})
-_UNLINKED: frozenset[Kind] = frozenset({"UNRELATED", "INSUFFICIENT_TEXT"})
 
 _PHRASES: dict[Kind, str] = {
     "SAME_PAGINATION": "Same text on the same pages",
@@ -60,24 +57,17 @@ class Standing:
     linked: Sequence[LinkedBook]
 
 
-def is_linked(kind: Kind) -> bool:
-    """Whether books with this relation get linking entries."""
-    return kind not in _UNLINKED
-
-
-def physical_form(record: MarcRecord) -> PhysicalForm | None:
+def physical_form(leader: str, fixed: str | None) -> PhysicalForm | None:
     """The form of the item (008, 23), which books, scores and manuscripts have there."""
-    if record.leader[6] not in "atcdp":
-        return None
-    return _FORMS.get((record.control("008") or "")[23:24])
+    return _FORMS.get((fixed or "")[23:24]) if leader[6] in "atcdp" else None
 
 
 def with_links(record: MarcRecord, standing: Standing) -> MarcRecord:
     """The record with the book's identifiers and linking entries behind its own fields."""
-    form = physical_form(record)
+    form = physical_form(record.leader, record.control("008"))
     names = [("book", str(standing.book_id)), ("text", standing.identifier), ("cluster", standing.cluster)]
     numbers = [_number(name, value) for name, value in names if value is not None]
-    entries = [_entry(book, form) for book in standing.linked if is_linked(book.relation.kind)]
+    entries = [_entry(book, form) for book in standing.linked if book.relation.kind in RELATED]
     entries.sort(key=lambda entry: entry.tag)
     return replace(record, fields=(*without_links(record).fields, *numbers, *entries))
 
@@ -92,7 +82,7 @@ def entry_tag(book: LinkedBook, form: PhysicalForm | None) -> str:
 
     775 other edition, 776 the same text in another physical form, 774 a part, 773 the whole, 787 else.
     """
-    if book.relation.kind in _SAME_TEXT:
+    if book.relation.kind in SAME_TEXT:
         return "776" if form and book.form and form != book.form else "775"
     return {"contains": "774", "contained_in": "773"}.get(book.relation.direction or "", "787")
 

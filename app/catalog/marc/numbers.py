@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from app.catalog.identifiers import normalised
-from app.catalog.marc.punctuation import plain
 from app.catalog.marc.record import ControlField, DataField, Field, MarcRecord, Subfield, subfield_of
+from app.catalog.marc.values import plain
 from app.core.book_rules import LONGEST_IDENTIFIER
 
 OURS = "bookprint"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from app.core.errors import InvalidInput
+from app.core.errors import BookprintError, InvalidInput
 
 _CONTROL_TAG = re.compile(r"00[0-9]")
 _TAG = re.compile(r"[0-9A-Za-z]{3}")
@@ -15,8 +15,18 @@ _NO_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 """Characters that XML 1.0 (2.2) cannot hold, the delimiters of ISO 2709 among them."""
 
 
+LONGEST = 99_999
+"""Bytes of a record in its binary form, of which the leader has five digits."""
+
+
 class InvalidRecord(InvalidInput):
     """A MARC record that cannot be taken as it is; the message says which one and why."""
+
+
+class TooLongForBinary(BookprintError):
+    """A record, or a field of it, has more bytes than ISO 2709 can count."""
+
+    problem = "too-long-for-binary"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +123,8 @@ def subfield_of(code: str, text: str) -> Subfield:
     return Subfield(code, _NO_TEXT.sub(" ", text))
 
 
-def _check_text(place: str, text: str) -> None:
+def _check_text(place: str, text: object) -> None:
+    if not isinstance(text, str):
+        raise InvalidRecord(f"{place} is no string")
     if found := _NO_TEXT.search(text):
         raise InvalidRecord(f"{place} holds the character U+{ord(found[0]):04X}, which no text may hold")

@@ -21,17 +21,12 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 from uuid import UUID
 
-from app.core.relations.relation import Kind
+from app.core.relations.classification import RELATED, SAME_TEXT, Kind
 
 By = Literal["same_text", "related"]
 """The relations that join the books of a cluster."""
 
-_SAME_TEXT: frozenset[Kind] = frozenset({"SAME_PAGINATION", "DIFFERENT_PAGINATION", "SAME_TEXT"})
-
-KINDS: Mapping[By, frozenset[Kind]] = {
-    "same_text": _SAME_TEXT,
-    "related": _SAME_TEXT | {"CONTIGUOUS_SUBSET", "OVERLAPPING_TEXT"},
-}
+KINDS: Mapping[By, frozenset[Kind]] = {"same_text": SAME_TEXT, "related": RELATED}
 """The relations that are edges."""
 
 Pair = tuple[UUID, UUID]

@@ -17,6 +17,12 @@ Kind = Literal[
 ]
 Direction = Literal["contains", "contained_in"]
 
+SAME_TEXT: frozenset[Kind] = frozenset({"SAME_PAGINATION", "DIFFERENT_PAGINATION", "SAME_TEXT"})
+"""Books with the same text."""
+
+RELATED: frozenset[Kind] = SAME_TEXT | {"CONTIGUOUS_SUBSET", "OVERLAPPING_TEXT"}
+"""Books with some of their text in common."""
+
 MOST = 0.8
 """Share of both books that SAME_PAGINATION, DIFFERENT_PAGINATION and SAME_TEXT ask for."""
 

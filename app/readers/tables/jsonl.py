@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 import orjson
 
@@ -20,6 +20,7 @@ from app.core.model import Content, Metadata, PageLabels, Sketch, Submission
 from app.core.signatures import json_codec
 from app.core.text.content import content_from_pages, content_from_text
 from app.core.text.page_labels import checked_labels
+from app.readers.source import gunzipped
 
 LONGEST_LINE = 1 << 29
 """Bytes; a longer line is not one book."""
@@ -54,9 +55,7 @@ def submission(line: bytes) -> Submission:
 def lines(path: Path) -> Iterator[BookLine]:
     """The lines of a file of any size, one at a time, but for blank ones."""
     with path.open("rb") as raw:
-        compressed = raw.read(2) == b"\x1f\x8b"
-        raw.seek(0)
-        stream = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if compressed else raw
+        stream = gunzipped(raw)
         number = 0
         try:
             for number, line in enumerate(_lines(stream), start=1):
@@ -65,7 +64,7 @@ def lines(path: Path) -> Iterator[BookLine]:
                     yield BookLine(number, raw.tell(), too_long)
                 elif line.strip():
                     data, end = line.removeprefix(b"\xef\xbb\xbf"), raw.tell()
-                    yield BookLine(number, end, data, None if compressed else end - len(data))
+                    yield BookLine(number, end, data, end - len(data) if stream is raw else None)
         except (EOFError, zlib.error, gzip.BadGzipFile) as exc:
             broken = BrokenFile(f"The compressed file is damaged from here on: {exc}")
             yield BookLine(number + 1, raw.tell(), broken)

@@ -18,17 +18,17 @@ from app.core.recipe import Suites
 from app.core.signatures.minhash_bits import lowest_bits
 from app.core.text.names import name_keys
 from app.stores.postgres.audit import Actor, actor_values, insert_entries
-from app.stores.postgres.catalog.contents import LOCK_SUITES, STORE_CONTENT, content_values
-from app.stores.postgres.catalog.marc_records import (
+from app.stores.postgres.changes import identifier_of_book, insert_book_changes
+from app.stores.postgres.clusters import delete_from_clusters
+from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
+from app.stores.postgres.contents import LOCK_SUITES, STORE_CONTENT, content_values
+from app.stores.postgres.jobs import insert_relate_jobs
+from app.stores.postgres.marc_records import (
     INSERT_RECORD_OF,
     record_values,
     update_changed,
     update_record,
 )
-from app.stores.postgres.changes import identifier_of_book, insert_book_changes
-from app.stores.postgres.clusters import delete_from_clusters
-from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
-from app.stores.postgres.jobs import insert_relate_jobs
 from app.stores.postgres.relations import delete_relations, repeat_cut_searches
 from app.stores.postgres.rows import (
     IS_DIGEST,

@@ -11,8 +11,8 @@ from uuid import UUID
 
 from app.core.errors import Conflict, OtherContent
 from app.core.model import CatalogRecord, Metadata, NewContent
+from app.stores.postgres import marc_records
 from app.stores.postgres.audit import Actor, insert_created_books
-from app.stores.postgres.catalog import marc_records
 from app.stores.postgres.changes import identifier_of, insert_created
 from app.stores.postgres.clusters import update_clusters
 from app.stores.postgres.connections import SQL, Connection, Database, Row, rows

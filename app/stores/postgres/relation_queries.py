@@ -6,7 +6,7 @@ from uuid import UUID
 
 import numpy as np
 
-from app.core.relations.classification import opposite
+from app.core.relations.classification import RELATED, opposite
 from app.core.relations.decision import Decision, RelationSummary, effective_relation
 from app.core.relations.page_map import SIMILARITY_STEPS
 from app.core.relations.related import (
@@ -107,7 +107,7 @@ _LIST_INDIRECT = SQL(f"""
         JOIN LATERAL (
             SELECT founder_id FROM cluster_members WHERE book_id = direct.id AND by = 'same_text' LIMIT 1
         ) AS member ON true
-        WHERE kind NOT IN ('UNRELATED', 'INSUFFICIENT_TEXT')
+        WHERE kind IN {tuple(sorted(RELATED))}
         ORDER BY founder_id, direct.id
     )
     SELECT books.id AS book_id, books.title, bridges.via

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from httpx import AsyncClient, Response
 
-from app.catalog.marc import forms, marcjson
+from app.catalog.marc import forms
 from app.catalog.marc.record import DataField, MarcRecord
 from app.core.model import CatalogRecord
 from app.wiring import Services
@@ -104,7 +104,7 @@ async def test_part_without_a_filename_is_told_by_its_first_bytes(client: AsyncC
 
 
 async def test_record_in_json_says_what_the_other_fields_do_not(client: AsyncClient) -> None:
-    document = marcjson.to_document(FERRY)
+    document = forms.to_document(FERRY)
 
     book = await post(client, text=TEXT, marc=document, title="My title")
 
@@ -159,7 +159,7 @@ async def test_record_is_replaced_and_deleted_by_a_change(client: AsyncClient) -
         control("001", "2"), data("020", "  ", "a 0786808772"), data("245", "10", "a Another title")
     )
 
-    changed = await client.patch(book["links"]["self"], json={"marc": marcjson.to_document(other)})
+    changed = await client.patch(book["links"]["self"], json={"marc": forms.to_document(other)})
     answer = await exported(client, book)
     await client.patch(book["links"]["self"], json={"marc": None})
     made = await exported(client, book)

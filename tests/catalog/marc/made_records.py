@@ -4,7 +4,7 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from app.catalog.marc import iso2709
+from app.catalog.marc import forms
 from app.catalog.marc.record import ControlField, DataField, Field, MarcRecord, Subfield, is_control
 
 LEADER = "00000cam a2200000 a 4500"
@@ -68,5 +68,7 @@ def named(number: str, title: str = "A title", *more: Field) -> MarcRecord:
 
 def written(path: Path, *records: MarcRecord | bytes) -> str:
     """The path of a file of these records in binary form."""
-    path.write_bytes(b"".join(each if isinstance(each, bytes) else iso2709.write(each) for each in records))
+    path.write_bytes(
+        b"".join(each if isinstance(each, bytes) else forms.write(each, "marc") for each in records)
+    )
     return str(path)

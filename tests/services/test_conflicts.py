@@ -8,11 +8,11 @@ from uuid import UUID
 
 import pytest
 
-from app.catalog.check_digits import modulo_11_digit
+from app.catalog.identifiers import modulo_11_digit
 from app.core.matching.conflicts import ConflictBy, MetadataConflict
 from app.core.model import Book, Metadata, Submission
 from app.core.text.content import content_from_pages
-from app.services.catalog import conflicts
+from app.services import conflicts
 from app.synthesis.library import synthetic_library
 from tests.api.library import prose, scanned
 from tests.factories import ACTOR

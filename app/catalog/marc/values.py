@@ -1,10 +1,45 @@
-"""Languages: the three letters that MARC gives them, and the tags of BCP 47.
+"""Values of MARC fields as the catalogue writes them: text without punctuation of ISBD, languages of BCP 47.
 
-MARC's codes are the bibliographic ones of ISO 639-2. BCP 47 takes the shortest code that a language has.
+MARC's codes of languages are the bibliographic ones of ISO 639-2. BCP 47 takes the shortest code that a
+language has.
 """
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b\u200c\u200d\ufeff]+")
+"""Control characters, begin and end of what is not sorted among them."""
+
+_MARKS = " \t,;:/="
+_KEPT_PERIOD = re.compile(r"(?:\.\.|\b[^\W\d_]{1,2})\.$")
+"""The end of an initial, of a short abbreviation or of an ellipsis."""
+
+
+def plain(text: str) -> str:
+    """The text on one line, without control characters and marks of sorting."""
+    return " ".join(_CONTROL.sub("", text.translate(_LINE_ENDS)).split())
+
+
+def trimmed(text: str) -> str:
+    """The plain text without ISBD punctuation at its end.
+
+    >>> trimmed("Summerland /"), trimmed("Austen, Jane,"), trimmed("Smith, J."), trimmed("Random House.")
+    ('Summerland', 'Austen, Jane', 'Smith, J.', 'Random House')
+    """
+    text = plain(text).rstrip(_MARKS)
+    if text.endswith(".") and not _KEPT_PERIOD.search(text):
+        text = text[:-1].rstrip(_MARKS)
+    return unbracketed(text)
+
+
+def unbracketed(text: str) -> str:
+    """The text without brackets around all of it, which say that it was not on the title page."""
+    inner = text[1:-1]
+    return inner.strip() if text[:1] == "[" and text[-1:] == "]" and not set("[]") & set(inner) else text
+
+
+_LINE_ENDS = str.maketrans("\t\n\r", "   ")
 
 _SHORT = """
 aar:aa abk:ab afr:af aka:ak alb:sq amh:am ara:ar arg:an arm:hy asm:as ava:av ave:ae aym:ay aze:az bak:ba

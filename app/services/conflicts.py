@@ -24,7 +24,7 @@ from app.core.matching.conflicts import (
 )
 from app.core.matching.verification import evidence
 from app.core.recipe import Suite
-from app.stores.postgres.conflicts.conflict_queries import ConflictQueries, ConflictSnapshot
+from app.stores.postgres.conflicts import ConflictQueries, ConflictSnapshot
 from app.stores.postgres.suites import SuiteStore
 
 MOST_EXAMINED = 50

@@ -1,34 +1,27 @@
 """MARC records joined with the texts of their books, which lie in a folder and are named after them."""
 
-import gzip
 import os
 import re
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
-from pathlib import Path
-from typing import BinaryIO, cast
 from urllib.parse import unquote, urlsplit
 
 from app.catalog.marc import forms
 from app.catalog.marc.description import metadata_of
 from app.catalog.marc.forms import NumberedRecord
-from app.catalog.marc.punctuation import plain
 from app.catalog.marc.record import InvalidRecord, MarcRecord
+from app.catalog.marc.values import plain
 from app.core.errors import InvalidInput, NoText
 from app.readers.files import BookFiles
+from app.readers.source import gunzipped
 from app.readers.unread import Unread, Unreadable, UnreadFile, UnreadFolder
 
 _SUFFIX = re.compile(r"\.[A-Za-z]\w{0,7}$")
 _HEAD_BYTES = 1 << 12
 _SHOWN = 5
 """Names of a record that a refusal shows."""
-
-
-def texts_in(folder: Path) -> list[Path]:
-    """What lies in a folder of texts: even if their names are numbers, they are not pages of one book."""
-    return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
 
 
 def joined(paths: Iterable[str], texts: BookFiles) -> Iterator[Unread]:
@@ -112,8 +105,7 @@ def _records_in(path: str) -> Iterator[NumberedRecord | InvalidInput]:
     """The records of a file; last, where it cannot be read to its end, why."""
     try:
         with open(path, "rb") as raw:
-            compressed = raw.peek(2).startswith(b"\x1f\x8b")
-            stream = cast(BinaryIO, gzip.GzipFile(fileobj=raw) if compressed else raw)
+            stream = gunzipped(raw)
             head = stream.read(_HEAD_BYTES)
             stream.seek(0)
             yield from forms.records(stream, forms.format_of(head))

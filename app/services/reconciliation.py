@@ -9,25 +9,27 @@ import time
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from app.catalog.reconciliation.properties import BookFacts, RelatedTo
-from app.catalog.reconciliation.query import (
+from app.catalog.reconciliation import (
     MOST_CANDIDATES,
     BookDescription,
+    BookFacts,
     NamedContent,
+    RelatedTo,
     book_id_of,
     identifiers_of,
     key_conditions,
 )
-from app.catalog.reconciliation.scoring import Candidate, ContentEvidence, ranked, scored
+from app.catalog.scoring import Candidate, ContentEvidence, ranked, scored
 from app.core.errors import BookprintError, Unavailable
 from app.core.matching.verification import Evidence
 from app.core.recipe import Suite
+from app.core.relations.classification import RELATED
 from app.core.relations.decision import RelationSummary
 from app.core.text.names import folded
 from app.services.identifier_lookup import IdentifierLookup
 from app.services.lookups import Answer, Lookup, Verified, query_entry
 from app.services.relations import Relations, effective_of
-from app.stores.postgres.names.name_queries import CandidateSearch, DescribedBook, NameQueries
+from app.stores.postgres.names import CandidateSearch, DescribedBook, NameQueries
 from app.stores.postgres.relation_queries import RelationQueries
 
 _AT_ONCE = 100
@@ -110,7 +112,7 @@ class Reconciliation:
         kept = [
             RelatedTo(book.book_id, book.title, summary)
             for book, summary in related
-            if summary is not None and summary.kind not in {"UNRELATED", "INSUFFICIENT_TEXT"}
+            if summary is not None and summary.kind in RELATED
         ]
         return sorted(kept, key=lambda relation: (-relation.summary.confidence, relation.book_id))
 

@@ -9,13 +9,8 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from app.catalog.identifiers import is_valid
-from app.catalog.reconciliation.query import BookDescription
-from app.catalog.similarity import (
-    MOST_AUTHORS,
-    person_similarity,
-    title_similarity,
-    volume_similarity,
-)
+from app.catalog.reconciliation import BookDescription
+from app.catalog.similarity import MOST_AUTHORS, person_similarity, title_similarity, volume_similarity
 from app.core.matching.verification import Evidence
 from app.core.model import Metadata
 

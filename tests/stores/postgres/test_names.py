@@ -10,10 +10,9 @@ from alembic import command
 
 from app.core.model import Metadata
 from app.core.text.names import KeyCondition, exact_key, name_keys, similarity_keys, word_key, year_key
-from app.stores.postgres import migrate
+from app.stores.postgres import migrate, names as name_statements
 from app.stores.postgres.connections import Database
-from app.stores.postgres.names import name_queries
-from app.stores.postgres.names.name_queries import CandidateSearch, NameQueries
+from app.stores.postgres.names import CandidateSearch, NameQueries
 
 
 @pytest.fixture
@@ -117,7 +116,7 @@ async def test_postgres_knows_the_frequent_words(database: Database, names: Name
 
 
 async def test_every_arm_of_the_search_goes_through_an_index(database: Database) -> None:
-    text = name_queries._LIST_CANDIDATES.text
+    text = name_statements._LIST_CANDIDATES.text
     async with database.connection() as connection:
         await connection.execute(f"PREPARE search AS {text}")
         values = ", ".join(["NULL"] * 7)

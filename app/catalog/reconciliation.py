@@ -1,15 +1,18 @@
-"""A description of a book to be found, and the keys and identifiers to look for its candidates by.
+"""Reconciliation: a description of a book to be found, the keys to find it by, and what is told of a book.
 
 The names and formats of one version of the reconciliation API stay outside; this is what all of them mean.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from app.catalog.identifiers import is_valid, normalised
-from app.core.model import Content
+from app.catalog.identifiers import is_valid, isbns, normalised
+from app.core.clusters.cluster_name import ClusterName
+from app.core.model import Book, Content
+from app.core.relations.decision import RelationSummary
+from app.core.signatures import identifier
 from app.core.signatures.identifier import Identifier
 from app.core.text import names
 from app.core.text.names import KeyCondition
@@ -130,3 +133,85 @@ def _rarest(words: Sequence[str], counts: Mapping[int, float]) -> list[int]:
     keys = {names.word_key(word): len(word) for word in words}
     rare = [key for key in keys if counts.get(key, 0.0) <= _MOST_BOOKS]
     return sorted(rare, key=lambda key: (counts.get(key, 0.0), -keys[key]))[:2]
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedTo:
+    """A book that another one is related to, and how."""
+
+    book_id: UUID
+    title: str | None
+    summary: RelationSummary
+
+
+@dataclass(frozen=True, slots=True)
+class BookFacts:
+    """All that the service can tell of a book."""
+
+    book: Book
+    relations: Sequence[RelatedTo] = ()  # without unrelated books, closest first
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """A property of books."""
+
+    id: str
+    name: str
+    description: str
+    extends: bool = True  # a column can be filled with it
+
+
+PROPERTIES = (
+    Property("title", "Title", "The title, where the reconciled column holds something else."),
+    Property("author", "Author", "An author, family name first or last; initials do."),
+    Property("year", "Year", "The year of publication, also within a date."),
+    Property("language", "Language", "The language as a tag: en, pt-BR."),
+    Property("volume", "Volume", "Which volume of a work or series it is."),
+    Property("isbn", "ISBN", "An ISBN of 10 or 13 digits, with or without hyphens."),
+    Property(
+        "identifier",
+        "Identifier",
+        "To match: bp1:… or bp2:…, an id of a book here, or any identifier as oclc:1234. To fetch: bp1:…",
+    ),
+    Property("identifiers", "Catalogue identifiers", "Identifiers as scheme:value: oclc:1234, isbn:…"),
+    Property("text", "Text", "The text of the book, or a part of it: found by content.", extends=False),
+    Property("page_count", "Pages", "How many pages it has, blank ones too."),
+    Property("word_count", "Words", "How many words its text has."),
+    Property("cluster", "Cluster", "The name that all copies of one text share."),
+    Property("relations", "Related books", "The books whose text is related."),
+)
+
+BY_ID = {each.id: each for each in PROPERTIES}
+
+RELATIONS = "relations"
+
+
+def book_name(title: str | None, book_id: UUID) -> str:
+    """The name of a book in a list; never empty."""
+    return title.strip() if title and title.strip() else f"Book {book_id}"
+
+
+def plain_values(property_id: str, book: Book) -> Sequence[str | int]:
+    """The values of a property of a book, but for its related books; empty for an unknown property."""
+    values = _VALUES.get(property_id)
+    return [] if values is None else [value for value in values(book) if value is not None]
+
+
+def _content_identifiers(book: Book) -> list[str]:
+    return [] if book.fingerprint is None else [identifier.encode(book.fingerprint, book.word_count)]
+
+
+_VALUES: Mapping[str, Callable[[Book], Sequence[str | int | None]]] = {
+    "title": lambda book: [book.metadata.title],
+    "author": lambda book: book.metadata.authors,
+    "year": lambda book: [book.metadata.year],
+    "language": lambda book: [book.metadata.language],
+    "volume": lambda book: [book.metadata.volume],
+    "isbn": lambda book: isbns(book.metadata.identifiers),
+    "identifier": _content_identifiers,
+    "identifiers": lambda book: book.metadata.identifiers,
+    "page_count": lambda book: [book.page_count],
+    "word_count": lambda book: [book.word_count],
+    "cluster": lambda book: [ClusterName("same_text", book.founder_id).key],
+}

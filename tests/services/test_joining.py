@@ -4,10 +4,10 @@ import gzip
 import os
 from pathlib import Path
 
-from app.catalog.marc import forms, iso2709
-from app.readers.files import find
+from app.catalog.marc import forms
+from app.readers.files import find, texts_in
 from app.readers.unread import Unreadable, UnreadFile, UnreadFolder
-from app.services.catalog.joining import joined, names_of, texts_in
+from app.services.joining import joined, names_of
 from tests.catalog.marc.made_records import control, data, named, record, written
 
 
@@ -41,7 +41,7 @@ def test_texts_and_records_are_joined_and_what_is_left_is_told(tmp_path: Path) -
             tmp_path / "a.mrc",
             named("1"),
             named("none", "Without"),
-            iso2709.write(named("2")).replace(b"A title", b"Title"),
+            forms.write(named("2"), "marc").replace(b"A title", b"Title"),
             named("x", "By address", data("856", "40", "u http://h.example/2027/mdp.39015")),
             named("twice"),
         ),

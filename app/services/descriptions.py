@@ -6,15 +6,16 @@ from uuid import UUID
 
 from app.catalog.marc import forms
 from app.catalog.marc.changes import record_of, with_changes
-from app.catalog.marc.links import LinkedBook, Standing, is_linked, physical_form, without_links
+from app.catalog.marc.links import LinkedBook, Standing, physical_form, without_links
 from app.catalog.marc.record import MarcRecord
 from app.core.clusters.cluster_name import ClusterName
 from app.core.errors import UnknownBook
 from app.core.model import Book, CatalogRecord
+from app.core.relations.classification import RELATED
 from app.core.relations.decision import RelationSummary
 from app.core.signatures import identifier
 from app.services.relations import effective_of
-from app.stores.postgres.catalog.marc_records import MarcRecordStore
+from app.stores.postgres.marc_records import MarcRecordStore
 from app.stores.postgres.relation_queries import RelationQueries
 
 
@@ -39,7 +40,7 @@ class Descriptions:
         relations = {
             related.book_id: summary
             for related in await self._related.list_direct(book_id)
-            if (summary := effective_of(related)) is not None and is_linked(summary.kind)
+            if (summary := effective_of(related)) is not None and summary.kind in RELATED
         }
         ids = [book_id, *sorted(relations)]
         books = await self._records.read_books(ids)
@@ -61,7 +62,7 @@ def _record(book: Book, source: CatalogRecord | None) -> MarcRecord:
 
 def _linked(book: Book, relation: RelationSummary, records: Mapping[UUID, CatalogRecord]) -> LinkedBook:
     source = records.get(book.id)
-    form = None if source is None else physical_form(forms.single(source))
+    form = None if source is None else physical_form(*forms.coded(source))
     return LinkedBook(book.id, _identifier(book), book.metadata, relation, form)
 
 

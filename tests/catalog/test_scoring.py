@@ -4,8 +4,8 @@ from uuid import UUID
 
 import pytest
 
-from app.catalog.reconciliation.query import BookDescription, NamedContent, key_conditions, years_of
-from app.catalog.reconciliation.scoring import Candidate, ContentEvidence, ranked, scored
+from app.catalog.reconciliation import BookDescription, NamedContent, key_conditions, years_of
+from app.catalog.scoring import Candidate, ContentEvidence, ranked, scored
 from app.catalog.similarity import person_similarity, title_similarity
 from app.core.matching.verification import Evidence
 from app.core.model import Metadata

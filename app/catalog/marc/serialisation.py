@@ -1,0 +1,319 @@
+"""MARC 21 read and written by pymarc, so strictly that nothing is repaired or left out without a word.
+
+pymarc goes on where a record is damaged. A record is therefore taken only if what pymarc writes of it is what
+came. The libraries take long to load, so that `forms` imports this module where a record comes.
+"""
+
+import io
+import json
+import logging
+import re
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
+from itertools import zip_longest
+from typing import Any, BinaryIO, cast
+from xml.etree import ElementTree
+from xml.sax import SAXException
+
+import pymarc
+from lxml import etree
+from pymarc.exceptions import BadSubfieldCodeWarning, PymarcException
+
+from app.catalog.marc import marc8
+from app.catalog.marc.record import (
+    LONGEST,
+    ControlField,
+    DataField,
+    Field,
+    InvalidRecord,
+    MarcRecord,
+    Subfield,
+    TooLongForBinary,
+    checked,
+    require_marc21,
+)
+
+_LEADER, _ENTRY = 24, 12
+_LONGEST_FIELD = 9_999
+"""Bytes that the four digits of a directory can count."""
+
+_XML_NAMES = ("record", "{http://www.loc.gov/MARC21/slim}record")
+_XML_TYPE = "Bibliographic"
+_XML_ATTRIBUTES = ("tag", "ind1", "ind2", "code")
+_UNREADABLE = (
+    PymarcException,
+    SAXException,
+    BadSubfieldCodeWarning,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    RecursionError,
+)
+"""What pymarc raises for records that it cannot read."""
+
+# What is damaged is said where the record is refused, and nowhere else.
+logging.getLogger("pymarc").disabled = True
+warnings.simplefilter("error", BadSubfieldCodeWarning)
+
+
+def read_binary(data: bytes) -> MarcRecord:
+    """The one record in these bytes (ISO 2709); raises InvalidRecord with the reason."""
+    leader = data[:_LEADER]
+    if len(leader) < _LEADER or not leader[:5].isdigit():
+        raise InvalidRecord("it does not begin with a leader of 24 characters, the first five of them digits")
+    if len(data) > LONGEST:
+        raise InvalidRecord(f"it is longer than {LONGEST:,} bytes; as MARCXML it may be")
+    if data.find(b"\x1d") != len(data) - 1:
+        raise InvalidRecord("it does not end with the record terminator (1D), or another record follows")
+    if int(leader[:5]) != len(data):
+        raise InvalidRecord(f"its leader says {int(leader[:5]):,} bytes, and it has {len(data):,}")
+    if leader[10:12] != b"22" or leader[20:22] != b"45":
+        raise InvalidRecord("its leader describes no MARC 21 record (positions 10 to 11 and 20 to 21)")
+    # Positions 22 and 23 mean nothing, and some systems leave any byte there.
+    if not re.fullmatch(rb"[\x20-\x7e]{2}", leader[22:]):
+        data = data[:22] + b"00" + data[_LEADER:]
+    try:
+        record = pymarc.Record(data, to_unicode=False)
+        again = record.as_marc()
+    except _UNREADABLE as exc:
+        reason = str(exc) or repr(exc)
+        raise InvalidRecord(f"its directory, leader or indicators are damaged: {reason}") from exc
+    if again != data:
+        raise InvalidRecord(_difference(data, record))
+    require_marc21([field.tag for field in record.fields])
+    decode = _decoder(data)
+    fields = tuple(_decoded(field, decode) for field in record.fields)
+    return checked(MarcRecord(str(record.leader), fields))
+
+
+def write_binary(record: MarcRecord) -> bytes:
+    """The record in UTF-8 (ISO 2709); raises TooLongForBinary."""
+    leader = f"{record.leader[:9]}a22{record.leader[12:20]}45{record.leader[22:]}"
+    made = _to_pymarc(record, leader)
+    lengths = [len(field.as_marc("utf-8")) for field in made.fields]
+    for field, length in zip(record.fields, lengths, strict=True):
+        if length > _LONGEST_FIELD:
+            raise _too_long(f"Field {field.tag}", length, _LONGEST_FIELD)
+    length = _LEADER + _ENTRY * len(lengths) + sum(lengths) + 2
+    if length > LONGEST:
+        raise _too_long("The record", length, LONGEST)
+    return made.as_marc()
+
+
+def xml_records(stream: BinaryIO) -> Iterator[bytes]:
+    """Each element `record` of a document as one of its own, read without entities or networks (lxml).
+
+    Raises InvalidRecord where the document is not well-formed, since what is behind that place is lost.
+    """
+    events = etree.iterparse(
+        stream, tag=_XML_NAMES, resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True
+    )
+    try:
+        for _, element in events:
+            if element.getroottree().docinfo.doctype:
+                raise InvalidRecord("its document has a document type, which MARCXML has not; leave it out")
+            yield etree.tostring(element, encoding="utf-8", with_tail=False)
+            element.clear(keep_tail=False)
+            # What is behind would pile up for the whole file.
+            for each in (element, *element.iterancestors()):
+                while (parent := each.getparent()) is not None and each.getprevious() is not None:
+                    del parent[0]
+    except etree.XMLSyntaxError as exc:
+        reason = f"its document is not well-formed XML: {exc.msg}; nothing behind it is read"
+        raise InvalidRecord(reason) from exc
+
+
+def read_xml(data: bytes) -> MarcRecord:
+    """The one record in an element `record` of its own; raises InvalidRecord with the reason."""
+    try:
+        element = etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True))
+    except etree.XMLSyntaxError as exc:
+        raise InvalidRecord(f"it is not well-formed XML: {exc.msg}") from exc
+    if element.get("type", _XML_TYPE) != _XML_TYPE:
+        raise InvalidRecord(f"its type is {element.get('type')!r:.40}, and not {_XML_TYPE}")
+    try:
+        [record] = pymarc.parse_xml_to_array(io.BytesIO(data))
+    except KeyError as exc:
+        raise InvalidRecord(f"one of its fields or subfields has no attribute {exc.args[0][1]}") from exc
+    except _UNREADABLE as exc:
+        reason = str(exc) or repr(exc)
+        raise InvalidRecord(f"its leader or a field is not as MARCXML has it: {reason}") from exc
+    _require_same(_parts(element), _parts(pymarc.record_to_xml_node(record)))
+    return checked(MarcRecord(str(record.leader), tuple(map(_field_of, record.fields))))
+
+
+def coded_xml(data: bytes) -> tuple[str, str | None]:
+    """The leader of a record that was read before, and its first 008 if it has one."""
+    element = etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True))
+    return element.findtext("{*}leader", ""), element.findtext("{*}controlfield[@tag='008']")
+
+
+def write_xml(record: MarcRecord) -> bytes:
+    """The record as a document in MARCXML."""
+    node = pymarc.record_to_xml_node(_to_pymarc(record, record.leader), namespace=True)
+    node.set("type", _XML_TYPE)
+    # A bare carriage return would be read as a line feed.
+    written: bytes = ElementTree.tostring(node, "utf-8", xml_declaration=True)
+    return written.replace(b"\r", b"&#13;")
+
+
+def read_json(data: bytes) -> MarcRecord:
+    """The one record in a JSON text; raises InvalidRecord with the reason."""
+    try:
+        document = json.loads(data, object_pairs_hook=_once)
+    except (ValueError, RecursionError) as exc:
+        raise InvalidRecord(f"it is not well-formed JSON: {exc}") from exc
+    if isinstance(document, list) and len(document) == 1:
+        [document] = document
+    return of_document(document)
+
+
+def of_document(document: object) -> MarcRecord:
+    """The record that a parsed value of MARC-in-JSON is; raises InvalidRecord with the reason."""
+    if not isinstance(document, dict) or document.keys() != {"leader", "fields"}:
+        names = list(document)[:5] if isinstance(document, dict) else []
+        raise InvalidRecord(
+            f"it is no JSON object with leader and fields, and with them alone: {names}"[:200]
+        )
+    leader, fields = document["leader"], document["fields"]
+    if not isinstance(leader, str) or not isinstance(fields, list):
+        raise InvalidRecord("its leader is no string, or its fields are no list")
+    return checked(
+        MarcRecord(leader, tuple(_json_field(number, each) for number, each in enumerate(fields, 1)))
+    )
+
+
+def _json_field(number: int, document: object) -> Field:
+    try:
+        [record] = pymarc.JSONHandler().elements({"leader": " " * _LEADER, "fields": [deepcopy(document)]})
+        if record.as_dict()["fields"] == [document]:
+            return _field_of(record.fields[0])
+    except _UNREADABLE:
+        pass
+    tag = f" ({next(iter(document))[:20]})" if document and isinstance(document, dict) else ""
+    raise InvalidRecord(
+        f"its field {number}{tag} is no object with one tag that names a text, or an object of ind1, ind2 "
+        "and subfields, each of them an object with one code"
+    )
+
+
+def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """The object; of a name that comes twice, JSON parsers keep the last value without a word."""
+    document = dict(pairs)
+    if len(document) != len(pairs):
+        raise ValueError("a name comes twice in one object")
+    return document
+
+
+def _field_of(field: pymarc.Field) -> Field:
+    if field.control_field:
+        return ControlField(field.tag, cast(str, field.data))
+    indicators: Sequence[object] = field.indicators or ()
+    if not all(isinstance(each, str) and len(each) == 1 for each in indicators):
+        raise InvalidRecord(f"field {field.tag} has the indicators {tuple(indicators)!r:.80}")
+    return DataField(
+        field.tag, "".join(map(str, indicators)), tuple(Subfield(*part) for part in field.subfields)
+    )
+
+
+def _to_pymarc(record: MarcRecord, leader: str) -> pymarc.Record:
+    made = pymarc.Record()
+    made.leader = pymarc.Leader(leader)
+    for field in record.fields:
+        if isinstance(field, ControlField):
+            made.add_field(pymarc.Field(field.tag, data=field.data))
+            continue
+        subfields = [pymarc.Subfield(part.code, part.value) for part in field.subfields]
+        made.add_field(pymarc.Field(field.tag, pymarc.Indicators(*field.indicators), subfields))
+    return made
+
+
+def _too_long(what: str, length: int, longest: int) -> TooLongForBinary:
+    return TooLongForBinary(
+        f"{what} has {length:,} bytes, and binary MARC can count {longest:,}. "
+        "Ask for application/marcxml+xml."
+    )
+
+
+def _difference(data: bytes, record: pymarc.Record) -> str:
+    """Where the bytes of a record are not what pymarc writes of it."""
+    base = int(data[12:17])
+    for number, field in enumerate(record.fields):
+        entry = data[_LEADER + _ENTRY * number :][:_ENTRY]
+        start, length = base + int(entry[7:]), int(entry[3:7])
+        if data[start : start + length] != field.as_marc("ascii"):
+            return (
+                f"field {field.tag}, which its directory puts at byte {start:,} with {length:,} bytes, "
+                "is not two indicators, subfields with a code each, and a field terminator (1E)"
+            )
+    return (
+        "its directory is damaged: it leaves out a field, names one twice, has them in another order "
+        f"than they lie, or does not end at the base address of data, {base:,}"
+    )
+
+
+def _decoder(data: bytes) -> Callable[[bytes], str]:
+    """What makes text of the bytes, as position 9 of the leader says."""
+    coding = data[9:10]
+    if coding == b"a":
+        return bytes.decode
+    if coding != b" ":
+        raise InvalidRecord(f"its leader names no character coding in position 9: {coding!r}")
+    if not data.isascii() and _is_utf8(data):
+        raise InvalidRecord("its leader says MARC-8 (position 9 is blank), and it is written in UTF-8")
+    return marc8.decoded
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _decoded(field: pymarc.Field, decode: Callable[[bytes], str]) -> Field:
+    """The field with its bytes as text."""
+    coding = "UTF-8" if decode is bytes.decode else "MARC-8"
+    try:
+        if not field.control_field:
+            parts = [Subfield(code, decode(cast(bytes, value))) for code, value in field.subfields]
+            return DataField(field.tag, "".join(field.indicators or ()), tuple(parts))
+        data = cast(bytes, field.data)
+        if coding == "MARC-8" and not data.isascii():  # its characters count by their places
+            raise InvalidRecord(f"field {field.tag} holds what is not ASCII")
+        return ControlField(field.tag, decode(data))
+    except ValueError as exc:
+        raise InvalidRecord(f"field {field.tag} is not in {coding}, as the leader says: {exc}") from exc
+
+
+def _parts(record: Any) -> list[tuple[str, ...]]:
+    """The elements of a record in their order, each with its attributes and its text; leaders come first."""
+    parts = []
+    for element in record.iter():
+        name, text = _name(element), element.text or ""
+        if name in ("record", "datafield"):  # blanks between elements mean nothing
+            text = "".join([text, *(child.tail or "" for child in element)]).strip()
+        parts.append((name, *(element.get(each, "") for each in _XML_ATTRIBUTES), text))
+    return sorted(parts, key=lambda part: part[0] not in ("record", "leader"))
+
+
+def _require_same(came: Sequence[tuple[str, ...]], read: Sequence[tuple[str, ...]]) -> None:
+    """Raise InvalidRecord where MARCXML has no place for one of the elements, or for its text."""
+    tag = ""
+    for one, other in zip_longest(came, read, fillvalue=("nothing",)):
+        tag = (one[1:2] or ("",))[0] or tag
+        if one != other:
+            place = f"at field {tag}" if tag else "before its fields"
+            raise InvalidRecord(f"{place} it has {_shown(one)}, and MARCXML has {_shown(other)} there")
+
+
+def _shown(part: Sequence[str]) -> str:
+    given = zip((*_XML_ATTRIBUTES, "text"), part[1:], strict=False)
+    return " ".join([part[0], *(f"{name}={value[:40]!r}" for name, value in given if value)])
+
+
+def _name(element: Any) -> str:
+    return str(element.tag).rpartition("}")[2]

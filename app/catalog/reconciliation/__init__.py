@@ -1,1 +1,0 @@
-"""Reconciliation: how well a description of a book fits the books of the catalogue."""

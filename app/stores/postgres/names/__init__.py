@@ -1,1 +1,0 @@
-"""Books found by how catalogues describe them."""
