@@ -5,7 +5,7 @@ records of the old one in the band index no longer count.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 from uuid import UUID
@@ -16,9 +16,8 @@ from app.core.errors import Conflict, InvalidInput, OtherContent, StaleVersion, 
 from app.core.model import Book, CatalogRecord, Digest, Metadata, NewContent, StoredBook, Versions
 from app.core.recipe import Suites
 from app.core.signatures.minhash_bits import lowest_bits
-from app.core.text.names import name_keys
 from app.stores.postgres.audit import Actor, actor_values, insert_entries
-from app.stores.postgres.catalog.contents import LOCK_SUITES, STORE_CONTENT, content_values
+from app.stores.postgres.catalog.contents import LOCK_SUITES, STORE_CONTENT, stored_values
 from app.stores.postgres.catalog.marc_records import (
     INSERT_RECORD_OF,
     record_values,
@@ -31,17 +30,19 @@ from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
 from app.stores.postgres.jobs import insert_relate_jobs
 from app.stores.postgres.relations import delete_relations, repeat_cut_searches
 from app.stores.postgres.rows import (
+    CONTENT_COLUMNS,
     IS_DIGEST,
+    METADATA_COLUMNS,
     SELECT_BOOKS,
+    content_values,
     metadata_values,
-    page_label_values,
     select_summaries,
     suite_recipes,
     title_words,
     to_book,
-    to_columns,
     to_summary,
 )
+from app.stores.postgres.schema import assignments, books, parameters
 from app.stores.postgres.suites import SuitesChanged, read_locked_suites
 
 
@@ -58,21 +59,13 @@ class BookFilter:
 _RELATED_BY = frozenset({"title", "year", "volume"})
 """Metadata on which relations depend."""
 
-_NAMED_BY = frozenset({"title", "authors", "year"})
-"""Metadata from which a book's name keys are made."""
+_WRITTEN = ("id", *METADATA_COLUMNS, *CONTENT_COLUMNS)
 
 # One statement is a transaction of its own; on its way through several a post would take thrice as long.
 _INSERT = SQL(f"""
     WITH {LOCK_SUITES},
     stored AS (
-        INSERT INTO books (
-            id, title, title_words, folded_title, authors, language, year, volume, external_id, identifiers,
-            name_keys, content_key, page_count, page_labels, word_count, character_count, iscc
-        )
-        SELECT
-            $id, $title, $title_words::text[], $folded_title, $authors::text[], $language, $year::integer,
-            $volume, $external_id, $identifiers::text[], $name_keys::integer[], $content_key,
-            $page_count::integer, $page_labels::text[], $word_count::integer, $character_count::bigint, $iscc
+        INSERT INTO books ({", ".join(_WRITTEN)}) SELECT {parameters(books, _WRITTEN)}
         FROM agreed WHERE agreed
         ON CONFLICT DO NOTHING
         RETURNING entry_id, id, version, external_id
@@ -86,17 +79,24 @@ _UPDATE_CONTENT = SQL(f"""
     WITH {LOCK_SUITES},
     stored AS (
         UPDATE books SET
-            entry_id = nextval('entry_ids'), indexed_at = NULL, content_key = $content_key,
-            page_count = $page_count::integer, page_labels = $page_labels::text[],
-            word_count = $word_count::integer,
-            character_count = $character_count::bigint, iscc = $iscc,
-            version = version + 1, updated_at = now()
+            entry_id = nextval('entry_ids'), indexed_at = NULL, version = version + 1, updated_at = now(),
+            {assignments(books, CONTENT_COLUMNS)}
         FROM agreed WHERE agreed AND id = $id
         RETURNING entry_id, id, version, external_id
     ),
     told AS ({insert_book_changes("book.content_replaced", "stored")}),
     audited AS ({insert_entries("book.content_replaced", "stored")}),
     {STORE_CONTENT}
+""")
+_UPDATE_METADATA = SQL(f"""
+    WITH changed AS (
+        UPDATE books
+        SET version = version + 1, updated_at = now(), {assignments(books, METADATA_COLUMNS)}
+        WHERE id = $id
+        RETURNING id, version, external_id
+    ),
+    audited AS ({insert_entries("book.changed", "changed")})
+    {insert_book_changes("book.changed", "changed")}
 """)
 _UPDATE_PAGE_LABELS = SQL(f"""
     WITH changed AS (
@@ -188,7 +188,7 @@ class BookStore:
             _INSERT,
             id=book_id,
             **await asyncio.to_thread(metadata_values, metadata),  # a thousand authors take a while
-            **content_values(content),
+            **stored_values(content),
             **record_values(record),
             **actor_values(actor),
         )
@@ -240,18 +240,17 @@ class BookStore:
             old = to_book(row)
             replaced = await _read_versions(connection, book_id, content.suites)
             if row["content_key"] == content.key:
-                labels = page_label_values(content.page_labels)
                 await rows(
                     connection,
                     _UPDATE_PAGE_LABELS,
                     book_id=book_id,
-                    page_labels=labels,
+                    page_labels=content_values(content)["page_labels"],
                     identifier=identifier_of_book(old),
                     **actor_values(actor),
                 )
                 return StoredBook(await _read(connection, book_id), created=False)
             await rows(connection, _DELETE_CONTENT, entry_id=old.entry_id)
-            values = content_values(content) | actor_values(actor)
+            values = stored_values(content) | actor_values(actor)
             await _update(connection, _UPDATE_CONTENT, book_id, **values, external_id=None)
             await delete_relations(connection, book_id)
             return StoredBook(await _read(connection, book_id), created=True, replaced=replaced)
@@ -263,19 +262,15 @@ class BookStore:
 
         Where relations depend on them, these go in the same transaction and are found again.
         """
-        named = dict(changes)
+        named: dict[str, Any] = dict(changes)
         record = cast(CatalogRecord | None, named.pop("record", None))
         async with self._database.transaction() as connection:
             book = to_book(await _read_locked(connection, book_id, if_version))
             if changes:
-                columns = await asyncio.to_thread(to_columns, named)
-                if _NAMED_BY & named.keys():
-                    changed: dict[str, Any] = dict(named)
-                    metadata = replace(book.metadata, **changed)
-                    columns["name_keys"] = await asyncio.to_thread(name_keys, metadata)
-                values: dict[str, Any] = {"external_id": None, "content_key": None} | columns
+                metadata = replace(book.metadata, **named)
+                values = await asyncio.to_thread(metadata_values, metadata)
                 values |= {"identifier": identifier_of_book(book)} | actor_values(actor)
-                await _update(connection, _update_of(columns), book_id, **values)
+                await _update(connection, _UPDATE_METADATA, book_id, **values, content_key=None)
             if "record" in changes:
                 await update_record(connection, book_id, record)
             elif changes:
@@ -347,17 +342,6 @@ async def _read_versions(connection: Connection, book_id: UUID, suites: Suites) 
         [row] = await rows(connection, _READ_SUMMARY, book_id=book_id, **suite_recipes(suite))
         versions[suite] = to_summary(row, suite).entry
     return versions
-
-
-def _update_of(columns: Iterable[str]) -> SQL:
-    changes = [*(f"{name} = ${name}" for name in columns), "version = version + 1", "updated_at = now()"]
-    return SQL(f"""
-        WITH changed AS (
-            UPDATE books SET {", ".join(changes)} WHERE id = $id RETURNING id, version, external_id
-        ),
-        audited AS ({insert_entries("book.changed", "changed")})
-        {insert_book_changes("book.changed", "changed")}
-    """)
 
 
 async def _update(

@@ -12,37 +12,26 @@ from uuid import UUID
 from app.core.errors import Conflict, OtherContent
 from app.core.model import CatalogRecord, Metadata, NewContent
 from app.stores.postgres.audit import Actor, insert_created_books
-from app.stores.postgres.catalog import marc_records
 from app.stores.postgres.changes import identifier_of, insert_created
 from app.stores.postgres.clusters import update_clusters
 from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
 from app.stores.postgres.jobs import insert_relate_jobs
 from app.stores.postgres.relations import insert_relations, joining
-from app.stores.postgres.rows import content_signature_values, metadata_values, page_label_values
+from app.stores.postgres.rows import (
+    CONTENT_COLUMNS,
+    METADATA_COLUMNS,
+    SIGNATURE_COLUMNS,
+    content_signature_values,
+    content_values,
+    metadata_values,
+)
+from app.stores.postgres.schema import columns, marc_records
 from app.stores.postgres.suites import SuitesChanged, read_locked_suites
 from app.stores.postgres.texts import CODEC
 
 _AT_ONCE = 2_000
 """Pairs, of some five kilobytes each."""
 
-_TYPES = {
-    **dict.fromkeys(("left_id", "right_id"), "uuid"),
-    **dict.fromkeys(("left_entry", "right_entry"), "bigint"),
-    **dict.fromkeys(("kind", "direction"), "text"),
-    "confidence": "float8",
-    **dict.fromkeys(("classifier", "left_because", "right_because"), "text"),
-    **dict.fromkeys(("confidences", "signals"), "text"),
-    "unit": "text",
-    "runs": "text",
-    "page_map": "bytea",
-}
-_JSON = ("confidences", "signals", "runs")
-
-_INSERT_RELATIONS = insert_relations(
-    f"""unnest({", ".join(f"${name}::{kind}[]" for name, kind in _TYPES.items())})
-        AS given ({", ".join(_TYPES)})""",
-    {name: f"given.{name}::jsonb" if name in _JSON else f"given.{name}" for name in _TYPES},
-)
 _INSERT_SEARCHES = SQL("""
     INSERT INTO related_entries (entry_id, passed_over)
     SELECT * FROM unnest($entry_ids::bigint[], $passed_over::integer[])
@@ -80,9 +69,7 @@ async def insert_found(connection: Connection, created: Mapping[UUID, int], foun
     )
     written: list[Row] = []
     for start in range(0, len(pairs), _AT_ONCE):
-        part = pairs[start : start + _AT_ONCE]
-        columns = {name: [values[name] for values in part] for name in _TYPES}
-        written += await rows(connection, _INSERT_RELATIONS, **columns)
+        written += await insert_relations(connection, pairs[start : start + _AT_ONCE])
     if found.complete:
         passed_over = [found.passed_over.get(book_id, 0) for book_id in created]
         await rows(connection, _INSERT_SEARCHES, entry_ids=list(created.values()), passed_over=passed_over)
@@ -107,12 +94,7 @@ def _values(pair: FoundPair, created: Mapping[UUID, int]) -> dict[str, Any] | No
     return ids | {"left_entry": left_entry, "right_entry": right_entry} | dict(pair.values)
 
 
-_BOOK_COLUMNS = (
-    *("id", "entry_id", "title", "title_words", "folded_title", "authors", "language", "year", "volume"),
-    *("external_id", "identifiers", "name_keys", "content_key", "page_count", "page_labels"),
-    *("word_count", "character_count", "iscc"),
-)
-_SIGNATURE_COLUMNS = ("entry_id", "recipe", "data", "shingle_count", "unit")
+_BOOK_COLUMNS = ("id", "entry_id", *METADATA_COLUMNS, *CONTENT_COLUMNS)
 
 _NEXT_ENTRY_IDS = SQL("SELECT nextval('entry_ids') AS entry_id FROM generate_series(1, $count::integer)")
 _CREATE_NEW_BOOKS = SQL(f"""
@@ -224,7 +206,7 @@ async def _insert(
     await connection.copy_records_to_table(
         "signatures",
         records=[row for entry_id in entries for row in _signature_rows(entry_id, by_entry[entry_id])],
-        columns=_SIGNATURE_COLUMNS,
+        columns=SIGNATURE_COLUMNS,
     )
     texts = [(entry_id, by_entry[entry_id].content.compressed_text) for entry_id in entries]
     await connection.copy_records_to_table(
@@ -239,7 +221,7 @@ async def _insert(
             for entry_id in entries
             if (record := by_entry[entry_id].record) is not None
         ],
-        columns=marc_records.COLUMNS,
+        columns=columns(marc_records),
     )
     if entries:
         created = dict(_told(by_entry[entry_id]) for entry_id in entries)
@@ -289,17 +271,8 @@ def _keys(wanted: Sequence[tuple[bytes, str | None]]) -> dict[str, object]:
 
 
 def _book_row(entry_id: int, book: NewBook) -> tuple[object, ...]:
-    sketch = book.content.sketch
-    values = metadata_values(book.metadata) | {
-        "id": book.id,
-        "entry_id": entry_id,
-        "content_key": book.content.key,
-        "page_count": sketch.page_count,
-        "page_labels": page_label_values(book.content.page_labels),
-        "word_count": sketch.word_count,
-        "character_count": sketch.character_count,
-        "iscc": book.content.iscc,
-    }
+    values = metadata_values(book.metadata) | content_values(book.content)
+    values |= {"id": book.id, "entry_id": entry_id}
     return tuple(values[column] for column in _BOOK_COLUMNS)
 
 
@@ -310,4 +283,4 @@ def _told(book: NewBook) -> tuple[UUID, tuple[str | None, str | None]]:
 
 def _signature_rows(entry_id: int, book: NewBook) -> list[tuple[object, ...]]:
     numbered = ({"entry_id": entry_id} | row for row in content_signature_values(book.content))
-    return [tuple(row[column] for column in _SIGNATURE_COLUMNS) for row in numbered]
+    return [tuple(row[column] for column in SIGNATURE_COLUMNS) for row in numbered]

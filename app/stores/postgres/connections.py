@@ -32,7 +32,8 @@ class SQL:
         return [parameters[name] for name in self._names]
 
 
-_to_json = partial(json.dumps, default=str, allow_nan=False)
+to_json = partial(json.dumps, default=str, allow_nan=False)
+"""A value as the text of its JSON."""
 
 Row = asyncpg.Record
 Connection: TypeAlias = "asyncpg.pool.PoolConnectionProxy[Row]"
@@ -146,7 +147,7 @@ async def _set_types(connection: Session) -> None:
         decoder=lambda data: UUID(bytes=data),
         format="binary",
     )
-    await connection.set_type_codec("jsonb", schema="pg_catalog", encoder=_to_json, decoder=json.loads)
+    await connection.set_type_codec("jsonb", schema="pg_catalog", encoder=to_json, decoder=json.loads)
 
 
 @asynccontextmanager

@@ -1,6 +1,5 @@
 """From rows to Bookprint's nouns and back."""
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -14,7 +13,6 @@ from app.core.model import (
     Metadata,
     MinHashSignature,
     NewContent,
-    PageLabels,
     Sketch,
 )
 from app.core.recipe import DEFAULT_MINHASH, DIGESTS, VECTORS, Suite
@@ -23,6 +21,19 @@ from app.core.signatures.page_minhash import to_records
 from app.core.text.names import folded, name_keys
 from app.core.text.words import folded_words
 from app.stores.postgres.connections import Row
+from app.stores.postgres.schema import books, columns, signatures
+
+CONTENT_COLUMNS = ("content_key", "page_count", "page_labels", "word_count", "character_count", "iscc")
+"""The columns of a book that tell of its content."""
+
+METADATA_COLUMNS = columns(
+    books,
+    without=("id", "entry_id", "version", *CONTENT_COLUMNS, "indexed_at", "created_at", "updated_at"),
+)
+"""The columns of a book that hold its metadata, and those by which it is found."""
+
+SIGNATURE_COLUMNS = columns(signatures, without=["written_by"])
+"""The columns of a signature that `content_signature_values` has, and its entry."""
 
 _NO_SIGNATURE: dict[str, Any] = {"shingle_count": None, "unit": None}
 
@@ -149,22 +160,26 @@ def to_summary(row: Row, suite: Suite) -> BookSummary:
 
 
 def metadata_values(metadata: Metadata) -> dict[str, Any]:
-    """The columns that hold the metadata, and those by which it is found."""
-    return to_columns(asdict(metadata)) | {"name_keys": name_keys(metadata)}
+    """The values of `METADATA_COLUMNS`."""
+    title = metadata.title or ""
+    fields = asdict(metadata).items()
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in fields} | {
+        "title_words": title_words(title),
+        "folded_title": folded(title),
+        "name_keys": name_keys(metadata),
+    }
 
 
-def to_columns(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Metadata fields as the columns hold them; a title brings along what it is found by."""
-    columns = {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
-    if "title" in columns:
-        title = str(columns["title"] or "")
-        columns["title_words"], columns["folded_title"] = title_words(title), folded(title)
-    return columns
-
-
-def page_label_values(labels: PageLabels) -> list[str | None] | None:
-    """The labels of a book's pages as their column holds them."""
-    return list(labels) or None
+def content_values(content: NewContent) -> dict[str, Any]:
+    """The values of `CONTENT_COLUMNS`."""
+    return {
+        "content_key": content.key,
+        "page_count": content.sketch.page_count,
+        "page_labels": list(content.page_labels) or None,
+        "word_count": content.sketch.word_count,
+        "character_count": content.sketch.character_count,
+        "iscc": content.iscc,
+    }
 
 
 def title_words(title: str) -> list[str]:
