@@ -11,6 +11,7 @@ from typing import Any, cast
 from uuid import UUID
 
 from asyncpg import UniqueViolationError
+from sqlalchemy import any_, bindparam, func, select, text
 
 from app.core.errors import Conflict, InvalidInput, OtherContent, StaleVersion, UnknownBook
 from app.core.model import Book, CatalogRecord, Digest, Metadata, NewContent, StoredBook, Versions
@@ -26,14 +27,14 @@ from app.stores.postgres.catalog.marc_records import (
 )
 from app.stores.postgres.changes import identifier_of_book, insert_book_changes
 from app.stores.postgres.clusters import delete_from_clusters
-from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
+from app.stores.postgres.connections import SQL, ConditionalSQL, Connection, Database, Row, rows
 from app.stores.postgres.jobs import insert_relate_jobs
 from app.stores.postgres.relations import delete_relations, repeat_cut_searches
 from app.stores.postgres.rows import (
+    BOOKS,
     CONTENT_COLUMNS,
     IS_DIGEST,
     METADATA_COLUMNS,
-    SELECT_BOOKS,
     content_values,
     metadata_values,
     select_summaries,
@@ -42,7 +43,7 @@ from app.stores.postgres.rows import (
     to_book,
     to_summary,
 )
-from app.stores.postgres.schema import assignments, books, parameters
+from app.stores.postgres.schema import assignments, books, parameters, signatures
 from app.stores.postgres.suites import SuitesChanged, read_locked_suites
 
 
@@ -120,10 +121,13 @@ _DELETE = SQL(f"""
     {insert_book_changes("book.deleted", "deleted")}
 """)
 
-_READ = SQL(f"{SELECT_BOOKS} WHERE books.id = $book_id")
-_READ_LOCKED = SQL(f"{SELECT_BOOKS} WHERE books.id = $book_id FOR UPDATE OF books")
-_READ_BY_EXTERNAL_ID = SQL(f"{SELECT_BOOKS} WHERE books.external_id = $external_id")
-_READ_BY_CONTENT = SQL(f"{SELECT_BOOKS} WHERE books.content_key = $content_key AND books.external_id IS NULL")
+_WITH_ID = BOOKS.where(books.c.id == bindparam("book_id"))
+_READ = SQL(_WITH_ID)
+_READ_LOCKED = SQL(_WITH_ID.with_for_update(of=books))
+_READ_BY_EXTERNAL_ID = SQL(BOOKS.where(books.c.external_id == bindparam("external_id")))
+_READ_BY_CONTENT = SQL(
+    BOOKS.where(books.c.content_key == bindparam("content_key"), books.c.external_id.is_(None))
+)
 _READ_SUMMARY = SQL(select_summaries(with_sample=True) + "WHERE books.id = $book_id")
 _READ_RIVAL = SQL("""
     SELECT id FROM books
@@ -135,18 +139,21 @@ _READ_RIVAL = SQL("""
     )
 """)
 
-_CONDITIONS = {
-    "after": "books.id > $after",
-    "identifier": "books.identifiers @> ARRAY[$identifier]",
-    "iscc": "(books.iscc = 'ISCC:' || substr($iscc, 6) OR books.identifiers @> ARRAY[$iscc])",
-    "external_id": "books.external_id = $external_id",
-    "words": "books.title_words @> $words::text[]",
-    "digest": f"""
-        books.entry_id = ANY(ARRAY(
-            SELECT entry_id FROM signatures WHERE recipe = $recipe AND data = $digest AND {IS_DIGEST}
-        ))
-    """,
-}
+_WITH_ISCC = books.c.iscc == bindparam("iscc")
+_WITH_DIGEST = select(signatures.c.entry_id).where(
+    signatures.c.recipe == bindparam("recipe"), signatures.c.data == bindparam("digest"), text(IS_DIGEST)
+)
+_LIST = ConditionalSQL(
+    BOOKS.order_by(books.c.id).limit(bindparam("limit")),
+    {
+        "after": books.c.id > bindparam("after"),
+        "identifiers": books.c.identifiers.contains(bindparam("identifiers")),
+        "iscc": _WITH_ISCC | books.c.identifiers.contains(bindparam("isccs")),
+        "external_id": books.c.external_id == bindparam("external_id"),
+        "words": books.c.title_words.contains(bindparam("words")),
+        "digest": books.c.entry_id == any_(func.array(_WITH_DIGEST.scalar_subquery())),
+    },
+)
 
 
 class BookStore:
@@ -306,18 +313,19 @@ class BookStore:
         words = None if wanted.title is None else title_words(wanted.title)
         if words == []:
             raise InvalidInput("There is no word in it to search for. Send a word of the title.", "title")
-        values = {
+        values: dict[str, object] = {
             "after": after or UUID(int=0),
-            "iscc" if (wanted.identifier or "").startswith("iscc:") else "identifier": wanted.identifier,
             "external_id": wanted.external_id,
             "words": words,
-            "digest": wanted.digest and wanted.digest.value,
+            "limit": limit,
         }
-        recipe = wanted.digest and wanted.digest.recipe
-        conditions = [_CONDITIONS[name] for name, value in values.items() if value is not None]
-        statement = SQL(f"{SELECT_BOOKS} WHERE {' AND '.join(conditions)} ORDER BY books.id LIMIT $limit")
-        found = await self._database.rows(statement, **values, recipe=recipe, limit=limit)
-        return [to_book(row) for row in found]
+        if wanted.identifier is not None and wanted.identifier.startswith("iscc:"):
+            values |= {"iscc": f"ISCC:{wanted.identifier[5:]}", "isccs": [wanted.identifier]}
+        elif wanted.identifier is not None:
+            values["identifiers"] = [wanted.identifier]
+        if wanted.digest is not None:
+            values |= {"recipe": wanted.digest.recipe, "digest": wanted.digest.value}
+        return [to_book(row) for row in await self._database.rows(_LIST.given(values), **values)]
 
 
 async def _read(connection: Connection, book_id: UUID) -> Book:

@@ -9,27 +9,53 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 from uuid import UUID
 
 import asyncpg
+from sqlalchemy import ClauseElement, ColumnElement, Select
+from sqlalchemy.sql.compiler import SQLCompiler
 
 from app.core.errors import Unavailable
+from app.stores.postgres.schema import DIALECT
 
 _PARAMETER = re.compile(r"\$([a-z]\w*)")
 
 
 class SQL:
-    """A statement whose parameters are written `$name`."""
+    """A statement: text whose parameters are written `$name`, or of SQLAlchemy with `bindparam(name)`."""
 
-    def __init__(self, text: str) -> None:
-        self._names = list(dict.fromkeys(_PARAMETER.findall(text)))
-        self.text = _PARAMETER.sub(lambda match: f"${self._names.index(match[1]) + 1}", text)
+    def __init__(self, statement: str | ClauseElement) -> None:
+        if isinstance(statement, str):
+            names = list(dict.fromkeys(_PARAMETER.findall(statement)))
+            text = _PARAMETER.sub(lambda match: f"${names.index(match[1]) + 1}", statement)
+        else:
+            compiled = cast(SQLCompiler, statement.compile(dialect=DIALECT))
+            names, text = list(compiled.positiontup or ()), compiled.string
+        self._names = names
+        self.text = text
         """The statement with `$1`, `$2`, … for its parameters."""
 
     def values(self, parameters: Mapping[str, Any]) -> list[Any]:
         """The values of its parameters, in the order of their numbers; further ones are left out."""
         return [parameters[name] for name in self._names]
+
+
+class ConditionalSQL:
+    """A query with any of several conditions, compiled once for each set of them."""
+
+    def __init__(self, query: Select[Any], conditions: Mapping[str, ColumnElement[bool]]) -> None:
+        self._query = query
+        self.conditions = conditions
+        self._compiled: dict[frozenset[str], SQL] = {}
+
+    def given(self, values: Mapping[str, object]) -> SQL:
+        """The query with the conditions whose values are not None."""
+        names = frozenset(name for name in self.conditions if values.get(name) is not None)
+        if names not in self._compiled:
+            wanted = (condition for name, condition in self.conditions.items() if name in names)
+            self._compiled[names] = SQL(self._query.where(*wanted))
+        return self._compiled[names]
 
 
 to_json = partial(json.dumps, default=str, allow_nan=False)

@@ -30,9 +30,9 @@ _PAIRS_OF_BOOK = """
 """
 
 
-def _select_related(pairs: str, more: str) -> SQL:
+def _select_related(pairs: str, more: str) -> str:
     """Rows for `_related` of these pairs of ids."""
-    return SQL(f"""
+    return f"""
         WITH pairs AS ({pairs})
         SELECT
             one.id = $book_id AS is_left,
@@ -50,15 +50,17 @@ def _select_related(pairs: str, more: str) -> SQL:
         LEFT JOIN relations USING (left_id, right_id)
         LEFT JOIN decisions USING (left_id, right_id)
         WHERE relations.left_id IS NOT NULL OR decisions.left_id IS NOT NULL
-    """)
+    """
 
 
-_LIST_DIRECT = _select_related(_PAIRS_OF_BOOK, "relations.signals")
-_READ_PAIR = _select_related(
-    "SELECT least($book_id::uuid, $other_id::uuid) AS left_id, "
-    "greatest($book_id::uuid, $other_id::uuid) AS right_id",
-    "relations.signals, relations.unit, relations.runs, relations.page_map, "
-    "one.page_labels AS left_labels, other.page_labels AS right_labels",
+_LIST_DIRECT = SQL(_select_related(_PAIRS_OF_BOOK, "relations.signals"))
+_READ_PAIR = SQL(
+    _select_related(
+        "SELECT least($book_id::uuid, $other_id::uuid) AS left_id, "
+        "greatest($book_id::uuid, $other_id::uuid) AS right_id",
+        "relations.signals, relations.unit, relations.runs, relations.page_map, "
+        "one.page_labels AS left_labels, other.page_labels AS right_labels",
+    )
 )
 # A page of a lookup asks for a hundred pairs, and shows no more of each.
 _READ_SUMMARIES = SQL("""

@@ -1,7 +1,9 @@
 """From rows to Bookprint's nouns and back."""
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
+
+from sqlalchemy import literal_column, select, text
 
 from app.core.model import (
     Book,
@@ -20,8 +22,8 @@ from app.core.signatures.minhash_bits import lowest_bits
 from app.core.signatures.page_minhash import to_records
 from app.core.text.names import folded, name_keys
 from app.core.text.words import folded_words
-from app.stores.postgres.connections import Row
-from app.stores.postgres.schema import books, columns, signatures
+from app.stores.postgres.connections import SQL, Row
+from app.stores.postgres.schema import books, columns, signatures, suites
 
 CONTENT_COLUMNS = ("content_key", "page_count", "page_labels", "word_count", "character_count", "iscc")
 """The columns of a book that tell of its content."""
@@ -31,6 +33,9 @@ METADATA_COLUMNS = columns(
     without=("id", "entry_id", "version", *CONTENT_COLUMNS, "indexed_at", "created_at", "updated_at"),
 )
 """The columns of a book that hold its metadata, and those by which it is found."""
+
+METADATA_FIELDS = tuple(field.name for field in fields(Metadata))
+"""Those of them that are the fields of `Metadata`."""
 
 SIGNATURE_COLUMNS = columns(signatures, without=["written_by"])
 """The columns of a signature that `content_signature_values` has, and its entry."""
@@ -51,27 +56,41 @@ FOUNDER = """
 """
 """The founder of the cluster of the same text that a book is in; itself where it is alone."""
 
-SELECT_BOOKS = f"""
-    SELECT
-        books.id, books.entry_id, books.version, books.content_key, books.title, books.authors,
-        books.language, books.year, books.volume, books.external_id, books.identifiers, books.page_count,
-        books.word_count, books.iscc, books.indexed_at IS NOT NULL AS indexed,
-        suites.fingerprint AS recipe, fingerprint.data AS bits,
-        minhash.data AS minhash, minhash.shingle_count,
-        ARRAY(
-            SELECT (recipe, data) FROM signatures
-            WHERE entry_id = books.entry_id AND {IS_DIGEST} ORDER BY recipe
-        ) AS digests,
-        EXISTS (SELECT FROM signatures WHERE entry_id = books.entry_id AND {IS_VECTOR}) AS has_vector,
-        {FOUNDER} AS founder_id
-    FROM books
-    JOIN suites ON suites.state = 'serving'
-    LEFT JOIN signatures AS fingerprint
-        ON fingerprint.entry_id = books.entry_id AND fingerprint.recipe = suites.fingerprint
-    LEFT JOIN signatures AS minhash
-        ON minhash.entry_id = books.entry_id AND minhash.recipe = '{DEFAULT_MINHASH}'
-"""
+_fingerprint, _minhash = signatures.alias("fingerprint"), signatures.alias("minhash")
+BOOKS = (
+    select(
+        *(books.c[name] for name in ("id", "entry_id", "version", "content_key", *METADATA_FIELDS)),
+        *(books.c.page_count, books.c.word_count, books.c.iscc),
+        books.c.indexed_at.is_not(None).label("indexed"),
+        suites.c.fingerprint.label("recipe"),
+        _fingerprint.c.data.label("bits"),
+        _minhash.c.data.label("minhash"),
+        _minhash.c.shingle_count,
+        text(f"""
+            ARRAY(
+                SELECT (recipe, data) FROM signatures
+                WHERE entry_id = books.entry_id AND {IS_DIGEST} ORDER BY recipe
+            ) AS digests,
+            EXISTS (SELECT FROM signatures WHERE entry_id = books.entry_id AND {IS_VECTOR}) AS has_vector,
+            {FOUNDER} AS founder_id
+        """),
+    )
+    .select_from(books)
+    .join(suites, suites.c.state == literal_column("'serving'"))
+    .outerjoin(
+        _fingerprint,
+        (_fingerprint.c.entry_id == books.c.entry_id) & (_fingerprint.c.recipe == suites.c.fingerprint),
+    )
+    .outerjoin(
+        _minhash,
+        (_minhash.c.entry_id == books.c.entry_id)
+        & (_minhash.c.recipe == literal_column(f"'{DEFAULT_MINHASH}'")),
+    )
+)
 """Books with the signatures of their identifiers and their cluster of copies, for `to_book`."""
+
+SELECT_BOOKS = SQL(BOOKS).text
+"""The same as text."""
 
 
 def select_summaries(*more: str, with_sample: bool = False) -> str:
@@ -162,8 +181,8 @@ def to_summary(row: Row, suite: Suite) -> BookSummary:
 def metadata_values(metadata: Metadata) -> dict[str, Any]:
     """The values of `METADATA_COLUMNS`."""
     title = metadata.title or ""
-    fields = asdict(metadata).items()
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in fields} | {
+    values = asdict(metadata).items()
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values} | {
         "title_words": title_words(title),
         "folded_title": folded(title),
         "name_keys": name_keys(metadata),
