@@ -1,4 +1,4 @@
-"""Alembic's entry: runs the migrations on the connection that `app.stores.postgres.migrate` hands over."""
+"""Alembic's entry: runs the migrations on the connection that it is handed."""
 
 from alembic import context
 

@@ -13,7 +13,7 @@ from uuid import UUID
 import psycopg
 import sqlalchemy as sa
 
-from app.stores.postgres.migrate import upgrade
+from app.stores.postgres.connections import upgrade
 from app.stores.postgres.rows import signature_values, title_words
 from app.stores.postgres.schema import books, entry_ids, signatures
 from bench.data.simulated_books import Books, simulate

@@ -6,8 +6,7 @@ import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
-from app.stores.postgres.connections import SQL, open_database
-from app.stores.postgres.migrate import SchemaQueries, upgrade
+from app.stores.postgres.connections import SQL, SchemaQueries, open_database, upgrade
 from app.stores.postgres.schema import metadata
 
 
