@@ -178,8 +178,7 @@ class BulkStore:
     ) -> list[ExistingBook | Conflict | None]:
         """What would become of each book, by its content key and external id; None where it is new."""
         async with self._database.connection() as connection:
-            existing = _Existing(await rows(connection, _READ_EXISTING, **_keys(wanted)))
-        return [existing.outcome(key, external_id) for key, external_id in wanted]
+            return await _list_existing(connection, wanted)
 
     async def repeat_cut_searches(self) -> None:
         """Have all books that had too many candidates search for relations once more."""
@@ -237,37 +236,38 @@ async def _insert(
 
 async def _read_existing(connection: Connection, books: Sequence[NewBook]) -> dict[UUID, Stored]:
     wanted = [(book.content.key, book.metadata.external_id) for book in books]
-    existing = _Existing(await rows(connection, _READ_EXISTING, **_keys(wanted)))
-    outcomes: dict[UUID, Stored] = {}
-    for book, (key, external_id) in zip(books, wanted, strict=True):
-        outcome = existing.outcome(key, external_id)
-        if outcome is not None:
-            outcomes[book.id] = outcome.id if isinstance(outcome, ExistingBook) else outcome
-    return outcomes
-
-
-class _Existing:
-    """Books that stand in the way of others."""
-
-    def __init__(self, found: Sequence[Row]) -> None:
-        self._by_id = {row["external_id"]: row for row in found if row["external_id"] is not None}
-        self._by_key = {row["content_key"]: row for row in found if row["external_id"] is None}
-
-    def outcome(self, key: bytes, external_id: str | None) -> ExistingBook | Conflict | None:
-        """What would become of a book with this content key and external id; None where it is new."""
-        row = self._by_key.get(key) if external_id is None else self._by_id.get(external_id)
-        if row is None:
-            return None
-        if row["content_key"] != key:
-            return OtherContent(row["id"], external_id)
-        return ExistingBook(row["id"], row["entry_id"], row["title"], row["year"], row["volume"])
-
-
-def _keys(wanted: Sequence[tuple[bytes, str | None]]) -> dict[str, object]:
+    existing = zip(books, await _list_existing(connection, wanted), strict=True)
     return {
-        "keys": [key for key, external_id in wanted if external_id is None],
-        "external_ids": [external_id for _, external_id in wanted if external_id is not None],
+        book.id: outcome.id if isinstance(outcome, ExistingBook) else outcome
+        for book, outcome in existing
+        if outcome is not None
     }
+
+
+async def _list_existing(
+    connection: Connection, wanted: Sequence[tuple[bytes, str | None]]
+) -> list[ExistingBook | Conflict | None]:
+    """See `BulkStore.list_existing`."""
+    found = await rows(
+        connection,
+        _READ_EXISTING,
+        keys=[key for key, external_id in wanted if external_id is None],
+        external_ids=[external_id for _, external_id in wanted if external_id is not None],
+    )
+    by_id = {row["external_id"]: row for row in found if row["external_id"] is not None}
+    by_key = {row["content_key"]: row for row in found if row["external_id"] is None}
+    outcomes: list[ExistingBook | Conflict | None] = []
+    for key, external_id in wanted:
+        row = by_key.get(key) if external_id is None else by_id.get(external_id)
+        if row is None:
+            outcomes.append(None)
+        elif row["content_key"] != key:
+            outcomes.append(OtherContent(row["id"], external_id))
+        else:
+            outcomes.append(
+                ExistingBook(row["id"], row["entry_id"], row["title"], row["year"], row["volume"])
+            )
+    return outcomes
 
 
 def _book_row(entry_id: int, book: NewBook) -> tuple[object, ...]:

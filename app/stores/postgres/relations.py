@@ -10,12 +10,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
 
-import numpy as np
-from numpy.typing import NDArray
-
 from app.core.clusters.clustering import KINDS, Pair
 from app.core.errors import NothingToConfirm, UnknownBook
-from app.core.relations.alignment import Alignment
 from app.core.relations.decision import DecisionVerdict
 from app.core.relations.page_map import page_map
 from app.core.relations.relation import Kind, Relation
@@ -188,6 +184,7 @@ async def repeat_cut_searches(connection: Connection, book_id: UUID) -> None:
 def _row(compared: ComparedPair) -> dict[str, Any]:
     relation, left, right = compared.relation, compared.left, compared.right
     classification, signals, alignment = relation.classification, relation.signals, relation.alignment
+    runs = () if alignment is None else alignment.runs
     return {
         "left_id": left.book_id,
         "right_id": right.book_id,
@@ -202,17 +199,9 @@ def _row(compared: ComparedPair) -> dict[str, Any]:
         "confidences": to_json(dict(classification.confidences)),
         "signals": None if signals is None else to_json(asdict(signals)),
         "unit": None if alignment is None else alignment.unit,
-        "runs": to_json([] if alignment is None else _runs(alignment)),
-        "page_map": None if alignment is None else _stored(page_map(alignment)),
+        "runs": to_json([{"left": run.left, "right": run.right} for run in runs]),
+        "page_map": None if alignment is None else page_map(alignment).astype("<i4").tobytes(),
     }
-
-
-def _runs(alignment: Alignment) -> list[dict[str, Any]]:
-    return [{"left": run.left, "right": run.right} for run in alignment.runs]
-
-
-def _stored(pages: NDArray[np.int32]) -> bytes:
-    return pages.astype("<i4").tobytes()
 
 
 _READ_ENTRIES = SQL(

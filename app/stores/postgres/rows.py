@@ -147,15 +147,9 @@ def to_book(row: Row) -> Book:
 
 def to_metadata(row: Row) -> Metadata:
     """The columns of a row that hold metadata."""
-    return Metadata(
-        title=row["title"],
-        authors=tuple(row["authors"]),
-        language=row["language"],
-        year=row["year"],
-        volume=row["volume"],
-        external_id=row["external_id"],
-        identifiers=tuple(row["identifiers"]),
-    )
+    values: dict[str, Any] = {name: row[name] for name in METADATA_FIELDS}
+    lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+    return Metadata(**values | lists)
 
 
 def to_summary(row: Row, suite: Suite) -> BookSummary:
