@@ -176,50 +176,17 @@ class BookStore:
         Raises `Conflict` where the external id belongs to a book with other content. Raises `SuitesChanged`
         where the content was computed for other suites than are indexed.
         """
+        columns = await asyncio.to_thread(metadata_values, metadata)  # a thousand authors take a while
+        values = columns | stored_values(content) | record_values(record) | actor_values(actor)
         while True:
-            stored = await self._insert(book_id, metadata, content, record, actor)
-            stored = stored or await self._read_existing(metadata, content)
-            if stored is not None:
-                return stored
-
-    async def _insert(
-        self,
-        book_id: UUID,
-        metadata: Metadata,
-        content: NewContent,
-        record: CatalogRecord | None,
-        actor: Actor,
-    ) -> StoredBook | None:
-        """The new book; None where another one has its external id or content."""
-        [row] = await self._database.rows(
-            _INSERT,
-            id=book_id,
-            **await asyncio.to_thread(metadata_values, metadata),  # a thousand authors take a while
-            **stored_values(content),
-            **record_values(record),
-            **actor_values(actor),
-        )
-        if not row["agreed"]:
-            raise SuitesChanged
-        if row["entry_id"] is None:
-            return None
-        minhash = content.sketch.minhash
-        book = Book(
-            id=book_id,
-            entry_id=row["entry_id"],
-            version=1,
-            metadata=metadata,
-            page_count=content.sketch.page_count,
-            word_count=content.sketch.word_count,
-            fingerprint=content.sketch.fingerprint,
-            minhash=None if minhash is None else lowest_bits(minhash),
-            iscc=content.iscc,
-            digests=content.sketch.digests,
-            has_vector=content.vector is not None,
-            indexed=False,
-            founder_id=book_id,
-        )
-        return StoredBook(book, created=True)
+            [row] = await self._database.rows(_INSERT, id=book_id, **values)
+            if not row["agreed"]:
+                raise SuitesChanged
+            if row["entry_id"] is not None:
+                return StoredBook(_new_book(book_id, row["entry_id"], metadata, content), created=True)
+            existing = await self._read_existing(metadata, content)
+            if existing is not None:
+                return existing
 
     async def _read_existing(self, metadata: Metadata, content: NewContent) -> StoredBook | None:
         """The book that an insert repeats; None if it has been deleted since."""
@@ -326,6 +293,25 @@ class BookStore:
         if wanted.digest is not None:
             values |= {"recipe": wanted.digest.recipe, "digest": wanted.digest.value}
         return [to_book(row) for row in await self._database.rows(_LIST.given(values), **values)]
+
+
+def _new_book(book_id: UUID, entry_id: int, metadata: Metadata, content: NewContent) -> Book:
+    sketch = content.sketch
+    return Book(
+        id=book_id,
+        entry_id=entry_id,
+        version=1,
+        metadata=metadata,
+        page_count=sketch.page_count,
+        word_count=sketch.word_count,
+        fingerprint=sketch.fingerprint,
+        minhash=None if sketch.minhash is None else lowest_bits(sketch.minhash),
+        iscc=content.iscc,
+        digests=sketch.digests,
+        has_vector=content.vector is not None,
+        indexed=False,
+        founder_id=book_id,
+    )
 
 
 async def _read(connection: Connection, book_id: UUID) -> Book:
