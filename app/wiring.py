@@ -36,20 +36,17 @@ from app.settings import Settings
 from app.stores.postgres.audit import AuditStore
 from app.stores.postgres.books import BookStore
 from app.stores.postgres.bulk import BulkStore
-from app.stores.postgres.candidates import CandidateStore
 from app.stores.postgres.changes import ChangeFeed
 from app.stores.postgres.cluster_queries import ClusterQueries
 from app.stores.postgres.conflicts import ConflictQueries
-from app.stores.postgres.connections import Database, RecipesLock, ReconcileLock, open_database
-from app.stores.postgres.entries import EntryStore
+from app.stores.postgres.connections import Database, RecipesLock, ReconcileLock, SchemaQueries, open_database
+from app.stores.postgres.entries import EntryStore, SignatureQueries
 from app.stores.postgres.jobs import JobStore
 from app.stores.postgres.keys import KeyLimits, KeyStore
 from app.stores.postgres.marc_records import MarcRecordStore
-from app.stores.postgres.migrate import SchemaQueries
 from app.stores.postgres.names import NameQueries
-from app.stores.postgres.relation_queries import RelationQueries
+from app.stores.postgres.relation_queries import CandidateStore, RelationQueries
 from app.stores.postgres.relations import DecisionStore, RelationStore
-from app.stores.postgres.signatures import SignatureQueries
 from app.stores.postgres.suites import SuiteStore
 from app.stores.postgres.texts import MissingSignatureStore, TextStore
 from app.stores.postgres.vectors import VectorQueries

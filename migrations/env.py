@@ -1,8 +1,8 @@
-"""Alembic's entry: runs the migrations on the connection that `app.stores.postgres.migrate` hands over."""
+"""Alembic's entry: runs the migrations on the connection that it is handed."""
 
 from alembic import context
 
-from migrations.tables import metadata
+from app.stores.postgres.schema import metadata
 
 connection = context.config.attributes["connection"]
 context.configure(connection=connection, target_metadata=metadata, transaction_per_migration=True)

@@ -7,8 +7,7 @@ from dataclasses import dataclass, fields
 from app.core.recipe import DEFAULT_SUITE
 from app.settings import Settings
 from app.stores.postgres.connections import Database
-from app.stores.postgres.entries import EntryStore
-from app.stores.postgres.signatures import SignatureQueries
+from app.stores.postgres.entries import EntryStore, SignatureQueries
 from app.stores.postgres.suites import SuiteStore
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.indexes import Indexes

@@ -49,7 +49,7 @@ def session_servers(data_dir: Path) -> Iterator[Servers]:
 def migrated_template(server_url: str) -> Iterator[str]:
     """The name of a database with the current schema and nothing in it."""
     # Late, because only tests that store something need the schema to be importable.
-    from app.stores.postgres.migrate import upgrade
+    from app.stores.postgres.connections import upgrade
 
     with fresh_database(server_url) as url:
         upgrade(url)

@@ -135,7 +135,7 @@ def verify(
 def upgrade_schema(database_url: str) -> None:
     """Apply the migrations; raises UserError where the database is out of reach or of another version."""
     from app.core.errors import BookprintError
-    from app.stores.postgres.migrate import upgrade
+    from app.stores.postgres.connections import upgrade
 
     try:
         upgrade(database_url)

@@ -123,7 +123,7 @@ def serve(
 
         # The migrations' libraries load while the servers start.
         importing = threading.Thread(
-            target=importlib.import_module, args=("app.stores.postgres.migrate",), daemon=True
+            target=importlib.import_module, args=("app.stores.postgres.connections",), daemon=True
         )
         importing.start()
         count = settings.workers if workers is None else workers

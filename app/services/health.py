@@ -10,8 +10,8 @@ import structlog
 
 from app.core.errors import BookprintError
 from app.services.index.reconcile import Reindex
+from app.stores.postgres.connections import SchemaQueries
 from app.stores.postgres.jobs import JobStore
-from app.stores.postgres.migrate import SchemaQueries
 from app.stores.redis.epoch import IndexState
 from app.stores.redis.indexes import Indexes
 

@@ -13,10 +13,10 @@ from uuid import UUID
 import psycopg
 import sqlalchemy as sa
 
-from app.stores.postgres.migrate import upgrade
+from app.stores.postgres.connections import upgrade
 from app.stores.postgres.rows import signature_values, title_words
+from app.stores.postgres.schema import books, entry_ids, signatures
 from bench.data.simulated_books import Books, simulate
-from migrations.tables import books, entry_ids, signatures
 
 _WITHOUT_INDEX = ("uq_books_content_key", "ix_books_identifiers", "ix_books_title_words", "ix_books_pending")
 """Built after the rows are there, which takes a third of the time."""

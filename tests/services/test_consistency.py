@@ -13,8 +13,7 @@ from app.core.recipe import DEFAULT_SUITE
 from app.services.index.reconcile import Reconciled, Reindex
 from app.services.index.verify import verify
 from app.services.lookups import Nearest, Question, Verified, Within
-from app.stores.postgres.entries import EntryStore
-from app.stores.postgres.signatures import SignatureQueries
+from app.stores.postgres.entries import EntryStore, SignatureQueries
 from app.stores.redis.client import open_client
 from app.stores.redis.epoch import IndexState
 from app.stores.redis.flat_index_replica import FlatIndexReplica, Reading

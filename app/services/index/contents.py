@@ -26,7 +26,7 @@ from app.core.index.records import (
     sample_posting,
 )
 from app.core.recipe import minhash_recipe
-from app.stores.postgres.signatures import SignatureQueries
+from app.stores.postgres.entries import SignatureQueries
 from app.stores.redis.band_index import BandIndex
 
 _ROOM = 1024 * 1024 * 1024

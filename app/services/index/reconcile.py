@@ -22,8 +22,7 @@ from app.core.recipe import Suite, Suites
 from app.services.index.comparison import Difference, IndexComparison, Progress, compare, part_of
 from app.services.index.contents import ExpectedIndex
 from app.stores.postgres.connections import ReconcileLock
-from app.stores.postgres.entries import EntryStore
-from app.stores.postgres.signatures import SignatureQueries
+from app.stores.postgres.entries import EntryStore, SignatureQueries
 from app.stores.postgres.suites import SuiteStore
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.epoch import Epochs, IndexState

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from app.core.index.records import record_id
 from app.services.index.comparison import IndexComparison, Progress, compare, part_of
 from app.services.index.contents import ExpectedIndex
-from app.stores.postgres.signatures import SignatureQueries
+from app.stores.postgres.entries import SignatureQueries
 from app.stores.postgres.suites import SuiteStore
 from app.stores.redis.epoch import IndexState
 from app.stores.redis.indexes import Indexes, own_postings

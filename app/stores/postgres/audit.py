@@ -5,12 +5,15 @@ only when they are older than the age that a deletion names; a trigger of the ta
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal, cast, get_args
 from uuid import UUID
 
-from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
+from sqlalchemy import BindParameter, bindparam, select
+
+from app.stores.postgres.connections import SQL, ConditionalSQL, Connection, Database, Row, rows
+from app.stores.postgres.schema import audit
 
 ActorKind = Literal["key", "admin_key", "anyone", "command"]
 """A stored key, the admin key of the environment, nobody known, or a user of the system at a command line."""
@@ -80,14 +83,18 @@ class AuditFilter:
 _AT_ONCE = 10_000
 """Entries that are deleted in one transaction."""
 
-_CONDITIONS = {
-    "after": "sequence < $after",
-    "key_id": "key_id = $key_id",
-    "action": "action = $action",
-    "object_id": "(object_id = $object_id OR other_id = $object_id)",
-    "since": "at >= $since",
-    "until": "at < $until",
-}
+_OBJECT: BindParameter[UUID] = bindparam("object_id")
+_LIST = ConditionalSQL(
+    select(audit).order_by(audit.c.sequence.desc()).limit(bindparam("limit")),
+    {
+        "after": audit.c.sequence < bindparam("after"),
+        "key_id": audit.c.key_id == bindparam("key_id"),
+        "action": audit.c.action == bindparam("action"),
+        "object_id": (audit.c.object_id == _OBJECT) | (audit.c.other_id == _OBJECT),
+        "since": audit.c.at >= bindparam("since"),
+        "until": audit.c.at < bindparam("until"),
+    },
+)
 
 _NAME_AGE = SQL("SELECT set_config('bookprint.audit_kept_for', $kept_for::interval::text, true)")
 _DELETE = SQL("""
@@ -139,21 +146,9 @@ class AuditStore:
 
     async def list_entries(self, wanted: AuditFilter, after: int | None, limit: int) -> list[AuditEntry]:
         """Up to `limit` entries behind the number `after`, the newest first."""
-        values = {
-            "after": after,
-            "key_id": wanted.key_id,
-            "action": wanted.action,
-            "object_id": wanted.object_id,
-            "since": wanted.since,
-            "until": wanted.until,
-        }
-        conditions = [_CONDITIONS[name] for name, value in values.items() if value is not None]
-        statement = SQL(f"""
-            SELECT sequence, at, actor, key_id, name, address, action, object_id, other_id FROM audit
-            WHERE {" AND ".join(conditions or ["true"])} ORDER BY sequence DESC LIMIT $limit
-        """)
+        values = asdict(wanted) | {"after": after, "limit": limit}
         async with self._database.session() as connection:
-            return [_entry(row) for row in await rows(connection, statement, **values, limit=limit)]
+            return [_entry(row) for row in await rows(connection, _LIST.given(values), **values)]
 
     async def delete_old(self, kept_for: timedelta) -> int:
         """Delete entries that are older than this, a limited number at a time; returns how many."""

@@ -5,23 +5,23 @@ records of the old one in the band index no longer count.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 from uuid import UUID
 
 from asyncpg import UniqueViolationError
+from sqlalchemy import any_, bindparam, func, select, text
 
 from app.core.errors import Conflict, InvalidInput, OtherContent, StaleVersion, UnknownBook
 from app.core.model import Book, CatalogRecord, Digest, Metadata, NewContent, StoredBook, Versions
 from app.core.recipe import Suites
 from app.core.signatures.minhash_bits import lowest_bits
-from app.core.text.names import name_keys
 from app.stores.postgres.audit import Actor, actor_values, insert_entries
 from app.stores.postgres.changes import identifier_of_book, insert_book_changes
 from app.stores.postgres.clusters import delete_from_clusters
-from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
-from app.stores.postgres.contents import LOCK_SUITES, STORE_CONTENT, content_values
+from app.stores.postgres.connections import SQL, ConditionalSQL, Connection, Database, Row, rows
+from app.stores.postgres.contents import LOCK_SUITES, STORE_CONTENT, stored_values
 from app.stores.postgres.jobs import insert_relate_jobs
 from app.stores.postgres.marc_records import (
     INSERT_RECORD_OF,
@@ -31,17 +31,19 @@ from app.stores.postgres.marc_records import (
 )
 from app.stores.postgres.relations import delete_relations, repeat_cut_searches
 from app.stores.postgres.rows import (
+    BOOKS,
+    CONTENT_COLUMNS,
     IS_DIGEST,
-    SELECT_BOOKS,
+    METADATA_COLUMNS,
+    content_values,
     metadata_values,
-    page_label_values,
     select_summaries,
     suite_recipes,
     title_words,
     to_book,
-    to_columns,
     to_summary,
 )
+from app.stores.postgres.schema import assignments, books, parameters, signatures
 from app.stores.postgres.suites import SuitesChanged, read_locked_suites
 
 
@@ -58,21 +60,13 @@ class BookFilter:
 _RELATED_BY = frozenset({"title", "year", "volume"})
 """Metadata on which relations depend."""
 
-_NAMED_BY = frozenset({"title", "authors", "year"})
-"""Metadata from which a book's name keys are made."""
+_WRITTEN = ("id", *METADATA_COLUMNS, *CONTENT_COLUMNS)
 
 # One statement is a transaction of its own; on its way through several a post would take thrice as long.
 _INSERT = SQL(f"""
     WITH {LOCK_SUITES},
     stored AS (
-        INSERT INTO books (
-            id, title, title_words, folded_title, authors, language, year, volume, external_id, identifiers,
-            name_keys, content_key, page_count, page_labels, word_count, character_count, iscc
-        )
-        SELECT
-            $id, $title, $title_words::text[], $folded_title, $authors::text[], $language, $year::integer,
-            $volume, $external_id, $identifiers::text[], $name_keys::integer[], $content_key,
-            $page_count::integer, $page_labels::text[], $word_count::integer, $character_count::bigint, $iscc
+        INSERT INTO books ({", ".join(_WRITTEN)}) SELECT {parameters(books, _WRITTEN)}
         FROM agreed WHERE agreed
         ON CONFLICT DO NOTHING
         RETURNING entry_id, id, version, external_id
@@ -86,17 +80,24 @@ _UPDATE_CONTENT = SQL(f"""
     WITH {LOCK_SUITES},
     stored AS (
         UPDATE books SET
-            entry_id = nextval('entry_ids'), indexed_at = NULL, content_key = $content_key,
-            page_count = $page_count::integer, page_labels = $page_labels::text[],
-            word_count = $word_count::integer,
-            character_count = $character_count::bigint, iscc = $iscc,
-            version = version + 1, updated_at = now()
+            entry_id = nextval('entry_ids'), indexed_at = NULL, version = version + 1, updated_at = now(),
+            {assignments(books, CONTENT_COLUMNS)}
         FROM agreed WHERE agreed AND id = $id
         RETURNING entry_id, id, version, external_id
     ),
     told AS ({insert_book_changes("book.content_replaced", "stored")}),
     audited AS ({insert_entries("book.content_replaced", "stored")}),
     {STORE_CONTENT}
+""")
+_UPDATE_METADATA = SQL(f"""
+    WITH changed AS (
+        UPDATE books
+        SET version = version + 1, updated_at = now(), {assignments(books, METADATA_COLUMNS)}
+        WHERE id = $id
+        RETURNING id, version, external_id
+    ),
+    audited AS ({insert_entries("book.changed", "changed")})
+    {insert_book_changes("book.changed", "changed")}
 """)
 _UPDATE_PAGE_LABELS = SQL(f"""
     WITH changed AS (
@@ -120,10 +121,13 @@ _DELETE = SQL(f"""
     {insert_book_changes("book.deleted", "deleted")}
 """)
 
-_READ = SQL(f"{SELECT_BOOKS} WHERE books.id = $book_id")
-_READ_LOCKED = SQL(f"{SELECT_BOOKS} WHERE books.id = $book_id FOR UPDATE OF books")
-_READ_BY_EXTERNAL_ID = SQL(f"{SELECT_BOOKS} WHERE books.external_id = $external_id")
-_READ_BY_CONTENT = SQL(f"{SELECT_BOOKS} WHERE books.content_key = $content_key AND books.external_id IS NULL")
+_WITH_ID = BOOKS.where(books.c.id == bindparam("book_id"))
+_READ = SQL(_WITH_ID)
+_READ_LOCKED = SQL(_WITH_ID.with_for_update(of=books))
+_READ_BY_EXTERNAL_ID = SQL(BOOKS.where(books.c.external_id == bindparam("external_id")))
+_READ_BY_CONTENT = SQL(
+    BOOKS.where(books.c.content_key == bindparam("content_key"), books.c.external_id.is_(None))
+)
 _READ_SUMMARY = SQL(select_summaries(with_sample=True) + "WHERE books.id = $book_id")
 _READ_RIVAL = SQL("""
     SELECT id FROM books
@@ -135,18 +139,21 @@ _READ_RIVAL = SQL("""
     )
 """)
 
-_CONDITIONS = {
-    "after": "books.id > $after",
-    "identifier": "books.identifiers @> ARRAY[$identifier]",
-    "iscc": "(books.iscc = 'ISCC:' || substr($iscc, 6) OR books.identifiers @> ARRAY[$iscc])",
-    "external_id": "books.external_id = $external_id",
-    "words": "books.title_words @> $words::text[]",
-    "digest": f"""
-        books.entry_id = ANY(ARRAY(
-            SELECT entry_id FROM signatures WHERE recipe = $recipe AND data = $digest AND {IS_DIGEST}
-        ))
-    """,
-}
+_WITH_ISCC = books.c.iscc == bindparam("iscc")
+_WITH_DIGEST = select(signatures.c.entry_id).where(
+    signatures.c.recipe == bindparam("recipe"), signatures.c.data == bindparam("digest"), text(IS_DIGEST)
+)
+_LIST = ConditionalSQL(
+    BOOKS.order_by(books.c.id).limit(bindparam("limit")),
+    {
+        "after": books.c.id > bindparam("after"),
+        "identifiers": books.c.identifiers.contains(bindparam("identifiers")),
+        "iscc": _WITH_ISCC | books.c.identifiers.contains(bindparam("isccs")),
+        "external_id": books.c.external_id == bindparam("external_id"),
+        "words": books.c.title_words.contains(bindparam("words")),
+        "digest": books.c.entry_id == any_(func.array(_WITH_DIGEST.scalar_subquery())),
+    },
+)
 
 
 class BookStore:
@@ -169,50 +176,17 @@ class BookStore:
         Raises `Conflict` where the external id belongs to a book with other content. Raises `SuitesChanged`
         where the content was computed for other suites than are indexed.
         """
+        columns = await asyncio.to_thread(metadata_values, metadata)  # a thousand authors take a while
+        values = columns | stored_values(content) | record_values(record) | actor_values(actor)
         while True:
-            stored = await self._insert(book_id, metadata, content, record, actor)
-            stored = stored or await self._read_existing(metadata, content)
-            if stored is not None:
-                return stored
-
-    async def _insert(
-        self,
-        book_id: UUID,
-        metadata: Metadata,
-        content: NewContent,
-        record: CatalogRecord | None,
-        actor: Actor,
-    ) -> StoredBook | None:
-        """The new book; None where another one has its external id or content."""
-        [row] = await self._database.rows(
-            _INSERT,
-            id=book_id,
-            **await asyncio.to_thread(metadata_values, metadata),  # a thousand authors take a while
-            **content_values(content),
-            **record_values(record),
-            **actor_values(actor),
-        )
-        if not row["agreed"]:
-            raise SuitesChanged
-        if row["entry_id"] is None:
-            return None
-        minhash = content.sketch.minhash
-        book = Book(
-            id=book_id,
-            entry_id=row["entry_id"],
-            version=1,
-            metadata=metadata,
-            page_count=content.sketch.page_count,
-            word_count=content.sketch.word_count,
-            fingerprint=content.sketch.fingerprint,
-            minhash=None if minhash is None else lowest_bits(minhash),
-            iscc=content.iscc,
-            digests=content.sketch.digests,
-            has_vector=content.vector is not None,
-            indexed=False,
-            founder_id=book_id,
-        )
-        return StoredBook(book, created=True)
+            [row] = await self._database.rows(_INSERT, id=book_id, **values)
+            if not row["agreed"]:
+                raise SuitesChanged
+            if row["entry_id"] is not None:
+                return StoredBook(_new_book(book_id, row["entry_id"], metadata, content), created=True)
+            existing = await self._read_existing(metadata, content)
+            if existing is not None:
+                return existing
 
     async def _read_existing(self, metadata: Metadata, content: NewContent) -> StoredBook | None:
         """The book that an insert repeats; None if it has been deleted since."""
@@ -240,18 +214,17 @@ class BookStore:
             old = to_book(row)
             replaced = await _read_versions(connection, book_id, content.suites)
             if row["content_key"] == content.key:
-                labels = page_label_values(content.page_labels)
                 await rows(
                     connection,
                     _UPDATE_PAGE_LABELS,
                     book_id=book_id,
-                    page_labels=labels,
+                    page_labels=content_values(content)["page_labels"],
                     identifier=identifier_of_book(old),
                     **actor_values(actor),
                 )
                 return StoredBook(await _read(connection, book_id), created=False)
             await rows(connection, _DELETE_CONTENT, entry_id=old.entry_id)
-            values = content_values(content) | actor_values(actor)
+            values = stored_values(content) | actor_values(actor)
             await _update(connection, _UPDATE_CONTENT, book_id, **values, external_id=None)
             await delete_relations(connection, book_id)
             return StoredBook(await _read(connection, book_id), created=True, replaced=replaced)
@@ -263,19 +236,15 @@ class BookStore:
 
         Where relations depend on them, these go in the same transaction and are found again.
         """
-        named = dict(changes)
+        named: dict[str, Any] = dict(changes)
         record = cast(CatalogRecord | None, named.pop("record", None))
         async with self._database.transaction() as connection:
             book = to_book(await _read_locked(connection, book_id, if_version))
             if changes:
-                columns = await asyncio.to_thread(to_columns, named)
-                if _NAMED_BY & named.keys():
-                    changed: dict[str, Any] = dict(named)
-                    metadata = replace(book.metadata, **changed)
-                    columns["name_keys"] = await asyncio.to_thread(name_keys, metadata)
-                values: dict[str, Any] = {"external_id": None, "content_key": None} | columns
+                metadata = replace(book.metadata, **named)
+                values = await asyncio.to_thread(metadata_values, metadata)
                 values |= {"identifier": identifier_of_book(book)} | actor_values(actor)
-                await _update(connection, _update_of(columns), book_id, **values)
+                await _update(connection, _UPDATE_METADATA, book_id, **values, content_key=None)
             if "record" in changes:
                 await update_record(connection, book_id, record)
             elif changes:
@@ -311,18 +280,38 @@ class BookStore:
         words = None if wanted.title is None else title_words(wanted.title)
         if words == []:
             raise InvalidInput("There is no word in it to search for. Send a word of the title.", "title")
-        values = {
+        values: dict[str, object] = {
             "after": after or UUID(int=0),
-            "iscc" if (wanted.identifier or "").startswith("iscc:") else "identifier": wanted.identifier,
             "external_id": wanted.external_id,
             "words": words,
-            "digest": wanted.digest and wanted.digest.value,
+            "limit": limit,
         }
-        recipe = wanted.digest and wanted.digest.recipe
-        conditions = [_CONDITIONS[name] for name, value in values.items() if value is not None]
-        statement = SQL(f"{SELECT_BOOKS} WHERE {' AND '.join(conditions)} ORDER BY books.id LIMIT $limit")
-        found = await self._database.rows(statement, **values, recipe=recipe, limit=limit)
-        return [to_book(row) for row in found]
+        if wanted.identifier is not None and wanted.identifier.startswith("iscc:"):
+            values |= {"iscc": f"ISCC:{wanted.identifier[5:]}", "isccs": [wanted.identifier]}
+        elif wanted.identifier is not None:
+            values["identifiers"] = [wanted.identifier]
+        if wanted.digest is not None:
+            values |= {"recipe": wanted.digest.recipe, "digest": wanted.digest.value}
+        return [to_book(row) for row in await self._database.rows(_LIST.given(values), **values)]
+
+
+def _new_book(book_id: UUID, entry_id: int, metadata: Metadata, content: NewContent) -> Book:
+    sketch = content.sketch
+    return Book(
+        id=book_id,
+        entry_id=entry_id,
+        version=1,
+        metadata=metadata,
+        page_count=sketch.page_count,
+        word_count=sketch.word_count,
+        fingerprint=sketch.fingerprint,
+        minhash=None if sketch.minhash is None else lowest_bits(sketch.minhash),
+        iscc=content.iscc,
+        digests=sketch.digests,
+        has_vector=content.vector is not None,
+        indexed=False,
+        founder_id=book_id,
+    )
 
 
 async def _read(connection: Connection, book_id: UUID) -> Book:
@@ -347,17 +336,6 @@ async def _read_versions(connection: Connection, book_id: UUID, suites: Suites) 
         [row] = await rows(connection, _READ_SUMMARY, book_id=book_id, **suite_recipes(suite))
         versions[suite] = to_summary(row, suite).entry
     return versions
-
-
-def _update_of(columns: Iterable[str]) -> SQL:
-    changes = [*(f"{name} = ${name}" for name in columns), "version = version + 1", "updated_at = now()"]
-    return SQL(f"""
-        WITH changed AS (
-            UPDATE books SET {", ".join(changes)} WHERE id = $id RETURNING id, version, external_id
-        ),
-        audited AS ({insert_entries("book.changed", "changed")})
-        {insert_book_changes("book.changed", "changed")}
-    """)
 
 
 async def _update(

@@ -11,38 +11,27 @@ from uuid import UUID
 
 from app.core.errors import Conflict, OtherContent
 from app.core.model import CatalogRecord, Metadata, NewContent
-from app.stores.postgres import marc_records
 from app.stores.postgres.audit import Actor, insert_created_books
 from app.stores.postgres.changes import identifier_of, insert_created
 from app.stores.postgres.clusters import update_clusters
 from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
 from app.stores.postgres.jobs import insert_relate_jobs
 from app.stores.postgres.relations import insert_relations, joining
-from app.stores.postgres.rows import content_signature_values, metadata_values, page_label_values
+from app.stores.postgres.rows import (
+    CONTENT_COLUMNS,
+    METADATA_COLUMNS,
+    SIGNATURE_COLUMNS,
+    content_signature_values,
+    content_values,
+    metadata_values,
+)
+from app.stores.postgres.schema import columns, marc_records
 from app.stores.postgres.suites import SuitesChanged, read_locked_suites
 from app.stores.postgres.texts import CODEC
 
 _AT_ONCE = 2_000
 """Pairs, of some five kilobytes each."""
 
-_TYPES = {
-    **dict.fromkeys(("left_id", "right_id"), "uuid"),
-    **dict.fromkeys(("left_entry", "right_entry"), "bigint"),
-    **dict.fromkeys(("kind", "direction"), "text"),
-    "confidence": "float8",
-    **dict.fromkeys(("classifier", "left_because", "right_because"), "text"),
-    **dict.fromkeys(("confidences", "signals"), "text"),
-    "unit": "text",
-    "runs": "text",
-    "page_map": "bytea",
-}
-_JSON = ("confidences", "signals", "runs")
-
-_INSERT_RELATIONS = insert_relations(
-    f"""unnest({", ".join(f"${name}::{kind}[]" for name, kind in _TYPES.items())})
-        AS given ({", ".join(_TYPES)})""",
-    {name: f"given.{name}::jsonb" if name in _JSON else f"given.{name}" for name in _TYPES},
-)
 _INSERT_SEARCHES = SQL("""
     INSERT INTO related_entries (entry_id, passed_over)
     SELECT * FROM unnest($entry_ids::bigint[], $passed_over::integer[])
@@ -80,9 +69,7 @@ async def insert_found(connection: Connection, created: Mapping[UUID, int], foun
     )
     written: list[Row] = []
     for start in range(0, len(pairs), _AT_ONCE):
-        part = pairs[start : start + _AT_ONCE]
-        columns = {name: [values[name] for values in part] for name in _TYPES}
-        written += await rows(connection, _INSERT_RELATIONS, **columns)
+        written += await insert_relations(connection, pairs[start : start + _AT_ONCE])
     if found.complete:
         passed_over = [found.passed_over.get(book_id, 0) for book_id in created]
         await rows(connection, _INSERT_SEARCHES, entry_ids=list(created.values()), passed_over=passed_over)
@@ -107,12 +94,7 @@ def _values(pair: FoundPair, created: Mapping[UUID, int]) -> dict[str, Any] | No
     return ids | {"left_entry": left_entry, "right_entry": right_entry} | dict(pair.values)
 
 
-_BOOK_COLUMNS = (
-    *("id", "entry_id", "title", "title_words", "folded_title", "authors", "language", "year", "volume"),
-    *("external_id", "identifiers", "name_keys", "content_key", "page_count", "page_labels"),
-    *("word_count", "character_count", "iscc"),
-)
-_SIGNATURE_COLUMNS = ("entry_id", "recipe", "data", "shingle_count", "unit")
+_BOOK_COLUMNS = ("id", "entry_id", *METADATA_COLUMNS, *CONTENT_COLUMNS)
 
 _NEXT_ENTRY_IDS = SQL("SELECT nextval('entry_ids') AS entry_id FROM generate_series(1, $count::integer)")
 _CREATE_NEW_BOOKS = SQL(f"""
@@ -196,8 +178,7 @@ class BulkStore:
     ) -> list[ExistingBook | Conflict | None]:
         """What would become of each book, by its content key and external id; None where it is new."""
         async with self._database.connection() as connection:
-            existing = _Existing(await rows(connection, _READ_EXISTING, **_keys(wanted)))
-        return [existing.outcome(key, external_id) for key, external_id in wanted]
+            return await _list_existing(connection, wanted)
 
     async def repeat_cut_searches(self) -> None:
         """Have all books that had too many candidates search for relations once more."""
@@ -224,7 +205,7 @@ async def _insert(
     await connection.copy_records_to_table(
         "signatures",
         records=[row for entry_id in entries for row in _signature_rows(entry_id, by_entry[entry_id])],
-        columns=_SIGNATURE_COLUMNS,
+        columns=SIGNATURE_COLUMNS,
     )
     texts = [(entry_id, by_entry[entry_id].content.compressed_text) for entry_id in entries]
     await connection.copy_records_to_table(
@@ -239,7 +220,7 @@ async def _insert(
             for entry_id in entries
             if (record := by_entry[entry_id].record) is not None
         ],
-        columns=marc_records.COLUMNS,
+        columns=columns(marc_records),
     )
     if entries:
         created = dict(_told(by_entry[entry_id]) for entry_id in entries)
@@ -255,51 +236,43 @@ async def _insert(
 
 async def _read_existing(connection: Connection, books: Sequence[NewBook]) -> dict[UUID, Stored]:
     wanted = [(book.content.key, book.metadata.external_id) for book in books]
-    existing = _Existing(await rows(connection, _READ_EXISTING, **_keys(wanted)))
-    outcomes: dict[UUID, Stored] = {}
-    for book, (key, external_id) in zip(books, wanted, strict=True):
-        outcome = existing.outcome(key, external_id)
-        if outcome is not None:
-            outcomes[book.id] = outcome.id if isinstance(outcome, ExistingBook) else outcome
+    existing = zip(books, await _list_existing(connection, wanted), strict=True)
+    return {
+        book.id: outcome.id if isinstance(outcome, ExistingBook) else outcome
+        for book, outcome in existing
+        if outcome is not None
+    }
+
+
+async def _list_existing(
+    connection: Connection, wanted: Sequence[tuple[bytes, str | None]]
+) -> list[ExistingBook | Conflict | None]:
+    """See `BulkStore.list_existing`."""
+    found = await rows(
+        connection,
+        _READ_EXISTING,
+        keys=[key for key, external_id in wanted if external_id is None],
+        external_ids=[external_id for _, external_id in wanted if external_id is not None],
+    )
+    by_id = {row["external_id"]: row for row in found if row["external_id"] is not None}
+    by_key = {row["content_key"]: row for row in found if row["external_id"] is None}
+    outcomes: list[ExistingBook | Conflict | None] = []
+    for key, external_id in wanted:
+        row = by_key.get(key) if external_id is None else by_id.get(external_id)
+        if row is None:
+            outcomes.append(None)
+        elif row["content_key"] != key:
+            outcomes.append(OtherContent(row["id"], external_id))
+        else:
+            outcomes.append(
+                ExistingBook(row["id"], row["entry_id"], row["title"], row["year"], row["volume"])
+            )
     return outcomes
 
 
-class _Existing:
-    """Books that stand in the way of others."""
-
-    def __init__(self, found: Sequence[Row]) -> None:
-        self._by_id = {row["external_id"]: row for row in found if row["external_id"] is not None}
-        self._by_key = {row["content_key"]: row for row in found if row["external_id"] is None}
-
-    def outcome(self, key: bytes, external_id: str | None) -> ExistingBook | Conflict | None:
-        """What would become of a book with this content key and external id; None where it is new."""
-        row = self._by_key.get(key) if external_id is None else self._by_id.get(external_id)
-        if row is None:
-            return None
-        if row["content_key"] != key:
-            return OtherContent(row["id"], external_id)
-        return ExistingBook(row["id"], row["entry_id"], row["title"], row["year"], row["volume"])
-
-
-def _keys(wanted: Sequence[tuple[bytes, str | None]]) -> dict[str, object]:
-    return {
-        "keys": [key for key, external_id in wanted if external_id is None],
-        "external_ids": [external_id for _, external_id in wanted if external_id is not None],
-    }
-
-
 def _book_row(entry_id: int, book: NewBook) -> tuple[object, ...]:
-    sketch = book.content.sketch
-    values = metadata_values(book.metadata) | {
-        "id": book.id,
-        "entry_id": entry_id,
-        "content_key": book.content.key,
-        "page_count": sketch.page_count,
-        "page_labels": page_label_values(book.content.page_labels),
-        "word_count": sketch.word_count,
-        "character_count": sketch.character_count,
-        "iscc": book.content.iscc,
-    }
+    values = metadata_values(book.metadata) | content_values(book.content)
+    values |= {"id": book.id, "entry_id": entry_id}
     return tuple(values[column] for column in _BOOK_COLUMNS)
 
 
@@ -310,4 +283,4 @@ def _told(book: NewBook) -> tuple[UUID, tuple[str | None, str | None]]:
 
 def _signature_rows(entry_id: int, book: NewBook) -> list[tuple[object, ...]]:
     numbered = ({"entry_id": entry_id} | row for row in content_signature_values(book.content))
-    return [tuple(row[column] for column in _SIGNATURE_COLUMNS) for row in numbered]
+    return [tuple(row[column] for column in SIGNATURE_COLUMNS) for row in numbered]

@@ -94,8 +94,7 @@ class Snapshot:
 
     async def read_founders(self, by: By, books: Collection[UUID]) -> dict[UUID, UUID]:
         """The founder of the cluster that each of these books is in; a book alone is its own."""
-        members = await rows(self._connection, _READ_FOUNDERS, by=by, books=list(books))
-        return {book: book for book in books} | {row["book_id"]: row["founder_id"] for row in members}
+        return await read_founders(self._connection, by, books)
 
     async def has_book(self, book_id: UUID) -> bool:
         """Whether there is a book with this id."""
@@ -204,6 +203,12 @@ _READ_NEVER_MATCHING = SQL("""
     AND coalesce(l.founder_id, d.left_id) = ANY($founders::uuid[])
     AND coalesce(r.founder_id, d.right_id) = ANY($founders::uuid[])
 """)
+
+
+async def read_founders(connection: Connection, by: By, books: Collection[UUID]) -> dict[UUID, UUID]:
+    """The founder of the cluster that each of these books is in; a book alone is its own."""
+    members = await rows(connection, _READ_FOUNDERS, by=by, books=list(books))
+    return {book: book for book in books} | {row["book_id"]: row["founder_id"] for row in members}
 
 
 async def read_joined(connection: Connection, by: By, pairs: Collection[Pair]) -> set[Pair]:

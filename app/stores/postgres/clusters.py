@@ -25,6 +25,7 @@ from app.stores.postgres.cluster_queries import (
     read_connected,
     read_edges,
     read_edges_in_order,
+    read_founders,
     read_joined,
     read_never_matching,
 )
@@ -57,9 +58,6 @@ _DELETE = [
     """)
     for table, told in _TOLD.items()
 ]
-_FOUNDERS = SQL("""
-    SELECT book_id, founder_id FROM cluster_members WHERE by = $by AND book_id = ANY($books::uuid[])
-""")
 _MEMBERS = SQL("""
     SELECT book_id, founder_id FROM cluster_members
     WHERE by = $by AND founder_id = ANY($founders::uuid[])
@@ -182,7 +180,7 @@ class _Change:
     async def _groups(self, pairs: Collection[Pair]) -> list[_Group]:
         """The change of clusters that the changed pairs cause, by `app.core.clusters`."""
         edges = await read_joined(self._connection, self._by, pairs)
-        founders = await self._founders({book for pair in pairs for book in pair})
+        founders = await read_founders(self._connection, self._by, {book for pair in pairs for book in pair})
         bordering = await self._borders(set(founders.values()))
         bordered = {founder for border in bordering for founder in border}
         forest, unclear = Forest(), set()
@@ -212,7 +210,8 @@ class _Change:
         for group in groups.values():
             group.unclear |= bool(group.ends) and bool(group.clusters & bordered)
         apart = await read_never_matching(self._connection, self._by, touched) if touched else []
-        home = await self._founders({book for pair in apart for book in pair}) if apart else {}
+        kept_apart = {book for pair in apart for book in pair}
+        home = await read_founders(self._connection, self._by, kept_apart) if apart else {}
         for pair in apart:
             left, right = (forest.find(home[book]) for book in pair)
             groups[left].unclear |= left == right
@@ -278,12 +277,6 @@ class _Change:
         await self._put({book: min(piece) for piece in complete for book in piece})
         alone = [book for piece in complete if len(piece) == 1 for book in piece]
         await self._remove(alone if len(rest) > 1 else [*alone, *rest])
-
-    async def _founders(self, books: Collection[UUID]) -> dict[UUID, UUID]:
-        """The founder of the cluster that each book is in; a book alone is its own."""
-        members = await self._rows(_FOUNDERS, books=list(books))
-        founders = {row["book_id"]: row["founder_id"] for row in members}
-        return {book: founders.get(book, book) for book in books}
 
     async def _borders(self, founders: Collection[UUID]) -> set[Pair]:
         """The borders of the clusters with these founders."""

@@ -15,7 +15,7 @@ from app.core.recipe import Suite
 from app.core.relations.decision import Decision, RelationSummary, effective_relation
 from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
 from app.stores.postgres.jobs import UNFINISHED_RELATE_JOBS
-from app.stores.postgres.rows import select_summaries, suite_recipes, to_metadata, to_summary
+from app.stores.postgres.rows import METADATA_FIELDS, select_summaries, suite_recipes, to_metadata, to_summary
 
 SharedBy = Literal["isbn", "title"]
 
@@ -91,7 +91,7 @@ _LIST_COPIES = SQL(f"""
 
 _READ_BOOKS = SQL(
     select_summaries(
-        "books.authors, books.language, books.year, books.volume, books.external_id, books.identifiers",
+        *(f"books.{name}" for name in METADATA_FIELDS if name != "title"),
         "EXISTS (SELECT FROM related_entries WHERE entry_id = books.entry_id)"
         f" AND NOT EXISTS ({UNFINISHED_RELATE_JOBS} = books.entry_id) AS related",
         with_sample=True,

@@ -1,7 +1,9 @@
-"""Connections to Postgres: one pool for single statements, one for transactions.
+"""The way to Postgres: statements, connections, locks, and the migration to the newest schema.
+
+One pool of connections is for single statements, one for transactions.
 
 A transaction may wait for a lock; on a pool of their own transactions never make lookups wait for a
-connection.
+connection. Several processes may bring the schema up to date at once.
 """
 
 import json
@@ -9,22 +11,37 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from uuid import UUID
 
 import asyncpg
+from sqlalchemy import ClauseElement, ColumnElement, Select
+from sqlalchemy.sql.compiler import SQLCompiler
 
-from app.core.errors import Unavailable
+import migrations
+from app.core.errors import BookprintError, Unavailable
+from app.stores.postgres.schema import DIALECT
+from migrations import NEWEST
+
+if TYPE_CHECKING:  # services and workers never migrate, so they do without Alembic
+    from alembic.config import Config
 
 _PARAMETER = re.compile(r"\$([a-z]\w*)")
 
 
 class SQL:
-    """A statement whose parameters are written `$name`."""
+    """A statement: text whose parameters are written `$name`, or of SQLAlchemy with `bindparam(name)`."""
 
-    def __init__(self, text: str) -> None:
-        self._names = list(dict.fromkeys(_PARAMETER.findall(text)))
-        self.text = _PARAMETER.sub(lambda match: f"${self._names.index(match[1]) + 1}", text)
+    def __init__(self, statement: str | ClauseElement) -> None:
+        if isinstance(statement, str):
+            names = list(dict.fromkeys(_PARAMETER.findall(statement)))
+            text = _PARAMETER.sub(lambda match: f"${names.index(match[1]) + 1}", statement)
+        else:
+            compiled = cast(SQLCompiler, statement.compile(dialect=DIALECT))
+            names, text = list(compiled.positiontup or ()), compiled.string
+        self._names = names
+        self.text = text
         """The statement with `$1`, `$2`, … for its parameters."""
 
     def values(self, parameters: Mapping[str, Any]) -> list[Any]:
@@ -32,7 +49,25 @@ class SQL:
         return [parameters[name] for name in self._names]
 
 
-_to_json = partial(json.dumps, default=str, allow_nan=False)
+class ConditionalSQL:
+    """A query with any of several conditions, compiled once for each set of them."""
+
+    def __init__(self, query: Select[Any], conditions: Mapping[str, ColumnElement[bool]]) -> None:
+        self._query = query
+        self.conditions = conditions
+        self._compiled: dict[frozenset[str], SQL] = {}
+
+    def given(self, values: Mapping[str, object]) -> SQL:
+        """The query with the conditions whose values are not None."""
+        names = frozenset(name for name in self.conditions if values.get(name) is not None)
+        if names not in self._compiled:
+            wanted = (condition for name, condition in self.conditions.items() if name in names)
+            self._compiled[names] = SQL(self._query.where(*wanted))
+        return self._compiled[names]
+
+
+to_json = partial(json.dumps, default=str, allow_nan=False)
+"""A value as the text of its JSON."""
 
 Row = asyncpg.Record
 Connection: TypeAlias = "asyncpg.pool.PoolConnectionProxy[Row]"
@@ -146,7 +181,7 @@ async def _set_types(connection: Session) -> None:
         decoder=lambda data: UUID(bytes=data),
         format="binary",
     )
-    await connection.set_type_codec("jsonb", schema="pg_catalog", encoder=_to_json, decoder=json.loads)
+    await connection.set_type_codec("jsonb", schema="pg_catalog", encoder=to_json, decoder=json.loads)
 
 
 @asynccontextmanager
@@ -210,3 +245,57 @@ class RecipesLock(SessionLock):
     """Lets one process at a time change which recipes are indexed."""
 
     _KEY = 7_236_503
+
+
+_MIGRATION_LOCK = 7_236_501
+"""Key of the advisory lock that lets one process migrate while the others wait."""
+
+_READ_REVISIONS = SQL("SELECT version_num FROM alembic_version")
+
+
+class SchemaQueries:
+    """Reads the schema's revision."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def has_newest(self) -> bool:
+        """Whether the database has the schema that this version of Bookprint expects."""
+        try:
+            revisions = await self._database.rows(_READ_REVISIONS)
+        except asyncpg.UndefinedTableError:
+            return False
+        return [row["version_num"] for row in revisions] == [NEWEST]
+
+
+def upgrade(database_url: str) -> None:
+    """Apply every migration that the database lacks; a database that is up to date is left alone.
+
+    Raises BookprintError where the database is out of reach or of another version.
+    """
+    import sqlalchemy as sa
+    from alembic import command
+    from alembic.util import CommandError
+
+    engine = sa.create_engine(database_url, poolclass=sa.NullPool)
+    try:
+        with engine.connect() as lock, engine.connect() as connection:
+            lock.execute(sa.text("SELECT pg_advisory_lock(:key)"), {"key": _MIGRATION_LOCK})
+            config = _config()
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+            connection.commit()
+    except sa.exc.OperationalError as exc:
+        raise BookprintError(f"The database cannot be reached. Check DATABASE_URL. {exc.orig}") from exc
+    except CommandError as exc:
+        raise BookprintError(f"The database's schema is not one of this version of Bookprint: {exc}") from exc
+    finally:
+        engine.dispose()
+
+
+def _config() -> "Config":
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent).replace("%", "%%"))
+    return config

@@ -5,7 +5,8 @@ from typing import Any
 from app.core.model import NewContent
 from app.stores.postgres.changes import identifier_of
 from app.stores.postgres.jobs import insert_relate_jobs_of
-from app.stores.postgres.rows import content_signature_values, page_label_values
+from app.stores.postgres.rows import SIGNATURE_COLUMNS, content_signature_values, content_values
+from app.stores.postgres.schema import array_parameters, signatures
 from app.stores.postgres.suites import LOCKED_SUITES, suite_lines
 from app.stores.postgres.texts import CODEC
 
@@ -19,13 +20,13 @@ LOCK_SUITES = f"""
 """
 """Whether the content was computed for the suites that are indexed, which stay so until the end."""
 
+_OF_SIGNATURE = SIGNATURE_COLUMNS[1:]  # but for the entry
+
 STORE_CONTENT = f"""
     signed AS (
-        INSERT INTO signatures (entry_id, recipe, data, shingle_count, unit)
+        INSERT INTO signatures ({", ".join(SIGNATURE_COLUMNS)})
         SELECT entry_id, signature.*
-        FROM stored, unnest(
-            $recipes::text[], $signatures::bytea[], $counts::integer[], $units::text[]
-        ) AS signature
+        FROM stored, unnest({array_parameters(signatures, _OF_SIGNATURE)}) AS signature
     ),
     kept AS (
         INSERT INTO texts (entry_id, codec, data)
@@ -37,22 +38,13 @@ STORE_CONTENT = f"""
 """The signatures, the text and the relate job of the entry in `stored`."""
 
 
-def content_values(content: NewContent) -> dict[str, Any]:
+def stored_values(content: NewContent) -> dict[str, Any]:
     """The content as parameters of a statement that stores it."""
-    signatures = content_signature_values(content)
-    return {
+    made = content_signature_values(content)
+    return content_values(content) | {
         "suites": suite_lines(content.suites),
-        "content_key": content.key,
         "identifier": identifier_of(content.sketch.fingerprint, content.sketch.word_count),
-        "page_count": content.sketch.page_count,
-        "page_labels": page_label_values(content.page_labels),
-        "word_count": content.sketch.word_count,
-        "character_count": content.sketch.character_count,
-        "iscc": content.iscc,
-        "recipes": [row["recipe"] for row in signatures],
-        "signatures": [row["data"] for row in signatures],
-        "counts": [row["shingle_count"] for row in signatures],
-        "units": [row["unit"] for row in signatures],
+        **{name: [row[name] for row in made] for name in _OF_SIGNATURE},
         "codec": CODEC,
         "text": content.compressed_text,
     }

@@ -11,6 +11,7 @@ import asyncpg
 
 from app.stores.postgres.audit import Actor, actor_values, insert_entries
 from app.stores.postgres.connections import SQL, Database, Row
+from app.stores.postgres.schema import columns, keys, parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +88,13 @@ def key_hash(key: str) -> bytes:
 
 
 _LIMITS = [each.name for each in fields(KeyLimits)]
-_COLUMNS = f"id, name, scopes, {', '.join(_LIMITS)}, created_at, expires_at, revoked_at"
+_WRITTEN = columns(keys, without=["created_at", "revoked_at"])
+_COLUMNS = ", ".join(columns(keys, without=["hash"]))
 _VALID = "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())"
 
 _INSERT = SQL(f"""
     WITH made AS (
-        INSERT INTO keys (id, name, scopes, hash, expires_at, {", ".join(_LIMITS)})
-        VALUES ($id, $name, $scopes::text[], $hash, $expires_at, {", ".join(f"${name}" for name in _LIMITS)})
+        INSERT INTO keys ({", ".join(_WRITTEN)}) VALUES ({parameters(keys, _WRITTEN)})
         RETURNING {_COLUMNS}
     ),
     audited AS ({insert_entries("key.created", "made")})

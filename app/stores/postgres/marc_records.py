@@ -8,8 +8,6 @@ from app.core.model import Book, CatalogRecord
 from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
 from app.stores.postgres.rows import SELECT_BOOKS, to_book
 
-COLUMNS = ("book_id", "format", "data", "changed")
-
 INSERT_RECORD_OF = """
     INSERT INTO marc_records (book_id, format, data, changed)
     SELECT id, $record_format, $record_data::bytea, $record_changed::text[]

@@ -12,15 +12,12 @@ from uuid import UUID
 from app.core.model import Book, Metadata
 from app.core.text.names import KeyCondition
 from app.stores.postgres.connections import SQL, Database, Row, rows
-from app.stores.postgres.rows import SELECT_BOOKS, to_book, to_metadata
+from app.stores.postgres.rows import METADATA_FIELDS, SELECT_BOOKS, to_book, to_metadata
 
 _MOST_HITS = 40
 """Books of one condition."""
 
-_METADATA = (
-    "books.id, books.title, books.authors, books.language, books.year, books.volume, books.external_id, "
-    "books.identifiers, books.page_count"
-)
+_METADATA = ", ".join(f"books.{name}" for name in ("id", *METADATA_FIELDS, "page_count"))
 
 # Each condition is looked up alone: a join of all of them might read all books.
 _LIST_CANDIDATES = SQL(f"""

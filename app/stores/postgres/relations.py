@@ -5,83 +5,48 @@ book gets another content, in the same transaction. Jobs write their pairs in as
 them wait for each other.
 """
 
-from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
 
-import numpy as np
-from numpy.typing import NDArray
-
 from app.core.clusters.clustering import KINDS, Pair
 from app.core.errors import NothingToConfirm, UnknownBook
-from app.core.relations.alignment import Alignment
 from app.core.relations.decision import DecisionVerdict
 from app.core.relations.page_map import page_map
 from app.core.relations.relation import Kind, Relation
 from app.stores.postgres.audit import Actor, actor_values, insert_entries
 from app.stores.postgres.changes import insert_pair_changes, insert_withdrawals
 from app.stores.postgres.clusters import update_clusters
-from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
+from app.stores.postgres.connections import SQL, Connection, Database, Row, rows, to_json
 from app.stores.postgres.jobs import insert_relate_jobs
+from app.stores.postgres.schema import array_parameters, columns, is_json, relations
 
-_TYPES = {
-    "left_id": "uuid",
-    "right_id": "uuid",
-    "left_entry": "bigint",
-    "right_entry": "bigint",
-    "kind": "text",
-    "direction": "text",
-    "confidence": "float8",
-    "classifier": "text",
-    "left_because": "text",
-    "right_because": "text",
-    "confidences": "jsonb",
-    "signals": "jsonb",
-    "unit": "text",
-    "runs": "jsonb",
-    "page_map": "text",
-}
-
-_FROM_JSON = {**dict.fromkeys(_TYPES, "{}"), "page_map": "decode({}, 'base64')"}
-"""The expression that reads a column from the JSON text: JSON has no bytes."""
+_COLUMNS = columns(relations, without=["related_at"])
 
 _JOINING = frozenset[Kind]().union(*KINDS.values())
 """The kinds of relations that are edges."""
 
 
-def insert_relations(given: str, columns: Mapping[str, str]) -> SQL:
-    """SQL that stores relations from a table `given`; `columns` are the expressions to read them by.
-
-    Those of contents that are not current are passed over. It answers the pairs that it wrote, their kinds,
-    and whether each is new.
-    """
-    return SQL(f"""
-        WITH written AS (
-            INSERT INTO relations ({", ".join(columns)})
-            SELECT {", ".join(columns.values())}
-            FROM {given}
-            JOIN books AS one ON one.id = given.left_id AND one.entry_id = given.left_entry
-            JOIN books AS other ON other.id = given.right_id AND other.entry_id = given.right_entry
-            ORDER BY given.left_id, given.right_id
-            FOR KEY SHARE OF one, other
-            ON CONFLICT (left_id, right_id) DO UPDATE
-            SET related_at = now(), {", ".join(f"{name} = excluded.{name}" for name in list(columns)[2:])}
-            WHERE (relations.left_entry, relations.right_entry, relations.classifier)
-                <> (excluded.left_entry, excluded.right_entry, excluded.classifier)
-            RETURNING left_id, right_id, kind, direction, confidence, xmax = 0 AS is_new
-        ),
-        told AS ({insert_pair_changes("relation.found", "written", "kind", "direction", "confidence")})
-        SELECT left_id, right_id, kind, is_new FROM written
-    """)
-
-
-_INSERT = insert_relations(
-    f"""jsonb_to_recordset($compared::jsonb)
-        AS given ({", ".join(f"{name} {kind}" for name, kind in _TYPES.items())})""",
-    {name: read.format(f"given.{name}") for name, read in _FROM_JSON.items()},
-)
+_GIVEN = ", ".join(f"given.{name}{'::jsonb' if is_json(relations, name) else ''}" for name in _COLUMNS)
+_INSERT = SQL(f"""
+    WITH written AS (
+        INSERT INTO relations ({", ".join(_COLUMNS)})
+        SELECT {_GIVEN}
+        FROM unnest({array_parameters(relations, _COLUMNS)}) AS given ({", ".join(_COLUMNS)})
+        JOIN books AS one ON one.id = given.left_id AND one.entry_id = given.left_entry
+        JOIN books AS other ON other.id = given.right_id AND other.entry_id = given.right_entry
+        ORDER BY given.left_id, given.right_id
+        FOR KEY SHARE OF one, other
+        ON CONFLICT (left_id, right_id) DO UPDATE
+        SET related_at = now(), {", ".join(f"{name} = excluded.{name}" for name in _COLUMNS[2:])}
+        WHERE (relations.left_entry, relations.right_entry, relations.classifier)
+            <> (excluded.left_entry, excluded.right_entry, excluded.classifier)
+        RETURNING left_id, right_id, kind, direction, confidence, xmax = 0 AS is_new
+    ),
+    told AS ({insert_pair_changes("relation.found", "written", "kind", "direction", "confidence")})
+    SELECT left_id, right_id, kind, is_new FROM written
+""")
 
 _INSERT_SEARCH = SQL("""
     INSERT INTO related_entries (entry_id, passed_over)
@@ -178,7 +143,16 @@ class RelationStore:
 async def _insert(connection: Connection, compared: Sequence[ComparedPair]) -> list[Pair]:
     """Store relations; those of the pairs that are edges now or may have been before."""
     ordered = sorted(compared, key=lambda pair: (pair.left.book_id, pair.right.book_id))
-    return joining(await rows(connection, _INSERT, compared=[_row(pair) for pair in ordered]))
+    return joining(await insert_relations(connection, [_row(pair) for pair in ordered]))
+
+
+async def insert_relations(connection: Connection, compared: Sequence[Mapping[str, Any]]) -> list[Row]:
+    """Store relations from their columns, JSON as text; those of contents that are not current are left out.
+
+    Answers the pairs that it wrote, in ascending order as they came, their kinds, and whether each is new.
+    """
+    values = {name: [row[name] for row in compared] for name in _COLUMNS}
+    return await rows(connection, _INSERT, **values)
 
 
 def joining(written: Iterable[Row]) -> list[Pair]:
@@ -210,6 +184,7 @@ async def repeat_cut_searches(connection: Connection, book_id: UUID) -> None:
 def _row(compared: ComparedPair) -> dict[str, Any]:
     relation, left, right = compared.relation, compared.left, compared.right
     classification, signals, alignment = relation.classification, relation.signals, relation.alignment
+    runs = () if alignment is None else alignment.runs
     return {
         "left_id": left.book_id,
         "right_id": right.book_id,
@@ -221,20 +196,12 @@ def _row(compared: ComparedPair) -> dict[str, Any]:
         "classifier": relation.classifier,
         "left_because": classification.because,
         "right_because": relation.mirrored.because,
-        "confidences": dict(classification.confidences),
-        "signals": None if signals is None else asdict(signals),
+        "confidences": to_json(dict(classification.confidences)),
+        "signals": None if signals is None else to_json(asdict(signals)),
         "unit": None if alignment is None else alignment.unit,
-        "runs": [] if alignment is None else _runs(alignment),
-        "page_map": None if alignment is None else b64encode(_stored(page_map(alignment))).decode("ascii"),
+        "runs": to_json([{"left": run.left, "right": run.right} for run in runs]),
+        "page_map": None if alignment is None else page_map(alignment).astype("<i4").tobytes(),
     }
-
-
-def _runs(alignment: Alignment) -> list[dict[str, Any]]:
-    return [{"left": run.left, "right": run.right} for run in alignment.runs]
-
-
-def _stored(pages: NDArray[np.int32]) -> bytes:
-    return pages.astype("<i4").tobytes()
 
 
 _READ_ENTRIES = SQL(

@@ -1,8 +1,9 @@
 """From rows to Bookprint's nouns and back."""
 
-from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
+
+from sqlalchemy import literal_column, select, text
 
 from app.core.model import (
     Book,
@@ -14,7 +15,6 @@ from app.core.model import (
     Metadata,
     MinHashSignature,
     NewContent,
-    PageLabels,
     Sketch,
 )
 from app.core.recipe import DEFAULT_MINHASH, DIGESTS, VECTORS, Suite
@@ -22,7 +22,23 @@ from app.core.signatures.minhash_bits import lowest_bits
 from app.core.signatures.page_minhash import to_records
 from app.core.text.names import folded, name_keys
 from app.core.text.words import folded_words
-from app.stores.postgres.connections import Row
+from app.stores.postgres.connections import SQL, Row
+from app.stores.postgres.schema import books, columns, signatures, suites
+
+CONTENT_COLUMNS = ("content_key", "page_count", "page_labels", "word_count", "character_count", "iscc")
+"""The columns of a book that tell of its content."""
+
+METADATA_COLUMNS = columns(
+    books,
+    without=("id", "entry_id", "version", *CONTENT_COLUMNS, "indexed_at", "created_at", "updated_at"),
+)
+"""The columns of a book that hold its metadata, and those by which it is found."""
+
+METADATA_FIELDS = tuple(field.name for field in fields(Metadata))
+"""Those of them that are the fields of `Metadata`."""
+
+SIGNATURE_COLUMNS = columns(signatures, without=["written_by"])
+"""The columns of a signature that `content_signature_values` has, and its entry."""
 
 _NO_SIGNATURE: dict[str, Any] = {"shingle_count": None, "unit": None}
 
@@ -40,27 +56,41 @@ FOUNDER = """
 """
 """The founder of the cluster of the same text that a book is in; itself where it is alone."""
 
-SELECT_BOOKS = f"""
-    SELECT
-        books.id, books.entry_id, books.version, books.content_key, books.title, books.authors,
-        books.language, books.year, books.volume, books.external_id, books.identifiers, books.page_count,
-        books.word_count, books.iscc, books.indexed_at IS NOT NULL AS indexed,
-        suites.fingerprint AS recipe, fingerprint.data AS bits,
-        minhash.data AS minhash, minhash.shingle_count,
-        ARRAY(
-            SELECT (recipe, data) FROM signatures
-            WHERE entry_id = books.entry_id AND {IS_DIGEST} ORDER BY recipe
-        ) AS digests,
-        EXISTS (SELECT FROM signatures WHERE entry_id = books.entry_id AND {IS_VECTOR}) AS has_vector,
-        {FOUNDER} AS founder_id
-    FROM books
-    JOIN suites ON suites.state = 'serving'
-    LEFT JOIN signatures AS fingerprint
-        ON fingerprint.entry_id = books.entry_id AND fingerprint.recipe = suites.fingerprint
-    LEFT JOIN signatures AS minhash
-        ON minhash.entry_id = books.entry_id AND minhash.recipe = '{DEFAULT_MINHASH}'
-"""
+_fingerprint, _minhash = signatures.alias("fingerprint"), signatures.alias("minhash")
+BOOKS = (
+    select(
+        *(books.c[name] for name in ("id", "entry_id", "version", "content_key", *METADATA_FIELDS)),
+        *(books.c.page_count, books.c.word_count, books.c.iscc),
+        books.c.indexed_at.is_not(None).label("indexed"),
+        suites.c.fingerprint.label("recipe"),
+        _fingerprint.c.data.label("bits"),
+        _minhash.c.data.label("minhash"),
+        _minhash.c.shingle_count,
+        text(f"""
+            ARRAY(
+                SELECT (recipe, data) FROM signatures
+                WHERE entry_id = books.entry_id AND {IS_DIGEST} ORDER BY recipe
+            ) AS digests,
+            EXISTS (SELECT FROM signatures WHERE entry_id = books.entry_id AND {IS_VECTOR}) AS has_vector,
+            {FOUNDER} AS founder_id
+        """),
+    )
+    .select_from(books)
+    .join(suites, suites.c.state == literal_column("'serving'"))
+    .outerjoin(
+        _fingerprint,
+        (_fingerprint.c.entry_id == books.c.entry_id) & (_fingerprint.c.recipe == suites.c.fingerprint),
+    )
+    .outerjoin(
+        _minhash,
+        (_minhash.c.entry_id == books.c.entry_id)
+        & (_minhash.c.recipe == literal_column(f"'{DEFAULT_MINHASH}'")),
+    )
+)
 """Books with the signatures of their identifiers and their cluster of copies, for `to_book`."""
+
+SELECT_BOOKS = SQL(BOOKS).text
+"""The same as text."""
 
 
 def select_summaries(*more: str, with_sample: bool = False) -> str:
@@ -117,15 +147,9 @@ def to_book(row: Row) -> Book:
 
 def to_metadata(row: Row) -> Metadata:
     """The columns of a row that hold metadata."""
-    return Metadata(
-        title=row["title"],
-        authors=tuple(row["authors"]),
-        language=row["language"],
-        year=row["year"],
-        volume=row["volume"],
-        external_id=row["external_id"],
-        identifiers=tuple(row["identifiers"]),
-    )
+    values: dict[str, Any] = {name: row[name] for name in METADATA_FIELDS}
+    lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+    return Metadata(**values | lists)
 
 
 def to_summary(row: Row, suite: Suite) -> BookSummary:
@@ -149,22 +173,26 @@ def to_summary(row: Row, suite: Suite) -> BookSummary:
 
 
 def metadata_values(metadata: Metadata) -> dict[str, Any]:
-    """The columns that hold the metadata, and those by which it is found."""
-    return to_columns(asdict(metadata)) | {"name_keys": name_keys(metadata)}
+    """The values of `METADATA_COLUMNS`."""
+    title = metadata.title or ""
+    values = asdict(metadata).items()
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values} | {
+        "title_words": title_words(title),
+        "folded_title": folded(title),
+        "name_keys": name_keys(metadata),
+    }
 
 
-def to_columns(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Metadata fields as the columns hold them; a title brings along what it is found by."""
-    columns = {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
-    if "title" in columns:
-        title = str(columns["title"] or "")
-        columns["title_words"], columns["folded_title"] = title_words(title), folded(title)
-    return columns
-
-
-def page_label_values(labels: PageLabels) -> list[str | None] | None:
-    """The labels of a book's pages as their column holds them."""
-    return list(labels) or None
+def content_values(content: NewContent) -> dict[str, Any]:
+    """The values of `CONTENT_COLUMNS`."""
+    return {
+        "content_key": content.key,
+        "page_count": content.sketch.page_count,
+        "page_labels": list(content.page_labels) or None,
+        "word_count": content.sketch.word_count,
+        "character_count": content.sketch.character_count,
+        "iscc": content.iscc,
+    }
 
 
 def title_words(title: str) -> list[str]:

@@ -13,6 +13,7 @@ from uuid import UUID
 from app.stores.postgres.audit import Actor, actor_values, insert_entries
 from app.stores.postgres.changes import ChangeType
 from app.stores.postgres.connections import SQL, Database, Row
+from app.stores.postgres.schema import columns, webhooks
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +35,12 @@ class Webhook:
     disabled_because: str | None
 
 
-_COLUMNS = """
-    id, url, types, secret, CASE WHEN former_until > now() THEN former_secret END AS former_secret, position,
-    created_at, failures, failing_since, next_try_at, last_error, disabled_at, disabled_because
-"""
+_COLUMNS = ", ".join(
+    [
+        *columns(webhooks, without=["former_secret", "former_until", "claimed_until"]),
+        "CASE WHEN former_until > now() THEN former_secret END AS former_secret",
+    ]
+)
 _NEWEST = "coalesce((SELECT position FROM changes ORDER BY position DESC LIMIT 1), 0)"
 
 _INSERT = SQL(f"""

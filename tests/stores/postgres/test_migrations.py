@@ -1,4 +1,4 @@
-"""The migrations build what `tables.py` says, from nothing and from several processes at once."""
+"""The migrations build what `schema.py` says, from nothing and from several processes at once."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -6,12 +6,11 @@ import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
-from app.stores.postgres.connections import SQL, open_database
-from app.stores.postgres.migrate import SchemaQueries, upgrade
-from migrations.tables import metadata
+from app.stores.postgres.connections import SQL, SchemaQueries, open_database, upgrade
+from app.stores.postgres.schema import metadata
 
 
-def test_the_migrated_schema_is_the_one_in_tables(database_url: str) -> None:
+def test_the_migrated_schema_is_the_one_of_the_stores(database_url: str) -> None:
     engine = sa.create_engine(database_url)
     with engine.connect() as connection:
         options = {"include_object": lambda thing, name, kind, *_: not str(name).startswith("procrastinate")}

@@ -10,7 +10,7 @@ from alembic import command
 
 from app.core.model import Metadata
 from app.core.text.names import KeyCondition, exact_key, name_keys, similarity_keys, word_key, year_key
-from app.stores.postgres import migrate, names as name_statements
+from app.stores.postgres import connections, names as name_statements
 from app.stores.postgres.connections import Database
 from app.stores.postgres.names import CandidateSearch, NameQueries
 
@@ -130,7 +130,7 @@ async def test_every_arm_of_the_search_goes_through_an_index(database: Database)
 
 
 def test_books_that_were_there_before_get_their_keys(database_url: str) -> None:
-    engine, config = sa.create_engine(database_url), migrate._config()
+    engine, config = sa.create_engine(database_url), connections._config()
     with engine.connect() as connection:
         config.attributes["connection"] = connection
         command.downgrade(config, "0007")

@@ -20,19 +20,20 @@ OF_ALL = {
     "entries._COUNT_PENDING",
     "entries._COUNT_ROUGHLY",
     "entries._DELETE_TOMBSTONES",
+    "entries._READ_ENTRIES",
+    "entries._READ_PARTS",
     "relation_queries._COUNT",
     "suites._LOCK_TABLE",
 }
-"""Statements that concern all rows of a table."""
+"""Statements that concern all rows of a table, or a range of them."""
 
 IN_TRANSACTIONS = {
     "bulk",
     "cluster_queries",
     "clusters",
     "jobs",
-    "migrate",
+    "connections",
     "relations",
-    "signatures",
     "texts",
 }
 """Modules whose statements run in transactions, planned by the size of the tables, or concern jobs."""

@@ -1,9 +1,15 @@
-"""The tables of the catalogue. Migrations build them; a test holds the two against each other."""
+"""The tables of the catalogue, and lists of their columns for statements.
+
+Migrations build the tables; a test holds the two against each other.
+"""
+
+from collections.abc import Collection, Iterable
 
 from sqlalchemy import (
     BigInteger,
     CheckConstraint,
     Column,
+    Dialect,
     Double,
     ForeignKey,
     Identity,
@@ -20,6 +26,9 @@ from sqlalchemy import (
     text,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TIMESTAMP
+from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
+
+DIALECT: Dialect = PGDialect_asyncpg()  # type: ignore[no-untyped-call]
 
 metadata = MetaData(
     naming_convention={
@@ -342,3 +351,34 @@ Index(
 Index("ix_audit_object_id", audit.c.object_id)
 Index("ix_audit_key_id", audit.c.key_id, postgresql_where=audit.c.key_id.is_not(None))
 Index("ix_audit_other_id", audit.c.other_id, postgresql_where=audit.c.other_id.is_not(None))
+
+
+def columns(table: Table, without: Collection[str] = ()) -> tuple[str, ...]:
+    """The names of a table's columns, in order."""
+    return tuple(name for name in table.columns.keys() if name not in without)  # noqa: SIM118 - not a mapping
+
+
+def parameters(table: Table, names: Iterable[str]) -> str:
+    """A parameter for each of the columns, of its name and type."""
+    return ", ".join(f"${name}::{_type_of(table, name)}" for name in names)
+
+
+def array_parameters(table: Table, names: Iterable[str]) -> str:
+    """An array for each of the columns, of its name and type, for `unnest`; JSON goes as text."""
+    types = {name: "text" if is_json(table, name) else _type_of(table, name) for name in names}
+    return ", ".join(f"${name}::{kind}[]" for name, kind in types.items())
+
+
+def assignments(table: Table, names: Iterable[str]) -> str:
+    """Each of the columns set to the parameter of its name."""
+    return ", ".join(f"{name} = ${name}::{_type_of(table, name)}" for name in names)
+
+
+def is_json(table: Table, name: str) -> bool:
+    """Whether a column holds JSON."""
+    return isinstance(table.columns[name].type, JSONB)
+
+
+def _type_of(table: Table, name: str) -> str:
+    kind = table.columns[name].type
+    return "text" if isinstance(kind, Text) else kind.compile(DIALECT).lower()
