@@ -27,7 +27,7 @@ from app.synthesis.library import synthetic_library
 from bench.data.library_servers import Library, client_of, opened, reconcile
 from bench.data.simulated_books import simulate
 from bench.harness.redis_memory import empty_redis, used, weighed
-from bench.harness.report import CannotMeasure, Section, machine
+from bench.harness.report import CannotMeasure, Section, kept_json, machine
 from bench.service import scale_report
 from bench.service.loaded_service import Lookups, Meter, lookups, medians, served
 from bench.service.open_loop_driver import Request, Stream, delete, drive, get, post
@@ -89,7 +89,7 @@ def measure(library: Library, parts: Sequence[str], folder: Path, out_dir: Path,
         figures[part] = part_figures | {"machine": machine()}
         shown = {name: value for name, value in part_figures.items() if name not in ("rounds", "families")}
         print(f"  {library.title}: {part} {shown}", flush=True)
-        kept.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+        kept.write_text(kept_json(figures), encoding="utf-8")
 
     with opened(library, folder) as servers, client_of(servers) as client:
         if "build" in parts:

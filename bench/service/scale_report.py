@@ -63,7 +63,7 @@ def _lookup_table(measured: Sequence[tuple[Library, Figures]]) -> Table:
         for part, name in {**_LOOKUPS, "closed": "d = 7, closed loop of 8"}.items():
             if part in figures:
                 lookups = figures[part]
-                rounds = [each["median"] for each in lookups["rounds"]]
+                rounds = lookups["rounds"]
                 rows.append(
                     [
                         library.title,
