@@ -23,6 +23,8 @@ SAMPLE_SIZE = 128
 VALUES = 128
 _SEED = 20261121
 
+_TAIL = 3.0  # Zipf's exponent of the number of a work's books: 83 % have one
+_NOTICE_SHARE, _NOTICE_SHINGLES = 0.1, 300  # of the books carry the notice, and its length
 _MOST_BOOKS = 60  # of one work
 _MOST_FLIPS = 14
 _FLIPS_PER_ERROR = 80.0  # bits lost per unit of character error rate: 4 at 5 %
@@ -33,15 +35,6 @@ _MINIMA = 6  # a work's least hashes that are followed for each MinHash value
 _DEEP = 192  # a work's least hashes that are followed for the sample
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class LibraryShape:
-    """What a simulated library has more than once."""
-
-    tail: float = 3.0  # Zipf's exponent of the number of a work's books; 3: 83 % have one
-    notice_share: float = 0.1  # of the books carry the notice
-    notice_shingles: int = 300
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,15 +79,13 @@ def simulate(
     *,
     seed: int = _SEED,
     texts: bool = True,
-    model: LibraryModel | None = None,
-    shape: LibraryShape = LibraryShape(),
 ) -> Iterator[Books]:
     """n books in batches; with `texts` false only fingerprints are drawn."""
-    model = model or LibraryModel.load()
-    notice = _Notice.draw(np.random.default_rng([seed, 0]), shape.notice_shingles)
+    model = LibraryModel.load()
+    notice = _Notice.draw(np.random.default_rng([seed, 0]), _NOTICE_SHINGLES)
     for number, start in enumerate(range(0, n, BATCH)):
         rng = np.random.Generator(np.random.SFC64([seed, 1, number]))
-        yield _batch(model, shape, notice, rng, start, min(BATCH, n - start), texts)
+        yield _batch(model, notice, rng, start, min(BATCH, n - start), texts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,14 +103,13 @@ class _Notice:
 
 def _batch(
     model: LibraryModel,
-    shape: LibraryShape,
     notice: _Notice,
     rng: np.random.Generator,
     start: int,
     n: int,
     texts: bool,
 ) -> Books:
-    books_of = np.minimum(rng.zipf(shape.tail, n), _MOST_BOOKS)
+    books_of = np.minimum(rng.zipf(_TAIL, n), _MOST_BOOKS)
     work = np.repeat(np.arange(n), books_of)[:n]
     first = np.concatenate([[True], work[1:] != work[:-1]])
     shuffled = rng.permutation(n)
@@ -142,7 +132,7 @@ def _batch(
     fingerprints = model.draw(rng, whole.size)[work] ^ _flips(rng, flips)
     minhash = samples = sizes = levels = None
     if texts:
-        has_notice = rng.random(n) < shape.notice_share
+        has_notice = rng.random(n) < _NOTICE_SHARE
         minhash = _minhash(
             rng, work, whole, kept, added, np.where(has_notice[:, None], notice.minima, np.inf)
         )

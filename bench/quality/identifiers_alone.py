@@ -1,4 +1,4 @@
-"""Identifiers alone, compared offline as `bookprint compare` does: verdicts, and the strangers' model."""
+"""Identifiers alone, compared offline as `bookprint compare` does: and what the verdicts are worth."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,8 +20,6 @@ from bench.harness.report import Cell, Section, Table
 HARD_SEED, CHUNKS_PER_WORK = 20261120, 3
 """As in the benchmark `fingerprints`."""
 RELATED = ("same_work", "contains", "overlaps")
-LIMITS = (-2.3263, -3.0902, -3.7190)
-"""Deviations below which one of a hundred, a thousand and ten thousand of a normal distribution lies."""
 KINDS = {"`bp1:`": False, "`bp2:`": True}
 """The identifiers, and whether they hold a bit of each MinHash value."""
 
@@ -35,7 +33,6 @@ class IdentifiedPairs:
     name: str
     texts: int
     right: Bools  # versions of one text, or really related
-    strangers: Bools  # of two works that share no text
     words: NDArray[np.int32]  # of the shorter text, as an identifier says it
     distance: NDArray[np.int16]  # bits of 128
     unequal: NDArray[np.int16]  # MinHash bits of 128
@@ -61,13 +58,12 @@ def run(out_dir: Path) -> Section:
     return Section(
         title="Identifiers alone",
         command="python -m bench identifiers_alone",
-        tables=[_verdict_table(sets), _chance_table(sets)],
+        tables=[_verdict_table(sets)],
         notes=[
             f"F1 is that of pairs. Real pairs: all pairs of the corpus's books, of which {real} are copies, "
             "parts or overlaps; series, translations and books of one author count against. Hard set: that "
             f"of `python -m bench fingerprints`, {hard} pairs. The strangers' model, and that one "
-            "fingerprint bit counts as two MinHash bits, were chosen by hand on such sets. Books that really "
-            "share passages stand among the strangers of the last table, so its smallest shares are too high."
+            "fingerprint bit counts as two MinHash bits, were chosen by hand on such sets."
         ],
     )
 
@@ -76,25 +72,19 @@ def real_pairs(books: Sequence[CorpusBook], labelled: Sequence[Pair]) -> Identif
     """Every pair of the corpus's books, but unlabelled ones of one work."""
     names = labels(books, labelled)
     right = np.isin(names, RELATED)
-    group = np.arange(len(books))
-    # Works that share text are no strangers; other copies of one work are none by being related.
-    for one, other in np.stack(np.triu_indices(len(books), 1))[:, right].T:
-        group[group == group[other]] = group[one]
-    return _pairs("real pairs", (book.content for book in books), group, right, names != "")
+    return _pairs("real pairs", (book.content for book in books), right, names != "")
 
 
 def hard_pairs(books: Sequence[CorpusBook]) -> IdentifiedPairs:
     """Every pair of texts of the hard set."""
     versions = list(hard_set(one_per_work(books), CHUNKS_PER_WORK, HARD_SEED))
-    works, chunks = np.array([(each.work, each.book) for each in versions]).T
-    right = ~_differ(chunks)
+    chunks = np.array([each.book for each in versions])
+    right = np.concatenate([chunks[row + 1 :] == chunks[row] for row in range(chunks.size)])
     contents = (content_from_text(each.text) for each in versions)
-    return _pairs("hard set", contents, works, right, np.ones(right.size, np.bool_))
+    return _pairs("hard set", contents, right, np.ones(right.size, np.bool_))
 
 
-def _pairs(
-    name: str, contents: Iterable[Content], groups: NDArray[np.intp], right: Bools, kept: Bools
-) -> IdentifiedPairs:
+def _pairs(name: str, contents: Iterable[Content], right: Bools, kept: Bools) -> IdentifiedPairs:
     bits, values, lengths = [], [], []
     for content in contents:
         made = sketch(content)
@@ -107,16 +97,10 @@ def _pairs(
         name=name,
         texts=said.size,
         right=right[kept],
-        strangers=(_differ(groups) & ~right)[kept],
         words=np.concatenate([np.minimum(said[row], said[row + 1 :]) for row in range(said.size)])[kept],
         distance=_distances(np.frombuffer(b"".join(bits), dtype=np.uint64).reshape(-1, 2))[kept],
         unequal=_distances(minhash.view(np.uint64))[kept],
     )
-
-
-def _differ(numbers: NDArray[np.intp]) -> Bools:
-    """Whether the two numbers of each pair of texts are different."""
-    return np.concatenate([numbers[row + 1 :] != numbers[row] for row in range(numbers.size)])
 
 
 def _distances(words: NDArray[np.uint64]) -> NDArray[np.int16]:
@@ -139,18 +123,4 @@ def _verdict_table(sets: Sequence[IdentifiedPairs]) -> Table:
         ["set", "texts", "identifier", "precision", "recall", "F1", "unsure, right", "unsure, others"],
         rows,
         "Verdicts of `bookprint compare`: pairs called the same, and shares of pairs left unsure",
-    )
-
-
-def _chance_table(sets: Sequence[IdentifiedPairs]) -> Table:
-    """The strangers that lie where the model expects one in a hundred, a thousand, ten thousand."""
-    rows: list[list[Cell]] = []
-    for pairs in sets:
-        for name, with_minhash in KINDS.items():
-            lie = pairs.deviations(with_minhash)[pairs.strangers]
-            rows.append([pairs.name, lie.size, name, *(float((lie <= limit).mean()) for limit in LIMITS)])
-    return Table(
-        ["set", "pairs of two works, any language", "identifier", "expected 0.01", "0.001", "0.0001"],
-        rows,
-        "Share of strangers at most as far as the model says that so many are",
     )
