@@ -13,6 +13,7 @@ import statistics
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -125,25 +126,22 @@ def _build(servers: Servers, client: "redis.Redis", library: Library, effort: Ef
     }
 
 
-def _asked(query: str) -> "Part":
+def _streamed(stream_of: Callable[[Library], Stream]) -> "Part":
     def part(meter: Meter, library: Library, effort: Effort) -> dict[str, Any]:
-        """Open loop at 100 lookups a second."""
-        stream = lookups(library, query)
+        stream = stream_of(library)
         return medians([meter.measure(stream)[0] for _ in range(effort.rounds)])
 
     return part
 
 
-def _nothing(meter: Meter, library: Library, effort: Effort) -> dict[str, Any]:
+def _nothing(library: Library) -> Stream:
     """Open loop at 100 requests a second that look nothing up: what the machine makes any answer take."""
-    stream = replace(lookups(library, ""), requests=[get("/health/live")])
-    return medians([meter.measure(stream)[0] for _ in range(effort.rounds)])
+    return replace(lookups(library, ""), requests=[get("/health/live")])
 
 
-def _closed(meter: Meter, library: Library, effort: Effort) -> dict[str, Any]:
+def _closed(library: Library) -> Stream:
     """Closed loop over keep-alive connections."""
-    stream = lookups(library, QUERIES["d7"], rate=None, connections=_CONNECTIONS)
-    return medians([meter.measure(stream)[0] for _ in range(effort.rounds)])
+    return lookups(library, QUERIES["d7"], rate=None, connections=_CONNECTIONS)
 
 
 def _with_signatures(meter: Meter, library: Library, effort: Effort) -> dict[str, Any]:
@@ -195,8 +193,8 @@ def _delete(meter: Meter, ids: Sequence[str]) -> None:
 Part = Callable[[Meter, Library, Effort], dict[str, Any]]
 
 _PART: dict[str, Part] = {
-    "nothing": _nothing,
-    **{name: _asked(query) for name, query in QUERIES.items()},
-    "closed": _closed,
+    "nothing": _streamed(_nothing),
+    **{name: _streamed(partial(lookups, query=query)) for name, query in QUERIES.items()},
+    "closed": _streamed(_closed),
     "signatures": _with_signatures,
 }
