@@ -17,11 +17,6 @@ def compared_books(pair: MadePair) -> tuple[ComparedBook, ComparedBook]:
     )
 
 
-def corpus_metadata(book: CorpusBook) -> Metadata:
-    """What a comparison looks at of the corpus's metadata."""
-    return Metadata(title=book.title, year=book.year)
-
-
 class ComparedCorpus:
     """Books of the corpus, or parts of them, as sides of comparisons; each is signed once."""
 
@@ -33,5 +28,7 @@ class ComparedCorpus:
         key = name or book.id
         if key not in self._kept:
             made = sketch(book.content)
-            self._kept[key] = ComparedBook(made.pages, made.minhash, corpus_metadata(book))
+            self._kept[key] = ComparedBook(
+                made.pages, made.minhash, Metadata(title=book.title, year=book.year)
+            )
         return self._kept[key]

@@ -1,10 +1,10 @@
-"""Texts with known versions, made from real books: the hard set, and the protocol of Vladimir et al. (2015).
+"""Texts with known versions, made from real books: the hard set.
 
-The hard set takes chunks of novels as books, so that two of them share author, names and style but no text. A
-query must find its own versions and nothing else, not even the next chunk of its own novel. The protocol of
-Vladimir et al. ("A preliminary study on similarity-preserving digital book identifiers", section 3.2) takes
-whole books. In both, each book gets 1 to 15 derivatives with 0 to 5 % OCR errors, as there. 0 to 8 % of the
-sentences are removed or inserted from other books; the paper says "a certain amount".
+It takes chunks of novels as books, so that two of them share author, names and style but no text. A query
+must find its own versions and nothing else, not even the next chunk of its own novel. As in Vladimir et al.
+("A preliminary study on similarity-preserving digital book identifiers", section 3.2), each book gets 1 to 15
+derivatives with 0 to 5 % OCR errors. 0 to 8 % of the sentences are removed or inserted from other books; the
+paper says "a certain amount".
 """
 
 from collections.abc import Iterator, Sequence
@@ -61,14 +61,6 @@ def chunks_of(
     chunks = rng.permutation(len(text) // CHUNK)[:chunks_per_work]
     for chunk in sorted(int(each) for each in chunks):
         yield versions(text[chunk * CHUNK : (chunk + 1) * CHUNK], books, work, rng)
-
-
-def paper_set(books: Sequence[CorpusBook], longest: int, seed: int) -> Iterator[Version]:
-    """These books, one of each work, as far as their first `longest` characters; derivatives follow each."""
-    for work, book in enumerate(books):
-        rng = np.random.default_rng([seed, work])
-        for version in versions(book.text[:longest], books, work, rng):
-            yield Version(work, work, book.language, version)
 
 
 def versions(text: str, books: Sequence[CorpusBook], work: int, rng: np.random.Generator) -> Iterator[str]:

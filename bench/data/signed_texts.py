@@ -14,8 +14,6 @@ from bench.harness.f1_curves import Numbers, Words
 
 WIDEST = 256
 SIZES = (64, 128, 256)
-EXCERPT, EXCERPTS_PER_WORK = 30_000, 16
-"""Characters of an excerpt, and how many of a work at most, where buckets of many texts are looked at."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,25 +10,21 @@ work's further books lie up to 14 bits from its first, those of parts and collec
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.core.model import Fingerprint, FracMinHash, MinHashSignature, Sketch
 from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE
-from app.core.signatures.sketch import sketch
-from bench.data.fingerprint_model import BITS, LibraryModel, Spread, fit, spread
-from bench.data.signed_texts import EXCERPT, EXCERPTS_PER_WORK, sign, studied_recipes
-from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder
-from bench.harness.report import Cell, Section, Table
+from bench.data.fingerprint_model import BITS, LibraryModel
 
 BATCH = 20_000
 SAMPLE_SIZE = 128
 VALUES = 128
 _SEED = 20261121
-_DRAWN = 4_000
 
+_TAIL = 3.0  # Zipf's exponent of the number of a work's books: 83 % have one
+_NOTICE_SHARE, _NOTICE_SHINGLES = 0.1, 300  # of the books carry the notice, and its length
 _MOST_BOOKS = 60  # of one work
 _MOST_FLIPS = 14
 _FLIPS_PER_ERROR = 80.0  # bits lost per unit of character error rate: 4 at 5 %
@@ -39,15 +35,6 @@ _MINIMA = 6  # a work's least hashes that are followed for each MinHash value
 _DEEP = 192  # a work's least hashes that are followed for the sample
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class LibraryShape:
-    """What a simulated library has more than once."""
-
-    tail: float = 3.0  # Zipf's exponent of the number of a work's books; 3: 83 % have one
-    notice_share: float = 0.1  # of the books carry the notice
-    notice_shingles: int = 300
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,15 +79,13 @@ def simulate(
     *,
     seed: int = _SEED,
     texts: bool = True,
-    model: LibraryModel | None = None,
-    shape: LibraryShape = LibraryShape(),
 ) -> Iterator[Books]:
     """n books in batches; with `texts` false only fingerprints are drawn."""
-    model = model or LibraryModel.load()
-    notice = _Notice.draw(np.random.default_rng([seed, 0]), shape.notice_shingles)
+    model = LibraryModel.load()
+    notice = _Notice.draw(np.random.default_rng([seed, 0]), _NOTICE_SHINGLES)
     for number, start in enumerate(range(0, n, BATCH)):
         rng = np.random.Generator(np.random.SFC64([seed, 1, number]))
-        yield _batch(model, shape, notice, rng, start, min(BATCH, n - start), texts)
+        yield _batch(model, notice, rng, start, min(BATCH, n - start), texts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,14 +103,13 @@ class _Notice:
 
 def _batch(
     model: LibraryModel,
-    shape: LibraryShape,
     notice: _Notice,
     rng: np.random.Generator,
     start: int,
     n: int,
     texts: bool,
 ) -> Books:
-    books_of = np.minimum(rng.zipf(shape.tail, n), _MOST_BOOKS)
+    books_of = np.minimum(rng.zipf(_TAIL, n), _MOST_BOOKS)
     work = np.repeat(np.arange(n), books_of)[:n]
     first = np.concatenate([[True], work[1:] != work[:-1]])
     shuffled = rng.permutation(n)
@@ -148,7 +132,7 @@ def _batch(
     fingerprints = model.draw(rng, whole.size)[work] ^ _flips(rng, flips)
     minhash = samples = sizes = levels = None
     if texts:
-        has_notice = rng.random(n) < shape.notice_share
+        has_notice = rng.random(n) < _NOTICE_SHARE
         minhash = _minhash(
             rng, work, whole, kept, added, np.where(has_notice[:, None], notice.minima, np.inf)
         )
@@ -234,75 +218,3 @@ def _samples(
     levels -= (np.uint64(1) << levels.astype(np.uint64)) > lowest[:, SAMPLE_SIZE]
     sizes = (lowest < (np.uint64(1) << levels.astype(np.uint64))[:, None]).sum(axis=1)
     return lowest[:, :SAMPLE_SIZE], np.minimum(sizes, SAMPLE_SIZE), levels
-
-
-def run(out_dir: Path) -> Section:
-    """Fit the model to the corpus, keep it, and show how well it fits."""
-    books = list(corpus_books(corpus_folder()))
-    sketches = [sketch(book.content) for book in books]
-    known = [i for i, each in enumerate(sketches) if each.fingerprint is not None]
-    model = fit(
-        [sketches[i] for i in known], [books[i].work for i in known], [books[i].language for i in known]
-    )
-    model.save()
-    rng = np.random.default_rng(_SEED)
-    first = {books[i].work: i for i in reversed(known)}.values()
-    bits = [each.fingerprint.bits for i in first if (each := sketches[i]).fingerprint is not None]
-    whole = np.frombuffer(b"".join(bits), dtype=np.uint8).reshape(-1, 16)
-    chunks, chunk_works = _chunks(books, rng)
-    unrelated = np.arange(_DRAWN)
-    return Section(
-        title="Simulated libraries: do they spread like real ones?",
-        command="python -m bench simulated_books",
-        tables=[
-            Table(
-                headers=[
-                    "fingerprints of",
-                    "texts",
-                    "mean distance",
-                    "deviation",
-                    *(f"pairs within {d}" for d in (23, 31, 40)),
-                    "largest bucket, share of texts",
-                    *(f"strangers sharing a band, {flips} flips" for flips in range(3)),
-                ],
-                rows=[
-                    _row("corpus, one book of each work", whole, np.arange(len(whole))),
-                    _row("simulation", model.draw(rng, _DRAWN), unrelated),
-                    _row(f"corpus, chunks of {EXCERPT:,} characters", chunks, chunk_works),
-                    _row("uniform", rng.integers(0, 256, (_DRAWN, 16), dtype=np.uint8), unrelated),
-                ],
-                caption=f"Unrelated texts of all languages, seed {_SEED}",
-            )
-        ],
-        notes=[
-            "Whole books of one language resemble each other more than chunks do: the longer a text, the "
-            "more of its fingerprint is its language. The simulation follows the whole books. Shares over "
-            f"few texts are coarse: the largest of {len(whole)} texts' buckets cannot fall below "
-            f"{1 / len(whole):.4f}."
-        ],
-    )
-
-
-def _chunks(books: list[CorpusBook], rng: np.random.Generator) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    recipe = studied_recipes()["gap"]
-    signed, works = [], []
-    numbers = {work: number for number, work in enumerate(sorted({book.work for book in books}))}
-    for book in books:
-        for chunk in rng.permutation(len(book.text) // EXCERPT)[:EXCERPTS_PER_WORK]:
-            words = sign(book.text[chunk * EXCERPT : (chunk + 1) * EXCERPT], recipe)
-            signed.append(words.view(np.uint8)[: BITS // 8])
-            works.append(numbers[book.work])
-    return np.stack(signed), np.array(works)
-
-
-def _row(name: str, fingerprints: NDArray[np.uint8], works: NDArray[np.int64]) -> list[Cell]:
-    measured: Spread = spread(fingerprints, works)
-    return [
-        name,
-        len(fingerprints),
-        measured.mean,
-        measured.deviation,
-        *measured.within.values(),
-        measured.largest_bucket,
-        *measured.sharing,
-    ]

@@ -1,11 +1,9 @@
-"""The result of a benchmark, and bench/REPORT.md made from all results.
+"""The result of a benchmark: tables of figures, kept as JSON and shown as Markdown."""
 
-A benchmark is a module of this package with a function `run(out_dir: Path) -> Section`. It measures,
-returns its tables as a `Section`, and may write further files to `out_dir`; `python -m bench` does the rest.
-"""
-
+import json
 import os
 import platform
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -54,6 +52,14 @@ class Section:
                 parts.append(f"**{table.caption}**")
             parts.append(markdown_table(table))
         return "\n\n".join([*parts, *self.notes])
+
+
+def kept_json(value: dict[str, Any]) -> str:
+    """The text of a result file: indented, but each row of a table on one line."""
+    text = json.dumps(value, ensure_ascii=False, indent=1)
+    # Strings hold no line breaks in JSON, so what is joined here is layout alone.
+    rows = re.compile(r"\[\n +([^\[\]{}]+?)\n *\]")
+    return rows.sub(lambda row: "[" + re.sub(r"\n +", " ", row[1]) + "]", text) + "\n"
 
 
 def machine() -> str:

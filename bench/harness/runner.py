@@ -21,7 +21,7 @@ from pathlib import Path
 from types import FrameType, ModuleType
 
 from app.kernel_cache import keep_kernels
-from bench.harness.report import CannotMeasure, Section
+from bench.harness.report import CannotMeasure, Section, kept_json
 
 Benchmark = Callable[[Path], Section]
 
@@ -52,8 +52,7 @@ def measure(name: str, benchmark: Benchmark, out_dir: Path) -> bool:
         traceback.print_exc()
         print(f"{name}: failed", flush=True)
         return False
-    result = json.dumps(section.to_json(), ensure_ascii=False, indent=1)
-    (out_dir / f"{name}.json").write_text(result + "\n", encoding="utf-8")
+    (out_dir / f"{name}.json").write_text(kept_json(section.to_json()), encoding="utf-8")
     print(f"{name}: {time.perf_counter() - started:.0f} s", flush=True)
     return True
 

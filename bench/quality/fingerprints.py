@@ -1,34 +1,26 @@
-"""The fingerprint recipe: F1 on the hard set and by the protocol of Vladimir et al., real pairs, time."""
+"""The fingerprint recipe: F1 on the hard set, real pairs, bits moved by OCR errors."""
 
-import time
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from app.core.recipe import DEFAULT_FINGERPRINT, FINGERPRINT_RECIPES
-from app.core.signatures.simhash import simhash
-from app.core.text.content import content_from_text
-from app.core.text.normal_form import normalise
-from app.synthesis.library import VOLUMES, synthetic_library
-from bench.data.hard_set import EDITED, Version, hard_set, one_per_work, paper_set
+from app.synthesis.noise import corrupt
+from bench.data.hard_set import hard_set, one_per_work
 from bench.data.real_pairs import compare_all, recall_table, relation_table
-from bench.data.signed_texts import SIZES, SignedTexts, sign_all
+from bench.data.signed_texts import SIZES, SignedTexts, sign, sign_all
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, corpus_pairs
-from bench.harness.f1_curves import Curve, curve, fit
+from bench.harness.f1_curves import distances_from, fit
 from bench.harness.report import Cell, Section, Table
-from bench.quality.band_skew import skew_table
-from bench.quality.noise_by_length import drift_table, short_table
 
 SEED = 20261120
 CHUNKS_PER_WORK = 3
-PAPER_WORKS = 120
-PAPER_LONGEST = 300_000
-SYNTHETIC_WORKS = 90
 WEIGHTINGS = ("tf", "gap")
-SHOWN = range(65)
-TIMED = 600_000
+WORDS = (1_000, 3_000, 10_000, 30_000, 100_000, 200_000)
+CHARACTERS_PER_WORD = 5.6
+RATES = (0.01, 0.03, 0.05, 0.10)
+SAMPLES = 40
 
 
 def run(out_dir: Path) -> Section:
@@ -37,58 +29,26 @@ def run(out_dir: Path) -> Section:
     books = list(corpus_books(folder))
     works = one_per_work(books)
     hard = sign_all(hard_set(works, CHUNKS_PER_WORK, SEED))
-    paper_books = [works[i] for i in np.random.default_rng(SEED).permutation(len(works))[:PAPER_WORKS]]
-    paper = sign_all(paper_set(paper_books, PAPER_LONGEST, SEED))
-    synthetic = sign_all(_synthetic())
     pairs = compare_all(books, corpus_pairs(folder))
-    curves = {"hard": _curves(hard), "paper": _curves(paper)}
     hard_name = (
         f"Hard set: {len(hard.books):,} texts, {hard.books.max() + 1} chunks, {len(works)} works, seed {SEED}"
-    )
-    paper_name = (
-        f"Vladimir et al. (2015), 3.2: {len(paper.books):,} texts, {len(paper_books)} works, seed {SEED}"
     )
     return Section(
         title="Fingerprint quality",
         command="python -m bench fingerprints",
         tables=[
             _fitted_table(hard, hard_name),
-            _fitted_table(paper, paper_name),
-            _fitted_table(
-                synthetic, f"Synthetic library: {len(synthetic.books):,} texts, {SYNTHETIC_WORKS} works"
-            ),
             recall_table(pairs),
             relation_table(pairs),
-            drift_table(books, SEED),
-            short_table(books, SEED),
-            skew_table(works, SEED),
-            time_table(books),
-            _curve_table(curves["hard"], f"F1 against d. {hard_name}"),
-            _curve_table(curves["paper"], f"F1 against d. {paper_name}"),
+            _drift_table(books),
         ],
         notes=[
             "F1 is the mean over queries of the harmonic mean of precision and recall; “F1 of pairs” pools "
             "all pairs. Fitted: d chosen on one half of the works, F1 on the other, both ways round, mean of "
             "the two. The noise is synthetic except in the corpus's OCR samples (`cis-`), and the recipe was "
-            "chosen on this corpus. Vladimir et al. (2015, section 3.2) take whole books and change “a "
-            f"certain amount” of their sentences; here books end after {PAPER_LONGEST:,} characters, and up "
-            f"to {EDITED:.0%} of the sentences are lost or foreign.",
+            "chosen on this corpus.",
         ],
     )
-
-
-def _synthetic() -> Iterator[Version]:
-    """The project's own synthetic library, whose trilogies stand for the chunks of one novel."""
-    for book in synthetic_library(SEED, SYNTHETIC_WORKS):
-        yield Version(book.work // VOLUMES, book.work, "", book.text)
-
-
-def _curves(signed: SignedTexts) -> dict[tuple[str, int], Curve]:
-    return {
-        (weighting, bits): curve(signed.fingerprints(weighting, bits), signed.books)
-        for weighting in WEIGHTINGS
-        for bits in SIZES
-    }
 
 
 def _fitted_table(signed: SignedTexts, caption: str) -> Table:
@@ -103,42 +63,31 @@ def _fitted_table(signed: SignedTexts, caption: str) -> Table:
     return Table(headers=["weights", "bits", "fitted d", "F1", "F1 of pairs"], rows=rows, caption=caption)
 
 
-def _curve_table(curves: dict[tuple[str, int], Curve], caption: str) -> Table:
-    rows = [
-        [d, *(float(each.f1[d]) if d < each.f1.size else None for each in curves.values())] for d in SHOWN
-    ]
-    return Table(headers=["d", *(f"{name} {bits}" for name, bits in curves)], rows=rows, caption=caption)
-
-
-def time_table(books: Sequence[CorpusBook]) -> Table:
-    """Milliseconds for the first 600,000 characters of a language's books, the best of several runs."""
-    recipes = [FINGERPRINT_RECIPES[name] for name in ("tf-simhash128-v1", DEFAULT_FINGERPRINT)]
+def _drift_table(books: Sequence[CorpusBook]) -> Table:
+    """English excerpts of so many words: bits between clean and noisy, and between different excerpts."""
+    recipe = FINGERPRINT_RECIPES[DEFAULT_FINGERPRINT]
     rows: list[list[Cell]] = []
-    for language in ("en", "fr", "de", "ru", "ar", "ja"):
-        text = "\n".join(book.text for book in books if book.language == language)[:TIMED]
-        content = content_from_text(text)
-        normal = normalise(content)
-        signing = [_best(partial(simhash, normal, recipe)) for recipe in recipes]
-        rows.append([language, len(text), len(text.encode()), _best(partial(normalise, content)), *signing])
+    for words in WORDS:
+        rng = np.random.default_rng([SEED, words])
+        excerpts = _excerpts(books, "en", int(words * CHARACTERS_PER_WORD), rng)
+        clean = np.stack([sign(text, recipe) for text in excerpts])
+        row: list[Cell] = [words, len(excerpts)]
+        for rate in RATES:
+            noisy = np.stack([sign(corrupt(text, rate, rng), recipe) for text in excerpts])
+            moved = np.bitwise_count(clean ^ noisy).sum(axis=1)
+            row.append(f"{np.median(moved):.0f} / {moved.max()}")
+        apart = np.concatenate([distances_from(clean, i)[i + 1 :] for i in range(len(clean))])
+        rows.append([*row, f"{np.median(apart):.0f} / {apart.min()}"])
     return Table(
-        headers=[
-            "language",
-            "characters",
-            "bytes",
-            "normalise, ms",
-            "tf-simhash128, ms",
-            "gap-simhash128, ms",
-        ],
+        headers=["words", "excerpts", *(f"{rate:.0%} CER" for rate in RATES), "different works"],
         rows=rows,
-        caption="Time on one core",
+        caption="Bits that OCR errors move a fingerprint: median / worst (different works: median / nearest)",
     )
 
 
-def _best(work: Callable[[], object]) -> float:
-    """Milliseconds."""
-    times = []
-    for _ in range(7):
-        started = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - started)
-    return 1000 * min(times)
+def _excerpts(books: Sequence[CorpusBook], language: str, size: int, rng: np.random.Generator) -> list[str]:
+    """Up to SAMPLES spans of so many characters, each of another work where there are enough."""
+    long_enough = {book.work: book for book in books if book.language == language and len(book.text) > size}
+    chosen = rng.permutation(sorted(long_enough))[:SAMPLES]
+    starts = [int(rng.integers(0, len(long_enough[work].text) - size)) for work in chosen]
+    return [long_enough[work].text[start : start + size] for work, start in zip(chosen, starts, strict=True)]

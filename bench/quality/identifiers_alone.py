@@ -1,250 +1,126 @@
-"""Identifiers alone, compared offline: beside wider fingerprints and the ISCC, and with the length or not."""
+"""Identifiers alone, compared offline as `bookprint compare` does: and what the verdicts are worth."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.harness.corpus import corpus_books, corpus_folder, corpus_pairs
+from app.core.matching.identifier_comparison import SAME, UNSURE, deviation, expected_distances
+from app.core.model import Content
+from app.core.signatures.identifier import decoded_length, length_code
+from app.core.signatures.sketch import sketch
+from app.core.text.content import content_from_text
+from bench.data.hard_set import hard_set, one_per_work
+from bench.data.real_pairs import labels
+from bench.harness.corpus import CorpusBook, Pair, corpus_books, corpus_folder, corpus_pairs
 from bench.harness.report import Cell, Section, Table
-from bench.quality.identified_pairs import (
-    SHORT,
-    WHOLE,
-    IdentifiedPairs,
-    hard_pairs,
-    paper_pairs,
-    real_pairs,
-)
 
-SEED = 20261122
-HALVINGS = 10
-WEIGHTS = (1, 2, 3, 4)
-"""MinHash bits that a bit of the fingerprint may count as, to be fitted."""
-LIMITS = (-2.3263, -3.0902, -3.7190)
-"""Deviations below which one of a hundred, a thousand and ten thousand of a normal distribution lies."""
-STEPS = 50
-"""Steps of a score for each standard deviation of strangers."""
+HARD_SEED, CHUNKS_PER_WORK = 20261120, 3
+"""As in the benchmark `fingerprints`."""
+RELATED = ("same_work", "contains", "overlaps")
+KINDS = {"`bp1:`": False, "`bp2:`": True}
+"""The identifiers, and whether they hold a bit of each MinHash value."""
 
-Score = NDArray[np.int32]
-Scores = Sequence[Score]
-"""The same pairs under each weight that may be fitted; higher is farther apart."""
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IdentifiedPairs:
+    """Pairs of the texts of a set, in arrays of one length."""
+
+    name: str
+    texts: int
+    right: Bools  # versions of one text, or really related
+    words: NDArray[np.int32]  # of the shorter text, as an identifier says it
+    distance: NDArray[np.int16]  # bits of 128
+    unequal: NDArray[np.int16]  # MinHash bits of 128
+
+    def deviations(self, with_minhash: bool) -> NDArray[np.float64]:
+        """How far each pair lies from strangers of its length, in their standard deviations."""
+        unequal = self.unequal.astype(np.float64) if with_minhash else None
+        return deviation(self.distance.astype(np.float64), unequal, expected_distances(self.words))
+
+    def verdicts(self, with_minhash: bool) -> tuple[Bools, Bools]:
+        """The pairs that `bookprint compare` calls the same by their content, and those left unsure."""
+        together, alone = self.deviations(with_minhash), self.deviations(with_minhash=False)
+        same = (together <= SAME) & (alone <= UNSURE)
+        return same, ~same & (together <= UNSURE)
 
 
 def run(out_dir: Path) -> Section:
-    """Sign the corpus and the sets, and compare all their pairs; some minutes on one core."""
+    """Sign the corpus and the hard set, and compare all their pairs; some minutes on one core."""
     folder = corpus_folder()
     books = list(corpus_books(folder))
-    real, hard = real_pairs(books, corpus_pairs(folder)), hard_pairs(books)
-    sets = [real, paper_pairs(SHORT), hard, paper_pairs(WHOLE)]
+    sets = [real_pairs(books, corpus_pairs(folder)), hard_pairs(books)]
+    real, hard = (f"{int(each.right.sum()):,} of {each.right.size:,}" for each in sets)
     return Section(
         title="Identifiers alone",
         command="python -m bench identifiers_alone",
-        tables=[_methods_table(real, hard), _length_table(sets), _verdict_table(sets), _chance_table(sets)],
+        tables=[_verdict_table(sets)],
         notes=[
-            "F1 is that of pairs. Real pairs: all pairs of the corpus's books, of which "
-            f"{int(real.right.sum())} of {real.right.size:,} are copies, parts or overlaps; series, "
-            "translations and books of one author count against. Hard set: that of `python -m bench "
-            f"fingerprints`, {int(hard.right.sum()):,} of {hard.right.size:,} pairs. Fitted: threshold and "
-            "weights are chosen on one half of the works, F1 is that of the other half, both ways round, in "
-            f"{HALVINGS} random halvings (seed {SEED}); works that share text stay together. “Best” is "
-            "chosen and measured on all pairs.",
-            "The strangers' model, and that one fingerprint bit counts as two MinHash bits, were chosen by "
-            "hand on these sets, once; only thresholds are fitted here. Books that really share passages "
-            "stand among the strangers of the last table, so its smallest shares are too high.",
+            f"F1 is that of pairs. Real pairs: all pairs of the corpus's books, of which {real} are copies, "
+            "parts or overlaps; series, translations and books of one author count against. Hard set: that "
+            f"of `python -m bench fingerprints`, {hard} pairs. The strangers' model, and that one "
+            "fingerprint bit counts as two MinHash bits, were chosen by hand on such sets."
         ],
     )
 
 
-def _methods_table(real: IdentifiedPairs, hard: IdentifiedPairs) -> Table:
-    rows: list[list[Cell]] = []
-    of_real, of_hard = _methods(real), _methods(hard)
-    for name, bits in METHODS.items():
-        cells: list[Cell] = [name, bits]
-        for pairs, methods in ((real, of_real), (hard, of_hard)):
-            scores = methods[name]
-            everything = np.ones(pairs.right.size, dtype=np.bool_)
-            best = max(float(_curve(score, pairs.right, everything).max()) for score in scores)
-            cells += [_fitted(pairs, scores), best]
-        rows.append(cells)
-    return Table(
-        headers=[
-            "identifier",
-            "bits compared",
-            "real: fitted F1",
-            "real: best",
-            "hard: fitted F1",
-            "hard: best",
-        ],
-        rows=rows,
-        caption="F1 of pairs by identifiers alone",
+def real_pairs(books: Sequence[CorpusBook], labelled: Sequence[Pair]) -> IdentifiedPairs:
+    """Every pair of the corpus's books, but unlabelled ones of one work."""
+    names = labels(books, labelled)
+    right = np.isin(names, RELATED)
+    return _pairs("real pairs", (book.content for book in books), right, names != "")
+
+
+def hard_pairs(books: Sequence[CorpusBook]) -> IdentifiedPairs:
+    """Every pair of texts of the hard set."""
+    versions = list(hard_set(one_per_work(books), CHUNKS_PER_WORK, HARD_SEED))
+    chunks = np.array([each.book for each in versions])
+    right = np.concatenate([chunks[row + 1 :] == chunks[row] for row in range(chunks.size)])
+    contents = (content_from_text(each.text) for each in versions)
+    return _pairs("hard set", contents, right, np.ones(right.size, np.bool_))
+
+
+def _pairs(name: str, contents: Iterable[Content], right: Bools, kept: Bools) -> IdentifiedPairs:
+    bits, values, lengths = [], [], []
+    for content in contents:
+        made = sketch(content)
+        bits.append(bytes(16) if made.fingerprint is None else made.fingerprint.bits)
+        values.append(np.zeros(128, np.uint32) if made.minhash is None else made.minhash.values)
+        lengths.append(decoded_length(length_code(made.word_count)))
+    said = np.array(lengths, dtype=np.int32)
+    minhash = np.packbits((np.stack(values) & np.uint32(1)).astype(np.uint8), axis=1)
+    return IdentifiedPairs(
+        name=name,
+        texts=said.size,
+        right=right[kept],
+        words=np.concatenate([np.minimum(said[row], said[row + 1 :]) for row in range(said.size)])[kept],
+        distance=_distances(np.frombuffer(b"".join(bits), dtype=np.uint64).reshape(-1, 2))[kept],
+        unequal=_distances(minhash.view(np.uint64))[kept],
     )
 
 
-METHODS: Mapping[str, int] = {
-    "`bp1:`, distance": 128,
-    "`bp1:`, distance and length": 128,
-    "ISCC Text-Code": 256,
-    "gap-simhash 256": 256,
-    "`bp2:`, weighted sum": 256,
-    "`bp2:`, weighted sum and length": 256,
-    "gap-simhash 256 and the MinHash bits of `bp2:` (384 bits; not shipped)": 384,
-}
-
-
-def _methods(pairs: IdentifiedPairs) -> dict[str, Scores]:
-    assert pairs.wide is not None
-    assert pairs.iscc is not None
-    distance, unequal = pairs.distance.astype(np.int32), pairs.unequal.astype(np.int32)
-    wide = pairs.wide.astype(np.int32)
-    scores: list[Scores] = [
-        [distance],
-        [_steps(pairs.deviations(with_minhash=False))],
-        [pairs.iscc.astype(np.int32)],
-        [wide],
-        [weight * distance + unequal for weight in WEIGHTS],
-        [_steps(pairs.deviations(with_minhash=True))],
-        [weight * wide + unequal for weight in WEIGHTS],
-    ]
-    return dict(zip(METHODS, scores, strict=True))
-
-
-def _length_table(sets: Sequence[IdentifiedPairs]) -> Table:
-    """One threshold for texts of all lengths, with and without the length in the rule."""
-    rows: list[list[Cell]] = []
-    for name, minhash, length in (
-        ("`bp1:`", False, False),
-        ("`bp1:`", False, True),
-        ("`bp2:`", True, False),
-        ("`bp2:`", True, True),
-    ):
-        scores = [_one_rule(pairs, minhash=minhash, length=length) for pairs in sets]
-        alone = [_fitted(pairs, [score]) for pairs, score in zip(sets, scores, strict=True)]
-        common = _fitted_together(sets, scores)
-        rows.append([name, "yes" if length else "no", *common, float(np.mean(common)), *alone])
-    names = [pairs.name for pairs in sets]
-    return Table(
-        headers=[
-            "identifier",
-            "length",
-            *names,
-            "mean",
-            *(f"{name}, threshold of its own" for name in names),
-        ],
-        rows=rows,
-        caption="Fitted F1 with one threshold for all four sets, with and without the length",
-    )
-
-
-def _one_rule(pairs: IdentifiedPairs, *, minhash: bool, length: bool) -> Score:
-    if length:
-        return _steps(pairs.deviations(with_minhash=minhash))
-    distance = pairs.distance.astype(np.int32)
-    return 2 * distance + pairs.unequal if minhash else distance
+def _distances(words: NDArray[np.uint64]) -> NDArray[np.int16]:
+    rows = [np.bitwise_count(words[row + 1 :] ^ words[row]).sum(axis=1) for row in range(len(words))]
+    return np.concatenate(rows).astype(np.int16)
 
 
 def _verdict_table(sets: Sequence[IdentifiedPairs]) -> Table:
     """The rule as it is shipped."""
     rows: list[list[Cell]] = []
     for pairs in sets:
-        for name, minhash in (("`bp1:`", False), ("`bp2:`", True)):
-            verdicts = pairs.verdicts(with_minhash=minhash)
-            same, unsure = verdicts.same, verdicts.unsure
+        for name, with_minhash in KINDS.items():
+            same, unsure = pairs.verdicts(with_minhash)
             hits = int((same & pairs.right).sum())
             precision, recall = hits / max(1, int(same.sum())), hits / int(pairs.right.sum())
-            rows.append(
-                [
-                    pairs.name,
-                    pairs.texts,
-                    name,
-                    precision,
-                    recall,
-                    2 * precision * recall / (precision + recall),
-                    float(unsure[pairs.right].mean()),
-                    float(unsure[~pairs.right].mean()),
-                ]
-            )
+            f1 = 2 * precision * recall / (precision + recall)
+            left = [float(unsure[of].mean()) for of in (pairs.right, ~pairs.right)]
+            rows.append([pairs.name, pairs.texts, name, precision, recall, f1, *left])
     return Table(
-        headers=[
-            "set",
-            "texts",
-            "identifier",
-            "precision",
-            "recall",
-            "F1",
-            "unsure, right",
-            "unsure, others",
-        ],
-        rows=rows,
-        caption="Verdicts of `bookprint compare`: pairs called the same, and shares of pairs left unsure",
+        ["set", "texts", "identifier", "precision", "recall", "F1", "unsure, right", "unsure, others"],
+        rows,
+        "Verdicts of `bookprint compare`: pairs called the same, and shares of pairs left unsure",
     )
-
-
-def _chance_table(sets: Sequence[IdentifiedPairs]) -> Table:
-    """The strangers that lie where the model expects one in a hundred, a thousand, ten thousand."""
-    rows: list[list[Cell]] = []
-    for pairs in sets:
-        strangers = ~pairs.right & (pairs.first != pairs.second)
-        for name, minhash in (("`bp1:`", False), ("`bp2:`", True)):
-            lie = pairs.deviations(with_minhash=minhash)[strangers]
-            shares = [float((lie <= limit).mean()) for limit in LIMITS]
-            rows.append([pairs.name, int(strangers.sum()), name, *shares])
-    return Table(
-        headers=["set", "pairs of two works, any language", "identifier", "expected 0.01", "0.001", "0.0001"],
-        rows=rows,
-        caption="Share of strangers at most as far as the model says that so many are",
-    )
-
-
-def _steps(deviations: NDArray[np.float64]) -> Score:
-    return np.round((deviations + 20) * STEPS).clip(0).astype(np.int32)
-
-
-def _curve(score: Score, right: NDArray[np.bool_], of: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """F1 of the pairs `of`, by the highest score that is accepted."""
-    found = np.bincount(score[of]).cumsum()
-    hits = np.bincount(score[of & right], minlength=found.size).cumsum()
-    return np.asarray(2 * hits / np.maximum(1, found + hits[-1]))
-
-
-def _halves(pairs: IdentifiedPairs) -> list[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
-    """The pairs within the halves of the works, in random halvings, both ways round."""
-    groups = np.unique(np.concatenate([pairs.first, pairs.second]))
-    halves = []
-    for number in range(HALVINGS):
-        chosen = np.random.default_rng([SEED, number]).permutation(groups)[: groups.size // 2]
-        is_chosen = np.zeros(int(groups.max()) + 1, dtype=np.bool_)
-        is_chosen[chosen] = True
-        first, second = is_chosen[pairs.first], is_chosen[pairs.second]
-        halves += [(first & second, ~first & ~second), (~first & ~second, first & second)]
-    return halves
-
-
-def _fitted(pairs: IdentifiedPairs, scores: Scores) -> float:
-    """The mean F1 on one half of the works under the weight and threshold that are best on the other."""
-    values = []
-    for fitting, measuring in _halves(pairs):
-        curves = [_curve(score, pairs.right, fitting) for score in scores]
-        best = int(np.argmax([curve.max() for curve in curves]))
-        values.append(_at(_curve(scores[best], pairs.right, measuring), int(curves[best].argmax())))
-    return float(np.mean(values))
-
-
-def _fitted_together(sets: Sequence[IdentifiedPairs], scores: Scores) -> list[float]:
-    """As `_fitted`, by one threshold that is best for the mean of all sets' F1."""
-    values = []
-    halves = [_halves(pairs) for pairs in sets]
-    for halving in range(2 * HALVINGS):
-        curves = [
-            [_curve(score, pairs.right, half) for half in each[halving]]
-            for pairs, score, each in zip(sets, scores, halves, strict=True)
-        ]
-        last = max(fitting.size for fitting, _ in curves)
-        padded = [np.pad(fitting, (0, last - fitting.size), mode="edge") for fitting, _ in curves]
-        threshold = int(np.mean(padded, axis=0).argmax())
-        values.append([_at(measured, threshold) for _, measured in curves])
-    return [float(mean) for mean in np.mean(values, axis=0)]
-
-
-def _at(curve: NDArray[np.float64], threshold: int) -> float:
-    return float(curve[min(threshold, curve.size - 1)])

@@ -1,14 +1,10 @@
-"""Quality of the classifier of relations: on made pairs of works not tuned on, and on real pairs."""
+"""Quality of the classifier of relations: on made pairs of works not tuned on."""
 
-import statistics
-import time
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 
-from app.core.relations.alignment import Alignment, align
+from app.core.relations.alignment import Alignment
 from app.core.relations.relation import CLASSIFIER, relate
 from app.core.warm_up import warm_up
 from bench.data.book_pairs import (
@@ -21,17 +17,12 @@ from bench.data.book_pairs import (
     TABLE_I,
     MadePair,
     made_pairs,
-    real_pairs,
 )
-from bench.data.compared_books import ComparedCorpus, compared_books
-from bench.data.paginated_books import halves
+from bench.data.compared_books import compared_books
 from bench.data.pair_truth import Truth
 from bench.harness.confusion import Confusion
-from bench.harness.corpus import CorpusBook, Pair, corpus_books, corpus_folder, corpus_pairs
+from bench.harness.corpus import corpus_books, corpus_folder
 from bench.harness.report import Cell, Section, Table
-
-TIMED = 8
-"""Every so many pairs the alignment alone is timed too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,20 +36,13 @@ class Outcome:
     borderline: bool
     direction_right: bool | None  # None: the truth has none, or the class was missed
     mapped: tuple[int, int, int]  # pairs of pages that match in truth, that were found, and both
-    pages: int  # of both books
-    seconds: float  # CPU, from page signatures to verdict
-    align_seconds: float | None  # of that, to align; measured on some pairs
 
 
 def run(out_dir: Path) -> Section:
-    """Relate made and real pairs ; about two minutes on one core."""
+    """Relate made pairs ; about two minutes on one core."""
     warm_up()
-    folder = corpus_folder()
-    books, pairs = list(corpus_books(folder)), corpus_pairs(folder)
-    candidates = ComparedCorpus()
-    outcomes = [
-        _outcome(number, pair) for number, pair in enumerate(made_pairs(books, "report", PER_KIND, SEED))
-    ]
+    books = list(corpus_books(corpus_folder()))
+    outcomes = [_outcome(pair) for pair in made_pairs(books, "report", PER_KIND, SEED)]
     usual = [each for each in outcomes if each.error_rate <= HARD]
     noisy = [each for each in outcomes if each.error_rate > HARD]
     border = [each for each in usual if each.borderline]
@@ -73,9 +57,6 @@ def run(out_dir: Path) -> Section:
             _by_error_rate(outcomes),
             _scores(border, f"{CLASSIFIER}, borderline pairs among the usual"),
             _page_maps(outcomes),
-            *_real(books, pairs, candidates),
-            _strangers(books, pairs, candidates),
-            _times(outcomes),
         ],
         notes=[
             "Shares in %, with Wilson 95 % intervals. Precision is weighted to the proportions of Table I of "
@@ -85,22 +66,13 @@ def run(out_dir: Path) -> Section:
             "really print, and the works are not those of the half on which thresholds were set. Borderline: "
             "a figure that the definitions name lies within 10 points of its line, or 5 of that of a subset. "
             "macro-F1 counts UNRELATED as a fifth class and takes all as equally common.",
-            "Of the real pairs, one was not only reported on: that titles which differ in a number alone "
-            "name issues was written for the yearly almanacs among the series.",
         ],
     )
 
 
-def _outcome(number: int, pair: MadePair) -> Outcome:
+def _outcome(pair: MadePair) -> Outcome:
     this, other = compared_books(pair)
-    started = time.process_time()
     relation = relate(this, other)
-    seconds = time.process_time() - started
-    align_seconds = None
-    if number % TIMED == 0 and this.pages is not None and other.pages is not None:
-        started = time.process_time()
-        align(this.pages, other.pages)
-        align_seconds = time.process_time() - started
     truth = pair.truth
     return Outcome(
         truth=truth.kind,
@@ -112,9 +84,6 @@ def _outcome(number: int, pair: MadePair) -> Outcome:
         if truth.direction and relation.classification.kind == truth.kind
         else None,
         mapped=_mapped(truth, relation.alignment),
-        pages=len(pair.left) + len(pair.right),
-        seconds=seconds,
-        align_seconds=align_seconds,
     )
 
 
@@ -197,65 +166,4 @@ def _page_maps(outcomes: Sequence[Outcome]) -> Table:
         ["class", "CER, %", "matching pages", "found, %", "of those found true, %", "direction right"],
         rows,
         "Page maps and directions",
-    )
-
-
-def _real(books: Sequence[CorpusBook], pairs: Sequence[Pair], candidate: ComparedCorpus) -> Iterator[Table]:
-    """Pairs of the corpus: the classes found in each collection, and the errors."""
-    counts: Counter[tuple[str, str, str]] = Counter()
-    wrong: Counter[tuple[str, str]] = Counter()
-    misses: list[list[Cell]] = []
-    for pair in real_pairs(books, pairs):
-        relation = relate(candidate(pair.left), candidate(pair.right))
-        kind = relation.classification.kind
-        counts[pair.source, pair.label, kind] += 1
-        if pair.expected is not None and kind not in pair.expected:
-            wrong[pair.source, pair.label] += 1
-            misses.append([pair.left.id, pair.right.id, pair.label, kind, relation.classification.because])
-    columns = [*KINDS, "SAME_TEXT", "INSUFFICIENT_TEXT"]
-    groups = sorted({(source, label) for source, label, _ in counts})
-    yield Table(
-        ["collection", "label", *columns, "wrong"],
-        [[*group, *(counts[*group, kind] for kind in columns), wrong[group]] for group in groups],
-        f"{CLASSIFIER} on real pairs; editions (same_work, contains, overlaps) are not labelled",
-    )
-    if misses:
-        yield Table(
-            ["left", "right", "label", "classified as", "because"], misses, "Real pairs classified wrongly"
-        )
-
-
-def _strangers(books: Sequence[CorpusBook], pairs: Sequence[Pair], candidate: ComparedCorpus) -> Table:
-    """Every two paginated books of different works in the half reported that the corpus does not label."""
-    labelled = {frozenset((pair.a, pair.b)) for pair in pairs}
-    known = {book.id: book for book in books}
-    shelf = [known[source.id] for source in halves(books, SEED)[1].sources.values()]
-    counts: Counter[tuple[str, str]] = Counter()
-    for left, right in combinations(shelf, 2):
-        if left.work != right.work and frozenset((left.id, right.id)) not in labelled:
-            languages = "the same language" if left.language == right.language else "two languages"
-            counts[languages, relate(candidate(left), candidate(right)).classification.kind] += 1
-    columns = [*KINDS, "INSUFFICIENT_TEXT"]
-    return Table(
-        ["works in", *columns],
-        [
-            [name, *(counts[name, kind] for kind in columns)]
-            for name in ("the same language", "two languages")
-        ],
-        f"{CLASSIFIER} on all pairs of works of the half reported",
-    )
-
-
-def _times(outcomes: Sequence[Outcome]) -> Table:
-    whole = [1000 * each.seconds for each in outcomes]
-    aligning = [1000 * each.align_seconds for each in outcomes if each.align_seconds is not None]
-    pages = statistics.mean(each.pages / 2 for each in outcomes)
-    rows: list[list[Cell]] = [
-        [name, len(times), round(statistics.mean(times), 2), round(statistics.median(times), 2)]
-        for name, times in (("align, measure, classify", whole), ("align alone", aligning))
-    ]
-    return Table(
-        ["step", "pairs", "mean, ms", "median, ms"],
-        rows,
-        f"CPU time per pair, signatures at hand; books of {pages:.0f} pages on the average",
     )

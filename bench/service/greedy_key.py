@@ -1,9 +1,7 @@
 """Ten keys with a limit each, of which one sends ten times its own: what the other nine notice."""
 
 import argparse
-import re
-import statistics
-import subprocess
+import asyncio
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
@@ -11,10 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from app.embedded import Servers
+from app.settings import Settings
+from app.stores.postgres.audit import Actor
+from app.stores.postgres.keys import KeyLimits
+from app.wiring import open_services
 from bench.data.library_servers import Library, opened, reconcile
-from bench.harness.checkout import ROOT, this_checkout
 from bench.harness.report import CannotMeasure, Section, Table
-from bench.service.loaded_service import Lookups, Meter, lookups, served
+from bench.service.loaded_service import Lookups, Meter, beside_table, lookups, served
 from bench.service.open_loop_driver import Stream, with_key
 
 _BOOKS, _ROUNDS, _SECONDS = 4_000, 3, 10.0
@@ -22,7 +23,7 @@ _KEYS = 10
 _A_MINUTE = 600  # requests that each key may send
 _HONEST_SHARE = 0.9  # of its limit that each of the nine sends
 _WARM_UP = 8.0  # until the greedy key has used its minute up
-_KEY = re.compile(r"bp_\S+")
+_ACTOR = Actor("command", "bench")
 
 
 def run(out_dir: Path, options: argparse.Namespace) -> Section:
@@ -34,7 +35,7 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
     answers: Counter[int] = Counter()
     with tempfile.TemporaryDirectory() as folder, opened(library, Path(folder)) as servers:
         reconcile(servers)
-        keys = [_made(servers, f"bench {number}") for number in range(_KEYS)]
+        keys = asyncio.run(_keys(servers))
         with served(servers, Path(folder) / "service", {"BOOKPRINT_AUTH": "keys"}) as service:
             meter = Meter(service.address, [service.process], seconds, _WARM_UP)
             each = _A_MINUTE / 60
@@ -52,51 +53,27 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
         title="A key that sends ten times its limit",
         command=f"python -m bench greedy_key --books {library.books} --rounds {rounds}",
         tables=[
-            Table(
-                ["the other nine keys", "median, ms", "99 %, ms", "refused or failed"],
-                [
-                    [
-                        name,
-                        _median(figures, "median"),
-                        _median(figures, "p99"),
-                        sum(f.failed for f in figures),
-                    ]
-                    for name, figures in (("alone", without), ("beside the greedy one", beside))
-                ],
-                f"{library.books:,} books; {_A_MINUTE} requests a minute for each key; the 99 % grow by "
-                f"{statistics.median(b.p99 / w.p99 for b, w in zip(beside, without, strict=True)):.2f}",
+            beside_table(
+                "the greedy key",
+                without,
+                beside,
+                f"With the other nine keys: {library.books:,} books, {_A_MINUTE} requests a minute each",
             ),
             Table(["answers to the greedy key", "429"], [[answers.total(), answers[429]]]),
         ],
     )
 
 
-def _median(figures: Sequence[Lookups], name: str) -> float:
-    return round(float(statistics.median(getattr(each, name) for each in figures)), 1)
-
-
-def _made(servers: Servers, name: str) -> str:
-    """A new key with the limit."""
-    checkout = this_checkout()
-    command: list[str | Path] = [
-        *(checkout.python, "-m", "app.cli", "keys", "create"),
-        "--name",
-        name,
-        "--scope",
-        "read",
-    ]
-    made = subprocess.run(
-        [*command, "--requests-per-minute", str(_A_MINUTE)],
-        env=checkout.environment() | {"DATABASE_URL": servers.database_url, "REDIS_URL": servers.redis_url},
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    found = _KEY.search(made.stdout)
-    if found is None:
-        raise CannotMeasure(f"No key was made: {made.stderr}")
-    return found[0]
+async def _keys(servers: Servers) -> list[str]:
+    """New keys with the limit."""
+    settings = Settings(DATABASE_URL=servers.database_url, REDIS_URL=servers.redis_url)
+    limits = KeyLimits(requests_per_minute=_A_MINUTE)
+    async with open_services(settings) as services:
+        made = [
+            await services.keys.create(f"bench {number}", ["read"], limits=limits, actor=_ACTOR)
+            for number in range(_KEYS)
+        ]
+    return [each.text for each in made]
 
 
 def _with_keys(stream: Stream, keys: Sequence[str]) -> Stream:

@@ -1,4 +1,4 @@
-"""Taking in JSON Lines of 600 KB books: in bulk, over HTTP, and datasketch's MinHash alone.
+"""Taking in JSON Lines of 600 KB books: in bulk and over HTTP.
 
 The commands are run as a user runs them, start included, each against a service of its own with its workers.
 They take turns, so that a change of the machine's pace meets all of them.
@@ -6,17 +6,12 @@ They take turns, so that a change of the machine's pace meets all of them.
 
 import argparse
 import json
-import re
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable
 from itertools import islice
-from multiprocessing import get_context
 from pathlib import Path
-
-from datasketch import MinHash
 
 from app.synthesis.library import synthetic_library
 from bench.harness.checkout import Checkout, other_checkout, this_checkout
@@ -26,12 +21,8 @@ from bench.service.service_process import processor_seconds, running
 _BOOKS = 1_000
 _ROUNDS = 3
 _CHARACTERS = 600_000
-_HASHED = 40  # books of a round that datasketch gets
-_CORES = 2
-_WORDS = 5  # of a shingle
 _SEED = 17
 _SECONDS = 900.0
-_WORD = re.compile(r"\w+")
 
 
 def run(out_dir: Path, options: argparse.Namespace) -> Section:
@@ -49,7 +40,6 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
             f"over HTTP, {old.commit}": lambda turn: _ingested(
                 old, file, books, folder / f"http{turn}", over_http=True
             ),
-            "datasketch, MinHash alone": lambda turn: _hashed(file),
         }
         rates: dict[str, list[float]] = {way: [] for way in ways}
         for turn in range(rounds):
@@ -77,11 +67,7 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
                 f"{books:,} made-up books of {_CHARACTERS:,} characters, {rounds} rounds",
             )
         ],
-        notes=[
-            f"The start of the commands is included. datasketch runs in {_CORES} processes on {_HASHED} of "
-            "the books, from the parsed text to 128 values, with five-word shingles that plain Python cuts; "
-            "it stores nothing."
-        ],
+        notes=["The start of the commands is included."],
     )
 
 
@@ -102,26 +88,3 @@ def _ingested(checkout: Checkout, file: Path, books: int, data_dir: Path, *, ove
         seconds = time.perf_counter() - started
         print(f"    processor seconds: {processor_seconds(service.process)}", flush=True)
     return books / seconds
-
-
-def _hashed(file: Path) -> float:
-    """Books a second of datasketch in as many processes as there are cores."""
-    with file.open(encoding="utf-8") as lines:
-        texts = ["\f".join(json.loads(line)["pages"]) for line in islice(lines, _HASHED)]
-    with ProcessPoolExecutor(_CORES, mp_context=get_context("spawn")) as pool:
-        list(pool.map(_minhash, texts[:_CORES]))  # the processes have started
-        started = time.perf_counter()
-        list(pool.map(_minhash, texts))
-        return len(texts) / (time.perf_counter() - started)
-
-
-def _minhash(text: str) -> int:
-    words = _WORD.findall(text.lower())
-    signature = MinHash(num_perm=128)
-    signature.update_batch(_shingles(words))
-    return len(signature)
-
-
-def _shingles(words: list[str]) -> Iterator[bytes]:
-    distinct = {" ".join(words[at : at + _WORDS]) for at in range(len(words) - _WORDS + 1)}
-    return (shingle.encode() for shingle in distinct)

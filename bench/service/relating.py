@@ -84,14 +84,6 @@ def run(out_dir: Path) -> Section:
                 ],
                 "Processor time of the whole pipeline per book of 330 pages: sign, store, index, relate",
             ),
-            Table(
-                ["relatives", "pairs per second and core"],
-                [
-                    [relatives, counts.pairs / (sum(counts.spent.values()) - counts.spent["API"])]
-                    for relatives, counts in sets
-                ],
-                "Pairs by the processor time of workers, Postgres and Valkey, storing of the texts included",
-            ),
         ],
         notes=[
             f"Synthetic books have {_CHARACTERS:,} characters and relatives with page breaks of their own, "

@@ -13,7 +13,7 @@ import statistics
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +23,13 @@ import redis
 
 from app.core.signatures.json_codec import encode
 from app.embedded import Servers
-from app.synthesis.library import synthetic_library
 from bench.data.library_servers import Library, client_of, opened, reconcile
 from bench.data.simulated_books import simulate
 from bench.harness.redis_memory import empty_redis, used, weighed
-from bench.harness.report import CannotMeasure, Section, machine
+from bench.harness.report import CannotMeasure, Section, kept_json, machine
 from bench.service import scale_report
-from bench.service.loaded_service import Lookups, Meter, lookups, medians, served
-from bench.service.open_loop_driver import Request, Stream, delete, drive, get, post
+from bench.service.loaded_service import Meter, lookups, medians, served
+from bench.service.open_loop_driver import Stream, delete, drive, get, post
 
 LIBRARIES = (
     Library(75_000, texts=True),
@@ -39,14 +38,11 @@ LIBRARIES = (
     Library(10_000_000, texts=False),
 )
 QUERIES = {"d7": "?d=7", "d15": "?d=15", "d23": "?d=23", "d40": "?d=40", "verified": "", "k10": "?k=10"}
-PARTS = ("build", "memory", "nothing", *QUERIES, "closed", "signatures", "texts", "skew")
-ONLY_WITH_TEXTS = {"verified", "signatures", "texts", "skew"}
+PARTS = ("build", "memory", "nothing", *QUERIES, "closed", "signatures")
+ONLY_WITH_TEXTS = {"verified", "signatures"}
 
 _CONNECTIONS = 8
-_SIGNATURES_A_SECOND, _TEXTS_A_SECOND = 50.0, 5.0
-_TEXTS, _TEXT_CHARACTERS = 24, 475_000  # as long as the corpus's median book
-_COPIES = 5_000
-_COPIES_ASKED_A_SECOND = 20.0  # each answer counts all of them
+_SIGNATURES_A_SECOND = 50.0
 _SEED = 17
 
 
@@ -89,7 +85,7 @@ def measure(library: Library, parts: Sequence[str], folder: Path, out_dir: Path,
         figures[part] = part_figures | {"machine": machine()}
         shown = {name: value for name, value in part_figures.items() if name not in ("rounds", "families")}
         print(f"  {library.title}: {part} {shown}", flush=True)
-        kept.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+        kept.write_text(kept_json(figures), encoding="utf-8")
 
     with opened(library, folder) as servers, client_of(servers) as client:
         if "build" in parts:
@@ -130,70 +126,44 @@ def _build(servers: Servers, client: "redis.Redis", library: Library, effort: Ef
     }
 
 
-def _asked(query: str) -> "Part":
+def _streamed(stream_of: Callable[[Library], Stream]) -> "Part":
     def part(meter: Meter, library: Library, effort: Effort) -> dict[str, Any]:
-        """Open loop at 100 lookups a second."""
-        stream = lookups(library, query)
+        stream = stream_of(library)
         return medians([meter.measure(stream)[0] for _ in range(effort.rounds)])
 
     return part
 
 
-def _nothing(meter: Meter, library: Library, effort: Effort) -> dict[str, Any]:
+def _nothing(library: Library) -> Stream:
     """Open loop at 100 requests a second that look nothing up: what the machine makes any answer take."""
-    stream = replace(lookups(library, ""), requests=[get("/health/live")])
-    return medians([meter.measure(stream)[0] for _ in range(effort.rounds)])
+    return replace(lookups(library, ""), requests=[get("/health/live")])
 
 
-def _closed(meter: Meter, library: Library, effort: Effort) -> dict[str, Any]:
+def _closed(library: Library) -> Stream:
     """Closed loop over keep-alive connections."""
-    stream = lookups(library, QUERIES["d7"], rate=None, connections=_CONNECTIONS)
-    return medians([meter.measure(stream)[0] for _ in range(effort.rounds)])
+    return lookups(library, QUERIES["d7"], rate=None, connections=_CONNECTIONS)
 
 
 def _with_signatures(meter: Meter, library: Library, effort: Effort) -> dict[str, Any]:
-    """Lookups while signatures are posted; the books are deleted at the end."""
+    """Lookups with and without posts of signatures in turn: the ratio of their 99th percentiles matters.
+
+    The books are deleted at the end.
+    """
     each = int(_SIGNATURES_A_SECOND * (meter.seconds + meter.warm_up)) + 2
-    bodies = [
-        orjson.dumps({"signatures": encode(batch.sketch(row))})
+    requests = [
+        post("/v1/books", orjson.dumps({"signatures": encode(batch.sketch(row))}))
         for batch in simulate(each * effort.rounds, seed=_SEED)
         for row in range(len(batch))
     ]
-    posts = [
-        [post("/v1/books", body) for body in bodies[number * each : (number + 1) * each]]
-        for number in range(effort.rounds)
-    ]
-    return _beside_posts(meter, library, posts, _SIGNATURES_A_SECOND)
-
-
-def _with_texts(meter: Meter, library: Library, effort: Effort) -> dict[str, Any]:
-    """Lookups while texts are posted; the books are deleted at the end."""
-    size = (_TEXT_CHARACTERS, _TEXT_CHARACTERS)
-    written = synthetic_library(_SEED, works=_TEXTS, copies=(0, 0), characters=size)
-    endings = [orjson.dumps(book.text)[1:] + b"}" for book in islice(written, _TEXTS)]
-    each = int(_TEXTS_A_SECOND * (meter.seconds + meter.warm_up)) + 2
-    posts = [
-        [
-            post("/v1/books", f'{{"text":"Printing {turn} of {number}. '.encode(), endings[number % _TEXTS])
-            for number in range(each)
-        ]
-        for turn in range(effort.rounds)
-    ]
-    return _beside_posts(meter, library, posts, _TEXTS_A_SECOND)
-
-
-def _beside_posts(
-    meter: Meter, library: Library, posts: Sequence[Sequence[Request]], rate: float
-) -> dict[str, Any]:
-    """Rounds with and without posts in turn: the ratio of their 99th percentiles is what matters."""
     asked = lookups(library, QUERIES["d7"])
     quiet, busy, ids = [], [], []
     posting: list[float] = []
     failed = 0
-    for requests in posts:
+    for number in range(effort.rounds):
         meter.await_idle(asked)  # what was posted or deleted before is still being worked off
         quiet.append(meter.measure(asked)[0])
-        seen, [posted] = meter.measure(asked, Stream("posts", requests, rate=rate, once=True))
+        own = requests[number * each : (number + 1) * each]
+        seen, [posted] = meter.measure(asked, Stream("posts", own, rate=_SIGNATURES_A_SECOND, once=True))
         busy.append(seen)
         ids += posted.ids
         # Simulated books can be alike: the second one is found instead of stored.
@@ -201,65 +171,30 @@ def _beside_posts(
         failed += posted.unanswered
         posting += posted.latencies
     _delete(meter, ids)
-    return _compared(quiet, busy) | {
+    ratio = statistics.median(each.p99 for each in busy) / statistics.median(each.p99 for each in quiet)
+    return medians(busy) | {
+        "p99_without": round(statistics.median(each.p99 for each in quiet), 3),
+        "p99_ratio": round(ratio, 2),
         "posted": len(ids),
         "posts_failed": failed,
         "post_median": round(1000 * statistics.median(posting), 1) if posting else None,
     }
 
 
-def _compared(before: Sequence[Lookups], under: Sequence[Lookups]) -> dict[str, Any]:
-    ratio = statistics.median(each.p99 for each in under) / statistics.median(each.p99 for each in before)
-    return medians(under) | {
-        "p99_without": round(statistics.median(each.p99 for each in before), 3),
-        "p99_ratio": round(ratio, 2),
-    }
-
-
-def _skewed(meter: Meter, library: Library, effort: Effort) -> dict[str, Any]:
-    """Lookups of random books, and of the copies, while thousands of identical books are there."""
-    [batch] = simulate(1, seed=_SEED + 1)
-    signatures = encode(batch.sketch(0))
-    asked = lookups(library, QUERIES["d7"])
-    before = [meter.measure(asked)[0] for _ in range(effort.rounds)]
-    before_verified = [meter.measure(lookups(library, ""))[0] for _ in range(effort.rounds)]
-    requests = [
-        post("/v1/books", orjson.dumps({"signatures": signatures, "external_id": f"copy-{number}"}))
-        for number in range(_COPIES)
-    ]
-    ids = _send(meter, requests)
-    figures: dict[str, Any] = {"copies": len(ids)}
-    figures |= _compared(before, [meter.measure(asked)[0] for _ in range(effort.rounds)])
-    for name, query, plain in (("d7", "?d=7", before), ("verified", "", before_verified)):
-        paths = [f"/v1/books/{identifier}/near-duplicates{query}" for identifier in ids[:200]]
-        stream = replace(asked, requests=[get(path) for path in paths], rate=_COPIES_ASKED_A_SECOND)
-        under = [meter.measure(stream)[0] for _ in range(effort.rounds)]
-        figures[f"of_a_copy_{name}"] = _compared(plain, under)
-    _delete(meter, ids)
-    return figures
-
-
-def _send(meter: Meter, requests: Sequence[Request]) -> list[str]:
-    """Send every request once, a few at a time; the ids of books that were created."""
+def _delete(meter: Meter, ids: Sequence[str]) -> None:
+    """Delete these books, a few at a time."""
+    requests = [delete(f"/v1/books/{identifier}") for identifier in ids]
     stream = Stream("once", requests, connections=4, once=True)
     [outcome] = drive(meter.address, [stream], seconds=600, warm_up=0)
     if any(status >= 300 for status in outcome.statuses):
         raise CannotMeasure(f"The service refused requests: {dict(outcome.statuses)}")
-    return outcome.ids
-
-
-def _delete(meter: Meter, ids: Sequence[str]) -> None:
-    if ids:
-        _send(meter, [delete(f"/v1/books/{identifier}") for identifier in ids])
 
 
 Part = Callable[[Meter, Library, Effort], dict[str, Any]]
 
 _PART: dict[str, Part] = {
-    "nothing": _nothing,
-    **{name: _asked(query) for name, query in QUERIES.items()},
-    "closed": _closed,
+    "nothing": _streamed(_nothing),
+    **{name: _streamed(partial(lookups, query=query)) for name, query in QUERIES.items()},
+    "closed": _streamed(_closed),
     "signatures": _with_signatures,
-    "texts": _with_texts,
-    "skew": _skewed,
 }

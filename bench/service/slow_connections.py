@@ -6,7 +6,6 @@ Half of them never end their head, half announce a body and never end it. Those 
 import argparse
 import asyncio
 import resource
-import statistics
 import tempfile
 import time
 from contextlib import suppress
@@ -14,8 +13,8 @@ from pathlib import Path
 
 from bench.data.library_servers import Library, opened, reconcile
 from bench.harness.processes import processes
-from bench.harness.report import CannotMeasure, Cell, Section, Table
-from bench.service.loaded_service import Lookups, Meter, lookups, served
+from bench.harness.report import CannotMeasure, Section
+from bench.service.loaded_service import Lookups, Meter, beside_table, lookups, served
 from bench.service.service_process import Address
 
 _BOOKS, _ROUNDS, _SECONDS = 4_000, 3, 10.0
@@ -48,28 +47,18 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
                     if (open_at_once := slow.result(lasting + 30)) < 0.9 * _SLOW:
                         raise CannotMeasure(f"Only {open_at_once} slow connections were open at once.")
                 print(f"  99 %, ms: {without[-1].p99:.1f}, beside {beside[-1].p99:.1f}", flush=True)
-    ratio = statistics.median(slow.p99 / none.p99 for slow, none in zip(beside, without, strict=True))
     return Section(
         title="Slow senders",
         command=f"python -m bench slow_connections --books {library.books} --rounds {rounds}",
         tables=[
-            Table(
-                ["lookups", "median, ms", "99 %, ms", "highest, ms", "failed"],
-                [_row("alone", without), _row(f"beside {_SLOW:,} slow connections", beside)],
-                f"{library.books:,} books, {_RATE:g} lookups a second (d = 7), {rounds} rounds; "
-                f"the 99 % grow by {ratio:.2f}",
+            beside_table(
+                f"{_SLOW:,} slow connections",
+                without,
+                beside,
+                f"{library.books:,} books, {_RATE:g} lookups a second (d = 7), {rounds} rounds",
             )
         ],
     )
-
-
-def _row(name: str, rounds: list[Lookups]) -> list[Cell]:
-    figures = ("median", "p99", "highest")
-    return [
-        name,
-        *(round(statistics.median(getattr(each, figure) for each in rounds), 1) for figure in figures),
-        sum(each.failed for each in rounds),
-    ]
 
 
 def _send_slowly(address: Address, seconds: float) -> int:

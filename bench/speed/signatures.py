@@ -18,22 +18,9 @@ from datasketch import MinHash
 from gaoya.minhash import MinHashStringIndex
 from rensa import RMinHash
 
-from app.core.model import PAGE_BREAK, Content, Sketch
-from app.core.recipe import (
-    DEFAULT_FINGERPRINT,
-    DEFAULT_MINHASH,
-    DEFAULT_PAGES,
-    fingerprint_recipe,
-    minhash_recipe,
-    page_recipe,
-)
-from app.core.signatures.minhash import minhash
-from app.core.signatures.page_minhash import page_minhash
-from app.core.signatures.shingles import shingles
-from app.core.signatures.simhash import simhash
+from app.core.model import PAGE_BREAK, Sketch
 from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_text
-from app.core.text.normal_form import normalise
 from app.core.warm_up import warm_up
 from bench.harness.corpus import corpus_books, corpus_folder
 from bench.harness.report import Cell, Section, Table
@@ -62,7 +49,6 @@ def run(out_dir: Path) -> Section:
                 f"All signatures of {_BYTES:,} bytes in {_PAGES} pages, median of {_ROUNDS} runs",
             ),
             *(_against_peers(name, texts[name]) for name in _PEER_LANGUAGES if name in texts),
-            _where_time_goes(texts),
         ],
         notes=[
             "datasketch and rensa get five-word shingles that plain Python cuts from the same `str`, as "
@@ -124,35 +110,6 @@ def _against_peers(language: str, text: str) -> Table:
 
 def _sketched(text: str) -> Sketch:
     return sketch(content_from_text(text))
-
-
-def _where_time_goes(texts: dict[str, str]) -> Table:
-    rows: list[list[Cell]] = []
-    for language in _PEER_LANGUAGES:
-        if language not in texts:
-            continue
-        content = content_from_text(texts[language])
-        steps = _turns(_steps(texts[language], content))
-        rows.append([language, *(round(1000 * statistics.median(times), 2) for times in steps)])
-    return Table(
-        ["language", "NFC and checks", "normalise", "shingles", "MinHash", "fingerprint", "pages"],
-        rows,
-        "Where the time goes, ms per book",
-    )
-
-
-def _steps(text: str, content: Content) -> list[Callable[[], object]]:
-    for_minhash, for_pages = minhash_recipe(DEFAULT_MINHASH), page_recipe(DEFAULT_PAGES)
-    normal = normalise(content)
-    shingled = shingles(normal, for_minhash, for_pages)
-    return [
-        lambda: content_from_text(text),
-        lambda: normalise(content),
-        lambda: shingles(normal, for_minhash, for_pages),
-        lambda: minhash(shingled.hashes, for_minhash),
-        lambda: simhash(normal, fingerprint_recipe(DEFAULT_FINGERPRINT)),
-        lambda: page_minhash(normal, shingled, for_pages),
-    ]
 
 
 def _turns(contenders: Sequence[Callable[[], object]]) -> list[list[float]]:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import iscc_lib
 import numpy as np
 from datasketch import MinHash, MinHashLSH
 from numpy.typing import NDArray
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 from app.catalog.agreement import agreement
 from app.core.model import Metadata
 from app.core.text.names import folded
-from bench.data.identified_texts import text_code
 from bench.harness.corpus import CorpusBook
 from research.comparison.method import BitDistance, EqualKeys, PairRule, Scores
 
@@ -63,7 +63,12 @@ class EqualBands:
 def text_code_within(name: str, bits: int) -> BitDistance:
     """The ISCC Text-Code of so many bits, within the distance that its search server takes."""
     most = round((1 - ISCC_SIMILARITY) * bits)
-    return BitDistance(name, bits, lambda book: text_code(book.text)[: bits // 8], most)
+
+    def sign(book: CorpusBook) -> bytes:
+        *_, body = iscc_lib.iscc_decode(iscc_lib.gen_text_code_v0(book.text, 256).iscc)
+        return bytes(body)[: bits // 8]
+
+    return BitDistance(name, bits, sign, most)
 
 
 def equal_title_and_author(name: str) -> EqualKeys:

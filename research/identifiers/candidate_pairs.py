@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.index.records import POSTING_BYTES, POSTING_CAP, SharedValues, pack_postings, shared_values
-from bench.data.paper_sets import SignedSet
 from research.identifiers.all_pairs_join import brute_pairs
+from research.identifiers.paper_sets import SignedSet
 
 _NO_DISTANCE = 255
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.data.paper_sets import FULL, SHORT, SetPlan, SignedSet, signed_set
 from bench.harness.f1_curves import Curve, Numbers, Words, curve_of
 from bench.harness.report import Cell, Section, Table
 from research.identifiers.all_pairs_join import (
@@ -22,6 +21,7 @@ from research.identifiers.all_pairs_join import (
     same,
     tallies,
 )
+from research.identifiers.paper_sets import FULL, SHORT, SetPlan, SignedSet, signed_set
 from research.plot import Line, Plot
 
 D = 7

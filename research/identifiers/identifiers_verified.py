@@ -9,9 +9,18 @@ from numpy.typing import NDArray
 from app.core.matching.verification import VERIFICATION, Candidates, verified
 from app.core.model import Entry, Fingerprint, FracMinHash, MinHashSignature
 from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE
-from bench.data.paper_sets import FULL, HARD, LONGER, NO_SAMPLE, SHORT, SetPlan, SignedSet, signed_set
 from bench.harness.report import Cell, Section, Table
 from research.identifiers.candidate_pairs import CandidatePairs, candidate_pairs
+from research.identifiers.paper_sets import (
+    FULL,
+    HARD,
+    LONGER,
+    NO_SAMPLE,
+    SHORT,
+    SetPlan,
+    SignedSet,
+    signed_set,
+)
 
 WANTED = {FULL.name: 0.99, HARD.name: 0.99, SHORT.name: 0.97}
 

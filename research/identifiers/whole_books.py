@@ -19,7 +19,9 @@ from app.core.matching.verification import evidence_of_each, is_near_duplicate
 from app.core.model import Sketch
 from app.core.signatures.sketch import sketch
 from bench.data.hard_set import versions
-from bench.data.paper_sets import (
+from bench.harness.corpus import CorpusBook
+from bench.harness.report import CannotMeasure
+from research.identifiers.paper_sets import (
     SEED,
     SignedRow,
     SignedSet,
@@ -30,8 +32,6 @@ from bench.data.paper_sets import (
     signed_row,
     signed_rows,
 )
-from bench.harness.corpus import CorpusBook
-from bench.harness.report import CannotMeasure
 
 DERIVATIVES = 75_000
 MEAN = 373_000

@@ -17,8 +17,8 @@ from app.core.signatures.minhash import permutations
 from app.core.text.content import content_from_pages
 from app.core.text.normal_form import SPACE, NormalText, normalise
 
-BOOK_VALUES, PAGE_VALUES = 100, 34
-"""Section III-D."""
+PAGE_VALUES = 34
+"""MinHash values that the paper keeps of a page."""
 VALUE_BYTES = 4
 """Bytes of a MinHash value here; the paper does not say how many it keeps."""
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import comb
 from typing import TypeVar
 
 import numpy as np
@@ -27,20 +26,6 @@ class Contender:
     made: Sequence[str]  # of the made pairs of the report half
     real: Sequence[str]  # of the labelled real pairs, those of the tuning half first
     strangers: Sequence[str]  # of pairs of other works, likewise
-
-
-@dataclass(frozen=True, slots=True)
-class Duel:
-    """Pairs that one of two classifiers alone has right."""
-
-    first: int
-    second: int
-
-    @property
-    def chance(self) -> float:
-        """The probability of a division at least so uneven of equals (exact sign test), 0 to 1."""
-        total, least = self.first + self.second, min(self.first, self.second)
-        return min(1.0, 2 * sum(comb(total, each) for each in range(least + 1)) / (1 << total))
 
 
 def both_halves(pairs_of: Callable[[Half], Sequence[T]]) -> list[T]:
@@ -105,9 +90,3 @@ def macro_f1(truth: Sequence[str], predicted: Sequence[str], works: Sequence[str
     ]
     low, high = np.quantile([each.macro_f1(KINDS) for each in drawn], (0.025, 0.975)).tolist()
     return Share(Confusion(zip(truth, predicted, strict=True)).macro_f1(KINDS), low, high)
-
-
-def duel(truth: Sequence[str], first: Sequence[str], second: Sequence[str]) -> Duel:
-    """The pairs that one alone has right."""
-    outcomes = [(one == true, other == true) for true, one, other in zip(truth, first, second, strict=True)]
-    return Duel(outcomes.count((True, False)), outcomes.count((False, True)))

@@ -10,7 +10,7 @@ from app.core.relations.relation import CLASSIFIER, ComparedBook, relate
 from app.core.relations.shares_v1 import shares_v1
 from app.core.relations.signals import Signals
 from app.core.warm_up import warm_up
-from bench.data.book_pairs import PER_KIND, SEED, Half, RealPair, made_pairs, real_pairs
+from bench.data.book_pairs import PER_KIND, SEED, Half, made_pairs
 from bench.data.compared_books import ComparedCorpus, compared_books
 from bench.data.labelled_pairs import book_span, labelled_pairs
 from bench.data.paginated_books import halves
@@ -107,16 +107,6 @@ def strangers(half: Half) -> Sequence[MeasuredPair]:
         measured(compared(left), compared(right), (left.work, right.work))
         for left, right in combinations(shelf, 2)
         if left.work != right.work and frozenset((left.id, right.id)) not in named
-    ]
-
-
-def paginated_pairs(half: Half) -> Sequence[RealPair]:
-    """The pairs of one half that the corpus names, and readings of the same scans; not labelled here."""
-    works = corpus().works[half]
-    return [
-        pair
-        for pair in real_pairs(corpus().books, corpus().pairs)
-        if pair.left.pages and pair.right.pages and works >= {pair.left.work, pair.right.work}
     ]
 
 

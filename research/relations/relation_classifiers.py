@@ -1,7 +1,7 @@
 """Learned classifiers of relations beside those set by hand (Spasojević and Poncin 2011, V-B and VII)."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,34 +11,15 @@ import numpy as np
 from bench.data.book_pairs import HARD, KINDS, SEED, SHARES, TABLE_I, Half
 from bench.harness.confusion import Confusion, wilson
 from bench.harness.report import Cell, Section, Table
-from research.relations.contenders import Contender, both_halves, by_hand, duel, learned, macro_f1
-from research.relations.cut_pairs import cut_pairs, noisy, whole_pairs
-from research.relations.learners import LEARNERS, READINGS, Lesson, all_signals
+from research.relations.contenders import Contender, both_halves, by_hand, learned, macro_f1
+from research.relations.learners import LEARNERS, READINGS, Lesson
 from research.relations.measured_pairs import BY_HAND, HALVES, KnownPair, made, real
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where the pairs come from that learners are taught with, and who labelled them."""
-
-    name: str
-    lesson: Callable[[Half], Lesson]
 
 
 def true_lesson(half: Half) -> Lesson:
     """The made pairs of one half and their true kinds."""
     pairs = made(half)
     return Lesson([each.pair for each in pairs], np.array([each.kind for each in pairs]))
-
-
-NOISY = (
-    Source("made pairs, `shares-v1`", lambda half: noisy([each.pair for each in made(half)])),
-    Source("real pairs, `shares-v1`", lambda half: noisy(whole_pairs(half))),
-    Source(
-        "real pairs and cuts of them, `shares-v1`", lambda half: noisy([*whole_pairs(half), *cut_pairs(half)])
-    ),
-)
-"""Self-training: `shares-v1` labels what nobody has."""
 
 
 def run(out_dir: Path) -> Section:
@@ -57,8 +38,6 @@ def run(out_dir: Path) -> Section:
         tables=[
             _made(everyone),
             _real(everyone),
-            _against(set_by_hand[0], taught),
-            *_self_training(set_by_hand[0], taught[-len(LEARNERS) :]),
         ],
         notes=[
             "Spasojević and Poncin (2011), sections V-B and VII. Learners are taught with the made pairs of "
@@ -77,8 +56,7 @@ def run(out_dir: Path) -> Section:
             "made pairs, and of real pairs as they are. macro-F1 takes five classes as equally common; its "
             "interval is of works drawn again. Real pairs are those of `bench real_relations` whose works "
             "are not divided between the halves. Books of other works are joined where they are taken for "
-            "more than overlapping; the corpus does not label them. Cuts are consecutive pages of both books "
-            "of a real pair, because no two files of the corpus are a part and its whole.",
+            "more than overlapping; the corpus does not label them.",
         ],
     )
 
@@ -175,24 +153,6 @@ def _real(contenders: Sequence[Contender]) -> Table:
     )
 
 
-def _against(best: Contender, others: Sequence[Contender]) -> Table:
-    rows: list[list[Cell]] = []
-    for other in others:
-        row: list[Cell] = [other.name]
-        for verdicts in (on_made, on_real):
-            ours, theirs = verdicts(best), verdicts(other)
-            each = duel(ours.truth, ours.found, theirs.found)
-            row += [each.first, each.second, float(f"{each.chance:.2g}")]
-        rows.append(row)
-    headers = ["classifier"]
-    headers += [
-        f"{where}: {what}"
-        for where in ("made", "real")
-        for what in (f"only `{best.name}` right", "only this one right", "chance of that between equals")
-    ]
-    return Table(headers, rows, "The same pairs, one by one")
-
-
 def _macro(verdicts: Verdicts) -> str:
     return str(macro_f1(verdicts.truth, verdicts.found, verdicts.works))
 
@@ -200,33 +160,3 @@ def _macro(verdicts: Verdicts) -> str:
 def _joined(contender: Contender) -> int:
     """Books of other works that it takes for more than overlapping."""
     return sum(kind not in ("UNRELATED", "OVERLAPPING_TEXT") for kind in contender.strangers)
-
-
-def _self_training(best: Contender, taught_truth: Sequence[Contender]) -> Iterator[Table]:
-    """Learners of all signals taught with noisy labels, beside those taught with the truth."""
-    lessons = {source.name: {half: source.lesson(half) for half in HALVES} for source in NOISY}
-    taught = [
-        ("made pairs, the truth", learner, each) for learner, each in zip(LEARNERS, taught_truth, strict=True)
-    ]
-    taught += [
-        (name, learner, learned(f"{learner}, {name}", learner, all_signals, by_half))
-        for name, by_half in lessons.items()
-        for learner in LEARNERS
-    ]
-    yield Table(
-        ["learnt from", "classifier", "made: macro-F1", "real: macro-F1", "other works: joined"],
-        [
-            [name, learner, _macro(on_made(each)), _macro(on_real(each)), _joined(each)]
-            for name, learner, each in (*taught, ("by hand", f"`{best.name}`", best))
-        ],
-        "Self-training, all signals: taught with pairs of works not tested, labelled as said",
-    )
-    yield Table(
-        ["learnt from", "half", *KINDS],
-        [
-            [name, half, *(int(np.count_nonzero(lesson.kinds == kind)) for kind in KINDS)]
-            for name, by_half in lessons.items()
-            for half, lesson in by_half.items()
-        ],
-        "The labels learnt from",
-    )

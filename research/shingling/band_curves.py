@@ -17,10 +17,10 @@ from app.core.signatures.exact_overlap import distinct_shingles, overlap_of
 from app.core.signatures.minhash import minhash
 from app.core.text.content import content_from_text
 from app.synthesis.noise import corrupt
-from bench.data.paper_sets import SEED, canonical_books
 from bench.harness.confusion import wilson
 from bench.harness.corpus import corpus_books, corpus_folder, corpus_pairs
 from bench.harness.report import Cell, Section, Table
+from research.identifiers.paper_sets import SEED, canonical_books
 from research.plot import Line, Plot
 
 SHAPES = ((64, 2), (42, 3), (32, 4), (16, 8))

@@ -21,11 +21,11 @@ from app.core.signatures.shingles import shingles
 from app.core.text.content import content_from_text
 from app.core.text.normal_form import normalise
 from app.synthesis.noise import corrupt
-from bench.data.paper_sets import SEED, canonical_books
 from bench.data.real_pairs import HARD_NEGATIVES, labels
 from bench.data.simulated_books import SAMPLE_SIZE, VALUES, simulate
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, corpus_pairs
 from bench.harness.report import Cell, Section, Table
+from research.identifiers.paper_sets import SEED, canonical_books
 
 SHARES = (0.02, 0.05, 0.10)
 """Of the larger book, that the passage takes."""

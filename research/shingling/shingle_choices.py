@@ -20,10 +20,10 @@ from app.core.signatures.exact_overlap import overlap_of
 from app.core.signatures.minhash import minhash
 from app.core.text.words import folded_words
 from app.synthesis.noise import corrupt
-from bench.data.paper_sets import SEED
 from bench.data.real_pairs import labels
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, corpus_pairs
 from bench.harness.report import Cell, Section, Table
+from research.identifiers.paper_sets import SEED
 
 SIZES = (32, 64, 128, 256, 512)
 """MinHash values of a signature."""

@@ -1,11 +1,6 @@
 """Ways to make a vector of a book, each learnt from some books and applied to others."""
 
 from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +19,6 @@ OURS = "tf-idf, 1,024 signs (in use)"
 UNPROJECTED = "tf-idf in 65,536 cells"
 
 _CELLS = 1 << 16
-_PASSAGE = 120_000
-"""Characters in the middle of a book that WordLlama reads."""
 
 
 def unit(rows: NDArray[np.floating]) -> Rows:
@@ -40,7 +33,6 @@ def representations(learn_from: Sequence[Book], books: Sequence[Book]) -> Mappin
     of_them = [book for book in learn_from if book.language in languages]
     return {
         **_averages(of_them, books),
-        **_word_llama(of_them, books),
         **_weighted(learn_from, books),
     }
 
@@ -75,38 +67,6 @@ def _without_first(rows: Rows, books: Sequence[Book], own: Rows, learn_from: Seq
         mine = [book.language == language for book in books]
         out[mine] -= np.outer(out[mine] @ first, first)
     return out
-
-
-def _word_llama(learn_from: Sequence[Book], books: Sequence[Book]) -> Mapping[str, Rows]:
-    """The mean of WordLlama's token vectors, where that package is installed; it is no dependency."""
-    if find_spec("wordllama") is None:
-        return {}
-    means = np.stack([_passage_vector(book) for book in books])
-    own = np.stack([_passage_vector(book) for book in learn_from])
-    return {
-        "mean of WordLlama's token vectors": unit(means),
-        "the same, centred by language (WordLlama)": unit(centred(means, books, own, learn_from)),
-    }
-
-
-@cache
-def _passage_vector(book: Book) -> Rows:
-    text = str(book.text)
-    start = max(0, (len(text) - _PASSAGE) // 2)
-    passage = text[start : start + _PASSAGE]
-    model = _word_llama_model()
-    parts = [passage[place : place + 2_000] for place in range(0, len(passage), 2_000)]
-    tokens = np.array(
-        [token for part in parts for token in model.tokenizer.encode(part, add_special_tokens=False).ids]
-    )
-    return np.asarray(model.embedding[tokens].mean(axis=0))
-
-
-@cache
-def _word_llama_model() -> Any:
-    package = import_module("wordllama")
-    # its own search for the tokenizer misses the folder in which it ships it
-    return package.WordLlama.load(cache_dir=Path(package.__path__[0]), disable_download=True)
 
 
 def _weighted(learn_from: Sequence[Book], books: Sequence[Book]) -> Mapping[str, Rows]:

@@ -3,8 +3,7 @@
 Nothing is learnt from these works, nor from any book by one of their authors or of one of their titles.
 """
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,11 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
-from app.core.recipe import VECTORS
-from app.core.signatures.sketch import sketch
-from app.core.text.content import content_from_text
-from app.core.text.normal_form import normalise
-from app.core.vectors import book_vector, cosines, map_places, unit_signs
+from app.core.vectors import book_vector, map_places, unit_signs
 from app.readers.vector_weights import read_vector_weights
 from bench.harness.report import Cell, Section, Table
 from research.plot import Line, Plot
@@ -132,7 +127,6 @@ def run(out_dir: Path) -> Section:
             _first_pairs(methods[OURS], pairs, rows, books),
             _maps(methods, rows, books, corpus, out_dir),
             _fiction(methods, rows, books),
-            _cost(books),
         ),
         notes=(
             f"Everything is learnt from {len(learn_from)} works of the corpus: none by an author of these "
@@ -329,35 +323,3 @@ def left_out_accuracy(rows: NDArray[np.floating], truth: NDArray[np.bool_], work
         model.fit(rows[others], truth[others])
         right += int(model.predict(rows[place : place + 1])[0] == truth[place])
     return right / len(works)
-
-
-def _cost(books: Sequence[Book]) -> Table:
-    """Median processor time of a book cut to one length, beside that of all other signatures."""
-    weights = read_vector_weights()
-    longest = max(books, key=lambda book: book.text.size)
-    content = content_from_text(str(longest.text)[:_CHARACTERS])
-    text = normalise(content)
-    vector = book_vector(text, weights)
-    assert vector is not None
-    library = np.random.default_rng(0).integers(0, 256, (100_000, vector.size), dtype=np.uint8)
-    timed: list[tuple[str, Callable[[], object]]] = [
-        ("vector, from the normal form", lambda: book_vector(text, weights)),
-        ("normal form", lambda: normalise(content)),
-        ("normal form and all other signatures", lambda: sketch(content)),
-        ("cosine with 100,000 vectors", lambda: cosines(vector, library)),
-    ]
-    return Table(
-        ("step", "ms"),
-        [(name, round(1000 * _processor_time(step), 2)) for name, step in timed],
-        f"Processor time of a book of {_CHARACTERS:,} characters ({VECTORS}), median of {_ROUNDS}",
-    )
-
-
-def _processor_time(step: Callable[[], object]) -> float:
-    step()
-    times: list[float] = []
-    for _ in range(_ROUNDS):
-        started = time.process_time()
-        step()
-        times.append(time.process_time() - started)
-    return float(np.median(times))

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bench.data.paper_sets import chunk_size
 from research.identifiers.all_pairs_join import (
     OURS,
     PAPER_24,
@@ -13,6 +12,7 @@ from research.identifiers.all_pairs_join import (
     same,
     tallies,
 )
+from research.identifiers.paper_sets import chunk_size
 
 TEXTS, VERSIONS = 300, 4
 

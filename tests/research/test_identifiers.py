@@ -7,7 +7,6 @@ import pytest
 
 from app.core.matching.verification import evidence
 from app.core.signatures.fracminhash import shared_hashes
-from bench.data.paper_sets import SMALL, SignedSet, signed_set
 from bench.harness.report import Section
 from research.identifiers import (
     identifiers_cost,
@@ -17,6 +16,7 @@ from research.identifiers import (
     identifiers_verified,
 )
 from research.identifiers.candidate_pairs import candidate_pairs
+from research.identifiers.paper_sets import SMALL, SignedSet, signed_set
 
 pytestmark = [pytest.mark.corpus, pytest.mark.timeout(240)]
 

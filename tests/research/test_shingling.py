@@ -5,12 +5,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from app.core.signatures.exact_overlap import ExactOverlap
-from app.core.signatures.sketch import sketch
-from app.core.text.content import content_from_text
 from bench.harness.corpus import CorpusBook
 from research.shingling.band_curves import found, predicted, within
-from research.shingling.estimate_errors import error_table, estimate
 from research.shingling.shingle_choices import (
     KINDS,
     Score,
@@ -53,24 +49,6 @@ def test_a_band_is_found_only_where_all_of_its_values_are_equal() -> None:
 
 def test_one_belongs_to_the_last_bin() -> None:
     assert within(np.array([0.9, 1.0, 0.89]), 0.9, 1.0).tolist() == [True, True, False]
-
-
-def test_containment_is_that_of_the_smaller_book() -> None:
-    whole, part = prose(1, 2000), prose(1, 2000)[:4000]
-    sketches = [sketch(content_from_text(text)) for text in (whole, part)]
-    made = estimate(*sketches, ExactOverlap(1000, 400, 390))
-
-    assert made is not None
-    assert made.containment == 390 / 400
-    assert made.by_minhash > 0.8
-    assert made.jaccard == 390 / 1010
-
-
-def test_errors_by_what_was_counted() -> None:
-    table = error_table("", [(0.5, 0.6), (0.5, 0.4), (1.0, 1.0)])
-
-    assert table.rows[0] == ["0.3 to 0.6", 2, 0.0, 0.1, 0.1, 0.1]
-    assert table.rows[-1][:2] == ["0 to 1", 3]
 
 
 def test_runs_are_equal_where_their_words_are() -> None:

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from bench.data import hard_set
-from bench.data.paper_sets import SignedSet, Slice
 from bench.harness.corpus import CorpusBook
 from research.identifiers import whole_books
 from research.identifiers.identifiers_whole_books import set_table, verified_table
+from research.identifiers.paper_sets import SignedSet, Slice
 from research.identifiers.whole_books import WholeBooks, class_texts, first_derivatives, stretches
 
 

@@ -8,8 +8,7 @@ import pytest
 from app.core.model import Metadata
 from bench.data.book_pairs import Half
 from research.relations import contenders, learners
-from research.relations.contenders import Duel, duel, learned, macro_f1, require_separate
-from research.relations.cut_pairs import noisy
+from research.relations.contenders import learned, macro_f1, require_separate
 from research.relations.learners import (
     LEARNERS,
     READINGS,
@@ -124,15 +123,6 @@ def test_each_half_is_tested_with_what_was_learnt_from_the_other(monkeypatch: py
         learned("n", "learner", published_signals, dict(zip(halves, reversed(lessons.values()), strict=True)))
 
 
-def test_duel_counts_pairs_that_one_alone_has_right() -> None:
-    outcome = duel(list("AABBA"), list("AABAB"), list("ABABB"))
-    assert (outcome.first, outcome.second) == (2, 1)
-    assert outcome.chance == 1
-    assert Duel(0, 6).chance == pytest.approx(2 / 64)
-    assert Duel(0, 0).chance == 1
-    assert Duel(900, 700).chance < 1e-5
-
-
 def test_interval_of_macro_f1_comes_from_works_not_pairs() -> None:
     kinds = ["SAME_PAGINATION", "DIFFERENT_PAGINATION", "CONTIGUOUS_SUBSET", "OVERLAPPING_TEXT", "UNRELATED"]
     truth = kinds * 8
@@ -142,9 +132,3 @@ def test_interval_of_macro_f1_comes_from_works_not_pairs() -> None:
     assert macro_f1(truth, truth, list(truth)).value == 1
     assert one.low == one.high == one.value == many.value
     assert many.low < many.value < many.high
-
-
-def test_noisy_labels_are_those_of_shares_v1() -> None:
-    known = pair("w")
-    other = replace(known, predicted={"shares-v1": "UNRELATED", "filters-v1": "SAME_PAGINATION"})
-    assert noisy([known, other]).kinds.tolist() == ["SAME_PAGINATION", "UNRELATED"]
