@@ -165,7 +165,7 @@ def _store(
             asyncio.get_running_loop().add_signal_handler(signal.SIGINT, run.interrupt)
         await ingest_in_bulk(
             services.bulk,
-            services.reindex,
+            services.upkeep,
             books,
             run=run,
             check=checked,

@@ -14,7 +14,7 @@ from app.settings import Settings
 
 if TYPE_CHECKING:
     from app.services.index.missing_signatures import MissingSignatures
-    from app.services.index.verify import IndexReport
+    from app.services.index.upkeep import Changed, IndexReport
     from app.wiring import Services
 
 T = TypeVar("T")
@@ -36,13 +36,14 @@ def migrate(data_dir: DataDir = None) -> None:
 def reindex(
     data_dir: DataDir = None,
     recipe: Annotated[
-        str | None, typer.Option(help="Compute this fingerprint recipe from the stored texts; let it serve.")
+        str | None,
+        typer.Option(help="Compute this fingerprint recipe from the stored texts; have it serve."),
     ] = None,
     allow_missing: Annotated[
         bool, typer.Option("--allow-missing", help="With --recipe: even if some books have no stored text.")
     ] = False,
     drop: Annotated[
-        str | None, typer.Option(help="Remove the index of this fingerprint recipe, which no longer serves.")
+        str | None, typer.Option(help="Give up changing to this fingerprint recipe, and remove its index.")
     ] = None,
     digests: Annotated[
         bool, typer.Option("--digests", help="Compute the digests that books lack from the stored texts.")
@@ -53,7 +54,8 @@ def reindex(
 ) -> None:
     """Compare the whole band index with the catalogue and mend it, while the service goes on serving.
 
-    With --recipe, index all books under another fingerprint recipe beside the one that serves, then switch.
+    With --recipe, index all books under another fingerprint recipe beside the one that serves, then switch
+    and remove the other.
     With --digests or --vectors, leave the index alone. After an interruption run the command again.
     """
     chosen = sum((recipe is not None, drop is not None, digests, vectors))
@@ -69,7 +71,7 @@ def reindex(
         with library(load_settings(data_dir)) as settings:
             name = drop
             within(settings, lambda services: services.recipes.drop(name))
-        results().print(f"{drop} is no longer indexed")
+        results().print(f"{drop} is not indexed")
     elif digests:
         _compute(load_settings(data_dir), "digests", lambda services: services.missing_digests)
     elif vectors:
@@ -101,12 +103,14 @@ def _compute(settings: Settings, what: str, missing: Callable[["Services"], "Mis
 def _mend(settings: Settings) -> None:
     with library(settings) as complete, Reporter("Reindexing", "books") as reporter:
 
-        async def rebuild(services: "Services") -> tuple[int, int]:
-            report = await services.reindex.reindex(reporter.counted)
-            return report.entries, report.stale
+        async def mend(services: "Services") -> "Changed":
+            return await services.upkeep.mend(reporter.counted)
 
-        entries, stale = within(complete, rebuild)
-    results().print(f"{entries:,} books indexed anew, {stale:,} stale records swept out")
+        changed = within(complete, mend)
+    results().print(
+        f"{changed.entries:,} books compared, {changed.added:,} indexed anew, "
+        f"{changed.removed:,} stale records removed"
+    )
 
 
 def verify(
@@ -119,7 +123,7 @@ def verify(
     """
     keep_kernels()
     with library(load_settings(data_dir)) as settings, Reporter("Verifying", "books") as reporter:
-        report = within(settings, lambda services: services.verify(reporter.counted))
+        report = within(settings, lambda services: services.upkeep.verify(reporter.counted))
     if json:
         _print_as_json(report)
     else:
@@ -154,7 +158,7 @@ def library(settings: Settings, new: bool = False) -> Iterator[Settings]:
         upgrade_schema(str(own.database_url))
 
         async def catch_up(services: "Services") -> None:
-            await services.reindex.reconcile()
+            await services.upkeep.catch_up()
 
         within(own, catch_up)
         yield own

@@ -18,7 +18,7 @@ from app.core.text.content import content_key
 from app.readers.processes import SECONDS_PER_BOOK, Ask, Question, ReadingProcesses
 from app.readers.reading import Check, Refusal, each_of, refusal_of, results_of
 from app.readers.unread import Unread
-from app.services.index.reconcile import Reindex
+from app.services.index.upkeep import IndexUpkeep
 from app.services.signing import Extras, computed, signed
 from app.services.storing import KINDS, Bulk, BulkOutcome, Kind, PreparedBook, StoredBatch
 from app.stores.postgres.audit import Actor
@@ -124,7 +124,7 @@ Tell = Callable[[Fate, BulkRun], None]
 
 async def ingest_in_bulk(
     bulk: Bulk,
-    reindex: Reindex,
+    upkeep: IndexUpkeep,
     books: Iterable[Unread],
     *,
     run: BulkRun,
@@ -138,8 +138,8 @@ async def ingest_in_bulk(
 
     Raises Unavailable where a server stays out of reach.
     """
-    if await reindex.state() is not IndexState.COMPLETE:
-        await reindex.reconcile()
+    if await upkeep.state() is not IndexState.COMPLETE:
+        await upkeep.catch_up()
     loop = asyncio.get_running_loop()
 
     def answer(question: Known) -> Suites | BulkOutcome:
@@ -152,7 +152,7 @@ async def ingest_in_bulk(
         await _in_stages(bulk, reading, books, run, tell, actor)
     finally:
         await asyncio.to_thread(reading.close)  # a thread of it may still await an answer of this loop
-    if run.counts["pending"] and await reindex.reconcile() is not None:
+    if run.counts["pending"] and await upkeep.catch_up() is not None:
         run.counts["created"] += run.counts["pending"]
         run.counts["pending"] = 0
 

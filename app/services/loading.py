@@ -23,8 +23,8 @@ from app.readers.reading import Check, Refusal
 from app.readers.tables.corpus_books import CorpusBook, CorpusBookRow, CorpusBooks
 from app.readers.tables.corpus_pairs import CorpusPair, CorpusPairs
 from app.services.bulk import BulkRun
-from app.services.index.comparison import Progress
-from app.services.index.reconcile import Reindex
+from app.services.index.contents import Progress
+from app.services.index.upkeep import IndexUpkeep
 from app.services.signing import require_recipes
 from app.services.storing import Bulk, BulkOutcome, StoredBatch, new_book_ids, outcome_of
 from app.stores.postgres.audit import Actor
@@ -85,11 +85,11 @@ class _Beginning:
 class Loading:
     """The way of a whole corpus into the catalogue and the band index."""
 
-    def __init__(self, catalogue: BulkStore, entries: EntryStore, bulk: Bulk, reindex: Reindex) -> None:
+    def __init__(self, catalogue: BulkStore, entries: EntryStore, bulk: Bulk, upkeep: IndexUpkeep) -> None:
         self._catalogue = catalogue
         self._entries = entries
         self._bulk = bulk
-        self._reindex = reindex
+        self._upkeep = upkeep
 
     async def load(self, load: Load) -> None:
         """Load what is not there yet.
@@ -101,7 +101,7 @@ class Loading:
         if beginning is None:
             await self._load_with_lookups(load, _Beginning())
         elif load.books.count - beginning.size > _LEAST_SHARE * beginning.size:
-            await self._reindex.rebuild_after(lambda: self._load_without_lookups(load, beginning))
+            await self._upkeep.rebuild(lambda: self._load_without_lookups(load, beginning))
         else:
             await self._load_with_lookups(load, beginning)
 
@@ -141,14 +141,14 @@ class Loading:
             await self._catalogue.repeat_cut_searches()
 
     async def _load_with_lookups(self, load: Load, beginning: _Beginning) -> None:
-        if await self._reindex.state() is not IndexState.COMPLETE:
-            await self._reindex.reconcile()
+        if await self._upkeep.state() is not IndexState.COMPLETE:
+            await self._upkeep.catch_up()
         transfer = _Transfer(self._catalogue, self._bulk, load, beginning, complete=False)
         async with aclosing(transfer.batches(_AT_ONCE_WITH_LOOKUPS)) as batches:
             async for batch in batches:
                 transfer.tell(batch, await self._bulk.index(await transfer.store(batch)))
         counts = load.run.counts
-        if counts["pending"] and await self._reindex.reconcile() is not None:
+        if counts["pending"] and await self._upkeep.catch_up() is not None:
             counts["created"] += counts["pending"]
             counts["pending"] = 0
 

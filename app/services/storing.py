@@ -133,7 +133,7 @@ class Bulk:
         """Write the entries into the index of each suite; False where they are left pending."""
         suites = next(iter(entries.values())).suites
         versions = [
-            {suite: content.entry(entry_id, suite) for suite in suites.kept}
+            {suite: content.entry(entry_id, suite) for suite in suites.indexed}
             for entry_id, content in entries.items()
         ]
         try:
@@ -148,7 +148,7 @@ class Bulk:
     async def _insert(self, versions: Sequence[Versions], suites: Suites) -> None:
         while True:
             try:
-                return await self._indexes.insert_each(versions, suites.answering)
+                return await self._indexes.insert_each(versions, suites.serving)
             except Unavailable:  # nothing is lost by writing the same again
                 await asyncio.sleep(_SECONDS_BETWEEN_TRIES)
 

@@ -1,19 +1,26 @@
-"""The index as it should be, computed from Postgres, one list of buckets after the other.
+"""The index as it should be, computed from Postgres, and how the index that is there differs from it.
 
-Reading the MinHash of a million books at once would take half a gigabyte. So the posting lists are made in
-passes, each of which reads only its part of the signatures.
+It comes one list of buckets after the other. Reading the MinHash of a million books at once would take half a
+gigabyte. So the posting lists are made in passes, each of which reads only its part of the signatures.
 """
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.core.index.bands import BANDS
-from app.core.index.packing import EntryColumns, PackedBuckets, band_buckets, flat_segments, posting_buckets
+from app.core.index.packing import (
+    EntryColumns,
+    PackedBuckets,
+    band_buckets,
+    differences,
+    flat_segments,
+    posting_buckets,
+)
 from app.core.index.records import (
     FINGERPRINT_RECORD,
     FLAT_RECORD,
@@ -29,11 +36,18 @@ from app.core.recipe import minhash_recipe
 from app.stores.postgres.signatures import SignatureQueries
 from app.stores.redis.band_index import BandIndex
 
+_READ_AT_ONCE = 1000
+"""Buckets read in one round trip."""
+
 _ROOM = 1024 * 1024 * 1024
 """Bytes of signatures held at a time, about."""
 
 _SAMPLE_ROW = 1800
 """Bytes that one entry's sample takes in a pass that holds all of it, about."""
+
+
+Progress = Callable[[int, int], None]
+"""Called with the number of entries done and of all entries; an index takes all entries list by list."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,3 +164,65 @@ class ExpectedIndex:
     async def _postings(self, recipe: str, posting: Posting, entry_ids: NDArray[np.uint64]) -> BucketList:
         packed = await asyncio.to_thread(posting_buckets, posting, entry_ids)
         return BucketList(self._index.bucket_keys(recipe, packed), packed, POSTING_BYTES, POSTING_CAP)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A bucket that does not hold exactly what it should."""
+
+    key: str
+    missing: Sequence[bytes]  # records
+    superfluous: Sequence[bytes]  # records, each as often as it is there too often
+    broken: bool = False  # it does not even consist of whole records
+
+
+@dataclass(slots=True)
+class BucketCounts:
+    """What has been compared so far."""
+
+    records: int = 0  # that the index should hold
+    full: int = 0  # buckets that take no more records
+
+
+async def compare(
+    expected: ExpectedIndex, index: BandIndex, seen: BucketCounts, progress: Progress
+) -> AsyncIterator[Difference]:
+    """Every bucket of an index that differs from what it should hold."""
+    known: set[str] = set()
+    done = 0
+    async for part in expected.lists():
+        known.update(part.keys)
+        for start in range(0, len(part.keys), _READ_AT_ONCE):
+            keys = part.keys[start : start + _READ_AT_ONCE]
+            data = part.packed.data(start, start + _READ_AT_ONCE)
+            for key, target, actual in zip(keys, data, await index.read_buckets(keys), strict=True):
+                seen.records += len(target) // part.width
+                seen.full += part.cap is not None and len(actual or b"") >= part.cap * part.width
+                difference = _difference(part, key, target, actual or b"")
+                if difference is not None:
+                    yield difference
+        done += 1
+        progress(expected.size * done // expected.list_count, expected.size)
+    for prefix, width in index.widths(expected.postings).items():
+        async for keys in index.list_buckets(prefix):
+            unknown = [key for key in keys if key not in known]
+            known.update(unknown)
+            for key, actual in zip(unknown, await index.read_buckets(unknown), strict=True):
+                if actual:
+                    length = len(actual) - len(actual) % width
+                    superfluous = differences(b"", actual[:length], width)[1]
+                    yield Difference(key, [], superfluous, broken=length != len(actual))
+
+
+def _difference(part: BucketList, key: str, expected: bytes, actual: bytes) -> Difference | None:
+    if expected == actual:
+        return None
+    if len(actual) % part.width:
+        return Difference(key, differences(expected, b"", part.width)[0], [], broken=True)
+    missing, superfluous = differences(expected, actual, part.width)
+    if part.cap is not None:
+        # A full bucket lacks some by design.
+        missing = missing[: max(0, part.cap - len(actual) // part.width + len(superfluous))]
+    if not missing and not superfluous:
+        return None
+    return Difference(key, missing, superfluous)

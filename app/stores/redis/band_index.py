@@ -142,11 +142,15 @@ class BandIndex:
         await self._client.run([("DEL", key)])
 
     async def delete_all(self, postings: Collection[str]) -> None:
-        """Remove every bucket, with posting lists of these recipes; no lookup may be answered from them."""
-        await self.flat_index.forget()
+        """Remove every bucket, with posting lists of these recipes; no lookup may be answered from them.
+
+        The list of segments goes last: while it is there, something may be left.
+        """
+        await self.flat_index.forget_changes()
         for prefix in self.widths(postings):
             async for keys in self.list_buckets(prefix):
                 await self._client.run([("UNLINK", key) for key in keys])
+        await self.flat_index.forget_segments()
 
     def widths(self, postings: Collection[str]) -> dict[str, int]:
         """Bytes of a record, by what the keys of buckets begin with: bands, posting lists, flat index."""

@@ -145,9 +145,18 @@ class FlatIndexReplica:
             await self._client.run([("SADD", self.segments_key, *segments)])
         await self._client.run([("DEL", self._changes)])
 
-    async def forget(self) -> None:
-        """Forget which segments and changes there are; replicas that follow find that they no longer can."""
-        await self._client.run([("DEL", self.segments_key), ("DEL", self._changes)])
+    async def has_segments(self) -> bool:
+        """Whether there is anything of this flat index."""
+        [count] = await self._client.run([("EXISTS", self.segments_key)])
+        return bool(count)
+
+    async def forget_changes(self) -> None:
+        """Forget the changes; replicas that follow find that they no longer can."""
+        await self._client.run([("DEL", self._changes)])
+
+    async def forget_segments(self) -> None:
+        """Forget which segments there are."""
+        await self._client.run([("DEL", self.segments_key)])
 
     async def entry_ids(self) -> NDArray[np.uint64]:
         """The entries that Redis holds now, ascending, whether or not the index is complete."""

@@ -171,7 +171,7 @@ async def through_stages(settings: Settings, folder: Path) -> Measured:
     with watch.stage("read"):
         books = list(_read(folder))
     async with open_stores(settings) as stores:
-        await services_on(stores, settings).reindex.reconcile()
+        await services_on(stores, settings).upkeep.catch_up()
         entry_ids = await _store(stores, watch, books)
         pairs = await _find_pairs(stores, watch, entry_ids)
         suite = (await stores.suites.current()).serving
@@ -218,8 +218,8 @@ async def _store(stores: Stores, watch: Stopwatch, books: Sequence[tuple[Content
             entry_ids.append(stored.book.entry_id)
     with watch.stage("index"):
         for made, entry_id in zip(signed, entry_ids, strict=True):
-            versions = {suite: made.entry(entry_id, suite) for suite in suites.kept}
-            await stores.indexes.insert(versions, suites.answering)
+            versions = {suite: made.entry(entry_id, suite) for suite in suites.indexed}
+            await stores.indexes.insert(versions, suites.serving)
             await stores.entries.update_indexed([entry_id])
     return entry_ids
 

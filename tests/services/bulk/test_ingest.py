@@ -20,7 +20,7 @@ async def take_in(services: OpenServices, books: Iterator[UnreadLine], run: Bulk
     fates: list[Fate] = []
     await ingest_in_bulk(
         services.bulk,
-        services.reindex,
+        services.upkeep,
         books,
         run=run,
         check=checked,
@@ -38,7 +38,7 @@ async def test_the_fate_of_each_book_is_told_in_order(services: OpenServices) ->
     assert [fate.book.position for fate in fates] == [*range(150), 3]
     assert run.counts == {"created": 149, "already there": 1, "pending": 0, "failed": 1}
     assert [fate.refusal.problem for fate in fates if fate.refusal is not None] == ["empty-text"]
-    assert (await services.verify(lambda done, total: None)).clean
+    assert (await services.upkeep.verify(lambda done, total: None)).clean
 
 
 async def test_books_are_read_anew_where_the_suites_have_changed(services: OpenServices) -> None:
@@ -66,4 +66,4 @@ async def test_an_early_end_stores_what_was_read(services: OpenServices) -> None
     assert taken < 200
     assert {fate.kind for fate in fates} == {"created"}
     assert run.total == len(fates) > 64
-    assert (await services.verify(lambda done, total: None)).books == len(fates)
+    assert (await services.upkeep.verify(lambda done, total: None)).books == len(fates)

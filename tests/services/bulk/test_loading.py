@@ -39,7 +39,7 @@ def catalogue(servers: Servers, template_database: str) -> Catalogue:
         ):
             settings = Settings(database_url=database_url, redis_url=redis_url)
             async with open_with_stores(settings) as services:
-                await services.reindex.reconcile()
+                await services.upkeep.catch_up()
                 yield services
 
     return opened
@@ -107,7 +107,7 @@ async def told(services: OpenServices) -> list[tuple[object, ...]]:
 
 
 async def is_clean(services: OpenServices) -> bool:
-    return (await services.verify(lambda done, total: None)).clean
+    return (await services.upkeep.verify(lambda done, total: None)).clean
 
 
 async def test_a_corpus_is_there_as_after_posting_it(catalogue: Catalogue, corpus: MadeCorpus) -> None:

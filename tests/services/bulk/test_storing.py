@@ -35,7 +35,7 @@ def kinds(outcomes: list[BulkOutcome]) -> list[str]:
 async def test_books_are_stored_with_all_that_a_post_stores(services: OpenServices) -> None:
     outcomes = await take_in(services.bulk, [book("one"), book("two", "x"), book("three")])
     assert kinds(outcomes) == ["created"] * 3
-    verdict = await services.verify(lambda done, total: None)
+    verdict = await services.upkeep.verify(lambda done, total: None)
     assert (verdict.clean, verdict.books) == (True, 3)
     [jobs] = await services.jobs.counts()
     assert (jobs.task, jobs.state, jobs.count) == ("relate", "waiting", 3)
@@ -82,7 +82,7 @@ async def test_two_runs_on_the_same_books_share_them_out(services: OpenServices)
     )
     created = [outcome for part in outcomes for outcome in part if outcome.kind == "created"]
     assert len(created) == 60
-    assert (await services.verify(lambda done, total: None)).books == 60
+    assert (await services.upkeep.verify(lambda done, total: None)).books == 60
 
 
 async def test_books_computed_for_other_suites_are_not_stored(services: OpenServices) -> None:
@@ -101,5 +101,5 @@ async def test_a_lost_index_leaves_books_pending_and_found(
     monkeypatch.setattr("app.services.storing.INDEX_SECONDS", 1.0)
     await services.index.epochs.end()
     assert kinds(await take_in(services.bulk, [book("one")])) == ["pending"]
-    await services.reindex.reconcile()
-    assert (await services.verify(lambda done, total: None)).clean
+    await services.upkeep.catch_up()
+    assert (await services.upkeep.verify(lambda done, total: None)).clean

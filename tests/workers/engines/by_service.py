@@ -73,7 +73,7 @@ async def _ingest(services: OpenServices, path: Path) -> None:
         patch.setattr("app.services.storing.new_book_id", lambda: next(ids))
         await ingest_in_bulk(
             services.bulk,
-            services.reindex,
+            services.upkeep,
             unread_books(files, {}),
             run=BulkRun(),
             check=checked,
