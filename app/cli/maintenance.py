@@ -13,8 +13,8 @@ from app.kernel_cache import keep_kernels
 from app.settings import Settings
 
 if TYPE_CHECKING:
+    from app.services.index.contents import IndexReport
     from app.services.index.missing_signatures import MissingSignatures
-    from app.services.index.upkeep import Changed, IndexReport
     from app.wiring import Services
 
 T = TypeVar("T")
@@ -52,7 +52,7 @@ def reindex(
         bool, typer.Option("--vectors", help="Compute the vectors that books lack from the stored texts.")
     ] = False,
 ) -> None:
-    """Compare the whole band index with the catalogue and mend it, while the service goes on serving.
+    """Build the whole band index anew; lookups answer 503 until it is whole, all else goes on.
 
     With --recipe, index all books under another fingerprint recipe beside the one that serves, then switch
     and remove the other.
@@ -77,7 +77,7 @@ def reindex(
     elif vectors:
         _compute(load_settings(data_dir), "vectors", lambda services: services.missing_vectors)
     else:
-        _mend(load_settings(data_dir))
+        _rebuild(load_settings(data_dir))
 
 
 def _change_recipe(settings: Settings, recipe: str, allow_missing: bool) -> None:
@@ -100,17 +100,10 @@ def _compute(settings: Settings, what: str, missing: Callable[["Services"], "Mis
     results().print(f"{computed:,} books have got {what}")
 
 
-def _mend(settings: Settings) -> None:
+def _rebuild(settings: Settings) -> None:
     with library(settings) as complete, Reporter("Reindexing", "books") as reporter:
-
-        async def mend(services: "Services") -> "Changed":
-            return await services.upkeep.mend(reporter.counted)
-
-        changed = within(complete, mend)
-    results().print(
-        f"{changed.entries:,} books compared, {changed.added:,} indexed anew, "
-        f"{changed.removed:,} stale records removed"
-    )
+        entries = within(complete, lambda services: services.upkeep.rebuild(reporter.counted))
+    results().print(f"{entries:,} books indexed anew")
 
 
 def verify(

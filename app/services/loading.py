@@ -101,7 +101,7 @@ class Loading:
         if beginning is None:
             await self._load_with_lookups(load, _Beginning())
         elif load.books.count - beginning.size > _LEAST_SHARE * beginning.size:
-            await self._upkeep.rebuild(lambda: self._load_without_lookups(load, beginning))
+            await self._upkeep.rebuild(after=lambda: self._load_without_lookups(load, beginning))
         else:
             await self._load_with_lookups(load, beginning)
 

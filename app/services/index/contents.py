@@ -6,7 +6,7 @@ gigabyte. So the posting lists are made in passes, each of which reads only its 
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +30,7 @@ from app.core.index.records import (
     SAMPLE_BUCKET_BITS,
     Posting,
     minhash_posting,
+    record_ids,
     sample_posting,
 )
 from app.core.recipe import minhash_recipe
@@ -45,6 +46,8 @@ _ROOM = 1024 * 1024 * 1024
 _SAMPLE_ROW = 1800
 """Bytes that one entry's sample takes in a pass that holds all of it, about."""
 
+
+EntryIds = NDArray[np.uint64]
 
 Progress = Callable[[int, int], None]
 """Called with the number of entries done and of all entries; an index takes all entries list by list."""
@@ -166,28 +169,29 @@ class ExpectedIndex:
         return BucketList(self._index.bucket_keys(recipe, packed), packed, POSTING_BYTES, POSTING_CAP)
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A bucket that does not hold exactly what it should."""
-
-    key: str
-    missing: Sequence[bytes]  # records
-    superfluous: Sequence[bytes]  # records, each as often as it is there too often
-    broken: bool = False  # it does not even consist of whole records
-
-
 @dataclass(slots=True)
-class BucketCounts:
-    """What has been compared so far."""
+class IndexReport:
+    """The result of comparing every record of the index with the catalogue."""
 
+    books: int
+    pending: int  # durable and found, but not in the index yet
+    whole: bool  # lookups are being answered
     records: int = 0  # that the index should hold
-    full: int = 0  # buckets that take no more records
+    missing: int = 0  # of those, how many it does not hold
+    superfluous: int = 0  # stale or double records that it holds
+    broken: int = 0  # buckets that do not consist of whole records
+    full: int = 0  # posting buckets that take no more records: values so common that they show nothing
+
+    @property
+    def clean(self) -> bool:
+        """Whether index and catalogue agree in every record."""
+        return self.whole and not (self.pending or self.missing or self.superfluous or self.broken)
 
 
 async def compare(
-    expected: ExpectedIndex, index: BandIndex, seen: BucketCounts, progress: Progress
-) -> AsyncIterator[Difference]:
-    """Every bucket of an index that differs from what it should hold."""
+    expected: ExpectedIndex, index: BandIndex, pending: EntryIds, report: IndexReport, progress: Progress
+) -> None:
+    """Count what every bucket of the index should hold and how it differs; pending entries may be in it."""
     known: set[str] = set()
     done = 0
     async for part in expected.lists():
@@ -195,34 +199,29 @@ async def compare(
         for start in range(0, len(part.keys), _READ_AT_ONCE):
             keys = part.keys[start : start + _READ_AT_ONCE]
             data = part.packed.data(start, start + _READ_AT_ONCE)
-            for key, target, actual in zip(keys, data, await index.read_buckets(keys), strict=True):
-                seen.records += len(target) // part.width
-                seen.full += part.cap is not None and len(actual or b"") >= part.cap * part.width
-                difference = _difference(part, key, target, actual or b"")
-                if difference is not None:
-                    yield difference
+            for target, actual in zip(data, await index.read_buckets(keys), strict=True):
+                report.records += len(target) // part.width
+                if target != actual:
+                    _count(target, actual or b"", part.width, part.cap, pending, report)
+                report.full += part.cap is not None and len(actual or b"") >= part.cap * part.width
         done += 1
         progress(expected.size * done // expected.list_count, expected.size)
     for prefix, width in index.widths(expected.postings).items():
         async for keys in index.list_buckets(prefix):
             unknown = [key for key in keys if key not in known]
             known.update(unknown)
-            for key, actual in zip(unknown, await index.read_buckets(unknown), strict=True):
-                if actual:
-                    length = len(actual) - len(actual) % width
-                    superfluous = differences(b"", actual[:length], width)[1]
-                    yield Difference(key, [], superfluous, broken=length != len(actual))
+            for actual in await index.read_buckets(unknown):
+                _count(b"", actual or b"", width, None, pending, report)
 
 
-def _difference(part: BucketList, key: str, expected: bytes, actual: bytes) -> Difference | None:
-    if expected == actual:
-        return None
-    if len(actual) % part.width:
-        return Difference(key, differences(expected, b"", part.width)[0], [], broken=True)
-    missing, superfluous = differences(expected, actual, part.width)
-    if part.cap is not None:
-        # A full bucket lacks some by design.
-        missing = missing[: max(0, part.cap - len(actual) // part.width + len(superfluous))]
-    if not missing and not superfluous:
-        return None
-    return Difference(key, missing, superfluous)
+def _count(
+    expected: bytes, actual: bytes, width: int, cap: int | None, pending: EntryIds, report: IndexReport
+) -> None:
+    """Count how a bucket differs from what it should hold."""
+    size = len(actual) // width
+    report.broken += len(actual) != size * width
+    missing, superfluous = differences(expected, actual[: size * width], width)
+    # A full bucket lacks some by design.
+    most = len(missing) if cap is None else max(0, cap - size + len(superfluous))
+    report.missing += min(len(missing), most)
+    report.superfluous += int((~np.isin(record_ids(b"".join(superfluous), width), pending)).sum())

@@ -9,7 +9,6 @@ that was broken off is simply run again.
 
 import asyncio
 import math
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -19,7 +18,7 @@ from app.core.errors import BookprintError, InvalidInput
 from app.core.recipe import Suite, Suites, fingerprint_recipe
 from app.services.index.contents import Progress
 from app.services.index.missing_signatures import missing_fingerprints
-from app.services.index.upkeep import IndexUpkeep
+from app.services.index.upkeep import PAUSE, IndexUpkeep, held
 from app.stores.postgres.connections import SessionLock
 from app.stores.postgres.suites import KNOWN_FOR, SuiteStore
 from app.stores.postgres.texts import MissingSignatureStore
@@ -32,9 +31,6 @@ Lookups of one that hangs are refused."""
 
 _PATIENCE = 2.0
 """Seconds for which a lock is asked for; the session of a process that was killed takes a moment to end."""
-
-_PAUSE = 0.2
-"""Seconds between two looks at a lock, or at an index that is being rebuilt."""
 
 
 class TextsMissing(BookprintError):
@@ -121,7 +117,7 @@ class Recipes:
             await self._complete()
             token = uuid4().hex
             await epochs.begin(token)
-            filled = await self._upkeep.fill(suite, postings)
+            filled, _ = await self._upkeep.fill(suite, postings)
             # The upkeep must not pass over the suite as being built, and end after the switch.
             async with self._no_upkeep():
                 entry_ids = await self._upkeep.catch_up_filled(suite, filled, postings)
@@ -146,12 +142,12 @@ class Recipes:
         """Wait until the index that answers lookups is complete."""
         while await self._upkeep.state() is not IndexState.COMPLETE:
             if await self._upkeep.catch_up() is None:
-                await asyncio.sleep(_PAUSE)
+                await asyncio.sleep(PAUSE)
 
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[None]:
         """While no other process changes recipes."""
-        async with _held(self._lock, _PATIENCE) as locked:
+        async with held(self._lock, _PATIENCE) as locked:
             if not locked:
                 raise BookprintError(
                     "Another `bookprint reindex --recipe` or `--drop` is running. Wait until it has ended."
@@ -161,20 +157,8 @@ class Recipes:
     @asynccontextmanager
     async def _no_upkeep(self) -> AsyncIterator[None]:
         """While no process catches up or rebuilds the index."""
-        async with _held(self._reconcile_lock, math.inf):
+        async with held(self._reconcile_lock, math.inf):
             yield
-
-
-@asynccontextmanager
-async def _held(lock: Callable[[], SessionLock], patience: float) -> AsyncIterator[bool]:
-    """While the lock is held; False where it could not be had in so many seconds."""
-    deadline = time.monotonic() + patience
-    while True:
-        async with lock() as locked:
-            if locked or time.monotonic() > deadline:
-                yield locked
-                return
-        await asyncio.sleep(_PAUSE)
 
 
 def _suite_with(suites: Suites, name: str) -> Suite:

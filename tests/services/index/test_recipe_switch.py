@@ -312,14 +312,14 @@ async def test_a_pending_book_is_found_and_indexed_under_the_recipe_that_is_bein
 
 
 @on_cluster_too
-async def test_what_was_tampered_with_is_mended_after_a_switch(services: Services, redis: Operator) -> None:
+async def test_what_was_tampered_with_is_replaced_after_a_switch(services: Services, redis: Operator) -> None:
     for _ in range(3):
         await post(services)
     await change(services)
     [key, *_] = [key async for key in redis.scan_iter(f"bp:{{{OTHER}:*[0-9]")]
     await redis.delete(key)
     assert not await is_clean(services)
-    await services.upkeep.mend(lambda done, total: None)
+    await services.upkeep.rebuild()
     assert await is_clean(services)
 
 
