@@ -161,7 +161,7 @@ class Ingest:
         try:
             async with asyncio.timeout(INDEX_SECONDS):
                 versions = {suite: content.entry(entry_id, suite) for suite in content.suites.indexed}
-                await self._indexes.insert(versions, content.suites.serving)
+                await self._indexes.insert([versions], content.suites.serving)
                 await self._entries.update_indexed([entry_id])
         except (Unavailable, TimeoutError) as exc:
             log.warning("book is pending", book_id=str(stored.book.id), reason=str(exc) or "timeout")

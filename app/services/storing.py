@@ -148,7 +148,7 @@ class Bulk:
     async def _insert(self, versions: Sequence[Versions], suites: Suites) -> None:
         while True:
             try:
-                return await self._indexes.insert_each(versions, suites.serving)
+                return await self._indexes.insert(versions, suites.serving)
             except Unavailable:  # nothing is lost by writing the same again
                 await asyncio.sleep(_SECONDS_BETWEEN_TRIES)
 

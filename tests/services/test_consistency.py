@@ -44,7 +44,7 @@ async def is_clean(services: Services) -> bool:
 def let_redis_fail(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
     """Until undone, writes to the band index fail as if Redis were gone."""
 
-    async def fail(*_: object) -> None:
+    async def fail(*_: object, **__: object) -> None:
         raise Unavailable("Redis is gone.")
 
     monkeypatch.setattr(type(services.index), "insert", fail)

@@ -112,7 +112,7 @@ async def test_of_two_books_posted_at_once_one_sees_the_other(
 async def test_books_whose_index_write_failed_are_related_all_the_same(
     services: Services, order: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def fail(index: BandIndex, entries: object) -> None:
+    async def fail(index: BandIndex, entries: object, **_: object) -> None:
         raise Unavailable("Redis refuses.")
 
     with monkeypatch.context() as failing:

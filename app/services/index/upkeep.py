@@ -9,7 +9,7 @@ every record.
 import asyncio
 import math
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeVar, cast
@@ -19,14 +19,12 @@ import numpy as np
 
 from app.core.errors import Unavailable
 from app.core.index.records import record_ids
-from app.core.model import Entry
 from app.core.recipe import Suite, Suites
 from app.services.index.contents import EntryIds, ExpectedIndex, IndexReport, Progress, compare
 from app.stores.postgres.connections import ReconcileLock, SessionLock
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.signatures import SignatureQueries
 from app.stores.postgres.suites import SuiteStore
-from app.stores.redis.band_index import BandIndex
 from app.stores.redis.epoch import IndexState
 from app.stores.redis.indexes import Indexes
 
@@ -43,8 +41,6 @@ _FORGOTTEN_AFTER = 60.0
 """Seconds after which no lookup can still hold an entry that has left the index."""
 
 T = TypeVar("T")
-
-Write = Callable[[BandIndex, Sequence[Entry]], Awaitable[None]]
 
 
 def _silent(done: int, total: int) -> None:
@@ -93,7 +89,7 @@ class IndexUpkeep:
             for book in await self._entries.read_summaries([entry_id], suites.serving):
                 if not book.indexed:
                     one = np.array([entry_id], dtype=np.uint64)
-                    await self._insert_everywhere(one, suites, BandIndex.insert_missing)
+                    await self._insert_everywhere(one, suites)
 
     async def catch_up(self) -> Changed | None:
         """Make the index agree with the catalogue; None if another process is about it already."""
@@ -104,7 +100,7 @@ class IndexUpkeep:
             suites = await self._suites.read()
             state = await self._indexes.of(suites.serving).epochs.state()
             if state is IndexState.COMPLETE:
-                changed = await self._add_and_remove(suites, BandIndex.insert_missing)
+                changed = await self._add_and_remove(suites)
             else:
                 changed = await self._complete(suites, state)
             await self._indexes.delete_unindexed(suites)
@@ -171,7 +167,7 @@ class IndexUpkeep:
     async def catch_up_filled(self, suite: Suite, filled: EntryIds, postings: Collection[str]) -> EntryIds:
         """Add and remove what came and went since `fill` wrote these entries; returns those of now."""
         entry_ids, _ = await self._signatures.read_entry_ids()
-        await self._insert(np.setdiff1d(entry_ids, filled), suite, BandIndex.insert_unguarded)
+        await self._insert(np.setdiff1d(entry_ids, filled), suite, guarded=False)
         await self._remove(suite, np.setdiff1d(filled, entry_ids), postings)
         return entry_ids
 
@@ -182,7 +178,7 @@ class IndexUpkeep:
         await epochs.begin(token)
         if state is IndexState.RESTARTED:
             # A flush may fall between the records of an entry, so its place in the flat index proves nothing.
-            changed = await self._add_and_remove(suites, BandIndex.insert_unguarded)
+            changed = await self._add_and_remove(suites, guarded=False)
         else:
             changed = await self._build(suites, progress)
         if not await epochs.finish(token):
@@ -200,11 +196,11 @@ class IndexUpkeep:
             await self._indexes.of(building).delete_all(postings)
         entry_ids, pending = await self.fill(serving, serving.postings, progress)
         if building is not None:
-            await self._insert(pending, building, BandIndex.insert_unguarded)
+            await self._insert(pending, building, guarded=False)
         await self._mark(pending)
         return Changed(entries=entry_ids.size, added=entry_ids.size, removed=0)
 
-    async def _add_and_remove(self, suites: Suites, write: Write) -> Changed:
+    async def _add_and_remove(self, suites: Suites, *, guarded: bool = True) -> Changed:
         """Add the entries that the flat index lacks, and remove those that it has too many."""
         flat_index = self._indexes.of(suites.serving).flat_index
         # Entries are committed before they are indexed. So entries of the flat index that the catalogue, read
@@ -212,7 +208,7 @@ class IndexUpkeep:
         flat_ids = await flat_index.entry_ids()
         entry_ids, indexed = await self._signatures.read_entry_ids()
         lacking = entry_ids[~(indexed & np.isin(entry_ids, flat_ids))]
-        await self._insert_everywhere(lacking, suites, write)
+        await self._insert_everywhere(lacking, suites, guarded=guarded)
         stale = np.setdiff1d(flat_ids, entry_ids)
         if stale.size:
             # Books that were just being deleted have left by now.
@@ -232,20 +228,18 @@ class IndexUpkeep:
                     if records:
                         await index.delete_records(key, records)
 
-    async def _insert_everywhere(self, entry_ids: EntryIds, suites: Suites, write: Write) -> None:
+    async def _insert_everywhere(self, entry_ids: EntryIds, suites: Suites, *, guarded: bool = True) -> None:
         """Write entries into the index of every suite, and mark them as indexed."""
         for suite in suites.indexed:
             # One that is being built has no epoch to rely on.
-            await self._insert(
-                entry_ids, suite, write if suite == suites.serving else BandIndex.insert_unguarded
-            )
+            await self._insert(entry_ids, suite, guarded=guarded and suite == suites.serving)
         await self._mark(entry_ids)
 
-    async def _insert(self, entry_ids: EntryIds, suite: Suite, write: Write) -> None:
+    async def _insert(self, entry_ids: EntryIds, suite: Suite, *, guarded: bool) -> None:
         for start in range(0, entry_ids.size, _WRITTEN_AT_ONCE):
             ids = entry_ids[start : start + _WRITTEN_AT_ONCE].tolist()
-            summaries = await self._entries.read_summaries(ids, suite)
-            await write(self._indexes.of(suite), [book.entry for book in summaries])
+            entries = [book.entry for book in await self._entries.read_summaries(ids, suite)]
+            await self._indexes.of(suite).insert(entries, missing=True, guarded=guarded)
 
     async def _mark(self, entry_ids: EntryIds) -> None:
         for start in range(0, entry_ids.size, _MARKED_AT_ONCE):

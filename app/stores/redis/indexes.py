@@ -33,19 +33,15 @@ class Indexes:
         """The epochs of a suite's flat index, its bands, and its posting lists of these recipes."""
         return Epochs(self._client, epoch_keys(suite, postings))
 
-    async def insert(self, versions: Mapping[Suite, Entry], serving: Suite) -> None:
-        """Write an entry into the index of each suite; raises as `BandIndex.insert` does.
+    async def insert(self, books: Sequence[Mapping[Suite, Entry]], serving: Suite) -> None:
+        """Write the entries of each book into the index of each suite; raises as `BandIndex.insert` does.
 
-        Only the one that serves has an epoch to rely on.
+        Only the suite that serves has an epoch to rely on.
         """
-        await self.insert_each([versions], serving)
-
-    async def insert_each(self, books: Sequence[Mapping[Suite, Entry]], serving: Suite) -> None:
-        """Write entries of the same suites into the index of each; as `insert` otherwise."""
         for suite in books[0] if books else ():
-            index = self.of(suite)
             entries = [versions[suite] for versions in books]
-            await (index.insert if suite == serving else index.insert_unguarded)(entries)
+            is_serving = suite == serving
+            await self.of(suite).insert(entries, missing=not is_serving, guarded=is_serving)
 
     async def delete(self, versions: Mapping[Suite, Entry]) -> None:
         """Take an entry out of the index of each suite."""

@@ -219,7 +219,7 @@ async def _store(stores: Stores, watch: Stopwatch, books: Sequence[tuple[Content
     with watch.stage("index"):
         for made, entry_id in zip(signed, entry_ids, strict=True):
             versions = {suite: made.entry(entry_id, suite) for suite in suites.indexed}
-            await stores.indexes.insert(versions, suites.serving)
+            await stores.indexes.insert([versions], suites.serving)
             await stores.entries.update_indexed([entry_id])
     return entry_ids
 

@@ -208,7 +208,7 @@ async def broken_off(
 ) -> BaseException:
     """The outcome of a change that failed where it first called this method."""
 
-    async def fail(*_: object) -> None:
+    async def fail(*_: object, **__: object) -> None:
         raise Unavailable("The process died here.")
 
     with monkeypatch.context() as patch:
@@ -292,7 +292,7 @@ async def test_a_pending_book_is_found_and_indexed_under_the_recipe_that_is_bein
     await broken_off(services, monkeypatch, IndexUpkeep, "catch_up_filled")
     content = a_text()
 
-    async def fail(*_: object) -> None:
+    async def fail(*_: object, **__: object) -> None:
         raise Unavailable("Redis is gone.")
 
     with monkeypatch.context() as patch:
