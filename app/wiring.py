@@ -58,7 +58,7 @@ from app.stores.redis.time_windows import TimeWindows
 
 if TYPE_CHECKING:
     from app.services.deliveries import Delivery
-    from app.services.loading import Loading
+    from app.services.loading import Load, Loading
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Services:
     books: Books
     ingest: Ingest
     bulk: Bulk
-    loading: "Callable[[], Loading]"
+    loading: "Callable[[Load], Loading]"
     lookup: Lookup
     identifier_lookup: IdentifierLookup
     similar_books: SimilarBooks
@@ -153,11 +153,11 @@ def services_on(stores: Stores, settings: Settings) -> Services:
     bulk = Bulk(BulkStore(database), entries, indexes, suites, extras)
     relations = Relations(related, DecisionStore(database), TextStore(database))
 
-    def loading() -> "Loading":
+    def loading(load: "Load") -> "Loading":
         # It knows readers, whose libraries no other process of a service loads.
         from app.services.loading import Loading
 
-        return Loading(BulkStore(database), entries, bulk, upkeep)
+        return Loading(BulkStore(database), entries, bulk, upkeep, load)
 
     return Services(
         books=Books(books, entries),

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from app.cli.checking import checked
+from app.core.errors import Refusal
 from app.core.matching.verification import VERIFICATION, evidence_of_each, is_near_duplicate
 from app.core.model import Metadata, Sketch, Submission
 from app.core.relations.relation import ComparedBook, Relation, relate
@@ -17,13 +18,12 @@ from app.core.signatures.fracminhash import shared_hashes
 from app.core.signatures.page_minhash import to_records
 from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_pages, content_key
-from app.readers.reading import Refusal
 from app.readers.tables.corpus_books import CorpusBooks
 from app.readers.tables.corpus_folder import CorpusFolder
 from app.readers.tables.corpus_pairs import CorpusPairs
 from app.readers.tables.corpus_tables import PROGRESS, SIMILARITY_STEPS, TABLES, VERSION, schema
-from app.services.bulk import BulkRun
 from app.services.loading import Load
+from app.services.storing import Run
 from app.synthesis.library import synthetic_library
 from app.wiring import Services
 from tests.factories import ACTOR
@@ -91,19 +91,18 @@ def write_progress(folder: Path, **changed: object) -> None:
 
 
 async def load_corpus(services: Services, folder: Path) -> tuple[dict[str, int], dict[str, Refusal]]:
-    """Load the tables in a folder: the number of books by their fate, and the refusals by place."""
-    tables, refused, run = CorpusFolder(folder), dict[str, Refusal](), BulkRun()
-    await services.loading().load(
-        Load(
-            books=CorpusBooks(tables),
-            pairs=CorpusPairs(tables),
-            run=run,
-            check=checked,
-            refuse=refused.__setitem__,
-            progress=lambda done, total: None,
-            actor=ACTOR,
-        )
+    """Load the tables in a folder: the number of books by their outcome, and the refusals by place."""
+    tables, refused, run = CorpusFolder(folder), dict[str, Refusal](), Run()
+    load = Load(
+        books=CorpusBooks(tables),
+        pairs=CorpusPairs(tables),
+        run=run,
+        check=checked,
+        refuse=refused.__setitem__,
+        progress=lambda done, total: None,
+        actor=ACTOR,
     )
+    await services.loading(load).run()
     return {kind: number for kind, number in run.counts.items() if number}, refused
 
 

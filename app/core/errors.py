@@ -3,6 +3,7 @@
 A message says what is wrong and what to do about it, because it reaches the client as it is.
 """
 
+from dataclasses import dataclass
 from typing import ClassVar
 from uuid import UUID
 
@@ -299,3 +300,16 @@ class IndexRebuilding(Unavailable):
     """The band index is being reconciled with the catalogue; an answer now could be incomplete."""
 
     problem = "index-rebuilding"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a book is refused."""
+
+    reason: str
+    problem: str  # last part of the problem type
+
+    @classmethod
+    def of(cls, error: BookprintError) -> "Refusal":
+        """The refusal for an error."""
+        return cls(str(error), error.problem)

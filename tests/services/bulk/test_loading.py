@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from app.core.clusters.clustering import By
+from app.core.errors import Refusal
 from app.core.model import Metadata, Submission
 from app.embedded import Servers
-from app.readers.reading import Refusal
 from app.services import loading
 from app.services.lookups import Verified
 from app.settings import Settings
@@ -165,7 +165,7 @@ async def test_a_load_that_was_broken_off_goes_on(
         whole = await state(services)
     async with catalogue() as services:
         monkeypatch.setattr(loading, "_AT_ONCE", 4)
-        stores, batches = loading._Transfer.store, 0
+        stores, batches = loading.Loading._store, 0
 
         async def store(transfer: Any, batch: Any) -> Any:
             nonlocal batches
@@ -175,7 +175,7 @@ async def test_a_load_that_was_broken_off_goes_on(
             return await stores(transfer, batch)
 
         with monkeypatch.context() as broken:
-            broken.setattr(loading._Transfer, "store", store)
+            broken.setattr(loading.Loading, "_store", store)
             with pytest.raises(InterruptedError):
                 await load(services, corpus)
         assert await is_clean(services)

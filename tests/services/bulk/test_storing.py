@@ -9,7 +9,7 @@ from app.core.model import Metadata, Submission
 from app.core.recipe import Suite, Suites
 from app.core.text.content import content_from_pages, content_from_text
 from app.services.signing import Extras, computed
-from app.services.storing import Bulk, BulkOutcome, PreparedBook
+from app.services.storing import Bulk, Outcome, PreparedBook
 from app.stores.postgres.connections import SQL
 from app.stores.postgres.suites import SuitesChanged
 from tests.factories import ACTOR
@@ -24,11 +24,11 @@ def book(text: str, external_id: str | None = None, suites: Suites | None = None
     )
 
 
-async def take_in(bulk: Bulk, books: list[PreparedBook]) -> list[BulkOutcome]:
+async def take_in(bulk: Bulk, books: list[PreparedBook]) -> list[Outcome]:
     return await bulk.index(await bulk.store(books, actor=ACTOR))
 
 
-def kinds(outcomes: list[BulkOutcome]) -> list[str]:
+def kinds(outcomes: list[Outcome]) -> list[str]:
     return [outcome.kind for outcome in outcomes]
 
 
@@ -69,9 +69,9 @@ async def test_of_equal_books_the_first_is_stored(services: OpenServices) -> Non
     twins = [book("one"), book("one"), book("one", "x"), book("two", "x"), book("one", "x")]
     outcomes = await take_in(services.bulk, twins)
     assert kinds(outcomes) == ["created", "already there", "created", "failed", "already there"]
-    assert "has the external_id 'x' and other content" in str(outcomes[3].conflict)
+    assert "has the external_id 'x' and other content" in str(outcomes[3].refusal)
     assert kinds(await take_in(services.bulk, twins))[:2] == ["already there", "already there"]
-    assert await services.bulk.known(twins[0].content.key, None) == BulkOutcome("already there")
+    assert await services.bulk.known(twins[0].content.key, None) == Outcome("already there")
     assert await services.bulk.known(twins[0].content.key, "y") is None
 
 

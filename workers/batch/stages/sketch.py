@@ -11,14 +11,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from app.core.errors import InvalidInput
+from app.core.errors import InvalidInput, Refusal
 from app.core.model import Sketch, Submission
 from app.core.signatures.page_minhash import to_records
 from app.core.signatures.sketch import signature_key, sketch
 from app.core.text.content import content_key
 from app.core.text.names import with_plain_names
 from app.readers.processes import Ask, ReadingProcesses
-from app.readers.reading import Refusal, SignedBook, refusal_of, results_of
+from app.readers.reading import SignedBook, refusal_of, results_of
 from app.readers.tables.corpus_tables import schema
 from app.readers.unread import Unread
 from workers.batch import storage
