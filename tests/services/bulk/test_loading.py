@@ -13,6 +13,7 @@ from app.core.errors import Refusal
 from app.core.model import Metadata, Submission
 from app.embedded import Servers
 from app.services import loading
+from app.services.index.upkeep import IndexUpkeep
 from app.services.lookups import Verified
 from app.settings import Settings
 from app.stores.postgres.connections import SQL
@@ -190,7 +191,7 @@ async def test_a_load_that_was_broken_off_goes_on(
 
 
 async def test_other_books_in_the_catalogue_are_found_by_jobs(
-    catalogue: Catalogue, corpus: MadeCorpus
+    catalogue: Catalogue, corpus: MadeCorpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     books = list(corpus.books.values())
     other = replace(books[2], metadata=Metadata(external_id="other", title="Another edition"))
@@ -213,6 +214,11 @@ async def test_other_books_in_the_catalogue_are_found_by_jobs(
         assert await is_clean(services)
         await run_jobs(services)
         assert await state(services) == posted
+        with monkeypatch.context() as patch:
+            patch.setattr(IndexUpkeep, "rebuild", None)
+            counts, again = await load(services, corpus)
+        assert counts == {"already there": len(books) - 1, "failed": 1}
+        assert again == refused
 
 
 async def test_equal_books_and_refused_ones_are_left_out(catalogue: Catalogue, tmp_path: Path) -> None:
