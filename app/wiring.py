@@ -1,6 +1,6 @@
 """The one place where stores and services are put together, for the API, the workers and the command line."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, fields
 from functools import partial
@@ -15,11 +15,9 @@ from app.services.conflicts import Conflicts
 from app.services.descriptions import Descriptions
 from app.services.health import Health
 from app.services.identifier_lookup import IdentifierLookup
-from app.services.index.comparison import Progress
 from app.services.index.missing_signatures import MissingSignatures, missing_digests, missing_vectors
 from app.services.index.recipe_switch import Recipes
-from app.services.index.reconcile import Reindex
-from app.services.index.verify import IndexReport, verify
+from app.services.index.upkeep import IndexUpkeep
 from app.services.ingest import Backlog, Ingest
 from app.services.jobs import Jobs
 from app.services.keys import Keys
@@ -57,7 +55,7 @@ from app.stores.redis.time_windows import TimeWindows
 
 if TYPE_CHECKING:
     from app.services.deliveries import Delivery
-    from app.services.loading import Loading
+    from app.services.loading import Load, Loading
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +65,12 @@ class Services:
     books: Books
     ingest: Ingest
     bulk: Bulk
-    loading: "Callable[[], Loading]"
+    loading: "Callable[[Load], Loading]"
     lookup: Lookup
     identifier_lookup: IdentifierLookup
     similar_books: SimilarBooks
     book_map: BookMap
-    reindex: Reindex
-    verify: Callable[[Progress], Awaitable[IndexReport]]
+    upkeep: IndexUpkeep
     recipes: Recipes
     missing_digests: MissingSignatures
     missing_vectors: MissingSignatures
@@ -149,15 +146,15 @@ def services_on(stores: Stores, settings: Settings) -> Services:
     )
     lookup = Lookup(entries, indexes, suites)
     identifier_lookup = IdentifierLookup(lookup, books, entries, indexes)
-    reindex = Reindex(entries, signatures, indexes, suites, reconcile_lock)
+    upkeep = IndexUpkeep(entries, signatures, indexes, suites, reconcile_lock)
     bulk = Bulk(BulkStore(database), entries, indexes, suites, extras)
     relations = Relations(related, DecisionStore(database), TextStore(database))
 
-    def loading() -> "Loading":
+    def loading(load: "Load") -> "Loading":
         # It knows readers, whose libraries no other process of a service loads.
         from app.services.loading import Loading
 
-        return Loading(BulkStore(database), entries, bulk, reindex)
+        return Loading(BulkStore(database), entries, bulk, upkeep, load)
 
     return Services(
         books=Books(books, entries),
@@ -168,12 +165,11 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         identifier_lookup=identifier_lookup,
         similar_books=SimilarBooks(vectors, suites),
         book_map=BookMap(vectors),
-        reindex=reindex,
-        verify=partial(verify, signatures, indexes, suites),
+        upkeep=upkeep,
         recipes=Recipes(
             suites,
             indexes,
-            reindex,
+            upkeep,
             missing,
             partial(RecipesLock, database),
             reconcile_lock,
@@ -184,7 +180,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
             entries,
             indexes,
             suites,
-            reindex,
+            upkeep,
             CandidateStore(database),
             RelationStore(database),
             SelectionLimits(),
@@ -205,7 +201,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         limits=Limits(stores.windows, settings.attempts_per_minute),
         audit=Audit(AuditStore(database), settings.audit_days),
         jobs=Jobs(jobs),
-        health=Health(SchemaQueries(database), jobs, reindex, indexes),
+        health=Health(SchemaQueries(database), jobs, upkeep, indexes),
     )
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from app.core.book_rules import checked
+from app.core.errors import Refusal
 from app.core.matching.verification import VERIFICATION, evidence_of_each, is_near_duplicate
 from app.core.model import Metadata, Sketch, Submission
 from app.core.relations.relation import ComparedBook, Relation, relate
@@ -21,9 +22,8 @@ from app.corpus.books import CorpusBooks
 from app.corpus.folder import CorpusFolder
 from app.corpus.pairs import CorpusPairs
 from app.corpus.tables import PROGRESS, SIMILARITY_STEPS, TABLES, VERSION, schema
-from app.readers.reading import Refusal
-from app.services.bulk import BulkRun
 from app.services.loading import Load
+from app.services.storing import Run
 from app.synthesis.library import synthetic_library
 from app.wiring import Services
 from tests.factories import ACTOR
@@ -91,19 +91,18 @@ def write_progress(folder: Path, **changed: object) -> None:
 
 
 async def load_corpus(services: Services, folder: Path) -> tuple[dict[str, int], dict[str, Refusal]]:
-    """Load the tables in a folder: the number of books by their fate, and the refusals by place."""
-    tables, refused, run = CorpusFolder(folder), dict[str, Refusal](), BulkRun()
-    await services.loading().load(
-        Load(
-            books=CorpusBooks(tables),
-            pairs=CorpusPairs(tables),
-            run=run,
-            check=checked,
-            refuse=refused.__setitem__,
-            progress=lambda done, total: None,
-            actor=ACTOR,
-        )
+    """Load the tables in a folder: the number of books by their outcome, and the refusals by place."""
+    tables, refused, run = CorpusFolder(folder), dict[str, Refusal](), Run()
+    load = Load(
+        books=CorpusBooks(tables),
+        pairs=CorpusPairs(tables),
+        run=run,
+        check=checked,
+        refuse=refused.__setitem__,
+        progress=lambda done, total: None,
+        actor=ACTOR,
     )
+    await services.loading(load).run()
     return {kind: number for kind, number in run.counts.items() if number}, refused
 
 

@@ -23,7 +23,7 @@ def with_limits(services: OpenServices, nearest: int, representatives: int) -> R
         services.entries,
         services.indexes,
         services.suites,
-        services.reindex,
+        services.upkeep,
         own._candidates,
         own._relations,
         limits,

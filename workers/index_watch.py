@@ -14,10 +14,10 @@ _SECONDS = 0.5
 
 
 async def watch_index(services: Services, complete: asyncio.Event) -> None:
-    """Read the index's state again and again; reconcile an incomplete index. `complete` follows the state."""
+    """Read the index's state again and again, and have it completed. `complete` follows the state."""
     while True:
         try:
-            state = await services.reindex.state()
+            state = await services.upkeep.state()
             if state is IndexState.COMPLETE:
                 if not complete.is_set():
                     await services.relate.warm_up()
@@ -25,15 +25,15 @@ async def watch_index(services: Services, complete: asyncio.Event) -> None:
             else:
                 complete.clear()
                 log.info("band index is not complete", state=state.value)
-                report = await services.reindex.reconcile()
-                if report is not None:
+                changed = await services.upkeep.catch_up()
+                if changed is not None:
                     log.info(
                         "band index is complete again",
-                        entries=report.entries,
-                        added=report.missing,
-                        swept=report.stale,
+                        entries=changed.entries,
+                        added=changed.added,
+                        removed=changed.removed,
                     )
         except Unavailable as exc:
             complete.clear()
-            log.warning("band index cannot be reconciled yet", reason=str(exc))
+            log.warning("band index cannot be brought up to date yet", reason=str(exc))
         await asyncio.sleep(_SECONDS)

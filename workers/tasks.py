@@ -15,7 +15,7 @@ log = structlog.get_logger()
 _EVERY_MINUTE = "* * * * *"
 
 _SHARE_OF_TIME = 0.05
-"""Most of a worker's time that reconciling may take: a large library is reconciled less often."""
+"""Most of a worker's time that catching up may take: a large library's index catches up less often."""
 
 
 def create_queue(connector: PsycopgConnector, services: Services) -> App:
@@ -36,9 +36,9 @@ def create_queue(connector: PsycopgConnector, services: Services) -> App:
         if time.monotonic() >= due:
             started = time.monotonic()
             try:
-                await services.reindex.reconcile()
+                await services.upkeep.catch_up()
             except Unavailable as exc:
-                log.warning("band index cannot be reconciled yet", reason=str(exc))
+                log.warning("band index cannot be brought up to date yet", reason=str(exc))
             due = started + (time.monotonic() - started) / _SHARE_OF_TIME
 
     return queue

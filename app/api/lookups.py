@@ -318,7 +318,8 @@ async def answer_lookup(
         query.k,
     )
     metrics.count_lookup(question)
-    answer = await services.lookup.look_up(entry, question, cursors.place(query.cursor), query.limit)
+    position = cursors.place(query.cursor)
+    answer = await services.lookup.look_up(entry, question, position, query.limit, suite)
     document = near_duplicates_of(answer, query, cursors.at_place(answer.next))
     return _written(lookup_answer_of(document, sent))
 

@@ -20,7 +20,7 @@ from app.secrets import forget_secrets
 from app.settings import Settings
 
 if TYPE_CHECKING:
-    from app.services.bulk import BulkRun
+    from app.services.storing import Run
     from app.wiring import Services
 
 _AGAIN = "Not every book was loaded. Run the same command again: it goes on where it ended."
@@ -54,10 +54,10 @@ def load(
 
     Lookups, relations and clusters then answer as after posting the books one by one, but for the texts,
     which a corpus does not hold, and what is computed from them: digests, ISCC and vectors. It needs
-    DATABASE_URL and REDIS_URL, or a service that runs in the data folder. While an empty catalogue is filled,
-    lookups wait for the index; beside other books they go on, and jobs find the relations with those. Books
-    that are there already stay as they are: run the command again after an interruption. Exit status: 0 all
-    are in, 1 some were refused, each with its reason, 2 it could not run.
+    DATABASE_URL and REDIS_URL, or a service that runs in the data folder. Lookups answer 503 until the books
+    are in and the index is built anew; jobs find the relations with other books that are there. Books that
+    are there already stay as they are: run the command again after an interruption. Exit status: 0 all are
+    in, 1 some were refused, each with its reason, 2 it could not run.
     """
     settings = load_settings(data_dir)
     forget_secrets()  # a corpus may be a stranger's
@@ -82,21 +82,21 @@ def load(
         raise typer.Exit(1)
 
 
-def _load(settings: Settings, folder: Path, reporter: Reporter, refusals: Refusals) -> "BulkRun":
+def _load(settings: Settings, folder: Path, reporter: Reporter, refusals: Refusals) -> "Run":
     from app.core.book_rules import checked
     from app.corpus.books import CorpusBooks
     from app.corpus.folder import CorpusFolder
     from app.corpus.pairs import CorpusPairs
-    from app.services.bulk import BulkRun
     from app.services.loading import Load
+    from app.services.storing import Run
 
     tables = CorpusFolder(folder)
     load = Load(
         books=CorpusBooks(tables),
         pairs=CorpusPairs(tables),
-        run=BulkRun(),
+        run=Run(),
         check=checked,
-        refuse=lambda place, refusal: refusals.add(place, "", refusal.reason, refusal.problem),
+        refuse=lambda place, refusal: refusals.add(place, "", refusal),
         progress=reporter.counted,
         actor=acting_user(),
     )
@@ -104,7 +104,7 @@ def _load(settings: Settings, folder: Path, reporter: Reporter, refusals: Refusa
     async def put_in(services: "Services") -> None:
         with suppress(NotImplementedError, ValueError):  # not in the main thread
             asyncio.get_running_loop().add_signal_handler(signal.SIGINT, load.run.interrupt)
-        await services.loading().load(load)
+        await services.loading(load).run()
 
     within(settings, put_in)
     return load.run

@@ -5,7 +5,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from subprocess import Popen
@@ -168,22 +168,25 @@ def _make(console: Console, seed: int, works: int) -> "Sequence[SyntheticBook]":
 def _post(
     service: Client, console: Console, seed: int, books: "Sequence[SyntheticBook]", posted: dict[str, Any]
 ) -> None:
-    from app.cli.posting import Outcome, Record, Tally, post_all
+    from app.cli.posting import post_all
+    from app.readers.unread import Unread
+    from app.services.storing import Outcome, Run
 
     started = time.monotonic()
-    records = (Record(book.id, 0, _submission(book, seed)) for book in books)
+    run = Run()
+    submissions = ((Unread(book.id, "", 0), _submission(book, seed)) for book in books)
     with Reporter("Posting", "books") as reporter:
 
-        def report(outcome: Outcome, tally: Tally) -> None:
-            if outcome.kind == "failed":
-                raise UserError(f"{outcome.record.place} could not be posted: {outcome.reason}")
-            posted[outcome.record.place] = outcome.answer
-            reporter.counted(tally.total, len(books))
+        def report(book: Unread, outcome: Outcome, answer: Mapping[str, Any]) -> None:
+            if outcome.refusal is not None:
+                raise UserError(f"{book.place} could not be posted: {outcome.refusal.reason}")
+            posted[book.place] = answer
+            reporter.counted(run.total, len(books))
 
-        tally = post_all(service, records, _CONNECTIONS, report)
-    if tally.stopped is not None:
-        raise tally.stopped
-    if tally.interrupted:
+        stopped = post_all(service, submissions, _CONNECTIONS, run, report)
+    if stopped is not None:
+        raise stopped
+    if run.interrupted:
         raise KeyboardInterrupt
     seconds = time.monotonic() - started
     console.print(

@@ -2,7 +2,7 @@
 
 import asyncio
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,10 +20,9 @@ from app.settings import Settings
 from bookprint_client import Client, ClientError
 
 if TYPE_CHECKING:
-    from app.cli.posting import Record
     from app.readers.files import BookFiles
     from app.readers.unread import Unread
-    from app.services.storing import Kind
+    from app.services.storing import Run
     from app.wiring import Services
 
 _AGAIN = "Not every book was posted. Run the same command again: books that are there already are skipped."
@@ -99,18 +98,16 @@ def ingest(
                     f"Storing books directly; texts that come with them are {kept} "
                     f"(BOOKPRINT_TEXTS={servers.texts})."
                 )
-                counts, interrupted = _store(servers, books, listing.size, count, reporter, refusals)
+                run = _store(servers, books, listing.size, count, reporter, refusals)
             else:
-                counts, interrupted = _post(
-                    url or DEFAULT_URL, key, books, listing.size, count, jobs, reporter, refusals
-                )
+                run = _post(url or DEFAULT_URL, key, books, listing.size, count, jobs, reporter, refusals)
     except (ClientError, BookprintError) as exc:
         raise UserError(f"{exc}", 2) from exc
-    results().print(", ".join(f"{number:,} {kind}" for kind, number in counts.items()))
-    if interrupted:
+    results().print(", ".join(f"{number:,} {kind}" for kind, number in run.counts.items()))
+    if run.interrupted:
         complain(f"Interrupted. {_AGAIN}")
         raise typer.Exit(130)
-    if counts["failed"]:
+    if run.counts["failed"]:
         raise typer.Exit(1)
 
 
@@ -144,24 +141,25 @@ def _store(
     processes: int,
     reporter: Reporter,
     refusals: Refusals,
-) -> "tuple[dict[Kind, int], bool]":
+) -> "Run":
     """Store the books where the database is reached."""
     from app.core.book_rules import checked
-    from app.services.bulk import BulkRun, Fate, ingest_in_bulk
+    from app.services.bulk import ingest_in_bulk
+    from app.services.storing import Outcome, Run
 
-    run = BulkRun()
+    run = Run()
 
-    def tell(fate: Fate, run: BulkRun) -> None:
-        if fate.refusal is not None:
-            refusals.add_unread(fate.book, fate.refusal.reason, fate.refusal.problem)
-        reporter.advance(run.total, fate.book.position / max(size, 1))
+    def tell(book: "Unread", outcome: Outcome) -> None:
+        if outcome.refusal is not None:
+            refusals.add(book.path, book.part, outcome.refusal)
+        reporter.advance(run.total, book.position / max(size, 1))
 
     async def take_in(services: "Services") -> None:
         with suppress(NotImplementedError, ValueError):  # not in the main thread
             asyncio.get_running_loop().add_signal_handler(signal.SIGINT, run.interrupt)
         await ingest_in_bulk(
             services.bulk,
-            services.reindex,
+            services.upkeep,
             books,
             run=run,
             check=checked,
@@ -171,7 +169,7 @@ def _store(
         )
 
     within(settings, take_in)
-    return run.counts, run.interrupted
+    return run
 
 
 def _post(
@@ -183,29 +181,28 @@ def _post(
     jobs: int,
     reporter: Reporter,
     refusals: Refusals,
-) -> "tuple[dict[Kind, int], bool]":
+) -> "Run":
     """Post the books to a service."""
-    from app.cli.posting import Outcome, Tally, post_all, to_record
+    from app.cli.posting import post_all
     from app.core.book_rules import checked
+    from app.core.errors import Refusal
     from app.core.model import Submission
     from app.readers.processes import ReadingProcesses
-    from app.readers.reading import Read, Refusal, results_of
+    from app.readers.reading import Read, results_of
+    from app.services.storing import Outcome, Run
 
-    def records() -> "Iterator[Record]":
-        for book, result in results_of(reading, books):
-            yield to_record(book, result)
+    run = Run()
 
-    def report(outcome: Outcome, tally: Tally) -> None:
-        record = outcome.record
-        if outcome.kind == "failed":
-            refusals.add(record.path, record.part, outcome.reason or "", outcome.problem or "invalid")
-        reporter.advance(tally.total, record.position / max(size, 1))
+    def report(book: "Unread", outcome: Outcome, _: object) -> None:
+        if outcome.refusal is not None:
+            refusals.add(book.path, book.part, outcome.refusal)
+        reporter.advance(run.total, book.position / max(size, 1))
 
     with Client(url, connections=jobs, key=key) as service:
         service.insist()
         reporter.say(f"Posting books to {url}.")
         with ReadingProcesses(processes, Read(checked), (Submission, Refusal)) as reading:
-            tally = post_all(service, records(), jobs, report)
-    if tally.stopped is not None:
-        raise UserError(f"{tally.stopped}\n{_AGAIN}", 2)
-    return tally.counts, tally.interrupted
+            stopped = post_all(service, results_of(reading, books), jobs, run, report)
+    if stopped is not None:
+        raise UserError(f"{stopped}\n{_AGAIN}", 2)
+    return run

@@ -13,8 +13,8 @@ from app.kernel_cache import keep_kernels
 from app.settings import Settings
 
 if TYPE_CHECKING:
+    from app.services.index.contents import IndexReport
     from app.services.index.missing_signatures import MissingSignatures
-    from app.services.index.verify import IndexReport
     from app.stores.postgres.jobs import Job, JobCounts
     from app.wiring import Services
 
@@ -39,13 +39,14 @@ def migrate(data_dir: DataDir = None) -> None:
 def reindex(
     data_dir: DataDir = None,
     recipe: Annotated[
-        str | None, typer.Option(help="Compute this fingerprint recipe from the stored texts; let it serve.")
+        str | None,
+        typer.Option(help="Compute this fingerprint recipe from the stored texts; have it serve."),
     ] = None,
     allow_missing: Annotated[
         bool, typer.Option("--allow-missing", help="With --recipe: even if some books have no stored text.")
     ] = False,
     drop: Annotated[
-        str | None, typer.Option(help="Remove the index of this fingerprint recipe, which no longer serves.")
+        str | None, typer.Option(help="Give up changing to this fingerprint recipe, and remove its index.")
     ] = None,
     digests: Annotated[
         bool, typer.Option("--digests", help="Compute the digests that books lack from the stored texts.")
@@ -54,9 +55,10 @@ def reindex(
         bool, typer.Option("--vectors", help="Compute the vectors that books lack from the stored texts.")
     ] = False,
 ) -> None:
-    """Compare the whole band index with the catalogue and mend it, while the service goes on serving.
+    """Build the whole band index anew; lookups answer 503 until it is whole, all else goes on.
 
-    With --recipe, index all books under another fingerprint recipe beside the one that serves, then switch.
+    With --recipe, index all books under another fingerprint recipe beside the one that serves, then switch
+    and remove the other.
     With --digests or --vectors, leave the index alone. After an interruption run the command again.
     """
     chosen = sum((recipe is not None, drop is not None, digests, vectors))
@@ -72,13 +74,13 @@ def reindex(
         with library(load_settings(data_dir)) as settings:
             name = drop
             within(settings, lambda services: services.recipes.drop(name))
-        results().print(f"{drop} is no longer indexed")
+        results().print(f"{drop} is not indexed")
     elif digests:
         _compute(load_settings(data_dir), "digests", lambda services: services.missing_digests)
     elif vectors:
         _compute(load_settings(data_dir), "vectors", lambda services: services.missing_vectors)
     else:
-        _mend(load_settings(data_dir))
+        _rebuild(load_settings(data_dir))
 
 
 def _change_recipe(settings: Settings, recipe: str, allow_missing: bool) -> None:
@@ -101,15 +103,10 @@ def _compute(settings: Settings, what: str, missing: Callable[["Services"], "Mis
     results().print(f"{computed:,} books have got {what}")
 
 
-def _mend(settings: Settings) -> None:
+def _rebuild(settings: Settings) -> None:
     with library(settings) as complete, Reporter("Reindexing", "books") as reporter:
-
-        async def rebuild(services: "Services") -> tuple[int, int]:
-            report = await services.reindex.reindex(reporter.counted)
-            return report.entries, report.stale
-
-        entries, stale = within(complete, rebuild)
-    results().print(f"{entries:,} books indexed anew, {stale:,} stale records swept out")
+        entries = within(complete, lambda services: services.upkeep.rebuild(reporter.counted))
+    results().print(f"{entries:,} books indexed anew")
 
 
 def verify(
@@ -122,7 +119,7 @@ def verify(
     """
     keep_kernels()
     with library(load_settings(data_dir)) as settings, Reporter("Verifying", "books") as reporter:
-        report = within(settings, lambda services: services.verify(reporter.counted))
+        report = within(settings, lambda services: services.upkeep.verify(reporter.counted))
     if json:
         _print_as_json(report)
     else:
@@ -157,7 +154,7 @@ def library(settings: Settings, new: bool = False) -> Iterator[Settings]:
         upgrade_schema(str(own.database_url))
 
         async def catch_up(services: "Services") -> None:
-            await services.reindex.reconcile()
+            await services.upkeep.catch_up()
 
         within(own, catch_up)
         yield own

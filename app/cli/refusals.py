@@ -8,7 +8,7 @@ from typing import IO, Annotated
 import typer
 
 from app.cli.output import Reporter, UserError
-from app.readers.unread import Unread
+from app.core.errors import Refusal
 
 Report = Annotated[
     Path | None,
@@ -47,15 +47,11 @@ class Refusals:
         if self._file is not None:
             self._file.close()
 
-    def add(self, path: str, part: str, reason: str, problem: str) -> None:
-        """Note one book."""
+    def add(self, path: str, part: str, refusal: Refusal) -> None:
+        """Note one book: its file, and its place there, empty where the file is one book."""
         self.count += 1
         place = f"{path}, {part}" if part else path
-        self._reporter.say(f"{place}: {reason}")
+        self._reporter.say(f"{place}: {refusal.reason}")
         if self._file is not None:
-            self._writer.writerow((path, part, reason, f"urn:bookprint:problem:{problem}"))
+            self._writer.writerow((path, part, refusal.reason, f"urn:bookprint:problem:{refusal.problem}"))
             self._file.flush()  # so that the list is whole after a kill
-
-    def add_unread(self, book: Unread, reason: str, problem: str) -> None:
-        """Note a book that could not be read."""
-        self.add(book.path, book.part, reason, problem)

@@ -58,12 +58,13 @@ def sign(
     keep_kernels()
     forget_secrets()  # files of strangers are read by processes that would inherit them
     from app.core.book_rules import checked
+    from app.core.errors import Refusal
     from app.core.recipe import fingerprint_recipe
     from app.core.signatures.json_codec import encode
     from app.corpus import signature_table
     from app.readers.files import unread_books
     from app.readers.processes import ReadingProcesses, cores
-    from app.readers.reading import Refusal, Sign, SignedBook, results_of
+    from app.readers.reading import Sign, SignedBook, results_of
 
     fingerprint_recipe(recipe)
     listing, columns, signed = find_files(paths), column_options(column), 0
@@ -81,7 +82,7 @@ def sign(
         reading = stack.enter_context(ReadingProcesses(count, Sign(checked, recipe), (SignedBook, Refusal)))
         for book, result in results_of(reading, unread_books(listing, columns)):
             if isinstance(result, Refusal):
-                refusals.add_unread(book, result.reason, result.problem)
+                refusals.add(book.path, book.part, result)
             elif table is not None:
                 table.add(book.place, result.metadata, result.sketch, result.page_labels, pages=pages)
                 signed += 1

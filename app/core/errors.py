@@ -3,7 +3,7 @@
 A message says what is wrong and what to do about it, because it reaches the client as it is.
 """
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 from uuid import UUID
 
@@ -96,14 +96,14 @@ class UnknownRecipe(InvalidInput):
 
 
 class RecipeNotIndexed(InvalidInput):
-    """No lookup is answered under this fingerprint recipe."""
+    """No lookup is answered under this fingerprint recipe, but under the one that serves."""
 
     problem = "recipe-not-indexed"
 
-    def __init__(self, recipe: str, indexed: Sequence[str]) -> None:
+    def __init__(self, recipe: str, serving: str) -> None:
         super().__init__(
-            f"Fingerprints of {recipe} are not indexed here. Indexed: {', '.join(indexed)}. The operator can "
-            f"have {recipe} indexed with: bookprint reindex --recipe {recipe}",
+            f"Fingerprints of {recipe} are not indexed here; those of {serving} are. The operator can have "
+            f"{recipe} serve instead with: bookprint reindex --recipe {recipe}",
             "recipe",
         )
 
@@ -300,3 +300,16 @@ class IndexRebuilding(Unavailable):
     """The band index is being reconciled with the catalogue; an answer now could be incomplete."""
 
     problem = "index-rebuilding"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a book is refused."""
+
+    reason: str
+    problem: str  # last part of the problem type
+
+    @classmethod
+    def of(cls, error: BookprintError) -> "Refusal":
+        """The refusal for an error."""
+        return cls(str(error), error.problem)

@@ -194,30 +194,23 @@ class Suite:
     minhash: str
     sample: str
 
+    @property
+    def postings(self) -> frozenset[str]:
+        """The recipes of the posting lists, which suites may share."""
+        return frozenset((self.minhash, self.sample))
+
 
 DEFAULT_SUITE = Suite(DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE)
 
 
 @dataclass(frozen=True, slots=True)
 class Suites:
-    """All suites in the index, by their state."""
+    """The suites that are indexed."""
 
-    serving: Suite = DEFAULT_SUITE
-    building: Suite | None = None  # not complete yet: answers no lookup
-    retired: tuple[Suite, ...] = ()  # by name of the fingerprint's recipe; they still answer lookups
-    closing: Suite | None = None  # about to be dropped: answers no lookup any more
+    serving: Suite = DEFAULT_SUITE  # answers lookups
+    building: Suite | None = None  # takes new entries, but answers no lookups
 
     @property
-    def answering(self) -> tuple[Suite, ...]:
-        """The suites that answer lookups, the serving one first."""
-        return (self.serving, *self.retired)
-
-    @property
-    def kept(self) -> tuple[Suite, ...]:
+    def indexed(self) -> tuple[Suite, ...]:
         """The suites that take every new entry, the serving one first."""
-        silent = (suite for suite in (self.building, self.closing) if suite is not None)
-        return (*self.answering, *silent)
-
-    def answering_in(self, fingerprint: str) -> Suite | None:
-        """The suite with fingerprints of this recipe, if it answers lookups."""
-        return next((suite for suite in self.answering if suite.fingerprint == fingerprint), None)
+        return (self.serving,) if self.building is None else (self.serving, self.building)

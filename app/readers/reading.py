@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from app.core.errors import BookprintError, BrokenFile, FileTooLarge, InvalidInput, SeveralBooks
+from app.core.errors import BrokenFile, FileTooLarge, InvalidInput, Refusal, SeveralBooks
 from app.core.model import Metadata, PageLabels, Sketch, Submission
 from app.core.signatures.digests import digests
 from app.core.signatures.sketch import sketch
@@ -16,19 +16,6 @@ T = TypeVar("T")
 
 Check = Callable[[Submission], Submission]
 """The book as a post of it would be taken; raises InvalidInput. It can be pickled."""
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why a book is refused."""
-
-    reason: str
-    problem: str  # last part of the problem type
-
-    @classmethod
-    def of(cls, error: BookprintError) -> "Refusal":
-        """The refusal for an error."""
-        return cls(str(error), error.problem)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,20 +7,20 @@ the files, so a run that was killed has stored a part from the beginning.
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from app.core.errors import Conflict, InvalidInput, Unavailable
+from app.core.errors import InvalidInput, Refusal, Unavailable
 from app.core.model import Submission
 from app.core.recipe import Suites
 from app.core.signatures.sketch import signature_key
 from app.core.text.content import content_key
 from app.readers.processes import SECONDS_PER_BOOK, Ask, Question, ReadingProcesses
-from app.readers.reading import Check, Refusal, each_of, refusal_of, results_of
+from app.readers.reading import Check, each_of, refusal_of, results_of
 from app.readers.unread import Unread
-from app.services.index.reconcile import Reindex
+from app.services.index.upkeep import IndexUpkeep
 from app.services.signing import Extras, computed, signed
-from app.services.storing import KINDS, Bulk, BulkOutcome, Kind, PreparedBook, StoredBatch
+from app.services.storing import Bulk, Outcome, PreparedBook, Run, StoredBatch
 from app.stores.postgres.audit import Actor
 from app.stores.postgres.suites import SuitesChanged
 from app.stores.redis.epoch import IndexState
@@ -44,13 +44,13 @@ class Prepare:
     check: Check
     extras: Extras
 
-    def __call__(self, book: Unread, ask: Ask) -> PreparedBook | Refusal | BulkOutcome:
+    def __call__(self, book: Unread, ask: Ask) -> PreparedBook | Refusal | Outcome:
         """The book ready to be stored, or the outcome where `Known` was answered with one."""
         try:
             submission = self.check(book.read())
             key = _key(submission)
-            known: Suites | BulkOutcome = ask(Known(key, submission.metadata.external_id))
-            if isinstance(known, BulkOutcome):
+            known: Suites | Outcome = ask(Known(key, submission.metadata.external_id))
+            if isinstance(known, Outcome):
                 return known
             if submission.content is not None:
                 content = computed(submission.content, known, self.extras, key)
@@ -82,33 +82,7 @@ _SECONDS_BETWEEN_TRIES = 0.5
 
 T = TypeVar("T")
 
-Result = PreparedBook | Refusal | BulkOutcome
-
-
-@dataclass(frozen=True, slots=True)
-class Fate:
-    """What became of one book."""
-
-    book: Unread
-    kind: Kind
-    refusal: Refusal | None = None
-
-
-@dataclass(slots=True)
-class BulkRun:
-    """The number of books by their fate, and whether to end early."""
-
-    counts: dict[Kind, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
-    interrupted: bool = False
-
-    @property
-    def total(self) -> int:
-        """Books that have met their fate."""
-        return sum(self.counts.values())
-
-    def interrupt(self) -> None:
-        """Read no further books; those that were read are still stored."""
-        self.interrupted = True
+Result = PreparedBook | Refusal | Outcome
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,40 +93,41 @@ class _Batch:
     stored: StoredBatch | None = None  # None: not yet
 
 
-Tell = Callable[[Fate, BulkRun], None]
+Tell = Callable[[Unread, Outcome], None]
+"""Takes a book and what became of it."""
 
 
 async def ingest_in_bulk(
     bulk: Bulk,
-    reindex: Reindex,
+    upkeep: IndexUpkeep,
     books: Iterable[Unread],
     *,
-    run: BulkRun,
+    run: Run,
     check: Check,
     processes: int,
     tell: Tell,
     actor: Actor,
     seconds: float = SECONDS_PER_BOOK,
 ) -> None:
-    """Take in the books, as `run` then says; `tell` gets the fate of each, in order.
+    """Take in the books, as `run` then says; `tell` gets each, in order.
 
     Raises Unavailable where a server stays out of reach.
     """
-    if await reindex.state() is not IndexState.COMPLETE:
-        await reindex.reconcile()
+    if await upkeep.state() is not IndexState.COMPLETE:
+        await upkeep.catch_up()
     loop = asyncio.get_running_loop()
 
-    def answer(question: Known) -> Suites | BulkOutcome:
+    def answer(question: Known) -> Suites | Outcome:
         return asyncio.run_coroutine_threadsafe(_known(bulk, question), loop).result()
 
     prepare = Prepare(check, bulk.extras)
-    kinds = (PreparedBook, Refusal, BulkOutcome, Known)
+    kinds = (PreparedBook, Refusal, Outcome, Known)
     reading = ReadingProcesses(processes, prepare, kinds, answer, seconds)
     try:
         await _in_stages(bulk, reading, books, run, tell, actor)
     finally:
         await asyncio.to_thread(reading.close)  # a thread of it may still await an answer of this loop
-    if run.counts["pending"] and await reindex.reconcile() is not None:
+    if run.counts["pending"] and await upkeep.catch_up() is not None:
         run.counts["created"] += run.counts["pending"]
         run.counts["pending"] = 0
 
@@ -161,33 +136,33 @@ async def _in_stages(
     bulk: Bulk,
     reading: ReadingProcesses[Result],
     books: Iterable[Unread],
-    run: BulkRun,
+    run: Run,
     tell: Tell,
     actor: Actor,
 ) -> None:
     """Move the books on in batches: read, stored, indexed, told; each stage has one batch at a time."""
     results = results_of(reading, books)
     storing: asyncio.Task[_Batch] | None = None
-    indexing: asyncio.Task[list[Fate]] | None = None
+    indexing: asyncio.Task[list[tuple[Unread, Outcome]]] | None = None
     while True:
         batch = [] if run.interrupted else await asyncio.to_thread(_batch, results, run)
         if not batch and storing is None and indexing is None:
             return
         stored = None if storing is None else await storing
         storing = asyncio.create_task(_stored(bulk, _Batch(batch), reading, actor)) if batch else None
-        fates = [] if indexing is None else await indexing
+        indexed = [] if indexing is None else await indexing
         indexing = None if stored is None else asyncio.create_task(_indexed(bulk, stored))
-        for fate in fates:
-            run.counts[fate.kind] += 1
-            tell(fate, run)
+        for book, outcome in indexed:
+            run.counts[outcome.kind] += 1
+            tell(book, outcome)
 
 
-async def _known(bulk: Bulk, question: Known) -> Suites | BulkOutcome:
+async def _known(bulk: Bulk, question: Known) -> Suites | Outcome:
     outcome = await _patiently(lambda: bulk.known(question.key, question.external_id))
     return await _patiently(bulk.suites) if outcome is None else outcome
 
 
-def _batch(results: Iterator[tuple[Unread, Result]], run: BulkRun) -> list[tuple[Unread, Result]]:
+def _batch(results: Iterator[tuple[Unread, Result]], run: Run) -> list[tuple[Unread, Result]]:
     """The next results, so many as are stored together; empty at the end."""
     batch, size = [], 0
     for book, result in results:
@@ -211,23 +186,17 @@ async def _stored(bulk: Bulk, batch: _Batch, reading: ReadingProcesses[Result], 
             batch = _Batch(await asyncio.to_thread(lambda: list(each_of(reading, books))))
 
 
-async def _indexed(bulk: Bulk, batch: _Batch) -> list[Fate]:
-    """The fate of each book of a batch, when the index holds the new ones."""
+async def _indexed(bulk: Bulk, batch: _Batch) -> list[tuple[Unread, Outcome]]:
+    """What became of each book of a batch, when the index holds the new ones."""
     assert batch.stored is not None
     stored = batch.stored
     outcomes = iter(await _patiently(lambda: bulk.index(stored)))
-    return [
-        _fate(book, next(outcomes) if isinstance(result, PreparedBook) else result)
-        for book, result in batch.results
-    ]
-
-
-def _fate(book: Unread, result: Refusal | BulkOutcome) -> Fate:
-    if isinstance(result, Refusal):
-        return Fate(book, "failed", result)
-    if result.conflict is not None:
-        return Fate(book, "failed", Refusal(result.conflict, Conflict.problem))
-    return Fate(book, result.kind)
+    told: list[tuple[Unread, Outcome]] = []
+    for book, result in batch.results:
+        if isinstance(result, PreparedBook):
+            result = next(outcomes)
+        told.append((book, Outcome("failed", result) if isinstance(result, Refusal) else result))
+    return told
 
 
 def _size(result: object) -> int:

@@ -9,7 +9,7 @@ from datetime import timedelta
 import structlog
 
 from app.core.errors import BookprintError
-from app.services.index.reconcile import Reindex
+from app.services.index.upkeep import IndexUpkeep
 from app.stores.postgres.connections import SchemaQueries
 from app.stores.postgres.jobs import JobStore
 from app.stores.redis.epoch import IndexState
@@ -42,10 +42,10 @@ class Health:
     What is not well is logged for the operator, since those who ask without a key are not told.
     """
 
-    def __init__(self, schema: SchemaQueries, jobs: JobStore, reindex: Reindex, indexes: Indexes) -> None:
+    def __init__(self, schema: SchemaQueries, jobs: JobStore, upkeep: IndexUpkeep, indexes: Indexes) -> None:
         self._schema = schema
         self._job_store = jobs
-        self._reindex = reindex
+        self._upkeep = upkeep
         self._indexes = indexes
         self._parts: dict[str, PartHealth] = {}
         self._checked_at = float("-inf")
@@ -86,7 +86,7 @@ class Health:
         return "up"
 
     async def _index(self) -> str:
-        state = await self._reindex.state()
+        state = await self._upkeep.state()
         if state is not IndexState.COMPLETE:
             raise BookprintError("The band index is being rebuilt from the catalogue; lookups wait for it.")
         await self._indexes.require_noeviction()

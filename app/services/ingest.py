@@ -160,8 +160,8 @@ class Ingest:
         entry_id = stored.book.entry_id
         try:
             async with asyncio.timeout(INDEX_SECONDS):
-                versions = {suite: content.entry(entry_id, suite) for suite in content.suites.kept}
-                await self._indexes.insert(versions, content.suites.answering)
+                versions = {suite: content.entry(entry_id, suite) for suite in content.suites.indexed}
+                await self._indexes.insert([versions], content.suites.serving)
                 await self._entries.update_indexed([entry_id])
         except (Unavailable, TimeoutError) as exc:
             log.warning("book is pending", book_id=str(stored.book.id), reason=str(exc) or "timeout")

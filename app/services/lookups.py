@@ -116,16 +116,24 @@ class Lookup:
         suite: Suite | None = None,
     ) -> Answer:
         """The books near one that is in the catalogue, itself left out; None: in the suite that serves."""
-        suite = suite or (await self._suites.current()).serving
+        suite = suite or await self.serving()
         book = await self._entries.read_query_book(book_id, suite, with_sample=isinstance(question, Verified))
         return await self._answer(suite, book.entry, book.pending, question, after, limit, book_id)
 
-    async def look_up(self, query: Entry, question: Question, after: Position | None, limit: int) -> Answer:
+    async def look_up(
+        self,
+        query: Entry,
+        question: Question,
+        after: Position | None,
+        limit: int,
+        suite: Suite | None = None,
+    ) -> Answer:
         """The books near these signatures; the entry with the query's own id is left out.
 
-        Raises `RecipeNotIndexed` for a fingerprint of a recipe in which lookups are not answered.
+        `suite` is the one that served when the signatures were computed. Raises `RecipeNotIndexed` for a
+        fingerprint of another recipe than serves.
         """
-        suite = await self.suite_of(query)
+        suite = await self.suite_of(query, suite)
         pending = await self._entries.read_pending(suite)
         return await self._answer(suite, query, pending, question, after, limit)
 
@@ -145,7 +153,7 @@ class Lookup:
             try:
                 result = await find(index, query, question, spare)
             except IndexRebuilding:
-                await self._require_lookups(suite)
+                await self._require_serving(suite)
                 raise
             waiting = [position_of(match) for match in others.values() if result.accepts(match.evidence)]
             hits = _merged(result.hits.but(query.entry_id), waiting)
@@ -190,23 +198,22 @@ class Lookup:
         last = position_of(matches[-1]) if more else None
         return Answer(True, hits.size, matches, last, current.related)
 
-    async def suite_of(self, query: Entry) -> Suite:
-        """The suite in which lookups of these signatures are answered; raises `RecipeNotIndexed`."""
-        suites = await self._suites.current()
-        if query.fingerprint is None:
-            return suites.serving
-        recipe = query.fingerprint.recipe
-        suite = suites.answering_in(recipe)
-        if suite is None:
-            suites = await self._suites.read()
-            suite = suites.answering_in(recipe)
-        if suite is None:
-            raise RecipeNotIndexed(recipe, [suite.fingerprint for suite in suites.answering])
+    async def suite_of(self, query: Entry, suite: Suite | None = None) -> Suite:
+        """The suite in which these signatures are looked up: the given one, or the one that serves.
+
+        Raises `RecipeNotIndexed` where their fingerprint has another recipe than that.
+        """
+        suite = suite or await self.serving()
+        if query.fingerprint is None or query.fingerprint.recipe == suite.fingerprint:
+            return suite
+        suite = (await self._suites.read()).serving
+        if query.fingerprint.recipe != suite.fingerprint:
+            raise RecipeNotIndexed(query.fingerprint.recipe, suite.fingerprint)
         return suite
 
-    async def _require_lookups(self, suite: Suite) -> None:
-        """Raises `Unavailable` where lookups in a suite are no longer answered."""
-        if suite not in (await self._suites.read()).answering:
+    async def _require_serving(self, suite: Suite) -> None:
+        """Raises `Unavailable` where a suite does not serve any more."""
+        if suite != (await self._suites.read()).serving:
             raise Unavailable(
                 f"Lookups of {suite.fingerprint} have just ended. Send the request again.", retry_after=1
             )

@@ -19,7 +19,7 @@ from app.core.recipe import DEFAULT_PAGES, Suite
 from app.core.relations.relation import CLASSIFIER, ComparedBook, relate
 from app.core.signatures.sketch import page_signatures
 from app.core.warm_up import warm_up
-from app.services.index.reconcile import Reindex
+from app.services.index.upkeep import IndexUpkeep
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.relation_queries import CandidateStore, StoredSignatures
 from app.stores.postgres.relations import BookVersion, ComparedPair, RelationStore
@@ -63,7 +63,7 @@ class Relate:
         entries: EntryStore,
         indexes: Indexes,
         suites: SuiteStore,
-        reindex: Reindex,
+        upkeep: IndexUpkeep,
         candidates: CandidateStore,
         relations: RelationStore,
         limits: SelectionLimits,
@@ -71,7 +71,7 @@ class Relate:
         self._entries = entries
         self._indexes = indexes
         self._suites = suites
-        self._reindex = reindex
+        self._upkeep = upkeep
         self._candidates = candidates
         self._relations = relations
         self._limits = limits
@@ -93,7 +93,7 @@ class Relate:
         suite = (await self._suites.current()).serving
         for book in await self._entries.read_summaries([entry_id], suite):
             if not book.indexed:
-                await self._reindex.index_entry(entry_id)
+                await self._upkeep.index_entry(entry_id)
             others = await self._search(book.entry, suite)
             candidates = await self._candidates.list_candidates(book.book_id, entry_id, others, CLASSIFIER)
             selection = select_candidates(candidates, entry_id, self._limits)

@@ -29,7 +29,7 @@ def computed(content: Content, suites: Suites, extras: Extras, key: bytes | None
 
     `key` is the content key where the caller has computed it.
     """
-    serving, *others = suites.kept
+    serving, *others = suites.indexed
     normal = normalise(content)
     sketch = sketch_under(serving, content, normal)
     if extras.digests:

@@ -6,14 +6,14 @@ import asyncio
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 from uuid import UUID
 
 import structlog
 
 from app.catalog.identifiers import with_normal_identifiers
-from app.core.errors import Conflict, Unavailable
+from app.core.errors import Conflict, Refusal, Unavailable
 from app.core.model import CatalogRecord, Metadata, NewContent, Versions
 from app.core.recipe import Suites
 from app.services.signing import Extras
@@ -68,11 +68,28 @@ class PreparedBook:
 
 
 @dataclass(frozen=True, slots=True)
-class BulkOutcome:
-    """What became of one book of a batch."""
+class Outcome:
+    """What became of one book."""
 
     kind: Kind
-    conflict: str | None = None  # why it failed
+    refusal: Refusal | None = None  # why it failed
+
+
+@dataclass(slots=True)
+class Run:
+    """A run through many books: how many had which outcome, and whether to end early."""
+
+    counts: dict[Kind, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
+    interrupted: bool = False
+
+    @property
+    def total(self) -> int:
+        """Books that have an outcome."""
+        return sum(self.counts.values())
+
+    def interrupt(self) -> None:
+        """Read no further books; those that were read are still stored."""
+        self.interrupted = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,12 +122,12 @@ class Bulk:
         """The suites that books are to be computed for, as of a second ago at most, or as of now."""
         return await (self._suites.read() if anew else self._suites.current())
 
-    async def known(self, key: bytes, external_id: str | None) -> BulkOutcome | None:
+    async def known(self, key: bytes, external_id: str | None) -> Outcome | None:
         """What would become of a book with this content key and external id; None where it is new."""
         found = await self._catalogue.read_existing(key, external_id)
         return None if found is None else outcome_of(found)
 
-    async def store(self, books: Sequence[PreparedBook], *, actor: Actor) -> "StoredBatch":
+    async def store(self, books: Sequence[PreparedBook], *, actor: Actor) -> StoredBatch:
         """Store a batch; from now on every lookup finds it.
 
         Raises `SuitesChanged` where they were computed for other suites than are indexed now.
@@ -124,7 +141,7 @@ class Bulk:
         entries = {entry_id: book.content for entry_id, book in pairs if isinstance(entry_id, int)}
         return StoredBatch(stored, entries)
 
-    async def index(self, batch: "StoredBatch") -> list[BulkOutcome]:
+    async def index(self, batch: StoredBatch) -> list[Outcome]:
         """Write a batch that was stored to the band index; an outcome for each book."""
         indexed = not batch.entries or await self._index(batch.entries)
         return [outcome_of(each, indexed=indexed) for each in batch.stored]
@@ -133,7 +150,7 @@ class Bulk:
         """Write the entries into the index of each suite; False where they are left pending."""
         suites = next(iter(entries.values())).suites
         versions = [
-            {suite: content.entry(entry_id, suite) for suite in suites.kept}
+            {suite: content.entry(entry_id, suite) for suite in suites.indexed}
             for entry_id, content in entries.items()
         ]
         try:
@@ -148,15 +165,15 @@ class Bulk:
     async def _insert(self, versions: Sequence[Versions], suites: Suites) -> None:
         while True:
             try:
-                return await self._indexes.insert_each(versions, suites.answering)
+                return await self._indexes.insert(versions, suites.serving)
             except Unavailable:  # nothing is lost by writing the same again
                 await asyncio.sleep(_SECONDS_BETWEEN_TRIES)
 
 
-def outcome_of(stored: Stored, *, indexed: bool = True) -> BulkOutcome:
+def outcome_of(stored: Stored, *, indexed: bool = True) -> Outcome:
     """What became of a book that the catalogue has taken in or refused."""
     if isinstance(stored, Conflict):
-        return BulkOutcome("failed", str(stored))
+        return Outcome("failed", Refusal.of(stored))
     if isinstance(stored, UUID):
-        return BulkOutcome("already there")
-    return BulkOutcome("created" if indexed else "pending")
+        return Outcome("already there")
+    return Outcome("created" if indexed else "pending")

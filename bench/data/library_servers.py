@@ -57,7 +57,7 @@ def reconcile(servers: Servers) -> float:
         settings = Settings(DATABASE_URL=servers.database_url, REDIS_URL=servers.redis_url)
         async with open_services(settings) as services:
             started = time.perf_counter()
-            if await services.reindex.reconcile() is None:
+            if await services.upkeep.catch_up() is None:
                 raise CannotMeasure("Another process is reconciling the index of this library.")
             return time.perf_counter() - started
 

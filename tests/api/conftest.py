@@ -19,7 +19,7 @@ async def started(settings: Settings) -> AsyncIterator[FastAPI]:
     """The application with an empty catalogue and a whole, empty index."""
     app = create_app(settings)
     async with app.router.lifespan_context(app):
-        await app.state.services.reindex.reconcile()
+        await app.state.services.upkeep.catch_up()
         yield app
 
 

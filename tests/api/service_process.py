@@ -46,7 +46,7 @@ def reconcile(database_url: str, redis_url: str) -> None:
 
     async def reconciled() -> None:
         async with open_services(Settings(database_url=database_url, redis_url=redis_url)) as services:
-            await services.reindex.reconcile()
+            await services.upkeep.catch_up()
 
     asyncio.run(reconciled())
 

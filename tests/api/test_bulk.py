@@ -27,7 +27,7 @@ def server(module_database_url: str, module_redis_url: str) -> Iterator[Server]:
     async def reconcile() -> None:
         settings = Settings(database_url=module_database_url, redis_url=module_redis_url)
         async with open_services(settings) as services:
-            await services.reindex.reconcile()
+            await services.upkeep.catch_up()
 
     asyncio.run(reconcile())
     limit = {"BOOKPRINT_MAX_BODY_BYTES": str(MAX_BODY_BYTES)}

@@ -50,7 +50,7 @@ class GeneratedClient:
 @pytest.fixture
 async def services(database_url: str, redis_url: str) -> AsyncIterator[Services]:
     async with open_with_stores(Settings(database_url=database_url, redis_url=redis_url)) as services:
-        await services.reindex.reconcile()
+        await services.upkeep.catch_up()
         yield services
 
 

@@ -21,7 +21,7 @@ def printed(url: str, *options: str) -> list[dict[str, object]]:
 
 async def complete_index(database_url: str, redis_url: str) -> None:
     async with open_services(Settings(database_url=database_url, redis_url=redis_url)) as services:
-        await services.reindex.reconcile()
+        await services.upkeep.catch_up()
 
 
 def test_changes_are_printed_from_a_cursor_on(database_url: str, redis_url: str) -> None:

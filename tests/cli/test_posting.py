@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.posting import Outcome, Record, Tally, post_all
+from app.cli.posting import Book, post_all
 from app.core.model import Metadata, Submission
 from app.core.text.content import content_from_pages, content_from_text
+from app.readers.unread import Unread
+from app.services.storing import Outcome, Run
 from bookprint_client import Client, NoService, Refused, calls
 from tests.cli.command_line import BOOKPRINT, environment
 from tests.prescribed_server import BUSY, CREATED, Answer, Prescribed, prescribing
@@ -23,18 +25,25 @@ def server() -> Iterator[Prescribed]:
         yield server
 
 
-def records(count: int) -> list[Record]:
+def records(count: int) -> list[Book]:
     return [
-        Record(f"book {n}", n, Submission(Metadata(title=str(n)), content_from_text(f"book {n}")))
+        (Unread(f"book {n}", "", n), Submission(Metadata(title=str(n)), content_from_text(f"book {n}")))
         for n in range(count)
     ]
 
 
-def post(url: str, books: list[Record], jobs: int = 2, patience: float = 5.0) -> tuple[Tally, list[Outcome]]:
-    outcomes: list[Outcome] = []
+def post(
+    url: str, books: list[Book], jobs: int = 2, patience: float = 5.0
+) -> tuple[Run, list[tuple[Unread, Outcome]], NoService | None]:
+    """The counts, what became of each book, and why posting stopped early."""
+    run, told = Run(), list[tuple[Unread, Outcome]]()
     with Client(url, jobs, patience) as service:
-        tally = post_all(service, books, jobs, lambda outcome, tally: outcomes.append(outcome))
-    return tally, outcomes
+        stopped = post_all(service, books, jobs, run, lambda book, outcome, _: told.append((book, outcome)))
+    return run, told, stopped
+
+
+def ignore(book: Unread, outcome: Outcome, answer: object) -> None:
+    """Report nothing."""
 
 
 def test_a_book_refused_for_the_moment_is_posted_again_until_it_is_taken(server: Prescribed) -> None:
@@ -45,9 +54,9 @@ def test_a_book_refused_for_the_moment_is_posted_again_until_it_is_taken(server:
         return CREATED if tries[str(body["title"])] == 2 else BUSY
 
     server.answer = answer
-    tally, _ = post(server.url, records(10), jobs=5)
-    assert tally.counts["created"] == 10
-    assert tally.complete
+    run, _, stopped = post(server.url, records(10), jobs=5)
+    assert run.counts == {"created": 10, "already there": 0, "pending": 0, "failed": 0}
+    assert stopped is None
     assert set(tries.values()) == {2}
 
 
@@ -55,8 +64,8 @@ def test_retry_after_is_waited_for(server: Prescribed) -> None:
     answers = iter([(503, {"Retry-After": "1"}, {}), CREATED])
     server.answer = lambda body: next(answers)
     started = time.monotonic()
-    tally, _ = post(server.url, records(1))
-    assert tally.counts["created"] == 1
+    run, _, _ = post(server.url, records(1))
+    assert run.counts["created"] == 1
     assert time.monotonic() - started >= 1
 
 
@@ -67,8 +76,8 @@ def test_a_limit_is_waited_out_beyond_the_patience_and_said(
     answers = iter([reached, reached, CREATED])
     server.answer = lambda body: next(answers)
     started = time.monotonic()
-    tally, _ = post(server.url, records(1), patience=0.5)
-    assert tally.counts["created"] == 1
+    run, _, _ = post(server.url, records(1), patience=0.5)
+    assert run.counts["created"] == 1
     assert time.monotonic() - started >= 2
     said = "HTTP 429: A limit is reached. 60 requests. Waiting 1 s."
     assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [said] * 2
@@ -76,17 +85,16 @@ def test_a_limit_is_waited_out_beyond_the_patience_and_said(
 
 def test_a_wait_that_no_limit_of_a_minute_needs_ends_the_run(server: Prescribed) -> None:
     server.answer = lambda body: (429, {"Retry-After": "3600"}, {})
-    tally, _ = post(server.url, records(1), patience=0.5)
-    assert isinstance(tally.stopped, NoService)
+    _, _, stopped = post(server.url, records(1), patience=0.5)
+    assert isinstance(stopped, NoService)
 
 
 def test_a_service_that_stays_away_ends_the_run_and_says_so(server: Prescribed) -> None:
     server.answer = lambda body: BUSY
-    tally, outcomes = post(server.url, records(100), patience=0.5)
-    assert isinstance(tally.stopped, NoService)
-    assert "Postgres is away" in str(tally.stopped)
-    assert not tally.complete
-    assert not outcomes
+    _, told, stopped = post(server.url, records(100), patience=0.5)
+    assert isinstance(stopped, NoService)
+    assert "Postgres is away" in str(stopped)
+    assert not told
 
 
 def test_each_outcome_is_counted_and_each_failure_has_its_reason(server: Prescribed) -> None:
@@ -98,9 +106,9 @@ def test_each_outcome_is_counted_and_each_failure_has_its_reason(server: Prescri
         "4": (500, {}, "oops"),
     }
     server.answer = lambda body: answers[str(body["title"])]
-    tally, outcomes = post(server.url, records(5))
-    assert tally.counts == {"created": 1, "already there": 1, "pending": 1, "failed": 2}
-    reasons = {outcome.record.place: outcome.reason for outcome in outcomes if outcome.kind == "failed"}
+    run, told, _ = post(server.url, records(5))
+    assert run.counts == {"created": 1, "already there": 1, "pending": 1, "failed": 2}
+    reasons = {book.place: outcome.refusal.reason for book, outcome in told if outcome.refusal is not None}
     assert reasons == {
         "book 3": "HTTP 409: Conflict. Another book has this external_id.",
         "book 4": "HTTP 500",
@@ -111,7 +119,7 @@ def test_no_more_books_are_read_than_there_are_connections(server: Prescribed) -
     taken = 0
     most_waiting = 0
 
-    def source() -> Iterator[Record]:
+    def source() -> Iterator[Book]:
         nonlocal taken, most_waiting
         for record in records(50):
             taken += 1
@@ -119,23 +127,23 @@ def test_no_more_books_are_read_than_there_are_connections(server: Prescribed) -
             yield record
 
     with Client(server.url, 3) as service:
-        post_all(service, source(), 3, lambda outcome, tally: None)
+        post_all(service, source(), 3, Run(), ignore)
     assert taken == 50
     assert most_waiting <= 3
 
 
 def test_a_book_with_pages_is_posted_as_pages(server: Prescribed) -> None:
     paged = Submission(Metadata(authors=("A",), year=0), content_from_pages(["one", "", "three"]))
-    post(server.url, [Record("paged", 0, paged)])
+    post(server.url, [(Unread("paged", "", 0), paged)])
     assert server.bodies == [{"authors": ["A"], "year": 0, "pages": ["one", "", "three"]}]
 
 
 def test_an_error_in_a_report_ends_the_run(server: Prescribed) -> None:
-    def refuse(outcome: Outcome, tally: Tally) -> None:
+    def refuse(book: Unread, outcome: Outcome, answer: object) -> None:
         raise ValueError("no")
 
     with Client(server.url, 2) as service, pytest.raises(ValueError, match="no"):
-        post_all(service, records(20), 2, refuse)
+        post_all(service, records(20), 2, Run(), refuse)
 
 
 def test_an_answer_that_is_an_error_keeps_its_status(server: Prescribed) -> None:

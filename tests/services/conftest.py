@@ -14,7 +14,7 @@ from tests.redis_cluster import Operator, operator_of
 async def services(database_url: str, index_url: str) -> AsyncIterator[Services]:
     """Services over an empty catalogue and a whole, empty index."""
     async with open_with_stores(Settings(database_url=database_url, redis_url=index_url)) as services:
-        await services.reindex.reconcile()
+        await services.upkeep.catch_up()
         yield services
 
 

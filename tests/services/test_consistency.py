@@ -10,10 +10,10 @@ from redis.asyncio import Redis
 from app.core.errors import BookprintError, IndexRebuilding, Unavailable
 from app.core.model import Book, Metadata, Submission
 from app.core.recipe import DEFAULT_SUITE
-from app.services.index.reconcile import Reconciled, Reindex
-from app.services.index.verify import verify
+from app.services.index.upkeep import Changed
 from app.services.lookups import Nearest, Question, Verified, Within
 from app.stores.postgres.entries import EntryStore, SignatureQueries
+from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import open_client
 from app.stores.redis.epoch import IndexState
 from app.stores.redis.flat_index_replica import FlatIndexReplica, Reading
@@ -37,15 +37,13 @@ async def neighbours(services: Services, book: Book, d: int = 7) -> set[object]:
 
 
 async def is_clean(services: Services) -> bool:
-    return (
-        await verify(services.signatures, services.indexes, services.suites, lambda done, total: None)
-    ).clean
+    return (await services.upkeep.verify(lambda done, total: None)).clean
 
 
 def let_redis_fail(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
     """Until undone, writes to the band index fail as if Redis were gone."""
 
-    async def fail(*_: object) -> None:
+    async def fail(*_: object, **__: object) -> None:
         raise Unavailable("Redis is gone.")
 
     monkeypatch.setattr(type(services.index), "insert", fail)
@@ -74,7 +72,7 @@ async def test_a_book_posted_while_redis_fails_is_pending_and_found(
     assert await neighbours(services, first) == {second.id}
     assert await neighbours(services, second) == {first.id}
     monkeypatch.undo()
-    await services.reindex.index_entry(second.entry_id)
+    await services.upkeep.index_entry(second.entry_id)
     assert (await services.books.get(second.id)).indexed
     assert await neighbours(services, first) == {second.id}
     assert await is_clean(services)
@@ -106,7 +104,7 @@ async def test_a_pending_book_that_is_indexed_during_a_lookup_is_found(
 
     async def late(replica: FlatIndexReplica, *asked: Sequence[str]) -> Reading:
         reading = await read(replica, *asked)
-        await services.reindex.index_entry(second.entry_id)
+        await services.upkeep.index_entry(second.entry_id)
         return reading
 
     monkeypatch.setattr(FlatIndexReplica, "read", late)
@@ -130,7 +128,7 @@ async def test_a_pending_book_of_which_a_part_is_in_the_index_is_mended(
     # As a rebuilding leaves it that writes whole buckets over some of its records.
     async with open_client(index_url) as client:
         await client.call_each(ADD_RECORDS, postings.keys[:20], postings.data[:20])
-    await services.reindex.index_entry(book.entry_id)
+    await services.upkeep.index_entry(book.entry_id)
     assert (await services.books.get(book.id)).indexed
     assert await is_clean(services)
 
@@ -150,9 +148,9 @@ async def test_ghosts_of_deleted_and_replaced_books_are_never_shown_and_are_swep
     assert await neighbours(services, kept, d=64) <= {replaced.id}
     monkeypatch.undo()
     assert not await is_clean(services)
-    report = await services.reindex.reconcile()
+    report = await services.upkeep.catch_up()
     assert report is not None
-    assert (report.missing, report.stale > 0) == (1, True)
+    assert (report.added, report.removed) == (1, 2)
     assert await is_clean(services)
 
 
@@ -167,7 +165,7 @@ async def test_after_a_flush_lookups_refuse_until_the_index_is_whole_again(
         await neighbours(services, first)
     third = await post(services, flipped(first.fingerprint.bits, 2))
     assert not third.indexed
-    await services.reindex.reconcile()
+    await services.upkeep.catch_up()
     assert await neighbours(services, first) == {second.id, third.id}
     assert await is_clean(services)
 
@@ -193,10 +191,10 @@ async def test_an_old_snapshot_gets_only_what_it_lacks(services: Services, redis
     # The nodes of a cluster may come back with data of different age, so there the index is built from
     # nothing.
     alone = isinstance(redis, Redis)
-    assert await services.reindex.state() is (IndexState.RESTARTED if alone else IndexState.LOST)
-    report = await services.reindex.reconcile()
+    assert await services.upkeep.state() is (IndexState.RESTARTED if alone else IndexState.LOST)
+    report = await services.upkeep.catch_up()
     assert report is not None
-    assert (report.entries, report.missing, report.stale) == (2, 1 if alone else 2, 0)
+    assert (report.entries, report.added, report.removed) == (2, 1 if alone else 2, 0)
     assert await neighbours(services, first) == {second.id}
     assert await is_clean(services)
 
@@ -208,7 +206,7 @@ async def test_a_torn_write_before_a_flush_is_repaired_although_the_flat_index_h
     second = await post(services, flipped(first.fingerprint.bits, 1))
     await redis.flushdb()
     await services.index.flat_index.insert([await entry_of(services, second)])
-    await services.reindex.reconcile()
+    await services.upkeep.catch_up()
     assert await neighbours(services, first) == {second.id}
     assert await is_clean(services)
 
@@ -225,12 +223,12 @@ async def test_a_late_write_of_a_superseded_version_is_no_ghost(services: Servic
     await services.ingest.replace_content(second.id, None, a_sketch(RNG), None, actor=ACTOR)
     await services.index.insert([late])
     assert await neighbours(services, first) == set()
-    await services.reindex.reconcile()
+    await services.upkeep.catch_up()
     assert await is_clean(services)
 
 
 @on_cluster_too
-async def test_a_book_deleted_while_the_index_is_reconciled_causes_no_sweep(
+async def test_a_book_deleted_while_the_index_catches_up_has_it_not_read_as_a_whole(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     leaving, _ = await post(services), await post(services)
@@ -239,15 +237,16 @@ async def test_a_book_deleted_while_the_index_is_reconciled_causes_no_sweep(
     async def after_a_deletion(columns: SignatureQueries) -> object:
         monkeypatch.undo()
         await services.ingest.delete(leaving.id, None, actor=ACTOR)
-        monkeypatch.setattr(Reindex, "mend_records", None)
+        monkeypatch.setattr(BandIndex, "list_buckets", None)
         return await read(columns)
 
     monkeypatch.setattr(SignatureQueries, "read_entry_ids", after_a_deletion)
-    assert await services.reindex.reconcile() == Reconciled(entries=1, missing=0, stale=0)
+    assert await services.upkeep.catch_up() == Changed(entries=1, added=0, removed=0)
+    monkeypatch.undo()
     assert await is_clean(services)
 
 
-async def test_reindex_mends_what_was_tampered_with(services: Services, redis: Operator) -> None:
+async def test_rebuilding_replaces_what_was_tampered_with(services: Services, redis: Operator) -> None:
     books = [await post(services) for _ in range(5)]
     bands, postings = services.index.records([await entry_of(services, books[0])])
     await redis.delete(bands.keys[0])
@@ -255,7 +254,7 @@ async def test_reindex_mends_what_was_tampered_with(services: Services, redis: O
     await redis.append(postings.keys[20], postings.data[20])
     assert not await is_clean(services)
     seen: list[tuple[int, int]] = []
-    await services.reindex.reindex(lambda done, total: seen.append((done, total)))
+    await services.upkeep.rebuild(lambda done, total: seen.append((done, total)))
     assert seen[-1] == (5, 5)
     assert await is_clean(services)
 
@@ -323,7 +322,7 @@ async def test_a_redis_that_may_drop_books_is_not_well_and_its_index_cannot_be_p
     try:
         health = await services.health.check()
         with pytest.raises(BookprintError, match="volatile-lru") as refused:
-            await services.verify(lambda done, total: None)
+            await services.upkeep.verify(lambda done, total: None)
     finally:
         await redis.config_set("maxmemory-policy", "noeviction")
     assert (health["redis"].ok, health["redis"].detail) == (False, str(refused.value))

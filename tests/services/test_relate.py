@@ -35,7 +35,7 @@ SCAN = pages_of(scanned(TEXT, 1))
 @pytest.fixture
 async def services(database_url: str, redis_url: str) -> AsyncIterator[Services]:
     async with open_with_stores(Settings(database_url=database_url, redis_url=redis_url)) as services:
-        await services.reindex.reconcile()
+        await services.upkeep.catch_up()
         yield services
 
 
@@ -112,7 +112,7 @@ async def test_of_two_books_posted_at_once_one_sees_the_other(
 async def test_books_whose_index_write_failed_are_related_all_the_same(
     services: Services, order: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def fail(index: BandIndex, entries: object) -> None:
+    async def fail(index: BandIndex, entries: object, **_: object) -> None:
         raise Unavailable("Redis refuses.")
 
     with monkeypatch.context() as failing:

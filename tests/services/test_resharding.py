@@ -88,7 +88,7 @@ class Workload:
             for pending in [each for each in posted if not each.indexed][-2:]:
                 # What the job of a book does.
                 with suppress(Unavailable):
-                    await services.reindex.index_entry(pending.entry_id)
+                    await services.upkeep.index_entry(pending.entry_id)
             if len(posted) > CHANGING_BOOKS:
                 await self.delete(services, posted.pop(0))
 
@@ -285,8 +285,8 @@ async def test_slots_move_under_lookups_and_posts_and_no_answer_is_wrong(
         await rebuild(services)
         await workload.lookups_from_now(answered=True)
         workload.running = False
-    await services.reindex.reconcile()
-    assert (await services.verify(lambda done, total: None)).clean
+    await services.upkeep.catch_up()
+    assert (await services.upkeep.verify(lambda done, total: None)).clean
     workload.require_right_answers()
     assert {record.found is None for record in resharding.halfway} == {True, False}
 
@@ -296,7 +296,7 @@ async def rebuild(services: OpenServices) -> None:
     async with asyncio.timeout(60):
         while True:
             with suppress(Unavailable):
-                assert await services.reindex.reconcile() is not None
+                assert await services.upkeep.catch_up() is not None
                 return
             await asyncio.sleep(0.1)
 

@@ -98,10 +98,10 @@ async def test_a_worker_builds_and_rebuilds_the_index_relates_books_and_ends_on_
     services: Services, worker: asyncio.subprocess.Process, redis_url: str
 ) -> None:
     async def whole() -> bool:
-        return await services.reindex.state() is IndexState.COMPLETE
+        return await services.upkeep.state() is IndexState.COMPLETE
 
     async def clean() -> bool:
-        return (await services.verify(lambda done, total: None)).clean
+        return (await services.upkeep.verify(lambda done, total: None)).clean
 
     await until(whole)
 

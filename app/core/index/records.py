@@ -139,12 +139,16 @@ def pack_flat(entry: Entry) -> bytes:
     return record.tobytes()
 
 
-def record_id(record: bytes) -> int:
-    """The entry id in a record of any kind."""
-    if len(record) == POSTING_BYTES:
-        return int.from_bytes(record, "little") & ((1 << ID_BITS) - 1)
-    start = len(record) - 8 if len(record) == FINGERPRINT_RECORD.itemsize else 0
-    return int.from_bytes(record[start : start + 8], "little")
+def record_ids(data: bytes, width: int) -> NDArray[np.uint64]:
+    """The entry ids in whole records of any kind, which `width` tells; (n,)."""
+    rows = np.frombuffer(data, dtype=np.uint8).reshape(-1, width)
+    words = np.zeros((len(rows), 8), dtype=np.uint8)
+    if width == POSTING_BYTES:
+        words[:, :POSTING_BYTES] = rows
+        return words.view("<u8").ravel() & np.uint64((1 << ID_BITS) - 1)
+    start = width - 8 if width == FINGERPRINT_RECORD.itemsize else 0
+    words[:] = rows[:, start : start + 8]
+    return words.view("<u8").ravel()
 
 
 def hits_within(buckets: Iterable[bytes | None], bits: bytes, d: int) -> Hits:

@@ -1,19 +1,26 @@
-"""The index as it should be, computed from Postgres, one list of buckets after the other.
+"""The index as it should be, computed from Postgres, and how the index that is there differs from it.
 
-Reading the MinHash of a million books at once would take half a gigabyte. So the posting lists are made in
-passes, each of which reads only its part of the signatures.
+It comes one list of buckets after the other. Reading the MinHash of a million books at once would take half a
+gigabyte. So the posting lists are made in passes, each of which reads only its part of the signatures.
 """
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Callable, Collection
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.core.index.bands import BANDS
-from app.core.index.packing import EntryColumns, PackedBuckets, band_buckets, flat_segments, posting_buckets
+from app.core.index.packing import (
+    EntryColumns,
+    PackedBuckets,
+    band_buckets,
+    differences,
+    flat_segments,
+    posting_buckets,
+)
 from app.core.index.records import (
     FINGERPRINT_RECORD,
     FLAT_RECORD,
@@ -23,17 +30,27 @@ from app.core.index.records import (
     SAMPLE_BUCKET_BITS,
     Posting,
     minhash_posting,
+    record_ids,
     sample_posting,
 )
 from app.core.recipe import minhash_recipe
 from app.stores.postgres.entries import SignatureQueries
 from app.stores.redis.band_index import BandIndex
 
+_READ_AT_ONCE = 1000
+"""Buckets read in one round trip."""
+
 _ROOM = 1024 * 1024 * 1024
 """Bytes of signatures held at a time, about."""
 
 _SAMPLE_ROW = 1800
 """Bytes that one entry's sample takes in a pass that holds all of it, about."""
+
+
+EntryIds = NDArray[np.uint64]
+
+Progress = Callable[[int, int], None]
+"""Called with the number of entries done and of all entries; an index takes all entries list by list."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,3 +167,61 @@ class ExpectedIndex:
     async def _postings(self, recipe: str, posting: Posting, entry_ids: NDArray[np.uint64]) -> BucketList:
         packed = await asyncio.to_thread(posting_buckets, posting, entry_ids)
         return BucketList(self._index.bucket_keys(recipe, packed), packed, POSTING_BYTES, POSTING_CAP)
+
+
+@dataclass(slots=True)
+class IndexReport:
+    """The result of comparing every record of the index with the catalogue."""
+
+    books: int
+    pending: int  # durable and found, but not in the index yet
+    whole: bool  # lookups are being answered
+    records: int = 0  # that the index should hold
+    missing: int = 0  # of those, how many it does not hold
+    superfluous: int = 0  # stale or double records that it holds
+    broken: int = 0  # buckets that do not consist of whole records
+    full: int = 0  # posting buckets that take no more records: values so common that they show nothing
+
+    @property
+    def clean(self) -> bool:
+        """Whether index and catalogue agree in every record."""
+        return self.whole and not (self.pending or self.missing or self.superfluous or self.broken)
+
+
+async def compare(
+    expected: ExpectedIndex, index: BandIndex, pending: EntryIds, report: IndexReport, progress: Progress
+) -> None:
+    """Count what every bucket of the index should hold and how it differs; pending entries may be in it."""
+    known: set[str] = set()
+    done = 0
+    async for part in expected.lists():
+        known.update(part.keys)
+        for start in range(0, len(part.keys), _READ_AT_ONCE):
+            keys = part.keys[start : start + _READ_AT_ONCE]
+            data = part.packed.data(start, start + _READ_AT_ONCE)
+            for target, actual in zip(data, await index.read_buckets(keys), strict=True):
+                report.records += len(target) // part.width
+                if target != actual:
+                    _count(target, actual or b"", part.width, part.cap, pending, report)
+                report.full += part.cap is not None and len(actual or b"") >= part.cap * part.width
+        done += 1
+        progress(expected.size * done // expected.list_count, expected.size)
+    for prefix, width in index.widths(expected.postings).items():
+        async for keys in index.list_buckets(prefix):
+            unknown = [key for key in keys if key not in known]
+            known.update(unknown)
+            for actual in await index.read_buckets(unknown):
+                _count(b"", actual or b"", width, None, pending, report)
+
+
+def _count(
+    expected: bytes, actual: bytes, width: int, cap: int | None, pending: EntryIds, report: IndexReport
+) -> None:
+    """Count how a bucket differs from what it should hold."""
+    size = len(actual) // width
+    report.broken += len(actual) != size * width
+    missing, superfluous = differences(expected, actual[: size * width], width)
+    # A full bucket lacks some by design.
+    most = len(missing) if cap is None else max(0, cap - size + len(superfluous))
+    report.missing += min(len(missing), most)
+    report.superfluous += int((~np.isin(record_ids(b"".join(superfluous), width), pending)).sum())

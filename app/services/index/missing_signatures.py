@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from app.core.model import Content
 from app.core.recipe import DIGESTS, VECTORS
 from app.core.signatures.digests import digests
+from app.core.signatures.sketch import fingerprint
 from app.core.text.normal_form import normalise
 from app.core.vectors import book_vector
 from app.readers.vector_weights import read_vector_weights
-from app.services.index.comparison import Progress
+from app.services.index.contents import Progress
 from app.stores.postgres.texts import MissingSignatureStore, StoredText
 
 _COMPUTED_AT_ONCE = 32
@@ -42,17 +43,32 @@ class MissingSignatures:
         total = await self._missing.count(last)
         seen = computed = after = 0
         while texts := await self._missing.list_texts(last, after, _COMPUTED_AT_ONCE):
-            signatures = await asyncio.to_thread(self._computed, texts)
+            # The kernels let go of the interpreter's lock.
+            found = await asyncio.gather(*(asyncio.to_thread(self._computed, text) for text in texts))
             for recipe in self._recipes:
-                found = [(entry_id, each[recipe]) for entry_id, each in signatures.items() if recipe in each]
-                await self._missing.insert(recipe, found)
+                signed = [
+                    (text.entry_id, signatures[recipe])
+                    for text, signatures in zip(texts, found, strict=True)
+                    if recipe in signatures
+                ]
+                await self._missing.insert(recipe, signed)
             seen, after = seen + len(texts), texts[-1].entry_id
-            computed += sum(map(bool, signatures.values()))
+            computed += sum(map(bool, found))
             progress(seen, max(seen, total))
         return computed
 
-    def _computed(self, texts: Sequence[StoredText]) -> dict[int, ByRecipe]:
-        return {text.entry_id: self._signatures_of(text.content()) for text in texts}
+    def _computed(self, text: StoredText) -> ByRecipe:
+        return self._signatures_of(text.content())
+
+
+def missing_fingerprints(missing: MissingSignatureStore, recipe: str) -> MissingSignatures:
+    """Computes the fingerprints of a recipe that books lack."""
+
+    def fingerprint_of(content: Content) -> ByRecipe:
+        made = fingerprint(content, recipe)
+        return {} if made is None else {recipe: made.bits}
+
+    return MissingSignatures(missing, (recipe,), fingerprint_of)
 
 
 def missing_digests(missing: MissingSignatureStore) -> MissingSignatures:

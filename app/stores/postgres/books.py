@@ -332,7 +332,7 @@ async def _read_locked(connection: Connection, book_id: UUID, if_version: int | 
 async def _read_versions(connection: Connection, book_id: UUID, suites: Suites) -> Versions:
     """The book's entry under every suite."""
     versions = {}
-    for suite in suites.kept:
+    for suite in suites.indexed:
         [row] = await rows(connection, _READ_SUMMARY, book_id=book_id, **suite_recipes(suite))
         versions[suite] = to_summary(row, suite).entry
     return versions

@@ -143,9 +143,9 @@ suites = Table(
     Column("fingerprint", Text, primary_key=True),
     Column("minhash", Text, nullable=False),
     Column("sample", Text, nullable=False),
-    Column("state", Text, nullable=False),  # serving, building, retired or closing
+    Column("state", Text, nullable=False),  # serving or building
 )
-Index("uq_suites_state", suites.c.state, unique=True, postgresql_where=suites.c.state != "retired")
+Index("uq_suites_state", suites.c.state, unique=True)
 
 queued_jobs = Table("procrastinate_jobs", metadata, Column("id", BigInteger, primary_key=True))
 """The job queue's own table, which its library defines; here only to be referred to."""

@@ -1,13 +1,13 @@
 """The suites of recipes that are indexed: a small table that every write of the catalogue follows.
 
-One suite serves: its fingerprints are what documents show and lookups use. One may be being built; retired
-ones have served before; in one that is closing, lookups have ended. New entries enter all of them. A change
-of the table waits for the transactions that have read it in order to write, and lets the next ones wait. So
-each entry was committed either before the change or under it. Lookups go on all the while.
+One suite serves: its fingerprints are what documents show and lookups use. Another one may be being built.
+New entries enter both. A change of the table waits for the transactions that have read it in order to write,
+and lets the next ones wait. So each entry was committed either before the change or under it. Lookups go on
+all the while.
 """
 
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import asdict, astuple
 
@@ -15,10 +15,10 @@ from app.core.recipe import Suite, Suites
 from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
 from app.stores.postgres.texts import count_textless
 
-SERVING, BUILDING, RETIRED, CLOSING = "serving", "building", "retired", "closing"
+SERVING, BUILDING = "serving", "building"
 """The states of a suite."""
 
-_KNOWN_FOR = 1.0
+KNOWN_FOR = 1.0
 """Seconds for which a process relies on what it has read."""
 
 _ALL = "SELECT fingerprint, minhash, sample, state FROM suites ORDER BY fingerprint"
@@ -35,8 +35,7 @@ _INSERT = SQL(
     " VALUES ($fingerprint, $minhash, $sample, 'building')"
 )
 _DELETE = SQL("DELETE FROM suites WHERE fingerprint = $recipe")
-_CLOSE = SQL("UPDATE suites SET state = 'closing' WHERE fingerprint = $recipe")
-_CHANGE_STATE = SQL("UPDATE suites SET state = $new WHERE state = $old")
+_LET_SERVE = SQL("UPDATE suites SET state = 'serving' WHERE state = 'building'")
 
 
 class SuitesChanged(Exception):
@@ -53,7 +52,7 @@ class SuiteStore:
 
     async def current(self) -> Suites:
         """The suites, as of a second ago at most."""
-        if time.monotonic() - self._read_at > _KNOWN_FOR:
+        if time.monotonic() - self._read_at > KNOWN_FOR:
             return await self.read()
         return self._known
 
@@ -69,18 +68,13 @@ class SuiteStore:
             await rows(connection, _DELETE, recipe=suite.fingerprint)
             await rows(connection, _INSERT, **asdict(suite))
 
-    async def update_closing(self, suite: Suite) -> None:
-        """Have no lookup be answered in this suite any more; entries go on entering it."""
-        async with self._changing() as connection:
-            await rows(connection, _CLOSE, recipe=suite.fingerprint)
-
     async def delete(self, suite: Suite) -> None:
         """Have no entry enter this suite any more."""
         async with self._changing() as connection:
             await rows(connection, _DELETE, recipe=suite.fingerprint)
 
     async def update_serving(self, suite: Suite, *, allow_missing: bool) -> int:
-        """Let the suite that was being built serve, and the one that serves retire.
+        """Let the suite that was being built serve; the one that served goes on taking entries.
 
         Returns how many entries have neither a text nor a fingerprint of it; unless such are allowed, one of
         them leaves everything as it is.
@@ -88,8 +82,10 @@ class SuiteStore:
         async with self._changing() as connection:
             missing = await count_textless(connection, suite.fingerprint)
             if allow_missing or not missing:
-                for old, new in ((SERVING, RETIRED), (BUILDING, SERVING)):
-                    await rows(connection, _CHANGE_STATE, old=old, new=new)
+                serving = (await read_locked_suites(connection)).serving
+                await rows(connection, _DELETE, recipe=serving.fingerprint)
+                await rows(connection, _LET_SERVE)
+                await rows(connection, _INSERT, **asdict(serving))
             return missing
 
     @asynccontextmanager
@@ -108,23 +104,10 @@ async def read_locked_suites(connection: Connection) -> Suites:
 
 def suite_lines(suites: Suites) -> list[str]:
     """The suites, a line each, as `LOCKED_SUITES` reads them."""
-    return [" ".join((*astuple(suite), state)) for suite, state in _states(suites)]
-
-
-def _states(suites: Suites) -> Iterator[tuple[Suite, str]]:
-    yield suites.serving, SERVING
-    if suites.building is not None:
-        yield suites.building, BUILDING
-    if suites.closing is not None:
-        yield suites.closing, CLOSING
-    for suite in suites.retired:
-        yield suite, RETIRED
+    states = zip(suites.indexed, (SERVING, BUILDING), strict=False)
+    return [" ".join((*astuple(suite), state)) for suite, state in states]
 
 
 def _suites(rows: Iterable[Row]) -> Suites:
-    by_state: dict[str, list[Suite]] = {SERVING: [], BUILDING: [], RETIRED: [], CLOSING: []}
-    for row in rows:
-        by_state[row["state"]].append(Suite(row["fingerprint"], row["minhash"], row["sample"]))
-    [serving] = by_state[SERVING]
-    building, closing = (next(iter(by_state[state]), None) for state in (BUILDING, CLOSING))
-    return Suites(serving, building, tuple(by_state[RETIRED]), closing)
+    by_state = {row["state"]: Suite(row["fingerprint"], row["minhash"], row["sample"]) for row in rows}
+    return Suites(by_state[SERVING], by_state.get(BUILDING))

@@ -31,7 +31,7 @@ from app.stores.redis.client import RedisClient
 from app.stores.redis.epoch import Epochs
 from app.stores.redis.flat_index_replica import FlatIndexReplica
 from app.stores.redis.keys import bucket_keys, bucket_prefix, epoch_keys, epochs_of, is_bucket
-from app.stores.redis.scripts import ADD_POSTINGS, ADD_RECORDS, MEND_POSTINGS, REMOVE_RECORDS, Script
+from app.stores.redis.scripts import ADD_POSTINGS, ADD_RECORDS, MEND_POSTINGS, REMOVE_RECORDS
 
 _BUCKETS_AT_ONCE = 500
 """Whole buckets written in one round trip."""
@@ -68,42 +68,27 @@ class BandIndex:
         values = iter(reading.values)
         return IndexRead(reading.flat, *(list(islice(values, len(keys))) for keys in parts))
 
-    async def insert(self, entries: Sequence[Entry]) -> None:
-        """Write new entries; repeating it changes nothing.
+    async def insert(self, entries: Sequence[Entry], *, missing: bool = False, guarded: bool = True) -> None:
+        """Write entries; repeating it changes nothing.
 
-        Raises `Unavailable` unless every entry is surely in a complete index afterwards.
+        With `missing` a part of an entry may be there already. Raises `Unavailable` unless every entry is
+        surely in a complete index afterwards; where it is not `guarded`, the index is being built and has no
+        epoch to rely on.
         """
-        await self._guarded(entries, ADD_POSTINGS)
-
-    async def insert_missing(self, entries: Sequence[Entry]) -> None:
-        """Write the records that entries lack; raises as `insert` does."""
-        await self._guarded(entries, MEND_POSTINGS)
-
-    async def insert_unguarded(self, entries: Sequence[Entry]) -> None:
-        """Write the records that entries lack while the index is built and has no epoch to rely on."""
-        if entries:
-            await self._insert(entries, [self.records([entry]) for entry in entries], MEND_POSTINGS)
-
-    async def _guarded(self, entries: Sequence[Entry], postings: Script) -> None:
-        if entries:
-            records = [self.records([entry]) for entry in entries]
-            buckets = (key for parts in records for part in parts for key in part.keys)
-            epochs = Epochs(self._client, [self.flat_index.epoch, *epochs_of(buckets)])
-            marks = await epochs.require()
-            await self._insert(entries, records, postings)
-            await epochs.require(marks)
-
-    async def _insert(
-        self,
-        entries: Sequence[Entry],
-        records: Sequence[tuple[BucketRecords, BucketRecords]],
-        postings: Script,
-    ) -> None:
+        if not entries:
+            return
+        records = [self.records([entry]) for entry in entries]
+        buckets = (key for parts in records for part in parts for key in part.keys)
+        epochs = Epochs(self._client, [self.flat_index.epoch, *epochs_of(buckets)])
+        marks = await epochs.require() if guarded else None
         for bands, _ in records:
             await self._client.call_each(ADD_RECORDS, bands.keys, bands.data)
+        postings = MEND_POSTINGS if missing else ADD_POSTINGS
         for _, posted in records:
             await self._client.call_each(postings, posted.keys, posted.data)
         await self.flat_index.insert(entries)
+        if guarded:
+            await epochs.require(marks)
 
     async def delete(self, entries: Sequence[Entry]) -> None:
         """Take entries out; entries that are not in are passed over."""
@@ -137,16 +122,16 @@ class BandIndex:
         if key.startswith(self.flat_index.segment_prefix):
             await self.flat_index.note_deleted(records)
 
-    async def delete_bucket(self, key: str) -> None:
-        """Remove a whole bucket."""
-        await self._client.run([("DEL", key)])
-
     async def delete_all(self, postings: Collection[str]) -> None:
-        """Remove every bucket, with posting lists of these recipes; no lookup may be answered from them."""
-        await self.flat_index.forget()
+        """Remove every bucket, with posting lists of these recipes; no lookup may be answered from them.
+
+        The list of segments goes last: while it is there, something may be left.
+        """
+        await self.flat_index.forget_changes()
         for prefix in self.widths(postings):
             async for keys in self.list_buckets(prefix):
                 await self._client.run([("UNLINK", key) for key in keys])
+        await self.flat_index.forget_segments()
 
     def widths(self, postings: Collection[str]) -> dict[str, int]:
         """Bytes of a record, by what the keys of buckets begin with: bands, posting lists, flat index."""

@@ -93,15 +93,29 @@ class RedisClient:
 
         Where a server lacks a script, or a cluster has changed, all commands are run again.
         """
+        # On a cluster a command that is sent on to another node would be answered apart from its epoch.
+        options = {"allow_redirections": False} if self.is_cluster else {}
         remedied: set[type[Exception]] = set()
         with redis_errors():
             while True:
                 try:
-                    return await self._run(commands)
+                    answers = await self._pipeline(commands).execute(raise_on_error=False, **options)
+                    for answer in answers:
+                        if isinstance(answer, Exception):
+                            raise answer
+                    return list(answers)
                 except (NoScriptError, MovedError, ConnectionLost, ClusterDownError) as error:
                     if type(error) in remedied or not await self._remedied(error, commands):
                         raise
                     remedied.add(type(error))
+
+    def _pipeline(self, commands: Sequence[Words]) -> Any:
+        pipeline: Any = self._redis.pipeline(transaction=False)
+        for name, *words in commands:
+            # Each word passes through Python in redis-py, which takes four times as long to encode a string.
+            encoded = (word.encode() if isinstance(word, str) else word for word in words)
+            pipeline.execute_command(name, *encoded)
+        return pipeline
 
     async def _remedied(self, error: Exception, commands: Sequence[Words]) -> bool:
         """Do what may help; False where nothing does."""
@@ -196,20 +210,6 @@ class RedisClient:
             told = [await self._redis.info("memory", target_nodes=node) for node in nodes]
             return {each["maxmemory_policy"] for each in told}
         return set()
-
-    async def _run(self, commands: Sequence[Words]) -> list[Any]:
-        pipeline: Any = self._redis.pipeline(transaction=False)
-        for name, *words in commands:
-            # Each word passes through Python in redis-py, which takes four times as long to encode a string.
-            encoded = (word.encode() if isinstance(word, str) else word for word in words)
-            pipeline.execute_command(name, *encoded)
-        # On a cluster a command that is sent on to another node would be answered apart from its epoch.
-        options = {"allow_redirections": False} if self.is_cluster else {}
-        answers = await pipeline.execute(raise_on_error=False, **options)
-        for answer in answers:
-            if isinstance(answer, Exception):
-                raise answer
-        return list(answers)
 
 
 def in_places(groups: Sequence[Sequence[int]], answers: Sequence[Sequence[Any]], size: int) -> list[Any]:

@@ -24,17 +24,18 @@ class IndexState(Enum):
     LOST = "lost"  # flushed, never built, or not built to the end
 
 
-Marks = Mapping[str, bytes]
-"""The epochs of some partitions, by their keys."""
+Marks = Mapping[str, bytes | None]
+"""The epochs of some partitions, by their keys; None where there is none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GuardedRead:
-    """A read of complete partitions."""
+class EpochRead:
+    """What was read of some partitions, together with their epochs."""
 
     values: list[bytes | None]  # one for each key
     answers: list[Any]  # one for each command
     marks: Marks
+    is_complete: bool  # all epochs are of this life of their servers
 
 
 class Epochs:
@@ -46,8 +47,8 @@ class Epochs:
 
     async def state(self) -> IndexState:
         """The state of the partitions in this life of Redis."""
-        epochs = await _read(self._client, self._keys, [], [])
-        if all(epochs.complete.values()):
+        epochs = await read_with_epochs(self._client, self._keys, [], complete=False)
+        if epochs.is_complete:
             return IndexState.COMPLETE
         # Where a node comes back with older data, the flat index, on another one, promises too much.
         if self._client.is_cluster:
@@ -70,69 +71,53 @@ class Epochs:
 
     async def require(self, marks: Marks | None = None) -> Marks:
         """The epochs; raises `IndexRebuilding` where one is not complete, or they are not `marks`."""
-        current = (await read_guarded(self._client, self._keys, [])).marks
+        current = (await read_with_epochs(self._client, self._keys, [])).marks
         if marks is not None and marks != current:
             raise _rebuilding()
         return current
 
 
-async def read_guarded(
-    client: RedisClient, epochs: Sequence[str], keys: Sequence[str], *commands: Words
-) -> GuardedRead:
+async def read_with_epochs(
+    client: RedisClient,
+    epochs: Sequence[str],
+    keys: Sequence[str],
+    *commands: Words,
+    complete: bool = True,
+) -> EpochRead:
     """The strings at these keys and the answers to commands, in one round trip.
 
-    `epochs` are those of all partitions that are read. Raises `IndexRebuilding` unless they are complete.
+    `epochs` are those of all partitions that are read. Raises `IndexRebuilding` where one is not complete,
+    unless that is asked for.
     """
-    read = await _read(client, epochs, keys, commands)
-    if not all(read.complete.values()):
-        raise _rebuilding()
-    marks = {key: epoch for key, epoch in read.marks.items() if epoch is not None}
-    return GuardedRead(read.values, read.answers, marks)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Read:
-    values: list[bytes | None]
-    answers: list[Any]
-    marks: Mapping[str, bytes | None]
-    complete: Mapping[str, bool]  # whether the epoch is of this life of its server
-
-
-async def _read(
-    client: RedisClient, epochs: Sequence[str], keys: Sequence[str], commands: Sequence[Words]
-) -> _Read:
+    nodes = await client.by_node(epochs)
     while True:
-        nodes = await client.by_node(epochs)
-        read = await _read_from(client, nodes, keys, commands)
+        served = [key for keys_of_node in nodes for key in keys_of_node]
+        wanted = [*served, *keys]
+        groups = client.together(wanted)
+        answers = await client.run(
+            [
+                *(("MGET", *(wanted[place] for place in group)) for group in groups),
+                *commands,
+                # Last, so that data of an earlier life never come with the id of this one.
+                *(("EVALSHA", READ_RUN_ID.sha, 1, keys_of_node[0]) for keys_of_node in nodes),
+            ]
+        )
+        asked, nodes = nodes, await client.by_node(epochs)
         # Where the cluster has changed, the run ids are not those of the nodes that answered.
-        if await client.by_node(epochs) == nodes:
-            return read
-
-
-async def _read_from(
-    client: RedisClient, nodes: Sequence[Sequence[str]], keys: Sequence[str], commands: Sequence[Words]
-) -> _Read:
-    """The nodes' answers; `nodes` are the epochs that each of them serves."""
-    epochs = [key for served in nodes for key in served]
-    wanted = [*epochs, *keys]
-    groups = client.together(wanted)
-    answers = await client.run(
-        [
-            *(("MGET", *(wanted[place] for place in group)) for group in groups),
-            *commands,
-            # Last, so that data of an earlier life never come with the id of this one.
-            *(("EVALSHA", READ_RUN_ID.sha, 1, served[0]) for served in nodes),
-        ]
-    )
+        if nodes == asked:
+            break
     values = in_places(groups, answers[: len(groups)], len(wanted))
-    marks = dict(zip(epochs, values[: len(epochs)], strict=True))
     lives = answers[len(groups) + len(commands) :]
-    complete = {
-        key: (epoch := marks[key]) is not None and epoch.startswith(life + b":")
-        for served, life in zip(nodes, lives, strict=True)
-        for key in served
-    }
-    return _Read(values[len(epochs) :], answers[len(groups) : len(groups) + len(commands)], marks, complete)
+    marks = dict(zip(served, values, strict=False))
+    is_complete = all(
+        (mark := marks[key]) is not None and mark.startswith(life + b":")
+        for keys_of_node, life in zip(nodes, lives, strict=True)
+        for key in keys_of_node
+    )
+    if complete and not is_complete:
+        raise _rebuilding()
+    rest = answers[len(groups) : len(groups) + len(commands)]
+    return EpochRead(values[len(served) :], rest, marks, is_complete)
 
 
 def _rebuilding() -> IndexRebuilding:

@@ -20,7 +20,7 @@ from app.core.index.records import ENTRIES_PER_SEGMENT, FLAT_RECORD, pack_flat
 from app.core.model import Entry
 from app.core.recipe import Suite
 from app.stores.redis.client import RedisClient, Words
-from app.stores.redis.epoch import Marks, read_guarded
+from app.stores.redis.epoch import read_with_epochs
 from app.stores.redis.keys import epochs_of, flat_index_prefix
 from app.stores.redis.scripts import ADD_RECORDS, REMOVE_RECORDS, Script
 
@@ -111,7 +111,7 @@ class FlatIndexReplica:
         self.epoch = f"{self.segment_prefix}epoch"
         self._flat: FlatIndex | None = None
         self._last = ""  # id of the last change that the replica holds
-        self._mark: Marks = {}
+        self._mark: bytes | None = None  # the epoch in which the replica was read
         self._reads = Batcher(self._read_batch, _LARGEST_BATCH)
 
     @property
@@ -129,11 +129,12 @@ class FlatIndexReplica:
     async def insert(self, entries: Sequence[Entry]) -> None:
         """Enter these entries; they are in all their buckets already."""
         segments = dict.fromkeys(entry.entry_id // ENTRIES_PER_SEGMENT for entry in entries)
-        await self._change(ADD_RECORDS, _ADDED, entries, ("SADD", self.segments_key, *segments))
+        listed: Words = ("SADD", self.segments_key, *segments)
+        await self._client.run([listed, *self._change(ADD_RECORDS, _ADDED, entries)])
 
     async def delete(self, entries: Sequence[Entry]) -> None:
         """Take these entries out; entries that are not in are passed over."""
-        await self._change(REMOVE_RECORDS, _REMOVED, entries)
+        await self._client.run(self._change(REMOVE_RECORDS, _REMOVED, entries))
 
     async def note_deleted(self, records: Sequence[bytes]) -> None:
         """Tell the replicas of records that were taken out of segments."""
@@ -145,9 +146,18 @@ class FlatIndexReplica:
             await self._client.run([("SADD", self.segments_key, *segments)])
         await self._client.run([("DEL", self._changes)])
 
-    async def forget(self) -> None:
-        """Forget which segments and changes there are; replicas that follow find that they no longer can."""
-        await self._client.run([("DEL", self.segments_key), ("DEL", self._changes)])
+    async def has_segments(self) -> bool:
+        """Whether there is anything of this flat index."""
+        [count] = await self._client.run([("EXISTS", self.segments_key)])
+        return bool(count)
+
+    async def forget_changes(self) -> None:
+        """Forget the changes; replicas that follow find that they no longer can."""
+        await self._client.run([("DEL", self._changes)])
+
+    async def forget_segments(self) -> None:
+        """Forget which segments there are."""
+        await self._client.run([("DEL", self.segments_key)])
 
     async def entry_ids(self) -> NDArray[np.uint64]:
         """The entries that Redis holds now, ascending, whether or not the index is complete."""
@@ -159,37 +169,28 @@ class FlatIndexReplica:
             ids.append(np.frombuffer(whole, dtype=FLAT_RECORD)["entry_id"])
         return np.unique(np.concatenate(ids))
 
-    async def _change(self, script: Script, kind: bytes, entries: Sequence[Entry], *first: Words) -> None:
+    def _change(self, script: Script, kind: bytes, entries: Sequence[Entry]) -> list[Words]:
         keys = [f"{self.segment_prefix}{entry.entry_id // ENTRIES_PER_SEGMENT}" for entry in entries]
         records = b"".join(pack_flat(entry) for entry in entries)
         # The stream last, so that a replica which reads segments meanwhile meets the change in one of them.
-        await self._client.run(
-            [
-                *first,
-                ("EVALSHA", script.sha, len(keys), *keys, records),
-                self._append(kind, records),
-            ]
-        )
+        return [("EVALSHA", script.sha, len(keys), *keys, records), self._append(kind, records)]
 
     def _append(self, kind: bytes, records: bytes) -> Words:
         return ("XADD", self._changes, "MAXLEN", "~", _KEPT_CHANGES, "*", kind, records)
 
     async def _read_batch(self, requests: Sequence[Sequence[str]]) -> Sequence[Reading]:
-        reading = await self._read([key for keys in requests for key in keys])
-        values = iter(reading.values)
-        return [Reading(reading.flat, list(islice(values, len(keys)))) for keys in requests]
-
-    async def _read(self, keys: Sequence[str]) -> Reading:
+        keys = [key for request in requests for key in request]
         epochs = [self.epoch, *epochs_of(keys)]
         while True:
             flat = self._flat or await self._load()
             tail = ("XRANGE", self._changes, self._last, "+", "COUNT", _CHANGES_AT_ONCE)
-            read = await read_guarded(self._client, epochs, keys, tail)
+            read = await read_with_epochs(self._client, epochs, keys, tail)
             [changes] = read.answers
-            if read.marks[self.epoch] != self._mark[self.epoch] or not self._follow(flat, changes):
+            if read.marks[self.epoch] != self._mark or not self._follow(flat, changes):
                 self._flat = None
             elif len(changes) < _CHANGES_AT_ONCE:
-                return Reading(flat, read.values)
+                values = iter(read.values)
+                return [Reading(flat, list(islice(values, len(request)))) for request in requests]
 
     def _follow(self, flat: FlatIndex, changes: Sequence[_Change]) -> bool:
         """Apply changes; False if they do not join on to those that the replica holds."""
@@ -209,20 +210,20 @@ class FlatIndexReplica:
     async def _load(self) -> FlatIndex:
         # The stream's end first: what comes later is followed, even if a segment holds it already.
         newest = ("XREVRANGE", self._changes, "+", "-", "COUNT", 1)
-        read = await read_guarded(self._client, [self.epoch], [], newest)
+        read = await read_with_epochs(self._client, [self.epoch], [], newest)
         if read.answers[0]:
             [(last, _)] = read.answers[0]
         else:
             [last] = await self._client.run([self._append(_OPENED, b"")])
-        listed = await read_guarded(self._client, [self.epoch], [], ("SMEMBERS", self.segments_key))
+        listed = await read_with_epochs(self._client, [self.epoch], [], ("SMEMBERS", self.segments_key))
         segments: list[bytes] = []
         for keys in self._segment_keys(listed.answers[0]):
-            values = (await read_guarded(self._client, [self.epoch], keys)).values
+            values = (await read_with_epochs(self._client, [self.epoch], keys)).values
             segments += [value for value in values if value]
         records = np.frombuffer(b"".join(segments), dtype=FLAT_RECORD)
         # A rebuilding meanwhile shows when the stream is followed under another epoch.
         self._flat = await asyncio.to_thread(FlatIndex, records)
-        self._last, self._mark = last.decode(), read.marks
+        self._last, self._mark = last.decode(), read.marks[self.epoch]
         return self._flat
 
     def _segment_keys(self, segments: Iterable[bytes]) -> Iterable[list[str]]:

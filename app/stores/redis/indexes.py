@@ -4,11 +4,12 @@ Suites that share a MinHash or a FracMinHash recipe share its posting lists; ban
 one's own.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from app.core.errors import BookprintError
 from app.core.model import Entry
-from app.core.recipe import Suite
+from app.core.recipe import FINGERPRINT_RECIPES, Suite, Suites
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import RedisClient
 from app.stores.redis.epoch import Epochs
@@ -28,28 +29,33 @@ class Indexes:
             self._indexes[suite] = BandIndex(self._client, suite)
         return self._indexes[suite]
 
-    def epochs(self, parts: Iterable[tuple[Suite, Collection[str]]]) -> Epochs:
-        """The epochs of suites' indexes as one, each with its posting lists of the recipes beside it."""
-        return Epochs(self._client, [key for suite, own in parts for key in epoch_keys(suite, own)])
+    def epochs(self, suite: Suite, postings: Collection[str]) -> Epochs:
+        """The epochs of a suite's flat index, its bands, and its posting lists of these recipes."""
+        return Epochs(self._client, epoch_keys(suite, postings))
 
-    async def insert(self, versions: Mapping[Suite, Entry], answering: Collection[Suite]) -> None:
-        """Write an entry into the index of each suite; raises as `BandIndex.insert` does.
+    async def insert(self, books: Sequence[Mapping[Suite, Entry]], serving: Suite) -> None:
+        """Write the entries of each book into the index of each suite; raises as `BandIndex.insert` does.
 
-        Only those in which lookups are answered have an epoch to rely on.
+        Only the suite that serves has an epoch to rely on.
         """
-        await self.insert_each([versions], answering)
-
-    async def insert_each(self, books: Sequence[Mapping[Suite, Entry]], answering: Collection[Suite]) -> None:
-        """Write entries of the same suites into the index of each; as `insert` otherwise."""
         for suite in books[0] if books else ():
-            index = self.of(suite)
             entries = [versions[suite] for versions in books]
-            await (index.insert if suite in answering else index.insert_unguarded)(entries)
+            is_serving = suite == serving
+            await self.of(suite).insert(entries, missing=not is_serving, guarded=is_serving)
 
     async def delete(self, versions: Mapping[Suite, Entry]) -> None:
         """Take an entry out of the index of each suite."""
         for suite, entry in versions.items():
             await self.of(suite).delete([entry])
+
+    async def delete_unindexed(self, suites: Suites) -> None:
+        """Remove what there is of suites that are not indexed any more."""
+        indexed = {suite.fingerprint for suite in suites.indexed}
+        for name, recipe in FINGERPRINT_RECIPES.items():
+            suite = replace(suites.serving, fingerprint=name)
+            if recipe.indexable and name not in indexed and await self.of(suite).flat_index.has_segments():
+                await self.epochs(suite, ()).end()
+                await self.of(suite).delete_all(())
 
     async def delete_foreign(self) -> None:
         """Remove what an earlier version of Bookprint has left under keys of another form."""
@@ -70,14 +76,3 @@ class Indexes:
                 f"Redis may drop books from the band index when its memory is full (maxmemory-policy "
                 f"{', '.join(evicting)}). Set maxmemory-policy noeviction, then run: bookprint reindex"
             )
-
-
-def own_postings(suites: Sequence[Suite]) -> list[tuple[Suite, Collection[str]]]:
-    """Each suite, and of the recipes of its posting lists those that no suite before it has."""
-    known: set[str] = set()
-    shares: list[tuple[Suite, Collection[str]]] = []
-    for suite in suites:
-        own = {suite.minhash, suite.sample} - known
-        known |= own
-        shares.append((suite, own))
-    return shares

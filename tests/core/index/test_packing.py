@@ -19,7 +19,7 @@ from app.core.index.records import (
     minhash_posting,
     pack_fingerprint,
     pack_postings,
-    record_id,
+    record_ids,
     shared_values,
 )
 from tests.core.kernel_sets import KERNELS, using
@@ -89,7 +89,7 @@ def test_a_record_twice_in_a_bucket_counts_once() -> None:
     record = bytes(pack_postings(np.array([5], dtype=np.uint64), np.array([9], dtype=np.uint64))[0])
     shared = shared_values([record * 3, record], np.array([5, 5], dtype=np.uint64))
     assert counted(shared) == {9: 2}
-    assert record_id(record) == 9
+    assert record_ids(record + record, len(record)).tolist() == [9, 9]
 
 
 @pytest.mark.parametrize("name", KERNELS)

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 from app.core.book_rules import checked
 from app.core.recipe import Suite
-from app.readers.unread import UnreadLine
-from app.services.bulk import BulkRun, Fate, ingest_in_bulk
+from app.readers.unread import Unread, UnreadLine
+from app.services.bulk import ingest_in_bulk
+from app.services.storing import Outcome, Run
 from tests.factories import ACTOR
 from tests.open_services import OpenServices
 
@@ -16,43 +17,45 @@ def line(number: int, text: str | None = None) -> UnreadLine:
     return UnreadLine("books.jsonl", f"line {number}", number, json.dumps(data).encode())
 
 
-async def take_in(services: OpenServices, books: Iterator[UnreadLine], run: BulkRun) -> list[Fate]:
-    fates: list[Fate] = []
+async def take_in(
+    services: OpenServices, books: Iterator[UnreadLine], run: Run
+) -> list[tuple[Unread, Outcome]]:
+    told: list[tuple[Unread, Outcome]] = []
     await ingest_in_bulk(
         services.bulk,
-        services.reindex,
+        services.upkeep,
         books,
         run=run,
         check=checked,
         processes=2,
-        tell=lambda fate, _: fates.append(fate),
+        tell=lambda *each: told.append(each),
         actor=ACTOR,
     )
-    return fates
+    return told
 
 
-async def test_the_fate_of_each_book_is_told_in_order(services: OpenServices) -> None:
-    run = BulkRun()
+async def test_what_became_of_each_book_is_told_in_order(services: OpenServices) -> None:
+    run = Run()
     books = (line(n, "—" if n == 70 else None) for n in [*range(150), 3])
-    fates = await take_in(services, books, run)
-    assert [fate.book.position for fate in fates] == [*range(150), 3]
+    told = await take_in(services, books, run)
+    assert [book.position for book, _ in told] == [*range(150), 3]
     assert run.counts == {"created": 149, "already there": 1, "pending": 0, "failed": 1}
-    assert [fate.refusal.problem for fate in fates if fate.refusal is not None] == ["empty-text"]
-    assert (await services.verify(lambda done, total: None)).clean
+    assert [outcome.refusal.problem for _, outcome in told if outcome.refusal is not None] == ["empty-text"]
+    assert (await services.upkeep.verify(lambda done, total: None)).clean
 
 
 async def test_books_are_read_anew_where_the_suites_have_changed(services: OpenServices) -> None:
     building = Suite("tf-simhash128-v1", "word5-minhash128-v1", "word5-sample128-v1")
     await services.bulk.suites(anew=True)  # those that the processes are told
     await services.suites.insert(building)
-    run = BulkRun()
+    run = Run()
     await take_in(services, map(line, range(5)), run)
     assert run.counts["created"] == 5
     assert (await services.bulk.suites()).building == building
 
 
 async def test_an_early_end_stores_what_was_read(services: OpenServices) -> None:
-    run, taken = BulkRun(), 0
+    run, taken = Run(), 0
 
     def books() -> Iterator[UnreadLine]:
         nonlocal taken
@@ -62,8 +65,8 @@ async def test_an_early_end_stores_what_was_read(services: OpenServices) -> None
             taken += 1
             yield line(number)
 
-    fates = await take_in(services, books(), run)
+    told = await take_in(services, books(), run)
     assert taken < 200
-    assert {fate.kind for fate in fates} == {"created"}
-    assert run.total == len(fates) > 64
-    assert (await services.verify(lambda done, total: None)).books == len(fates)
+    assert {outcome.kind for _, outcome in told} == {"created"}
+    assert run.total == len(told) > 64
+    assert (await services.upkeep.verify(lambda done, total: None)).books == len(told)

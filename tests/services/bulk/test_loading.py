@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from app.core.clusters.clustering import By
+from app.core.errors import Refusal
 from app.core.model import Metadata, Submission
 from app.embedded import Servers
-from app.readers.reading import Refusal
 from app.services import loading
+from app.services.index.upkeep import IndexUpkeep
 from app.services.lookups import Verified
 from app.settings import Settings
 from app.stores.postgres.connections import SQL
@@ -39,7 +40,7 @@ def catalogue(servers: Servers, template_database: str) -> Catalogue:
         ):
             settings = Settings(database_url=database_url, redis_url=redis_url)
             async with open_with_stores(settings) as services:
-                await services.reindex.reconcile()
+                await services.upkeep.catch_up()
                 yield services
 
     return opened
@@ -107,7 +108,7 @@ async def told(services: OpenServices) -> list[tuple[object, ...]]:
 
 
 async def is_clean(services: OpenServices) -> bool:
-    return (await services.verify(lambda done, total: None)).clean
+    return (await services.upkeep.verify(lambda done, total: None)).clean
 
 
 async def test_a_corpus_is_there_as_after_posting_it(catalogue: Catalogue, corpus: MadeCorpus) -> None:
@@ -165,7 +166,7 @@ async def test_a_load_that_was_broken_off_goes_on(
         whole = await state(services)
     async with catalogue() as services:
         monkeypatch.setattr(loading, "_AT_ONCE", 4)
-        stores, batches = loading._Transfer.store, 0
+        stores, batches = loading.Loading._store, 0
 
         async def store(transfer: Any, batch: Any) -> Any:
             nonlocal batches
@@ -175,7 +176,7 @@ async def test_a_load_that_was_broken_off_goes_on(
             return await stores(transfer, batch)
 
         with monkeypatch.context() as broken:
-            broken.setattr(loading._Transfer, "store", store)
+            broken.setattr(loading.Loading, "_store", store)
             with pytest.raises(InterruptedError):
                 await load(services, corpus)
         assert await is_clean(services)
@@ -190,7 +191,7 @@ async def test_a_load_that_was_broken_off_goes_on(
 
 
 async def test_other_books_in_the_catalogue_are_found_by_jobs(
-    catalogue: Catalogue, corpus: MadeCorpus
+    catalogue: Catalogue, corpus: MadeCorpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     books = list(corpus.books.values())
     other = replace(books[2], metadata=Metadata(external_id="other", title="Another edition"))
@@ -213,6 +214,11 @@ async def test_other_books_in_the_catalogue_are_found_by_jobs(
         assert await is_clean(services)
         await run_jobs(services)
         assert await state(services) == posted
+        with monkeypatch.context() as patch:
+            patch.setattr(IndexUpkeep, "rebuild", None)
+            counts, again = await load(services, corpus)
+        assert counts == {"already there": len(books) - 1, "failed": 1}
+        assert again == refused
 
 
 async def test_equal_books_and_refused_ones_are_left_out(catalogue: Catalogue, tmp_path: Path) -> None:

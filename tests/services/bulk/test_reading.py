@@ -7,16 +7,17 @@ import pytest
 
 from app.cli.posting import book_body
 from app.core.book_rules import checked
+from app.core.errors import Refusal
 from app.core.model import Submission
 from app.core.recipe import DEFAULT_FINGERPRINT, Suites
 from app.core.signatures.digests import digests
 from app.corpus import signature_table
 from app.readers.files import find, unread_books
-from app.readers.reading import Read, Refusal, Sign, SignedBook
+from app.readers.reading import Read, Sign, SignedBook
 from app.readers.unread import Unread, UnreadLine
 from app.services.bulk import Prepare
 from app.services.signing import Extras
-from app.services.storing import BulkOutcome, PreparedBook
+from app.services.storing import Outcome, PreparedBook
 from tests.api.library import prose
 
 
@@ -90,7 +91,7 @@ def test_page_labels_that_http_refuses_are_refused(labels: object, reason: str) 
 
 
 def test_a_book_that_is_known_is_not_signed() -> None:
-    there = BulkOutcome("already there")
+    there = Outcome("already there")
     assert Prepare(checked, Extras(text=True))(line(text="a book"), lambda question: there) is there
 
 

@@ -9,7 +9,7 @@ from app.core.model import Metadata, Submission
 from app.core.recipe import Suite, Suites
 from app.core.text.content import content_from_pages, content_from_text
 from app.services.signing import Extras, computed
-from app.services.storing import Bulk, BulkOutcome, PreparedBook
+from app.services.storing import Bulk, Outcome, PreparedBook
 from app.stores.postgres.connections import SQL
 from app.stores.postgres.suites import SuitesChanged
 from tests.factories import ACTOR
@@ -24,18 +24,18 @@ def book(text: str, external_id: str | None = None, suites: Suites | None = None
     )
 
 
-async def take_in(bulk: Bulk, books: list[PreparedBook]) -> list[BulkOutcome]:
+async def take_in(bulk: Bulk, books: list[PreparedBook]) -> list[Outcome]:
     return await bulk.index(await bulk.store(books, actor=ACTOR))
 
 
-def kinds(outcomes: list[BulkOutcome]) -> list[str]:
+def kinds(outcomes: list[Outcome]) -> list[str]:
     return [outcome.kind for outcome in outcomes]
 
 
 async def test_books_are_stored_with_all_that_a_post_stores(services: OpenServices) -> None:
     outcomes = await take_in(services.bulk, [book("one"), book("two", "x"), book("three")])
     assert kinds(outcomes) == ["created"] * 3
-    verdict = await services.verify(lambda done, total: None)
+    verdict = await services.upkeep.verify(lambda done, total: None)
     assert (verdict.clean, verdict.books) == (True, 3)
     [jobs] = await services.jobs.counts()
     assert (jobs.task, jobs.state, jobs.count) == ("relate", "waiting", 3)
@@ -69,9 +69,9 @@ async def test_of_equal_books_the_first_is_stored(services: OpenServices) -> Non
     twins = [book("one"), book("one"), book("one", "x"), book("two", "x"), book("one", "x")]
     outcomes = await take_in(services.bulk, twins)
     assert kinds(outcomes) == ["created", "already there", "created", "failed", "already there"]
-    assert "has the external_id 'x' and other content" in str(outcomes[3].conflict)
+    assert "has the external_id 'x' and other content" in str(outcomes[3].refusal)
     assert kinds(await take_in(services.bulk, twins))[:2] == ["already there", "already there"]
-    assert await services.bulk.known(twins[0].content.key, None) == BulkOutcome("already there")
+    assert await services.bulk.known(twins[0].content.key, None) == Outcome("already there")
     assert await services.bulk.known(twins[0].content.key, "y") is None
 
 
@@ -82,7 +82,7 @@ async def test_two_runs_on_the_same_books_share_them_out(services: OpenServices)
     )
     created = [outcome for part in outcomes for outcome in part if outcome.kind == "created"]
     assert len(created) == 60
-    assert (await services.verify(lambda done, total: None)).books == 60
+    assert (await services.upkeep.verify(lambda done, total: None)).books == 60
 
 
 async def test_books_computed_for_other_suites_are_not_stored(services: OpenServices) -> None:
@@ -101,5 +101,5 @@ async def test_a_lost_index_leaves_books_pending_and_found(
     monkeypatch.setattr("app.services.storing.INDEX_SECONDS", 1.0)
     await services.index.epochs.end()
     assert kinds(await take_in(services.bulk, [book("one")])) == ["pending"]
-    await services.reindex.reconcile()
-    assert (await services.verify(lambda done, total: None)).clean
+    await services.upkeep.catch_up()
+    assert (await services.upkeep.verify(lambda done, total: None)).clean

@@ -10,12 +10,11 @@ import pytest
 
 from app.core.errors import BookprintError, RecipeMismatch, RecipeNotIndexed, Unavailable
 from app.core.model import Book, Content, Entry, Submission
-from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_SUITE, Suite
+from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_SUITE, Suite, Suites
 from app.core.signatures.sketch import fingerprint
 from app.core.text.content import content_from_text
-from app.services.index.recipe_switch import Switched, TextsMissing
-from app.services.index.reconcile import Reindex
-from app.services.index.verify import verify
+from app.services.index.recipe_switch import _NOTICED_AFTER as NOTICED_AFTER, Recipes, Switched, TextsMissing
+from app.services.index.upkeep import IndexUpkeep
 from app.services.lookups import Within, find
 from app.settings import Settings
 from app.stores.postgres.connections import RecipesLock
@@ -30,6 +29,7 @@ from tests.open_services import open_with_stores
 from tests.redis_cluster import Operator, on_cluster_too
 
 OTHER = "tf-simhash128-v1"
+SUITE = replace(DEFAULT_SUITE, fingerprint=OTHER)
 RNG = np.random.default_rng(41)
 
 
@@ -39,6 +39,11 @@ async def elsewhere(services: Services, database_url: str, index_url: str) -> As
     async with open_with_stores(Settings(database_url=database_url, redis_url=index_url)) as services:
         await services.suites.read()
         yield services
+
+
+@pytest.fixture(autouse=True)
+def _notice_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.services.index.recipe_switch._NOTICED_AFTER", 0.0)
 
 
 def a_text() -> Content:
@@ -62,9 +67,7 @@ async def change(services: Services, name: str = OTHER, allow_missing: bool = Fa
 
 
 async def is_clean(services: Services) -> bool:
-    return (
-        await verify(services.signatures, services.indexes, services.suites, lambda done, total: None)
-    ).clean
+    return (await services.upkeep.verify(lambda done, total: None)).clean
 
 
 async def books_under(services: Services, content: Content, recipe: str) -> set[object]:
@@ -81,7 +84,8 @@ async def books_under(services: Services, content: Content, recipe: str) -> set[
 async def test_a_switch_loses_nothing_while_books_come_and_go_and_are_looked_up(
     services: Services, elsewhere: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.services.index.recipe_switch._COMPUTED_AT_ONCE", 4)
+    monkeypatch.setattr("app.services.index.missing_signatures._COMPUTED_AT_ONCE", 4)
+    monkeypatch.setattr("app.services.index.recipe_switch._NOTICED_AFTER", NOTICED_AFTER)
     contents = {(await post(services, content)).id: content for content in (a_text() for _ in range(20))}
     doomed = [await post(services) for _ in range(10)]
     switching = asyncio.create_task(change(services))
@@ -100,10 +104,10 @@ async def test_a_switch_loses_nothing_while_books_come_and_go_and_are_looked_up(
     assert DEFAULT_FINGERPRINT in recipes
     assert switched.missing == 0
     assert await is_clean(services)
+    assert await services.suites.read() == Suites(SUITE)
     for book_id, content in contents.items():
         assert (await elsewhere.books.get(book_id)).fingerprint == fingerprint(content, OTHER)
-        for recipe in (OTHER, DEFAULT_FINGERPRINT):
-            assert await books_under(elsewhere, content, recipe) == {book_id}
+        assert await books_under(elsewhere, content, OTHER) == {book_id}
 
 
 async def test_what_comes_and_goes_while_whole_buckets_are_written_is_mended(
@@ -116,8 +120,9 @@ async def test_what_comes_and_goes_while_whole_buckets_are_written_is_mended(
 
     async def meanwhile(index: BandIndex, postings: object) -> None:
         await delete_all(index, postings)
-        await post(elsewhere, fresh)
-        await elsewhere.ingest.delete(doomed.id, None, actor=ACTOR)
+        if index.suite == SUITE:
+            await post(elsewhere, fresh)
+            await elsewhere.ingest.delete(doomed.id, None, actor=ACTOR)
 
     monkeypatch.setattr(BandIndex, "delete_all", meanwhile)
     await change(services)
@@ -130,19 +135,24 @@ async def test_a_process_that_does_not_know_of_the_build_computes_both(
     services: Services, elsewhere: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await elsewhere.suites.read()
-    monkeypatch.setattr("app.stores.postgres.suites._KNOWN_FOR", 1000.0)
-    begun = await broken_off(services, monkeypatch, Reindex, "catch_up")
+    monkeypatch.setattr("app.stores.postgres.suites.KNOWN_FOR", 1000.0)
+    begun = await broken_off(services, monkeypatch, IndexUpkeep, "catch_up_filled")
     assert isinstance(begun, Unavailable)
     assert (await elsewhere.suites.current()).building is None
     content = a_text()
     book = await post(elsewhere, content)
     assert book.fingerprint.recipe == DEFAULT_FINGERPRINT
     assert (await elsewhere.suites.current()).building is not None
-    assert (await change(services)).computed == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(Recipes, "_remove", nothing)
+        assert (await change(services)).computed == 0
     assert await books_under(services, content, OTHER) == {book.id}
     # It still relies on what it knew before the switch, and answers exactly within that.
     assert (await elsewhere.suites.current()).serving == DEFAULT_SUITE
-    assert await books_under(elsewhere, content, DEFAULT_FINGERPRINT) == {book.id}
+    late = a_text()
+    assert (await post(services, late)).indexed
+    for asked in (content, late):
+        assert len(await books_under(elsewhere, asked, DEFAULT_FINGERPRINT)) == 1
     assert await books_under(elsewhere, content, OTHER) == {book.id}
 
 
@@ -151,27 +161,25 @@ async def test_books_without_a_text_block_the_switch_unless_they_are_allowed(ser
     with_text, without = await post(services, content), await post_signatures(services)
     with pytest.raises(TextsMissing, match="1 books have no stored text"):
         await change(services)
-    assert (await services.suites.read()).kept == (DEFAULT_SUITE,)
+    assert await services.suites.read() == Suites()
     switched = await change(services, allow_missing=True)
     assert (switched.entries, switched.computed, switched.missing) == (2, 1, 1)
     assert await is_clean(services)
     assert (await services.books.get(without.id)).fingerprint is None
     assert await books_under(services, content, OTHER) == {with_text.id}
-    [same] = (await services.lookup.look_up(Entry(0, without.fingerprint, None), Within(0), None, 10)).matches
-    assert same.book.book_id == without.id
 
 
 async def test_signatures_posted_during_the_build_count_as_missing(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await post(services)
-    fill = Reindex.fill
+    fill = IndexUpkeep.fill
 
     async def meanwhile(*arguments: object) -> object:
         await post_signatures(services)
         return await fill(*arguments)
 
-    monkeypatch.setattr(Reindex, "fill", meanwhile)
+    monkeypatch.setattr(IndexUpkeep, "fill", meanwhile)
     with pytest.raises(TextsMissing):
         await change(services)
     assert (await services.suites.read()).serving == DEFAULT_SUITE
@@ -200,7 +208,7 @@ async def broken_off(
 ) -> BaseException:
     """The outcome of a change that failed where it first called this method."""
 
-    async def fail(*_: object) -> None:
+    async def fail(*_: object, **__: object) -> None:
         raise Unavailable("The process died here.")
 
     with monkeypatch.context() as patch:
@@ -216,7 +224,7 @@ async def test_a_build_that_was_broken_off_goes_on_where_it_stopped(
     contents = [a_text() for _ in range(7)]
     for content in contents:
         await post(services, content)
-    monkeypatch.setattr("app.services.index.recipe_switch._COMPUTED_AT_ONCE", 2)
+    monkeypatch.setattr("app.services.index.missing_signatures._COMPUTED_AT_ONCE", 2)
     sign, batches = MissingSignatureStore.insert, []
 
     async def twice(*arguments: object) -> None:
@@ -231,13 +239,13 @@ async def test_a_build_that_was_broken_off_goes_on_where_it_stopped(
             await change(services)
     contents.append(a_text())
     await post(elsewhere, contents[-1])
-    await services.reindex.reconcile()
+    await services.upkeep.catch_up()
     with pytest.raises(RecipeNotIndexed):
         await books_under(services, contents[0], OTHER)
     with pytest.raises(BookprintError, match="serves already"):
         await change(services, DEFAULT_FINGERPRINT)
     await broken_off(services, monkeypatch, BandIndex, "write_buckets")
-    await broken_off(services, monkeypatch, Reindex, "catch_up")
+    await broken_off(services, monkeypatch, IndexUpkeep, "catch_up_filled")
     assert (await change(elsewhere)).entries == 8
     assert await is_clean(elsewhere)
     for content in contents:
@@ -249,7 +257,7 @@ async def test_a_resumed_build_computes_only_what_is_lacking(
 ) -> None:
     for _ in range(3):
         await post(services)
-    await broken_off(services, monkeypatch, Reindex, "fill")
+    await broken_off(services, monkeypatch, IndexUpkeep, "fill")
     switched = await change(services)
     assert (switched.entries, switched.computed) == (3, 0)
 
@@ -260,32 +268,31 @@ async def test_a_flush_during_the_build_and_after_it_loses_neither_index(
 ) -> None:
     content = a_text()
     book = await post(services, content)
-    catch_up, flushes = Reindex.catch_up, []
+    catch_up, flushes = IndexUpkeep.catch_up_filled, []
 
-    async def flushed(reindex: Reindex, *arguments: object) -> object:
+    async def flushed(upkeep: IndexUpkeep, *arguments: object) -> object:
         if not flushes:
             await redis.flushdb()
             flushes.append(True)
-        return await catch_up(reindex, *arguments)
+        return await catch_up(upkeep, *arguments)
 
-    monkeypatch.setattr(Reindex, "catch_up", flushed)
+    monkeypatch.setattr(IndexUpkeep, "catch_up_filled", flushed)
     await change(services)
     assert await is_clean(services)
     await redis.flushdb()
-    report = await elsewhere.reindex.reconcile()
+    report = await elsewhere.upkeep.catch_up()
     assert report is not None
     assert await is_clean(services)
-    for recipe in (OTHER, DEFAULT_FINGERPRINT):
-        assert await books_under(elsewhere, content, recipe) == {book.id}
+    assert await books_under(elsewhere, content, OTHER) == {book.id}
 
 
-async def test_a_pending_book_is_found_under_both_recipes_and_indexed_under_both(
+async def test_a_pending_book_is_found_and_indexed_under_the_recipe_that_is_being_built_too(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await change(services)
+    await broken_off(services, monkeypatch, IndexUpkeep, "catch_up_filled")
     content = a_text()
 
-    async def fail(*_: object) -> None:
+    async def fail(*_: object, **__: object) -> None:
         raise Unavailable("Redis is gone.")
 
     with monkeypatch.context() as patch:
@@ -293,64 +300,72 @@ async def test_a_pending_book_is_found_under_both_recipes_and_indexed_under_both
         book = await post(services, content)
     assert not book.indexed
     for _ in range(2):
-        for recipe in (OTHER, DEFAULT_FINGERPRINT):
-            assert await books_under(services, content, recipe) == {book.id}
-        await services.reindex.index_entry(book.entry_id)
+        assert await books_under(services, content, DEFAULT_FINGERPRINT) == {book.id}
+        await services.upkeep.index_entry(book.entry_id)
     assert (await services.books.get(book.id)).indexed
+    assert (await services.indexes.of(SUITE).flat_index.entry_ids()).tolist() == [book.entry_id]
+    await change(services)
+    assert await books_under(services, content, OTHER) == {book.id}
     assert await is_clean(services)
     await services.ingest.replace_content(book.id, a_text(), None, None, actor=ACTOR)
     assert await is_clean(services)
 
 
 @on_cluster_too
-async def test_what_was_tampered_with_is_mended_in_both_indexes(services: Services, redis: Operator) -> None:
+async def test_what_was_tampered_with_is_replaced_after_a_switch(services: Services, redis: Operator) -> None:
     for _ in range(3):
         await post(services)
     await change(services)
-    for suite in (await services.suites.read()).answering:
-        [key, *_] = [key async for key in redis.scan_iter(f"bp:{{{suite.fingerprint}:*[0-9]")]
-        await redis.delete(key)
+    [key, *_] = [key async for key in redis.scan_iter(f"bp:{{{OTHER}:*[0-9]")]
+    await redis.delete(key)
     assert not await is_clean(services)
-    await services.reindex.reindex(lambda done, total: None)
+    await services.upkeep.rebuild()
     assert await is_clean(services)
 
 
-async def knows_the_retired_recipe(elsewhere: Services) -> None:
+async def nothing(*_: object) -> None:
+    """Take the place of a step that is left out."""
+
+
+async def knows_the_old_recipe(elsewhere: Services) -> None:
     """Let a process answer in it, so that it holds the flat index and knows the suites."""
     assert await books_under(elsewhere, a_text(), DEFAULT_FINGERPRINT) == set()
 
 
 @on_cluster_too
 @pytest.mark.parametrize("asks_before", [True, False])
-async def test_no_book_is_missed_by_a_process_that_has_not_seen_a_drop(
+async def test_no_book_is_missed_by_a_process_that_has_not_seen_a_switch(
     services: Services, elsewhere: Services, monkeypatch: pytest.MonkeyPatch, asks_before: bool
 ) -> None:
-    await change(services)
-    await knows_the_retired_recipe(elsewhere)
-    drop, late = SuiteStore.delete, a_text()
+    await knows_the_old_recipe(elsewhere)
+    monkeypatch.setattr("app.stores.postgres.suites.KNOWN_FOR", 1000.0)
+    delete, late = SuiteStore.delete, a_text()
 
     async def then_post(suites: SuiteStore, suite: Suite) -> None:
         if asks_before:
             with pytest.raises(Unavailable, match="have just ended"):
                 await books_under(elsewhere, a_text(), DEFAULT_FINGERPRINT)
-        await drop(suites, suite)
+        await delete(suites, suite)
         await post(services, late)
         with pytest.raises((Unavailable, RecipeNotIndexed)):
             await books_under(elsewhere, late, DEFAULT_FINGERPRINT)
 
     monkeypatch.setattr(SuiteStore, "delete", then_post)
-    await services.recipes.drop(DEFAULT_FINGERPRINT)
+    await change(services)
     assert len(await books_under(elsewhere, late, OTHER)) == 1
 
 
 @pytest.mark.parametrize("place", range(3))
-async def test_a_drop_in_the_midst_of_a_lookup_leaves_no_answer_incomplete(
+async def test_a_switch_in_the_midst_of_a_lookup_leaves_no_answer_incomplete(
     services: Services, elsewhere: Services, monkeypatch: pytest.MonkeyPatch, place: int
 ) -> None:
     content = a_text()
     book = await post(services, content)
-    await change(services)
-    await knows_the_retired_recipe(elsewhere)
+    await knows_the_old_recipe(elsewhere)
+    monkeypatch.setattr("app.stores.postgres.suites.KNOWN_FOR", 1000.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(Recipes, "_remove", nothing)
+        await change(services)
     # So few books would be scanned.
     monkeypatch.setattr("app.core.index.probing.ROW_NANOSECONDS", 1e6)
     run, reading = RedisClient.run, list[Words]()
@@ -371,60 +386,28 @@ async def test_a_drop_in_the_midst_of_a_lookup_leaves_no_answer_incomplete(
         with pytest.raises(Unavailable, match="have just ended"):
             await books_under(elsewhere, content, DEFAULT_FINGERPRINT)
     else:
-        # Buckets and changes were read before the drop: the answer of then.
+        # Buckets and changes were read before: the answer of then.
         assert await books_under(elsewhere, content, DEFAULT_FINGERPRINT) == {book.id}
     assert [words[0] for words in reading] == ["MGET", "XRANGE", "EVALSHA"]
 
 
-@pytest.mark.parametrize("finished", [True, False])
-async def test_a_drop_that_was_broken_off_can_be_finished_or_taken_back(
-    services: Services, elsewhere: Services, redis: Operator, monkeypatch: pytest.MonkeyPatch, finished: bool
-) -> None:
-    content, meanwhile = a_text(), a_text()
-    await post(services, content)
-    await change(services)
-    await knows_the_retired_recipe(elsewhere)
-
-    async def fail(_: Epochs) -> None:
-        raise Unavailable("The process died here.")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Epochs, "end", fail)
-        with pytest.raises(Unavailable, match="died here"):
-            await services.recipes.drop(DEFAULT_FINGERPRINT)
-    await post(services, meanwhile)
-    with pytest.raises(RecipeNotIndexed):
-        await books_under(services, content, DEFAULT_FINGERPRINT)
-    await services.reindex.reconcile()
-    assert await is_clean(services)
-    if finished:
-        await services.recipes.drop(DEFAULT_FINGERPRINT)
-        assert (await services.suites.read()).kept == (replace(DEFAULT_SUITE, fingerprint=OTHER),)
-        assert [key async for key in redis.scan_iter(f"bp:{{{DEFAULT_FINGERPRINT}*")] == []
-    else:
-        assert (await change(services, DEFAULT_FINGERPRINT)).computed == 0
-        assert await is_clean(services)
-        for posted in (content, meanwhile):
-            assert len(await books_under(elsewhere, posted, DEFAULT_FINGERPRINT)) == 1
+async def keys_of(redis: Operator, recipe: str) -> list[bytes]:
+    return [key async for key in redis.scan_iter(f"bp:{{{recipe}*")]
 
 
 @on_cluster_too
-async def test_a_dropped_recipe_leaves_no_key_and_can_come_back(
-    services: Services, elsewhere: Services, redis: Operator, monkeypatch: pytest.MonkeyPatch
+async def test_the_old_recipe_leaves_no_key_and_can_come_back(
+    services: Services, elsewhere: Services, redis: Operator
 ) -> None:
     content = a_text()
     book = await post(services, content)
+    await knows_the_old_recipe(elsewhere)
+    with pytest.raises(BookprintError, match="serves; let another"):
+        await services.recipes.drop(DEFAULT_FINGERPRINT)
     await change(services)
-    with pytest.raises(BookprintError, match="serves"):
-        await services.recipes.drop(OTHER)
-    assert await books_under(elsewhere, content, DEFAULT_FINGERPRINT) == {book.id}
-    monkeypatch.setattr("app.stores.postgres.suites._KNOWN_FOR", 1000.0)
-    await services.recipes.drop(DEFAULT_FINGERPRINT)
-    assert [key async for key in redis.scan_iter(f"bp:{{{DEFAULT_FINGERPRINT}*")] == []
-    # A process that has not heard of it finds out before it answers.
-    with pytest.raises(Unavailable, match="have just ended"):
-        await books_under(elsewhere, content, DEFAULT_FINGERPRINT)
-    with pytest.raises(RecipeNotIndexed):
+    assert await keys_of(redis, DEFAULT_FINGERPRINT) == []
+    await elsewhere.suites.read()
+    with pytest.raises(RecipeNotIndexed, match=f"those of {OTHER} are"):
         await books_under(elsewhere, content, DEFAULT_FINGERPRINT)
     assert await is_clean(services)
     late = await post(elsewhere)
@@ -432,6 +415,51 @@ async def test_a_dropped_recipe_leaves_no_key_and_can_come_back(
     assert await is_clean(services)
     assert (await elsewhere.books.get(late.id)).fingerprint.recipe == DEFAULT_FINGERPRINT
     assert await books_under(elsewhere, content, DEFAULT_FINGERPRINT) == {book.id}
+
+
+@on_cluster_too
+@pytest.mark.parametrize("step", [(Epochs, "end"), (SuiteStore, "delete"), (BandIndex, "delete_all")])
+async def test_a_removal_that_was_broken_off_is_finished(
+    services: Services, redis: Operator, monkeypatch: pytest.MonkeyPatch, step: tuple[type, str]
+) -> None:
+    await post(services)
+    real = getattr(*step)
+
+    async def fail(thing: object, *arguments: object) -> None:
+        if step[1] != "delete_all" or thing is services.indexes.of(DEFAULT_SUITE):
+            raise Unavailable("The process died here.")
+        await real(thing, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(*step, fail)
+        with pytest.raises(Unavailable, match="died here"):
+            await change(services)
+    late = a_text()
+    book = await post(services, late)
+    assert await keys_of(redis, DEFAULT_FINGERPRINT) != []
+    if (await services.suites.read()).building is not None:
+        with pytest.raises(BookprintError, match=f"serves already.*--drop {DEFAULT_FINGERPRINT}"):
+            await change(services)
+        await services.recipes.drop(DEFAULT_FINGERPRINT)
+    else:
+        await services.upkeep.catch_up()
+    assert await keys_of(redis, DEFAULT_FINGERPRINT) == []
+    assert await books_under(services, late, OTHER) == {book.id}
+    assert await is_clean(services)
+
+
+async def test_a_build_that_is_given_up_leaves_no_key(
+    services: Services, redis: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = a_text()
+    book = await post(services, content)
+    await broken_off(services, monkeypatch, IndexUpkeep, "catch_up_filled")
+    assert await keys_of(redis, OTHER) != []
+    await services.recipes.drop(OTHER)
+    assert await keys_of(redis, OTHER) == []
+    assert await services.suites.read() == Suites()
+    assert await books_under(services, content, DEFAULT_FINGERPRINT) == {book.id}
+    assert await is_clean(services)
 
 
 async def test_one_command_at_a_time_and_one_recipe_at_a_time(

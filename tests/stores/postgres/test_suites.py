@@ -23,12 +23,12 @@ def suites(database: Database) -> SuiteStore:
     return SuiteStore(database)
 
 
-async def test_suites_are_built_serve_retire_and_are_dropped(suites: SuiteStore) -> None:
+async def test_suites_are_built_and_serve_and_are_removed(suites: SuiteStore) -> None:
     assert await suites.read() == Suites(DEFAULT_SUITE)
     await suites.insert(OTHER)
     assert await suites.current() == Suites(DEFAULT_SUITE, building=OTHER)
     assert await suites.update_serving(OTHER, allow_missing=False) == 0
-    assert await suites.current() == Suites(OTHER, retired=(DEFAULT_SUITE,))
+    assert await suites.current() == Suites(OTHER, building=DEFAULT_SUITE)
     await suites.delete(DEFAULT_SUITE)
     assert await suites.current() == Suites(OTHER)
 

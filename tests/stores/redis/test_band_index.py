@@ -185,7 +185,7 @@ async def test_beside_full_posting_buckets_an_entry_is_added_once(
     await redis_client.write(full)
     for _ in range(2):
         await index.insert(entries)
-        await index.insert_unguarded(entries)
+        await index.insert(entries, missing=True, guarded=False)
     buckets = await buckets_of(index)
     assert buckets[lists["first"]] == full[lists["first"]]
     assert buckets[lists["one short"]] == full[lists["one short"]] + postings.data[1]
@@ -194,22 +194,26 @@ async def test_beside_full_posting_buckets_an_entry_is_added_once(
         assert records.count(data) == (0 if len(full.get(key, b"")) == POSTING_CAP * POSTING_BYTES else 1)
 
 
-async def test_what_is_lost_of_an_entry_is_restored_and_the_rest_left(index: BandIndex) -> None:
+async def test_what_is_lost_of_an_entry_is_restored_and_the_rest_left(
+    index: BandIndex, redis_client: RedisClient
+) -> None:
     entries = [an_entry(np.random.default_rng(16), i) for i in range(1, 4)]
     await index.insert(entries)
     before = await buckets_of(index)
-    await index.delete_bucket(index.records(entries[:1])[1].keys[0])
-    await index.insert_unguarded(entries)
+    await redis_client.run([("DEL", index.records(entries[:1])[1].keys[0])])
+    await index.insert(entries, missing=True, guarded=False)
     assert await buckets_of(index) == before
 
 
-async def test_what_there_is_of_an_entry_is_not_added_again(index: BandIndex) -> None:
+async def test_what_there_is_of_an_entry_is_not_added_again(
+    index: BandIndex, redis_client: RedisClient
+) -> None:
     entry = an_entry(np.random.default_rng(18), 1)
     await index.insert([entry])
     before = await buckets_of(index)
     _, postings = index.records([entry])
     for key in postings.keys[20:]:
-        await index.delete_bucket(key)
+        await redis_client.run([("DEL", key)])
     await index.insert([entry])
     assert await buckets_of(index) == before
 
@@ -352,7 +356,7 @@ async def test_a_process_follows_the_index_through_a_rebuilding(
     assert (await within(other, entries[0].fingerprint, 128)).size == 40
     await redis.flushdb()
     await index.epochs.begin("again")
-    await index.insert_unguarded(entries[:30])
+    await index.insert(entries[:30], missing=True, guarded=False)
     with pytest.raises(IndexRebuilding):
         await within(other, entries[0].fingerprint, 128)
     assert await index.epochs.finish("again")

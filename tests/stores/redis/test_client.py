@@ -8,7 +8,7 @@ from redis.asyncio import RedisCluster
 
 from app.core.errors import BookprintError, IndexRebuilding, Unavailable
 from app.stores.redis.client import RedisClient, Words, open_client
-from app.stores.redis.epoch import Epochs, read_guarded
+from app.stores.redis.epoch import Epochs, read_with_epochs
 from app.stores.redis.indexes import Indexes
 from app.stores.redis.scripts import ADD_RECORDS
 from tests.redis_cluster import Operator, on_cluster_too
@@ -49,7 +49,7 @@ async def test_a_guarded_read_is_one_round_trip(
     assert await epochs.finish("token")
     await redis_client.write({KEYS[3]: b"there"})
     pipelines.clear()
-    read = await read_guarded(redis_client, keys, KEYS[:7], ("STRLEN", KEYS[3]))
+    read = await read_with_epochs(redis_client, keys, KEYS[:7], ("STRLEN", KEYS[3]))
     assert len(pipelines) == 1
     assert (read.values[3], read.answers, len(read.marks)) == (b"there", [5], 7)
 

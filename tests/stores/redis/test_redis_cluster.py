@@ -44,7 +44,7 @@ async def build(index: BandIndex, entries: list[Entry]) -> None:
     token = uuid4().hex
     await index.epochs.begin(token)
     await index.delete_all([index.suite.minhash, index.suite.sample])
-    await index.insert_unguarded(entries)
+    await index.insert(entries, missing=True, guarded=False)
     assert await index.epochs.finish(token)
 
 

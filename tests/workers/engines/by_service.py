@@ -15,7 +15,8 @@ from app.core.clusters.clustering import KINDS, By
 from app.core.matching.candidates import SelectionLimits
 from app.core.matching.search import LAST_DISTANCE, plan_related, proposed, related_entries
 from app.readers.files import find, unread_books
-from app.services.bulk import BulkRun, ingest_in_bulk
+from app.services.bulk import ingest_in_bulk
+from app.services.storing import Run
 from app.settings import Settings
 from app.stores.postgres.connections import SQL
 from tests.factories import ACTOR
@@ -73,12 +74,12 @@ async def _ingest(services: OpenServices, path: Path) -> None:
         patch.setattr("app.services.storing.new_book_id", lambda: next(ids))
         await ingest_in_bulk(
             services.bulk,
-            services.reindex,
+            services.upkeep,
             unread_books(files, {}),
-            run=BulkRun(),
+            run=Run(),
             check=checked,
             processes=2,
-            tell=lambda fate, run: None,
+            tell=lambda book, outcome: None,
             actor=ACTOR,
         )
 

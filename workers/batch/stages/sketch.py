@@ -12,14 +12,14 @@ from typing import Any
 import pyarrow as pa
 
 from app.core.book_rules import checked_metadata
-from app.core.errors import InvalidInput
+from app.core.errors import InvalidInput, Refusal
 from app.core.model import Submission
 from app.core.signatures.sketch import signature_key, sketch
 from app.core.text.content import content_key
 from app.corpus.sketches import cells_of
 from app.corpus.tables import schema
 from app.readers.processes import Ask, ReadingProcesses
-from app.readers.reading import Refusal, SignedBook, refusal_of, results_of
+from app.readers.reading import SignedBook, refusal_of, results_of
 from app.readers.unread import Unread
 from workers.batch import storage
 from workers.batch.corpus import HEAVY_ROWS_PER_GROUP, Corpus
