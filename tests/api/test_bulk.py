@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.api.bulk import Line, in_order, lines
+from app.api.bulk import Line, in_order, lines_of
 from app.main import create_app
 from app.settings import Settings
 from app.wiring import open_services
@@ -268,7 +268,7 @@ async def test_lines_are_cut_out_of_any_parts(
 ) -> None:
     held: list[int] = []
     cut = []
-    async for line in lines(parted(*parts), 5, held.append):
+    async for line in lines_of(parted(*parts), 5, held.append):
         cut.append((line.number, line.text))
         held.append(-len(line.text or b""))
         assert 0 <= sum(held) <= 5 + max(map(len, parts))
@@ -288,7 +288,7 @@ async def test_few_lines_are_in_work_at_once_and_answers_keep_their_order() -> N
         return str(line.number).encode()
 
     answers = [
-        int(each) async for each in in_order(lines(parted(b"x\n" * 30), 9, pass_over), answer, at_once=4)
+        int(each) async for each in in_order(lines_of(parted(b"x\n" * 30), 9, pass_over), answer, at_once=4)
     ]
 
     assert answers == list(range(1, 31))
@@ -303,7 +303,7 @@ async def test_lines_before_a_broken_stream_are_answered() -> None:
     async def answer(line: Line) -> bytes:
         return line.text or b""
 
-    answers = in_order(lines(broken(), 9, pass_over), answer, at_once=2)
+    answers = in_order(lines_of(broken(), 9, pass_over), answer, at_once=2)
 
     assert [await anext(answers), await anext(answers)] == [b"a", b"b"]
     with pytest.raises(ConnectionError):
