@@ -30,10 +30,9 @@ from app.api.http.connections import READ_PERMITS
 from app.api.http.cors import CrossOrigin, OwnPages
 from app.api.http.deps import KernelState
 from app.api.http.files import SpooledBytes
-from app.api.http.handlers import UnhandledErrors, install_handlers
 from app.api.http.metrics import Metrics, RequestMetrics
 from app.api.http.openapi import DescribedApi, add_docs
-from app.api.http.problems import problem_response
+from app.api.http.problems import UnhandledErrors, install_handlers
 from app.api.http.security_headers import SecurityHeaders
 from app.api.routes import reconcile
 from app.logs import configure_logs
@@ -142,7 +141,6 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             OwnPages,
             public_url=settings.public_url,
             origins=settings.cors_origins,
-            refusal=problem_response,
         )
     app.add_middleware(SecurityHeaders)
     app.add_middleware(RequestMetrics, metrics=metrics)

@@ -11,8 +11,9 @@ from contextlib import asynccontextmanager
 from math import ceil
 
 from starlette.datastructures import Headers
-from starlette.exceptions import HTTPException
 from starlette.types import Scope
+
+from app.api.http.problems import Refusal
 
 ALWAYS_WAITING = 512
 """Requests that may wait in any case: clients that ask again once they are answered."""
@@ -37,14 +38,16 @@ _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 TOO_MANY = "More requests came than can be worked on."
 
 
-# FastAPI lets no other errors through while it reads a body.
-class Overloaded(HTTPException):
+class Overloaded(Refusal):
     """More was asked of this service than it can work on; `retry_after` is in seconds."""
 
     problem = "overloaded"
+    status = 503
+    title = "The service has too much to do"
+    remedy = "Send it again after the seconds that Retry-After names."
 
     def __init__(self, detail: str, retry_after: int = 1) -> None:
-        super().__init__(503, detail, headers={"Retry-After": str(retry_after)})
+        super().__init__(detail, {"Retry-After": str(retry_after)})
         self.retry_after = retry_after
 
 

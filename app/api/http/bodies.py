@@ -15,11 +15,11 @@ from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
-from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from app.api.http.access import ScopedRoute, require_key_still_valid
 from app.api.http.admission import Permit
+from app.api.http.problems import Refusal
 from app.api.http.usage import counted
 from app.core.json_limits import MAX_CONTAINERS, MAX_PAGES, MAX_VALUES, exceeds_json_limits
 
@@ -33,15 +33,17 @@ MIN_BYTES_A_SECOND = 4_096
 """Each so many bytes that have arrived allow one more second of waiting."""
 
 
-class BodyTooSlow(HTTPException):
+class BodyTooSlow(Refusal):
     """The request body arrives more slowly than this service waits for."""
 
     problem = "body-too-slow"
+    status = 408
+    title = "The body arrives too slowly"
+    remedy = "Send it again over a faster connection, or in smaller parts."
 
     def __init__(self, seconds: float, size: int) -> None:
         # The rest of the body may still arrive on this connection, and must not be taken for a request.
         super().__init__(
-            408,
             f"{size:,} bytes of the body arrived in {seconds:.0f} seconds of waiting.",
             headers={"Connection": "close"},
         )
@@ -78,37 +80,43 @@ MAX_FIELDS = 1_000
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-# FastAPI lets no other errors through while it reads a body.
-class BodyTooLarge(HTTPException):
+class BodyTooLarge(Refusal):
     """The request body is larger than this service takes."""
 
     problem = "body-too-large"
+    status = 413
+    title = "The body is too large"
+    remedy = "Send a smaller body, or have BOOKPRINT_MAX_BODY_BYTES raised."
 
     def __init__(self, max_bytes: int, remedy: str | None = None) -> None:
-        super().__init__(413, f"The body is larger than {max_bytes} bytes.")
-        self.max_bytes = max_bytes
-        self.remedy = remedy
+        super().__init__(f"The body is larger than {max_bytes} bytes.")
+        self.remedy = remedy or self.remedy
 
 
-class UnsupportedMediaType(HTTPException):
+class UnsupportedMediaType(Refusal):
     """The body is of a type or in an encoding that is not taken; `field` names the header to change."""
 
     problem = "unsupported-media-type"
+    status = 415
+    title = "The body is of a type that is not taken here"
+    remedy = "Send uncompressed UTF-8 JSON with Content-Type: application/json."
 
     def __init__(self, detail: str, field: str = "Content-Type", remedy: str | None = None) -> None:
-        super().__init__(415, detail)
+        super().__init__(detail)
         self.field = field
-        self.remedy = remedy
+        self.remedy = remedy or self.remedy
 
 
-class UnparsableJson(HTTPException):
+class UnparsableJson(Refusal):
     """The body is no JSON text that this service reads."""
 
     problem = "unparsable"
+    title = "The body cannot be read as JSON"
 
     def __init__(self, detail: str, remedy: str, status: int = 400, field: str = "body") -> None:
-        super().__init__(status, detail)
+        super().__init__(detail)
         self.remedy = remedy
+        self.status = status
         self.field = field
 
     @classmethod
@@ -193,10 +201,15 @@ class JsonRequest(HeldRequest):
             raise UnparsableJson("The body is empty.", 'Send a JSON object, as {"text": "…"}.')
         return body
 
-    async def json(self) -> Any:
-        """The value of the body; raises UnparsableJson."""
+    async def parse(self) -> None:
+        """Read the value of the body; raises UnparsableJson."""
         body = await self.body()
-        return parsed(body) if len(body) <= _INLINE_BYTES else await asyncio.to_thread(parsed, body)
+        inline = len(body) <= _INLINE_BYTES
+        self._value = parsed(body) if inline else await asyncio.to_thread(parsed, body)
+
+    async def json(self) -> Any:
+        """The value of the body, which has been read."""
+        return self._value
 
 
 class JsonRoute(ScopedRoute):
@@ -210,7 +223,10 @@ class JsonRoute(ScopedRoute):
 
         async def handle(request: Request) -> Response:
             _require_json(request.headers)
-            return await handler(JsonRequest(request.scope, request.receive))
+            sent = JsonRequest(request.scope, request.receive)
+            # FastAPI would take what is raised while it reads for a fault of the JSON.
+            await sent.parse()
+            return await handler(sent)
 
         return handle
 

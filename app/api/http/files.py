@@ -23,8 +23,6 @@ from starlette.types import Scope
 from app.api.http.access import ScopedRoute
 from app.api.http.admission import Overloaded
 from app.api.http.bodies import (
-    BodyTooLarge,
-    BodyTooSlow,
     BoundedRequest,
     UnparsableJson,
     media_type,
@@ -32,7 +30,7 @@ from app.api.http.bodies import (
     require_uncompressed,
     validated,
 )
-from app.api.http.usage import LimitReached
+from app.api.http.problems import Refusal
 from app.api.submissions import MetadataBody
 from app.catalog.marc import forms, marcjson
 from app.catalog.marc.marcjson import is_marc
@@ -131,13 +129,16 @@ REQUEST_BODY: dict[str, Any] = {
 """The body as the OpenAPI document of an operation describes it."""
 
 
-class UnparsableForm(HTTPException):
+class UnparsableForm(Refusal):
     """The body is not well-formed multipart/form-data."""
 
     problem = "unparsable"
-
-    def __init__(self, detail: str) -> None:
-        super().__init__(400, detail)
+    status = 400
+    title = "The body cannot be read as multipart/form-data"
+    remedy = (
+        "Send the book as a part `file` with a filename, as curl does with -F file=@book.epub, and metadata "
+        "of at most 1 MiB."
+    )
 
 
 @dataclass(slots=True)
@@ -229,8 +230,6 @@ async def _form(request: FileRequest) -> FormData:
         return await request.form(
             max_files=_MOST_PARTS, max_fields=_MOST_PARTS, max_part_size=_METADATA_BYTES
         )
-    except (BodyTooLarge, BodyTooSlow, LimitReached, Overloaded):
-        raise
     except HTTPException as exc:
         raise UnparsableForm(str(exc.detail)) from exc
 
@@ -279,7 +278,7 @@ def _json_changes(data: bytes) -> dict[str, object]:
     try:
         value = parsed(data)
     except UnparsableJson as exc:
-        raise UnparsableJson(exc.detail, exc.remedy, 422, _METADATA) from exc
+        raise UnparsableJson(str(exc), exc.remedy, 422, _METADATA) from exc
     if is_marc(value):
         return record_changes(CatalogRecord("marc-json", data), _METADATA)
     return validated(MetadataBody, value, _METADATA).to_changes()

@@ -295,7 +295,7 @@ def _json_object(text: str, field: str) -> Mapping[str, Any]:
     try:
         value = parsed(text.encode("utf-8", "replace"), _MOST_FIELDS)
     except UnparsableJson as error:
-        raise UnparsableJson(str(error.detail), error.remedy, 422, field) from None
+        raise UnparsableJson(str(error), error.remedy, 422, field) from None
     if not isinstance(value, dict):
         raise InvalidInput("This is no JSON object. Send one.", field)
     return value
