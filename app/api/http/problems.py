@@ -194,7 +194,7 @@ def _refused(error: BookprintError) -> tuple[Problem, Mapping[str, str]]:
             if isinstance(error, OtherContent):
                 remedy = f"Replace its content with PUT {path}/content, or post under another external_id."
         case TextNotKept():
-            remedy = "Send it with PUT /v1/books/{id}/content while texts are kept."
+            remedy = "Send it with PUT /v1/books/…/content while texts are kept."
         case StaleVersion():
             headers = {"ETag": f'"{error.current}"'}
             remedy = f"Send If-Match: {headers['ETag']} once you have seen that version."
