@@ -4,16 +4,17 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, Literal
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 from fastapi.responses import PlainTextResponse
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from pydantic import Field
 
 from app.api.documents import Document, shown
-from app.api.http.access import OPEN, ScopedRoute, SeesDetails, needs, shows_more_with
+from app.api.http.access import SeesDetails
 from app.api.http.deps import KernelsDep, MetricsDep, ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.problems import Refusal
+from app.api.http.routes import SubjectRouter
 from app.services.health import PartHealth
 
 _UP = {"ok": True, "detail": "up"}
@@ -76,10 +77,10 @@ class NotReady(Refusal):
         )
 
 
-router = APIRouter(tags=["health"], route_class=ScopedRoute)
+router = SubjectRouter(tag="health", description="Whether the service lives and works, and its metrics.")
 
 
-@router.get("/health/live", summary="Does the process answer?", openapi_extra=OPEN)
+@router.get("/health/live", summary="Does the process answer?", scope=None)
 async def live() -> Alive:
     """Always 200. Where there is no answer, restart the process."""
     return Alive()
@@ -90,7 +91,8 @@ async def live() -> Alive:
     summary="Can the service work?",
     response_model=Ready,
     responses=problems(503),
-    openapi_extra=shows_more_with("read"),
+    scope=None,
+    more_with="read",
 )
 async def ready(services: ServicesDep, kernels: KernelsDep, sees_details: SeesDetails) -> dict[str, Any]:
     """Pings Postgres, Redis and the job queue; 503 says in `parts` which of them is down.
@@ -107,7 +109,7 @@ async def ready(services: ServicesDep, kernels: KernelsDep, sees_details: SeesDe
     "/metrics",
     summary="Counters for Prometheus",
     response_class=PlainTextResponse,
-    openapi_extra=needs("read"),
+    scope="read",
 )
 async def scrape(services: ServicesDep, metrics: MetricsDep) -> Response:
     """Requests by route and status with their times, books stored, posted and pending, lookups by kind. Jobs

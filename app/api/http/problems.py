@@ -257,15 +257,14 @@ def _routing(error: HTTPException) -> tuple[Problem, Mapping[str, str]]:
 _DENIED = frozenset({401, 403, 429})
 
 
-def install_handlers(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
-    """Let the application answer every foreseen error, the router's own included, with a problem.
-
-    `routes` are all routes of the application; they show which methods a path takes.
-    """
+def install_handlers(app: FastAPI) -> None:
+    """Let the application answer every foreseen error, the router's own included, with a problem."""
 
     async def answer(request: Request, error: Exception) -> Response:
         if isinstance(error, HTTPException) and error.status_code == 405:
-            error = HTTPException(405, headers={"Allow": ", ".join(_allowed_methods(routes, request.scope))})
+            error = HTTPException(
+                405, headers={"Allow": ", ".join(_allowed_methods(app.routes, request.scope))}
+            )
         response = problem_response(error)
         if isinstance(error, BookprintError) and response.status_code in _DENIED:
             app.state.metrics.count_denied(error.problem)

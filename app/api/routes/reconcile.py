@@ -7,16 +7,16 @@ from importlib.metadata import version
 from typing import Annotated, Any, Literal
 
 import orjson
-from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
+from fastapi import HTTPException, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 
 from app.api import examples
-from app.api.http.access import ScopedRoute, needs
 from app.api.http.bodies import UnparsableJson, parsed, validated
 from app.api.http.book_page import POLICY, book_fragment, book_page
 from app.api.http.deps import BookId, ServicesDep
 from app.api.http.forms import MEDIA_TYPE, form_fields
 from app.api.http.openapi import problems
+from app.api.http.routes import SubjectRouter
 from app.api.http.usage import count_lookups
 from app.api.schemas.reconciliation import (
     ExtensionAnswer,
@@ -46,7 +46,11 @@ from app.core.text.names import folded
 from app.services.keys import Caller
 from app.wiring import Services
 
-router = APIRouter(prefix="/reconcile", tags=["reconciliation"], route_class=ScopedRoute)
+router = SubjectRouter(
+    "/reconcile",
+    tag="reconciliation",
+    description="Match the rows of a table with books, as OpenRefine does it.",
+)
 
 Suggested = Annotated[SuggestQuery, Query()]
 Described = tuple[ReconciliationQuery, BookDescription] | Exception
@@ -86,7 +90,7 @@ _FORM: dict[str, Any] = {
     summary="Read the manifest of the reconciliation service",
     response_model=Manifest | ResultBatch | ExtensionAnswer,
     responses=problems(413, 422, 503),
-    openapi_extra=needs("read"),
+    scope="read",
 )
 async def manifest(
     request: Request,
@@ -106,7 +110,8 @@ async def manifest(
     summary="Find the books that the rows of a table mean",
     response_model=ResultBatch | ExtensionAnswer,
     responses=problems(413, 415, 422, 503),
-    openapi_extra=needs("read") | _FORM,
+    scope="read",
+    openapi_extra=_FORM,
 )
 async def reconcile(request: Request, services: ServicesDep) -> Response:
     """Answers candidates for each of up to 1,000 `queries`, or with `extend` what is known of books.
@@ -123,7 +128,7 @@ async def reconcile(request: Request, services: ServicesDep) -> Response:
     summary="Suggest books",
     response_model=Suggestions,
     responses=problems(422, 503),
-    openapi_extra=needs("read"),
+    scope="read",
 )
 async def suggest_entity(query: Suggested, services: ServicesDep) -> Response:
     """Answers books whose titles start so, in alphabetical order, or the one with this id or identifier."""
@@ -145,7 +150,7 @@ async def suggest_entity(query: Suggested, services: ServicesDep) -> Response:
     summary="Suggest properties",
     response_model=Suggestions,
     responses=problems(422),
-    openapi_extra=needs("read"),
+    scope="read",
 )
 async def suggest_property(query: Suggested) -> Response:
     """Answers the properties whose names or ids start so."""
@@ -157,7 +162,7 @@ async def suggest_property(query: Suggested) -> Response:
     summary="Suggest types",
     response_model=Suggestions,
     responses=problems(422),
-    openapi_extra=needs("read"),
+    scope="read",
 )
 async def suggest_type(query: Suggested) -> Response:
     """Answers the types whose names or ids start so."""
@@ -169,7 +174,7 @@ async def suggest_type(query: Suggested) -> Response:
     summary="Describe what is suggested",
     response_model=Flyout,
     responses=problems(404, 422),
-    openapi_extra=needs("read"),
+    scope="read",
 )
 async def flyout(
     kind: Annotated[Literal["entity", "property", "type"], Path(description="What was suggested.")],
@@ -196,7 +201,7 @@ async def flyout(
     summary="Show a book on a small page",
     response_class=Response,
     responses=problems(404, 422, 503) | {200: {"content": {"text/html": {"schema": {"type": "string"}}}}},
-    openapi_extra=needs("read"),
+    scope="read",
 )
 async def preview(book_id: BookId, services: ServicesDep) -> Response:
     """Answers a page for people, to be shown in a frame: title, authors, identifiers and relations."""
@@ -209,7 +214,7 @@ async def preview(book_id: BookId, services: ServicesDep) -> Response:
     summary="Propose properties to fetch",
     response_model=ProposedProperties,
     responses=problems(422),
-    openapi_extra=needs("read"),
+    scope="read",
 )
 async def propose_properties(
     of_type: Annotated[
