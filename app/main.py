@@ -2,12 +2,14 @@
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from importlib.metadata import version
 from typing import Any
 
 from fastapi import FastAPI
+from starlette.datastructures import State
+from starlette.middleware import Middleware
 
 from app.api import (
     audit,
@@ -16,7 +18,6 @@ from app.api import (
     changes,
     clusters,
     conflicts,
-    files,
     health,
     jobs,
     lookups,
@@ -24,16 +25,14 @@ from app.api import (
     similar,
     webhooks,
 )
-from app.api.http.access import require_scopes
 from app.api.http.admission import Admission
 from app.api.http.connections import READ_PERMITS
 from app.api.http.cors import CrossOrigin, OwnPages
 from app.api.http.deps import KernelState
-from app.api.http.files import SpooledBytes
-from app.api.http.handlers import UnhandledErrors, install_handlers
 from app.api.http.metrics import Metrics, RequestMetrics
 from app.api.http.openapi import DescribedApi, add_docs
-from app.api.http.problems import problem_response
+from app.api.http.problems import UnhandledErrors, install_handlers
+from app.api.http.routes import require_scopes
 from app.api.http.security_headers import SecurityHeaders
 from app.api.routes import reconcile
 from app.logs import configure_logs
@@ -42,6 +41,15 @@ from app.secrets import forget_secrets
 from app.services.reading import FileReading
 from app.settings import Settings
 from app.wiring import open_services
+
+ROUTERS = [
+    module.router
+    for module in (
+        *(books, bulk, lookups, similar, relations, clusters, conflicts, reconcile, changes),
+        *(webhooks, audit, jobs, health),
+    )
+]
+"""The routers of all subjects, in the order in which they are described."""
 
 _DESCRIPTION = """
 Post a book and get an identifier that survives OCR noise, reprints and missing metadata; ask for the books
@@ -60,93 +68,75 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         settings = Settings()
         configure_logs(settings.log_format)
         forget_secrets()
-    metrics, kernels = Metrics(), KernelState()
+    metrics = Metrics()
+    app = DescribedApi(
+        title="Bookprint",
+        version=version("bookprint"),
+        description=_DESCRIPTION,
+        openapi_tags=[router.subject for router in ROUTERS if router.subject],
+        docs_url=None,
+        redoc_url=None,
+        # A redirect would name a host, and hide a misspelt path.
+        redirect_slashes=False,
+        # Numbers are at /metrics; whether OpenTelemetry is set up would be looked for with each request.
+        telemetry={"tracing": False, "metrics": False, "logs": False},
+        lifespan=_lifespan(settings),
+        middleware=_middleware(settings, metrics),
+    )
+    _set_state(app.state, settings, metrics)
+    for router in ROUTERS:
+        app.router.routes += router.routes
+    add_docs(app)
+    require_scopes(app.routes)
+    install_handlers(app)
+    return app
 
+
+def _lifespan(settings: Settings) -> Callable[[FastAPI], AbstractAsyncContextManager[dict[str, Any]]]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
         limits = ReadingLimits(settings.read_seconds, characters=settings.max_body_bytes)
         with IsolatedReader(limits) as reader:
             async with open_services(settings) as services:
                 app.state.services, app.state.reading = services, FileReading(reader)
-                warming = asyncio.create_task(_warm(kernels))
+                warming = asyncio.create_task(_warm(app.state.kernels))
                 yield {READ_PERMITS: app.state.admission.reads}
                 warming.cancel()
                 with suppress(asyncio.CancelledError):
                     await warming
 
-    app = DescribedApi(
-        title="Bookprint",
-        version=version("bookprint"),
-        description=_DESCRIPTION,
-        lifespan=lifespan,
-        docs_url=None,
-        redoc_url=None,
-        # Numbers are at /metrics; whether OpenTelemetry is set up would be looked for with each request.
-        telemetry={"tracing": False, "metrics": False, "logs": False},
-        # A redirect would name a host, and hide a misspelt path.
-        redirect_slashes=False,
-        generate_unique_id_function=lambda route: route.name,
-        # A body that is not declared is taken as JSON.
-        strict_content_type=False,
-        openapi_tags=[
-            {
-                "name": "books",
-                "description": "Post, read, list, change and delete the books of the catalogue.",
-            },
-            {"name": "lookups", "description": "Find the books near a stored book, or near a text."},
-            {"name": "relations", "description": "How two books are related, and decisions of people."},
-            {"name": "clusters", "description": "Copies of one text, or related books, together."},
-            {"name": "conflicts", "description": "Books whose metadata and texts contradict each other."},
-            {
-                "name": "reconciliation",
-                "description": "Match the rows of a table with books, as OpenRefine does it.",
-            },
-            {"name": "changes", "description": "What has changed since a client last asked."},
-            {"name": "webhooks", "description": "Where changes are delivered."},
-            {"name": "audit", "description": "Who has written what, when and from where."},
-            {"name": "jobs", "description": "Work that is done in the background."},
-            {"name": "health", "description": "Whether the service lives and works, and its metrics."},
-        ],
-    )
-    app.state.metrics, app.state.kernels = metrics, kernels
+    return lifespan
+
+
+def _middleware(settings: Settings, metrics: Metrics) -> list[Middleware]:
+    """The layers around the routes, the outermost first."""
+    asks_for_keys, origins = settings.auth != "off", settings.cors_origins
+    own_pages = Middleware(OwnPages, public_url=settings.public_url, origins=origins)
+    return [
+        Middleware(RequestMetrics, metrics=metrics),
+        Middleware(SecurityHeaders),
+        *([] if asks_for_keys else [own_pages]),
+        Middleware(CrossOrigin, origins=origins, any_page=asks_for_keys),
+        Middleware(UnhandledErrors),
+    ]
+
+
+def _set_state(state: State, settings: Settings, metrics: Metrics) -> None:
+    """What requests find in `app.state`, beside the services that the lifespan adds."""
+    state.metrics, state.kernels = metrics, KernelState()
     # What `auto` means is for `serve` to say, which knows the address: unsaid, nobody comes in without a key.
-    app.state.asks_for_keys = settings.auth != "off"
-    app.state.public_url = settings.public_url
-    app.state.admission = Admission(
+    state.asks_for_keys = settings.auth != "off"
+    state.public_url = settings.public_url
+    state.max_body_bytes, state.max_file_bytes = settings.max_body_bytes, settings.max_file_bytes
+    state.admission = Admission(
         reads_at_once=settings.reads_at_once,
         writes_at_once=settings.writes_at_once,
         longest_read_wait=settings.longest_read_wait,
         longest_write_wait=settings.longest_write_wait,
         max_held_bytes=settings.max_held_bytes,
+        max_spooled_bytes=settings.max_spooled_bytes,
         note_refusal=metrics.count_refused,
     )
-    app.state.spooled = SpooledBytes(settings.max_spooled_bytes)
-    app.state.max_body_bytes, app.state.max_file_bytes = settings.max_body_bytes, settings.max_file_bytes
-    # Files come first: their routes leave what is no file to those of the same paths.
-    modules = (
-        *(files, books, bulk, lookups, similar, relations, clusters, conflicts, reconcile, changes),
-        *(webhooks, audit, jobs, health),
-    )
-    routers = [module.router for module in modules]
-    for router in routers:
-        app.include_router(router)
-    add_docs(app)
-    routes = [*app.routes, *(route for router in routers for route in router.routes)]
-    require_scopes(routes)
-    install_handlers(app, routes)
-    # The last one added is the outermost.
-    app.add_middleware(UnhandledErrors)
-    app.add_middleware(CrossOrigin, origins=settings.cors_origins, any_page=app.state.asks_for_keys)
-    if not app.state.asks_for_keys:
-        app.add_middleware(
-            OwnPages,
-            public_url=settings.public_url,
-            origins=settings.cors_origins,
-            refusal=problem_response,
-        )
-    app.add_middleware(SecurityHeaders)
-    app.add_middleware(RequestMetrics, metrics=metrics)
-    return app
 
 
 async def _warm(kernels: KernelState) -> None:

@@ -4,16 +4,16 @@ from datetime import UTC, datetime
 from typing import Annotated, Self
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from app.api import examples
 from app.api.documents import Document, PageQuery, shown
-from app.api.http.access import ScopedRoute, needs
 from app.api.http.cursors import Cursors
 from app.api.http.deps import ServicesDep
 from app.api.http.openapi import problems
+from app.api.http.routes import SubjectRouter
 from app.services.audit import Action, ActorKind, AuditEntry, AuditFilter, ObjectKind
 
 
@@ -103,12 +103,10 @@ class AuditList(Document):
     next_cursor: str | None = Field(description="Send it as cursor for the next page; null on the last page.")
 
 
-router = APIRouter(prefix="/v1/audit", tags=["audit"], route_class=ScopedRoute)
+router = SubjectRouter("/v1/audit", tag="audit", description="Who has written what, when and from where.")
 
 
-@router.get(
-    "", summary="Read who has written what", responses=problems(422, 503), openapi_extra=needs("admin")
-)
+@router.get("", summary="Read who has written what", responses=problems(422, 503), scope="admin")
 async def list_audit(query: Annotated[AuditQuery, Query()], services: ServicesDep) -> AuditList:
     """Lists what was done to books, decisions, keys and webhooks, by whom and from where, the newest first.
 

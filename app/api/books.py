@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
 import orjson
-from fastapi import APIRouter, Body, Depends, Query, Response
+from fastapi import Body, Depends, Query, Response
 from pydantic import Field
 
 from app.api import examples
@@ -22,13 +22,13 @@ from app.api.documents import (
     shown,
 )
 from app.api.http import negotiation
-from app.api.http.access import needs
-from app.api.http.bodies import JsonRoute
 from app.api.http.cursors import Cursors
 from app.api.http.deps import ActorDep, BookId, IfMatch, MetricsDep, ServicesDep, expected_version
+from app.api.http.files import SentFileDep
 from app.api.http.metrics import Metrics
 from app.api.http.negotiation import JSON_LD, MARC, MARC_JSON, MARCXML
 from app.api.http.openapi import ProblemResponse, problems, problems_only, with_file, with_headers
+from app.api.http.routes import SubjectRouter
 from app.api.signatures import FingerprintAnswer
 from app.api.submissions import BookBody, CatalogueIdentifier, ContentBody, ExternalId, MetadataBody
 from app.catalog import json_ld
@@ -212,7 +212,9 @@ def described(description: Description, media_type: str) -> Response:
     return Response(body, headers={"Content-Type": media_type, "Vary": "Accept"})
 
 
-router = APIRouter(prefix="/v1/books", tags=["books"], route_class=JsonRoute)
+router = SubjectRouter(
+    "/v1/books", tag="books", description="Post, read, list, change and delete the books of the catalogue."
+)
 
 _ETAG = "The book's version, for If-Match."
 _LOCATION = "The path of the book."
@@ -236,12 +238,22 @@ _RECORD = examples.named({"A text and its MARC record": {"text": examples.TEXT, 
 AcceptedType = Annotated[str, Depends(negotiation.chosen)]
 
 
+async def post_file(
+    sent: SentFileDep, services: ServicesDep, actor: ActorDep, metrics: MetricsDep, response: Response
+) -> PostedBook:
+    """Takes the book in a file in."""
+    stored = await services.ingest.post(sent.book, actor=actor)
+    return _answer_posted(stored, metrics, response, sent)
+
+
 @router.post(
     "",
     status_code=201,
     summary="Post a book",
     responses=_CREATED | _REPEATED | problems(400, 409, 413, 415, 422, 503),
-    openapi_extra=needs("ingest") | with_file(),
+    scope="ingest",
+    of_file=post_file,
+    openapi_extra=with_file(),
 )
 async def post_book(
     body: Annotated[BookBody, Body(openapi_examples=_BOOKS | _RECORD)],
@@ -257,10 +269,10 @@ async def post_book(
     `created: false`. Its metadata stays as it is. The same `external_id` with other content is a conflict.
     """
     stored = await services.ingest.post(await asyncio.to_thread(body.to_submission), actor=actor)
-    return answer_posted(stored, metrics, response)
+    return _answer_posted(stored, metrics, response)
 
 
-@router.get("", summary="List books", responses=problems(422, 503), openapi_extra=needs("read"))
+@router.get("", summary="List books", responses=problems(422, 503), scope="read")
 async def list_books(query: Annotated[BookQuery, Query()], services: ServicesDep) -> BookList:
     """Lists the books that have the identifiers, the digest and all words of the title, oldest first."""
     wanted = query.to_filter()
@@ -276,7 +288,7 @@ async def list_books(query: Annotated[BookQuery, Query()], services: ServicesDep
     summary="Read a book",
     response_model=BookAnswer,
     responses=_READ | problems(404, 406, 422, 503),
-    openapi_extra=needs("read"),
+    scope="read",
 )
 async def read_book(
     book_id: BookId, services: ServicesDep, media_type: AcceptedType, response: Response
@@ -295,7 +307,7 @@ async def read_book(
     "/{book_id}",
     summary="Change a book's metadata",
     responses=_VERSION | problems(400, 404, 409, 412, 413, 415, 422, 503),
-    openapi_extra=needs("ingest"),
+    scope="ingest",
 )
 async def change_metadata(
     body: Annotated[MetadataBody, Body(openapi_examples=_CHANGES)],
@@ -315,7 +327,7 @@ async def change_metadata(
     "/{book_id}/content",
     summary="Replace a book's content",
     responses=_VERSION | problems(400, 404, 409, 412, 413, 415, 422, 503),
-    openapi_extra=needs("ingest"),
+    scope="ingest",
 )
 async def replace_content(
     body: Annotated[ContentBody, Body(openapi_examples=_CONTENTS)],
@@ -342,7 +354,7 @@ async def replace_content(
     summary="Delete a book",
     response_class=ProblemResponse,
     responses=problems_only(404, 412, 422, 503),
-    openapi_extra=needs("ingest"),
+    scope="ingest",
 )
 async def delete_book(book_id: BookId, services: ServicesDep, actor: ActorDep, if_match: IfMatch) -> Response:
     """Deletes the book: no lookup finds it any more, and its external id and content are free again."""
@@ -350,7 +362,7 @@ async def delete_book(book_id: BookId, services: ServicesDep, actor: ActorDep, i
     return Response(status_code=204)
 
 
-def answer_posted(
+def _answer_posted(
     stored: StoredBook, metrics: Metrics, response: Response, sent: FileBook | None = None
 ) -> PostedBook:
     """The book as it is answered to its post, with the file it came in; sets status and headers."""

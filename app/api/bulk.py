@@ -10,13 +10,13 @@ from typing import Any
 
 import orjson
 import structlog
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from app.api import examples
 from app.api.books import BookAnswer
-from app.api.http.access import ScopedRoute, needs, require_key_still_valid
+from app.api.http.access import require_key_still_valid
 from app.api.http.admission import Overloaded, Permit
 from app.api.http.bodies import (
     BULK_GRACE_SECONDS,
@@ -33,6 +33,7 @@ from app.api.http.deps import ActorDep, MetricsDep, PermitDep, ServicesDep
 from app.api.http.metrics import Metrics
 from app.api.http.openapi import Responses, problems
 from app.api.http.problems import problem_of
+from app.api.http.routes import SubjectRouter
 from app.api.http.usage import LimitReached, counted
 from app.api.submissions import BookBody
 from app.core.errors import NoValidKey, Unavailable
@@ -123,7 +124,7 @@ async def in_order(
         reading.cancel()
 
 
-router = APIRouter(prefix="/v1", tags=["books"], route_class=ScopedRoute)
+router = SubjectRouter("/v1", tag="books")
 log = structlog.get_logger()
 
 _LINES_AT_ONCE = 4
@@ -162,7 +163,8 @@ _ANSWERED: Responses = {
     summary="Post many books",
     response_class=DuplexResponse,
     responses=_ANSWERED | problems(415),
-    openapi_extra=needs("ingest") | {"requestBody": {"required": True, "content": _content(_BOOKS)}},
+    scope="ingest",
+    openapi_extra={"requestBody": {"required": True, "content": _content(_BOOKS)}},
 )
 async def post_books(
     request: Request, services: ServicesDep, actor: ActorDep, metrics: MetricsDep, permit: PermitDep
@@ -185,7 +187,7 @@ async def post_books(
     answer = partial(_answer, request=request, services=services, actor=actor, metrics=metrics, permit=permit)
     parts = counted(paced(request.stream(), BULK_GRACE_SECONDS), request.scope, waits=True)
     max_bytes: int = request.app.state.max_body_bytes
-    lines = lines_of(_while_valid(parts, request.scope), max_bytes, permit.hold)
+    lines = lines_of(_while_valid(parts, request.scope), max_bytes, permit.memory.hold)
     return DuplexResponse(in_order(lines, answer, _LINES_AT_ONCE))
 
 
@@ -219,7 +221,7 @@ async def _answer(
             outcome["retry_after"] = error.retry_after
         return _written(line, outcome)
     finally:
-        permit.hold(-len(line.text or b""))
+        permit.memory.hold(-len(line.text or b""))
     metrics.count_post(stored.created)
     book = BookAnswer.of(stored.book)
     status = 201 if stored.created else 200

@@ -5,15 +5,16 @@ from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import Path, Query, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.api import examples
 from app.api.documents import Document, shown
-from app.api.http.access import ScopedRoute, needs, require_key_still_valid
+from app.api.http.access import require_key_still_valid
 from app.api.http.deps import PermitDep, ServicesDep
 from app.api.http.openapi import problems
+from app.api.http.routes import SubjectRouter
 from app.core.errors import UnknownPage
 from app.services.changes import ChangeType, FeedItem, NumberedPage, NumberedPages
 
@@ -180,7 +181,7 @@ def _object(item: FeedItem, base: str) -> ActivityObject:
     return ActivityObject(id=book, type="Book")
 
 
-router = APIRouter(tags=["changes"], route_class=ScopedRoute)
+router = SubjectRouter(tag="changes", description="What has changed since a client last asked.")
 
 _NUMBER = re.compile(r"[0-9]{1,15}")
 
@@ -199,7 +200,7 @@ class ActivityStream(JSONResponse):
     "/v1/changes",
     summary="Read what has changed",
     responses=problems(410, 422, 503),
-    openapi_extra=needs("read"),
+    scope="read",
 )
 async def list_changes(
     query: Annotated[ChangesQuery, Query()], request: Request, services: ServicesDep, permit: PermitDep
@@ -221,7 +222,7 @@ async def list_changes(
     response_model=ChangeCollection,
     response_class=ActivityStream,
     responses=problems(503),
-    openapi_extra=needs("read"),
+    scope="read",
 )
 async def read_collection(request: Request, services: ServicesDep) -> ActivityStream:
     """Answers the first and the last page of the changes that are kept.
@@ -239,7 +240,7 @@ async def read_collection(request: Request, services: ServicesDep) -> ActivitySt
     response_model=ChangeCollectionPage,
     response_class=ActivityStream,
     responses=problems(404, 410, 422, 503),
-    openapi_extra=needs("read"),
+    scope="read",
 )
 async def read_collection_page(
     number: Annotated[str, Path(description="Number of the page, from 0.", examples=["0"])],

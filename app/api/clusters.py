@@ -3,17 +3,17 @@
 from typing import Annotated, Self
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import Depends, Path, Query, Request, Response
 from fastapi.responses import PlainTextResponse, RedirectResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.api import examples
 from app.api.documents import Document, PageQuery, Share, shown
 from app.api.http import negotiation
-from app.api.http.access import ScopedRoute, needs
 from app.api.http.cursors import Cursors
 from app.api.http.deps import BookId, ServicesDep
 from app.api.http.openapi import Responses, problems, with_headers
+from app.api.http.routes import SubjectRouter
 from app.core.book_rules import MAX_PAGES
 from app.core.clusters.cluster_name import ClusterName
 from app.core.clusters.clustering import By
@@ -210,7 +210,7 @@ def cluster_path(name: ClusterName) -> str:
     return f"/v1/clusters/{name}"
 
 
-router = APIRouter(prefix="/v1", tags=["clusters"], route_class=ScopedRoute)
+router = SubjectRouter("/v1", tag="clusters", description="Copies of one text, or related books, together.")
 
 ClusterId = Annotated[str, Path(description="Id or key of the cluster.", examples=[examples.CLUSTER_ID])]
 AcceptedType = Annotated[str, Depends(negotiation.chosen_text)]
@@ -227,7 +227,7 @@ _SHOWN = 100
     "/books/{book_id}/cluster",
     summary="Read the cluster of a book",
     responses=problems(404, 422, 503),
-    openapi_extra=needs("read"),
+    scope="read",
 )
 async def read_cluster_of_book(
     book_id: BookId, query: Annotated[ClusterQuery, Query()], services: ServicesDep
@@ -247,7 +247,7 @@ async def read_cluster_of_book(
     summary="Read a cluster",
     response_model=ClusterAnswer,
     responses=_MOVED | problems(404, 422, 503),
-    openapi_extra=needs("read"),
+    scope="read",
 )
 async def read_cluster(
     cluster_id: ClusterId,
@@ -273,7 +273,7 @@ async def read_cluster(
     summary="Read the master copy of a cluster",
     response_model=MasterCopyAnswer,
     responses=_MASTER_COPY | _MOVED | problems(404, 406, 409, 422, 503),
-    openapi_extra=needs("read"),
+    scope="read",
 )
 async def read_master_copy(
     cluster_id: ClusterId,

@@ -3,15 +3,15 @@
 from typing import Annotated, Literal, Self
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import Field
 
 from app.api import examples
 from app.api.documents import Document, PageQuery, Share, shown
-from app.api.http.access import ScopedRoute, needs
 from app.api.http.cursors import Cursors
 from app.api.http.deps import ServicesDep
 from app.api.http.openapi import problems
+from app.api.http.routes import SubjectRouter
 from app.core.matching.conflicts import Aspect, ConflictBook, ConflictBy, MetadataConflict
 from app.core.relations.relation import Kind
 from app.services.conflicts import ConflictPage
@@ -153,10 +153,12 @@ class ConflictList(Document):
         )
 
 
-router = APIRouter(prefix="/v1/conflicts", tags=["conflicts"], route_class=ScopedRoute)
+router = SubjectRouter(
+    "/v1/conflicts", tag="conflicts", description="Books whose metadata and texts contradict each other."
+)
 
 
-@router.get("", summary="List metadata conflicts", responses=problems(422, 503), openapi_extra=needs("read"))
+@router.get("", summary="List metadata conflicts", responses=problems(422, 503), scope="read")
 async def list_conflicts(query: Annotated[ConflictQuery, Query()], services: ServicesDep) -> ConflictList:
     """Lists pairs of books of which the metadata says one thing and the text another.
 

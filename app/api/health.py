@@ -1,18 +1,21 @@
 """Whether the process lives and the service can work, as documents."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, Literal
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 from fastapi.responses import PlainTextResponse
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from pydantic import Field
 
 from app.api.documents import Document, shown
-from app.api.http.access import OPEN, ScopedRoute, SeesDetails, needs, shows_more_with
+from app.api.http.access import SeesDetails
 from app.api.http.deps import KernelsDep, MetricsDep, ServicesDep
 from app.api.http.openapi import problems
-from app.api.http.problems import parts_down
+from app.api.http.problems import Refusal
+from app.api.http.routes import SubjectRouter
+from app.services.health import PartHealth
 
 _UP = {"ok": True, "detail": "up"}
 
@@ -55,10 +58,29 @@ class Ready(Document):
 
 _RETRY_SECONDS = 2
 
-router = APIRouter(tags=["health"], route_class=ScopedRoute)
+
+class NotReady(Refusal):
+    """Some parts of the service do not work; without `parts` these are not to be seen."""
+
+    problem = "not-ready"
+    status = 503
+    title = "Not ready"
+    field = ""
+    tells_remedy = True
+
+    def __init__(self, parts: Mapping[str, PartHealth]) -> None:
+        reasons = [f"{name}: {part.detail}" for name, part in parts.items() if not part.ok]
+        super().__init__(
+            " ".join(reasons) or "A part is down. Ask with a key that has the scope read which it is.",
+            {"Retry-After": str(_RETRY_SECONDS)},
+            {"parts": {name: asdict(part) for name, part in parts.items()}},
+        )
 
 
-@router.get("/health/live", summary="Does the process answer?", openapi_extra=OPEN)
+router = SubjectRouter(tag="health", description="Whether the service lives and works, and its metrics.")
+
+
+@router.get("/health/live", summary="Does the process answer?", scope=None)
 async def live() -> Alive:
     """Always 200. Where there is no answer, restart the process."""
     return Alive()
@@ -69,11 +91,10 @@ async def live() -> Alive:
     summary="Can the service work?",
     response_model=Ready,
     responses=problems(503),
-    openapi_extra=shows_more_with("read"),
+    scope=None,
+    more_with="read",
 )
-async def ready(
-    services: ServicesDep, kernels: KernelsDep, sees_details: SeesDetails
-) -> Response | dict[str, Any]:
+async def ready(services: ServicesDep, kernels: KernelsDep, sees_details: SeesDetails) -> dict[str, Any]:
     """Pings Postgres, Redis and the job queue; 503 says in `parts` which of them is down.
 
     Where requests need a key, `parts` are shown only to a key with the scope read.
@@ -81,15 +102,14 @@ async def ready(
     parts = await services.health.check() | {"kernels": kernels.health}
     if all(part.ok for part in parts.values()):
         return {"parts": parts if sees_details else {}}
-    down = {name: asdict(part) for name, part in parts.items()} if sees_details else {}
-    return parts_down(down, _RETRY_SECONDS)
+    raise NotReady(parts if sees_details else {})
 
 
 @router.get(
     "/metrics",
     summary="Counters for Prometheus",
     response_class=PlainTextResponse,
-    openapi_extra=needs("read"),
+    scope="read",
 )
 async def scrape(services: ServicesDep, metrics: MetricsDep) -> Response:
     """Requests by route and status with their times, books stored, posted and pending, lookups by kind. Jobs

@@ -5,14 +5,14 @@ from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Path
+from fastapi import Path
 from pydantic import Field
 
 from app.api import examples
 from app.api.documents import Document, shown
-from app.api.http.access import ScopedRoute, needs
 from app.api.http.deps import ServicesDep
 from app.api.http.openapi import problems
+from app.api.http.routes import SubjectRouter
 from app.core.errors import UnknownJob
 from app.services.jobs import MOST_TRIES, Job, JobState
 
@@ -37,7 +37,7 @@ class JobAnswer(Document):
     reason: str | None = Field(description="Why the last try failed, if it did.")
 
 
-router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=ScopedRoute)
+router = SubjectRouter("/v1/jobs", tag="jobs", description="Work that is done in the background.")
 
 _NUMBER = re.compile(r"[0-9]{1,19}")
 
@@ -47,7 +47,7 @@ _NUMBER = re.compile(r"[0-9]{1,19}")
     summary="Read a job",
     response_model=JobAnswer,
     responses=problems(404, 422, 503),
-    openapi_extra=needs("read"),
+    scope="read",
 )
 async def read_job(
     job_id: Annotated[str, Path(description="Id of the job.", examples=[examples.JOB["id"]])],

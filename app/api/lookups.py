@@ -10,19 +10,19 @@ from typing import Annotated, ClassVar, Self
 from uuid import UUID
 
 import orjson
-from fastapi import APIRouter, Body, Query, Response
+from fastapi import Body, Query, Response
 from pydantic import Field, model_validator, with_config
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
 from app.api import examples
 from app.api.documents import Format, PageQuery, Warnings, file_fields, shown
-from app.api.http.access import LOOKUP, needs
-from app.api.http.bodies import JsonRoute
 from app.api.http.cursors import Cursors
 from app.api.http.deps import BookId, MetricsDep, ServicesDep
+from app.api.http.files import SentFileDep
 from app.api.http.metrics import Metrics
 from app.api.http.openapi import problems, with_file
+from app.api.http.routes import SubjectRouter
 from app.api.signatures import FingerprintBody
 from app.api.submissions import BookBody
 from app.core.model import Entry, Fingerprint
@@ -210,7 +210,7 @@ def _identifiers(matches: Sequence[Match]) -> list[str | None]:
     return [None if fingerprint is None else next(encoded) for fingerprint in fingerprints]
 
 
-router = APIRouter(prefix="/v1", tags=["lookups"], route_class=JsonRoute)
+router = SubjectRouter("/v1", tag="lookups", description="Find the books near a stored book, or near a text.")
 
 _QUERIES = examples.named(
     {
@@ -229,7 +229,8 @@ _QUERIES = examples.named(
     summary="Find the books near a book",
     response_model=NearDuplicates,
     responses=problems(404, 422, 503),
-    openapi_extra=needs("read") | LOOKUP,
+    scope="read",
+    is_lookup=True,
 )
 async def near_duplicates(
     book_id: BookId, query: Annotated[NearnessQuery, Query()], services: ServicesDep, metrics: MetricsDep
@@ -250,12 +251,27 @@ async def near_duplicates(
     return _written(near_duplicates_of(answer, query, cursors.at_place(answer.next), book_id, relations))
 
 
+async def look_up_file(
+    sent: SentFileDep,
+    query: Annotated[NearnessQuery, Query()],
+    services: ServicesDep,
+    metrics: MetricsDep,
+) -> Response:
+    """Answers the books near the one in a file."""
+    return await _answer_lookup(
+        lambda suite: query_entry(suite, sent.book.content, None, None), query, services, metrics, sent
+    )
+
+
 @router.post(
     "/lookups",
     summary="Find the books near a text",
     response_model=LookupAnswer,
     responses=problems(400, 413, 415, 422, 503),
-    openapi_extra=needs("read") | LOOKUP | with_file(),
+    scope="read",
+    is_lookup=True,
+    of_file=look_up_file,
+    openapi_extra=with_file(),
 )
 async def look_up(
     body: Annotated[LookupBody, Body(openapi_examples=_QUERIES)],
@@ -270,7 +286,7 @@ async def look_up(
     """
     if (identifier := body.to_identifier()) is not None:
         return await _answer_identifier(identifier, query, services, metrics)
-    return await answer_lookup(
+    return await _answer_lookup(
         lambda suite: query_entry(suite, body.to_content(), body.to_sketch(), body.to_fingerprint()),
         query,
         services,
@@ -297,7 +313,7 @@ async def _answer_identifier(
     return _written(lookup_answer_of(document, None))
 
 
-async def answer_lookup(
+async def _answer_lookup(
     entry_under: Callable[[Suite], Entry],
     query: NearnessQuery,
     services: Services,

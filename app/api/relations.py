@@ -4,17 +4,17 @@ from datetime import datetime
 from typing import Annotated, Any, ClassVar, Literal, Self
 from uuid import UUID
 
-from fastapi import APIRouter, Body, Query, Request, Response
+from fastapi import Body, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from app.api import examples
 from app.api.documents import Document, OneOfBody, PageQuery, Share, shown
-from app.api.http.access import needs, require_key_still_valid
-from app.api.http.bodies import JsonRoute
+from app.api.http.access import require_key_still_valid
 from app.api.http.cursors import Cursors
 from app.api.http.deps import ActorDep, BookId, OtherId, PermitDep, ServicesDep
 from app.api.http.openapi import ProblemResponse, problems, problems_only
+from app.api.http.routes import SubjectRouter
 from app.core.relations.alignment import Unit
 from app.core.relations.decision import DecisionVerdict
 from app.core.relations.related import IndirectRelation, PageMatches, RelatedBook, StoredDecision
@@ -340,7 +340,11 @@ class PageRelation(RelationAnswer):
         )
 
 
-router = APIRouter(prefix="/v1/books/{book_id}/relations", tags=["relations"], route_class=JsonRoute)
+router = SubjectRouter(
+    "/v1/books/{book_id}/relations",
+    tag="relations",
+    description="How two books are related, and decisions of people.",
+)
 
 _DECISIONS = examples.named({"Another kind": {"kind": "SAME_TEXT"}, "Not related": {"verdict": "rejected"}})
 
@@ -349,7 +353,7 @@ _DECISIONS = examples.named({"Another kind": {"kind": "SAME_TEXT"}, "Not related
     "",
     summary="Read a book's relations",
     responses=problems(404, 422, 503),
-    openapi_extra=needs("read"),
+    scope="read",
 )
 async def list_relations(
     book_id: BookId,
@@ -376,7 +380,7 @@ async def list_relations(
     "/{other_id}",
     summary="Read one relation",
     responses=problems(404, 409, 422, 503),
-    openapi_extra=needs("read"),
+    scope="read",
 )
 async def read_relation(
     book_id: BookId, other_id: OtherId, query: Annotated[PageRelationQuery, Query()], services: ServicesDep
@@ -394,7 +398,7 @@ async def read_relation(
     "/{other_id}/decision",
     summary="Decide on a relation",
     responses=problems(400, 404, 409, 413, 415, 422, 503),
-    openapi_extra=needs("decide"),
+    scope="decide",
 )
 async def decide(
     body: Annotated[DecisionBody, Body(openapi_examples=_DECISIONS)],
@@ -419,7 +423,7 @@ async def decide(
     summary="Withdraw a decision",
     response_class=ProblemResponse,
     responses=problems_only(404, 422, 503),
-    openapi_extra=needs("decide"),
+    scope="decide",
 )
 async def withdraw(book_id: BookId, other_id: OtherId, services: ServicesDep, actor: ActorDep) -> Response:
     """Withdraws a person's decision: the machine's finding counts again."""

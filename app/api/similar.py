@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from typing import Annotated, Self
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from app.api import examples
 from app.api.documents import Document, PageQuery, shown
-from app.api.http.access import LOOKUP, ScopedRoute, needs
 from app.api.http.cursors import Cursors
 from app.api.http.deps import BookId, ServicesDep
 from app.api.http.openapi import problems
+from app.api.http.routes import SubjectRouter
 from app.core.recipe import VECTORS
 from app.services.similar import MapPlace, SimilarBook
 
@@ -123,14 +123,15 @@ class MapAnswer(Document):
         return cls(recipe=VECTORS, items=items, next_cursor=next_cursor)
 
 
-router = APIRouter(prefix="/v1", tags=["similar books"], route_class=ScopedRoute)
+router = SubjectRouter("/v1", tag="similar books")
 
 
 @router.get(
     "/books/{book_id}/similar",
     summary="Find books like a book",
     responses=problems(404, 409, 422, 503),
-    openapi_extra=needs("read") | LOOKUP,
+    scope="read",
+    is_lookup=True,
 )
 async def similar_books(
     book_id: BookId, query: Annotated[SimilarQuery, Query()], services: ServicesDep
@@ -147,9 +148,7 @@ async def similar_books(
     )
 
 
-@router.get(
-    "/map", summary="List books on a map", responses=problems(409, 422, 503), openapi_extra=needs("read")
-)
+@router.get("/map", summary="List books on a map", responses=problems(409, 422, 503), scope="read")
 async def read_map(query: Annotated[MapQuery, Query()], services: ServicesDep) -> MapAnswer:
     """Lists the places of books in a plane, by which like books lie near each other, oldest books first.
 

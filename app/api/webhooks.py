@@ -5,17 +5,16 @@ from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from fastapi import APIRouter, Body as FromBody, Path, Query, Response
+from fastapi import Body as FromBody, Path, Query, Response
 from pydantic import BeforeValidator, Field
 from pydantic.config import JsonDict
 
 from app.api import examples
 from app.api.documents import Body, Document, PageQuery, shown
-from app.api.http.access import needs
-from app.api.http.bodies import JsonRoute
 from app.api.http.cursors import Cursors
 from app.api.http.deps import ActorDep, ServicesDep
 from app.api.http.openapi import ProblemResponse, problems, problems_only, with_headers
+from app.api.http.routes import SubjectRouter
 from app.core.errors import UnknownWebhook
 from app.services.changes import ChangeType, cursor_of
 from app.services.webhooks import Webhook
@@ -89,7 +88,7 @@ class WebhookList(Document):
     next_cursor: str | None = Field(description="Send it as cursor for the next page; null on the last page.")
 
 
-router = APIRouter(prefix="/v1/webhooks", tags=["webhooks"], route_class=JsonRoute)
+router = SubjectRouter("/v1/webhooks", tag="webhooks", description="Where changes are delivered.")
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _BODIES = examples.named(
@@ -119,7 +118,7 @@ WebhookId = Annotated[
     status_code=201,
     summary="Register a webhook",
     responses=with_headers(201, Location="The path of the webhook.") | problems(400, 413, 415, 422, 503),
-    openapi_extra=needs("admin"),
+    scope="admin",
 )
 async def register_webhook(
     body: Annotated[WebhookBody, FromBody(openapi_examples=_BODIES)],
@@ -137,7 +136,7 @@ async def register_webhook(
     return WebhookWithSecret.of(webhook)
 
 
-@router.get("", summary="List webhooks", responses=problems(422, 503), openapi_extra=needs("admin"))
+@router.get("", summary="List webhooks", responses=problems(422, 503), scope="admin")
 async def list_webhooks(query: Annotated[PageQuery, Query()], services: ServicesDep) -> WebhookList:
     """Lists the webhooks in order of their ids, without their secrets."""
     cursors = Cursors("webhooks")
@@ -151,7 +150,7 @@ async def list_webhooks(query: Annotated[PageQuery, Query()], services: Services
     "/{webhook_id}",
     summary="Read a webhook",
     responses=problems(404, 422, 503),
-    openapi_extra=needs("admin"),
+    scope="admin",
 )
 async def read_webhook(webhook_id: WebhookId, services: ServicesDep) -> WebhookAnswer:
     """Answers how far the webhook has come, and why it fails or is disabled, if it is."""
@@ -164,7 +163,7 @@ async def read_webhook(webhook_id: WebhookId, services: ServicesDep) -> WebhookA
     summary="Delete a webhook",
     response_class=ProblemResponse,
     responses=problems_only(404, 422, 503),
-    openapi_extra=needs("admin"),
+    scope="admin",
 )
 async def delete_webhook(webhook_id: WebhookId, services: ServicesDep, actor: ActorDep) -> Response:
     """Deletes the webhook. What is on its way may still arrive."""
@@ -176,7 +175,7 @@ async def delete_webhook(webhook_id: WebhookId, services: ServicesDep, actor: Ac
     "/{webhook_id}/rotate",
     summary="Give a webhook a new secret",
     responses=problems(404, 422, 503),
-    openapi_extra=needs("admin"),
+    scope="admin",
 )
 async def rotate_secret(webhook_id: WebhookId, services: ServicesDep, actor: ActorDep) -> WebhookWithSecret:
     """Answers a new secret. For a day deliveries are signed with the old one as well."""

@@ -1,6 +1,7 @@
 """The errors that Bookprint raises on purpose; `app.api.http.problems` alone turns them into HTTP.
 
-A message says what is wrong and what to do about it, because it reaches the client as it is.
+Each class says all that its kind has in common: the status, the title and the remedy. The message says what
+is wrong this time, and reaches the client as it is.
 """
 
 from dataclasses import dataclass
@@ -9,96 +10,150 @@ from uuid import UUID
 
 
 class BookprintError(Exception):
-    """Root of all these errors."""
+    """Root of all these errors; what has its status is shown to clients without its message."""
 
     problem: ClassVar[str] = "internal"
     """Last part of the problem type under which clients meet the error."""
+
+    status: int = 500
+    """The class of the error, in the numbers of RFC 9110: 4xx may be mended by the client."""
+
+    title: str = "An error of the service"
+    """The kind of error in words."""
+
+    remedy: str = ""
+    """What to do about it."""
+
+    field: str = "body"
+    """The part of the request to change; empty where that would not help."""
+
+    tells_remedy: ClassVar[bool] = False
+    """Whether the message says itself what to do, as far as the error can know."""
 
 
 class InvalidInput(BookprintError):
     """The request cannot be served as it stands; `field` names the part to change."""
 
     problem = "invalid"
+    status = 422
+    title = "The request is invalid"
+    remedy = "Correct this field and send the request again."
 
     def __init__(self, message: str, field: str | None = None) -> None:
         super().__init__(message)
-        self.field = field
+        if field is not None:
+            self.field = field
 
 
 class InvalidText(InvalidInput):
     """The text holds a NUL character, half of a surrogate pair or a pile of combining marks."""
 
     problem = "invalid-text"
+    title = "The text is not well-formed"
+    remedy = "Send Unicode text without U+0000 and without lone surrogates."
+    tells_remedy = True
 
 
 class EmptyText(InvalidInput):
     """The text has no letter and no digit, so nothing can be computed from it."""
 
     problem = "empty-text"
+    title = "The text has nothing to compute from"
+    remedy = "Send a text with at least one letter or digit."
+    tells_remedy = True
 
 
 class UnusableFile(InvalidInput):
     """A file from which no book can be taken; the subclass says why."""
+
+    field = "file"
 
 
 class UnsupportedFormat(UnusableFile):
     """The bytes of the file are in no format that is read here."""
 
     problem = "unsupported-format"
+    status = 415
+    title = "The format of the file is not read here"
+    remedy = "Send one of the formats that docs/formats.md lists."
+    tells_remedy = True
 
 
 class BrokenFile(UnusableFile):
     """The file is of a known format, but damaged; the message says where."""
 
     problem = "broken-file"
+    title = "The file is damaged"
+    remedy = "Repair it, or send another copy of it."
 
 
 class EncryptedFile(UnusableFile):
     """The file needs a password or a licence to be read."""
 
     problem = "encrypted"
+    title = "The file is encrypted"
+    remedy = "Send it without protection."
+    tells_remedy = True
 
 
 class NoText(UnusableFile):
     """The file holds no text, as pictures without recognised text do not."""
 
     problem = "no-text"
+    title = "The file holds no text"
+    remedy = "Send the file with its text recognised (OCR)."
+    tells_remedy = True
 
 
 class SeveralBooks(UnusableFile):
     """The file holds several books, each of which is taken one by one."""
 
     problem = "several-books"
+    title = "The file holds several books"
+    remedy = "Send each of them alone, or all in bulk, as lines of JSON."
+    tells_remedy = True
 
 
 class FileTooLarge(UnusableFile):
     """The file is larger than any book, at the latest once it is expanded."""
 
     problem = "file-too-large"
+    status = 413
+    title = "The file is too large"
+    remedy = "Split it into its parts, and send each."
+    tells_remedy = True
 
 
 class InvalidIdentifier(InvalidInput):
     """The string is not a Bookprint identifier, or was damaged in copying."""
 
     problem = "invalid-identifier"
+    title = "Not a book identifier"
+    remedy = "Copy the identifier again, as a book's `identifier` shows it."
 
 
 class RecipeMismatch(InvalidInput):
     """Signatures of two recipes were about to be compared; their distance would mean nothing."""
 
     problem = "recipe-mismatch"
+    title = "Signatures of two recipes"
+    remedy = "Compute the signatures with the recipes that books of this service show."
 
 
 class UnknownRecipe(InvalidInput):
     """The recipe's name is not known to this version."""
 
     problem = "unknown-recipe"
+    title = "The recipe is not known"
+    remedy = "Use one of the recipes that the detail names."
 
 
 class RecipeNotIndexed(InvalidInput):
     """No lookup is answered under this fingerprint recipe, but under the one that serves."""
 
     problem = "recipe-not-indexed"
+    title = "The recipe is not indexed"
+    remedy = "Send the text, or a fingerprint of a recipe that is indexed."
 
     def __init__(self, recipe: str, serving: str) -> None:
         super().__init__(
@@ -112,9 +167,14 @@ class UnknownBook(BookprintError):
     """No book has this id (or it was deleted)."""
 
     problem = "unknown-book"
+    status = 404
+    title = "No such book"
+    remedy = "Use the id of a book that the list of books shows."
+    field = "id"
+    tells_remedy = True
 
     def __init__(self, book_id: UUID | str) -> None:
-        super().__init__(f"No book has the id {book_id}. List the books with GET /v1/books.")
+        super().__init__(f"No book has the id {book_id}. List the books.")
         self.book_id = book_id
 
 
@@ -122,23 +182,36 @@ class NoVector(BookprintError):
     """A book has no vector, or no book has."""
 
     problem = "no-vector"
+    status = 409
+    title = "No vector"
+    remedy = "Have the vectors computed: bookprint reindex --vectors."
+    field = "id"
+    tells_remedy = True
 
 
 class UnknownCluster(BookprintError):
     """No cluster has this id, now or before."""
 
     problem = "unknown-cluster"
+    status = 404
+    title = "No such cluster"
+    remedy = "Use the id that a book's cluster shows."
+    field = "id"
+    tells_remedy = True
 
     def __init__(self, cluster_id: str) -> None:
-        super().__init__(
-            f"No cluster has the id {cluster_id}. The cluster of a book is at /v1/books/{{id}}/cluster."
-        )
+        super().__init__(f"No cluster has the id {cluster_id}. Read the cluster of a book for its id.")
 
 
 class UnknownJob(BookprintError):
     """No job has this id, or its traces have been swept."""
 
     problem = "unknown-job"
+    status = 404
+    title = "No such job"
+    remedy = "Use the id of a job that this service has named within a day."
+    field = "id"
+    tells_remedy = True
 
     def __init__(self, job_id: int | str) -> None:
         super().__init__(f"No job has the id {job_id}. Those that are done are forgotten after a day.")
@@ -148,11 +221,16 @@ class ChangesGone(BookprintError):
     """Changes that are asked for are not kept any more, or were never made by this catalogue."""
 
     problem = "changes-gone"
+    status = 410
+    title = "The changes are not kept any more"
+    remedy = "Read the books anew, and go on from a new cursor."
+    field = "after"
+    tells_remedy = True
 
     def __init__(self) -> None:
         super().__init__(
-            "The changes behind this cursor are not kept any more. Take a new cursor with "
-            "GET /v1/changes?after=now, then read the books anew, and go on from that cursor."
+            "The changes behind this cursor are not kept any more. Take a new cursor with after=now, then "
+            "read the books anew, and go on from that cursor."
         )
 
 
@@ -160,18 +238,28 @@ class UnknownPage(BookprintError):
     """The collection of changes has no page of this number yet."""
 
     problem = "unknown-page"
+    status = 404
+    title = "No such page"
+    remedy = "Begin with a page that the collection names."
+    field = "number"
+    tells_remedy = True
 
     def __init__(self, number: int | str) -> None:
-        super().__init__(f"There is no page {number} yet. GET /changes/collection names the last one.")
+        super().__init__(f"There is no page {number} yet. The collection names the last one.")
 
 
 class UnknownWebhook(BookprintError):
     """No webhook has this id (or it was deleted)."""
 
     problem = "unknown-webhook"
+    status = 404
+    title = "No such webhook"
+    remedy = "Use the id of a webhook that the list shows."
+    field = "id"
+    tells_remedy = True
 
     def __init__(self, webhook_id: UUID | str) -> None:
-        super().__init__(f"No webhook has the id {webhook_id}. List them with GET /v1/webhooks.")
+        super().__init__(f"No webhook has the id {webhook_id}. List the webhooks.")
 
 
 class UnknownKey(BookprintError):
@@ -189,6 +277,10 @@ class NoValidKey(BookprintError):
     """The request came without a valid API key: none, an unknown, a revoked or an expired one."""
 
     problem = "no-valid-key"
+    status = 401
+    title = "No valid key"
+    remedy = "Send one as Authorization: Bearer bp_… or as X-API-Key; bookprint keys create makes one."
+    field = "Authorization"
 
     def __init__(self) -> None:
         super().__init__("This needs an API key that is valid.")
@@ -198,6 +290,10 @@ class ScopeMissing(BookprintError):
     """The API key of the request is valid, but lacks the scope of the operation."""
 
     problem = "scope-missing"
+    status = 403
+    title = "The key lacks a scope"
+    remedy = "Send a key that has it; bookprint keys list shows the scopes of each."
+    field = "Authorization"
 
     def __init__(self, scope: str) -> None:
         super().__init__(f"This needs a key with the scope {scope}.")
@@ -208,6 +304,11 @@ class NotCompared(BookprintError):
     """Nothing is known about the relation of two books."""
 
     problem = "not-compared"
+    status = 404
+    title = "Not compared"
+    remedy = "Use the id of a book that this book's relations list."
+    field = "other_id"
+    tells_remedy = True
 
     def __init__(self, book_id: UUID, other_id: UUID) -> None:
         if book_id == other_id:
@@ -215,7 +316,7 @@ class NotCompared(BookprintError):
             return
         super().__init__(
             f"Book {book_id} has not been compared with {other_id}: they share too little to be candidates, "
-            f"or a job has yet to come to them. GET /v1/books/{book_id}/relations lists what is known."
+            "or a job has yet to come to them. The relations of the book list what is known."
         )
 
 
@@ -223,12 +324,12 @@ class TextNotKept(BookprintError):
     """What is asked for is computed from texts that are not kept; `field` names the part that asks for it."""
 
     problem = "text-not-kept"
+    status = 409
+    title = "The text is not kept"
+    remedy = "Send it as the new content of the book while texts are kept."
 
     def __init__(self, subject: str, field: str) -> None:
-        super().__init__(
-            f"{subject} is not kept: it came as signatures, or while BOOKPRINT_TEXTS was none. Send it with "
-            "PUT /v1/books/{id}/content while texts are kept."
-        )
+        super().__init__(f"{subject} is not kept: it came as signatures, or while BOOKPRINT_TEXTS was none.")
         self.field = field
 
 
@@ -236,6 +337,11 @@ class NothingToConfirm(BookprintError):
     """The relation to confirm has not been found."""
 
     problem = "nothing-to-confirm"
+    status = 409
+    title = "Nothing to confirm"
+    remedy = "Name the kind, or wait until the books have been compared."
+    field = "verdict"
+    tells_remedy = True
 
     def __init__(self, book_id: UUID, other_id: UUID) -> None:
         super().__init__(
@@ -248,6 +354,10 @@ class NoDecision(BookprintError):
     """There is no decision to withdraw."""
 
     problem = "no-decision"
+    status = 404
+    title = "No decision"
+    remedy = "Read the relation to see whether there is a decision; there is nothing to withdraw."
+    field = "other_id"
 
     def __init__(self, book_id: UUID, other_id: UUID) -> None:
         super().__init__(f"Nobody has decided about the books {book_id} and {other_id}.")
@@ -257,6 +367,11 @@ class Conflict(BookprintError):
     """The request contradicts a book in the catalogue; `book_id` names it."""
 
     problem = "conflict"
+    status = 409
+    title = "Another book is in the way"
+    remedy = "See the book that `book_id` names."
+    field = "external_id"
+    tells_remedy = True
 
     def __init__(self, message: str, book_id: UUID) -> None:
         super().__init__(message)
@@ -266,18 +381,22 @@ class Conflict(BookprintError):
 class OtherContent(Conflict):
     """The external id of a post belongs to a book with other content."""
 
+    remedy = "Replace its content, or post under another external_id."
+    tells_remedy = False
+
     def __init__(self, book_id: UUID, external_id: str | None) -> None:
-        super().__init__(
-            f"Book {book_id} has the external_id {external_id!r} and other content. Replace its content with "
-            f"PUT /v1/books/{book_id}/content, or post under another external_id.",
-            book_id,
-        )
+        super().__init__(f"Book {book_id} has the external_id {external_id!r} and other content.", book_id)
 
 
 class StaleVersion(BookprintError):
     """The book has changed since the version that the client saw."""
 
     problem = "stale-version"
+    status = 412
+    title = "The book has changed"
+    remedy = "Read the book again, and send the version that it has then."
+    field = "If-Match"
+    tells_remedy = True
 
     def __init__(self, book_id: UUID, current: int) -> None:
         super().__init__(
@@ -290,6 +409,11 @@ class Unavailable(BookprintError):
     """A part of the service is down or being rebuilt; `retry_after` is in seconds."""
 
     problem = "unavailable"
+    status = 503
+    title = "A part of the service is down"
+    remedy = "Try again in a moment."
+    field = ""
+    tells_remedy = True
 
     def __init__(self, message: str, retry_after: int = 1) -> None:
         super().__init__(message)
@@ -300,6 +424,7 @@ class IndexRebuilding(Unavailable):
     """The band index is being reconciled with the catalogue; an answer now could be incomplete."""
 
     problem = "index-rebuilding"
+    title = "The band index is being rebuilt"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,9 @@ from contextlib import asynccontextmanager
 from math import ceil
 
 from starlette.datastructures import Headers
-from starlette.exceptions import HTTPException
 from starlette.types import Scope
+
+from app.api.http.problems import Refusal
 
 ALWAYS_WAITING = 512
 """Requests that may wait in any case: clients that ask again once they are answered."""
@@ -37,14 +38,16 @@ _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 TOO_MANY = "More requests came than can be worked on."
 
 
-# FastAPI lets no other errors through while it reads a body.
-class Overloaded(HTTPException):
+class Overloaded(Refusal):
     """More was asked of this service than it can work on; `retry_after` is in seconds."""
 
     problem = "overloaded"
+    status = 503
+    title = "The service has too much to do"
+    remedy = "Send it again after the seconds that Retry-After names."
 
     def __init__(self, detail: str, retry_after: int = 1) -> None:
-        super().__init__(503, detail, headers={"Retry-After": str(retry_after)})
+        super().__init__(detail, {"Retry-After": str(retry_after)})
         self.retry_after = retry_after
 
 
@@ -104,13 +107,45 @@ class Permits:
         return Overloaded(TOO_MANY, max(1, ceil(self.expected_wait)))
 
 
+class Room:
+    """The bytes that the bodies of all requests may take of the memory, or of the disk."""
+
+    def __init__(self, most: int, refusal: str) -> None:
+        self._most = most
+        self._refusal = refusal
+        self.taken = 0
+
+    def take(self, size: int) -> None:
+        """Take so many more bytes (give them back where negative); raises Overloaded beyond the bound."""
+        if size > 0 and self.taken + size > self._most:
+            raise Overloaded(self._refusal)
+        self.taken += size
+
+
+class Held:
+    """The bytes of one request's body that take room."""
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+        self._size = 0
+
+    def hold(self, size: int) -> None:
+        """Count so many more bytes (fewer where negative); raises Overloaded."""
+        size = max(size, -self._size)  # parts of a request may end after it
+        self._room.take(size)
+        self._size += size
+
+    def end(self) -> None:
+        """Give all of them back."""
+        self.hold(-self._size)
+
+
 class Permit:
     """What one request has of the service: leave to be worked on, and the memory that its body takes."""
 
-    def __init__(self, permits: Permits, admission: "Admission") -> None:
+    def __init__(self, permits: Permits, memory: Room) -> None:
         self._permits = permits
-        self._admission = admission
-        self._own_bytes = 0
+        self.memory = Held(memory)
         self._is_in = False
 
     async def acquire(self) -> None:
@@ -134,20 +169,14 @@ class Permit:
         finally:
             self._permits.give_back()
 
-    def hold(self, size: int) -> None:
-        """Count so many more bytes of this request's body (fewer where negative); raises Overloaded."""
-        size = max(size, -self._own_bytes)  # parts of a request may end after it
-        self._admission.hold(size)
-        self._own_bytes += size
-
     def end(self) -> None:
         """Give everything back."""
         self.release()
-        self.hold(-self._own_bytes)
+        self.memory.end()
 
 
 class Admission:
-    """The permits of this process, and the memory that the bodies of all its requests may take."""
+    """The permits of this process, and the room that the bodies of all its requests may take."""
 
     def __init__(
         self,
@@ -156,30 +185,28 @@ class Admission:
         longest_read_wait: float,
         longest_write_wait: float,
         max_held_bytes: int,
+        max_spooled_bytes: int,
         note_refusal: Callable[[], None],
     ) -> None:
         self.reads = Permits(reads_at_once, longest_read_wait, note_refusal)
         self._writes = Permits(writes_at_once, longest_write_wait, note_refusal)
         self._watching = Permits(1, PATIENCE, note_refusal)
-        self._max_held_bytes = max_held_bytes
-        self._held_bytes = 0
+        self.memory = Room(max_held_bytes, "The bodies of requests take all the memory that they may.")
+        self.disk = Room(
+            max_spooled_bytes, "The files of requests take all the room on the disk that they may."
+        )
 
     def permit_for(self, scope: Scope) -> Permit:
         """The permit of a request, to be acquired."""
         path = scope["path"]
         if path == _WATCHING:
-            return Permit(self._watching, self)
+            return Permit(self._watching, self.memory)
         size = declared_size(scope)
         is_read = scope["method"] in _READING or (
             path in _QUESTIONS and size is not None and size <= SMALL_BODY
         )
-        return Permit(self.reads if is_read and not _MASTER_COPIES.fullmatch(path) else self._writes, self)
-
-    def hold(self, size: int) -> None:
-        """Count so many more bytes in memory (fewer where negative); raises Overloaded beyond the bound."""
-        if size > 0 and self._held_bytes + size > self._max_held_bytes:
-            raise Overloaded("The bodies of requests take all the memory that they may.")
-        self._held_bytes += size
+        is_read = is_read and not _MASTER_COPIES.fullmatch(path)
+        return Permit(self.reads if is_read else self._writes, self.memory)
 
 
 def brings_body(scope: Scope) -> bool:

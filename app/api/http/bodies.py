@@ -1,27 +1,26 @@
 """Bodies: bounded; JSON parsed off the event loop, and refused with a reason where it is not what it must be.
 
-FastAPI reads a body with `Request.json`; `JsonRoute` gives it a request whose `json` keeps the limits.
+A route gives FastAPI a `BodyRequest`, which keeps the bounds.
 """
 
 import asyncio
-from abc import abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from email.message import Message
 from time import monotonic
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Self, TypeVar
 
 import orjson
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
-from starlette.exceptions import HTTPException
-from starlette.responses import Response
 
-from app.api.http.access import ScopedRoute, require_key_still_valid
-from app.api.http.admission import Permit
+from app.api.http.access import require_key_still_valid
+from app.api.http.admission import Held, Permit
+from app.api.http.problems import Refusal
 from app.api.http.usage import counted
 from app.core.book_rules import MAX_PAGES
+from app.core.errors import FileTooLarge
 from app.core.json_limits import MAX_CONTAINERS, MAX_VALUES, exceeds_json_limits
 
 GRACE_SECONDS = 20.0
@@ -34,15 +33,17 @@ MIN_BYTES_A_SECOND = 4_096
 """Each so many bytes that have arrived allow one more second of waiting."""
 
 
-class BodyTooSlow(HTTPException):
+class BodyTooSlow(Refusal):
     """The request body arrives more slowly than this service waits for."""
 
     problem = "body-too-slow"
+    status = 408
+    title = "The body arrives too slowly"
+    remedy = "Send it again over a faster connection, or in smaller parts."
 
     def __init__(self, seconds: float, size: int) -> None:
         # The rest of the body may still arrive on this connection, and must not be taken for a request.
         super().__init__(
-            408,
             f"{size:,} bytes of the body arrived in {seconds:.0f} seconds of waiting.",
             headers={"Connection": "close"},
         )
@@ -73,43 +74,52 @@ M = TypeVar("M", bound=BaseModel)
 _INLINE_BYTES = 64 * 1024
 """Smaller bodies are parsed on the event loop: a change of threads takes longer."""
 
+_DIGITS = 19
+"""Digits of a size that are read: a larger one is beyond every bound."""
+
 MAX_FIELDS = 1_000
 """Names in one object. FastAPI would list every unknown one, on the event loop."""
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-# FastAPI lets no other errors through while it reads a body.
-class BodyTooLarge(HTTPException):
+class BodyTooLarge(Refusal):
     """The request body is larger than this service takes."""
 
     problem = "body-too-large"
+    status = 413
+    title = "The body is too large"
+    remedy = "Send a smaller body, or have BOOKPRINT_MAX_BODY_BYTES raised."
 
     def __init__(self, max_bytes: int, remedy: str | None = None) -> None:
-        super().__init__(413, f"The body is larger than {max_bytes} bytes.")
-        self.max_bytes = max_bytes
-        self.remedy = remedy
+        super().__init__(f"The body is larger than {max_bytes} bytes.")
+        self.remedy = remedy or self.remedy
 
 
-class UnsupportedMediaType(HTTPException):
+class UnsupportedMediaType(Refusal):
     """The body is of a type or in an encoding that is not taken; `field` names the header to change."""
 
     problem = "unsupported-media-type"
+    status = 415
+    title = "The body is of a type that is not taken here"
+    remedy = "Send uncompressed UTF-8 JSON with Content-Type: application/json."
 
     def __init__(self, detail: str, field: str = "Content-Type", remedy: str | None = None) -> None:
-        super().__init__(415, detail)
+        super().__init__(detail)
         self.field = field
-        self.remedy = remedy
+        self.remedy = remedy or self.remedy
 
 
-class UnparsableJson(HTTPException):
+class UnparsableJson(Refusal):
     """The body is no JSON text that this service reads."""
 
     problem = "unparsable"
+    title = "The body cannot be read as JSON"
 
     def __init__(self, detail: str, remedy: str, status: int = 400, field: str = "body") -> None:
-        super().__init__(status, detail)
+        super().__init__(detail)
         self.remedy = remedy
+        self.status = status
         self.field = field
 
     @classmethod
@@ -129,91 +139,69 @@ class UnparsableJson(HTTPException):
         return cls(f"The JSON text cannot be read: {reason}.", remedy, status)
 
 
-class BoundedRequest(Request):
-    """A request whose body is refused once it is too large, or arrives too slowly."""
+class BodyRequest(Request):
+    """A request whose body is refused once it is too large, comes too slowly, or takes others' room.
 
-    @property
-    @abstractmethod
-    def max_bytes(self) -> int:
-        """Bytes that the body may have."""
+    The body is held in memory, or as a file on the disk.
+    """
 
-    @abstractmethod
-    def too_large(self) -> Exception:
-        """The error for a body of more bytes."""
+    def __init__(self, request: Request, *, is_file: bool = False) -> None:
+        super().__init__(request.scope, request.receive)
+        state = self.app.state
+        self._permit: Permit = self.state.permit
+        self._is_file = is_file
+        self._most: int = state.max_file_bytes if is_file else state.max_body_bytes
+        self._held = Held(state.admission.disk) if is_file else self._permit.memory
 
     async def stream(self) -> AsyncGenerator[bytes, None]:
-        """The parts of the body; raises `too_large` by its Content-Length, else when too much arrived.
+        """The parts of the body.
 
-        Raises BodyTooSlow where it falls behind the pace, LimitReached, NoValidKey and Overloaded.
+        Raises BodyTooLarge or FileTooLarge by its Content-Length, else when too much arrived; BodyTooSlow,
+        LimitReached, NoValidKey and Overloaded.
         """
-        most = self.max_bytes
-        # Python refuses to make a number of thousands of digits.
-        declared = self.headers.get("content-length", "").lstrip("0")
-        if declared.isdecimal() and (len(declared) > len(str(most)) or int(declared) > most):
-            raise self.too_large()
+        stated = self.headers.get("content-length", "").lstrip("0")
+        # Python refuses to make a number of thousands of digits; the first of them are enough here.
+        declared = int(stated[:_DIGITS]) if stated.isdecimal() else 0
         allowed = self.state.caller.limits.bytes_per_minute
-        if declared.isdecimal() and allowed is not None and int(declared) > allowed:
+        if declared > self._most:
+            raise self._too_large()
+        if allowed is not None and declared > allowed:
             raise BodyTooLarge(allowed, "Send it in parts, or have the limit of the key raised.")
         size = 0
         async for part in counted(paced(super().stream(), GRACE_SECONDS), self.scope):
             size += len(part)
-            if size > most:
-                raise self.too_large()
+            if size > self._most:
+                raise self._too_large()
+            self._held.hold(len(part))
             yield part
         await require_key_still_valid(self.scope)
-        await cast(Permit, self.state.permit).acquire()
+        await self._permit.acquire()
 
-
-class HeldRequest(BoundedRequest):
-    """A request whose body is held in memory as a whole."""
-
-    @property
-    def max_bytes(self) -> int:
-        """Bytes that the body may have."""
-        return int(self.app.state.max_body_bytes)
-
-    def too_large(self) -> BodyTooLarge:
-        """The error for a body of more bytes."""
-        return BodyTooLarge(self.max_bytes)
-
-    async def stream(self) -> AsyncGenerator[bytes, None]:
-        """The parts of the body; raises Overloaded where memory is taken by others, and as above."""
-        permit: Permit = self.state.permit
-        async for part in super().stream():
-            permit.hold(len(part))
-            yield part
-
-
-class JsonRequest(HeldRequest):
-    """A request with a JSON body."""
-
-    async def body(self) -> bytes:
-        """The bytes of the body; raises UnparsableJson where there are none."""
-        body = (await super().body()).removeprefix(BYTE_ORDER_MARK)
+    async def parse(self) -> None:
+        """Read the JSON value of the body; raises UnparsableJson, also where there is none."""
+        body = (await self.body()).removeprefix(BYTE_ORDER_MARK)
         if not body.strip():
             raise UnparsableJson("The body is empty.", 'Send a JSON object, as {"text": "…"}.')
-        return body
+        inline = len(body) <= _INLINE_BYTES
+        self._value = parsed(body) if inline else await asyncio.to_thread(parsed, body)
 
     async def json(self) -> Any:
-        """The value of the body; raises UnparsableJson."""
-        body = await self.body()
-        return parsed(body) if len(body) <= _INLINE_BYTES else await asyncio.to_thread(parsed, body)
+        """The value of the body, which has been read."""
+        return self._value
 
+    async def close(self) -> None:
+        """Delete the files of the body, and give its room on the disk back."""
+        await super().close()
+        if self._is_file:
+            self._held.end()
 
-class JsonRoute(ScopedRoute):
-    """A route whose body, where it declares one, is read as `JsonRequest` reads it."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """FastAPI's handler, behind a check of the headers."""
-        handler = super().get_route_handler()
-        if self.body_field is None:
-            return handler
-
-        async def handle(request: Request) -> Response:
-            _require_json(request.headers)
-            return await handler(JsonRequest(request.scope, request.receive))
-
-        return handle
+    def _too_large(self) -> Exception:
+        if not self._is_file:
+            return BodyTooLarge(self._most)
+        return FileTooLarge(
+            f"The file is larger than {self._most:,} bytes. Split it into its parts, or have "
+            "BOOKPRINT_MAX_FILE_BYTES raised."
+        )
 
 
 def media_type(headers: Mapping[str, str]) -> str:
@@ -230,7 +218,7 @@ def require_uncompressed(headers: Mapping[str, str]) -> None:
         )
 
 
-def _require_json(headers: Mapping[str, str]) -> None:
+def require_json(headers: Mapping[str, str]) -> None:
     """Raise UnsupportedMediaType unless the body is declared as JSON in UTF-8, or not declared at all."""
     require_uncompressed(headers)
     header = Message()

@@ -6,16 +6,16 @@ rebinding) could read it: such requests are refused.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
-from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.api.http.admission import declared_size
 from app.api.http.bodies import UnsupportedMediaType
+from app.api.http.problems import Refusal, problem_response
 
 _DAY = 86_400
 _LOOPBACK = r"(localhost|127(\.\d{1,3}){3}|\[::1\])"
@@ -26,22 +26,30 @@ _OPEN_PATHS = ("/reconcile/", "/changes/")
 _LONGEST_SHOWN = 100  # characters
 
 
-class HostNotServed(HTTPException):
+class HostNotServed(Refusal):
     """The request is for a host that is not known to be this one."""
 
     problem = "host-not-served"
+    status = 421
+    title = "Not a host of this service"
+    remedy = "Ask at localhost or 127.0.0.1, or have BOOKPRINT_PUBLIC_URL name the address that clients use."
+    field = "Host"
 
     def __init__(self, host: str) -> None:
-        super().__init__(421, f"Nothing is answered at the host {host[:_LONGEST_SHOWN]}.")
+        super().__init__(f"Nothing is answered at the host {host[:_LONGEST_SHOWN]}.")
 
 
-class ForeignPage(HTTPException):
+class ForeignPage(Refusal):
     """A page of another origin sent the request, and no key is asked for."""
 
     problem = "foreign-page"
+    status = 403
+    title = "A page of another site"
+    remedy = "Where its pages may use this service, have BOOKPRINT_CORS_ORIGINS name the origin."
+    field = "Origin"
 
     def __init__(self, origin: str) -> None:
-        super().__init__(403, f"The request comes from a page of another site ({origin[:_LONGEST_SHOWN]}).")
+        super().__init__(f"The request comes from a page of another site ({origin[:_LONGEST_SHOWN]}).")
 
 
 class CrossOrigin:
@@ -82,15 +90,8 @@ class OwnPages:
     For services that ask for no key. A program that is no browser sends neither Origin nor Sec-Fetch-Site.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        public_url: str | None,
-        origins: Sequence[str],
-        refusal: Callable[[HTTPException], ASGIApp],
-    ) -> None:
+    def __init__(self, app: ASGIApp, public_url: str | None, origins: Sequence[str]) -> None:
         self._app = app
-        self._refusal = refusal
         public = urlsplit((public_url or "").lower())
         names = [_LOOPBACK] + [re.escape(re.sub(r":\d*$", "", public.netloc))] * bool(public_url)
         self._hosts = re.compile(rf"({'|'.join(names)})(:\d+)?", re.IGNORECASE)
@@ -99,9 +100,9 @@ class OwnPages:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or refuse it."""
         error = self._objection(scope) if scope["type"] == "http" else None
-        await (self._app if error is None else self._refusal(error))(scope, receive, send)
+        await (self._app if error is None else problem_response(error))(scope, receive, send)
 
-    def _objection(self, scope: Scope) -> HTTPException | None:
+    def _objection(self, scope: Scope) -> Refusal | None:
         headers = Headers(scope=scope)
         host = headers.get("host")
         if host is not None and not self._hosts.fullmatch(host):

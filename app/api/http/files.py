@@ -1,38 +1,23 @@
-"""Files that clients send as multipart/form-data: spooled to disk, then read in a process of their own.
-
-A path that takes JSON takes files, too: `FileRoute` answers requests of this media type and leaves the others
-to the next route of the path.
-"""
+"""Files that clients send as multipart/form-data: spooled to disk, then read in a process of their own."""
 
 import asyncio
 import re
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Coroutine
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Annotated, Any, BinaryIO, cast
 
-from fastapi import Depends, Request
+from fastapi import Depends
 from fastapi.exceptions import RequestValidationError
-from starlette.datastructures import FormData, Headers, UploadFile
+from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
-from starlette.responses import Response
-from starlette.routing import Match
-from starlette.types import Scope
 
-from app.api.http.access import ScopedRoute
-from app.api.http.admission import Overloaded
 from app.api.http.bodies import (
-    BodyTooLarge,
-    BodyTooSlow,
-    BoundedRequest,
+    BodyRequest,
     UnparsableJson,
-    media_type,
     parsed,
-    require_uncompressed,
     validated,
 )
-from app.api.http.usage import LimitReached
+from app.api.http.problems import Refusal
 from app.api.submissions import MetadataBody
 from app.catalog.marc import forms
 from app.catalog.marc.forms import is_marc
@@ -94,8 +79,6 @@ def _is_utf8(data: bytes) -> bool:
     return True
 
 
-MEDIA_TYPE = "multipart/form-data"
-
 _FILE, _METADATA = "file", "metadata"
 
 _MOST_PARTS = 20
@@ -131,79 +114,19 @@ REQUEST_BODY: dict[str, Any] = {
 """The body as the OpenAPI document of an operation describes it."""
 
 
-class UnparsableForm(HTTPException):
+class UnparsableForm(Refusal):
     """The body is not well-formed multipart/form-data."""
 
     problem = "unparsable"
-
-    def __init__(self, detail: str) -> None:
-        super().__init__(400, detail)
-
-
-@dataclass(slots=True)
-class SpooledBytes:
-    """The bytes of all bodies with files, which lie in the folder for temporary files until they are read."""
-
-    most: int
-    now: int = 0
+    status = 400
+    title = "The body cannot be read as multipart/form-data"
+    remedy = (
+        "Send the book as a part `file` with a filename, as curl does with -F file=@book.epub, and metadata "
+        "of at most 1 MiB."
+    )
 
 
-class FileRequest(BoundedRequest):
-    """A request with a file."""
-
-    _spooled = 0  # bytes
-
-    @property
-    def max_bytes(self) -> int:
-        """Bytes that the body may have."""
-        return int(self.app.state.max_file_bytes)
-
-    def too_large(self) -> FileTooLarge:
-        """The error for a body of more bytes."""
-        return FileTooLarge(
-            f"The file is larger than {self.max_bytes:,} bytes. Split it into its parts, or have "
-            "BOOKPRINT_MAX_FILE_BYTES raised."
-        )
-
-    async def stream(self) -> AsyncGenerator[bytes, None]:
-        """The parts of the body; raises Overloaded where others' files take the room, and as above."""
-        all_spooled: SpooledBytes = self.app.state.spooled
-        async for part in super().stream():
-            if all_spooled.now + len(part) > all_spooled.most:
-                raise Overloaded("The files of requests take all the room on the disk that they may.")
-            all_spooled.now += len(part)
-            self._spooled += len(part)
-            yield part
-
-    async def close(self) -> None:
-        """Delete the files."""
-        await super().close()
-        self.app.state.spooled.now -= self._spooled
-        self._spooled = 0
-
-
-class FileRoute(ScopedRoute):
-    """A route for multipart/form-data alone."""
-
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """No match for requests of other media types."""
-        match, child_scope = super().matches(scope)
-        if match is Match.FULL and media_type(Headers(scope=scope)) != MEDIA_TYPE:
-            return Match.NONE, {}
-        return match, child_scope
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """FastAPI's handler, for a request of bounded size."""
-        handler = super().get_route_handler()
-
-        async def handle(request: Request) -> Response:
-            require_uncompressed(request.headers)
-            return await handler(FileRequest(request.scope, request.receive))
-
-        return handle
-
-
-async def sent_file(request: FileRequest) -> FileBook:
+async def sent_file(request: BodyRequest) -> FileBook:
     """The book in the part `file`, with the metadata in the part `metadata`, where there is one.
 
     Raises RequestValidationError for other parts than these, and the kinds of UnusableFile.
@@ -224,13 +147,11 @@ async def sent_file(request: FileRequest) -> FileBook:
 SentFileDep = Annotated[FileBook, Depends(sent_file)]
 
 
-async def _form(request: FileRequest) -> FormData:
+async def _form(request: BodyRequest) -> FormData:
     try:
         return await request.form(
             max_files=_MOST_PARTS, max_fields=_MOST_PARTS, max_part_size=_METADATA_BYTES
         )
-    except (BodyTooLarge, BodyTooSlow, LimitReached, Overloaded):
-        raise
     except HTTPException as exc:
         raise UnparsableForm(str(exc.detail)) from exc
 
@@ -279,7 +200,7 @@ def _json_changes(data: bytes) -> dict[str, object]:
     try:
         value = parsed(data)
     except UnparsableJson as exc:
-        raise UnparsableJson(exc.detail, exc.remedy, 422, _METADATA) from exc
+        raise UnparsableJson(str(exc), exc.remedy, 422, _METADATA) from exc
     if is_marc(value):
         return record_changes(CatalogRecord("marc-json", data), _METADATA)
     return validated(MetadataBody, value, _METADATA).to_changes()

@@ -7,7 +7,7 @@ from urllib.parse import unquote_to_bytes
 from fastapi import Request
 
 from app.api.http.bodies import (
-    HeldRequest,
+    BodyRequest,
     UnsupportedMediaType,
     media_type,
     require_uncompressed,
@@ -32,7 +32,7 @@ async def form_fields(request: Request, *names: str) -> Mapping[str, str]:
         raise UnsupportedMediaType(
             f"The body is declared as {declared[:80]}.", remedy=f"Send a form as {MEDIA_TYPE}."
         )
-    body = await HeldRequest(request.scope, request.receive).body()
+    body = await BodyRequest(request).body()
     try:
         fields = await asyncio.to_thread(_fields, body)
     except ValueError:

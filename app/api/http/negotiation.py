@@ -3,7 +3,9 @@
 import re
 from collections.abc import Sequence
 
-from fastapi import HTTPException, Request
+from fastapi import Request
+
+from app.api.http.problems import Refusal
 
 JSON = "application/json"
 MARCXML = "application/marcxml+xml"
@@ -21,13 +23,16 @@ OFFERED_TEXTS = (JSON, TEXT)
 _QUALITY = re.compile(r"0(?:\.\d{0,3})?|1(?:\.0{0,3})?")
 
 
-class NotAcceptable(HTTPException):
+class NotAcceptable(Refusal):
     """None of the types that a client accepts is offered."""
 
     problem = "not-acceptable"
+    status = 406
+    title = "No answer of this type"
+    field = "Accept"
 
     def __init__(self, accept: str, offered: Sequence[str]) -> None:
-        super().__init__(406, f"This cannot be answered as {accept[:200]}.")
+        super().__init__(f"This cannot be answered as {accept[:200]}.")
         self.remedy = f"Ask for one of {', '.join(offered)}."
 
 

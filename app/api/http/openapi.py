@@ -13,8 +13,8 @@ from fastapi.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
 from app.api.http import files
-from app.api.http.access import NEEDED, SCHEMES
 from app.api.http.problems import MEDIA_TYPE, Problem
+from app.api.http.routes import FORM, NEEDED, SCHEMES
 
 _DESCRIPTIONS = {
     400: "The body is not well-formed.",
@@ -67,7 +67,7 @@ def with_file() -> dict[str, Any]:
         "description": "The type of the answer.",
     }
     return {
-        "requestBody": {"content": {files.MEDIA_TYPE: files.REQUEST_BODY}},
+        "requestBody": {"content": {FORM: files.REQUEST_BODY}},
         "parameters": [accept],
     }
 

@@ -1,38 +1,74 @@
-"""The problem document (RFC 9457): the form of every refusal and every failure."""
+"""Problem documents (RFC 9457): every refusal and every failure is answered with one.
+
+An error carries its own status, title and remedy; here stands what HTTP adds to them.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import Any
 
+import structlog
+from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
+from starlette.routing import BaseRoute, Match
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.api.http.admission import Overloaded
-from app.api.http.bodies import BodyTooSlow, UnparsableJson
-from app.api.http.problem_kinds import (
-    INVALID,
-    KINDS,
-    SAYING_REMEDY,
-    MethodNotAllowed,
-    ProblemKind,
-    UnknownPath,
-)
-from app.api.http.usage import LimitReached
 from app.core.errors import (
     BookprintError,
     Conflict,
-    IndexRebuilding,
     InvalidInput,
     NoValidKey,
+    OtherContent,
     ScopeMissing,
     StaleVersion,
+    TextNotKept,
     Unavailable,
 )
 
+log = structlog.get_logger()
+
 MEDIA_TYPE = "application/problem+json"
+
+
+class Refusal(BookprintError):
+    """An error of the exchange by HTTP itself, with header fields and extensions of its problem."""
+
+    def __init__(
+        self,
+        detail: str,
+        headers: Mapping[str, str] | None = None,
+        extensions: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.headers = headers or {}
+        self.extensions = extensions or {}
+
+
+class UnknownPath(Refusal):
+    """No endpoint is at the path."""
+
+    problem = "unknown-path"
+    status = 404
+    title = "No such path"
+    remedy = "See /docs for the paths that there are; none ends with a slash."
+    field = "path"
+
+
+class MethodNotAllowed(Refusal):
+    """The endpoint at the path takes other methods."""
+
+    problem = "method-not-allowed"
+    status = 405
+    title = "Method not allowed"
+    field = "method"
+
+    def __init__(self, headers: Mapping[str, str]) -> None:
+        super().__init__("This path does not take this method.", headers)
+        self.remedy = f"Use one of: {headers.get('Allow', '')}."
 
 
 class FieldError(BaseModel):
@@ -78,35 +114,6 @@ class Problem(BaseModel):
     errors: list[FieldError] = Field(default=[], description="What to change, field by field.")
 
 
-@dataclass(frozen=True, slots=True)
-class ProblemAnswer:
-    """A problem before it is written down."""
-
-    status: int
-    kind: str
-    title: str
-    detail: str
-    errors: Sequence[FieldError] = ()
-    headers: Mapping[str, str] = field(default_factory=dict)
-    extensions: Mapping[str, Any] = field(default_factory=dict)
-
-    def problem(self) -> Problem:
-        """The document."""
-        return Problem(
-            type=f"urn:bookprint:problem:{self.kind}",
-            title=self.title,
-            status=self.status,
-            detail=self.detail,
-            errors=list(self.errors),
-            **self.extensions,
-        )
-
-    def response(self) -> Response:
-        """The document as an answer."""
-        headers = dict(self.headers)
-        return Response(self.problem().model_dump_json(), self.status, headers=headers, media_type=MEDIA_TYPE)
-
-
 REMEDIES = {
     "extra_forbidden": "Leave it out or correct its name; /docs shows the names that are known.",
     "missing": "Send it.",
@@ -146,81 +153,76 @@ _MOST_ERRORS = 100
 
 def problem_of(error: Exception) -> Problem:
     """The problem document for an error, to be part of an answer."""
-    return _answer(error).problem()
+    return _answer(error)[0]
 
 
 def problem_response(error: Exception) -> Response:
     """The problem document for an error; one that is not foreseen here is an internal error."""
-    return _answer(error).response()
+    problem, headers = _answer(error)
+    return Response(problem.model_dump_json(), problem.status, headers=dict(headers), media_type=MEDIA_TYPE)
 
 
-def parts_down(parts: Mapping[str, Mapping[str, Any]], retry_after: int) -> Response:
-    """The problem that says which parts of the service are not well; no parts: they are not to be seen."""
-    reasons = [f"{name}: {part['detail']}" for name, part in parts.items() if not part["ok"]]
-    detail = " ".join(reasons) or "A part is down. Ask with a key that has the scope read which it is."
-    headers = {"Retry-After": str(retry_after)}
-    return ProblemAnswer(503, "not-ready", "Not ready", detail, (), headers, {"parts": parts}).response()
-
-
-def _answer(error: Exception) -> ProblemAnswer:
-    kind = next((KINDS[each] for each in type(error).__mro__ if each in KINDS), None)
+def _answer(error: Exception) -> tuple[Problem, Mapping[str, str]]:
+    """The document and the header fields."""
     match error:
-        case Conflict() if kind:
-            answer = _single(kind, error, f"See /v1/books/{error.book_id}.")
-            return replace(answer, extensions={"book_id": str(error.book_id)})
-        case StaleVersion() if kind:
-            etag = f'"{error.current}"'
-            answer = _single(kind, error, f"Send If-Match: {etag} once you have seen that version.")
-            return replace(answer, headers={"ETag": etag})
-        case NoValidKey() if kind:
-            return replace(_single(kind, error), headers={"WWW-Authenticate": "Bearer"})
-        case ScopeMissing(scope=scope) if kind:
-            challenge = f'Bearer error="insufficient_scope", scope="{scope}"'
-            answer = replace(_single(kind, error), headers={"WWW-Authenticate": challenge})
-            return replace(answer, extensions={"scope": scope})
-        case UnparsableJson() if kind:
-            return _single(replace(kind, status=error.status_code), error)
-        case LimitReached() if kind:
-            answer = replace(_single(kind, error), headers=error.headers or {})
-            return replace(answer, extensions={"violated-policies": error.names})
-        case BodyTooSlow() | Overloaded() if kind:
-            return replace(_single(kind, error), headers=error.headers or {})
-        case _ if kind:
-            return _single(kind, error)
-        case Unavailable():
-            rebuilding = isinstance(error, IndexRebuilding)
-            title = "The band index is being rebuilt" if rebuilding else "A part of the service is down"
-            headers = {"Retry-After": str(error.retry_after)}
-            return ProblemAnswer(503, error.problem, title, str(error), headers=headers)
+        case BookprintError() if error.status != BookprintError.status:
+            return _refused(error)
         case RequestValidationError():
             return _invalid_fields(error)
         case HTTPException():
             return _routing(error)
         case _:
             detail = "Something went wrong inside the service; its log says what. Trying again may help."
-            return ProblemAnswer(500, BookprintError.problem, "An error of the service", detail)
+            return _problem(500, BookprintError.problem, BookprintError.title, detail), {}
 
 
-def _single(kind: ProblemKind, error: Exception, remedy: str | None = None) -> ProblemAnswer:
-    detail = error.detail if isinstance(error, HTTPException) else str(error)
-    field = getattr(error, "field", None) or kind.field
-    remedy = remedy or getattr(error, "remedy", None) or kind.remedy
-    errors = [FieldError(field=field, detail=detail, remedy=remedy)]
-    detail = detail if isinstance(error, SAYING_REMEDY) else f"{detail} {remedy}"
-    problem = getattr(error, "problem", BookprintError.problem)
-    headers = {"Vary": kind.field} if kind.status == HTTPStatus.NOT_ACCEPTABLE else {}
-    return ProblemAnswer(kind.status, problem, kind.title, detail, errors, headers)
+def _problem(
+    status: int, kind: str, title: str, detail: str, errors: Sequence[FieldError] = (), **extensions: Any
+) -> Problem:
+    name = f"urn:bookprint:problem:{kind}"
+    return Problem(type=name, title=title, status=status, detail=detail, errors=list(errors), **extensions)
 
 
-def _invalid_fields(error: RequestValidationError) -> ProblemAnswer:
+def _refused(error: BookprintError) -> tuple[Problem, Mapping[str, str]]:
+    remedy, headers, extensions = error.remedy, dict[str, str](), dict[str, Any]()
+    match error:
+        case Refusal():
+            headers, extensions = dict(error.headers), dict(error.extensions)
+        case Conflict():
+            path, extensions = f"/v1/books/{error.book_id}", {"book_id": str(error.book_id)}
+            remedy = f"See {path}."
+            if isinstance(error, OtherContent):
+                remedy = f"Replace its content with PUT {path}/content, or post under another external_id."
+        case TextNotKept():
+            remedy = "Send it with PUT /v1/books/…/content while texts are kept."
+        case StaleVersion():
+            headers = {"ETag": f'"{error.current}"'}
+            remedy = f"Send If-Match: {headers['ETag']} once you have seen that version."
+        case NoValidKey():
+            headers = {"WWW-Authenticate": "Bearer"}
+        case ScopeMissing(scope=scope):
+            headers = {"WWW-Authenticate": f'Bearer error="insufficient_scope", scope="{scope}"'}
+            extensions = {"scope": scope}
+        case Unavailable():
+            headers = {"Retry-After": str(error.retry_after)}
+    if error.status == HTTPStatus.NOT_ACCEPTABLE:
+        headers = {"Vary": error.field}
+    detail = str(error)
+    errors = [FieldError(field=error.field, detail=detail, remedy=remedy)] if error.field else []
+    detail = detail if error.tells_remedy else f"{detail} {remedy}"
+    return _problem(error.status, error.problem, error.title, detail, errors, **extensions), headers
+
+
+def _invalid_fields(error: RequestValidationError) -> tuple[Problem, Mapping[str, str]]:
     details = error.errors()
     if len(details) > _MOST_ERRORS:
         excess = InvalidInput(f"{len(details)} fields of the request are unknown or wrong.")
-        remedy = "Send only the fields that /docs shows, each with a value of its type."
-        return _single(KINDS[InvalidInput], excess, remedy)
+        excess.remedy = "Send only the fields that /docs shows, each with a value of its type."
+        return _refused(excess)
     errors = [_field_error(detail) for detail in details]
     summary = " ".join(f"{error.field}: {error.detail} {error.remedy}" for error in errors)
-    return ProblemAnswer(422, InvalidInput.problem, INVALID, summary, errors)
+    kind = InvalidInput
+    return _problem(kind.status, kind.problem, kind.title, summary, errors), {}
 
 
 def _field_error(error: Mapping[str, Any]) -> FieldError:
@@ -240,15 +242,73 @@ def _shortened(name: str) -> str:
     return name if len(name) <= 200 else f"{name[:200]}…"
 
 
-def _routing(error: HTTPException) -> ProblemAnswer:
+def _routing(error: HTTPException) -> tuple[Problem, Mapping[str, str]]:
     headers = error.headers or {}
     match error.status_code:
         case 404:
-            return _answer(UnknownPath(404, "Nothing is found at this path."))
+            return _refused(UnknownPath("Nothing is found at this path."))
         case 405:
-            refused = MethodNotAllowed(405, "This path does not take this method.")
-            answer = _single(KINDS[MethodNotAllowed], refused, f"Use one of: {headers.get('Allow', '')}.")
-            return replace(answer, headers=headers)
+            return _refused(MethodNotAllowed(headers))
         case status:
             title = HTTPStatus(status).phrase
-            return ProblemAnswer(status, "http", title, f"{error.detail}.", headers=headers)
+            return _problem(status, "http", title, f"{error.detail}."), headers
+
+
+_DENIED = frozenset({401, 403, 429})
+
+
+def install_handlers(app: FastAPI) -> None:
+    """Let the application answer every foreseen error, the router's own included, with a problem."""
+
+    async def answer(request: Request, error: Exception) -> Response:
+        if isinstance(error, HTTPException) and error.status_code == 405:
+            error = HTTPException(
+                405, headers={"Allow": ", ".join(_allowed_methods(app.routes, request.scope))}
+            )
+        response = problem_response(error)
+        if isinstance(error, BookprintError) and response.status_code in _DENIED:
+            app.state.metrics.count_denied(error.problem)
+        return response
+
+    for kind in (BookprintError, RequestValidationError, HTTPException):
+        app.add_exception_handler(kind, answer)
+
+
+class UnhandledErrors:
+    """Logs unforeseen errors and answers them with a problem that shows nothing of the inside."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begun = False
+
+        async def noting(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noting)
+        except ClientDisconnect:
+            log.info("client went away", method=scope["method"], path=scope["path"])
+        except Exception as error:
+            if begun and isinstance(error.__cause__, Refusal):  # which Starlette can no longer answer
+                # Without the end of the answer the connection is closed.
+                reason = str(error.__cause__)
+                log.info("an answer ends early", method=scope["method"], path=scope["path"], reason=reason)
+                return
+            log.exception("request failed", method=scope["method"], path=scope["path"])
+            if begun:
+                raise
+            await problem_response(error)(scope, receive, send)
+
+
+def _allowed_methods(routes: Sequence[BaseRoute], scope: Scope) -> list[str]:
+    matching = (route for route in routes if route.matches(scope)[0] is not Match.NONE)
+    methods = {method for route in matching for method in getattr(route, "methods", None) or ()}
+    return sorted(methods | {"HEAD"} if "GET" in methods else methods)

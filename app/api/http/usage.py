@@ -9,10 +9,10 @@ from contextlib import nullcontext
 from math import ceil
 
 from starlette.datastructures import MutableHeaders
-from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.http.admission import declared_size
+from app.api.http.problems import Refusal
 from app.core.limits import Limit, Usage
 from app.services.keys import Caller
 from app.services.limits import Limits
@@ -24,18 +24,23 @@ _UNITS = {"bytes": "content-bytes", "uploads": "concurrent-requests"}
 """What is counted where it is not requests, in the words of the draft."""
 
 
-# FastAPI lets no other errors through while it reads a body.
-class LimitReached(HTTPException):
+class LimitReached(Refusal):
     """The request goes beyond limits; `usages` are those that it was held against."""
 
     problem = "quota-exceeded"
+    status = 429
+    title = "A limit is reached"
+    field = "Authorization"
 
     def __init__(self, usages: Sequence[Usage]) -> None:
         reached = [usage for usage in usages if usage.is_refusal]
         wait = max(_whole(usage.wait or 0.0) for usage in reached)
         told = " ".join(_told(usage.limit) for usage in reached)
-        super().__init__(429, told, headers={"Retry-After": str(wait), **usage_headers(usages)})
-        self.names = [usage.limit.name for usage in reached]
+        super().__init__(
+            told,
+            {"Retry-After": str(wait), **usage_headers(usages)},
+            {"violated-policies": [usage.limit.name for usage in reached]},
+        )
         self.remedy = f"Send it again in {wait} seconds."
 
 

@@ -7,16 +7,16 @@ from importlib.metadata import version
 from typing import Annotated, Any, Literal
 
 import orjson
-from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
+from fastapi import HTTPException, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 
 from app.api import examples
-from app.api.http.access import ScopedRoute, needs
 from app.api.http.bodies import UnparsableJson, parsed, validated
 from app.api.http.book_page import POLICY, book_fragment, book_page
 from app.api.http.deps import BookId, ServicesDep
 from app.api.http.forms import MEDIA_TYPE, form_fields
 from app.api.http.openapi import problems
+from app.api.http.routes import SubjectRouter
 from app.api.http.usage import count_lookups
 from app.api.schemas.reconciliation import (
     ExtensionAnswer,
@@ -53,7 +53,11 @@ from app.core.text.names import folded
 from app.services.keys import Caller
 from app.wiring import Services
 
-router = APIRouter(prefix="/reconcile", tags=["reconciliation"], route_class=ScopedRoute)
+router = SubjectRouter(
+    "/reconcile",
+    tag="reconciliation",
+    description="Match the rows of a table with books, as OpenRefine does it.",
+)
 
 Suggested = Annotated[SuggestQuery, Query()]
 Described = tuple[ReconciliationQuery, BookDescription] | Exception
@@ -93,7 +97,7 @@ _FORM: dict[str, Any] = {
     summary="Read the manifest of the reconciliation service",
     response_model=Manifest | ResultBatch | ExtensionAnswer,
     responses=problems(413, 422, 503),
-    openapi_extra=needs("read"),
+    scope="read",
 )
 async def manifest(
     request: Request,
@@ -113,7 +117,8 @@ async def manifest(
     summary="Find the books that the rows of a table mean",
     response_model=ResultBatch | ExtensionAnswer,
     responses=problems(413, 415, 422, 503),
-    openapi_extra=needs("read") | _FORM,
+    scope="read",
+    openapi_extra=_FORM,
 )
 async def reconcile(request: Request, services: ServicesDep) -> Response:
     """Answers candidates for each of up to 1,000 `queries`, or with `extend` what is known of books.
@@ -130,7 +135,7 @@ async def reconcile(request: Request, services: ServicesDep) -> Response:
     summary="Suggest books",
     response_model=Suggestions,
     responses=problems(422, 503),
-    openapi_extra=needs("read"),
+    scope="read",
 )
 async def suggest_entity(query: Suggested, services: ServicesDep) -> Response:
     """Answers books whose titles start so, in alphabetical order, or the one with this id or identifier."""
@@ -152,7 +157,7 @@ async def suggest_entity(query: Suggested, services: ServicesDep) -> Response:
     summary="Suggest properties",
     response_model=Suggestions,
     responses=problems(422),
-    openapi_extra=needs("read"),
+    scope="read",
 )
 async def suggest_property(query: Suggested) -> Response:
     """Answers the properties whose names or ids start so."""
@@ -164,7 +169,7 @@ async def suggest_property(query: Suggested) -> Response:
     summary="Suggest types",
     response_model=Suggestions,
     responses=problems(422),
-    openapi_extra=needs("read"),
+    scope="read",
 )
 async def suggest_type(query: Suggested) -> Response:
     """Answers the types whose names or ids start so."""
@@ -176,7 +181,7 @@ async def suggest_type(query: Suggested) -> Response:
     summary="Describe what is suggested",
     response_model=Flyout,
     responses=problems(404, 422),
-    openapi_extra=needs("read"),
+    scope="read",
 )
 async def flyout(
     kind: Annotated[Literal["entity", "property", "type"], Path(description="What was suggested.")],
@@ -203,7 +208,7 @@ async def flyout(
     summary="Show a book on a small page",
     response_class=Response,
     responses=problems(404, 422, 503) | {200: {"content": {"text/html": {"schema": {"type": "string"}}}}},
-    openapi_extra=needs("read"),
+    scope="read",
 )
 async def preview(book_id: BookId, services: ServicesDep) -> Response:
     """Answers a page for people, to be shown in a frame: title, authors, identifiers and relations."""
@@ -216,7 +221,7 @@ async def preview(book_id: BookId, services: ServicesDep) -> Response:
     summary="Propose properties to fetch",
     response_model=ProposedProperties,
     responses=problems(422),
-    openapi_extra=needs("read"),
+    scope="read",
 )
 async def propose_properties(
     of_type: Annotated[
@@ -302,7 +307,7 @@ def _json_object(text: str, field: str) -> Mapping[str, Any]:
     try:
         value = parsed(text.encode("utf-8", "replace"), _MOST_FIELDS)
     except UnparsableJson as error:
-        raise UnparsableJson(str(error.detail), error.remedy, 422, field) from None
+        raise UnparsableJson(str(error), error.remedy, 422, field) from None
     if not isinstance(value, dict):
         raise InvalidInput("This is no JSON object. Send one.", field)
     return value

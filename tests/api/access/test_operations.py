@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 from httpx import AsyncClient, Response
 
-from app.api.http.access import ScopedRoute, needs, require_scopes
+from app.api.http.routes import SubjectRouter, require_scopes
 from app.main import create_app
 from app.settings import Settings
 from app.stores.postgres.keys import SCOPES, Caller, Scope
@@ -148,18 +148,14 @@ async def _endpoint() -> None: ...
 async def test_a_route_without_a_scope_does_not_start() -> None:
     from fastapi import APIRouter
 
-    plain, unnamed, misspelt, scoped = (
-        APIRouter(),
-        APIRouter(route_class=ScopedRoute),
-        APIRouter(route_class=ScopedRoute),
-        APIRouter(route_class=ScopedRoute),
-    )
-    plain.get("/v1/new", openapi_extra=needs("read"))(_endpoint)
-    unnamed.get("/v1/new")(_endpoint)
-    misspelt.get("/v1/new", openapi_extra={"x-scope": "reed", "security": []})(_endpoint)
-    scoped.get("/v1/new", openapi_extra=needs("read"))(_endpoint)
+    plain, scoped = APIRouter(), SubjectRouter("/v1", tag="books")
+    plain.get("/v1/new")(_endpoint)
+    scoped.get("/new", scope="read")(_endpoint)
 
     require_scopes(scoped.routes)
-    for router in (plain, unnamed, misspelt):
-        with pytest.raises(RuntimeError, match="GET /v1/new names no scope"):
-            require_scopes(router.routes)
+    with pytest.raises(RuntimeError, match="GET /v1/new names no scope"):
+        require_scopes(plain.routes)
+    with pytest.raises(RuntimeError, match="/v1/new names no scope"):
+        scoped.get("/new", scope="reed")(_endpoint)
+    with pytest.raises(TypeError, match="scope"):
+        scoped.get("/new")(_endpoint)

@@ -10,9 +10,9 @@ from fastapi import FastAPI
 from starlette.types import Message
 
 from app.api.http import admission
-from app.api.http.access import ScopedRoute
 from app.api.http.admission import Overloaded, Permits
 from app.api.http.connections import READ_PERMITS
+from app.api.http.routes import ScopedRoute
 from app.core.model import StoredBook, Submission
 from app.settings import Settings
 from app.stores.postgres.audit import Actor

@@ -100,7 +100,7 @@ async def test_unfinished_uploads_stay_within_what_they_may_take(bounded: FastAP
         assert await spools.are_gone()
         late = await client.post("/v1/lookups", files={"file": ("b.txt", b"some words " * 1000)})
         assert late.status_code == 200
-        assert bounded.state.spooled.now == 0
+        assert bounded.state.admission.disk.taken == 0
 
 
 async def test_upload_that_is_too_slow_leaves_nothing(
@@ -112,7 +112,7 @@ async def test_upload_that_is_too_slow_leaves_nothing(
         for reader in readers:
             assert await asyncio.wait_for(reader.readline(), 10) == b"HTTP/1.1 408 Request Timeout\r\n"
         assert await spools.are_gone()
-        assert bounded.state.spooled.now == 0
+        assert bounded.state.admission.disk.taken == 0
 
 
 async def test_expanded_files_stay_within_what_they_may_take(bounded: FastAPI, spools: Spools) -> None:

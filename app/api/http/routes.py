@@ -1,0 +1,190 @@
+"""Routes: each operation names the scope that it needs, and its route asks for it first of all.
+
+A route asks before it reads anything. FastAPI reads a body before it runs dependencies, so a stranger could
+have one of any size parsed.
+"""
+
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any, TypeVar
+
+from fastapi import Request
+from fastapi.routing import APIRoute
+from starlette.responses import Response
+from starlette.routing import BaseRoute
+from starlette.types import Message, Receive, Scope, Send
+
+from app.api.http.access import caller_of
+from app.api.http.admission import Admission, brings_body
+from app.api.http.bodies import BodyRequest, media_type, require_json, require_uncompressed
+from app.api.http.usage import pass_within_limits
+from app.core.errors import ScopeMissing
+from app.services.keys import ANYONE, NO_LIMITS, SCOPES, Scope as KeyScope
+
+NEEDED = "x-scope"
+"""Name under which an operation's description has its scope."""
+
+SCHEMES = {
+    "bearer": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "An API key, as Authorization: Bearer bp_…",
+    },
+    "header": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "The same API key."},
+}
+"""The ways to send a key, as OpenAPI has them; `app.api.http.access` reads both."""
+
+FORM = "multipart/form-data"
+
+_OPEN_PATHS = frozenset({"/", "/docs", "/openapi.json"})
+"""The description of the API, which holds no secret."""
+
+Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
+
+
+class ScopedRoute(APIRoute):
+    """A route that answers only to keys with a scope, and reads a body within bounds.
+
+    With `scope` None it answers anyone, and more to a key with the scope `more_with`. Where there is an
+    endpoint `of_file`, requests as multipart/form-data are its own. `is_lookup` has the limit of lookups
+    count.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        endpoint: Callable[..., Any],
+        *,
+        scope: KeyScope | None,
+        more_with: KeyScope | None = None,
+        is_lookup: bool = False,
+        of_file: Callable[..., Any] | None = None,
+        openapi_extra: dict[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
+        if {scope, more_with} - {None, *SCOPES}:
+            raise RuntimeError(f"{path} names no scope that there is: {scope or more_with}.")
+        self._scope, self._is_lookup = scope, is_lookup
+        self._file_handler = None
+        if of_file is not None:
+            status = options.get("status_code")
+            self._file_handler = APIRoute(path, of_file, status_code=status).get_route_handler()
+        described: dict[str, Any] = {"security": _security(scope, more_with)}
+        described |= {NEEDED: scope} if scope else {}
+        described |= {"x-lookup": True} if is_lookup else {}
+        super().__init__(path, endpoint, openapi_extra=described | (openapi_extra or {}), **options)
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on whose key has the scope, once there is a permit for it.
+
+        Raises `NoValidKey`, `ScopeMissing`, `LimitReached` and `Overloaded`.
+        """
+        if self._scope is None or scope["method"] not in (self.methods or ()):
+            await super().handle(scope, receive, send)
+            return
+        caller = await caller_of(scope) if scope["app"].state.asks_for_keys else ANYONE
+        if not caller.may(self._scope):
+            raise ScopeMissing(self._scope)
+        scope.setdefault("state", {})["caller"] = caller
+        if caller.limits == NO_LIMITS:
+            await self._with_permit(scope, receive, send)
+        else:
+            await pass_within_limits(self._with_permit, self._is_lookup, scope, receive, send)
+
+    async def _with_permit(self, scope: Scope, receive: Receive, send: Send) -> None:
+        admission: Admission = scope["app"].state.admission
+        scope["state"]["permit"] = permit = admission.permit_for(scope)
+
+        async def sending(message: Message) -> None:
+            # The answer is made; a client that reads it slowly keeps nobody out.
+            permit.release()
+            await send(message)
+
+        try:
+            if not brings_body(scope):
+                await permit.acquire()
+            await super().handle(scope, receive, sending)
+        finally:
+            permit.end()
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """FastAPI's handler, to which a body comes within bounds and as the JSON that it declares."""
+        handler, file_handler = super().get_route_handler(), self._file_handler
+        if self.body_field is None:
+            return handler
+
+        async def handle(request: Request) -> Response:
+            require_uncompressed(request.headers)
+            if file_handler is not None and media_type(request.headers) == FORM:
+                return await file_handler(BodyRequest(request, is_file=True))
+            require_json(request.headers)
+            sent = BodyRequest(request)
+            # FastAPI would take what is raised while it reads for a fault of the JSON.
+            await sent.parse()
+            return await handler(sent)
+
+        return handle
+
+
+class SubjectRouter:
+    """The routes of one subject, each with the scope that it needs: `@router.get("/x", scope="read")`."""
+
+    def __init__(self, prefix: str = "", *, tag: str, description: str | None = None) -> None:
+        self.routes: list[ScopedRoute] = []
+        self.subject = {"name": tag, "description": description} if description else None
+        self._prefix, self._tag = prefix, tag
+
+    def get(self, path: str, *, scope: KeyScope | None, **options: Any) -> Callable[[Endpoint], Endpoint]:
+        """A decorator that has an endpoint answer GET; `options` are those of `ScopedRoute`."""
+        return self._operation("GET", path, scope, options)
+
+    def post(self, path: str, *, scope: KeyScope | None, **options: Any) -> Callable[[Endpoint], Endpoint]:
+        """A decorator that has an endpoint answer POST; `options` are those of `ScopedRoute`."""
+        return self._operation("POST", path, scope, options)
+
+    def put(self, path: str, *, scope: KeyScope | None, **options: Any) -> Callable[[Endpoint], Endpoint]:
+        """A decorator that has an endpoint answer PUT; `options` are those of `ScopedRoute`."""
+        return self._operation("PUT", path, scope, options)
+
+    def patch(self, path: str, *, scope: KeyScope | None, **options: Any) -> Callable[[Endpoint], Endpoint]:
+        """A decorator that has an endpoint answer PATCH; `options` are those of `ScopedRoute`."""
+        return self._operation("PATCH", path, scope, options)
+
+    def delete(self, path: str, *, scope: KeyScope | None, **options: Any) -> Callable[[Endpoint], Endpoint]:
+        """A decorator that has an endpoint answer DELETE; `options` are those of `ScopedRoute`."""
+        return self._operation("DELETE", path, scope, options)
+
+    def _operation(
+        self, method: str, path: str, scope: KeyScope | None, options: dict[str, Any]
+    ) -> Callable[[Endpoint], Endpoint]:
+        def add(endpoint: Endpoint) -> Endpoint:
+            route = ScopedRoute(
+                self._prefix + path,
+                endpoint,
+                scope=scope,
+                methods=[method],
+                tags=[self._tag],
+                generate_unique_id_function=lambda route: route.name,
+                # A body that is not declared is taken as JSON.
+                strict_content_type=False,
+                **options,
+            )
+            self.routes.append(route)
+            return endpoint
+
+        return add
+
+
+def require_scopes(routes: Iterable[BaseRoute]) -> None:
+    """Raise RuntimeError for a route that does not say which scope it needs."""
+    for route in routes:
+        path = getattr(route, "path", None)
+        if not isinstance(route, ScopedRoute) and path not in _OPEN_PATHS:
+            methods = " ".join(sorted(getattr(route, "methods", None) or ()))
+            raise RuntimeError(f"{methods} {path} names no scope. Add it to the router of a subject.")
+
+
+def _security(scope: KeyScope | None, more_with: KeyScope | None) -> list[dict[str, list[KeyScope]]]:
+    """The keys that an operation asks for, as OpenAPI has them; {} stands for none."""
+    asked = scope or more_with
+    keys = [] if asked is None else [{name: [asked]} for name in SCHEMES]
+    return [{}, *keys] if more_with else keys
