@@ -8,15 +8,7 @@ from pydantic import AfterValidator, Field, ValidationError, WithJsonSchema, mod
 from pydantic_core import PydanticCustomError
 
 from app.api import examples
-from app.api.documents import (
-    CLEAN_PATTERN,
-    TEXT_PATTERN,
-    Body,
-    Clean,
-    OneOfBody,
-    WholeNumber,
-    shown,
-)
+from app.api.documents import CLEAN_PATTERN, TEXT_PATTERN, Body, Clean, OneOfBody, WholeNumber, shown
 from app.api.signatures import SignaturesBody
 from app.catalog.identifiers import LONGEST
 from app.catalog.marc import marcjson
@@ -113,10 +105,7 @@ Author = Annotated[str, Field(max_length=1_000, json_schema_extra=CLEAN_PATTERN)
 Language = Annotated[str, Field(max_length=35, json_schema_extra=CLEAN_PATTERN), Clean]
 Volume = Annotated[str, Field(max_length=1_000, json_schema_extra=CLEAN_PATTERN), Clean]
 Page = Annotated[str, Field(json_schema_extra=TEXT_PATTERN)]
-PageLabel = Annotated[
-    str,
-    Field(min_length=1, max_length=LONGEST_LABEL, json_schema_extra=CLEAN_PATTERN),
-]
+PageLabel = Annotated[str, Field(min_length=1, max_length=LONGEST_LABEL, json_schema_extra=CLEAN_PATTERN)]
 ExternalId = Annotated[str, Field(min_length=1, max_length=500, json_schema_extra=CLEAN_PATTERN), Clean]
 CatalogueIdentifier = Annotated[
     str,
@@ -256,9 +245,5 @@ class BookBody(ContentBody, MetadataBody):
     def to_submission(self) -> Submission:
         """The book as the services take it."""
         return Submission(
-            self.to_metadata(),
-            self.to_content(),
-            self.to_sketch(),
-            self.to_page_labels(),
-            self.to_record(),
+            self.to_metadata(), self.to_content(), self.to_sketch(), self.to_page_labels(), self.to_record()
         )

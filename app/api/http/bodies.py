@@ -15,10 +15,9 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
-from app.api.http.access import require_key_still_valid
 from app.api.http.admission import Held, Permit
 from app.api.http.problems import Refusal
-from app.api.http.usage import counted
+from app.api.http.usage import counted, require_key_still_valid
 from app.core.errors import FileTooLarge
 from app.core.json_limits import MAX_CONTAINERS, MAX_PAGES, MAX_VALUES, exceeds_json_limits
 

@@ -11,12 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 
-from app.api.http.bodies import (
-    BodyRequest,
-    UnparsableJson,
-    parsed,
-    validated,
-)
+from app.api.http.bodies import BodyRequest, UnparsableJson, parsed, validated
 from app.api.http.problems import Refusal
 from app.api.submissions import MetadataBody
 from app.catalog.marc import forms, marcjson
