@@ -27,13 +27,12 @@ from app.api import (
 )
 from app.api.http.admission import Admission
 from app.api.http.connections import READ_PERMITS
-from app.api.http.cors import CrossOrigin, OwnPages
 from app.api.http.deps import KernelState
 from app.api.http.metrics import Metrics, RequestMetrics
+from app.api.http.middleware import CrossOrigin, HeadAsGet, OwnPages, SecurityHeaders, UnhandledErrors
 from app.api.http.openapi import DescribedApi, add_docs
-from app.api.http.problems import UnhandledErrors, install_handlers
+from app.api.http.problems import install_handlers
 from app.api.http.routes import require_scopes
-from app.api.http.security_headers import SecurityHeaders
 from app.api.routes import reconcile
 from app.logs import configure_logs
 from app.readers.isolation import IsolatedReader, ReadingLimits
@@ -113,6 +112,7 @@ def _middleware(settings: Settings, metrics: Metrics) -> list[Middleware]:
     asks_for_keys, origins = settings.auth != "off", settings.cors_origins
     own_pages = Middleware(OwnPages, public_url=settings.public_url, origins=origins)
     return [
+        Middleware(HeadAsGet),
         Middleware(RequestMetrics, metrics=metrics),
         Middleware(SecurityHeaders),
         *([] if asks_for_keys else [own_pages]),

@@ -23,7 +23,7 @@ from app.corpus.folder import CorpusFolder
 from app.corpus.pairs import CorpusPairs
 from app.corpus.tables import PROGRESS, SIMILARITY_STEPS, TABLES, VERSION, schema
 from app.services.loading import Load
-from app.services.storing import Run
+from app.services.storing import IngestRun
 from app.synthesis.library import synthetic_library
 from app.wiring import Services
 from tests.factories import ACTOR
@@ -92,7 +92,7 @@ def write_progress(folder: Path, **changed: object) -> None:
 
 async def load_corpus(services: Services, folder: Path) -> tuple[dict[str, int], dict[str, Refusal]]:
     """Load the tables in a folder: the number of books by their outcome, and the refusals by place."""
-    tables, refused, run = CorpusFolder(folder), dict[str, Refusal](), Run()
+    tables, refused, run = CorpusFolder(folder), dict[str, Refusal](), IngestRun()
     load = Load(
         books=CorpusBooks(tables),
         pairs=CorpusPairs(tables),

@@ -9,8 +9,7 @@ from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from app.api import examples
-from app.api.documents import Document, PageQuery, shown
-from app.api.http.cursors import Cursors
+from app.api.documents import Cursors, Document, PageQuery, shown
 from app.api.http.deps import ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter

@@ -14,6 +14,7 @@ from app.api.clusters import ClusterNameAnswer
 from app.api.documents import (
     CLEAN_PATTERN,
     Clean,
+    Cursors,
     Document,
     Format,
     PageQuery,
@@ -21,12 +22,21 @@ from app.api.documents import (
     file_fields,
     shown,
 )
-from app.api.http import negotiation
-from app.api.http.cursors import Cursors
-from app.api.http.deps import ActorDep, BookId, IfMatch, MetricsDep, ServicesDep, expected_version
+from app.api.http import deps
+from app.api.http.deps import (
+    JSON_LD,
+    MARC,
+    MARC_JSON,
+    MARCXML,
+    ActorDep,
+    BookId,
+    IfMatch,
+    MetricsDep,
+    ServicesDep,
+    expected_version,
+)
 from app.api.http.files import SentFileDep
 from app.api.http.metrics import Metrics
-from app.api.http.negotiation import JSON_LD, MARC, MARC_JSON, MARCXML
 from app.api.http.openapi import ProblemResponse, problems, problems_only, with_file, with_headers
 from app.api.http.routes import SubjectRouter
 from app.api.signatures import FingerprintAnswer
@@ -235,7 +245,7 @@ _CHANGES = examples.named({"A title and no year": {"title": examples.TITLE, "yea
 _RECORD = examples.named({"A text and its MARC record": {"text": examples.TEXT, "marc": examples.MARC}})
 
 
-AcceptedType = Annotated[str, Depends(negotiation.chosen)]
+AcceptedType = Annotated[str, Depends(deps.chosen)]
 
 
 async def post_file(
@@ -297,7 +307,7 @@ async def read_book(
 
     As MARC and as JSON-LD it comes with its present relations as linking entries (docs/marc.md).
     """
-    if media_type != negotiation.JSON:
+    if media_type != deps.JSON:
         return await asyncio.to_thread(described, await services.descriptions.read(book_id), media_type)
     response.headers["Vary"] = "Accept"
     return _tagged(response, await services.books.get(book_id))

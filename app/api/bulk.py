@@ -16,7 +16,6 @@ from starlette.types import Receive, Scope, Send
 
 from app.api import examples
 from app.api.books import BookAnswer
-from app.api.http.access import require_key_still_valid
 from app.api.http.admission import Overloaded, Permit
 from app.api.http.bodies import (
     BULK_GRACE_SECONDS,
@@ -34,7 +33,7 @@ from app.api.http.metrics import Metrics
 from app.api.http.openapi import Responses, problems
 from app.api.http.problems import problem_of
 from app.api.http.routes import SubjectRouter
-from app.api.http.usage import LimitReached, counted
+from app.api.http.usage import LimitReached, counted, require_key_still_valid
 from app.api.submissions import BookBody
 from app.core.errors import NoValidKey, Unavailable
 from app.core.model import Submission

@@ -11,21 +11,17 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.api import examples
 from app.api.documents import Document, shown
-from app.api.http.access import require_key_still_valid
 from app.api.http.deps import PermitDep, ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter
+from app.api.http.usage import require_key_still_valid
 from app.core.errors import UnknownPage
 from app.services.changes import ChangeType, FeedItem, NumberedPage, NumberedPages
 
 Context = Literal["http://iiif.io/api/discovery/1/context.json"]
 CONTEXT: Context = "http://iiif.io/api/discovery/1/context.json"
 
-_ACTIVITIES: dict[str, str] = {
-    "book.created": "Create",
-    "book.deleted": "Delete",
-    "relation.gone": "Delete",
-}
+_ACTIVITIES: dict[str, str] = {"book.created": "Create", "book.deleted": "Delete", "relation.gone": "Delete"}
 """The types of activities; that of every other change is Update."""
 
 
@@ -196,12 +192,7 @@ class ActivityStream(JSONResponse):
         super().__init__(content)
 
 
-@router.get(
-    "/v1/changes",
-    summary="Read what has changed",
-    responses=problems(410, 422, 503),
-    scope="read",
-)
+@router.get("/v1/changes", summary="Read what has changed", responses=problems(410, 422, 503), scope="read")
 async def list_changes(
     query: Annotated[ChangesQuery, Query()], request: Request, services: ServicesDep, permit: PermitDep
 ) -> ChangesAnswer:

@@ -8,9 +8,8 @@ from fastapi.responses import PlainTextResponse, RedirectResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.api import examples
-from app.api.documents import Document, PageQuery, Share, shown
-from app.api.http import negotiation
-from app.api.http.cursors import Cursors
+from app.api.documents import Cursors, Document, PageQuery, Share, shown
+from app.api.http import deps
 from app.api.http.deps import BookId, ServicesDep
 from app.api.http.openapi import Responses, problems, with_headers
 from app.api.http.routes import SubjectRouter
@@ -213,11 +212,11 @@ def cluster_path(name: ClusterName) -> str:
 router = SubjectRouter("/v1", tag="clusters", description="Copies of one text, or related books, together.")
 
 ClusterId = Annotated[str, Path(description="Id or key of the cluster.", examples=[examples.CLUSTER_ID])]
-AcceptedType = Annotated[str, Depends(negotiation.chosen_text)]
+AcceptedType = Annotated[str, Depends(deps.chosen_text)]
 
 _MOVED = with_headers(308, Location="The path of the cluster that the books are in.")
 _LINK = with_headers(200, Link="The next pages, of text/plain.", Vary="Accept")
-_MASTER_COPY: Responses = {200: _LINK[200] | {"content": {negotiation.TEXT: {"schema": {"type": "string"}}}}}
+_MASTER_COPY: Responses = {200: _LINK[200] | {"content": {deps.TEXT: {"schema": {"type": "string"}}}}}
 
 _SHOWN = 100
 """Characters of a wrong id that are repeated to the client."""
@@ -250,10 +249,7 @@ async def read_cluster_of_book(
     scope="read",
 )
 async def read_cluster(
-    cluster_id: ClusterId,
-    query: Annotated[PageQuery, Query()],
-    request: Request,
-    services: ServicesDep,
+    cluster_id: ClusterId, query: Annotated[PageQuery, Query()], request: Request, services: ServicesDep
 ) -> ClusterAnswer | RedirectResponse:
     """Answers the books of a cluster, oldest first.
 
@@ -297,7 +293,7 @@ async def read_master_copy(
     read = await services.master_copies.read(present, range(first, first + query.limit))
     end = first + len(read.master.pages)
     next_cursor = cursors.at_number(end) if first < end < read.master.page_count else None
-    if media_type == negotiation.TEXT:
+    if media_type == deps.TEXT:
         return _text(read, request, next_cursor)
     response.headers["Vary"] = "Accept"
     return MasterCopyAnswer.of(read, next_cursor)

@@ -7,8 +7,7 @@ from fastapi import Query
 from pydantic import Field
 
 from app.api import examples
-from app.api.documents import Document, PageQuery, Share, shown
-from app.api.http.cursors import Cursors
+from app.api.documents import Cursors, Document, PageQuery, Share, shown
 from app.api.http.deps import ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter

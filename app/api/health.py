@@ -10,11 +10,11 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from pydantic import Field
 
 from app.api.documents import Document, shown
-from app.api.http.access import SeesDetails
 from app.api.http.deps import KernelsDep, MetricsDep, ServicesDep
 from app.api.http.openapi import problems
-from app.api.http.problems import Refusal
+from app.api.http.problems import RequestRefusal
 from app.api.http.routes import SubjectRouter
+from app.api.http.usage import SeesDetails
 from app.services.health import PartHealth
 
 _UP = {"ok": True, "detail": "up"}
@@ -59,7 +59,7 @@ class Ready(Document):
 _RETRY_SECONDS = 2
 
 
-class NotReady(Refusal):
+class NotReady(RequestRefusal):
     """Some parts of the service do not work; without `parts` these are not to be seen."""
 
     problem = "not-ready"
@@ -105,12 +105,7 @@ async def ready(services: ServicesDep, kernels: KernelsDep, sees_details: SeesDe
     raise NotReady(parts if sees_details else {})
 
 
-@router.get(
-    "/metrics",
-    summary="Counters for Prometheus",
-    response_class=PlainTextResponse,
-    scope="read",
-)
+@router.get("/metrics", summary="Counters for Prometheus", response_class=PlainTextResponse, scope="read")
 async def scrape(services: ServicesDep, metrics: MetricsDep) -> Response:
     """Requests by route and status with their times, books stored, posted and pending, lookups by kind. Jobs
     by task and state, failed tries, pairs of books compared by kind of relation, webhooks by state."""

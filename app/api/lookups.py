@@ -16,8 +16,7 @@ from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
 from app.api import examples
-from app.api.documents import Format, PageQuery, Warnings, file_fields, shown
-from app.api.http.cursors import Cursors
+from app.api.documents import Cursors, Format, PageQuery, Warnings, file_fields, shown
 from app.api.http.deps import BookId, MetricsDep, ServicesDep
 from app.api.http.files import SentFileDep
 from app.api.http.metrics import Metrics
@@ -252,10 +251,7 @@ async def near_duplicates(
 
 
 async def look_up_file(
-    sent: SentFileDep,
-    query: Annotated[NearnessQuery, Query()],
-    services: ServicesDep,
-    metrics: MetricsDep,
+    sent: SentFileDep, query: Annotated[NearnessQuery, Query()], services: ServicesDep, metrics: MetricsDep
 ) -> Response:
     """Answers the books near the one in a file."""
     return await _answer_lookup(

@@ -9,12 +9,11 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from app.api import examples
-from app.api.documents import Document, OneOfBody, PageQuery, Share, shown
-from app.api.http.access import require_key_still_valid
-from app.api.http.cursors import Cursors
+from app.api.documents import Cursors, Document, OneOfBody, PageQuery, Share, shown
 from app.api.http.deps import ActorDep, BookId, OtherId, PermitDep, ServicesDep
 from app.api.http.openapi import ProblemResponse, problems, problems_only
 from app.api.http.routes import SubjectRouter
+from app.api.http.usage import require_key_still_valid
 from app.core.relations.alignment import Unit
 from app.core.relations.decision import DecisionVerdict
 from app.core.relations.related import IndirectRelation, PageMatches, RelatedBook, StoredDecision
@@ -349,12 +348,7 @@ router = SubjectRouter(
 _DECISIONS = examples.named({"Another kind": {"kind": "SAME_TEXT"}, "Not related": {"verdict": "rejected"}})
 
 
-@router.get(
-    "",
-    summary="Read a book's relations",
-    responses=problems(404, 422, 503),
-    scope="read",
-)
+@router.get("", summary="Read a book's relations", responses=problems(404, 422, 503), scope="read")
 async def list_relations(
     book_id: BookId,
     query: Annotated[RelationsQuery, Query()],
@@ -376,12 +370,7 @@ async def list_relations(
     return RelationsAnswer.of(relations, next_cursor)
 
 
-@router.get(
-    "/{other_id}",
-    summary="Read one relation",
-    responses=problems(404, 409, 422, 503),
-    scope="read",
-)
+@router.get("/{other_id}", summary="Read one relation", responses=problems(404, 409, 422, 503), scope="read")
 async def read_relation(
     book_id: BookId, other_id: OtherId, query: Annotated[PageRelationQuery, Query()], services: ServicesDep
 ) -> PageRelation:

@@ -8,8 +8,7 @@ from fastapi import Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from app.api import examples
-from app.api.documents import Document, PageQuery, shown
-from app.api.http.cursors import Cursors
+from app.api.documents import Cursors, Document, PageQuery, shown
 from app.api.http.deps import BookId, ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter
@@ -64,10 +63,7 @@ class SimilarBooksAnswer(Document):
         """The document of an answer."""
         items = [
             SimilarBookAnswer(
-                id=book.book_id,
-                title=book.title,
-                authors=list(book.authors),
-                similarity=book.similarity,
+                id=book.book_id, title=book.title, authors=list(book.authors), similarity=book.similarity
             )
             for book in books
         ]

@@ -7,15 +7,7 @@ from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
 from app.api import examples
-from app.api.documents import (
-    CLEAN_PATTERN,
-    TEXT_PATTERN,
-    Body,
-    Clean,
-    OneOfBody,
-    WholeNumber,
-    shown,
-)
+from app.api.documents import CLEAN_PATTERN, TEXT_PATTERN, Body, Clean, OneOfBody, WholeNumber, shown
 from app.api.signatures import SignaturesBody
 from app.catalog.marc import forms
 from app.catalog.marc.description import metadata_of
@@ -107,10 +99,7 @@ Language = Annotated[
 ]
 Volume = Annotated[str, Field(max_length=book_rules.LONGEST_VOLUME, json_schema_extra=CLEAN_PATTERN), Clean]
 Page = Annotated[str, Field(json_schema_extra=TEXT_PATTERN)]
-PageLabel = Annotated[
-    str,
-    Field(min_length=1, max_length=LONGEST_LABEL, json_schema_extra=CLEAN_PATTERN),
-]
+PageLabel = Annotated[str, Field(min_length=1, max_length=LONGEST_LABEL, json_schema_extra=CLEAN_PATTERN)]
 ExternalId = Annotated[
     str,
     Field(min_length=1, max_length=book_rules.LONGEST_EXTERNAL_ID, json_schema_extra=CLEAN_PATTERN),
@@ -257,9 +246,5 @@ class BookBody(ContentBody, MetadataBody):
     def to_submission(self) -> Submission:
         """The book as the services take it."""
         return Submission(
-            self.to_metadata(),
-            self.to_content(),
-            self.to_sketch(),
-            self.to_page_labels(),
-            self.to_record(),
+            self.to_metadata(), self.to_content(), self.to_sketch(), self.to_page_labels(), self.to_record()
         )

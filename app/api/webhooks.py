@@ -10,8 +10,7 @@ from pydantic import BeforeValidator, Field
 from pydantic.config import JsonDict
 
 from app.api import examples
-from app.api.documents import Body, Document, PageQuery, shown
-from app.api.http.cursors import Cursors
+from app.api.documents import Body, Cursors, Document, PageQuery, shown
 from app.api.http.deps import ActorDep, ServicesDep
 from app.api.http.openapi import ProblemResponse, problems, problems_only, with_headers
 from app.api.http.routes import SubjectRouter
@@ -107,9 +106,7 @@ def _webhook_id(text: str) -> UUID:
 
 
 WebhookId = Annotated[
-    UUID,
-    BeforeValidator(_webhook_id),
-    Path(description="Id of the webhook.", examples=[examples.WEBHOOK_ID]),
+    UUID, BeforeValidator(_webhook_id), Path(description="Id of the webhook.", examples=[examples.WEBHOOK_ID])
 ]
 
 
@@ -146,12 +143,7 @@ async def list_webhooks(query: Annotated[PageQuery, Query()], services: Services
     return WebhookList(items=[WebhookAnswer.of(webhook) for webhook in page], next_cursor=next_cursor)
 
 
-@router.get(
-    "/{webhook_id}",
-    summary="Read a webhook",
-    responses=problems(404, 422, 503),
-    scope="admin",
-)
+@router.get("/{webhook_id}", summary="Read a webhook", responses=problems(404, 422, 503), scope="admin")
 async def read_webhook(webhook_id: WebhookId, services: ServicesDep) -> WebhookAnswer:
     """Answers how far the webhook has come, and why it fails or is disabled, if it is."""
     return WebhookAnswer.of(await services.webhooks.get(webhook_id))

@@ -20,10 +20,10 @@ from app.secrets import forget_secrets
 from app.settings import Settings
 
 if TYPE_CHECKING:
-    from app.services.storing import Run
+    from app.services.storing import IngestRun
     from app.wiring import Services
 
-_AGAIN = "Not every book was loaded. Run the same command again: it goes on where it ended."
+_AGAIN = "Not every book was loaded. IngestRun the same command again: it goes on where it ended."
 
 
 def corpus() -> None:
@@ -82,19 +82,19 @@ def load(
         raise typer.Exit(1)
 
 
-def _load(settings: Settings, folder: Path, reporter: Reporter, refusals: Refusals) -> "Run":
+def _load(settings: Settings, folder: Path, reporter: Reporter, refusals: Refusals) -> "IngestRun":
     from app.core.book_rules import checked
     from app.corpus.books import CorpusBooks
     from app.corpus.folder import CorpusFolder
     from app.corpus.pairs import CorpusPairs
     from app.services.loading import Load
-    from app.services.storing import Run
+    from app.services.storing import IngestRun
 
     tables = CorpusFolder(folder)
     load = Load(
         books=CorpusBooks(tables),
         pairs=CorpusPairs(tables),
-        run=Run(),
+        run=IngestRun(),
         check=checked,
         refuse=lambda place, refusal: refusals.add(place, "", refusal),
         progress=reporter.counted,

@@ -170,10 +170,10 @@ def _post(
 ) -> None:
     from app.cli.posting import post_all
     from app.readers.unread import Unread
-    from app.services.storing import Outcome, Run
+    from app.services.storing import IngestRun, Outcome
 
     started = time.monotonic()
-    run = Run()
+    run = IngestRun()
     submissions = ((Unread(book.id, "", 0), _submission(book, seed)) for book in books)
     with Reporter("Posting", "books") as reporter:
 

@@ -22,7 +22,7 @@ from bookprint_client import Client, ClientError
 if TYPE_CHECKING:
     from app.readers.files import BookFiles
     from app.readers.unread import Unread
-    from app.services.storing import Run
+    from app.services.storing import IngestRun
     from app.wiring import Services
 
 _AGAIN = "Not every book was posted. Run the same command again: books that are there already are skipped."
@@ -141,13 +141,13 @@ def _store(
     processes: int,
     reporter: Reporter,
     refusals: Refusals,
-) -> "Run":
+) -> "IngestRun":
     """Store the books where the database is reached."""
     from app.core.book_rules import checked
     from app.services.bulk import ingest_in_bulk
-    from app.services.storing import Outcome, Run
+    from app.services.storing import IngestRun, Outcome
 
-    run = Run()
+    run = IngestRun()
 
     def tell(book: "Unread", outcome: Outcome) -> None:
         if outcome.refusal is not None:
@@ -181,7 +181,7 @@ def _post(
     jobs: int,
     reporter: Reporter,
     refusals: Refusals,
-) -> "Run":
+) -> "IngestRun":
     """Post the books to a service."""
     from app.cli.posting import post_all
     from app.core.book_rules import checked
@@ -189,9 +189,9 @@ def _post(
     from app.core.model import Submission
     from app.readers.processes import ReadingProcesses
     from app.readers.reading import Read, results_of
-    from app.services.storing import Outcome, Run
+    from app.services.storing import IngestRun, Outcome
 
-    run = Run()
+    run = IngestRun()
 
     def report(book: "Unread", outcome: Outcome, _: object) -> None:
         if outcome.refusal is not None:

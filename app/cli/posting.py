@@ -11,7 +11,7 @@ from app.core.errors import Refusal
 from app.core.model import PAGE_BREAK, Submission
 from app.core.signatures.json_codec import encode
 from app.readers.unread import Unread
-from app.services.storing import Outcome, Run
+from app.services.storing import IngestRun, Outcome
 from bookprint_client import Client, Interrupted, NoService, Refused, calls
 
 _NOT_ALLOWED = {401, 403}
@@ -24,7 +24,9 @@ Report = Callable[[Unread, Outcome, Mapping[str, Any]], None]
 """Takes a book, what became of it, and the JSON that the service answered."""
 
 
-def post_all(service: Client, books: Iterable[Book], jobs: int, run: Run, report: Report) -> NoService | None:
+def post_all(
+    service: Client, books: Iterable[Book], jobs: int, run: IngestRun, report: Report
+) -> NoService | None:
     """Post every book with `jobs` connections, as `run` then says; `report` gets one outcome at a time.
 
     Ends early when the user interrupts, or the service stays away, which is returned; posts under way are
@@ -48,7 +50,7 @@ def post_all(service: Client, books: Iterable[Book], jobs: int, run: Run, report
 class _Posting:
     """What the posting threads share."""
 
-    def __init__(self, service: Client, books: Iterator[Book], run: Run, report: Report) -> None:
+    def __init__(self, service: Client, books: Iterator[Book], run: IngestRun, report: Report) -> None:
         self.stopped: NoService | None = None
         self.error: BaseException | None = None
         self._service = service

@@ -20,7 +20,7 @@ from app.readers.reading import Check, each_of, refusal_of, results_of
 from app.readers.unread import Unread
 from app.services.index.upkeep import IndexUpkeep
 from app.services.signing import Extras, computed, signed
-from app.services.storing import Bulk, Outcome, PreparedBook, Run, StoredBatch
+from app.services.storing import Bulk, IngestRun, Outcome, PreparedBook, StoredBatch
 from app.stores.postgres.audit import Actor
 from app.stores.postgres.suites import SuitesChanged
 from app.stores.redis.epoch import IndexState
@@ -102,7 +102,7 @@ async def ingest_in_bulk(
     upkeep: IndexUpkeep,
     books: Iterable[Unread],
     *,
-    run: Run,
+    run: IngestRun,
     check: Check,
     processes: int,
     tell: Tell,
@@ -136,7 +136,7 @@ async def _in_stages(
     bulk: Bulk,
     reading: ReadingProcesses[Result],
     books: Iterable[Unread],
-    run: Run,
+    run: IngestRun,
     tell: Tell,
     actor: Actor,
 ) -> None:
@@ -162,7 +162,7 @@ async def _known(bulk: Bulk, question: Known) -> Suites | Outcome:
     return await _patiently(bulk.suites) if outcome is None else outcome
 
 
-def _batch(results: Iterator[tuple[Unread, Result]], run: Run) -> list[tuple[Unread, Result]]:
+def _batch(results: Iterator[tuple[Unread, Result]], run: IngestRun) -> list[tuple[Unread, Result]]:
     """The next results, so many as are stored together; empty at the end."""
     batch, size = [], 0
     for book, result in results:

@@ -25,7 +25,7 @@ from app.readers.reading import Check
 from app.services.index.contents import Progress
 from app.services.index.upkeep import IndexUpkeep
 from app.services.signing import require_recipes
-from app.services.storing import Bulk, Run, new_book_ids, outcome_of
+from app.services.storing import Bulk, IngestRun, new_book_ids, outcome_of
 from app.stores.postgres.audit import Actor
 from app.stores.postgres.bulk import BulkStore, ExistingBook, FoundPair, FoundRelations, NewBook
 from app.stores.postgres.entries import EntryStore
@@ -51,7 +51,7 @@ class Load:
 
     books: CorpusBooks
     pairs: CorpusPairs
-    run: Run
+    run: IngestRun
     check: Check
     refuse: Refuse
     progress: Progress
@@ -164,7 +164,7 @@ class Loading:
             stored = await self._catalogue.insert(new, actor=self._load.actor, found=found)
         except SuitesChanged as exc:
             raise Unavailable(
-                "The recipes that are indexed have changed meanwhile. Run the same command again."
+                "The recipes that are indexed have changed meanwhile. IngestRun the same command again."
             ) from exc
         self._refuse(batch.refused)
         for (book, _), book_id, entry_id in zip(batch.books, ids, stored, strict=True):

@@ -76,7 +76,7 @@ class Outcome:
 
 
 @dataclass(slots=True)
-class Run:
+class IngestRun:
     """A run through many books: how many had which outcome, and whether to end early."""
 
     counts: dict[Kind, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))

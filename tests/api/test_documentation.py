@@ -11,7 +11,7 @@ from httpx import AsyncClient
 from jsonschema import Draft202012Validator
 
 from app.api.changes import ActivityStream
-from app.api.http.negotiation import OFFERED, OFFERED_TEXTS
+from app.api.http.deps import OFFERED, OFFERED_TEXTS
 from app.settings import Settings
 from app.stores.postgres.connections import SQL, open_database
 from app.wiring import Services

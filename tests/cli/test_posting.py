@@ -13,7 +13,7 @@ from app.cli.posting import Book, post_all
 from app.core.model import Metadata, Submission
 from app.core.text.content import content_from_pages, content_from_text
 from app.readers.unread import Unread
-from app.services.storing import Outcome, Run
+from app.services.storing import IngestRun, Outcome
 from bookprint_client import Client, NoService, Refused, calls
 from tests.cli.command_line import BOOKPRINT, environment
 from tests.prescribed_server import BUSY, CREATED, Answer, Prescribed, prescribing
@@ -34,9 +34,9 @@ def records(count: int) -> list[Book]:
 
 def post(
     url: str, books: list[Book], jobs: int = 2, patience: float = 5.0
-) -> tuple[Run, list[tuple[Unread, Outcome]], NoService | None]:
+) -> tuple[IngestRun, list[tuple[Unread, Outcome]], NoService | None]:
     """The counts, what became of each book, and why posting stopped early."""
-    run, told = Run(), list[tuple[Unread, Outcome]]()
+    run, told = IngestRun(), list[tuple[Unread, Outcome]]()
     with Client(url, jobs, patience) as service:
         stopped = post_all(service, books, jobs, run, lambda book, outcome, _: told.append((book, outcome)))
     return run, told, stopped
@@ -127,7 +127,7 @@ def test_no_more_books_are_read_than_there_are_connections(server: Prescribed) -
             yield record
 
     with Client(server.url, 3) as service:
-        post_all(service, source(), 3, Run(), ignore)
+        post_all(service, source(), 3, IngestRun(), ignore)
     assert taken == 50
     assert most_waiting <= 3
 
@@ -143,7 +143,7 @@ def test_an_error_in_a_report_ends_the_run(server: Prescribed) -> None:
         raise ValueError("no")
 
     with Client(server.url, 2) as service, pytest.raises(ValueError, match="no"):
-        post_all(service, records(20), 2, Run(), refuse)
+        post_all(service, records(20), 2, IngestRun(), refuse)
 
 
 def test_an_answer_that_is_an_error_keeps_its_status(server: Prescribed) -> None:

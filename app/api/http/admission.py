@@ -13,7 +13,7 @@ from math import ceil
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
-from app.api.http.problems import Refusal
+from app.api.http.problems import RequestRefusal
 
 ALWAYS_WAITING = 512
 """Requests that may wait in any case: clients that ask again once they are answered."""
@@ -38,7 +38,7 @@ _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 TOO_MANY = "More requests came than can be worked on."
 
 
-class Overloaded(Refusal):
+class Overloaded(RequestRefusal):
     """More was asked of this service than it can work on; `retry_after` is in seconds."""
 
     problem = "overloaded"

@@ -15,10 +15,9 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
-from app.api.http.access import require_key_still_valid
 from app.api.http.admission import Held, Permit
-from app.api.http.problems import Refusal
-from app.api.http.usage import counted
+from app.api.http.problems import RequestRefusal
+from app.api.http.usage import counted, require_key_still_valid
 from app.core.book_rules import MAX_PAGES
 from app.core.errors import FileTooLarge
 from app.core.json_limits import MAX_CONTAINERS, MAX_VALUES, exceeds_json_limits
@@ -33,7 +32,7 @@ MIN_BYTES_A_SECOND = 4_096
 """Each so many bytes that have arrived allow one more second of waiting."""
 
 
-class BodyTooSlow(Refusal):
+class BodyTooSlow(RequestRefusal):
     """The request body arrives more slowly than this service waits for."""
 
     problem = "body-too-slow"
@@ -83,7 +82,7 @@ MAX_FIELDS = 1_000
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-class BodyTooLarge(Refusal):
+class BodyTooLarge(RequestRefusal):
     """The request body is larger than this service takes."""
 
     problem = "body-too-large"
@@ -96,7 +95,7 @@ class BodyTooLarge(Refusal):
         self.remedy = remedy or self.remedy
 
 
-class UnsupportedMediaType(Refusal):
+class UnsupportedMediaType(RequestRefusal):
     """The body is of a type or in an encoding that is not taken; `field` names the header to change."""
 
     problem = "unsupported-media-type"
@@ -110,7 +109,7 @@ class UnsupportedMediaType(Refusal):
         self.remedy = remedy or self.remedy
 
 
-class UnparsableJson(Refusal):
+class UnparsableJson(RequestRefusal):
     """The body is no JSON text that this service reads."""
 
     problem = "unparsable"

@@ -11,8 +11,8 @@ from functools import lru_cache
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from app.api.http.admission import TOO_MANY, Overloaded, Permits
+from app.api.http.middleware import HEADERS, HEADERS_OVER_TLS
 from app.api.http.problems import problem_response
-from app.api.http.security_headers import HEADERS, HEADERS_OVER_TLS
 
 HEAD_SECONDS = 10.0
 """Seconds from the connection, or from the first byte of a later request, to the end of the head."""

@@ -11,13 +11,8 @@ from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 
-from app.api.http.bodies import (
-    BodyRequest,
-    UnparsableJson,
-    parsed,
-    validated,
-)
-from app.api.http.problems import Refusal
+from app.api.http.bodies import BodyRequest, UnparsableJson, parsed, validated
+from app.api.http.problems import RequestRefusal
 from app.api.submissions import MetadataBody
 from app.catalog.marc import forms
 from app.catalog.marc.forms import is_marc
@@ -114,7 +109,7 @@ REQUEST_BODY: dict[str, Any] = {
 """The body as the OpenAPI document of an operation describes it."""
 
 
-class UnparsableForm(Refusal):
+class UnparsableForm(RequestRefusal):
     """The body is not well-formed multipart/form-data."""
 
     problem = "unparsable"

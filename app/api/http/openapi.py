@@ -10,7 +10,6 @@ from fastapi import FastAPI, Request
 from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 from fastapi.staticfiles import StaticFiles
-from starlette.types import Receive, Scope, Send
 
 from app.api.http import files
 from app.api.http.problems import MEDIA_TYPE, Problem
@@ -66,10 +65,7 @@ def with_file() -> dict[str, Any]:
         "schema": {"type": "string"},
         "description": "The type of the answer.",
     }
-    return {
-        "requestBody": {"content": {FORM: files.REQUEST_BODY}},
-        "parameters": [accept],
-    }
+    return {"requestBody": {"content": {FORM: files.REQUEST_BODY}}, "parameters": [accept]}
 
 
 USAGE_HEADERS: dict[str, Any] = {
@@ -130,12 +126,6 @@ _POLICY = (
 
 class DescribedApi(FastAPI):
     """An application whose description names the keys and the refusals of each operation."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer HEAD as GET; the server leaves the body out."""
-        if scope["type"] == "http" and scope["method"] == "HEAD":
-            scope = {**scope, "method": "GET"}
-        await super().__call__(scope, receive, send)
 
     def openapi(self) -> dict[str, Any]:
         """The OpenAPI document; where no key is asked for, one need not be sent."""

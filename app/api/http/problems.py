@@ -7,15 +7,13 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
-import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Scope
 
 from app.core.errors import (
     BookprintError,
@@ -29,12 +27,10 @@ from app.core.errors import (
     Unavailable,
 )
 
-log = structlog.get_logger()
-
 MEDIA_TYPE = "application/problem+json"
 
 
-class Refusal(BookprintError):
+class RequestRefusal(BookprintError):
     """An error of the exchange by HTTP itself, with header fields and extensions of its problem."""
 
     def __init__(
@@ -48,7 +44,7 @@ class Refusal(BookprintError):
         self.extensions = extensions or {}
 
 
-class UnknownPath(Refusal):
+class UnknownPath(RequestRefusal):
     """No endpoint is at the path."""
 
     problem = "unknown-path"
@@ -58,7 +54,7 @@ class UnknownPath(Refusal):
     field = "path"
 
 
-class MethodNotAllowed(Refusal):
+class MethodNotAllowed(RequestRefusal):
     """The endpoint at the path takes other methods."""
 
     problem = "method-not-allowed"
@@ -186,7 +182,7 @@ def _problem(
 def _refused(error: BookprintError) -> tuple[Problem, Mapping[str, str]]:
     remedy, headers, extensions = error.remedy, dict[str, str](), dict[str, Any]()
     match error:
-        case Refusal():
+        case RequestRefusal():
             headers, extensions = dict(error.headers), dict(error.extensions)
         case Conflict():
             path, extensions = f"/v1/books/{error.book_id}", {"book_id": str(error.book_id)}
@@ -272,40 +268,6 @@ def install_handlers(app: FastAPI) -> None:
 
     for kind in (BookprintError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, answer)
-
-
-class UnhandledErrors:
-    """Logs unforeseen errors and answers them with a problem that shows nothing of the inside."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        begun = False
-
-        async def noting(message: Message) -> None:
-            nonlocal begun
-            begun = True
-            await send(message)
-
-        try:
-            await self._app(scope, receive, noting)
-        except ClientDisconnect:
-            log.info("client went away", method=scope["method"], path=scope["path"])
-        except Exception as error:
-            if begun and isinstance(error.__cause__, Refusal):  # which Starlette can no longer answer
-                # Without the end of the answer the connection is closed.
-                reason = str(error.__cause__)
-                log.info("an answer ends early", method=scope["method"], path=scope["path"], reason=reason)
-                return
-            log.exception("request failed", method=scope["method"], path=scope["path"])
-            if begun:
-                raise
-            await problem_response(error)(scope, receive, send)
 
 
 def _allowed_methods(routes: Sequence[BaseRoute], scope: Scope) -> list[str]:

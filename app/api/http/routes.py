@@ -13,10 +13,9 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 from starlette.types import Message, Receive, Scope, Send
 
-from app.api.http.access import caller_of
 from app.api.http.admission import Admission, brings_body
 from app.api.http.bodies import BodyRequest, media_type, require_json, require_uncompressed
-from app.api.http.usage import pass_within_limits
+from app.api.http.usage import caller_of, pass_within_limits
 from app.core.errors import ScopeMissing
 from app.services.keys import ANYONE, NO_LIMITS, SCOPES, Scope as KeyScope
 
@@ -31,7 +30,7 @@ SCHEMES = {
     },
     "header": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "The same API key."},
 }
-"""The ways to send a key, as OpenAPI has them; `app.api.http.access` reads both."""
+"""The ways to send a key, as OpenAPI has them; `app.api.http.usage` reads both."""
 
 FORM = "multipart/form-data"
 

@@ -1,20 +1,24 @@
-"""Limits of keys at the door: requests that go beyond one are refused, and answers tell what is left.
+"""Who sends a request, by the key that it comes with, and the limits of that key.
 
-The header fields are those of draft-ietf-httpapi-ratelimit-headers-11.
+Requests that go beyond a limit are refused, and answers tell what is left. The header fields are those of
+draft-ietf-httpapi-ratelimit-headers-11.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import nullcontext
 from math import ceil
+from typing import Annotated
 
-from starlette.datastructures import MutableHeaders
+from fastapi import Depends, Request
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.http.admission import declared_size
-from app.api.http.problems import Refusal
+from app.api.http.problems import RequestRefusal
+from app.core.errors import NoValidKey, Unavailable
 from app.core.limits import Limit, Usage
-from app.services.keys import Caller
+from app.services.keys import Caller, Keys
 from app.services.limits import Limits
 
 UPLOAD_BYTES = 1 << 20
@@ -24,7 +28,7 @@ _UNITS = {"bytes": "content-bytes", "uploads": "concurrent-requests"}
 """What is counted where it is not requests, in the words of the draft."""
 
 
-class LimitReached(Refusal):
+class LimitReached(RequestRefusal):
     """The request goes beyond limits; `usages` are those that it was held against."""
 
     problem = "quota-exceeded"
@@ -153,3 +157,42 @@ def _caller(scope: Scope) -> Caller:
 def _limits(scope: Scope) -> Limits:
     limits: Limits = scope["app"].state.services.limits
     return limits
+
+
+async def require_key_still_valid(scope: Scope) -> None:
+    """Raise `NoValidKey` for a request whose key has been revoked, rotated or expired since it began."""
+    if scope["app"].state.asks_for_keys:
+        await caller_of(scope)
+
+
+async def sees_details(request: Request) -> bool:
+    """Whether the request may see how the service is built; raises as `caller_of` does for a wrong key."""
+    if not request.app.state.asks_for_keys:
+        return True
+    if _sent_key(request.headers) is None:
+        return False
+    try:
+        caller = await caller_of(request.scope)
+    except Unavailable:
+        return False
+    return caller.may("read")
+
+
+SeesDetails = Annotated[bool, Depends(sees_details)]
+
+
+async def caller_of(scope: Scope) -> Caller:
+    """Whose request it is; raises `NoValidKey`, and `LimitReached` where many without one came from there."""
+    known: Keys = scope["app"].state.services.keys
+    caller = await known.caller_of(_sent_key(Headers(scope=scope)))
+    if caller is None:
+        limits: Limits = scope["app"].state.services.limits
+        address, *_ = scope.get("client") or ("",)
+        attempts = await limits.take_attempt(address)
+        raise LimitReached([attempts]) if attempts is not None and attempts.is_refusal else NoValidKey
+    return caller
+
+
+def _sent_key(headers: Headers) -> str | None:
+    scheme, _, key = headers.get("authorization", "").partition(" ")
+    return key.strip() if scheme.lower() == "bearer" else headers.get("x-api-key")

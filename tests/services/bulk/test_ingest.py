@@ -7,7 +7,7 @@ from app.core.book_rules import checked
 from app.core.recipe import Suite
 from app.readers.unread import Unread, UnreadLine
 from app.services.bulk import ingest_in_bulk
-from app.services.storing import Outcome, Run
+from app.services.storing import IngestRun, Outcome
 from tests.factories import ACTOR
 from tests.open_services import OpenServices
 
@@ -18,7 +18,7 @@ def line(number: int, text: str | None = None) -> UnreadLine:
 
 
 async def take_in(
-    services: OpenServices, books: Iterator[UnreadLine], run: Run
+    services: OpenServices, books: Iterator[UnreadLine], run: IngestRun
 ) -> list[tuple[Unread, Outcome]]:
     told: list[tuple[Unread, Outcome]] = []
     await ingest_in_bulk(
@@ -35,7 +35,7 @@ async def take_in(
 
 
 async def test_what_became_of_each_book_is_told_in_order(services: OpenServices) -> None:
-    run = Run()
+    run = IngestRun()
     books = (line(n, "—" if n == 70 else None) for n in [*range(150), 3])
     told = await take_in(services, books, run)
     assert [book.position for book, _ in told] == [*range(150), 3]
@@ -48,14 +48,14 @@ async def test_books_are_read_anew_where_the_suites_have_changed(services: OpenS
     building = Suite("tf-simhash128-v1", "word5-minhash128-v1", "word5-sample128-v1")
     await services.bulk.suites(anew=True)  # those that the processes are told
     await services.suites.insert(building)
-    run = Run()
+    run = IngestRun()
     await take_in(services, map(line, range(5)), run)
     assert run.counts["created"] == 5
     assert (await services.bulk.suites()).building == building
 
 
 async def test_an_early_end_stores_what_was_read(services: OpenServices) -> None:
-    run, taken = Run(), 0
+    run, taken = IngestRun(), 0
 
     def books() -> Iterator[UnreadLine]:
         nonlocal taken

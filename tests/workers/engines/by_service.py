@@ -16,7 +16,7 @@ from app.core.matching.candidates import SelectionLimits
 from app.core.matching.search import LAST_DISTANCE, plan_related, proposed, related_entries
 from app.readers.files import find, unread_books
 from app.services.bulk import ingest_in_bulk
-from app.services.storing import Run
+from app.services.storing import IngestRun
 from app.settings import Settings
 from app.stores.postgres.connections import SQL
 from tests.factories import ACTOR
@@ -76,7 +76,7 @@ async def _ingest(services: OpenServices, path: Path) -> None:
             services.bulk,
             services.upkeep,
             unread_books(files, {}),
-            run=Run(),
+            run=IngestRun(),
             check=checked,
             processes=2,
             tell=lambda book, outcome: None,

@@ -1,21 +1,29 @@
-"""What pages of other origins may do (the Fetch standard: Origin, Sec-Fetch-Site and the CORS protocol).
+"""The layers around the routes: what browsers are told and refused, and what is answered on a failure.
 
-Answers never depend on cookies, so where a key is asked for a page needs it too. Where none is, whatever the
-user of a browser opens could use the service, and a site that has its own name lead to this machine (DNS
-rebinding) could read it: such requests are refused.
+Answers never depend on cookies, so where a key is asked for a page of another origin needs it too (the Fetch
+standard: Origin, Sec-Fetch-Site and the CORS protocol). Where none is, whatever the user of a browser opens
+could use the service, and a site that has its own name lead to this machine (DNS rebinding) could read it:
+such requests are refused.
+
+Answers are data: no page may be built from them, framed, guessed at or embedded elsewhere. Pages of our own
+carry a policy of their own, which stands. No cache keeps what a key was sent for.
 """
 
 import re
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
+import structlog
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.http.admission import declared_size
 from app.api.http.bodies import UnsupportedMediaType
-from app.api.http.problems import Refusal, problem_response
+from app.api.http.problems import RequestRefusal, problem_response
+
+log = structlog.get_logger()
 
 _DAY = 86_400
 _LOOPBACK = r"(localhost|127(\.\d{1,3}){3}|\[::1\])"
@@ -26,7 +34,7 @@ _OPEN_PATHS = ("/reconcile/", "/changes/")
 _LONGEST_SHOWN = 100  # characters
 
 
-class HostNotServed(Refusal):
+class HostNotServed(RequestRefusal):
     """The request is for a host that is not known to be this one."""
 
     problem = "host-not-served"
@@ -39,7 +47,7 @@ class HostNotServed(Refusal):
         super().__init__(f"Nothing is answered at the host {host[:_LONGEST_SHOWN]}.")
 
 
-class ForeignPage(Refusal):
+class ForeignPage(RequestRefusal):
     """A page of another origin sent the request, and no key is asked for."""
 
     problem = "foreign-page"
@@ -102,7 +110,7 @@ class OwnPages:
         error = self._objection(scope) if scope["type"] == "http" else None
         await (self._app if error is None else problem_response(error))(scope, receive, send)
 
-    def _objection(self, scope: Scope) -> Refusal | None:
+    def _objection(self, scope: Scope) -> RequestRefusal | None:
         headers = Headers(scope=scope)
         host = headers.get("host")
         if host is not None and not self._hosts.fullmatch(host):
@@ -134,3 +142,88 @@ class OwnPages:
 
 def _is_open(scope: Scope) -> bool:
     return scope["type"] == "http" and f"{scope['path']}/".startswith(_OPEN_PATHS)
+
+
+_YEAR = 365 * 86_400
+
+HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+HEADERS_OVER_TLS = (*HEADERS, (b"strict-transport-security", b"max-age=%d" % _YEAR))
+_FOR_KEYS = (b"cache-control", b"private, no-store")
+_WITH_KEY = frozenset({b"authorization", b"x-api-key"})
+
+
+class SecurityHeaders:
+    """Adds the headers to every answer, as far as it has none of their names."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        added = HEADERS_OVER_TLS if scope.get("scheme") == "https" else HEADERS
+        if any(name in _WITH_KEY for name, _ in scope["headers"]):
+            added = (*added, _FOR_KEYS)
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = list(message.get("headers", ()))
+                present = {name for name, _ in headers}
+                message["headers"] = headers + [header for header in added if header[0] not in present]
+            await send(message)
+
+        await self._app(scope, receive, guarded)
+
+
+class UnhandledErrors:
+    """Logs unforeseen errors and answers them with a problem that shows nothing of the inside."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begun = False
+
+        async def noting(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noting)
+        except ClientDisconnect:
+            log.info("client went away", method=scope["method"], path=scope["path"])
+        except Exception as error:
+            if begun and isinstance(error.__cause__, RequestRefusal):  # which Starlette can no longer answer
+                # Without the end of the answer the connection is closed.
+                reason = str(error.__cause__)
+                log.info("an answer ends early", method=scope["method"], path=scope["path"], reason=reason)
+                return
+            log.exception("request failed", method=scope["method"], path=scope["path"])
+            if begun:
+                raise
+            await problem_response(error)(scope, receive, send)
+
+
+class HeadAsGet:
+    """Answers HEAD as GET; the server leaves the body out."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on."""
+        if scope["type"] == "http" and scope["method"] == "HEAD":
+            scope = {**scope, "method": "GET"}
+        await self._app(scope, receive, send)
