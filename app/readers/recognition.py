@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 
 from app.core.errors import NoText, UnsupportedFormat
+from app.core.json_limits import MAX_PAGES
 from app.readers.extraction import Extraction
 from app.readers.formats import (
     abbyy,
@@ -24,7 +25,7 @@ from app.readers.formats import (
 from app.readers.package import Package, expanded, is_archive, open_inner, open_package
 from app.readers.page_labels import with_plain_labels
 from app.readers.refusals import refuse_what_is_no_book
-from app.readers.source import HEAD_BYTES, MOST_PAGES, Source, too_many_pages
+from app.readers.source import HEAD_BYTES, Source, too_many_pages
 from app.readers.syntax.characters import with_characters_only
 from app.readers.syntax.xml import root_name
 
@@ -58,7 +59,7 @@ def read_package(package: Package) -> Extraction:
 
 def _as_a_book(extraction: Extraction, name: str) -> Extraction:
     """What a reader found, as it can be stored; raises FileTooLarge and NoText."""
-    if len(extraction.pages) > MOST_PAGES:
+    if len(extraction.pages) > MAX_PAGES:
         raise too_many_pages(name)
     if not any(map(_LETTER_OR_DIGIT.search, extraction.pages)):
         raise NoText(f"{name} holds no text. Have its pages recognised (OCR) first.")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO, BinaryIO
 
 from app.core.errors import FileTooLarge
+from app.core.json_limits import MAX_PAGES
 
 HEAD_BYTES = 1 << 16
 """Bytes from which a format is recognised."""
@@ -35,13 +36,9 @@ class Allowance:
             )
 
 
-MOST_PAGES = 100_000
-"""Pages of one book."""
-
-
 def too_many_pages(name: str) -> FileTooLarge:
-    """The error for a file of more than MOST_PAGES."""
-    return FileTooLarge(f"{name} has more than {MOST_PAGES:,} pages. Split it into its books.")
+    """The error for a file of more than MAX_PAGES."""
+    return FileTooLarge(f"{name} has more than {MAX_PAGES:,} pages. Split it into its books.")
 
 
 def too_large() -> FileTooLarge:

@@ -13,19 +13,17 @@ import pypdfium2
 from pypdfium2 import PdfiumError
 from pypdfium2.raw import FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY
 
-from app.core.errors import BrokenFile, EncryptedFile, FileTooLarge
+from app.core.errors import BrokenFile, EncryptedFile
+from app.core.json_limits import MAX_PAGES
 from app.core.model import PAGE_BREAK, Metadata, PageLabels
 from app.core.text.page_labels import known_labels
 from app.readers import gutenberg
 from app.readers.description import clean, description, identifier
 from app.readers.extraction import Extraction
-from app.readers.source import MOST_PAGES, Source, too_many_pages
+from app.readers.source import Source, too_many_pages
 from app.readers.syntax.xmp import pdf_properties
 
 NAME = "pdf"
-
-LARGEST_MEMBER = 1 << 28
-"""Bytes of a PDF within an archive, which is held in memory."""
 
 _MARK = re.compile(rb"(?:\A|[\r\n\0])\s*%PDF-\d")
 _MARK_WITHIN = 1024
@@ -75,7 +73,7 @@ def recognises(head: bytes) -> bool:
 def read(source: Source) -> Extraction:
     """The text of every page; blank where it is a picture. Raises BrokenFile and EncryptedFile."""
     with _PDFIUM, _document(source) as document:
-        if len(document) > MOST_PAGES:
+        if len(document) > MAX_PAGES:
             raise too_many_pages(source.name)
         pages, damaged = [], []
         for index in range(len(document)):
@@ -113,20 +111,14 @@ def _with_blanks(text: str, book: str) -> list[str]:
 def _document(source: Source) -> Iterator[pypdfium2.PdfDocument]:
     with source.opened() as stream:
         try:
-            document = pypdfium2.PdfDocument(stream if stream.seekable() else _whole(source))
+            # In a PDF within an archive PDFium cannot go back.
+            document = pypdfium2.PdfDocument(stream if stream.seekable() else source.read())
         except PdfiumError as exc:
             if exc.err_code in {FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY}:
                 raise EncryptedFile(f"{source.name} is encrypted. Send it without its password.") from exc
             raise BrokenFile(f"{source.name} is a damaged PDF: {exc}") from exc
         with closing(document):
             yield document
-
-
-def _whole(source: Source) -> bytes:
-    """A PDF within an archive, in which PDFium cannot go back."""
-    if source.size > LARGEST_MEMBER:
-        raise FileTooLarge(f"{source.name} is too large to be read in an archive. Send it on its own.")
-    return source.read()
 
 
 def _text(document: pypdfium2.PdfDocument, index: int) -> str:

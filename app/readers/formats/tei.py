@@ -12,19 +12,16 @@ from typing import Any, cast
 
 from lxml import etree
 
-from app.core.errors import BrokenFile, FileTooLarge, NoText, SeveralBooks
+from app.core.errors import BrokenFile, NoText, SeveralBooks
 from app.core.model import Metadata
 from app.core.text.page_labels import known_labels
 from app.readers.description import clean, description, identifier
 from app.readers.extraction import Extraction
-from app.readers.source import MOST_PAGES, Source, too_many_pages
+from app.readers.source import Source
 from app.readers.syntax.xml import Element, broken_named, local_name
 
 NAME = "tei"
 ROOTS = ("TEI", "TEI.2", "teiCorpus", "teiCorpus.2")
-
-LARGEST = 1 << 26
-"""Bytes of the text of one book with its tags."""
 
 _ENTITY = re.compile(rb"&([A-Za-z][A-Za-z0-9]*;)")
 _PREDEFINED = frozenset((b"amp;", b"lt;", b"gt;", b"quot;", b"apos;"))
@@ -68,10 +65,8 @@ _NAME_PARTS = ("forename", "nameLink", "surname")
 def read(source: Source) -> Extraction:
     """The text of the file, with pages if `pb` stands in it.
 
-    Raises BrokenFile, SeveralBooks, FileTooLarge, and NoText where there is no `text` element.
+    Raises BrokenFile, SeveralBooks, and NoText where there is no `text` element.
     """
-    if source.size > LARGEST:
-        raise FileTooLarge(f"{source.name} has more than {LARGEST:,} bytes. Split it into its books.")
     header = etree.Element("teiHeader")
     language: str | None = None
     text: Element | None = None
@@ -221,8 +216,6 @@ class _Text:
         if edition and edition != self._edition:
             return
         self._page_breaks += 1
-        if self._page_breaks > MOST_PAGES:
-            raise too_many_pages("The file")
         if page_break.get("break") == "no":
             self._join()
         if self._pieces[-1] == _JOINED:

@@ -5,6 +5,7 @@ import pytest
 from app.core.errors import BrokenFile, FileTooLarge, NoText, SeveralBooks
 from app.readers.extraction import Extraction
 from app.readers.formats import tei
+from app.readers.recognition import read_book
 from app.readers.source import Source
 
 HEADER = "<teiHeader><fileDesc><titleStmt><title>A Title</title></titleStmt></fileDesc></teiHeader>"
@@ -192,8 +193,9 @@ def test_impossible_names_are_no_hindrance() -> None:
 
 
 def test_too_many_pages_are_refused() -> None:
-    with pytest.raises(FileTooLarge):
-        read("<pb/>" * 100_001)
+    xml = b"<TEI><text>" + b"<pb/>" * 100_001 + b"</text></TEI>"
+    with pytest.raises(FileTooLarge, match="100,000 pages"):
+        read_book(Source.of_bytes(xml, "book.xml"))
 
 
 def test_the_header_describes_the_book() -> None:
