@@ -37,7 +37,7 @@ from app.api.routes import (
     webhooks,
 )
 from app.logs import configure_logs
-from app.readers.isolation import IsolatedReader, ReadingLimits
+from app.readers.processes import IsolatedReader, ReadingLimits
 from app.secrets import forget_secrets
 from app.services.reading import FileReading
 from app.settings import Settings

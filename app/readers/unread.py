@@ -6,9 +6,8 @@ from pathlib import Path
 
 from app.core.errors import InvalidInput
 from app.core.model import CatalogRecord, Metadata, Submission
-from app.readers.content import to_content
 from app.readers.description import clean
-from app.readers.extraction import Extraction
+from app.readers.extraction import Extraction, to_content
 from app.readers.package import open_folder
 from app.readers.recognition import read_book, read_package
 from app.readers.source import Source

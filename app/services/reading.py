@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from app.core.model import CatalogRecord, Submission
-from app.readers.content import content_of, without_page_furniture
-from app.readers.extraction import Extraction
-from app.readers.isolation import IsolatedReader
+from app.readers.extraction import Extraction, content_of, without_page_furniture
+from app.readers.processes import IsolatedReader
 
 
 @dataclass(frozen=True, slots=True, eq=False)

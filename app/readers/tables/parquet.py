@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from app.core.errors import BrokenFile, InvalidInput, NoText, UnusableFile
 from app.core.model import Submission
-from app.readers.content import to_content
-from app.readers.extraction import Extraction
+from app.readers.extraction import Extraction, to_content
 from app.readers.tables.table import COLUMNS, Columns, find_columns, listed, metadata_of
 
 if TYPE_CHECKING:
