@@ -11,10 +11,10 @@ from app.client import Client, calls
 from app.core.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from app.services.reading import FileBook
+    from app.core.model import Submission
 
 
-def read_one_book(file: Path) -> "FileBook":
+def read_one_book(file: Path) -> "Submission":
     """The book of a file or a folder; prints what was left out of it. Raises UserError."""
     from app.services.reading import read_path
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from app.core.errors import BrokenFile, EmptyText, InvalidText, NoText
-from app.core.model import Content, Metadata, PageLabels
+from app.core.model import CatalogRecord, Content, Metadata, PageLabels, Submission
 from app.core.text.content import content_from_pages, content_from_text
 from app.core.text.page_furniture import with_plain_hyphens, without_furniture
 from app.core.text.page_labels import LONGEST_LABEL, known_labels
@@ -55,6 +55,21 @@ def content_of(extraction: Extraction) -> Content:
 def to_content(extraction: Extraction) -> Content:
     """The content of the book in a file, as a reader found it; raises as `content_of` does."""
     return content_of(without_page_furniture(extraction))
+
+
+def submission_of(extraction: Extraction, known: Metadata, record: CatalogRecord | None = None) -> Submission:
+    """The book in a file, from an extraction without page furniture; raises as `content_of` does.
+
+    `known` are all metadata of the book, and `record` is where they were taken from, if they came in one.
+    """
+    return Submission(
+        known,
+        content_of(extraction),
+        page_labels=extraction.labels,
+        record=record,
+        format=extraction.format,
+        warnings=extraction.warnings,
+    )
 
 
 def with_plain_labels(extraction: Extraction) -> Extraction:

@@ -36,8 +36,8 @@ from app.api.http.usage import LimitReached
 from app.api.schemas.books import MetadataBody
 from app.catalog.marc.marcjson import is_marc
 from app.core.errors import FileTooLarge
-from app.core.model import CatalogRecord
-from app.services.reading import FileBook, FileReading
+from app.core.model import CatalogRecord, Submission
+from app.services.reading import FileReading
 
 MEDIA_TYPE = "multipart/form-data"
 
@@ -148,7 +148,7 @@ class FileRoute(ScopedRoute):
         return handle
 
 
-async def sent_file(request: FileRequest) -> FileBook:
+async def sent_file(request: FileRequest) -> Submission:
     """The book in the part `file`, with the metadata in the part `metadata`, where there is one.
 
     Raises RequestValidationError for other parts than these, and the kinds of UnusableFile.
@@ -166,7 +166,7 @@ async def sent_file(request: FileRequest) -> FileBook:
         await request.close()
 
 
-SentFileDep = Annotated[FileBook, Depends(sent_file)]
+SentFileDep = Annotated[Submission, Depends(sent_file)]
 
 
 async def _form(request: FileRequest) -> FormData:

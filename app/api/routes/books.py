@@ -25,8 +25,7 @@ from app.api.schemas.books import (
     book_path,
 )
 from app.api.schemas.files import file_fields
-from app.core.model import Book, StoredBook
-from app.services.reading import FileBook
+from app.core.model import Book, StoredBook, Submission
 
 router = APIRouter(prefix="/v1/books", tags=["books"], route_class=JsonRoute)
 
@@ -167,7 +166,7 @@ async def delete_book(book_id: BookId, services: ServicesDep, actor: ActorDep, i
 
 
 def answer_posted(
-    stored: StoredBook, metrics: Metrics, response: Response, sent: FileBook | None = None
+    stored: StoredBook, metrics: Metrics, response: Response, sent: Submission | None = None
 ) -> PostedBook:
     """The book as it is answered to its post, with the file it came in; sets status and headers."""
     metrics.count_post(stored.created)

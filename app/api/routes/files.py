@@ -21,7 +21,7 @@ async def post_file(
     sent: SentFileDep, services: ServicesDep, actor: ActorDep, metrics: MetricsDep, response: Response
 ) -> PostedBook:
     """Takes the book in a file in."""
-    stored = await services.ingest.post(sent.book, actor=actor)
+    stored = await services.ingest.post(sent, actor=actor)
     return answer_posted(stored, metrics, response, sent)
 
 
@@ -34,5 +34,5 @@ async def look_up_file(
 ) -> Response:
     """Answers the books near the one in a file."""
     return await answer_lookup(
-        lambda suite: query_entry(suite, sent.book.content, None, None), query, services, metrics, sent
+        lambda suite: query_entry(suite, sent.content, None, None), query, services, metrics, sent
     )

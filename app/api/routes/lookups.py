@@ -22,11 +22,10 @@ from app.api.schemas.lookups import (
     lookup_answer_of,
     near_duplicates_of,
 )
-from app.core.model import Entry
+from app.core.model import Entry, Submission
 from app.core.recipe import Suite
 from app.core.signatures.identifier import Identifier
 from app.services.lookups.queries import query_entry
-from app.services.reading import FileBook
 from app.wiring import Services
 
 router = APIRouter(prefix="/v1", tags=["lookups"], route_class=JsonRoute)
@@ -121,7 +120,7 @@ async def answer_lookup(
     query: NearnessQuery,
     services: Services,
     metrics: Metrics,
-    sent: FileBook | None = None,
+    sent: Submission | None = None,
 ) -> Response:
     """The books near the signatures that a book has under the suite that serves; the file it came in."""
     question = query.to_question()

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from app.services.reading import FileBook
+from app.core.model import Submission
 
 Format = Annotated[
     str | None,
@@ -26,7 +26,7 @@ class FileFields(TypedDict):
     warnings: list[str]
 
 
-def file_fields(sent: FileBook | None) -> FileFields:
+def file_fields(sent: Submission | None) -> FileFields:
     """The fields of an answer to a book that came in a file, or (None) in JSON."""
     if sent is None:
         return {"format": None, "warnings": []}

@@ -17,12 +17,11 @@ from app.api.schemas.base import PageQuery, shown
 from app.api.schemas.books import BookBody
 from app.api.schemas.files import Format, Warnings, file_fields
 from app.api.schemas.signatures import FingerprintBody
-from app.core.model import Fingerprint
+from app.core.model import Fingerprint, Submission
 from app.core.relations.decision import RelationSummary
 from app.core.signatures import composite, identifier
 from app.core.signatures.identifier import Identifier
 from app.services.lookups.lookup import Answer, Match, Nearest, Question, Verified, Within
-from app.services.reading import FileBook
 
 _SHARE_DIGITS = 4
 """Decimals of similarities: 128 MinHash values give no more than two."""
@@ -137,7 +136,7 @@ class LookupAnswer(NearDuplicates):
     warnings: Warnings
 
 
-def lookup_answer_of(found: NearDuplicates, sent: FileBook | None) -> LookupAnswer:
+def lookup_answer_of(found: NearDuplicates, sent: Submission | None) -> LookupAnswer:
     """The document of an answer to a book that came in a file, or not."""
     return {**found, **file_fields(sent)}
 

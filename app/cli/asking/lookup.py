@@ -99,7 +99,7 @@ def _question(service: Client, book: str, d: int | None, k: int | None, limit: i
         return calls.near_duplicates(named_book(service, book), d=d, k=k, limit=limit)
     if file.suffix.lower() == ".json":
         return calls.look_up({"signatures": read_signatures(file)}, d=d, k=k, limit=limit)
-    content = read_one_book(file).book.content
+    content = read_one_book(file).content
     assert content is not None  # a file has a text, or is refused
     return calls.look_up({"text": content.text}, d=d, k=k, limit=limit)
 
