@@ -10,22 +10,7 @@ from dataclasses import dataclass
 from app.core.errors import NoText, SeveralBooks, UnsupportedFormat
 from app.core.json_limits import MAX_PAGES
 from app.readers.extraction import Extraction, with_characters_only, with_plain_labels
-from app.readers.formats import (
-    abbyy,
-    alto,
-    archive_item,
-    djvu,
-    epub,
-    hathi,
-    hocr,
-    html,
-    mets,
-    page,
-    pages,
-    pdf,
-    tei,
-    txt,
-)
+from app.readers.formats import archive_item, epub, hathi, hocr, html, mets, ocr_xml, pages, pdf, tei, txt
 from app.readers.package import Package, expanded, is_archive, open_inner, open_package
 from app.readers.source import HEAD_BYTES, Source, too_many_pages
 from app.readers.syntax.xml import root_name
@@ -35,10 +20,10 @@ _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _XML = re.compile(rb"(\xef\xbb\xbf)?\s*<(\?xml\b|[a-z_][\w:.-]*(\s+[\w:.-]+\s*=[^<>]*)?/?>)", re.IGNORECASE)
 
 _BY_ROOT: dict[str, Callable[[Source], Extraction]] = {
-    alto.ROOT: alto.read,
-    djvu.ROOT: djvu.read,
+    "alto": ocr_xml.read_alto,
+    "DjVuXML": ocr_xml.read_djvu,
+    "PcGts": ocr_xml.read_page,
     mets.ROOT: mets.read,
-    page.ROOT: page.read,
     **dict.fromkeys(tei.ROOTS, tei.read),
 }
 """Formats of one XML file, by the local name of the document's element."""
@@ -146,8 +131,8 @@ def read_page_file(source: Source) -> Extraction:
         reader = _BY_ROOT.get(root)
         if reader is not None:
             return reader(source)
-        if root in abbyy.ROOTS and abbyy.recognises(head):
-            return abbyy.read(source)
+        if root in ocr_xml.ABBYY_ROOTS and ocr_xml.is_abbyy(head):
+            return ocr_xml.read_abbyy(source)
     if hocr.recognises(head):
         return hocr.read(source)
     if html.recognises(head):
