@@ -8,8 +8,8 @@ from app.core.recipe import DIGESTS, VECTORS
 from app.core.signatures.digests import digests
 from app.core.text.normal_form import normalise
 from app.core.vectors.book_vector import book_vector
-from app.readers.vector_weights import read_vector_weights
 from app.services.index.comparison import Progress
+from app.services.signing import read_vector_weights
 from app.stores.postgres.texts import MissingSignatureStore, StoredText
 
 _COMPUTED_AT_ONCE = 32

@@ -9,7 +9,7 @@ import numpy as np
 
 from app.core.errors import NoVector
 from app.core.vectors.map_places import map_places
-from app.readers.vector_weights import read_vector_weights
+from app.services.signing import read_vector_weights
 from app.services.similar.similar_books import HOW_TO_HAVE_VECTORS
 from app.stores.postgres.vectors.vector_queries import MappedBook, VectorQueries
 

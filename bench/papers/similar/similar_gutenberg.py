@@ -19,7 +19,7 @@ from app.core.text.normal_form import normalise
 from app.core.vectors.book_vector import book_vector
 from app.core.vectors.map_places import map_places, unit_signs
 from app.core.vectors.similarity import cosines
-from app.readers.vector_weights import read_vector_weights
+from app.services.signing import read_vector_weights
 from bench.harness.plot import Line, Plot
 from bench.harness.report import Cell, Section, Table
 from bench.papers.similar.measures import ranked

@@ -19,7 +19,7 @@ from app.core.text.content import content_from_text
 from app.core.text.normal_form import normalise
 from app.core.vectors.book_vector import Vector, book_vector
 from app.core.vectors.map_places import map_places
-from app.readers.vector_weights import read_vector_weights
+from app.services.signing import read_vector_weights
 from app.settings import Settings
 from tests.api.conftest import asking, started
 from tests.api.library import prose, scanned

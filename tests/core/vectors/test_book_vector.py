@@ -13,7 +13,7 @@ from app.core.vectors.map_places import map_places
 from app.core.vectors.similarity import cosine, cosines
 from app.core.vectors.weights import RAREST, VectorWeights, pack_weights, unpack_weights
 from app.core.vectors.word_counts import word_counts
-from app.readers.vector_weights import read_vector_weights
+from app.services.signing import read_vector_weights
 
 ENGLISH = (
     "The ferry left the island at dawn. Nobody in Marlow had seen Captain Quillfeather since the "
