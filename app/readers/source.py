@@ -16,6 +16,9 @@ HEAD_BYTES = 1 << 16
 MOST_BYTES = 1 << 30
 """Bytes that the file of one book may have, also when all that is compressed in it is expanded."""
 
+MOST_TEXT_BYTES = 1 << 26
+"""Bytes of a text, with its tags, that is held in memory at once."""
+
 
 class Allowance:
     """How many bytes may still be expanded from one file, all its members together."""
@@ -84,6 +87,14 @@ class Source:
         """All bytes."""
         with self.opened() as stream:
             return stream.read()
+
+    def read_text(self) -> bytes:
+        """All bytes of what should be text; raises FileTooLarge where no book is so long."""
+        if self.size > MOST_TEXT_BYTES:
+            raise FileTooLarge(
+                f"{self.name} holds more than {MOST_TEXT_BYTES:,} bytes of text. Split it into its books."
+            )
+        return self.read()
 
 
 class _Reopened(io.RawIOBase):

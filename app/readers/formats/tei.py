@@ -65,7 +65,7 @@ _NAME_PARTS = ("forename", "nameLink", "surname")
 def read(source: Source) -> Extraction:
     """The text of the file, with pages if `pb` stands in it.
 
-    Raises BrokenFile, SeveralBooks, and NoText where there is no `text` element.
+    Raises BrokenFile, SeveralBooks, FileTooLarge, and NoText where there is no `text` element.
     """
     header = etree.Element("teiHeader")
     language: str | None = None
@@ -99,7 +99,7 @@ def _tree(source: Source) -> Element:
         recover=True,  # or such references were errors; what is fatal is not forgiven
     )
     with broken_named(source.name):
-        root = etree.fromstring(_ENTITY.sub(_character, source.read()), parser)
+        root = etree.fromstring(_ENTITY.sub(_character, source.read_text()), parser)
     for error in parser.error_log.filter_from_fatals():
         where = f"line {error.line}, column {error.column}"
         raise BrokenFile(f"{source.name} is not well-formed XML: {error.message}, {where}.")

@@ -22,7 +22,7 @@ _FEW_CONTROLS = 4
 
 def read(source: Source) -> Extraction:
     """The book in a text file. Raises UnsupportedFormat where the bytes are no text."""
-    found = decoded(source.read())
+    found = decoded(source.read_text())
     if found is None:
         raise _no_text_file(source)
     text, warnings = found.text, list(found.warnings)

@@ -56,8 +56,11 @@ _NO_TARGETS: Mapping[str | Cfi, str | None] = {}
 
 
 def decoded_markup(source: Source) -> Decoded | None:
-    """The markup of a file, by the encoding that it declares; None where its bytes are no text."""
-    data = source.read()
+    """The markup of a file, by the encoding that it declares; None where its bytes are no text.
+
+    Raises FileTooLarge.
+    """
+    data = source.read_text()
     declared = _DECLARED.search(data[:_DECLARED_WITHIN])
     return decoded(data, (declared[1] or declared[2]).decode() if declared else None)
 
