@@ -35,7 +35,7 @@ _LINE = "\n"
 _JOINED = ""  # a word goes on, whatever blanks follow
 _BEFORE_TEXT = (_LINE, _PAGE, _JOINED)
 
-_HYPHENS = "-\u00ac\u00ad\u2010\u2e17"
+_HYPHENS = ("-", "\u00ac", "\u00ad", "\u2010", "\u2e17")
 _OTHER_HYPHENS = "\u00ac\u2e17"  # not sign, double oblique hyphen: the normal form knows neither
 _DIVISION = re.compile(rf"[{_OTHER_HYPHENS}](?= *[{_LINE}{_PAGE}])")
 
@@ -229,7 +229,9 @@ class _Text:
         while pieces and not pieces[-1].strip():
             page_breaks += pieces.pop().count(_PAGE)
         if pieces:
-            pieces[-1] = pieces[-1].rstrip().rstrip(_HYPHENS)
+            text = pieces[-1].rstrip()
+            # Of hyphens of two kinds, one behind the other, the first is the word's own.
+            pieces[-1] = text.rstrip(text[-1]) if text.endswith(_HYPHENS) else text
         pieces += ["-", *[_PAGE] * page_breaks] if page_breaks else [_JOINED]
 
     def _start_word(self, word: Element) -> None:
