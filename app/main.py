@@ -35,7 +35,7 @@ from app.api.http.problems import install_handlers
 from app.api.http.routes import require_scopes
 from app.api.routes import reconcile
 from app.logs import configure_logs
-from app.readers.isolation import IsolatedReader, ReadingLimits
+from app.readers.processes import IsolatedReader, ReadingLimits
 from app.secrets import forget_secrets
 from app.services.reading import FileReading
 from app.settings import Settings

@@ -46,13 +46,12 @@ from app.catalog.identifiers import is_valid, isbns
 from app.catalog.marc import forms
 from app.catalog.marc.links import with_links
 from app.core.clusters.cluster_name import ClusterName
-from app.core.model import Book, RecordFormat, StoredBook
+from app.core.model import Book, RecordFormat, StoredBook, Submission
 from app.core.recipe import DIGESTS
 from app.core.signatures import composite, identifier, long_identifier
 from app.core.signatures.digests import parse_digest
 from app.services.books import BookFilter
 from app.services.descriptions import Description
-from app.services.reading import FileBook
 
 WrittenDigest = Annotated[
     str, Field(json_schema_extra={"pattern": f"^({'|'.join(DIGESTS)}):[0-9A-Fa-f]{{32}}$"})
@@ -252,7 +251,7 @@ async def post_file(
     sent: SentFileDep, services: ServicesDep, actor: ActorDep, metrics: MetricsDep, response: Response
 ) -> PostedBook:
     """Takes the book in a file in."""
-    stored = await services.ingest.post(sent.book, actor=actor)
+    stored = await services.ingest.post(sent, actor=actor)
     return _answer_posted(stored, metrics, response, sent)
 
 
@@ -373,7 +372,7 @@ async def delete_book(book_id: BookId, services: ServicesDep, actor: ActorDep, i
 
 
 def _answer_posted(
-    stored: StoredBook, metrics: Metrics, response: Response, sent: FileBook | None = None
+    stored: StoredBook, metrics: Metrics, response: Response, sent: Submission | None = None
 ) -> PostedBook:
     """The book as it is answered to its post, with the file it came in; sets status and headers."""
     metrics.count_post(stored.created)

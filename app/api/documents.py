@@ -27,9 +27,9 @@ from typing_extensions import TypedDict
 from app.core.book_rules import CONTROLS, control_in, on_one_line
 from app.core.errors import InvalidInput
 from app.core.matching.conflicts import ConflictPlace
+from app.core.model import Submission
 from app.core.signatures.json_codec import MAX_COUNT
 from app.services.lookups import Position
-from app.services.reading import FileBook
 
 
 def _plain(text: str) -> str:
@@ -129,7 +129,7 @@ class FileFields(TypedDict):
     warnings: list[str]
 
 
-def file_fields(sent: FileBook | None) -> FileFields:
+def file_fields(sent: Submission | None) -> FileFields:
     """The fields of an answer to a book that came in a file, or (None) in JSON."""
     if sent is None:
         return {"format": None, "warnings": []}

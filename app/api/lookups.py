@@ -24,13 +24,12 @@ from app.api.http.openapi import problems, with_file
 from app.api.http.routes import SubjectRouter
 from app.api.signatures import FingerprintBody
 from app.api.submissions import BookBody
-from app.core.model import Entry, Fingerprint
+from app.core.model import Entry, Fingerprint, Submission
 from app.core.recipe import Suite
 from app.core.relations.decision import RelationSummary
 from app.core.signatures import composite, identifier
 from app.core.signatures.identifier import Identifier
 from app.services.lookups import Answer, Match, Nearest, Question, Verified, Within, query_entry
-from app.services.reading import FileBook
 from app.wiring import Services
 
 _SHARE_DIGITS = 4
@@ -146,7 +145,7 @@ class LookupAnswer(NearDuplicates):
     warnings: Warnings
 
 
-def lookup_answer_of(found: NearDuplicates, sent: FileBook | None) -> LookupAnswer:
+def lookup_answer_of(found: NearDuplicates, sent: Submission | None) -> LookupAnswer:
     """The document of an answer to a book that came in a file, or not."""
     return {**found, **file_fields(sent)}
 
@@ -255,7 +254,7 @@ async def look_up_file(
 ) -> Response:
     """Answers the books near the one in a file."""
     return await _answer_lookup(
-        lambda suite: query_entry(suite, sent.book.content, None, None), query, services, metrics, sent
+        lambda suite: query_entry(suite, sent.content, None, None), query, services, metrics, sent
     )
 
 
@@ -314,7 +313,7 @@ async def _answer_lookup(
     query: NearnessQuery,
     services: Services,
     metrics: Metrics,
-    sent: FileBook | None = None,
+    sent: Submission | None = None,
 ) -> Response:
     """The books near the signatures that a book has under the suite that serves; the file it came in."""
     question = query.to_question()

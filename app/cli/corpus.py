@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from app.services.storing import IngestRun
     from app.wiring import Services
 
-_AGAIN = "Not every book was loaded. IngestRun the same command again: it goes on where it ended."
+_AGAIN = "Not every book was loaded. Run the same command again: it goes on where it ended."
 
 
 def corpus() -> None:

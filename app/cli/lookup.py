@@ -18,7 +18,7 @@ from bookprint_client.answers import NearDuplicate, NearDuplicates, SimilarBookA
 from bookprint_client.calls import PagedCall
 
 if TYPE_CHECKING:
-    from app.services.reading import FileBook
+    from app.core.model import Submission
 
 COLUMNS = ("distance", "jaccard", "in other", "in this")
 _SIMILAR_COLUMNS = ("similarity", "title", "authors", "id")
@@ -103,7 +103,7 @@ def _question(service: Client, book: str, d: int | None, k: int | None, limit: i
         return calls.near_duplicates(named_book(service, book), d=d, k=k, limit=limit)
     if file.suffix.lower() == ".json":
         return calls.look_up({"signatures": read_signatures(file)}, d=d, k=k, limit=limit)
-    content = read_one_book(file).book.content
+    content = read_one_book(file).content
     assert content is not None  # a file has a text, or is refused
     return calls.look_up({"text": content.text}, d=d, k=k, limit=limit)
 
@@ -166,7 +166,7 @@ def _drawn(item: SimilarBookAnswer) -> tuple[str, Text]:
     return similarity, Text.assemble(name, "\n", (book_id, "dim"))
 
 
-def read_one_book(file: Path) -> "FileBook":
+def read_one_book(file: Path) -> "Submission":
     """The book of a file or a folder; prints what was left out of it. Raises UserError."""
     from app.services.reading import read_path
 

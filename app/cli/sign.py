@@ -136,7 +136,7 @@ def _identifier(book: str) -> Identifier:
     if file.suffix.lower() == ".json":
         signatures = json_codec.decode(read_signatures(file))
     else:
-        read = read_one_book(file).book
+        read = read_one_book(file)
         assert read.content is not None  # a file has a text, or is refused
         signatures, metadata = sketch(read.content), read.metadata
     isbn = next(iter(isbns(metadata.identifiers)), None)

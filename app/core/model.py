@@ -1,6 +1,6 @@
 """The values of Bookprint: a book's content, metadata and signatures, and its state in the catalogue."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 from uuid import UUID
@@ -164,6 +164,8 @@ class Submission:
     sketch: Sketch | None = None
     page_labels: PageLabels = ()
     record: CatalogRecord | None = None  # that the metadata were taken from
+    format: str | None = None  # of the file that it came in, as the API names it
+    warnings: Sequence[str] = ()  # what was left out of the file or guessed, as sentences
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,12 @@
 A file can make any parser loop, crash or fill the memory. Children are forked from a process that has
 loaded all readers and has no thread (multiprocessing's fork server). One beyond a limit is killed, and so is
 one whose parent has ended. A child trusts its parent, and takes pickles from it. The parent takes bytes from
-its child: so many at most, and until a moment that the child cannot put off.
+its child: so many at most, and until a moment that the child cannot put off. A file may have taken the child
+over, so what comes is built anew, value by value, and only as one of the types that were asked for.
 """
 
 import ctypes
+import json
 import os
 import pickle
 import resource
@@ -15,19 +17,28 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
 from multiprocessing import get_context, parent_process
-from typing import Any, Self, TypeVarTuple
+from types import NoneType, UnionType
+from typing import Any, Literal, Self, TypeVarTuple, Union, get_args, get_origin, get_type_hints
 from weakref import WeakSet
 
+import numpy as np
+import orjson
 import psutil
+from numpy.typing import NDArray
 
-from app.readers.plain import from_json
+from app.core.errors import InvalidInput
+from app.core.json_limits import exceeds_json_limits
+from app.core.model import Sketch
+from app.core.signatures import json_codec
 
 _PROCESSES = get_context("forkserver")
-_PROCESSES.set_forkserver_preload(["app.readers.isolation", "app.readers.content", "app.readers.recognition"])
+_PROCESSES.set_forkserver_preload(["app.readers.processes", "app.readers.recognition"])
 
 _SECONDS_TO_START = 120.0
 _SECONDS_TO_END = 1.0
@@ -38,6 +49,8 @@ _HEAD = 8
 """Bytes before a message to the parent that tell its length."""
 
 _PART = 1 << 18
+
+_SCALARS = (str, int, bool, NoneType)
 
 _KERNEL = ctypes.CDLL(None)
 _NO_NEW_PRIVILEGES = 38  # PR_SET_NO_NEW_PRIVS of <linux/prctl.h>
@@ -240,3 +253,69 @@ def _end_with_parent() -> None:
     assert parent is not None
     parent.join()
     os._exit(1)
+
+
+def to_json(value: object) -> bytes:
+    """A value with the name of its type; halves of surrogate pairs in texts become question marks."""
+    named = {type(value).__name__: value}
+    try:
+        return orjson.dumps(named, default=_plain, option=orjson.OPT_PASSTHROUGH_DATACLASS)
+    except orjson.JSONEncodeError:
+        return json.dumps(named, default=_plain, ensure_ascii=False).encode(errors="replace")
+
+
+def from_json(data: bytes, kinds: Sequence[type]) -> Any:
+    """The value of one of these types; raises ValueError for whatever else."""
+    if exceeds_json_limits(data):
+        raise ValueError("too many values")
+    try:
+        [(name, value)] = orjson.loads(data).items()
+        return _built({kind.__name__: kind for kind in kinds}[name], value)
+    except (AttributeError, KeyError, TypeError, InvalidInput) as exc:
+        raise ValueError(f"none of the types that were asked for: {exc}") from exc
+
+
+def _plain(value: Any) -> object:
+    match value:
+        case Sketch():
+            return json_codec.encode(value)
+        case bytes():
+            return b64encode(value).decode()
+        case np.ndarray():
+            return b64encode(value.tobytes()).decode()
+        case InvalidInput():
+            return str(value)
+    if is_dataclass(value):
+        return {each.name: getattr(value, each.name) for each in fields(value)}
+    raise TypeError
+
+
+def _built(kind: Any, value: Any) -> Any:
+    """The value as one of the type; raises KeyError, TypeError, ValueError and InvalidInput."""
+    if kind in _SCALARS and type(value) is kind:
+        return value
+    if kind is bytes:
+        return b64decode(value, validate=True)
+    if kind is Sketch:
+        return json_codec.decode(value)
+    if isinstance(kind, type) and is_dataclass(kind):
+        types = _types(kind)
+        return kind(**{name: _built(types[name], part) for name, part in value.items()})
+    if isinstance(kind, type) and issubclass(kind, InvalidInput):
+        return kind(_built(str, value))
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is Literal and type(value) is str and value in inner:
+        return value
+    if origin in (Union, UnionType):  # with None alone
+        return None if value is None else _built(inner[0], value)
+    if origin in (tuple, Sequence) and type(value) is list:
+        parts = [_built(inner[0], part) for part in value]
+        return tuple(parts) if origin is tuple else parts
+    if kind == NDArray[np.uint8]:
+        return np.frombuffer(b64decode(value, validate=True), np.uint8)
+    raise TypeError(f"{kind} was expected")
+
+
+@cache
+def _types(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)

@@ -1,31 +1,18 @@
-"""Which format a file has, found from its content and never from its name, and the one book it holds."""
+"""Which format a file has, found from its content and never from its name, and the one book it holds.
+
+Of files that are no text of one book it is said what they are, and what to do with them instead.
+"""
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from app.core.errors import NoText, UnsupportedFormat
-from app.readers.extraction import Extraction
-from app.readers.formats import (
-    abbyy,
-    alto,
-    archive_item,
-    djvu,
-    epub,
-    hathi,
-    hocr,
-    html,
-    mets,
-    page,
-    pages,
-    pdf,
-    tei,
-    txt,
-)
+from app.core.book_rules import MAX_PAGES
+from app.core.errors import NoText, SeveralBooks, UnsupportedFormat
+from app.readers.extraction import Extraction, with_characters_only, with_plain_labels
+from app.readers.formats import archive_item, epub, hathi, hocr, html, mets, ocr_xml, pages, pdf, tei, txt
 from app.readers.package import Package, expanded, is_archive, open_inner, open_package
-from app.readers.page_labels import with_plain_labels
-from app.readers.refusals import refuse_what_is_no_book
-from app.readers.source import HEAD_BYTES, MOST_PAGES, Source, too_many_pages
-from app.readers.syntax.characters import with_characters_only
+from app.readers.source import HEAD_BYTES, Source, too_many_pages
 from app.readers.syntax.xml import root_name
 
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
@@ -33,13 +20,68 @@ _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _XML = re.compile(rb"(\xef\xbb\xbf)?\s*<(\?xml\b|[a-z_][\w:.-]*(\s+[\w:.-]+\s*=[^<>]*)?/?>)", re.IGNORECASE)
 
 _BY_ROOT: dict[str, Callable[[Source], Extraction]] = {
-    alto.ROOT: alto.read,
-    djvu.ROOT: djvu.read,
+    "alto": ocr_xml.read_alto,
+    "DjVuXML": ocr_xml.read_djvu,
+    "PcGts": ocr_xml.read_page,
     mets.ROOT: mets.read,
-    page.ROOT: page.read,
     **dict.fromkeys(tei.ROOTS, tei.read),
 }
 """Formats of one XML file, by the local name of the document's element."""
+
+
+_BULK = "Send them in bulk: POST /v1/books:bulk, or bookprint ingest."
+
+_MARC = re.compile(
+    rb"\s*(\d{5})[\x20-\x7e]{5}\d\d\d{5}[\x20-\x7e]{3}4[\dA-Za-z ]{3}(?:[0-9A-Za-z]{3}\d{9})+\x1e"
+)
+"""Leader and directory of a record; the length of the record comes first (ISO 2709)."""
+
+_JSON = re.compile(rb'(?:\xef\xbb\xbf)?[\s\[]*\{\s*"(?:[^"\\]|\\.)*"\s*:')
+_PARQUET = (b"PAR1", b"PARE")
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """Files that are not read, by what their first bytes match."""
+
+    start: re.Pattern[bytes]
+    name: str
+    remedy: str
+
+
+def _kind(start: bytes, name: str, remedy: str) -> _Kind:
+    return _Kind(re.compile(start, re.DOTALL), name, remedy)
+
+
+_KINDS = (
+    _kind(
+        rb"\x89PNG\r\n|\xff\xd8\xff|GIF8[79]a|II[*+]\0|MM\0[*+]|\0\0\0\x0cjP  |\xff\x4f\xff\x51|8BPS\0"
+        rb"|RIFF....WEBP|\x97JB2|BM.{4}\0{4}|....ftyp(?:heic|avif|mif1)",
+        "a picture",
+        "Have it recognised (OCR) first.",
+    ),
+    _kind(rb"AT&TFORM", "a DjVu file", "Send its text as DjVuXML, which djvutoxml writes."),
+    _kind(
+        rb".{60}(?:BOOKMOBI|TEXtREAd)|TPZ0|ITOLITLS",
+        "an electronic book of another kind",
+        "Convert it to EPUB first.",
+    ),
+    _kind(
+        rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1|\{\\rtf|\xffWPC|%!PS-|\xc5\xd0\xd3\xc6",
+        "a word processor's or printer's file",
+        "Save it as PDF or as plain text first.",
+    ),
+    _kind(
+        rb"7z\xbc\xaf\x27\x1c|Rar!\x1a\x07|MSCF\0|\x28\xb5\x2f\xfd|\x1f\x9d",
+        "an archive of a kind that is not opened here",
+        "Pack its files as zip or tar first.",
+    ),
+    _kind(
+        rb"ID3[\x02-\x04]|OggS\0|fLaC\0|RIFF....(?:WAVE|AVI )|....ftyp|\x1aE\xdf\xa3",
+        "sound or video",
+        "Send a text.",
+    ),
+)
 
 
 def read_book(source: Source) -> Extraction:
@@ -58,7 +100,7 @@ def read_package(package: Package) -> Extraction:
 
 def _as_a_book(extraction: Extraction, name: str) -> Extraction:
     """What a reader found, as it can be stored; raises FileTooLarge and NoText."""
-    if len(extraction.pages) > MOST_PAGES:
+    if len(extraction.pages) > MAX_PAGES:
         raise too_many_pages(name)
     if not any(map(_LETTER_OR_DIGIT.search, extraction.pages)):
         raise NoText(f"{name} holds no text. Have its pages recognised (OCR) first.")
@@ -89,8 +131,8 @@ def read_page_file(source: Source) -> Extraction:
         reader = _BY_ROOT.get(root)
         if reader is not None:
             return reader(source)
-        if root in abbyy.ROOTS and abbyy.recognises(head):
-            return abbyy.read(source)
+        if root in ocr_xml.ABBYY_ROOTS and ocr_xml.is_abbyy(head):
+            return ocr_xml.read_abbyy(source)
     if hocr.recognises(head):
         return hocr.read(source)
     if html.recognises(head):
@@ -111,3 +153,26 @@ def _read_member(source: Source) -> Extraction:
     if package is None or not epub.recognises(package):
         raise UnsupportedFormat(f"{source.name} is an archive within an archive. Send it on its own.")
     return epub.read(package)
+
+
+def refuse_what_is_no_book(source: Source) -> None:
+    """Raise SeveralBooks, NoText or UnsupportedFormat for a file that is known to be no text of one book."""
+    head = source.head()
+    if head.startswith(_PARQUET):
+        raise SeveralBooks(f"{source.name} is a Parquet table, which holds a book a row. {_BULK}")
+    if _JSON.match(head):
+        raise SeveralBooks(f"{source.name} is JSON, which holds a book a line. {_BULK}")
+    record = _MARC.match(head)
+    if record and int(record[1]) >= source.size:
+        raise NoText(
+            f"{source.name} is a MARC record, without the text of its book. Send the text as `file`, and "
+            "the record as `metadata`."
+        )
+    if record:
+        raise SeveralBooks(
+            f"{source.name} holds several MARC records, without the texts of their books. Take them in with "
+            "the texts: bookprint ingest RECORDS --texts DIR."
+        )
+    for kind in _KINDS:
+        if kind.start.match(head):
+            raise UnsupportedFormat(f"{source.name} is {kind.name}, which is not read here. {kind.remedy}")

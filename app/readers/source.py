@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
+from app.core.book_rules import MAX_PAGES
 from app.core.errors import FileTooLarge
 
 HEAD_BYTES = 1 << 16
@@ -15,6 +16,9 @@ HEAD_BYTES = 1 << 16
 
 MOST_BYTES = 1 << 30
 """Bytes that the file of one book may have, also when all that is compressed in it is expanded."""
+
+MOST_TEXT_BYTES = 1 << 26
+"""Bytes of a text, with its tags, that is held in memory at once."""
 
 
 class Allowance:
@@ -36,13 +40,9 @@ class Allowance:
             )
 
 
-MOST_PAGES = 100_000
-"""Pages of one book."""
-
-
 def too_many_pages(name: str) -> FileTooLarge:
-    """The error for a file of more than MOST_PAGES."""
-    return FileTooLarge(f"{name} has more than {MOST_PAGES:,} pages. Split it into its books.")
+    """The error for a file of more than MAX_PAGES."""
+    return FileTooLarge(f"{name} has more than {MAX_PAGES:,} pages. Split it into its books.")
 
 
 def too_large() -> FileTooLarge:
@@ -88,6 +88,14 @@ class Source:
         """All bytes."""
         with self.opened() as stream:
             return stream.read()
+
+    def read_text(self) -> bytes:
+        """All bytes of what should be text; raises FileTooLarge where no book is so long."""
+        if self.size > MOST_TEXT_BYTES:
+            raise FileTooLarge(
+                f"{self.name} holds more than {MOST_TEXT_BYTES:,} bytes of text. Split it into its books."
+            )
+        return self.read()
 
 
 class _Reopened(io.RawIOBase):

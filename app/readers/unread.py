@@ -7,9 +7,8 @@ from pathlib import Path
 from app.core.errors import InvalidInput
 from app.core.model import CatalogRecord, Metadata, Submission
 from app.corpus import signature_table
-from app.readers.content import to_content
 from app.readers.description import clean
-from app.readers.extraction import Extraction
+from app.readers.extraction import Extraction, submission_of, without_page_furniture
 from app.readers.package import open_folder
 from app.readers.recognition import read_book, read_package
 from app.readers.source import Source
@@ -158,4 +157,4 @@ def _submission(
         external_id=known.external_id or found.external_id,
         identifiers=tuple(dict.fromkeys((*known.identifiers, *found.identifiers))),
     )
-    return Submission(merged, to_content(extraction), page_labels=extraction.labels, record=record)
+    return submission_of(without_page_furniture(extraction), merged, record)

@@ -164,7 +164,7 @@ class Loading:
             stored = await self._catalogue.insert(new, actor=self._load.actor, found=found)
         except SuitesChanged as exc:
             raise Unavailable(
-                "The recipes that are indexed have changed meanwhile. IngestRun the same command again."
+                "The recipes that are indexed have changed meanwhile. Run the same command again."
             ) from exc
         self._refuse(batch.refused)
         for (book, _), book_id, entry_id in zip(batch.books, ids, stored, strict=True):

@@ -1,16 +1,17 @@
 """Content ready to be stored: the signatures that the suites ask for, computed or as they were sent."""
 
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
 
 from app.catalog.iscc import text_code
 from app.core.model import Content, NewContent, Sketch, require_same_recipe
-from app.core.recipe import DEFAULT_PAGES, Suite, Suites
+from app.core.recipe import DEFAULT_PAGES, VECTORS, Suite, Suites
 from app.core.signatures.digests import digests
 from app.core.signatures.sketch import fingerprint, signature_key, sketch_under
 from app.core.text.content import content_key
 from app.core.text.normal_form import normalise
-from app.core.vectors import book_vector
-from app.readers.vector_weights import read_vector_weights
+from app.core.vectors import VectorWeights, book_vector, unpack_weights
 from app.stores.postgres.texts import compress
 
 
@@ -65,3 +66,9 @@ def require_recipes(signatures: Sketch, suite: Suite) -> None:
         require_same_recipe(signatures.sample.recipe, suite.sample)
     if signatures.pages is not None:
         require_same_recipe(signatures.pages.recipe, DEFAULT_PAGES)
+
+
+@cache
+def read_vector_weights() -> VectorWeights:
+    """The learnt weights of the recipe `VECTORS`, read once in a process."""
+    return unpack_weights(files("app.services").joinpath("weights", f"{VECTORS}.bin").read_bytes())

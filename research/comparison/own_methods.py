@@ -29,7 +29,7 @@ from app.core.signatures.simhash import simhash
 from app.core.text.content import content_from_text
 from app.core.text.normal_form import NormalText, normalise
 from app.core.vectors import SIGNS, book_vector
-from app.readers.vector_weights import read_vector_weights
+from app.services.signing import read_vector_weights
 from bench.harness.corpus import CorpusBook
 from research.comparison.method import BitDistance, EqualValues, PairRule, Scores
 

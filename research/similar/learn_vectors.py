@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-import app.readers
+import app.services
 from app.core.recipe import VECTORS
 from app.core.vectors import RAREST, SIGNS, VectorWeights, pack_weights, unit_signs, vector_of
 from research.similar.works import Book, corpus_works
@@ -69,7 +69,7 @@ def main() -> None:
     books = [book for book in corpus_works() if book.free]
     weights = learn(books)
     data = pack_weights(weights)
-    path = Path(app.readers.__path__[0]) / "weights" / f"{VECTORS}.bin"
+    path = Path(app.services.__path__[0]) / "weights" / f"{VECTORS}.bin"
     path.write_bytes(data)
     languages = Counter(book.language for book in books)
     print(f"{weights.hashes.size:,} words of {len(books)} works, {len(data):,} bytes: {path}")

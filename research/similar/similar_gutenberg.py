@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
 from app.core.vectors import book_vector, map_places, unit_signs
-from app.readers.vector_weights import read_vector_weights
+from app.services.signing import read_vector_weights
 from bench.harness.report import Cell, Section, Table
 from research.plot import Line, Plot
 from research.similar.measures import ranked

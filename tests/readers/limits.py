@@ -16,7 +16,7 @@ from typing import IO
 
 from app.core.errors import UnusableFile
 from app.core.text.content import content_from_text
-from app.readers.content import to_content
+from app.readers.extraction import to_content
 from app.readers.recognition import read_book
 from app.readers.source import Source
 

@@ -13,7 +13,7 @@ from app.core.relations.relation import ComparedBook, relate
 from app.core.signatures.simhash import hamming
 from app.core.signatures.sketch import sketch
 from app.core.text.normal_form import normalise
-from app.readers.content import to_content
+from app.readers.extraction import to_content
 from app.readers.recognition import read_book
 from app.readers.source import Source
 from app.synthesis.library import synthetic_library

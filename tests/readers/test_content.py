@@ -3,9 +3,7 @@
 import pytest
 
 from app.core.errors import BrokenFile
-from app.readers.content import to_content
-from app.readers.extraction import Extraction
-from app.readers.syntax.characters import with_characters_only
+from app.readers.extraction import Extraction, to_content, with_characters_only
 
 
 def test_controls_are_left_out_and_counted() -> None:

@@ -21,11 +21,10 @@ import psutil
 import pytest
 
 from app.core.errors import BrokenFile, FileTooLarge, NoText, UnsupportedFormat
-from app.readers import isolation
+from app.readers import processes
 from app.readers.extraction import Extraction
-from app.readers.isolation import IsolatedReader, ReadingLimits
-from app.readers.killable import Parent
-from app.readers.plain import to_json
+from app.readers.killable import Parent, to_json
+from app.readers.processes import IsolatedReader, ReadingLimits
 from tests.readers.children import children, eventually
 
 ROOT = Path(__file__).parents[2]
@@ -180,7 +179,7 @@ def test_leaving_the_reader_kills_its_children() -> None:
 
 def test_children_end_with_a_parent_that_is_killed() -> None:
     source = """
-        from app.readers.isolation import IsolatedReader, ReadingLimits
+        from app.readers.processes import IsolatedReader, ReadingLimits
         with IsolatedReader(ReadingLimits(seconds=60)) as reader, open(0, "rb") as file:
             reader.read_waiting(file.fileno(), "x")
     """
@@ -199,7 +198,7 @@ def test_children_end_with_a_parent_that_is_killed() -> None:
 
 def test_children_are_forked_without_the_compiler() -> None:
     source = (
-        "import sys, app.readers.isolation; print(*{'numba', 'pydantic', 'fastapi'} & sys.modules.keys())"
+        "import sys, app.readers.processes; print(*{'numba', 'pydantic', 'fastapi'} & sys.modules.keys())"
     )
     command = [sys.executable, "-c", source]
     assert subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout == "\n"
@@ -243,8 +242,8 @@ def answer_after_an_error(parent: Parent, *args: Any) -> None:
     def read(*_: object) -> Extraction:
         raise ValueError("\x1b]0;title\x07\N{RIGHT-TO-LEFT OVERRIDE} and ä")
 
-    isolation._read = read
-    isolation._answer(parent, *args)
+    processes._read = read
+    processes._answer(parent, *args)
 
 
 class Runs:
@@ -276,7 +275,7 @@ def sights(process: str, port: str) -> list[str]:
 def test_what_a_file_says_reaches_no_terminal_as_it_is() -> None:
     source = """
         from tests.readers.test_isolation import *
-        isolation._answer = answer_after_an_error
+        processes._answer = answer_after_an_error
         with IsolatedReader(ReadingLimits()) as reader:
             try:
                 read(reader, SMALL)
@@ -293,7 +292,7 @@ def test_what_a_file_says_reaches_no_terminal_as_it_is() -> None:
 
 @pytest.fixture
 def taken_over(monkeypatch: pytest.MonkeyPatch) -> Iterator[IsolatedReader]:
-    monkeypatch.setattr(isolation, "_answer", answer_badly)
+    monkeypatch.setattr(processes, "_answer", answer_badly)
     with IsolatedReader(ReadingLimits(seconds=2), at_once=3) as reader:
         yield reader
 

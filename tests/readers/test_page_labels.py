@@ -8,8 +8,7 @@ import pytest
 
 from app.core.errors import SeveralBooks
 from app.core.text.page_labels import LONGEST_LABEL
-from app.readers.content import to_content, without_page_furniture
-from app.readers.extraction import Extraction
+from app.readers.extraction import Extraction, to_content, without_page_furniture
 from app.readers.files import find, unread_books
 from app.readers.package import open_folder
 from app.readers.recognition import read_book, read_package

@@ -21,8 +21,7 @@ from app.core.errors import (
 )
 from app.core.model import Content
 from app.core.text.normal_form import normalise
-from app.readers.content import to_content
-from app.readers.extraction import Extraction
+from app.readers.extraction import Extraction, to_content
 from app.readers.recognition import read_book
 from app.readers.source import Source
 

@@ -3,7 +3,7 @@
 import pytest
 
 from app.core.errors import NoText, SeveralBooks, UnsupportedFormat, UnusableFile
-from app.readers.refusals import refuse_what_is_no_book
+from app.readers.recognition import refuse_what_is_no_book
 from app.readers.source import Source
 
 

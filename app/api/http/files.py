@@ -18,8 +18,8 @@ from app.catalog.marc import forms
 from app.catalog.marc.forms import is_marc
 from app.catalog.marc.record import InvalidRecord
 from app.core.errors import FileTooLarge
-from app.core.model import CatalogRecord, RecordFormat
-from app.services.reading import FileBook, FileReading
+from app.core.model import CatalogRecord, RecordFormat, Submission
+from app.services.reading import FileReading
 
 _FORMATS: dict[str, RecordFormat] = {
     "application/marc": "marc",
@@ -121,7 +121,7 @@ class UnparsableForm(RequestRefusal):
     )
 
 
-async def sent_file(request: BodyRequest) -> FileBook:
+async def sent_file(request: BodyRequest) -> Submission:
     """The book in the part `file`, with the metadata in the part `metadata`, where there is one.
 
     Raises RequestValidationError for other parts than these, and the kinds of UnusableFile.
@@ -139,7 +139,7 @@ async def sent_file(request: BodyRequest) -> FileBook:
         await request.close()
 
 
-SentFileDep = Annotated[FileBook, Depends(sent_file)]
+SentFileDep = Annotated[Submission, Depends(sent_file)]
 
 
 async def _form(request: BodyRequest) -> FormData:

@@ -19,7 +19,6 @@ from app.readers.package import Package
 from app.readers.source import Source
 from app.readers.syntax.cfi import Cfi, parse_cfi
 from app.readers.syntax.markup import MarkedText, decoded_markup, marked_text, pages_of
-from app.readers.syntax.tags import MOST_TAGS, too_many_tags
 from app.readers.syntax.xml import document
 
 NAME = "epub"
@@ -52,7 +51,6 @@ def read(package: Package) -> Extraction:
     encrypted = _encrypted(files)
     targets = _targets(opf, names, files, base)
     texts: list[MarkedText] = []
-    tags = 0
     for name in _to_read(opf, names):
         if name in encrypted:
             raise EncryptedFile(
@@ -65,9 +63,6 @@ def read(package: Package) -> Extraction:
                     f"{package.name} is protected: {name} is no text. Send it without protection."
                 )
             raise BrokenFile(f"{package.name} is damaged: {name} is no text.")
-        tags += markup.text.count("<")
-        if tags > MOST_TAGS:
-            raise too_many_tags()
         warnings += [f"{name}: {warning}" for warning in markup.warnings]
         texts.append(marked_text(markup.text, targets.get(name, {})))
     marked = MarkedText.joined(texts)

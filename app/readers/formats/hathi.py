@@ -32,8 +32,6 @@ _UNPAIRED = str.maketrans("+=,", ":/.")
 _METS = ".mets.xml"
 _ZIP = re.compile(r".*\.zip", re.IGNORECASE)
 
-_LARGEST_META = 1 << 20
-
 
 def recognises(package: Package) -> bool:
     """Whether the files have the names of a HathiTrust volume."""
@@ -115,7 +113,7 @@ def _metadata(package: Package, names: Iterable[str | None]) -> Metadata:
 def _fields(package: Package) -> Mapping[str, str]:
     """The plain scalars at the top level of `meta.yml`; of a damaged one those that can be read."""
     source = next((file for path, file in package.members.items() if _MARK.fullmatch(path)), None)
-    if source is None or source.size > _LARGEST_META:
+    if source is None:
         return {}
     lines = map(_SCALAR.fullmatch, source.read().decode("utf-8", "replace").splitlines())
     return {line[1].lower(): line[2] or line[3] or line[4] or "" for line in lines if line}

@@ -8,17 +8,13 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from app.core.errors import FileTooLarge
 from app.core.model import Metadata
 from app.readers.description import description, identifier
 from app.readers.extraction import Extraction
-from app.readers.source import MOST_PAGES, Source, too_many_pages
+from app.readers.source import Source
 from app.readers.syntax.tags import end_of, tags
 
 NAME = "hocr"
-
-LONGEST_PAGE = 1 << 25
-"""Characters of one page with its tags."""
 
 _SIGN = re.compile(
     rb"<[^<>]*\b(?:ocr_page|ocr_line|ocrx_word|ocr_carea|ocrx_block|ocr-system|ocr-capabilities)\b",
@@ -59,7 +55,7 @@ def recognises(head: bytes) -> bool:
 
 
 def read(source: Source) -> Extraction:
-    """The lines of every page, blank ones too; raises FileTooLarge."""
+    """The lines of every page, blank ones too."""
     encoding = _encoding(source.head())
     chunks = _chunks(source, encoding)
     beginning = next(chunks)
@@ -67,8 +63,6 @@ def read(source: Source) -> Extraction:
     for chunk in chunks:
         pages.append(_text(chunk))
         damaged = damaged or "\ufffd" in chunk
-        if len(pages) > MOST_PAGES:
-            raise too_many_pages(source.name)
     return Extraction(
         NAME,
         pages or [_text(beginning)],  # lines without a page are one
@@ -98,8 +92,6 @@ def _chunks(source: Source, encoding: str) -> Iterator[str]:
                     start = tag
             position = max(position, len(held) - len("ocr_page")) - start
             held = held[start:]
-            if len(held) > LONGEST_PAGE:
-                raise FileTooLarge(f"A page of {source.name} has more than {LONGEST_PAGE:,} characters.")
     yield held + decoder.decode(b"", final=True)
 
 

@@ -3,16 +3,18 @@
 Where a page has several text files, as ALTO and PAGE, one of them is read.
 """
 
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from urllib.parse import unquote
 
 from app.core.errors import NoText, SeveralBooks, UnsupportedFormat
 from app.core.model import Metadata
 from app.core.text.page_labels import known_labels
 from app.readers.extraction import Extraction
 from app.readers.formats import mods, pages
-from app.readers.formats.mets_locations import Locations
 from app.readers.formats.pages import FileReader, PageFile
 from app.readers.package import Package
 from app.readers.source import Source
@@ -25,6 +27,9 @@ _HREF = "{http://www.w3.org/1999/xlink}href"
 
 _HEAD_BYTES = 1 << 12
 """Bytes in which the document's element of a METS is looked for."""
+
+_MOST_PARTS = 8
+"""Parts of a path, from its end, that are compared."""
 
 _NO_LABEL = {"uncounted", "unnumbered", "unpaginated"}
 """What programs write for a page on which no number is printed."""
@@ -66,7 +71,7 @@ def documents(package: Package) -> list[MetsDocument]:
         for path in candidates
         if path not in likely and root_name(candidates[path].head(_HEAD_BYTES)) == ROOT
     ]
-    locations = Locations(package)
+    locations = _Locations(package)
     return [_document(candidates[path], path, locations) for path in found]
 
 
@@ -130,7 +135,32 @@ def _first(files: Sequence[Source | None], read_file: FileReader) -> PageFile | 
     return None
 
 
-def _document(source: Source, path: str, locations: Locations) -> MetsDocument:
+class _Locations:
+    """The files of a package by the last parts of their paths: a METS has those of a server."""
+
+    def __init__(self, package: Package) -> None:
+        self._by_end: dict[str, Source | None] = {}
+        for path, source in package.members.items():
+            for end in _ends(path):
+                # None: the end does not tell two files apart.
+                self._by_end[end] = None if end in self._by_end else source
+
+    def find(self, href: str, mets_path: str) -> Source | None:
+        """The file that a METS at `mets_path` points to."""
+        path = unquote(re.sub(r"^[a-z]+:/+|[?#].*", "", href, flags=re.IGNORECASE))
+        folder = mets_path.rpartition("/")[0]
+        return next((self._by_end[end] for end in _ends(f"{folder}/{path}") if end in self._by_end), None)
+
+
+def _ends(path: str) -> list[str]:
+    """The path's last parts, the longest first."""
+    parts = [
+        part for part in re.split(r"[/\\]", unicodedata.normalize("NFC", path).casefold()) if part.strip(".")
+    ]
+    return ["/".join(parts[start:]) for start in range(max(len(parts) - _MOST_PARTS, 0), len(parts))]
+
+
+def _document(source: Source, path: str, locations: _Locations) -> MetsDocument:
     mets = document(source)
     files: dict[str, tuple[int, Source | None]] = {}
     groups = {group: number for number, group in enumerate(mets.iter("{*}fileGrp"))}

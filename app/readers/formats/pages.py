@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from app.core.errors import FileTooLarge, NoText, SeveralBooks, UnsupportedFormat
+from app.core.errors import NoText, SeveralBooks, UnsupportedFormat
 from app.core.text.page_labels import known_labels
 from app.readers.extraction import Extraction
 from app.readers.package import Package
@@ -32,8 +32,6 @@ _PREFERRED = ("txt", "htm", "html", "hocr", "xml")
 """Where there are as many files of one suffix as of another, the later one's tell lines and hyphens apart."""
 
 _BOOK_FORMATS = ("epub", "pdf", "tei", "djvu")
-MOST_FILES = 50_000
-"""Files of pages; to open one takes as long as to read it."""
 
 _LARGEST_BLANK = 1 << 10
 _LONGEST_PAGE = 100_000
@@ -71,7 +69,7 @@ class PageFile:
 def read(package: Package, read_file: FileReader) -> Extraction:
     """The pages of the package, or the one book in it.
 
-    Raises NoText, UnsupportedFormat, SeveralBooks and FileTooLarge, and what `read_file` raises for a page.
+    Raises NoText, UnsupportedFormat and SeveralBooks, and what `read_file` raises for a page.
     """
     by_suffix: dict[str, list[Source]] = defaultdict(list)
     for path, member in package.members.items():
@@ -79,8 +77,6 @@ def read(package: Package, read_file: FileReader) -> Extraction:
             by_suffix[_suffix(path)].append(member)
     reason: NoText | UnsupportedFormat | None = None
     for suffix in sorted(by_suffix, key=lambda suffix: (len(by_suffix[suffix]), _rank(suffix)), reverse=True):
-        if len(by_suffix[suffix]) > MOST_FILES:
-            raise FileTooLarge(f"{package.name} has more than {MOST_FILES:,} pages. Split it into its books.")
         files = []
         for member in by_suffix[suffix]:
             try:

@@ -13,19 +13,17 @@ import pypdfium2
 from pypdfium2 import PdfiumError
 from pypdfium2.raw import FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY
 
-from app.core.errors import BrokenFile, EncryptedFile, FileTooLarge
+from app.core.book_rules import MAX_PAGES
+from app.core.errors import BrokenFile, EncryptedFile
 from app.core.model import PAGE_BREAK, Metadata, PageLabels
 from app.core.text.page_labels import known_labels
 from app.readers import gutenberg
 from app.readers.description import clean, description, identifier
 from app.readers.extraction import Extraction
-from app.readers.source import MOST_PAGES, Source, too_many_pages
-from app.readers.syntax.xmp import pdf_properties
+from app.readers.source import Source, too_many_pages
+from app.readers.syntax.xml import document, local_name
 
 NAME = "pdf"
-
-LARGEST_MEMBER = 1 << 28
-"""Bytes of a PDF within an archive, which is held in memory."""
 
 _MARK = re.compile(rb"(?:\A|[\r\n\0])\s*%PDF-\d")
 _MARK_WITHIN = 1024
@@ -66,6 +64,14 @@ _FILE_NAME = re.compile(
 _DOI = re.compile(r"\b10\.\d{4,9}/\S+")
 _PROGRAM = re.compile(r"^(?:Microsoft (?:Office )?\w+|OpenOffice|LibreOffice) +- +", re.IGNORECASE)
 
+_PACKET_BEGIN, _PACKET_END = b"<?xpacket begin", b"<?xpacket end"
+
+_PACKET_OF_A_PDF = (b"ns.adobe.com/pdf/", b"application/pdf")
+"""What tells the packet of a PDF from those of the pictures in it."""
+
+_LONGEST_PACKET = 1 << 20
+"""Bytes of a packet."""
+
 
 def recognises(head: bytes) -> bool:
     """Whether the file is a PDF; other bytes may stand in front of its mark."""
@@ -75,7 +81,7 @@ def recognises(head: bytes) -> bool:
 def read(source: Source) -> Extraction:
     """The text of every page; blank where it is a picture. Raises BrokenFile and EncryptedFile."""
     with _PDFIUM, _document(source) as document:
-        if len(document) > MOST_PAGES:
+        if len(document) > MAX_PAGES:
             raise too_many_pages(source.name)
         pages, damaged = [], []
         for index in range(len(document)):
@@ -113,20 +119,14 @@ def _with_blanks(text: str, book: str) -> list[str]:
 def _document(source: Source) -> Iterator[pypdfium2.PdfDocument]:
     with source.opened() as stream:
         try:
-            document = pypdfium2.PdfDocument(stream if stream.seekable() else _whole(source))
+            # In a PDF within an archive PDFium cannot go back.
+            document = pypdfium2.PdfDocument(stream if stream.seekable() else source.read())
         except PdfiumError as exc:
             if exc.err_code in {FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY}:
                 raise EncryptedFile(f"{source.name} is encrypted. Send it without its password.") from exc
             raise BrokenFile(f"{source.name} is a damaged PDF: {exc}") from exc
         with closing(document):
             yield document
-
-
-def _whole(source: Source) -> bytes:
-    """A PDF within an archive, in which PDFium cannot go back."""
-    if source.size > LARGEST_MEMBER:
-        raise FileTooLarge(f"{source.name} is too large to be read in an archive. Send it on its own.")
-    return source.read()
 
 
 def _text(document: pypdfium2.PdfDocument, index: int) -> str:
@@ -160,7 +160,7 @@ def _entry(document: pypdfium2.PdfDocument, key: str) -> str:
 
 def _metadata(source: Source, information: Mapping[str, str]) -> Metadata:
     """What the XMP packet says, else the document information, whose dates are not those of the book."""
-    properties = pdf_properties(source)
+    properties = _properties(source)
     titles = (*properties.get("title", ()), information["Title"])
     authors = properties.get("creator") or information["Author"].split(";")
     numbers = properties.get("identifier", ())
@@ -183,3 +183,43 @@ def _title(text: str) -> str | None:
     text = _PROGRAM.sub("", clean(text) or "")
     filled = _FILLING.fullmatch(text.strip(punctuation)) or _FILE_NAME.fullmatch(text)
     return None if filled else text
+
+
+def _properties(source: Source) -> Mapping[str, tuple[str, ...]]:
+    """The values of each property of a PDF by its local name, as "title"; empty without a packet.
+
+    A packet can be found without knowing the file's format (XMP specification, part 1, section 7.3).
+    """
+    last = None
+    for packet in _packets(source):
+        if any(mark in packet for mark in _PACKET_OF_A_PDF):
+            last = packet  # since changes are appended to a PDF
+    if last is None:
+        return {}
+    try:
+        root = document(Source.of_bytes(last, source.name))
+    except BrokenFile:
+        return {}
+    found: dict[str, tuple[str, ...]] = {}
+    for described in root.iter("{*}Description"):
+        for name, value in described.attrib.items():
+            found.setdefault(str(name).rpartition("}")[2], (str(value),))
+        for element in described:
+            texts = (str(text).strip() for text in element.itertext())
+            found.setdefault(local_name(element), tuple(filter(None, texts)))
+    return found
+
+
+def _packets(source: Source) -> Iterator[bytes]:
+    held = b""
+    with source.opened() as stream:
+        while part := stream.read(_LONGEST_PACKET):
+            held += part
+            position = 0
+            while (start := held.find(_PACKET_BEGIN, position)) >= 0 and (
+                end := held.find(_PACKET_END, start)
+            ) >= 0:
+                yield held[start:end]
+                position = end
+            begun = start >= 0 and len(held) - start <= _LONGEST_PACKET
+            held = held[start:] if begun else held[1 - len(_PACKET_BEGIN) :]

@@ -6,7 +6,7 @@ from app.core.errors import UnsupportedFormat
 from app.readers.extraction import Extraction
 from app.readers.gutenberg import without_licence
 from app.readers.source import Source
-from app.readers.syntax.encoding import bytes_of_text, decoded
+from app.readers.syntax.encoding import decoded
 
 NAME = "txt"
 
@@ -22,7 +22,7 @@ _FEW_CONTROLS = 4
 
 def read(source: Source) -> Extraction:
     """The book in a text file. Raises UnsupportedFormat where the bytes are no text."""
-    found = decoded(bytes_of_text(source))
+    found = decoded(source.read_text())
     if found is None:
         raise _no_text_file(source)
     text, warnings = found.text, list(found.warnings)

@@ -9,9 +9,6 @@ from dataclasses import dataclass
 
 import chardet
 
-from app.core.errors import FileTooLarge
-from app.readers.source import Source
-
 # Longest first: the mark of UTF-32 little-endian starts with that of UTF-16 little-endian.
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -23,9 +20,6 @@ _MARKS = (
 
 _GUESSED_FROM = 1 << 16
 """Bytes that a guess sees."""
-
-_LONGEST = 1 << 26
-"""Bytes that one text may have."""
 
 _ESCAPES = {b"\x1b": (b"\x1b$", b"\x1b("), b"~": (b"~{",)}
 """How ISO-2022 and HZ leave ASCII, by their first byte; all their bytes are UTF-8 as well."""
@@ -55,15 +49,6 @@ class Decoded:
 
     text: str
     warnings: tuple[str, ...] = ()
-
-
-def bytes_of_text(source: Source) -> bytes:
-    """All bytes of a file that should be text. Raises FileTooLarge where no book is so long."""
-    if source.size > _LONGEST:
-        raise FileTooLarge(
-            f"{source.name} holds more than {_LONGEST:,} bytes of text. Split it into its books."
-        )
-    return source.read()
 
 
 def decoded(data: bytes, declared: str | None = None) -> Decoded | None:

@@ -13,7 +13,7 @@ from app.core.model import PageLabels
 from app.core.text.page_labels import known_labels
 from app.readers.source import Source
 from app.readers.syntax.cfi import Cfi, Outline
-from app.readers.syntax.encoding import Decoded, bytes_of_text, decoded
+from app.readers.syntax.encoding import Decoded, decoded
 from app.readers.syntax.tags import Tag, end_of, tags
 
 PAGE, TARGET = "\ufdd0", "\ufdd1"
@@ -60,7 +60,7 @@ def decoded_markup(source: Source) -> Decoded | None:
 
     Raises FileTooLarge.
     """
-    data = bytes_of_text(source)
+    data = source.read_text()
     declared = _DECLARED.search(data[:_DECLARED_WITHIN])
     return decoded(data, (declared[1] or declared[2]).decode() if declared else None)
 
@@ -93,7 +93,7 @@ def marked_text(markup: str, targets: Mapping[str | Cfi, str | None] = _NO_TARGE
     """The text of a document, with PAGE for each mark of a page break and TARGET for each of the targets.
 
     A target is the `id` of an element, a place in the document, or empty for its start, with its label. One
-    that is missing is passed over. Page numbers are left out of the text. Raises FileTooLarge.
+    that is missing is passed over. Page numbers are left out of the text.
     """
     for mark in (PAGE, TARGET, _LINE):
         markup = markup.replace(mark, "")

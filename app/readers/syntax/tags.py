@@ -9,11 +9,6 @@ from collections.abc import Iterator, Mapping
 from html import unescape
 from typing import NamedTuple
 
-from app.core.errors import FileTooLarge
-
-MOST_TAGS = 2_000_000
-"""Tags and references to characters of one book."""
-
 VOID = frozenset(
     ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
 )
@@ -63,15 +58,13 @@ class Tag(NamedTuple):
 
 
 def tags(markup: str) -> Iterator[Tag]:
-    """The tags of a document in order (HTML standard, section 13.2.5). Raises FileTooLarge.
+    """The tags of a document in order (HTML standard, section 13.2.5).
 
     Scripts, styles and the like are one tag without a name, and none of the text.
 
     >>> [tag.text for tag in tags("a<b>c &amp; d<script>x</script>e")]
     ['a', 'c & d', 'e']
     """
-    if markup.count("<") + markup.count("&") > MOST_TAGS:
-        raise too_many_tags()
     parts = iter(("", "", "", *_TAG.split(markup)))
     for slash, name, inside, text in zip(parts, parts, parts, parts, strict=True):
         yield _new(Tag, ((name or "").lower(), slash == "/", inside or "", characters(text)))
@@ -90,11 +83,6 @@ def end_of(name: str, row: Iterator[Tag], pieces: list[str]) -> Tag:
         passed.append(tag.text)
     pieces += passed
     return Tag("", True, "", "")
-
-
-def too_many_tags() -> FileTooLarge:
-    """The error for more tags and references than one book has."""
-    return FileTooLarge(f"The file has more than {MOST_TAGS:,} tags. Split it into its books.")
 
 
 def characters(text: str) -> str:

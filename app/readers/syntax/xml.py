@@ -2,43 +2,15 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import BinaryIO, cast
 
 from lxml import etree
 
-from app.core.errors import BrokenFile, FileTooLarge
+from app.core.errors import BrokenFile
 from app.readers.source import Source
 
 Element = etree._Element
 
-MOST_ELEMENTS = 100_000
-"""Pages, or what else stands for them, in one file."""
-
-MOST_TAGS, MOST_BYTES = 4_000_000, 1 << 26
-"""Tags with attributes, and bytes, of which a tree is made; each tag takes a hundred bytes of memory."""
-
 _PART = 1 << 10
-
-
-class _Bounded:
-    """A stream from which no more can be read than a tree may be made of."""
-
-    def __init__(self, stream: BinaryIO, name: str) -> None:
-        self._stream = stream
-        self._name = name
-        self.renew()
-
-    def renew(self) -> None:
-        """Begin to count anew, since the tree so far has been given up."""
-        self._bytes = self._tags = 0
-
-    def read(self, count: int) -> bytes:
-        data = self._stream.read(count)
-        self._bytes += len(data)
-        self._tags += data.count(b"<") + data.count(b"=")
-        if self._bytes > MOST_BYTES or self._tags > MOST_TAGS:
-            raise FileTooLarge(f"A page of {self._name}, or what is no page, is too long to be read.")
-        return data
 
 
 def root_name(head: bytes) -> str | None:
@@ -65,13 +37,11 @@ def local_name(element: Element) -> str:
 def elements(source: Source, *names: str) -> Iterator[Element]:
     """The elements of these local names, each whole when it comes and emptied when the next one is asked for.
 
-    Elements must not contain one another. Raises BrokenFile where the XML is not well-formed, and
-    FileTooLarge.
+    Elements must not contain one another. Raises BrokenFile where the XML is not well-formed.
     """
     with source.opened() as stream, broken_named(source.name):
-        bounded = _Bounded(stream, source.name)
         events = etree.iterparse(
-            cast(BinaryIO, bounded),
+            stream,
             events=("end",),
             tag=[f"{{*}}{name}" for name in names],
             resolve_entities=False,
@@ -79,11 +49,8 @@ def elements(source: Source, *names: str) -> Iterator[Element]:
             load_dtd=False,
             huge_tree=False,
         )
-        for number, (_, element) in enumerate(events, start=1):
-            if number > MOST_ELEMENTS:
-                raise FileTooLarge(f"{source.name} has more than {MOST_ELEMENTS:,} pages.")
+        for _, element in events:
             yield element
-            bounded.renew()
             element.clear(keep_tail=True)
             while element.getprevious() is not None:
                 del element.getparent()[0]  # what is behind would pile up for the whole file
@@ -92,11 +59,11 @@ def elements(source: Source, *names: str) -> Iterator[Element]:
 def document(source: Source) -> Element:
     """The document's element with all that is in it, for files that are small beside a book.
 
-    Raises BrokenFile where the XML is not well-formed, and FileTooLarge.
+    Raises BrokenFile where the XML is not well-formed.
     """
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
     with source.opened() as stream, broken_named(source.name):
-        return etree.parse(cast(BinaryIO, _Bounded(stream, source.name)), parser).getroot()
+        return etree.parse(stream, parser).getroot()
 
 
 @contextmanager

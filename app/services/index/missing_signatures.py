@@ -9,8 +9,8 @@ from app.core.signatures.digests import digests
 from app.core.signatures.sketch import fingerprint
 from app.core.text.normal_form import normalise
 from app.core.vectors import book_vector
-from app.readers.vector_weights import read_vector_weights
 from app.services.index.contents import Progress
+from app.services.signing import read_vector_weights
 from app.stores.postgres.texts import MissingSignatureStore, StoredText
 
 _COMPUTED_AT_ONCE = 32

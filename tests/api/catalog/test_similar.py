@@ -18,7 +18,7 @@ from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_text
 from app.core.text.normal_form import normalise
 from app.core.vectors import Vector, book_vector, map_places
-from app.readers.vector_weights import read_vector_weights
+from app.services.signing import read_vector_weights
 from app.settings import Settings
 from tests.api.conftest import asking, started
 from tests.api.library import prose, scanned

@@ -24,7 +24,7 @@ from app.core.vectors import (
     word_counts,
     word_weights,
 )
-from app.readers.vector_weights import read_vector_weights
+from app.services.signing import read_vector_weights
 
 ENGLISH = (
     "The ferry left the island at dawn. Nobody in Marlow had seen Captain Quillfeather since the "

@@ -3,7 +3,7 @@
 import pytest
 
 from app.core.errors import BrokenFile
-from app.readers.formats import abbyy
+from app.readers.formats import ocr_xml
 from app.readers.recognition import read_page_file
 from app.readers.source import Source
 
@@ -32,7 +32,7 @@ def characters(text: str, space: str = " ") -> str:
 
 @pytest.mark.parametrize("version", [6, 8, 9, 10])
 def test_characters_make_words_lines_and_pages_in_every_version(version: int) -> None:
-    book = abbyy.read(
+    book = ocr_xml.read_abbyy(
         document(
             page(characters("Es war ein"), characters("Mor¬"), characters("gen")), page(), version=version
         )
@@ -43,18 +43,18 @@ def test_characters_make_words_lines_and_pages_in_every_version(version: int) ->
 
 @pytest.mark.parametrize("space", [" ", "\n      ", "\t", "\u00a0", ""])
 def test_any_white_space_in_a_character_is_a_space(space: str) -> None:
-    assert list(abbyy.read(document(page(characters("two words", space)))).pages) == ["two words"]
+    assert list(ocr_xml.read_abbyy(document(page(characters("two words", space)))).pages) == ["two words"]
 
 
 def test_text_may_stand_in_formatting_without_characters() -> None:
-    assert list(abbyy.read(document(page("plain  text", "of &amp; lines"))).pages) == [
+    assert list(ocr_xml.read_abbyy(document(page("plain  text", "of &amp; lines"))).pages) == [
         "plain text\nof & lines"
     ]
 
 
 def test_a_word_may_run_through_several_formattings() -> None:
     line = f"{characters('wo')}</formatting>\n<formatting bold='true'>{characters('rd here')}"
-    assert list(abbyy.read(document(page(line))).pages) == ["word here"]
+    assert list(ocr_xml.read_abbyy(document(page(line))).pages) == ["word here"]
 
 
 def test_what_else_the_engine_thought_of_is_left_out() -> None:
@@ -63,7 +63,7 @@ def test_what_else_the_engine_thought_of_is_left_out() -> None:
         "<wordRecVariants><wordRecVariant><variantText>xxx</variantText></wordRecVariant></wordRecVariants>"
     )
     line = f"{words}<charParams l='1'>a{variants}</charParams><charParams l='1'>\n{variants}b\n</charParams>"
-    assert list(abbyy.read(document(page(line))).pages) == ["ab"]
+    assert list(ocr_xml.read_abbyy(document(page(line))).pages) == ["ab"]
 
 
 def test_tables_are_read_cell_by_cell() -> None:
@@ -72,7 +72,7 @@ def test_tables_are_read_cell_by_cell() -> None:
         for text in ("first", "second")
     )
     table = f"<page><block blockType='Table'><row>{cells}</row></block></page>"
-    assert list(abbyy.read(document(table)).pages) == ["first\nsecond"]
+    assert list(ocr_xml.read_abbyy(document(table)).pages) == ["first\nsecond"]
 
 
 def test_a_page_may_be_the_whole_document_and_need_no_namespace() -> None:
@@ -81,12 +81,12 @@ def test_a_page_may_be_the_whole_document_and_need_no_namespace() -> None:
 
 
 def test_documents_of_others_are_not_taken_for_finereaders() -> None:
-    assert not abbyy.recognises(b"<document><page>text</page></document>")
-    assert abbyy.recognises(f"<document xmlns='{NAMESPACE % 6}'>".encode())
-    assert abbyy.recognises(f"<document xmlns='{NAMESPACE % 6}'>".encode("utf-16"))
+    assert not ocr_xml.is_abbyy(b"<document><page>text</page></document>")
+    assert ocr_xml.is_abbyy(f"<document xmlns='{NAMESPACE % 6}'>".encode())
+    assert ocr_xml.is_abbyy(f"<document xmlns='{NAMESPACE % 6}'>".encode("utf-16"))
 
 
 def test_a_document_that_is_cut_off_is_broken() -> None:
     whole = document(page(characters("one")), page(characters("two"))).read()
     with pytest.raises(BrokenFile, match=r"book\.xml"):
-        abbyy.read(Source.of_bytes(whole[:-60], "book.xml"))
+        ocr_xml.read_abbyy(Source.of_bytes(whole[:-60], "book.xml"))

@@ -4,7 +4,7 @@ import pytest
 
 from app.core.errors import BrokenFile
 from app.readers.extraction import Extraction
-from app.readers.formats import page
+from app.readers.formats import ocr_xml
 from app.readers.source import Source
 
 NAMESPACE = "http://schema.primaresearch.org/PAGE/gts/pagecontent/2019-07-15"
@@ -12,7 +12,7 @@ NAMESPACE = "http://schema.primaresearch.org/PAGE/gts/pagecontent/2019-07-15"
 
 def read(inner: str, namespace: str = NAMESPACE) -> Extraction:
     xml = f'<PcGts xmlns="{namespace}"><Metadata/><Page imageFilename="a.png">{inner}</Page></PcGts>'
-    return page.read(Source.of_bytes(xml.encode(), "page.xml"))
+    return ocr_xml.read_page(Source.of_bytes(xml.encode(), "page.xml"))
 
 
 def equiv(text: str, attributes: str = "") -> str:

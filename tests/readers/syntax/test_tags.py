@@ -2,8 +2,6 @@
 
 import pytest
 
-from app.core.errors import FileTooLarge
-from app.readers.syntax import tags as module
 from app.readers.syntax.tags import Tag, tags
 
 
@@ -54,10 +52,3 @@ def test_attributes_have_any_quotes_and_the_first_of_a_name_counts() -> None:
 def test_elements_without_content_are_known() -> None:
     assert [tag.is_empty for tag in tags("<br><p/><p>")][1:] == [True, True, False]
     assert not Tag("p", False, "", "").is_empty
-
-
-def test_tags_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_TAGS", 3)
-    assert texts("<a>&amp;<b>x") == "&x"
-    with pytest.raises(FileTooLarge):
-        texts("<a>&amp;&amp;<b>x")
