@@ -33,7 +33,7 @@ from app.api.http.middleware import CrossOrigin, HeadAsGet, OwnPages, SecurityHe
 from app.api.http.openapi import DescribedApi, add_docs
 from app.api.http.problems import install_handlers
 from app.api.http.routes import require_scopes
-from app.api.routes import reconcile
+from app.api.reconciliation import routes as reconciliation
 from app.logs import configure_logs
 from app.readers.processes import IsolatedReader, ReadingLimits
 from app.secrets import forget_secrets
@@ -44,7 +44,7 @@ from app.wiring import open_services
 ROUTERS = [
     module.router
     for module in (
-        *(books, bulk, lookups, similar, relations, clusters, conflicts, reconcile, changes),
+        *(books, bulk, lookups, similar, relations, clusters, conflicts, reconciliation, changes),
         *(webhooks, audit, jobs, health),
     )
 ]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from app.core.matching.candidates import SelectionLimits
 from app.services.audit import Audit
-from app.services.books import Books
+from app.services.books import Backlog, Books, Ingest
+from app.services.bulk.storing import Bulk
 from app.services.changes import Changes
 from app.services.clusters import Clusters, MasterCopies
 from app.services.conflicts import Conflicts
@@ -18,7 +19,6 @@ from app.services.identifier_lookup import IdentifierLookup
 from app.services.index.missing_signatures import MissingSignatures, missing_digests, missing_vectors
 from app.services.index.recipe_switch import Recipes
 from app.services.index.upkeep import IndexUpkeep
-from app.services.ingest import Backlog, Ingest
 from app.services.jobs import Jobs
 from app.services.keys import Keys
 from app.services.limits import Limits
@@ -28,7 +28,6 @@ from app.services.relate import Relate
 from app.services.relations import Relations
 from app.services.signing import Extras
 from app.services.similar import BookMap, SimilarBooks
-from app.services.storing import Bulk
 from app.services.webhooks import Webhooks
 from app.settings import Settings
 from app.stores.postgres.audit import AuditStore
@@ -38,15 +37,14 @@ from app.stores.postgres.changes import ChangeFeed
 from app.stores.postgres.cluster_queries import ClusterQueries
 from app.stores.postgres.conflicts import ConflictQueries
 from app.stores.postgres.connections import Database, RecipesLock, ReconcileLock, SchemaQueries, open_database
+from app.stores.postgres.contents import MarcRecordStore, MissingSignatureStore, TextStore
 from app.stores.postgres.entries import EntryStore, SignatureQueries
 from app.stores.postgres.jobs import JobStore
 from app.stores.postgres.keys import KeyLimits, KeyStore
-from app.stores.postgres.marc_records import MarcRecordStore
 from app.stores.postgres.names import NameQueries
 from app.stores.postgres.relation_queries import CandidateStore, RelationQueries
 from app.stores.postgres.relations import DecisionStore, RelationStore
 from app.stores.postgres.suites import SuiteStore
-from app.stores.postgres.texts import MissingSignatureStore, TextStore
 from app.stores.postgres.vectors import VectorQueries
 from app.stores.postgres.webhooks import WebhookStore
 from app.stores.redis.client import open_client
@@ -54,8 +52,8 @@ from app.stores.redis.indexes import Indexes
 from app.stores.redis.time_windows import TimeWindows
 
 if TYPE_CHECKING:
+    from app.services.bulk.loading import Load, Loading
     from app.services.deliveries import Delivery
-    from app.services.loading import Load, Loading
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +150,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
 
     def loading(load: "Load") -> "Loading":
         # It knows readers, whose libraries no other process of a service loads.
-        from app.services.loading import Loading
+        from app.services.bulk.loading import Loading
 
         return Loading(BulkStore(database), entries, bulk, upkeep, load)
 

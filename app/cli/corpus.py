@@ -20,7 +20,7 @@ from app.secrets import forget_secrets
 from app.settings import Settings
 
 if TYPE_CHECKING:
-    from app.services.storing import IngestRun
+    from app.services.bulk.storing import IngestRun
     from app.wiring import Services
 
 _AGAIN = "Not every book was loaded. Run the same command again: it goes on where it ended."
@@ -87,8 +87,8 @@ def _load(settings: Settings, folder: Path, reporter: Reporter, refusals: Refusa
     from app.corpus.books import CorpusBooks
     from app.corpus.folder import CorpusFolder
     from app.corpus.pairs import CorpusPairs
-    from app.services.loading import Load
-    from app.services.storing import IngestRun
+    from app.services.bulk.loading import Load
+    from app.services.bulk.storing import IngestRun
 
     tables = CorpusFolder(folder)
     load = Load(

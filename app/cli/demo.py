@@ -170,7 +170,7 @@ def _post(
 ) -> None:
     from app.cli.posting import post_all
     from app.readers.unread import Unread
-    from app.services.storing import IngestRun, Outcome
+    from app.services.bulk.storing import IngestRun, Outcome
 
     started = time.monotonic()
     run = IngestRun()

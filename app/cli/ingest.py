@@ -22,7 +22,7 @@ from bookprint_client import Client, ClientError
 if TYPE_CHECKING:
     from app.readers.files import BookFiles
     from app.readers.unread import Unread
-    from app.services.storing import IngestRun
+    from app.services.bulk.storing import IngestRun
     from app.wiring import Services
 
 _AGAIN = "Not every book was posted. Run the same command again: books that are there already are skipped."
@@ -81,7 +81,7 @@ def ingest(
     keep_kernels(settings.data_dir if servers is not None else None)
     from app.readers.files import texts_in, unread_books
     from app.readers.processes import cores
-    from app.services.joining import joined
+    from app.services.bulk.joining import joined
 
     columns = column_options(column)
     listing = find_files(paths)
@@ -144,8 +144,8 @@ def _store(
 ) -> "IngestRun":
     """Store the books where the database is reached."""
     from app.core.book_rules import checked
-    from app.services.bulk import ingest_in_bulk
-    from app.services.storing import IngestRun, Outcome
+    from app.services.bulk.ingest import ingest_in_bulk
+    from app.services.bulk.storing import IngestRun, Outcome
 
     run = IngestRun()
 
@@ -189,7 +189,7 @@ def _post(
     from app.core.model import Submission
     from app.readers.processes import ReadingProcesses
     from app.readers.reading import Read, results_of
-    from app.services.storing import IngestRun, Outcome
+    from app.services.bulk.storing import IngestRun, Outcome
 
     run = IngestRun()
 

@@ -1,14 +1,184 @@
-"""Reading and describing books."""
+"""Books: taken in (compute, store durably, then write the band index), read, described and deleted.
 
-from collections.abc import Mapping
+A post is acknowledged once Postgres has it. If the band index cannot be written, the book is `pending`, and
+lookups compare it straight from Postgres. The job that finds its relations, or the next reconciliation,
+indexes it.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from uuid import UUID
 
-from app.catalog.identifiers import all_normalised, normalised
-from app.core.model import Book
+import structlog
+
+from app.catalog.identifiers import all_normalised, normalised, with_normal_identifiers
+from app.core.errors import InvalidInput, Unavailable
+from app.core.model import Book, Content, NewContent, PageLabels, Sketch, StoredBook, Submission, Versions
+from app.core.recipe import Suites
+from app.services.bulk.storing import new_book_id
+from app.services.signing import Extras, computed, signed
 from app.stores.postgres.audit import Actor
 from app.stores.postgres.books import BookFilter as BookFilter, BookStore
 from app.stores.postgres.entries import EntryStore
+from app.stores.postgres.jobs import JobStore
+from app.stores.postgres.suites import SuitesChanged, SuiteStore
+from app.stores.redis.indexes import Indexes
+
+_SECONDS_BETWEEN_COUNTS = 5.0
+_RETRY_AFTER = 60
+
+
+class BacklogFull(Unavailable):
+    """More books wait to be related than the service lets wait."""
+
+    problem = "backlog-full"
+
+    def __init__(self, most: int) -> None:
+        super().__init__(
+            f"{most:,} books wait to be related, so no more are taken. Check that workers run, or start more "
+            "with bookprint worker.",
+            _RETRY_AFTER,
+        )
+
+
+class Backlog:
+    """The jobs that wait, counted every few seconds."""
+
+    def __init__(self, jobs: JobStore, most: int) -> None:
+        self._jobs = jobs
+        self._most = most
+        self._is_full = False
+        self._count_due = 0.0
+
+    async def require_room(self) -> None:
+        """Raise BacklogFull where as many jobs wait as may."""
+        now = time.monotonic()
+        if now >= self._count_due:
+            self._count_due = now + _SECONDS_BETWEEN_COUNTS
+            self._is_full = await self._jobs.count_waiting(self._most) >= self._most
+        if self._is_full:
+            raise BacklogFull(self._most)
+
+
+log = structlog.get_logger()
+
+INDEX_SECONDS = 2.0
+"""Seconds that a post waits for Redis before it is acknowledged as pending."""
+
+
+class Ingest:
+    """The way of a book into the catalogue and the band index, under every suite that is indexed."""
+
+    def __init__(
+        self,
+        catalogue: BookStore,
+        entries: EntryStore,
+        indexes: Indexes,
+        suites: SuiteStore,
+        backlog: Backlog,
+        extras: Extras,
+    ) -> None:
+        self._catalogue = catalogue
+        self._entries = entries
+        self._indexes = indexes
+        self._suites = suites
+        self._backlog = backlog
+        self._extras = extras
+
+    async def post(self, submission: Submission, *, actor: Actor) -> StoredBook:
+        """Store a book; the same book again is found instead of stored twice."""
+        metadata = with_normal_identifiers(submission.metadata)
+        return await self._store(
+            submission.content,
+            submission.sketch,
+            submission.page_labels,
+            lambda content: self._catalogue.insert(
+                new_book_id(), metadata, content, submission.record, actor=actor
+            ),
+        )
+
+    async def replace_content(
+        self,
+        book_id: UUID,
+        content: Content | None,
+        signatures: Sketch | None,
+        if_version: int | None,
+        page_labels: PageLabels = (),
+        *,
+        actor: Actor,
+    ) -> StoredBook:
+        """Give a book new content; its old entry leaves the index."""
+        return await self._store(
+            content,
+            signatures,
+            page_labels,
+            lambda prepared: self._catalogue.update_content(book_id, prepared, if_version, actor=actor),
+        )
+
+    async def delete(self, book_id: UUID, if_version: int | None, *, actor: Actor) -> None:
+        """Forget a book; from the commit on no lookup finds it."""
+        await self._forget(await self._catalogue.delete(book_id, if_version, actor=actor))
+
+    async def _store(
+        self,
+        content: Content | None,
+        signatures: Sketch | None,
+        page_labels: PageLabels,
+        write: Callable[[NewContent], Awaitable[StoredBook]],
+    ) -> StoredBook:
+        """Compute what the indexed suites ask for, write it to the catalogue and then to the index."""
+        await self._backlog.require_room()
+        suites = await self._suites.current()
+        while True:
+            prepared = replace(await self._prepare(content, signatures, suites), page_labels=page_labels)
+            try:
+                stored = await write(prepared)
+            except SuitesChanged:
+                suites = await self._suites.read()
+                continue
+            if stored.replaced is not None:
+                await self._forget(stored.replaced)
+            return await self._indexed(stored, prepared)
+
+    async def _prepare(
+        self, content: Content | None, signatures: Sketch | None, suites: Suites
+    ) -> NewContent:
+        if content is not None:
+            # In one thread, though it takes longer so: lookups should find a core free.
+            return await asyncio.to_thread(computed, content, suites, self._extras)
+        if signatures is None:
+            raise InvalidInput("A book needs one of text, pages or signatures.", "text")
+        if signatures.pages is None:  # Hashing so little costs less than a change of threads.
+            return signed(signatures, suites)
+        return await asyncio.to_thread(signed, signatures, suites)
+
+    async def _indexed(self, stored: StoredBook, content: NewContent) -> StoredBook:
+        if not stored.created:
+            return stored
+        entry_id = stored.book.entry_id
+        try:
+            async with asyncio.timeout(INDEX_SECONDS):
+                versions = {suite: content.entry(entry_id, suite) for suite in content.suites.indexed}
+                await self._indexes.insert([versions], content.suites.serving)
+                await self._entries.update_indexed([entry_id])
+        except (Unavailable, TimeoutError) as exc:
+            log.warning("book is pending", book_id=str(stored.book.id), reason=str(exc) or "timeout")
+            return stored
+        return stored.as_indexed()
+
+    async def _forget(self, versions: Versions) -> None:
+        # A record that cannot be removed now stays: lookups skip it, the next reconciliation removes it.
+        try:
+            async with asyncio.timeout(INDEX_SECONDS):
+                await self._indexes.delete(versions)
+        except (Unavailable, TimeoutError) as exc:
+            log.warning(
+                "stale entry stays in the index",
+                entry_id=next(entry.entry_id for entry in versions.values()),
+                reason=str(exc) or "timeout",
+            )
 
 
 class Books:

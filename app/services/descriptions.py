@@ -15,7 +15,7 @@ from app.core.relations.classification import RELATED
 from app.core.relations.decision import RelationSummary
 from app.core.signatures import identifier
 from app.services.relations import effective_of
-from app.stores.postgres.marc_records import MarcRecordStore
+from app.stores.postgres.contents import MarcRecordStore
 from app.stores.postgres.relation_queries import RelationQueries
 
 

@@ -1,8 +1,10 @@
 """The relations of a book, and people's decisions on them."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 from uuid import UUID
 
 from app.core.errors import NoDecision, NotCompared, TextNotKept, UnknownBook
@@ -16,11 +18,57 @@ from app.core.relations.related import (
 )
 from app.core.relations.relation import Kind
 from app.core.signatures.exact_overlap import ExactOverlap, exact_overlap
-from app.services.waiting import Waiting, nothing
 from app.stores.postgres.audit import Actor
+from app.stores.postgres.contents import StoredText, TextStore
 from app.stores.postgres.relation_queries import RelationQueries
 from app.stores.postgres.relations import DecisionStore
-from app.stores.postgres.texts import StoredText, TextStore
+
+T = TypeVar("T")
+
+_FIRST_PAUSE = 0.02
+_LONGEST_PAUSE = 0.5
+"""Seconds between two looks."""
+
+_MOST_WAITING = 64
+"""Requests of one kind that wait in this process at the same time; more are answered at once."""
+
+
+def nothing() -> None:
+    """What is done when a waiting begins that concerns nobody else."""
+
+
+class Waiting:
+    """The requests of one kind that wait."""
+
+    def __init__(self) -> None:
+        self._waiting = 0
+
+    async def until(
+        self,
+        read: Callable[[], Awaitable[T]],
+        is_enough: Callable[[T], bool],
+        seconds: float,
+        begins: Callable[[], None] = nothing,
+    ) -> T:
+        """The first answer that is enough, else the last within so many seconds.
+
+        `begins` is called if the waiting begins.
+        """
+        deadline, pause = time.monotonic() + seconds, _FIRST_PAUSE
+        answer = await read()
+        if is_enough(answer) or not seconds or self._waiting >= _MOST_WAITING:
+            return answer
+        begins()
+        self._waiting += 1
+        try:
+            while not is_enough(answer) and (left := deadline - time.monotonic()) > 0:
+                await asyncio.sleep(min(pause, left))
+                pause = min(1.5 * pause, _LONGEST_PAUSE)
+                answer = await read()
+        finally:
+            self._waiting -= 1
+        return answer
+
 
 _CLOSENESS: tuple[Kind, ...] = (
     "SAME_PAGINATION",

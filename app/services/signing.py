@@ -12,7 +12,7 @@ from app.core.signatures.sketch import fingerprint, signature_key, sketch_under
 from app.core.text.content import content_key
 from app.core.text.normal_form import normalise
 from app.core.vectors import VectorWeights, book_vector, unpack_weights
-from app.stores.postgres.texts import compress
+from app.stores.postgres.contents import compress
 
 
 @dataclass(frozen=True, slots=True)

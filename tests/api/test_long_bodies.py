@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 from hypothesis import given, strategies as st
 
-from app.api.http import forms
+from app.api.reconciliation import forms
 from app.core import json_limits
 
 STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)

@@ -13,7 +13,7 @@ from app.cli.posting import Book, post_all
 from app.core.model import Metadata, Submission
 from app.core.text.content import content_from_pages, content_from_text
 from app.readers.unread import Unread
-from app.services.storing import IngestRun, Outcome
+from app.services.bulk.storing import IngestRun, Outcome
 from bookprint_client import Client, NoService, Refused, calls
 from tests.cli.command_line import BOOKPRINT, environment
 from tests.prescribed_server import BUSY, CREATED, Answer, Prescribed, prescribing

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.api.schemas.reconciliation_queries import ExtensionQuery, ReconciliationQuery
+from app.api.reconciliation.queries import ExtensionQuery, ReconciliationQuery
 from app.main import create_app
 from app.settings import Settings
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from app.catalog.marc import forms
 from app.readers.files import find, texts_in
 from app.readers.unread import Unreadable, UnreadFile, UnreadFolder
-from app.services.joining import joined, names_of
+from app.services.bulk.joining import joined, names_of
 from tests.catalog.marc.made_records import control, data, named, record, written
 
 

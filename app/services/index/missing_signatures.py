@@ -11,7 +11,7 @@ from app.core.text.normal_form import normalise
 from app.core.vectors import book_vector
 from app.services.index.contents import Progress
 from app.services.signing import read_vector_weights
-from app.stores.postgres.texts import MissingSignatureStore, StoredText
+from app.stores.postgres.contents import MissingSignatureStore, StoredText
 
 _COMPUTED_AT_ONCE = 32
 """Texts that are held at a time."""

@@ -21,14 +21,16 @@ from app.stores.postgres.audit import Actor, actor_values, insert_entries
 from app.stores.postgres.changes import identifier_of_book, insert_book_changes
 from app.stores.postgres.clusters import delete_from_clusters
 from app.stores.postgres.connections import SQL, ConditionalSQL, Connection, Database, Row, rows
-from app.stores.postgres.contents import LOCK_SUITES, STORE_CONTENT, stored_values
-from app.stores.postgres.jobs import insert_relate_jobs
-from app.stores.postgres.marc_records import (
+from app.stores.postgres.contents import (
     INSERT_RECORD_OF,
+    LOCK_SUITES,
+    STORE_CONTENT,
     record_values,
+    stored_values,
     update_changed,
     update_record,
 )
+from app.stores.postgres.jobs import insert_relate_jobs
 from app.stores.postgres.relations import delete_relations, repeat_cut_searches
 from app.stores.postgres.rows import (
     BOOKS,

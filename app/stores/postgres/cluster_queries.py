@@ -8,7 +8,7 @@ from uuid import UUID
 from app.core.clusters.best_copy import Copy
 from app.core.clusters.clustering import KINDS, By, Edge, Pair
 from app.stores.postgres.connections import SQL, Connection, Database, rows
-from app.stores.postgres.texts import StoredText
+from app.stores.postgres.contents import StoredText
 
 
 @dataclass(frozen=True, slots=True)

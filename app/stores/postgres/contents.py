@@ -1,14 +1,121 @@
-"""The content of a book as statements store it: its signatures, its text, and the job that relates it."""
+"""What is stored of a book beside its description: signatures, the text, and the MARC record that was sent.
 
+Texts are kept compressed, so that a later recipe can be computed from them.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
-from app.core.model import NewContent
+import zstandard
+
+from app.core.model import Book, CatalogRecord, Content, NewContent
 from app.stores.postgres.changes import identifier_of
+from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
 from app.stores.postgres.jobs import insert_relate_jobs_of
-from app.stores.postgres.rows import SIGNATURE_COLUMNS, content_signature_values, content_values
+from app.stores.postgres.rows import (
+    SELECT_BOOKS,
+    SIGNATURE_COLUMNS,
+    content_signature_values,
+    content_values,
+    to_book,
+)
 from app.stores.postgres.schema import array_parameters, signatures
-from app.stores.postgres.suites import LOCKED_SUITES, suite_lines
-from app.stores.postgres.texts import CODEC
+from app.stores.postgres.suites import HAS_TEXT, LACKING, LOCKED_SUITES, count_textless, suite_lines
+
+CODEC = "zstd"
+"""Name of the compression that new texts get; stored with each text."""
+
+_COUNT = SQL(f"SELECT count(*) FROM books WHERE {HAS_TEXT} AND {LACKING}")
+_LIST = SQL(f"""
+    SELECT books.entry_id, books.page_count, texts.codec, texts.data
+    FROM books JOIN texts ON texts.entry_id = books.entry_id
+    WHERE {LACKING} AND books.entry_id > $after
+    ORDER BY books.entry_id LIMIT $limit
+""")
+_READ = SQL("""
+    SELECT books.id, books.entry_id, books.page_count, texts.codec, texts.data
+    FROM books JOIN texts ON texts.entry_id = books.entry_id
+    WHERE books.id = ANY($book_ids::uuid[])
+""")
+# The lock keeps each book from leaving between the look and the insert.
+_INSERT = SQL("""
+    INSERT INTO signatures (entry_id, recipe, data)
+    SELECT books.entry_id, $recipe, computed.data
+    FROM unnest($entry_ids::bigint[], $data::bytea[]) AS computed (entry_id, data)
+    JOIN books ON books.entry_id = computed.entry_id FOR KEY SHARE OF books
+    ON CONFLICT DO NOTHING
+""")
+
+
+def compress(text: str) -> bytes:
+    """The text as it is stored."""
+    return zstandard.ZstdCompressor(level=1).compress(text.encode())
+
+
+def decompress(data: bytes, codec: str) -> str:
+    """The text back from how it is stored."""
+    if codec != CODEC:
+        raise ValueError(f"A text was stored with the unknown codec {codec!r}; this version knows {CODEC!r}.")
+    return zstandard.ZstdDecompressor().decompress(data).decode()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredText:
+    """The text of an entry, as it is kept."""
+
+    entry_id: int
+    page_count: int | None
+    codec: str
+    data: bytes
+
+    def content(self) -> Content:
+        """The content of the book."""
+        return Content(decompress(self.data, self.codec), self.page_count)
+
+
+class TextStore:
+    """The texts of books."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def read(self, book_ids: Sequence[UUID]) -> dict[UUID, StoredText]:
+        """The texts of those of the books that have one, by their ids."""
+        rows = await self._database.rows(_READ, book_ids=list(book_ids))
+        return {row.pop("id"): StoredText(**row) for row in map(dict, rows)}
+
+
+class MissingSignatureStore:
+    """Entries that lack the signature of a recipe, and the texts from which it can be computed."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def count(self, recipe: str) -> int:
+        """The number of them with a text. Those too short for the signature will always be among them."""
+        async with self._database.transaction() as connection:
+            [row] = await rows(connection, _COUNT, recipe=recipe)
+        return int(row["count"])
+
+    async def count_textless(self, recipe: str) -> int:
+        """The number of them without a text."""
+        async with self._database.transaction() as connection:
+            return await count_textless(connection, recipe)
+
+    async def list_texts(self, recipe: str, after: int, limit: int) -> list[StoredText]:
+        """Texts of up to `limit` of them behind the entry `after`, by ascending entry id."""
+        async with self._database.transaction() as connection:
+            texts = await rows(connection, _LIST, recipe=recipe, after=after, limit=limit)
+        return [StoredText(**row) for row in texts]
+
+    async def insert(self, recipe: str, signatures: Sequence[tuple[int, bytes]]) -> None:
+        """Store the bytes of signatures of the recipe, each with its entry; deleted ones are passed over."""
+        entry_ids, data = [entry_id for entry_id, _ in signatures], [value for _, value in signatures]
+        async with self._database.transaction() as connection:
+            await rows(connection, _INSERT, recipe=recipe, entry_ids=entry_ids, data=data)
+
 
 LOCK_SUITES = f"""
     held AS MATERIALIZED ({LOCKED_SUITES}),
@@ -48,3 +155,71 @@ def stored_values(content: NewContent) -> dict[str, Any]:
         "codec": CODEC,
         "text": content.compressed_text,
     }
+
+
+INSERT_RECORD_OF = """
+    INSERT INTO marc_records (book_id, format, data, changed)
+    SELECT id, $record_format, $record_data::bytea, $record_changed::text[]
+    FROM stored WHERE $record_data::bytea IS NOT NULL
+"""
+"""The record of the book in `stored`, with the values of `record_values`."""
+
+_UPSERT = SQL("""
+    INSERT INTO marc_records (book_id, format, data, changed)
+    VALUES ($book_id, $record_format, $record_data, $record_changed)
+    ON CONFLICT (book_id) DO UPDATE
+    SET format = excluded.format, data = excluded.data, changed = excluded.changed
+""")
+_DELETE = SQL("DELETE FROM marc_records WHERE book_id = $book_id")
+_UPDATE_CHANGED = SQL("""
+    UPDATE marc_records
+    SET changed = ARRAY(SELECT DISTINCT name FROM unnest(changed || $names::text[]) AS name ORDER BY name)
+    WHERE book_id = $book_id
+""")
+_READ_RECORDS = SQL(
+    "SELECT book_id, format, data, changed FROM marc_records WHERE book_id = ANY($book_ids::uuid[])"
+)
+_READ_BOOKS = SQL(f"{SELECT_BOOKS} WHERE books.id = ANY($book_ids::uuid[])")
+
+
+class MarcRecordStore:
+    """Reads the records of books, and the books that they are of."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def read_records(self, book_ids: Sequence[UUID]) -> dict[UUID, CatalogRecord]:
+        """The records of those of the books that have one, by their ids."""
+        found = await self._database.rows(_READ_RECORDS, book_ids=list(book_ids))
+        return {row["book_id"]: _to_record(row) for row in found}
+
+    async def read_books(self, book_ids: Sequence[UUID]) -> dict[UUID, Book]:
+        """The books with these ids, as far as there are any."""
+        found = await self._database.rows(_READ_BOOKS, book_ids=list(book_ids))
+        return {row["id"]: to_book(row) for row in found}
+
+
+async def update_record(connection: Connection, book_id: UUID, record: CatalogRecord | None) -> None:
+    """Replace the record of a book, or delete it."""
+    if record is None:
+        await rows(connection, _DELETE, book_id=book_id)
+    else:
+        await rows(connection, _UPSERT, book_id=book_id, **record_values(record))
+
+
+async def update_changed(connection: Connection, book_id: UUID, names: Iterable[str]) -> None:
+    """Note that a client has said otherwise than the record of a book about these fields."""
+    await rows(connection, _UPDATE_CHANGED, book_id=book_id, names=list(names))
+
+
+def record_values(record: CatalogRecord | None) -> dict[str, Any]:
+    """The values of a record's columns, all None where there is no record."""
+    return {
+        "record_format": None if record is None else record.format,
+        "record_data": None if record is None else record.data,
+        "record_changed": None if record is None else list(record.changed),
+    }
+
+
+def _to_record(row: Row) -> CatalogRecord:
+    return CatalogRecord(row["format"], row["data"], tuple(row["changed"]))

@@ -26,8 +26,8 @@ from app.core.relations.relation import ComparedBook
 from app.core.relations.signals import LinearFit, Sides, Signals
 from app.core.signatures.page_minhash import from_records, to_records
 from app.stores.postgres.connections import SQL, Database, Row
+from app.stores.postgres.contents import decompress
 from app.stores.postgres.jobs import UNFINISHED_RELATE_JOBS
-from app.stores.postgres.texts import decompress
 
 _PAIRS_OF_BOOK = """
     SELECT left_id, right_id FROM relations WHERE left_id = $book_id

@@ -13,7 +13,6 @@ from dataclasses import asdict, astuple
 
 from app.core.recipe import Suite, Suites
 from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
-from app.stores.postgres.texts import count_textless
 
 SERVING, BUILDING = "serving", "building"
 """The states of a suite."""
@@ -36,6 +35,10 @@ _INSERT = SQL(
 )
 _DELETE = SQL("DELETE FROM suites WHERE fingerprint = $recipe")
 _LET_SERVE = SQL("UPDATE suites SET state = 'serving' WHERE state = 'building'")
+
+LACKING = "NOT EXISTS (SELECT FROM signatures WHERE entry_id = books.entry_id AND recipe = $recipe)"
+HAS_TEXT = "EXISTS (SELECT FROM texts WHERE entry_id = books.entry_id)"
+_COUNT_TEXTLESS = SQL(f"SELECT count(*) FROM books WHERE NOT {HAS_TEXT} AND {LACKING}")
 
 
 class SuitesChanged(Exception):
@@ -111,3 +114,9 @@ def suite_lines(suites: Suites) -> list[str]:
 def _suites(rows: Iterable[Row]) -> Suites:
     by_state = {row["state"]: Suite(row["fingerprint"], row["minhash"], row["sample"]) for row in rows}
     return Suites(by_state[SERVING], by_state.get(BUILDING))
+
+
+async def count_textless(connection: Connection, recipe: str) -> int:
+    """The number of entries with neither a text nor a signature of the recipe."""
+    [row] = await rows(connection, _COUNT_TEXTLESS, recipe=recipe)
+    return int(row["count"])

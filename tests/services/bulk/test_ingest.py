@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from app.core.book_rules import checked
 from app.core.recipe import Suite
 from app.readers.unread import Unread, UnreadLine
-from app.services.bulk import ingest_in_bulk
-from app.services.storing import IngestRun, Outcome
+from app.services.bulk.ingest import ingest_in_bulk
+from app.services.bulk.storing import IngestRun, Outcome
 from tests.factories import ACTOR
 from tests.open_services import OpenServices
 

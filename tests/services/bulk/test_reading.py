@@ -15,9 +15,9 @@ from app.corpus import signature_table
 from app.readers.files import find, unread_books
 from app.readers.reading import Read, Sign, SignedBook
 from app.readers.unread import Unread, UnreadLine
-from app.services.bulk import Prepare
+from app.services.bulk.ingest import Prepare
+from app.services.bulk.storing import Outcome, PreparedBook
 from app.services.signing import Extras
-from app.services.storing import Outcome, PreparedBook
 from tests.api.library import prose
 
 

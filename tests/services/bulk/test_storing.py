@@ -8,8 +8,8 @@ import pytest
 from app.core.model import Metadata, Submission
 from app.core.recipe import Suite, Suites
 from app.core.text.content import content_from_pages, content_from_text
+from app.services.bulk.storing import Bulk, Outcome, PreparedBook
 from app.services.signing import Extras, computed
-from app.services.storing import Bulk, Outcome, PreparedBook
 from app.stores.postgres.connections import SQL
 from app.stores.postgres.suites import SuitesChanged
 from tests.factories import ACTOR
@@ -98,7 +98,7 @@ async def test_books_computed_for_other_suites_are_not_stored(services: OpenServ
 async def test_a_lost_index_leaves_books_pending_and_found(
     services: OpenServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.services.storing.INDEX_SECONDS", 1.0)
+    monkeypatch.setattr("app.services.bulk.storing.INDEX_SECONDS", 1.0)
     await services.index.epochs.end()
     assert kinds(await take_in(services.bulk, [book("one")])) == ["pending"]
     await services.upkeep.catch_up()

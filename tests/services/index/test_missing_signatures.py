@@ -10,7 +10,7 @@ from app.core.signatures.digests import digests
 from app.core.text.content import content_from_text
 from app.settings import Settings
 from app.stores.postgres.books import BookFilter
-from app.stores.postgres.texts import MissingSignatureStore
+from app.stores.postgres.contents import MissingSignatureStore
 from app.wiring import Services
 from tests.api.library import prose
 from tests.factories import ACTOR

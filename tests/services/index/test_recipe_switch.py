@@ -18,8 +18,8 @@ from app.services.index.upkeep import IndexUpkeep
 from app.services.lookups import Within, find
 from app.settings import Settings
 from app.stores.postgres.connections import RecipesLock
+from app.stores.postgres.contents import MissingSignatureStore
 from app.stores.postgres.suites import SuiteStore
-from app.stores.postgres.texts import MissingSignatureStore
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import RedisClient, Words
 from app.stores.redis.epoch import Epochs

@@ -9,11 +9,11 @@ import pytest
 from app.core.errors import Conflict, InvalidInput, StaleVersion, Unavailable, UnknownBook
 from app.core.model import Metadata
 from app.core.recipe import DEFAULT_SUITE
-from app.services.storing import new_book_id
+from app.services.bulk.storing import new_book_id
 from app.stores.postgres.books import BookFilter, BookStore
 from app.stores.postgres.connections import SQL, Database, ReconcileLock, open_database
+from app.stores.postgres.contents import compress, decompress
 from app.stores.postgres.entries import EntryStore
-from app.stores.postgres.texts import compress, decompress
 from tests.factories import ACTOR, a_sketch, new_content
 
 RNG = np.random.default_rng(11)

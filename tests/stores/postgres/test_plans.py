@@ -23,6 +23,7 @@ OF_ALL = {
     "entries._READ_ENTRIES",
     "entries._READ_PARTS",
     "relation_queries._COUNT",
+    "suites._COUNT_TEXTLESS",
     "suites._LOCK_TABLE",
 }
 """Statements that concern all rows of a table, or a range of them."""
@@ -34,11 +35,11 @@ IN_TRANSACTIONS = {
     "jobs",
     "connections",
     "relations",
-    "texts",
+    "contents",
 }
 """Modules whose statements run in transactions, planned by the size of the tables, or concern jobs."""
 
-BESIDE_LOOKUPS = {"audit", "changes", "conflicts", "keys", "marc_records", "names", "vectors", "webhooks"}
+BESIDE_LOOKUPS = {"audit", "changes", "conflicts", "keys", "names", "vectors", "webhooks"}
 """Modules whose statements read ranges, or tables that stay small; no lookup waits for them."""
 
 SMALL = {"suites"}

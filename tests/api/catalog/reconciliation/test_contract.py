@@ -13,7 +13,7 @@ from jsonschema import Draft7Validator
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT7
 
-from app.api.schemas.reconciliation import (
+from app.api.reconciliation.answers import (
     ExtensionAnswer,
     Flyout,
     ProposedProperties,

@@ -6,12 +6,7 @@ from urllib.parse import unquote_to_bytes
 
 from fastapi import Request
 
-from app.api.http.bodies import (
-    BodyRequest,
-    UnsupportedMediaType,
-    media_type,
-    require_uncompressed,
-)
+from app.api.http.bodies import BodyRequest, UnsupportedMediaType, media_type, require_uncompressed
 from app.core.errors import InvalidInput
 
 MEDIA_TYPE = "application/x-www-form-urlencoded"

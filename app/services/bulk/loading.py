@@ -22,10 +22,10 @@ from app.core.text.page_labels import checked_labels
 from app.corpus.books import CorpusBook, CorpusBookRow, CorpusBooks
 from app.corpus.pairs import CorpusPair, CorpusPairs
 from app.readers.reading import Check
+from app.services.bulk.storing import Bulk, IngestRun, new_book_ids, outcome_of
 from app.services.index.contents import Progress
 from app.services.index.upkeep import IndexUpkeep
 from app.services.signing import require_recipes
-from app.services.storing import Bulk, IngestRun, new_book_ids, outcome_of
 from app.stores.postgres.audit import Actor
 from app.stores.postgres.bulk import BulkStore, ExistingBook, FoundPair, FoundRelations, NewBook
 from app.stores.postgres.entries import EntryStore

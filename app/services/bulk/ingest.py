@@ -18,9 +18,9 @@ from app.core.text.content import content_key
 from app.readers.processes import SECONDS_PER_BOOK, Ask, Question, ReadingProcesses
 from app.readers.reading import Check, each_of, refusal_of, results_of
 from app.readers.unread import Unread
+from app.services.bulk.storing import Bulk, IngestRun, Outcome, PreparedBook, StoredBatch
 from app.services.index.upkeep import IndexUpkeep
 from app.services.signing import Extras, computed, signed
-from app.services.storing import Bulk, IngestRun, Outcome, PreparedBook, StoredBatch
 from app.stores.postgres.audit import Actor
 from app.stores.postgres.suites import SuitesChanged
 from app.stores.redis.epoch import IndexState

@@ -14,7 +14,7 @@ from pydantic.alias_generators import to_camel
 from app.api import examples
 from app.api.documents import Document, shown
 from app.api.http.problems import Problem, problem_of
-from app.api.schemas.reconciliation_queries import (
+from app.api.reconciliation.queries import (
     BATCH_SIZE,
     BOOK_TYPE,
     WIDER_TYPE,

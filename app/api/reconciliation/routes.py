@@ -12,13 +12,11 @@ from fastapi.exceptions import RequestValidationError
 
 from app.api import examples
 from app.api.http.bodies import UnparsableJson, parsed, validated
-from app.api.http.book_page import POLICY, book_fragment, book_page
 from app.api.http.deps import BookId, ServicesDep
-from app.api.http.forms import MEDIA_TYPE, form_fields
 from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter
 from app.api.http.usage import count_lookups
-from app.api.schemas.reconciliation import (
+from app.api.reconciliation.answers import (
     ExtensionAnswer,
     Flyout,
     Manifest,
@@ -32,7 +30,9 @@ from app.api.schemas.reconciliation import (
     result_of,
     suggested,
 )
-from app.api.schemas.reconciliation_queries import (
+from app.api.reconciliation.forms import MEDIA_TYPE, form_fields
+from app.api.reconciliation.pages import POLICY, book_fragment, book_page
+from app.api.reconciliation.queries import (
     BATCH_SIZE,
     BOOK_TYPE,
     WIDER_TYPE,
