@@ -97,7 +97,7 @@ async def test_a_switch_loses_nothing_while_books_come_and_go_and_are_looked_up(
         contents[(await post(elsewhere, content)).id] = content
         if doomed:
             await elsewhere.ingest.delete(doomed.pop().id, None, actor=ACTOR)
-        answer = await elsewhere.lookup.near_duplicates(asked, Within(128), None, 100)
+        answer = await elsewhere.lookup.near_duplicates(asked, Within(128), None, 1000)
         assert answer.total >= len(contents) - 1
         assert {match.book.book_id for match in answer.matches} >= contents.keys() - {asked}
     switched = await switching

@@ -66,7 +66,7 @@ async def test_one_content_under_two_external_ids_is_two_books(catalogue: BookSt
 
 async def test_an_external_id_with_other_content_names_the_put(catalogue: BookStore) -> None:
     first = await catalogue.insert(new_book_id(), Metadata(external_id="x"), content(), actor=ACTOR)
-    with pytest.raises(Conflict, match=f"PUT /v1/books/{first.book.id}/content") as caught:
+    with pytest.raises(Conflict, match=f"Book {first.book.id} has the external_id") as caught:
         await catalogue.insert(new_book_id(), Metadata(external_id="x"), content(), actor=ACTOR)
     assert caught.value.book_id == first.book.id
 
