@@ -6,6 +6,7 @@ indexes it.
 """
 
 import asyncio
+import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
@@ -17,7 +18,6 @@ from app.catalog.identifiers import all_normalised, normalised, with_normal_iden
 from app.core.errors import InvalidInput, Unavailable
 from app.core.model import Book, Content, NewContent, PageLabels, Sketch, StoredBook, Submission, Versions
 from app.core.recipe import Suites
-from app.services.bulk.storing import new_book_id
 from app.services.signing import Extras, computed, signed
 from app.stores.postgres.audit import Actor
 from app.stores.postgres.books import BookFilter as BookFilter, BookStore
@@ -213,3 +213,23 @@ class Books:
     async def count_pending(self) -> int:
         """The number of books that the band index does not hold yet."""
         return await self._entries.count_pending()
+
+
+def new_book_id() -> UUID:
+    """A UUID of version 7 (RFC 9562, 5.7): 48 bits of Unix time in milliseconds, then random bits."""
+    return _id_of(time.time_ns() // 1_000_000)
+
+
+def new_book_ids(count: int, after: UUID | None = None) -> list[UUID]:
+    """So many new ids, ascending, and all above `after`, even if that is of this moment or later."""
+    now = time.time_ns() // 1_000_000
+    if after is not None:
+        now = max(now, (after.int >> 80) + 1)
+    return sorted(_id_of(now) for _ in range(count))
+
+
+def _id_of(millisecond: int) -> UUID:
+    value = int.from_bytes(millisecond.to_bytes(6, "big") + os.urandom(10), "big")
+    value = value & ~(0xF << 76) | 0x7 << 76
+    value = value & ~(0x3 << 62) | 0x2 << 62
+    return UUID(int=value)

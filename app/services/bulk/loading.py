@@ -22,7 +22,8 @@ from app.core.text.page_labels import checked_labels
 from app.corpus.books import CorpusBook, CorpusBookRow, CorpusBooks
 from app.corpus.pairs import CorpusPair, CorpusPairs
 from app.readers.reading import Check
-from app.services.bulk.storing import Bulk, IngestRun, new_book_ids, outcome_of
+from app.services.books import new_book_ids
+from app.services.bulk.storing import Bulk, IngestRun, outcome_of
 from app.services.index.contents import Progress
 from app.services.index.upkeep import IndexUpkeep
 from app.services.signing import require_recipes

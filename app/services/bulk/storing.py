@@ -3,8 +3,6 @@ one post after the other.
 """
 
 import asyncio
-import os
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -16,33 +14,13 @@ from app.catalog.identifiers import with_normal_identifiers
 from app.core.errors import Conflict, Refusal, Unavailable
 from app.core.model import CatalogRecord, Metadata, NewContent, Versions
 from app.core.recipe import Suites
+from app.services.books import new_book_id
 from app.services.signing import Extras
 from app.stores.postgres.audit import Actor
 from app.stores.postgres.bulk import BulkStore, NewBook, Stored
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.suites import SuiteStore
 from app.stores.redis.indexes import Indexes
-
-
-def new_book_id() -> UUID:
-    """A UUID of version 7 (RFC 9562, 5.7): 48 bits of Unix time in milliseconds, then random bits."""
-    return _id_of(time.time_ns() // 1_000_000)
-
-
-def new_book_ids(count: int, after: UUID | None = None) -> list[UUID]:
-    """So many new ids, ascending, and all above `after`, even if that is of this moment or later."""
-    now = time.time_ns() // 1_000_000
-    if after is not None:
-        now = max(now, (after.int >> 80) + 1)
-    return sorted(_id_of(now) for _ in range(count))
-
-
-def _id_of(millisecond: int) -> UUID:
-    value = int.from_bytes(millisecond.to_bytes(6, "big") + os.urandom(10), "big")
-    value = value & ~(0xF << 76) | 0x7 << 76
-    value = value & ~(0x3 << 62) | 0x2 << 62
-    return UUID(int=value)
-
 
 log = structlog.get_logger()
 

@@ -9,7 +9,7 @@ import pytest
 from app.core.errors import Conflict, InvalidInput, StaleVersion, Unavailable, UnknownBook
 from app.core.model import Metadata
 from app.core.recipe import DEFAULT_SUITE
-from app.services.bulk.storing import new_book_id
+from app.services.books import new_book_id
 from app.stores.postgres.books import BookFilter, BookStore
 from app.stores.postgres.connections import SQL, Database, ReconcileLock, open_database
 from app.stores.postgres.contents import compress, decompress

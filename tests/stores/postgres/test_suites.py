@@ -7,7 +7,7 @@ import pytest
 
 from app.core.model import Metadata
 from app.core.recipe import DEFAULT_SUITE, Suites
-from app.services.bulk.storing import new_book_id
+from app.services.books import new_book_id
 from app.stores.postgres.books import BookStore
 from app.stores.postgres.connections import Database
 from app.stores.postgres.entries import EntryStore

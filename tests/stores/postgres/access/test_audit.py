@@ -14,7 +14,7 @@ import pytest
 
 from app.core.model import Metadata
 from app.services.audit import Audit
-from app.services.bulk.storing import new_book_id
+from app.services.books import new_book_id
 from app.stores.postgres.audit import ACTIONS, Action, Actor, AuditEntry, AuditFilter, AuditStore
 from app.stores.postgres.books import BookStore
 from app.stores.postgres.bulk import BulkStore, NewBook

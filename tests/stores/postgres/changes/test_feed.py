@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from app.core.model import Metadata
-from app.services.bulk.storing import new_book_id
+from app.services.books import new_book_id
 from app.stores.postgres.books import BookStore
 from app.stores.postgres.changes import Change, ChangeFeed
 from app.stores.postgres.connections import SQL, Connection, Database, rows
