@@ -15,8 +15,7 @@ from app.api.http.deps import PermitDep, ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter
 from app.api.http.usage import require_key_still_valid
-from app.core.errors import UnknownPage
-from app.services.changes import ChangeType, FeedItem, NumberedPage, NumberedPages
+from app.services.changes import ChangeType, FeedItem, NumberedPage, NumberedPages, UnknownPage
 
 Context = Literal["http://iiif.io/api/discovery/1/context.json"]
 CONTEXT: Context = "http://iiif.io/api/discovery/1/context.json"

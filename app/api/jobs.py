@@ -13,8 +13,7 @@ from app.api.documents import Document, shown
 from app.api.http.deps import ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter
-from app.core.errors import UnknownJob
-from app.services.jobs import MOST_TRIES, Job, JobState
+from app.services.jobs import MOST_TRIES, Job, JobState, UnknownJob
 
 
 class JobAnswer(Document):

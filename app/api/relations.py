@@ -14,6 +14,7 @@ from app.api.http.deps import ActorDep, BookId, OtherId, PermitDep, ServicesDep
 from app.api.http.openapi import ProblemResponse, problems, problems_only
 from app.api.http.routes import SubjectRouter
 from app.api.http.usage import require_key_still_valid
+from app.api.signatures import ExactAnswer
 from app.core.relations.alignment import Unit
 from app.core.relations.decision import DecisionVerdict
 from app.core.relations.related import IndirectRelation, PageMatches, RelatedBook, StoredDecision
@@ -259,46 +260,6 @@ class PageLabelsAnswer(Document):
 
     this: list[str | None] | None = Field(description="Of the book in the path; null: not known.")
     other: list[str | None] | None = Field(description="Of the other one.")
-
-
-class ShingleCounts(Document):
-    """Distinct shingles, runs of five words or eight characters."""
-
-    model_config = shown(examples.EXACT["shingles"])
-
-    this: int = Field(description="Of the book in the path.")
-    other: int = Field(description="Of the other one.")
-    shared: int = Field(description="Of both.")
-
-
-class ExactContainment(Document):
-    """Containment both ways, counted."""
-
-    model_config = shown(examples.EXACT["containment"])
-
-    this_in_other: Share = Field(description="Share of this book that the other has, 0 to 1.")
-    other_in_this: Share = Field(description="Share of the other book that this one has, 0 to 1.")
-
-
-class ExactAnswer(Document):
-    """What the two texts share, counted and not estimated."""
-
-    model_config = shown(examples.EXACT)
-
-    jaccard: Share = Field(description="Shared shingles by all shingles, 0 to 1.")
-    containment: ExactContainment
-    shingles: ShingleCounts
-
-    @classmethod
-    def of(cls, overlap: ExactOverlap) -> Self:
-        """The document of an overlap."""
-        return cls(
-            jaccard=overlap.jaccard,
-            containment=ExactContainment(
-                this_in_other=overlap.this_in_other, other_in_this=overlap.other_in_this
-            ),
-            shingles=ShingleCounts(this=overlap.this, other=overlap.other, shared=overlap.shared),
-        )
 
 
 class PageRelation(RelationAnswer):

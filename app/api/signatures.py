@@ -1,16 +1,57 @@
-"""Signatures as clients send them, and the fingerprint as they are shown it."""
+"""Signatures as clients send them, the fingerprint as they are shown it, and what two texts share."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict, JsonValue
 
 from app.api import examples
-from app.api.documents import Body, Count, Document, WholeNumber, shown
+from app.api.documents import Body, Count, Document, Share, WholeNumber, shown
 from app.core.book_rules import MAX_PAGES
 from app.core.model import Fingerprint, Sketch
 from app.core.recipe import DIGESTS, FINGERPRINT_RECIPES, MINHASH_RECIPES, PAGE_RECIPES, SAMPLE_RECIPES
 from app.core.signatures import json_codec
+from app.core.signatures.exact_overlap import ExactOverlap
+
+
+class ShingleCounts(Document):
+    """Distinct shingles, runs of five words or eight characters."""
+
+    model_config = shown(examples.EXACT["shingles"])
+
+    this: int = Field(description="Of the book in the path.")
+    other: int = Field(description="Of the other one.")
+    shared: int = Field(description="Of both.")
+
+
+class ExactContainment(Document):
+    """Containment both ways, counted."""
+
+    model_config = shown(examples.EXACT["containment"])
+
+    this_in_other: Share = Field(description="Share of this book that the other has, 0 to 1.")
+    other_in_this: Share = Field(description="Share of the other book that this one has, 0 to 1.")
+
+
+class ExactAnswer(Document):
+    """What the two texts share, counted and not estimated."""
+
+    model_config = shown(examples.EXACT)
+
+    jaccard: Share = Field(description="Shared shingles by all shingles, 0 to 1.")
+    containment: ExactContainment
+    shingles: ShingleCounts
+
+    @classmethod
+    def of(cls, overlap: ExactOverlap) -> Self:
+        """The document of an overlap."""
+        return cls(
+            jaccard=overlap.jaccard,
+            containment=ExactContainment(
+                this_in_other=overlap.this_in_other, other_in_this=overlap.other_in_this
+            ),
+            shingles=ShingleCounts(this=overlap.this, other=overlap.other, shared=overlap.shared),
+        )
 
 
 def _base64_length(size: int) -> int:

@@ -14,9 +14,8 @@ from app.api.documents import Body, Cursors, Document, PageQuery, shown
 from app.api.http.deps import ActorDep, ServicesDep
 from app.api.http.openapi import ProblemResponse, problems, problems_only, with_headers
 from app.api.http.routes import SubjectRouter
-from app.core.errors import UnknownWebhook
 from app.services.changes import ChangeType, cursor_of
-from app.services.webhooks import Webhook
+from app.services.webhooks import UnknownWebhook, Webhook
 
 _URL_PATTERN: JsonDict = {"pattern": "^[!-~]*$"}
 

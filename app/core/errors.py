@@ -178,17 +178,6 @@ class UnknownBook(BookprintError):
         self.book_id = book_id
 
 
-class NoVector(BookprintError):
-    """A book has no vector, or no book has."""
-
-    problem = "no-vector"
-    status = 409
-    title = "No vector"
-    remedy = "Have the vectors computed: bookprint reindex --vectors."
-    field = "id"
-    tells_remedy = True
-
-
 class UnknownCluster(BookprintError):
     """No cluster has this id, now or before."""
 
@@ -201,103 +190,6 @@ class UnknownCluster(BookprintError):
 
     def __init__(self, cluster_id: str) -> None:
         super().__init__(f"No cluster has the id {cluster_id}. Read the cluster of a book for its id.")
-
-
-class UnknownJob(BookprintError):
-    """No job has this id, or its traces have been swept."""
-
-    problem = "unknown-job"
-    status = 404
-    title = "No such job"
-    remedy = "Use the id of a job that this service has named within a day."
-    field = "id"
-    tells_remedy = True
-
-    def __init__(self, job_id: int | str) -> None:
-        super().__init__(f"No job has the id {job_id}. Those that are done are forgotten after a day.")
-
-
-class ChangesGone(BookprintError):
-    """Changes that are asked for are not kept any more, or were never made by this catalogue."""
-
-    problem = "changes-gone"
-    status = 410
-    title = "The changes are not kept any more"
-    remedy = "Read the books anew, and go on from a new cursor."
-    field = "after"
-    tells_remedy = True
-
-    def __init__(self) -> None:
-        super().__init__(
-            "The changes behind this cursor are not kept any more. Take a new cursor with after=now, then "
-            "read the books anew, and go on from that cursor."
-        )
-
-
-class UnknownPage(BookprintError):
-    """The collection of changes has no page of this number yet."""
-
-    problem = "unknown-page"
-    status = 404
-    title = "No such page"
-    remedy = "Begin with a page that the collection names."
-    field = "number"
-    tells_remedy = True
-
-    def __init__(self, number: int | str) -> None:
-        super().__init__(f"There is no page {number} yet. The collection names the last one.")
-
-
-class UnknownWebhook(BookprintError):
-    """No webhook has this id (or it was deleted)."""
-
-    problem = "unknown-webhook"
-    status = 404
-    title = "No such webhook"
-    remedy = "Use the id of a webhook that the list shows."
-    field = "id"
-    tells_remedy = True
-
-    def __init__(self, webhook_id: UUID | str) -> None:
-        super().__init__(f"No webhook has the id {webhook_id}. List the webhooks.")
-
-
-class UnknownKey(BookprintError):
-    """No API key has this id, or it cannot be changed any more."""
-
-    problem = "unknown-key"
-
-    def __init__(self, key_id: UUID | str) -> None:
-        super().__init__(
-            f"No key that is still valid has the id {key_id}. List them with: bookprint keys list"
-        )
-
-
-class NoValidKey(BookprintError):
-    """The request came without a valid API key: none, an unknown, a revoked or an expired one."""
-
-    problem = "no-valid-key"
-    status = 401
-    title = "No valid key"
-    remedy = "Send one as Authorization: Bearer bp_… or as X-API-Key; bookprint keys create makes one."
-    field = "Authorization"
-
-    def __init__(self) -> None:
-        super().__init__("This needs an API key that is valid.")
-
-
-class ScopeMissing(BookprintError):
-    """The API key of the request is valid, but lacks the scope of the operation."""
-
-    problem = "scope-missing"
-    status = 403
-    title = "The key lacks a scope"
-    remedy = "Send a key that has it; bookprint keys list shows the scopes of each."
-    field = "Authorization"
-
-    def __init__(self, scope: str) -> None:
-        super().__init__(f"This needs a key with the scope {scope}.")
-        self.scope = scope
 
 
 class NotCompared(BookprintError):

@@ -7,9 +7,41 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from app.core.errors import ChangesGone, InvalidInput, UnknownPage
+from app.core.errors import BookprintError, InvalidInput
 from app.services.relations import Waiting, nothing
 from app.stores.postgres.changes import Change, ChangeFeed, ChangeType as ChangeType, FeedBounds, FeedPage
+
+
+class ChangesGone(BookprintError):
+    """Changes that are asked for are not kept any more, or were never made by this catalogue."""
+
+    problem = "changes-gone"
+    status = 410
+    title = "The changes are not kept any more"
+    remedy = "Read the books anew, and go on from a new cursor."
+    field = "after"
+    tells_remedy = True
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The changes behind this cursor are not kept any more. Take a new cursor with after=now, then "
+            "read the books anew, and go on from that cursor."
+        )
+
+
+class UnknownPage(BookprintError):
+    """The collection of changes has no page of this number yet."""
+
+    problem = "unknown-page"
+    status = 404
+    title = "No such page"
+    remedy = "Begin with a page that the collection names."
+    field = "number"
+    tells_remedy = True
+
+    def __init__(self, number: int | str) -> None:
+        super().__init__(f"There is no page {number} yet. The collection names the last one.")
+
 
 KEPT_DAYS = 30
 

@@ -19,8 +19,7 @@ import httpcore
 import orjson
 from standardwebhooks import Webhook as Signer
 
-from app.core.errors import ChangesGone
-from app.services.changes import Changes, FeedItem, to_item
+from app.services.changes import Changes, ChangesGone, FeedItem, to_item
 from app.services.webhooks import NoWayThere, addresses_of, host_and_port
 from app.stores.postgres.changes import Change, ChangeFeed
 from app.stores.postgres.webhooks import Progress, Webhook, WebhookStore

@@ -6,8 +6,23 @@ A job is tried `MOST_TRIES` times; then it is kept as failed, with the reason, a
 import re
 from datetime import timedelta
 
-from app.core.errors import BookprintError, UnknownJob
+from app.core.errors import BookprintError
 from app.stores.postgres.jobs import Job as Job, JobCounts, JobState as JobState, JobStore, Rescued
+
+
+class UnknownJob(BookprintError):
+    """No job has this id, or its traces have been swept."""
+
+    problem = "unknown-job"
+    status = 404
+    title = "No such job"
+    remedy = "Use the id of a job that this service has named within a day."
+    field = "id"
+    tells_remedy = True
+
+    def __init__(self, job_id: int | str) -> None:
+        super().__init__(f"No job has the id {job_id}. Those that are done are forgotten after a day.")
+
 
 MOST_TRIES = 6
 """Tries after which a job has failed; with the waits between them some eight minutes."""

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from secrets import token_urlsafe
 from uuid import UUID, uuid4
 
-from app.core.errors import InvalidInput, UnknownKey
+from app.core.errors import BookprintError, InvalidInput
 from app.stores.postgres.audit import Actor
 from app.stores.postgres.keys import (
     KEY_PREFIX,
@@ -24,6 +24,45 @@ from app.stores.postgres.keys import (
     Scope as Scope,
     key_hash,
 )
+
+
+class UnknownKey(BookprintError):
+    """No API key has this id, or it cannot be changed any more."""
+
+    problem = "unknown-key"
+
+    def __init__(self, key_id: UUID | str) -> None:
+        super().__init__(
+            f"No key that is still valid has the id {key_id}. List them with: bookprint keys list"
+        )
+
+
+class NoValidKey(BookprintError):
+    """The request came without a valid API key: none, an unknown, a revoked or an expired one."""
+
+    problem = "no-valid-key"
+    status = 401
+    title = "No valid key"
+    remedy = "Send one as Authorization: Bearer bp_… or as X-API-Key; bookprint keys create makes one."
+    field = "Authorization"
+
+    def __init__(self) -> None:
+        super().__init__("This needs an API key that is valid.")
+
+
+class ScopeMissing(BookprintError):
+    """The API key of the request is valid, but lacks the scope of the operation."""
+
+    problem = "scope-missing"
+    status = 403
+    title = "The key lacks a scope"
+    remedy = "Send a key that has it; bookprint keys list shows the scopes of each."
+    field = "Authorization"
+
+    def __init__(self, scope: str) -> None:
+        super().__init__(f"This needs a key with the scope {scope}.")
+        self.scope = scope
+
 
 ADMINISTRATOR = Caller(None, "BOOKPRINT_ADMIN_KEY", ("admin",))
 """Who sends the admin key of the environment."""

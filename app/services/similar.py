@@ -11,13 +11,25 @@ from uuid import UUID
 
 import numpy as np
 
-from app.core.errors import NoVector
+from app.core.errors import BookprintError
 from app.core.matching.verification import evidence_of_each, is_near_duplicate
 from app.core.recipe import Suite
 from app.core.vectors import LEAST_WORDS, EntryVectors, SimilarEntries, VectorMatrix, map_places
 from app.services.signing import read_vector_weights
 from app.stores.postgres.suites import SuiteStore
 from app.stores.postgres.vectors import MappedBook, ShownBook, VectorQueries
+
+
+class NoVector(BookprintError):
+    """A book has no vector, or no book has."""
+
+    problem = "no-vector"
+    status = 409
+    title = "No vector"
+    remedy = "Have the vectors computed: bookprint reindex --vectors."
+    field = "id"
+    tells_remedy = True
+
 
 _SPARE = 10
 """Entries compared beyond those asked for, in place of copies of the book and entries that have left."""

@@ -11,11 +11,26 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from urllib.parse import urlsplit
 from uuid import UUID, uuid4
 
-from app.core.errors import BookprintError, InvalidInput, UnknownWebhook
+from app.core.errors import BookprintError, InvalidInput
 from app.services.changes import Changes
 from app.stores.postgres.audit import Actor
 from app.stores.postgres.changes import ChangeType
 from app.stores.postgres.webhooks import Webhook as Webhook, WebhookStore
+
+
+class UnknownWebhook(BookprintError):
+    """No webhook has this id (or it was deleted)."""
+
+    problem = "unknown-webhook"
+    status = 404
+    title = "No such webhook"
+    remedy = "Use the id of a webhook that the list shows."
+    field = "id"
+    tells_remedy = True
+
+    def __init__(self, webhook_id: UUID | str) -> None:
+        super().__init__(f"No webhook has the id {webhook_id}. List the webhooks.")
+
 
 _ASSIGNED = IPv6Network("2000::/3")
 """All unicast addresses of the internet (RFC 4291, 2.4); the others belong to special networks."""

@@ -11,8 +11,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from procrastinate.jobs import Job as QueuedJob
 
-from app.core.errors import BookprintError, UnknownJob
-from app.services.jobs import MOST_TRIES
+from app.core.errors import BookprintError
+from app.services.jobs import MOST_TRIES, UnknownJob
 from app.settings import Settings
 from app.stores.postgres.connections import SQL
 from app.stores.postgres.jobs import Job, JobCounts

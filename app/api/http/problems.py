@@ -19,13 +19,12 @@ from app.core.errors import (
     BookprintError,
     Conflict,
     InvalidInput,
-    NoValidKey,
     OtherContent,
-    ScopeMissing,
     StaleVersion,
     TextNotKept,
     Unavailable,
 )
+from app.services.keys import NoValidKey, ScopeMissing
 
 MEDIA_TYPE = "application/problem+json"
 

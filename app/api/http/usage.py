@@ -16,9 +16,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.http.admission import declared_size
 from app.api.http.problems import RequestRefusal
-from app.core.errors import NoValidKey, Unavailable
+from app.core.errors import Unavailable
 from app.core.limits import Limit, Usage
-from app.services.keys import Caller, Keys
+from app.services.keys import Caller, Keys, NoValidKey
 from app.services.limits import Limits
 
 UPLOAD_BYTES = 1 << 20

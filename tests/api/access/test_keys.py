@@ -12,9 +12,9 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from app.core.errors import InvalidInput, UnknownKey
+from app.core.errors import InvalidInput
 from app.main import create_app
-from app.services.keys import Keys
+from app.services.keys import Keys, UnknownKey
 from app.settings import Settings
 from app.stores.postgres.connections import Database, open_database
 from app.stores.postgres.keys import KeyLimits, KeyStore
