@@ -44,7 +44,6 @@ class AuditQuery(PageQuery):
     until: _Moment | None = Field(default=None, description="Only before this time.")
 
     def to_filter(self) -> AuditFilter:
-        """The question as the services know it."""
         return AuditFilter(self.key_id, self.action, self.object, self.since, self.until)
 
 
@@ -84,7 +83,6 @@ class AuditAnswer(Document):
 
     @classmethod
     def of(cls, entry: AuditEntry) -> Self:
-        """The document of an entry."""
         return cls(
             at=entry.at,
             actor=ActorAnswer.model_validate(entry.actor),

@@ -61,7 +61,6 @@ class DuplexResponse(StreamingResponse):
     media_type = MEDIA_TYPE
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the answer."""
         await self.stream_response(send)
 
 

@@ -94,7 +94,6 @@ class ChangeCollection(Document):
 
     @classmethod
     def of(cls, pages: NumberedPages, base: str) -> Self:
-        """The document of the collection, whose service has this URL."""
         fields = {
             "totalItems": pages.total,
             "first": _page(base, pages.first),
@@ -124,7 +123,6 @@ class Activity(Document):
 
     @classmethod
     def of(cls, item: FeedItem, base: str) -> Self:
-        """The activity of a change."""
         fields: dict[str, Any] = {"object": _object(item, base), "endTime": item.at, "summary": item.type}
         return cls(type=_ACTIVITIES.get(item.type, "Update"), **fields)
 
@@ -148,7 +146,6 @@ class ChangeCollectionPage(Document):
 
     @classmethod
     def of(cls, page: NumberedPage, base: str) -> Self:
-        """The document of a page of the collection, whose service has this URL."""
         number, pages = page.number, page.pages
         fields: dict[str, Any] = {
             "partOf": _collection(base),

@@ -90,7 +90,6 @@ class ClusterAnswer(ClusterNameAnswer):
 
     @classmethod
     def of(cls, page: ClusterPage, next_cursor: str | None) -> Self:
-        """The document of a cluster."""
         return cls(
             id=page.name.id,
             key=page.name.key,
@@ -185,7 +184,6 @@ class MasterCopyAnswer(ClusterNameAnswer):
 
     @classmethod
     def of(cls, read: MasterCopyRead, next_cursor: str | None) -> Self:
-        """The document of these pages of a master copy."""
         labels = read.labels or [None] * read.master.page_count
         pages = (MasterPageAnswer.model_validate(page) for page in read.master.pages)
         path = cluster_path(read.name)

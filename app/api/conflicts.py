@@ -39,7 +39,6 @@ class ConflictBookAnswer(Document):
 
     @classmethod
     def of(cls, book: ConflictBook) -> Self:
-        """The document of a book."""
         known = book.metadata
         return cls(
             id=book.summary.book_id,
@@ -98,7 +97,6 @@ class ConflictAnswer(Document):
 
     @classmethod
     def of(cls, conflict: MetadataConflict) -> Self:
-        """The document of a conflict."""
         measured, relation = conflict.evidence, conflict.relation
         return cls(
             books=(ConflictBookAnswer.of(conflict.left), ConflictBookAnswer.of(conflict.right)),
@@ -144,7 +142,6 @@ class ConflictList(Document):
 
     @classmethod
     def of(cls, page: ConflictPage, next_cursor: str | None) -> Self:
-        """The document of a page."""
         return cls(
             items=[ConflictAnswer.of(conflict) for conflict in page.conflicts],
             cut_groups=[CutGroupAnswer.model_validate(group) for group in page.cut],

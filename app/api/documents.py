@@ -160,7 +160,6 @@ class Cursors:
         return Position(distance, entry_id)
 
     def at_book(self, book_id: UUID) -> str:
-        """The cursor that goes on behind a book."""
         return self._write(book_id.bytes)
 
     def book(self, cursor: str | None) -> UUID | None:

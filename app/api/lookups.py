@@ -76,7 +76,6 @@ class NearnessQuery(PageQuery):
         return self
 
     def to_question(self) -> Question:
-        """The question as the services know it."""
         if self.d is not None:
             return Within(self.d)
         return Verified() if self.k is None else Nearest(self.k)

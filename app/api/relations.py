@@ -63,7 +63,6 @@ class DecisionBody(OneOfBody):
         return {"verdict": value} if isinstance(value, str) else value
 
     def to_verdict(self) -> tuple[DecisionVerdict, Kind | None]:
-        """The decision as the services know it."""
         return self.verdict or "kind", self.kind
 
 
@@ -145,7 +144,6 @@ class DecisionAnswer(Document):
 
     @classmethod
     def of(cls, decided: StoredDecision) -> Self:
-        """The document of a decision."""
         return cls(
             verdict=decided.decision.verdict,
             kind=decided.decision.kind,
@@ -209,7 +207,6 @@ class RelationAnswer(Document):
 
     @classmethod
     def indirect(cls, related: IndirectRelation) -> Self:
-        """The document of a book for which another one stands."""
         unknown = dict.fromkeys(cls.model_fields)
         return cls(**unknown | {"book_id": related.book_id, "title": related.title, "via": related.via})
 
@@ -229,7 +226,6 @@ class RelationsAnswer(Document):
 
     @classmethod
     def of(cls, relations: RelationList, next_cursor: str | None) -> Self:
-        """The document of a book's relations."""
         return cls(
             pending=relations.progress.pending,
             failed=[f"/v1/jobs/{job_id}" for job_id in relations.progress.failed],
@@ -284,7 +280,6 @@ class PageRelation(RelationAnswer):
 
     @classmethod
     def of_pair(cls, related: RelatedBook, matches: PageMatches, overlap: ExactOverlap | None = None) -> Self:
-        """The document of two books."""
         evidence = related.evidence
         pairs = zip(matches.pairs.tolist(), matches.similarities.tolist(), strict=True)
         return cls.of(

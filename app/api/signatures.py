@@ -44,7 +44,6 @@ class ExactAnswer(Document):
 
     @classmethod
     def of(cls, overlap: ExactOverlap) -> Self:
-        """The document of an overlap."""
         return cls(
             jaccard=overlap.jaccard,
             containment=ExactContainment(

@@ -60,7 +60,6 @@ class SimilarBooksAnswer(Document):
 
     @classmethod
     def of(cls, books: Sequence[SimilarBook]) -> Self:
-        """The document of an answer."""
         items = [
             SimilarBookAnswer(
                 id=book.book_id, title=book.title, authors=list(book.authors), similarity=book.similarity
@@ -104,7 +103,6 @@ class MapAnswer(Document):
 
     @classmethod
     def of(cls, places: Sequence[MapPlace], next_cursor: str | None) -> Self:
-        """The document of a page."""
         items = [
             MapPlaceAnswer(
                 id=place.book_id,

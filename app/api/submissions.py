@@ -244,7 +244,6 @@ class BookBody(ContentBody, MetadataBody):
     model_config = shown({"text": examples.TEXT} | examples.METADATA)
 
     def to_submission(self) -> Submission:
-        """The book as the services take it."""
         return Submission(
             self.to_metadata(), self.to_content(), self.to_sketch(), self.to_page_labels(), self.to_record()
         )

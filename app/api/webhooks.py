@@ -73,7 +73,6 @@ class WebhookWithSecret(WebhookAnswer):
 
     @classmethod
     def of(cls, webhook: Webhook, **others: object) -> Self:
-        """The document of a webhook whose secret is new."""
         return super().of(webhook, secret=webhook.secret, **others)
 
 

@@ -212,7 +212,6 @@ class Lookup:
         return suite
 
     async def _require_serving(self, suite: Suite) -> None:
-        """Raises `Unavailable` where a suite does not serve any more."""
         if suite != (await self._suites.read()).serving:
             raise Unavailable(
                 f"Lookups of {suite.fingerprint} have just ended. Send the request again.", retry_after=1

@@ -93,7 +93,6 @@ class Permits:
             self._waiting -= 1
 
     def give_back(self) -> None:
-        """Let the next one in."""
         self._free.release()
         now = asyncio.get_running_loop().time()
         if self._last_at is not None:
@@ -136,7 +135,6 @@ class Held:
         self._size += size
 
     def end(self) -> None:
-        """Give all of them back."""
         self.hold(-self._size)
 
 
@@ -149,7 +147,6 @@ class Permit:
         self._is_in = False
 
     async def acquire(self) -> None:
-        """Be let in; raises Overloaded."""
         if not self._is_in:
             await self._permits.take()
             self._is_in = True
@@ -170,7 +167,6 @@ class Permit:
             self._permits.give_back()
 
     def end(self) -> None:
-        """Give everything back."""
         self.release()
         self.memory.end()
 

@@ -185,7 +185,6 @@ class BodyRequest(Request):
         self._value = parsed(body) if inline else await asyncio.to_thread(parsed, body)
 
     async def json(self) -> Any:
-        """The value of the body, which has been read."""
         return self._value
 
     async def close(self) -> None:

@@ -51,13 +51,11 @@ class BoundedConnection(HttpToolsProtocol):
     _head: _Head | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for the first head."""
         super().connection_made(transport)
         self._head = _Head()
         self._expect_within(HEAD_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait for nothing any more."""
         self._expect_nothing()
         super().connection_lost(exc)
 
@@ -84,7 +82,6 @@ class BoundedConnection(HttpToolsProtocol):
             self._expect_within(HEAD_SECONDS)
 
     def on_message_begin(self) -> None:
-        """Begin to wait for the end of a head."""
         super().on_message_begin()
         self._head = _Head()
         if self._deadline is None:

@@ -50,7 +50,6 @@ class KernelState:
         self.health = PartHealth(ok=False, detail="The kernels are being compiled.")
 
     async def warm_up(self) -> None:
-        """Compile the kernels, or load them from their cache."""
         try:
             await asyncio.to_thread(warm_up)
         except Exception:

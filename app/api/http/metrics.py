@@ -73,11 +73,9 @@ class Metrics:
         self._requests.labels(known, route, status).observe(seconds)
 
     def count_post(self, created: bool) -> None:
-        """Note a book that was taken in, or was there already."""
         self._posted.labels("created" if created else "repeated").inc()
 
     def count_lookup(self, question: Question) -> None:
-        """Note a question for near books."""
         self._lookups.labels(_kind(question)).inc()
 
     def count_denied(self, reason: str) -> None:
@@ -85,7 +83,6 @@ class Metrics:
         self._denied.labels(reason).inc()
 
     def count_refused(self) -> None:
-        """Note a request that was refused because too many waited."""
         self._refused.inc()
 
     async def exposition(self, services: Services) -> bytes:
@@ -156,7 +153,6 @@ class RequestMetrics:
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

@@ -132,23 +132,18 @@ class SubjectRouter:
         self._prefix, self._tag = prefix, tag
 
     def get(self, path: str, *, scope: KeyScope | None, **options: Any) -> Callable[[Endpoint], Endpoint]:
-        """A decorator that has an endpoint answer GET; `options` are those of `ScopedRoute`."""
         return self._operation("GET", path, scope, options)
 
     def post(self, path: str, *, scope: KeyScope | None, **options: Any) -> Callable[[Endpoint], Endpoint]:
-        """A decorator that has an endpoint answer POST; `options` are those of `ScopedRoute`."""
         return self._operation("POST", path, scope, options)
 
     def put(self, path: str, *, scope: KeyScope | None, **options: Any) -> Callable[[Endpoint], Endpoint]:
-        """A decorator that has an endpoint answer PUT; `options` are those of `ScopedRoute`."""
         return self._operation("PUT", path, scope, options)
 
     def patch(self, path: str, *, scope: KeyScope | None, **options: Any) -> Callable[[Endpoint], Endpoint]:
-        """A decorator that has an endpoint answer PATCH; `options` are those of `ScopedRoute`."""
         return self._operation("PATCH", path, scope, options)
 
     def delete(self, path: str, *, scope: KeyScope | None, **options: Any) -> Callable[[Endpoint], Endpoint]:
-        """A decorator that has an endpoint answer DELETE; `options` are those of `ScopedRoute`."""
         return self._operation("DELETE", path, scope, options)
 
     def _operation(

@@ -95,7 +95,6 @@ class PropertyBody(BaseModel):
         return self
 
     def values(self) -> list[Value]:
-        """The values, however many were sent."""
         return self.v if isinstance(self.v, list) else [self.v]
 
 
@@ -134,7 +133,6 @@ class ReconciliationQuery(Body):
 
     @property
     def most(self) -> int:
-        """How many candidates to answer."""
         return int(min(self.limit, MOST_CANDIDATES))
 
     def wants_books(self) -> bool:
@@ -248,7 +246,6 @@ class ExtensionQuery(BaseModel):
 
     @property
     def property_ids(self) -> set[str]:
-        """The properties wanted."""
         return {property_named(each.id) for each in self.properties}
 
 

@@ -64,7 +64,6 @@ class BucketList:
 
     @property
     def largest(self) -> int:
-        """The most bytes of a bucket."""
         return sys.maxsize if self.cap is None else self.cap * self.width
 
 
@@ -92,7 +91,6 @@ class ExpectedIndex:
 
     @property
     def size(self) -> int:
-        """The number of entries."""
         return self._columns.entry_ids.size
 
     @property
@@ -128,7 +126,6 @@ class ExpectedIndex:
 
     @property
     def segments(self) -> list[int]:
-        """The numbers of the segments of the flat index."""
         return [int(segment) for segment in flat_segments(self._columns).addresses]
 
     async def minhash(self) -> AsyncIterator[BucketList]:

@@ -185,7 +185,6 @@ class IndexUpkeep:
         return changed
 
     async def _build(self, suites: Suites, progress: Progress) -> Changed:
-        """Write the index that serves from nothing."""
         await self._indexes.delete_foreign()
         serving, building = suites.serving, suites.building
         if building is not None:

@@ -65,7 +65,6 @@ class AuditEntry:
 
     @property
     def object_kind(self) -> ObjectKind:
-        """What the object is."""
         return cast(ObjectKind, self.action.partition(".")[0])
 
 

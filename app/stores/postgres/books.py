@@ -270,7 +270,6 @@ class BookStore:
             return versions
 
     async def read(self, book_id: UUID) -> Book:
-        """The book with this id."""
         async with self._database.connection() as connection:
             return await _read(connection, book_id)
 

@@ -152,7 +152,6 @@ class ChangeFeed:
         return FeedPage(changes, reached, bounds)
 
     async def read_bounds(self) -> FeedBounds:
-        """The positions that are kept."""
         [row] = await self._database.rows(_READ_BOUNDS)
         return _bounds(row)
 

@@ -97,7 +97,6 @@ class Snapshot:
         return await read_founders(self._connection, by, books)
 
     async def has_book(self, book_id: UUID) -> bool:
-        """Whether there is a book with this id."""
         return bool(await rows(self._connection, _READ_BOOK, book=book_id))
 
     async def list_copies(self, by: By, founder: UUID) -> list[Copy]:
@@ -145,7 +144,6 @@ class ClusterQueries:
 
     @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[Snapshot]:
-        """The clusters as they are now."""
         async with self._database.transaction() as connection:
             await rows(connection, _SNAPSHOT)
             yield Snapshot(connection)

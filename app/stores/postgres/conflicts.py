@@ -158,7 +158,6 @@ class ConflictQueries:
 
     @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[ConflictSnapshot]:
-        """The catalogue as it is now."""
         async with (
             self._database.session() as connection,
             connection.transaction(isolation="repeatable_read", readonly=True),

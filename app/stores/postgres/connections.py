@@ -45,7 +45,6 @@ class SQL:
         """The statement with `$1`, `$2`, … for its parameters."""
 
     def values(self, parameters: Mapping[str, Any]) -> list[Any]:
-        """The values of its parameters, in the order of their numbers; further ones are left out."""
         return [parameters[name] for name in self._names]
 
 

@@ -71,7 +71,6 @@ class StoredText:
     data: bytes
 
     def content(self) -> Content:
-        """The content of the book."""
         return Content(decompress(self.data, self.codec), self.page_count)
 
 
@@ -100,7 +99,6 @@ class MissingSignatureStore:
         return int(row["count"])
 
     async def count_textless(self, recipe: str) -> int:
-        """The number of them without a text."""
         async with self._database.transaction() as connection:
             return await count_textless(connection, recipe)
 

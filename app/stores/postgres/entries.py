@@ -149,7 +149,6 @@ class EntryStore:
         return np.array([row["entry_id"] for row in rows], dtype=np.uint64)
 
     async def count(self) -> int:
-        """The number of books."""
         [row] = await self._database.rows(_COUNT)
         return int(row["count"])
 

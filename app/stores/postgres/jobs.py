@@ -216,7 +216,6 @@ class JobStore:
         self._database = database
 
     async def read(self, job_id: int) -> Job | None:
-        """The job with this id, if there is one."""
         rows = await self._database.rows(_READ, job_id=job_id)
         return Job(**rows[0]) if rows else None
 
@@ -246,7 +245,6 @@ class JobStore:
         return int(row["count"])
 
     async def insert_failure(self, job_id: int, task: str, reason: str) -> None:
-        """Store why a try failed."""
         await self._database.rows(_INSERT_FAILURE, job_id=job_id, task=task, reason=reason)
 
     async def update_failed(self, job_id: int | None) -> list[int]:

@@ -139,7 +139,6 @@ class KeyStore:
         self._database = database
 
     async def insert(self, key: NewKey, *, actor: Actor) -> Key:
-        """Store a key."""
         [row] = await self._database.rows(
             _INSERT,
             id=key.id,

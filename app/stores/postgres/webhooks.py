@@ -148,7 +148,6 @@ class WebhookStore:
         return _webhook(row)
 
     async def read(self, webhook_id: UUID) -> Webhook | None:
-        """The webhook with this id, if there is one."""
         return _first(await self._database.rows(_READ, id=webhook_id))
 
     async def list_webhooks(self, after: UUID | None, limit: int) -> list[Webhook]:
@@ -193,11 +192,9 @@ class WebhookStore:
         )
 
     async def update_unclaimed(self, webhook_id: UUID) -> None:
-        """Give a claim back."""
         await self._database.rows(_UPDATE_UNCLAIMED, id=webhook_id)
 
     async def update_disabled(self, webhook_id: UUID, because: str) -> None:
-        """Deliver nothing more to a webhook."""
         await self._database.rows(_UPDATE_DISABLED, id=webhook_id, because=because)
 
 
