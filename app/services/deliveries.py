@@ -18,7 +18,7 @@ import orjson
 from standardwebhooks import Webhook as Signer
 
 from app.core.errors import ChangesGone
-from app.services.changes import Changes, FeedItem, to_item
+from app.services.changes import Changes, to_item
 from app.services.webhooks import NoWayThere, addresses_of
 from app.stores.postgres.changes import ChangeFeed
 from app.stores.postgres.webhooks import Progress, Webhook, WebhookStore
@@ -201,7 +201,8 @@ class Delivery:
         position, until = webhook.position, time.monotonic() + _SECONDS_A_ROUND
         for change in page.changes:
             item = to_item(change)
-            body = body_of(item)
+            # As the feed answers it.
+            body = orjson.dumps(asdict(item), option=orjson.OPT_UTC_Z).decode()
             try:
                 await sender.send(body.encode(), signed(webhook, item.cursor, body, datetime.now(UTC)))
             except NotTaken as reason:
@@ -230,11 +231,6 @@ class Delivery:
                 webhook.id,
                 f"A change could not be delivered since {since.isoformat()}. Last error: {reason}",
             )
-
-
-def body_of(item: FeedItem) -> str:
-    """The item as the feed answers it."""
-    return orjson.dumps(asdict(item), option=orjson.OPT_UTC_Z).decode()
 
 
 def signed(webhook: Webhook, message_id: str, body: str, at: datetime) -> dict[str, str]:

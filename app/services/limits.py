@@ -64,7 +64,6 @@ class Usage:
 
     @property
     def is_refusal(self) -> bool:
-        """Whether the request did not fit."""
         return self.wait is not None
 
 

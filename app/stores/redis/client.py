@@ -132,13 +132,11 @@ class RedisClient:
         return True
 
     async def read(self, keys: Sequence[str]) -> list[bytes | None]:
-        """The strings at these keys, in order."""
         groups = self.together(keys)
         answers = await self.run([("MGET", *(keys[place] for place in group)) for group in groups])
         return in_places(groups, answers, len(keys))
 
     async def write(self, strings: Mapping[str, bytes]) -> None:
-        """Set the strings at these keys."""
         keys = list(strings)
         await self.run(
             [

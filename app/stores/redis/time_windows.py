@@ -42,5 +42,4 @@ class TimeWindows:
         return storage
 
     async def aclose(self) -> None:
-        """Disconnect."""
         await self._connections.aclose()
