@@ -1,7 +1,7 @@
 """The one place where stores and services are put together, for the API, the workers and the command line."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING
@@ -114,6 +114,7 @@ async def open_stores(settings: Settings) -> AsyncIterator[Stores]:
         raise ValueError("DATABASE_URL and REDIS_URL must be set; `bookprint serve` sets them by itself.")
     async with (
         open_client(settings.redis_url) as client,
+        aclosing(TimeWindows(settings.redis_url)) as windows,
         open_database(settings.database_url, settings.database_connections) as database,
     ):
         yield Stores(
@@ -122,7 +123,7 @@ async def open_stores(settings: Settings) -> AsyncIterator[Stores]:
             SignatureQueries(database),
             SuiteStore(database),
             Indexes(client),
-            TimeWindows(client),
+            windows,
         )
 
 

@@ -72,7 +72,6 @@ class Jobs:
         return len(await self._jobs.update_failed(None))
 
     async def note_failure(self, job_id: int, task: str, error: Exception) -> None:
-        """Write down why a try failed."""
         await self._jobs.insert_failure(job_id, task, reason_of(error))
 
     async def rescue(self, silent_for: timedelta) -> list[Rescued]:

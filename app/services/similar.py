@@ -107,7 +107,10 @@ class SimilarBooks:
             for book, cosine in found:
                 clusters.setdefault(book.founder_id, (book, cosine))
             found = list(clusters.values())
-        return [_similar(book, cosine) for book, cosine in found]
+        return [
+            SimilarBook(book.summary.book_id, book.summary.title, book.authors, cosine)
+            for book, cosine in found
+        ]
 
     async def _why_none(self, book_id: UUID, *, has_text: bool) -> str:
         reason = f"The book {book_id} has no vector, so nothing tells what is like it."
@@ -129,10 +132,6 @@ def _copies(this: ShownBook, others: Sequence[ShownBook]) -> set[UUID]:
         for other, each in zip(others, evidence, strict=True)
         if other.founder_id == this.founder_id or is_near_duplicate(each)
     }
-
-
-def _similar(book: ShownBook, cosine: float) -> SimilarBook:
-    return SimilarBook(book.summary.book_id, book.summary.title, book.authors, cosine)
 
 
 @dataclass(frozen=True, slots=True)

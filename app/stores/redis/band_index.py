@@ -102,7 +102,6 @@ class BandIndex:
         return bucket_keys(recipe, packed.addresses)
 
     def segment_keys(self, packed: PackedBuckets) -> list[str]:
-        """The keys of segments of the flat index."""
         return [f"{self.flat_index.segment_prefix}{segment}" for segment in packed.addresses.tolist()]
 
     async def read_buckets(self, keys: Sequence[str]) -> list[bytes | None]:
@@ -117,7 +116,6 @@ class BandIndex:
             await self._client.write(dict(zip(keys[start:end], data, strict=True)))
 
     async def delete_records(self, key: str, records: Sequence[bytes]) -> None:
-        """Take these records out of one bucket."""
         await self._client.call_each(REMOVE_RECORDS, [key] * len(records), records)
         if key.startswith(self.flat_index.segment_prefix):
             await self.flat_index.note_deleted(records)

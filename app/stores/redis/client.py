@@ -12,7 +12,7 @@ from urllib.parse import urlsplit, urlunsplit
 import redis.exceptions
 from redis.asyncio import Redis, RedisCluster
 from redis.asyncio.cluster import ClusterNode
-from redis.asyncio.connection import parse_url
+from redis.asyncio.connection import SSLConnection, parse_url
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import (
@@ -132,13 +132,11 @@ class RedisClient:
         return True
 
     async def read(self, keys: Sequence[str]) -> list[bytes | None]:
-        """The strings at these keys, in order."""
         groups = self.together(keys)
         answers = await self.run([("MGET", *(keys[place] for place in group)) for group in groups])
         return in_places(groups, answers, len(keys))
 
     async def write(self, strings: Mapping[str, bytes]) -> None:
-        """Set the strings at these keys."""
         keys = list(strings)
         await self.run(
             [
@@ -237,28 +235,47 @@ def redis_of(url: str) -> "Redis | RedisCluster":
     `redis+cluster://` and `rediss+cluster://` name one or more nodes of a cluster, separated by commas; the
     rest of the URL is that of a single server.
     """
-    parts = urlsplit(url)
-    scheme = parts.scheme.removesuffix("+cluster")
+    options = options_of(url)
+    return RedisCluster(**options) if is_cluster(url) else Redis.from_url(url, **options)
+
+
+def is_cluster(url: str) -> bool:
+    """Whether a URL names a cluster."""
+    return urlsplit(url).scheme.endswith("+cluster")
+
+
+def options_of(url: str) -> dict[str, Any]:
+    """What redis-py needs to know: of a cluster all, of a single server what its URL does not say.
+
+    Raises ValueError where the URL of a cluster makes no sense.
+    """
     options: dict[str, Any] = {
         "protocol": 2,
         "retry": Retry(NoBackoff(), 0),
         "socket_timeout": _SECONDS,
         "socket_connect_timeout": _SECONDS,
     }
-    if scheme == parts.scheme:
+    if not is_cluster(url):
         # Once more where the server has hung up on an idle connection; not where it is silent.
-        options["retry"] = Retry(NoBackoff(), 1, supported_errors=(ConnectionLost,))
-        return Redis.from_url(url, **options)
+        return options | {"retry": Retry(NoBackoff(), 1, supported_errors=(ConnectionLost,))}
+    parts = urlsplit(url)
+    scheme = parts.scheme.removesuffix("+cluster")
     login, at, hosts = parts.netloc.rpartition("@")
     first, *others = (
-        urlunsplit((scheme, f"{login}{at}{host}", parts.path, parts.query, "")) for host in hosts.split(",")
+        parse_url(urlunsplit((scheme, f"{login}{at}{host}", parts.path, parts.query, "")))
+        for host in hosts.split(",")
     )
-    places = [parse_url(other) for other in others]
-    nodes = [ClusterNode(place.get("host", "localhost"), place.get("port", 6379)) for place in places]
-    if parse_url(first).get("db"):
+    if first.get("db"):
         raise ValueError("REDIS_URL: a cluster has no database but number 0.")
+    named: dict[str, Any] = {**first}
+    if named.pop("connection_class", None) is SSLConnection:
+        named["ssl"] = True
     # To find the nodes anew after every few slots that moved would close connections in use.
-    return RedisCluster.from_url(first, startup_nodes=nodes, reinitialize_steps=0, **options)
+    options["reinitialize_steps"] = 0
+    options["startup_nodes"] = [
+        ClusterNode(other.get("host", "localhost"), other.get("port", 6379)) for other in others
+    ]
+    return options | named
 
 
 def _key_of(words: Words) -> str:

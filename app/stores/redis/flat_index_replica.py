@@ -147,7 +147,6 @@ class FlatIndexReplica:
         await self._client.run([("DEL", self._changes)])
 
     async def has_segments(self) -> bool:
-        """Whether there is anything of this flat index."""
         [count] = await self._client.run([("EXISTS", self.segments_key)])
         return bool(count)
 
@@ -156,7 +155,6 @@ class FlatIndexReplica:
         await self._client.run([("DEL", self._changes)])
 
     async def forget_segments(self) -> None:
-        """Forget which segments there are."""
         await self._client.run([("DEL", self.segments_key)])
 
     async def entry_ids(self) -> NDArray[np.uint64]:

@@ -24,7 +24,6 @@ class Indexes:
         self._indexes: dict[Suite, BandIndex] = {}
 
     def of(self, suite: Suite) -> BandIndex:
-        """The index of one suite."""
         if suite not in self._indexes:
             self._indexes[suite] = BandIndex(self._client, suite)
         return self._indexes[suite]
@@ -44,7 +43,6 @@ class Indexes:
             await self.of(suite).insert(entries, missing=not is_serving, guarded=is_serving)
 
     async def delete(self, versions: Mapping[Suite, Entry]) -> None:
-        """Take an entry out of the index of each suite."""
         for suite, entry in versions.items():
             await self.of(suite).delete([entry])
 

@@ -1,4 +1,4 @@
-"""The Lua scripts of the band index, and of the time windows of limits.
+"""The Lua scripts of the band index.
 
 Those that take many keys also do right where they are called once for each key, as on a cluster. A bucket of
 up to 16 KB is searched before it is added to. It is written as a whole, because APPEND doubles the room that
@@ -125,90 +125,7 @@ return (held == 'building:' .. epoch or held == epoch) and 1 or 0
 """Make building ARGV[1] the epoch, once or again; answers 0 if a flush, a restart or another building came
 between."""
 
-MEET_DEMANDS = Script(
-    """
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
-
-local function moving_state(key, window)
-  local span = 1000 * window
-  local function age_of(place)
-    local moment = redis.call('LINDEX', key, place)
-    return moment and now - moment
-  end
-  local age = age_of(-1)
-  for _ = 1, 8 do
-    if not age or age < span then break end
-    redis.call('RPOP', key)
-    age = age_of(-1)
-  end
-  if age and age >= span then
-    local count, beyond = 0, redis.call('LLEN', key)
-    while count < beyond do
-      local middle = math.floor((count + beyond) / 2)
-      if age_of(middle) < span then count = middle + 1 else beyond = middle end
-    end
-    redis.call('LTRIM', key, 0, count - 1)
-    if count == 0 then redis.call('DEL', key) end
-    age = age_of(-1)
-  end
-  local count = redis.call('LLEN', key)
-  return {count, age or 0}, count
-end
-
-local function sliding_state(key, window)
-  local moment = math.floor(now / 1000)
-  local held = redis.call('HMGET', key, 'begin', 'before', 'count')
-  local begin, before, count = tonumber(held[1] or moment), tonumber(held[2] or 0), tonumber(held[3] or 0)
-  local windows = math.floor((moment - begin) / window)
-  if windows == 1 then
-    begin, before, count = begin + window, count, 0
-  elseif windows > 1 then
-    begin, before, count = moment, 0, 0
-  end
-  local rest = begin + window - moment
-  return {before, rest, count}, math.floor(before * rest / window) + count, begin
-end
-
-local states, begins, all_fit = {}, {}, true
-for i, key in ipairs(KEYS) do
-  local name, window = ARGV[4 * i - 3], 1000 * ARGV[4 * i - 2]
-  local most, amount = tonumber(ARGV[4 * i - 1]), tonumber(ARGV[4 * i])
-  local used
-  if name == 'bytes' then
-    states[i], used, begins[i] = sliding_state(key, window)
-  else
-    states[i], used = moving_state(key, window)
-  end
-  all_fit = all_fit and used + amount <= most
-end
-if not all_fit then return states end
-
-for i, key in ipairs(KEYS) do
-  local seconds, amount = ARGV[4 * i - 2], tonumber(ARGV[4 * i])
-  if begins[i] then
-    local before, _, count = unpack(states[i])
-    redis.call('HSET', key, 'begin', string.format('%.0f', begins[i]))
-    redis.call('HSET', key, 'before', before, 'count', count + amount)
-    redis.call('EXPIRE', key, 2 * seconds)
-  else
-    for _ = 1, amount do redis.call('LPUSH', key, string.format('%.0f', now)) end
-    redis.call('EXPIRE', key, seconds)
-  end
-end
-return states
-"""
-)
-"""Count all demands, or none where one does not fit; answers what each time window held before.
-
-ARGV has four words for each key: the name of the limit, its seconds, its units, and those that are wanted.
-Bytes are counted in a sliding window: a hash with its beginning in milliseconds and two counts, because a
-moving window would keep each byte. Its state is the count before, the milliseconds left, and the count.
-The others are lists of moments in microseconds, the newest first. Their state is how many count, and the
-age of the oldest of these."""
-
 SCRIPTS = (
     *(ADD_RECORDS, ADD_POSTINGS, MEND_POSTINGS, REMOVE_RECORDS),
     *(READ_RUN_ID, OPEN_EPOCH, FINISH_EPOCH),
-    MEET_DEMANDS,
 )

@@ -1,44 +1,45 @@
-"""Time windows in Redis, in which what is used of limits is counted for all processes together.
+"""Time windows in Redis, where the library `limits` counts for all processes together."""
 
-A script counts all demands of a request, or none. With the storage of `limits` each limit takes a round trip
-and one more to tell what is left, and what one limit refuses has been counted by another.
-"""
+from contextlib import AsyncExitStack
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from collections.abc import Sequence
+from redis.asyncio import Redis
 
-from app.core.limits import Demand, Usage, WindowState, moving_state, settled, sliding_state
-from app.stores.redis.client import RedisClient
-from app.stores.redis.scripts import MEET_DEMANDS
+from app.stores.redis.client import is_cluster, options_of
 
-_MICROSECONDS = 1_000_000
+if TYPE_CHECKING:
+    from limits.aio.storage import RedisStorage
+
+_KEYS = "bp-limits"
+"""All keys begin so, which no pattern fits by which the index looks for its own."""
 
 
 class TimeWindows:
-    """The time windows of each holder of limits, by the clock of Redis; empty ones go by themselves."""
+    """The storage of `limits` on the Redis of a URL, with connections of its own, bounded as all others."""
 
-    def __init__(self, client: RedisClient) -> None:
-        self._client = client
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._connections = AsyncExitStack()
 
-    async def count(self, holder: str, demands: Sequence[Demand]) -> tuple[Usage, ...]:
-        """Count the demands of a holder if all fit, in one round trip; raises `Unavailable`."""
-        keys = [_key(holder, demand) for demand in demands]
-        terms = [
-            term
-            for demand in demands
-            for term in (demand.limit.name, demand.limit.seconds, demand.limit.most, demand.amount)
-        ]
-        [answers] = await self._client.run([("EVALSHA", MEET_DEMANDS.sha, len(keys), *keys, *terms)])
-        return settled([_state(*each) for each in zip(demands, answers, strict=True)])
+    @cached_property
+    def storage(self) -> "RedisStorage":
+        """Connects with the first command; its errors are those of redis-py."""
+        # Late, because it loads every client of Redis that is installed, and most processes count nothing.
+        from limits.aio.storage import RedisClusterStorage, RedisStorage
 
+        options: dict[str, Any] = {"implementation": "redispy", "key_prefix": _KEYS}
+        if is_cluster(self._url):
+            options |= options_of(self._url)
+            storage: RedisStorage = RedisClusterStorage("async+redis+cluster://", **options)
+            client: Any = storage.bridge
+            self._connections.push_async_callback(client.get_connection().aclose)
+        else:
+            redis = Redis.from_url(self._url, **options_of(self._url))
+            self._connections.push_async_callback(redis.aclose)
+            options["connection_pool"] = redis.connection_pool
+            storage = RedisStorage("async+redis://", **options)
+        return storage
 
-def _key(holder: str, demand: Demand) -> str:
-    # No pattern by which the index looks for its keys fits it. All keys of a holder have one hash tag.
-    return f"bp-limits:{{{holder}}}:{demand.limit.name}:{demand.limit.most}:{demand.limit.seconds}"
-
-
-def _state(demand: Demand, answer: Sequence[int]) -> WindowState:
-    if demand.limit.name == "bytes":
-        before, rest, count = answer
-        return sliding_state(demand, before, rest, count)
-    count, age = answer
-    return moving_state(demand, count, age / _MICROSECONDS)
+    async def aclose(self) -> None:
+        await self._connections.aclose()
