@@ -37,7 +37,7 @@ from app.api.reconciliation import routes as reconciliation
 from app.logs import configure_logs
 from app.readers.processes import IsolatedReader, ReadingLimits
 from app.secrets import forget_secrets
-from app.services.reading import FileReading
+from app.services.books import FileReading
 from app.settings import Settings
 from app.wiring import open_services
 

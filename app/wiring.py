@@ -37,14 +37,13 @@ from app.stores.postgres.changes import ChangeFeed
 from app.stores.postgres.cluster_queries import ClusterQueries
 from app.stores.postgres.conflicts import ConflictQueries
 from app.stores.postgres.connections import Database, RecipesLock, ReconcileLock, SchemaQueries, open_database
-from app.stores.postgres.contents import MarcRecordStore, MissingSignatureStore, TextStore
+from app.stores.postgres.contents import MarcRecordStore, MissingSignatureStore, SuiteStore, TextStore
 from app.stores.postgres.entries import EntryStore, SignatureQueries
 from app.stores.postgres.jobs import JobStore
 from app.stores.postgres.keys import KeyLimits, KeyStore
 from app.stores.postgres.names import NameQueries
 from app.stores.postgres.relation_queries import CandidateStore, RelationQueries
 from app.stores.postgres.relations import DecisionStore, RelationStore
-from app.stores.postgres.suites import SuiteStore
 from app.stores.postgres.vectors import VectorQueries
 from app.stores.postgres.webhooks import WebhookStore
 from app.stores.redis.client import open_client

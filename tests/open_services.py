@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields
 from app.core.recipe import DEFAULT_SUITE
 from app.settings import Settings
 from app.stores.postgres.connections import Database
+from app.stores.postgres.contents import SuiteStore
 from app.stores.postgres.entries import EntryStore, SignatureQueries
-from app.stores.postgres.suites import SuiteStore
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.indexes import Indexes
 from app.wiring import Services, Stores, open_stores, services_on

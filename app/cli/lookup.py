@@ -168,7 +168,7 @@ def _drawn(item: SimilarBookAnswer) -> tuple[str, Text]:
 
 def read_one_book(file: Path) -> "Submission":
     """The book of a file or a folder; prints what was left out of it. Raises UserError."""
-    from app.services.reading import read_path
+    from app.services.books import read_path
 
     try:
         found = read_path(file)

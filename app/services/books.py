@@ -1,4 +1,4 @@
-"""Books: taken in (compute, store durably, then write the band index), read, described and deleted.
+"""Books: taken in (compute, store durably, then write the band index), read from files, described and deleted.
 
 A post is acknowledged once Postgres has it. If the band index cannot be written, the book is `pending`, and
 lookups compare it straight from Postgres. The job that finds its relations, or the next reconciliation,
@@ -10,20 +10,34 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import structlog
 
 from app.catalog.identifiers import all_normalised, normalised, with_normal_identifiers
 from app.core.errors import InvalidInput, Unavailable
-from app.core.model import Book, Content, NewContent, PageLabels, Sketch, StoredBook, Submission, Versions
+from app.core.model import (
+    Book,
+    CatalogRecord,
+    Content,
+    NewContent,
+    PageLabels,
+    Sketch,
+    StoredBook,
+    Submission,
+    Versions,
+)
 from app.core.recipe import Suites
+from app.readers.extraction import submission_of, without_page_furniture
+from app.readers.processes import IsolatedReader
 from app.services.signing import Extras, computed, signed
 from app.stores.postgres.audit import Actor
 from app.stores.postgres.books import BookFilter as BookFilter, BookStore
+from app.stores.postgres.contents import SuitesChanged, SuiteStore
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.jobs import JobStore
-from app.stores.postgres.suites import SuitesChanged, SuiteStore
 from app.stores.redis.indexes import Indexes
 
 _SECONDS_BETWEEN_COUNTS = 5.0
@@ -233,3 +247,34 @@ def _id_of(millisecond: int) -> UUID:
     value = value & ~(0xF << 76) | 0x7 << 76
     value = value & ~(0x3 << 62) | 0x2 << 62
     return UUID(int=value)
+
+
+class FileReading:
+    """Reads files that clients send, each in a process of its own."""
+
+    def __init__(self, reader: IsolatedReader) -> None:
+        self._reader = reader
+
+    async def read(
+        self, descriptor: int, name: str, known: Mapping[str, Any], record: CatalogRecord | None = None
+    ) -> Submission:
+        """The book in an open file, which is shown as `name`; the fields that are known outrank the file's.
+
+        Raises InvalidInput, most often one of the kinds of UnusableFile.
+        """
+        extraction = await self._reader.read(descriptor, name)
+        return await asyncio.to_thread(
+            submission_of, extraction, replace(extraction.metadata, **known), record
+        )
+
+
+def read_path(path: Path) -> Submission:
+    """The one book of a file or a folder, read in this process; raises InvalidInput and OSError."""
+    # Late, because a service that has files read elsewhere needs no reader.
+    from app.readers.package import open_folder
+    from app.readers.recognition import read_book, read_package
+    from app.readers.source import Source
+
+    is_folder = path.is_dir()
+    extraction = read_package(open_folder(path)) if is_folder else read_book(Source.of_file(path))
+    return submission_of(without_page_furniture(extraction), extraction.metadata)

@@ -25,7 +25,7 @@ from app.core.matching.conflicts import (
 from app.core.matching.verification import evidence
 from app.core.recipe import Suite
 from app.stores.postgres.conflicts import ConflictQueries, ConflictSnapshot
-from app.stores.postgres.suites import SuiteStore
+from app.stores.postgres.contents import SuiteStore
 
 MOST_EXAMINED = 50
 """Books of one group that are examined."""

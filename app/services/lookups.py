@@ -28,8 +28,8 @@ from app.core.matching.verification import Evidence, evidence_of_each, is_near_d
 from app.core.model import BookSummary, Content, Entry, Fingerprint, Sketch, require_same_recipe
 from app.core.recipe import Suite
 from app.core.signatures.sketch import sketch_under
+from app.stores.postgres.contents import SuiteStore
 from app.stores.postgres.entries import EntryStore
-from app.stores.postgres.suites import SuiteStore
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.indexes import Indexes
 

@@ -16,7 +16,7 @@ from app.core.matching.verification import evidence_of_each, is_near_duplicate
 from app.core.recipe import Suite
 from app.core.vectors import LEAST_WORDS, EntryVectors, SimilarEntries, VectorMatrix, map_places
 from app.services.signing import read_vector_weights
-from app.stores.postgres.suites import SuiteStore
+from app.stores.postgres.contents import SuiteStore
 from app.stores.postgres.vectors import MappedBook, ShownBook, VectorQueries
 
 

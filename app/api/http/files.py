@@ -19,7 +19,7 @@ from app.catalog.marc.forms import is_marc
 from app.catalog.marc.record import InvalidRecord
 from app.core.errors import FileTooLarge
 from app.core.model import CatalogRecord, RecordFormat, Submission
-from app.services.reading import FileReading
+from app.services.books import FileReading
 
 _FORMATS: dict[str, RecordFormat] = {
     "application/marc": "marc",

@@ -22,7 +22,7 @@ from app.services.bulk.storing import Bulk, IngestRun, Outcome, PreparedBook, St
 from app.services.index.upkeep import IndexUpkeep
 from app.services.signing import Extras, computed, signed
 from app.stores.postgres.audit import Actor
-from app.stores.postgres.suites import SuitesChanged
+from app.stores.postgres.contents import SuitesChanged
 from app.stores.redis.epoch import IndexState
 
 

@@ -18,8 +18,8 @@ from app.services.books import new_book_id
 from app.services.signing import Extras
 from app.stores.postgres.audit import Actor
 from app.stores.postgres.bulk import BulkStore, NewBook, Stored
+from app.stores.postgres.contents import SuiteStore
 from app.stores.postgres.entries import EntryStore
-from app.stores.postgres.suites import SuiteStore
 from app.stores.redis.indexes import Indexes
 
 log = structlog.get_logger()

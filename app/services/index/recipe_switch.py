@@ -20,8 +20,7 @@ from app.services.index.contents import Progress
 from app.services.index.missing_signatures import missing_fingerprints
 from app.services.index.upkeep import PAUSE, IndexUpkeep, held
 from app.stores.postgres.connections import SessionLock
-from app.stores.postgres.contents import MissingSignatureStore
-from app.stores.postgres.suites import KNOWN_FOR, SuiteStore
+from app.stores.postgres.contents import KNOWN_FOR, MissingSignatureStore, SuiteStore
 from app.stores.redis.epoch import IndexState
 from app.stores.redis.indexes import Indexes
 

@@ -22,8 +22,8 @@ from app.core.index.records import record_ids
 from app.core.recipe import Suite, Suites
 from app.services.index.contents import EntryIds, ExpectedIndex, IndexReport, Progress, compare
 from app.stores.postgres.connections import ReconcileLock, SessionLock
+from app.stores.postgres.contents import SuiteStore
 from app.stores.postgres.entries import EntryStore, SignatureQueries
-from app.stores.postgres.suites import SuiteStore
 from app.stores.redis.epoch import IndexState
 from app.stores.redis.indexes import Indexes
 

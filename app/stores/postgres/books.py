@@ -25,6 +25,8 @@ from app.stores.postgres.contents import (
     INSERT_RECORD_OF,
     LOCK_SUITES,
     STORE_CONTENT,
+    SuitesChanged,
+    read_locked_suites,
     record_values,
     stored_values,
     update_changed,
@@ -46,7 +48,6 @@ from app.stores.postgres.rows import (
     to_summary,
 )
 from app.stores.postgres.schema import assignments, books, parameters, signatures
-from app.stores.postgres.suites import SuitesChanged, read_locked_suites
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from app.stores.postgres.audit import Actor, insert_created_books
 from app.stores.postgres.changes import identifier_of, insert_created
 from app.stores.postgres.clusters import update_clusters
 from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
-from app.stores.postgres.contents import CODEC
+from app.stores.postgres.contents import CODEC, SuitesChanged, read_locked_suites
 from app.stores.postgres.jobs import insert_relate_jobs
 from app.stores.postgres.relations import insert_relations, joining
 from app.stores.postgres.rows import (
@@ -27,7 +27,6 @@ from app.stores.postgres.rows import (
     metadata_values,
 )
 from app.stores.postgres.schema import columns, marc_records
-from app.stores.postgres.suites import SuitesChanged, read_locked_suites
 
 _AT_ONCE = 2_000
 """Pairs, of some five kilobytes each."""

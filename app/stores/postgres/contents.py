@@ -1,16 +1,20 @@
-"""What is stored of a book beside its description: signatures, the text, and the MARC record that was sent.
+"""What is stored of a book's content, and the suites of recipes that it is signed and indexed under.
 
-Texts are kept compressed, so that a later recipe can be computed from them.
+Beside the signatures that is the text, compressed so that a later recipe can be computed from it, and the
+MARC record that was sent.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, astuple, dataclass
 from typing import Any
 from uuid import UUID
 
 import zstandard
 
 from app.core.model import Book, CatalogRecord, Content, NewContent
+from app.core.recipe import Suite, Suites
 from app.stores.postgres.changes import identifier_of
 from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
 from app.stores.postgres.jobs import insert_relate_jobs_of
@@ -22,7 +26,114 @@ from app.stores.postgres.rows import (
     to_book,
 )
 from app.stores.postgres.schema import array_parameters, signatures
-from app.stores.postgres.suites import HAS_TEXT, LACKING, LOCKED_SUITES, count_textless, suite_lines
+
+SERVING, BUILDING = "serving", "building"
+"""The states of a suite."""
+
+KNOWN_FOR = 1.0
+"""Seconds for which a process relies on what it has read."""
+
+_ALL = "SELECT fingerprint, minhash, sample, state FROM suites ORDER BY fingerprint"
+
+_READ_SUITES = SQL(_ALL)
+_READ_LOCKED = SQL(f"{_ALL} FOR SHARE")
+LOCKED_SUITES = "SELECT concat_ws(' ', fingerprint, minhash, sample, state) AS suite FROM suites FOR SHARE"
+"""The suites as `suite_lines` writes them, which stay so until the transaction ends."""
+# It conflicts with what FOR SHARE locks of the table, not with plain reads. A transaction that waited for it
+# reads what was changed meanwhile, new rows too, which a lock on rows alone would not show.
+_LOCK_TABLE = SQL("LOCK TABLE suites IN EXCLUSIVE MODE")
+_INSERT_SUITE = SQL(
+    "INSERT INTO suites (fingerprint, minhash, sample, state)"
+    " VALUES ($fingerprint, $minhash, $sample, 'building')"
+)
+_DELETE_SUITE = SQL("DELETE FROM suites WHERE fingerprint = $recipe")
+_LET_SERVE = SQL("UPDATE suites SET state = 'serving' WHERE state = 'building'")
+
+LACKING = "NOT EXISTS (SELECT FROM signatures WHERE entry_id = books.entry_id AND recipe = $recipe)"
+HAS_TEXT = "EXISTS (SELECT FROM texts WHERE entry_id = books.entry_id)"
+_COUNT_TEXTLESS = SQL(f"SELECT count(*) FROM books WHERE NOT {HAS_TEXT} AND {LACKING}")
+
+
+class SuitesChanged(Exception):
+    """The suites are others than those that the caller went by. Read them again, and begin again."""
+
+
+class SuiteStore:
+    """The suites as this process knows them, and the way to change them."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._known = Suites()
+        self._read_at = float("-inf")
+
+    async def current(self) -> Suites:
+        """The suites, as of a second ago at most."""
+        if time.monotonic() - self._read_at > KNOWN_FOR:
+            return await self.read()
+        return self._known
+
+    async def read(self) -> Suites:
+        """The suites as of now."""
+        begun = time.monotonic()
+        self._known, self._read_at = _suites(await self._database.rows(_READ_SUITES)), begun
+        return self._known
+
+    async def insert(self, suite: Suite) -> None:
+        """Have every entry that is committed from now on enter this suite; no lookup is answered in it."""
+        async with self._changing() as connection:
+            await rows(connection, _DELETE_SUITE, recipe=suite.fingerprint)
+            await rows(connection, _INSERT_SUITE, **asdict(suite))
+
+    async def delete(self, suite: Suite) -> None:
+        """Have no entry enter this suite any more."""
+        async with self._changing() as connection:
+            await rows(connection, _DELETE_SUITE, recipe=suite.fingerprint)
+
+    async def update_serving(self, suite: Suite, *, allow_missing: bool) -> int:
+        """Let the suite that was being built serve; the one that served goes on taking entries.
+
+        Returns how many entries have neither a text nor a fingerprint of it; unless such are allowed, one of
+        them leaves everything as it is.
+        """
+        async with self._changing() as connection:
+            missing = await count_textless(connection, suite.fingerprint)
+            if allow_missing or not missing:
+                serving = (await read_locked_suites(connection)).serving
+                await rows(connection, _DELETE_SUITE, recipe=serving.fingerprint)
+                await rows(connection, _LET_SERVE)
+                await rows(connection, _INSERT_SUITE, **asdict(serving))
+            return missing
+
+    @asynccontextmanager
+    async def _changing(self) -> AsyncIterator[Connection]:
+        """A transaction in which no other changes the suites or stores entries."""
+        async with self._database.transaction() as connection:
+            await rows(connection, _LOCK_TABLE)
+            yield connection
+        await self.read()
+
+
+async def read_locked_suites(connection: Connection) -> Suites:
+    """The suites, which stay so until the transaction ends."""
+    return _suites(await rows(connection, _READ_LOCKED))
+
+
+def suite_lines(suites: Suites) -> list[str]:
+    """The suites, a line each, as `LOCKED_SUITES` reads them."""
+    states = zip(suites.indexed, (SERVING, BUILDING), strict=False)
+    return [" ".join((*astuple(suite), state)) for suite, state in states]
+
+
+def _suites(rows: Iterable[Row]) -> Suites:
+    by_state = {row["state"]: Suite(row["fingerprint"], row["minhash"], row["sample"]) for row in rows}
+    return Suites(by_state[SERVING], by_state.get(BUILDING))
+
+
+async def count_textless(connection: Connection, recipe: str) -> int:
+    """The number of entries with neither a text nor a signature of the recipe."""
+    [row] = await rows(connection, _COUNT_TEXTLESS, recipe=recipe)
+    return int(row["count"])
+
 
 CODEC = "zstd"
 """Name of the compression that new texts get; stored with each text."""
@@ -34,13 +145,13 @@ _LIST = SQL(f"""
     WHERE {LACKING} AND books.entry_id > $after
     ORDER BY books.entry_id LIMIT $limit
 """)
-_READ = SQL("""
+_READ_TEXTS = SQL("""
     SELECT books.id, books.entry_id, books.page_count, texts.codec, texts.data
     FROM books JOIN texts ON texts.entry_id = books.entry_id
     WHERE books.id = ANY($book_ids::uuid[])
 """)
 # The lock keeps each book from leaving between the look and the insert.
-_INSERT = SQL("""
+_INSERT_SIGNATURES = SQL("""
     INSERT INTO signatures (entry_id, recipe, data)
     SELECT books.entry_id, $recipe, computed.data
     FROM unnest($entry_ids::bigint[], $data::bytea[]) AS computed (entry_id, data)
@@ -82,7 +193,7 @@ class TextStore:
 
     async def read(self, book_ids: Sequence[UUID]) -> dict[UUID, StoredText]:
         """The texts of those of the books that have one, by their ids."""
-        rows = await self._database.rows(_READ, book_ids=list(book_ids))
+        rows = await self._database.rows(_READ_TEXTS, book_ids=list(book_ids))
         return {row.pop("id"): StoredText(**row) for row in map(dict, rows)}
 
 
@@ -112,7 +223,7 @@ class MissingSignatureStore:
         """Store the bytes of signatures of the recipe, each with its entry; deleted ones are passed over."""
         entry_ids, data = [entry_id for entry_id, _ in signatures], [value for _, value in signatures]
         async with self._database.transaction() as connection:
-            await rows(connection, _INSERT, recipe=recipe, entry_ids=entry_ids, data=data)
+            await rows(connection, _INSERT_SIGNATURES, recipe=recipe, entry_ids=entry_ids, data=data)
 
 
 LOCK_SUITES = f"""
@@ -168,7 +279,7 @@ _UPSERT = SQL("""
     ON CONFLICT (book_id) DO UPDATE
     SET format = excluded.format, data = excluded.data, changed = excluded.changed
 """)
-_DELETE = SQL("DELETE FROM marc_records WHERE book_id = $book_id")
+_DELETE_RECORD = SQL("DELETE FROM marc_records WHERE book_id = $book_id")
 _UPDATE_CHANGED = SQL("""
     UPDATE marc_records
     SET changed = ARRAY(SELECT DISTINCT name FROM unnest(changed || $names::text[]) AS name ORDER BY name)
@@ -200,7 +311,7 @@ class MarcRecordStore:
 async def update_record(connection: Connection, book_id: UUID, record: CatalogRecord | None) -> None:
     """Replace the record of a book, or delete it."""
     if record is None:
-        await rows(connection, _DELETE, book_id=book_id)
+        await rows(connection, _DELETE_RECORD, book_id=book_id)
     else:
         await rows(connection, _UPSERT, book_id=book_id, **record_values(record))
 

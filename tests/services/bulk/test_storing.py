@@ -11,7 +11,7 @@ from app.core.text.content import content_from_pages, content_from_text
 from app.services.bulk.storing import Bulk, Outcome, PreparedBook
 from app.services.signing import Extras, computed
 from app.stores.postgres.connections import SQL
-from app.stores.postgres.suites import SuitesChanged
+from app.stores.postgres.contents import SuitesChanged
 from tests.factories import ACTOR
 from tests.open_services import OpenServices
 

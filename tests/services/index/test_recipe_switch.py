@@ -18,8 +18,7 @@ from app.services.index.upkeep import IndexUpkeep
 from app.services.lookups import Within, find
 from app.settings import Settings
 from app.stores.postgres.connections import RecipesLock
-from app.stores.postgres.contents import MissingSignatureStore
-from app.stores.postgres.suites import SuiteStore
+from app.stores.postgres.contents import MissingSignatureStore, SuiteStore
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import RedisClient, Words
 from app.stores.redis.epoch import Epochs
@@ -135,7 +134,7 @@ async def test_a_process_that_does_not_know_of_the_build_computes_both(
     services: Services, elsewhere: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await elsewhere.suites.read()
-    monkeypatch.setattr("app.stores.postgres.suites.KNOWN_FOR", 1000.0)
+    monkeypatch.setattr("app.stores.postgres.contents.KNOWN_FOR", 1000.0)
     begun = await broken_off(services, monkeypatch, IndexUpkeep, "catch_up_filled")
     assert isinstance(begun, Unavailable)
     assert (await elsewhere.suites.current()).building is None
@@ -338,7 +337,7 @@ async def test_no_book_is_missed_by_a_process_that_has_not_seen_a_switch(
     services: Services, elsewhere: Services, monkeypatch: pytest.MonkeyPatch, asks_before: bool
 ) -> None:
     await knows_the_old_recipe(elsewhere)
-    monkeypatch.setattr("app.stores.postgres.suites.KNOWN_FOR", 1000.0)
+    monkeypatch.setattr("app.stores.postgres.contents.KNOWN_FOR", 1000.0)
     delete, late = SuiteStore.delete, a_text()
 
     async def then_post(suites: SuiteStore, suite: Suite) -> None:
@@ -362,7 +361,7 @@ async def test_a_switch_in_the_midst_of_a_lookup_leaves_no_answer_incomplete(
     content = a_text()
     book = await post(services, content)
     await knows_the_old_recipe(elsewhere)
-    monkeypatch.setattr("app.stores.postgres.suites.KNOWN_FOR", 1000.0)
+    monkeypatch.setattr("app.stores.postgres.contents.KNOWN_FOR", 1000.0)
     with monkeypatch.context() as patch:
         patch.setattr(Recipes, "_remove", nothing)
         await change(services)

@@ -23,8 +23,6 @@ OF_ALL = {
     "entries._READ_ENTRIES",
     "entries._READ_PARTS",
     "relation_queries._COUNT",
-    "suites._COUNT_TEXTLESS",
-    "suites._LOCK_TABLE",
 }
 """Statements that concern all rows of a table, or a range of them."""
 

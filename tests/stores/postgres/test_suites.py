@@ -10,8 +10,8 @@ from app.core.recipe import DEFAULT_SUITE, Suites
 from app.services.books import new_book_id
 from app.stores.postgres.books import BookStore
 from app.stores.postgres.connections import Database
+from app.stores.postgres.contents import SuitesChanged, SuiteStore, read_locked_suites
 from app.stores.postgres.entries import EntryStore
-from app.stores.postgres.suites import SuitesChanged, SuiteStore, read_locked_suites
 from tests.factories import ACTOR, a_sketch, new_content
 from tests.stores.postgres.test_books import RNG
 
