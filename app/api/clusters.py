@@ -210,7 +210,7 @@ def cluster_path(name: ClusterName) -> str:
 router = SubjectRouter("/v1", tag="clusters", description="Copies of one text, or related books, together.")
 
 ClusterId = Annotated[str, Path(description="Id or key of the cluster.", examples=[examples.CLUSTER_ID])]
-AcceptedType = Annotated[str, Depends(deps.chosen_text)]
+AcceptedTextType = Annotated[str, Depends(deps.chosen_text)]
 
 _MOVED = with_headers(308, Location="The path of the cluster that the books are in.")
 _LINK = with_headers(200, Link="The next pages, of text/plain.", Vary="Accept")
@@ -274,7 +274,7 @@ async def read_master_copy(
     query: Annotated[MasterCopyQuery, Query()],
     request: Request,
     services: ServicesDep,
-    media_type: AcceptedType,
+    media_type: AcceptedTextType,
     response: Response,
 ) -> MasterCopyAnswer | Response:
     """Answers pages of the text, each in the reading that most copies of the cluster share.

@@ -94,11 +94,11 @@ def _scheme_and_value(text: str) -> str:
 
 Title = Annotated[str, Field(max_length=book_rules.LONGEST_TITLE, json_schema_extra=CLEAN_PATTERN), Clean]
 Author = Annotated[str, Field(max_length=book_rules.LONGEST_AUTHOR, json_schema_extra=CLEAN_PATTERN), Clean]
-Language = Annotated[
+LanguageTag = Annotated[
     str, Field(max_length=book_rules.LONGEST_LANGUAGE, json_schema_extra=CLEAN_PATTERN), Clean
 ]
 Volume = Annotated[str, Field(max_length=book_rules.LONGEST_VOLUME, json_schema_extra=CLEAN_PATTERN), Clean]
-Page = Annotated[str, Field(json_schema_extra=TEXT_PATTERN)]
+PageText = Annotated[str, Field(json_schema_extra=TEXT_PATTERN)]
 PageLabel = Annotated[str, Field(min_length=1, max_length=LONGEST_LABEL, json_schema_extra=CLEAN_PATTERN)]
 ExternalId = Annotated[
     str,
@@ -127,7 +127,7 @@ class MetadataBody(Body):
     authors: Annotated[list[Author], Field(max_length=book_rules.MOST_AUTHORS, fail_fast=True)] | None = (
         Field(default=None, description="The authors in their order.")
     )
-    language: Language | None = Field(default=None, description="The language, best as a BCP 47 tag.")
+    language: LanguageTag | None = Field(default=None, description="The language, best as a BCP 47 tag.")
     year: Annotated[int, Field(ge=-book_rules.MOST_YEAR, le=book_rules.MOST_YEAR), WholeNumber] | None = (
         Field(default=None, description="The year of publication; negative before the common era.")
     )
@@ -205,7 +205,7 @@ class ContentBody(OneOfBody):
     text: str | None = Field(
         default=None, description="The whole text; U+000C separates pages.", json_schema_extra=TEXT_PATTERN
     )
-    pages: Annotated[list[Page], Field(max_length=book_rules.MAX_PAGES, fail_fast=True)] | None = Field(
+    pages: Annotated[list[PageText], Field(max_length=book_rules.MAX_PAGES, fail_fast=True)] | None = Field(
         default=None, description="The text of each page, blank pages too."
     )
     signatures: SignaturesBody | None = Field(

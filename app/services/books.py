@@ -1,4 +1,4 @@
-"""Books: taken in (compute, store durably, then write the band index), read from files, described and deleted.
+"""Books: taken in (compute, store durably, write to the band index), read from files, described and deleted.
 
 A post is acknowledged once Postgres has it. If the band index cannot be written, the book is `pending`, and
 lookups compare it straight from Postgres. The job that finds its relations, or the next reconciliation,

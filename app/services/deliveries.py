@@ -20,7 +20,7 @@ from standardwebhooks import Webhook as Signer
 from app.services.changes import Changes, ChangesGone, to_item
 from app.services.webhooks import NoWayThere, addresses_of
 from app.stores.postgres.changes import ChangeFeed
-from app.stores.postgres.webhooks import Progress, Webhook, WebhookStore
+from app.stores.postgres.webhooks import DeliveryProgress, Webhook, WebhookStore
 
 _LONGEST_ANSWER = 64 * 1024
 """Bytes of an answer that are read, so that its connection can be used again."""
@@ -212,12 +212,14 @@ class Delivery:
                 break
         else:
             position = page.reached
-        return await self._webhooks.update_delivered(webhook.id, Progress(position), self._patience.claim)
+        return await self._webhooks.update_delivered(
+            webhook.id, DeliveryProgress(position), self._patience.claim
+        )
 
     async def _note_failure(self, webhook: Webhook, position: int, reason: NotTaken) -> None:
         """Store up to where everything was taken, and try again later or never."""
         failures = webhook.failures + 1 if position == webhook.position else 0
-        progress = Progress(position, failures, str(reason), self._patience.wait(failures))
+        progress = DeliveryProgress(position, failures, str(reason), self._patience.wait(failures))
         noted = await self._webhooks.update_delivered(webhook.id, progress, self._patience.claim)
         if noted is None:
             return

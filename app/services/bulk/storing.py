@@ -31,9 +31,9 @@ INDEX_SECONDS = 30.0
 _SECONDS_BETWEEN_TRIES = 0.5
 
 
-Kind = Literal["created", "already there", "pending", "failed"]
+OutcomeKind = Literal["created", "already there", "pending", "failed"]
 
-KINDS: tuple[Kind, ...] = ("created", "already there", "pending", "failed")
+KINDS: tuple[OutcomeKind, ...] = ("created", "already there", "pending", "failed")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +49,7 @@ class PreparedBook:
 class Outcome:
     """What became of one book."""
 
-    kind: Kind
+    kind: OutcomeKind
     refusal: Refusal | None = None  # why it failed
 
 
@@ -57,7 +57,7 @@ class Outcome:
 class IngestRun:
     """A run through many books: how many had which outcome, and whether to end early."""
 
-    counts: dict[Kind, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
+    counts: dict[OutcomeKind, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
     interrupted: bool = False
 
     @property

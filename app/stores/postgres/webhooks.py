@@ -112,7 +112,7 @@ _UPDATE_DISABLED = SQL("""
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class DeliveryProgress:
     """The outcome of trying to deliver changes to a webhook."""
 
     position: int  # up to here everything is delivered
@@ -176,7 +176,7 @@ class WebhookStore:
         return [_webhook(row) for row in claimed]
 
     async def update_delivered(
-        self, webhook_id: UUID, progress: Progress, claim: timedelta
+        self, webhook_id: UUID, progress: DeliveryProgress, claim: timedelta
     ) -> Webhook | None:
         """Store how far a webhook has come, and claim it on; None: it was deleted or disabled meanwhile."""
         return _first(

@@ -66,7 +66,7 @@ def redis_errors() -> Iterator[None]:
         raise Unavailable(f"The band index (Redis) refuses: {exc}", retry_after=5) from exc
 
 
-Words = tuple[str | bytes | int, ...]
+Command = tuple[str | bytes | int, ...]
 """A command; its first key is its second word, or the fourth where it calls a script."""
 
 _SCANNED_AT_ONCE = 2000
@@ -88,7 +88,7 @@ class RedisClient:
         self.is_cluster = isinstance(redis, RedisCluster)
         """Whether keys are shared out among several nodes."""
 
-    async def run(self, commands: Sequence[Words]) -> list[Any]:
+    async def run(self, commands: Sequence[Command]) -> list[Any]:
         """The answers in order; raises `Unavailable` where a node cannot be reached or refuses.
 
         Where a server lacks a script, or a cluster has changed, all commands are run again.
@@ -109,7 +109,7 @@ class RedisClient:
                         raise
                     remedied.add(type(error))
 
-    def _pipeline(self, commands: Sequence[Words]) -> Any:
+    def _pipeline(self, commands: Sequence[Command]) -> Any:
         pipeline: Any = self._redis.pipeline(transaction=False)
         for name, *words in commands:
             # Each word passes through Python in redis-py, which takes four times as long to encode a string.
@@ -117,7 +117,7 @@ class RedisClient:
             pipeline.execute_command(name, *encoded)
         return pipeline
 
-    async def _remedied(self, error: Exception, commands: Sequence[Words]) -> bool:
+    async def _remedied(self, error: Exception, commands: Sequence[Command]) -> bool:
         """Do what may help; False where nothing does."""
         if isinstance(error, NoScriptError):
             for script in SCRIPTS:
@@ -278,5 +278,5 @@ def options_of(url: str) -> dict[str, Any]:
     return options | named
 
 
-def _key_of(words: Words) -> str:
+def _key_of(words: Command) -> str:
     return str(words[3] if words[0] == "EVALSHA" else words[1])

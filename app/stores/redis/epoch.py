@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any
 
 from app.core.errors import IndexRebuilding
-from app.stores.redis.client import RedisClient, Words, in_places
+from app.stores.redis.client import Command, RedisClient, in_places
 from app.stores.redis.scripts import FINISH_EPOCH, OPEN_EPOCH, READ_RUN_ID
 
 
@@ -81,7 +81,7 @@ async def read_with_epochs(
     client: RedisClient,
     epochs: Sequence[str],
     keys: Sequence[str],
-    *commands: Words,
+    *commands: Command,
     complete: bool = True,
 ) -> EpochRead:
     """The strings at these keys and the answers to commands, in one round trip.

@@ -19,7 +19,7 @@ from app.core.index.flat_index import FlatIndex
 from app.core.index.records import ENTRIES_PER_SEGMENT, FLAT_RECORD, pack_flat
 from app.core.model import Entry
 from app.core.recipe import Suite
-from app.stores.redis.client import RedisClient, Words
+from app.stores.redis.client import Command, RedisClient
 from app.stores.redis.epoch import read_with_epochs
 from app.stores.redis.keys import epochs_of, flat_index_prefix
 from app.stores.redis.scripts import ADD_RECORDS, REMOVE_RECORDS, Script
@@ -129,7 +129,7 @@ class FlatIndexReplica:
     async def insert(self, entries: Sequence[Entry]) -> None:
         """Enter these entries; they are in all their buckets already."""
         segments = dict.fromkeys(entry.entry_id // ENTRIES_PER_SEGMENT for entry in entries)
-        listed: Words = ("SADD", self.segments_key, *segments)
+        listed: Command = ("SADD", self.segments_key, *segments)
         await self._client.run([listed, *self._change(ADD_RECORDS, _ADDED, entries)])
 
     async def delete(self, entries: Sequence[Entry]) -> None:
@@ -167,13 +167,13 @@ class FlatIndexReplica:
             ids.append(np.frombuffer(whole, dtype=FLAT_RECORD)["entry_id"])
         return np.unique(np.concatenate(ids))
 
-    def _change(self, script: Script, kind: bytes, entries: Sequence[Entry]) -> list[Words]:
+    def _change(self, script: Script, kind: bytes, entries: Sequence[Entry]) -> list[Command]:
         keys = [f"{self.segment_prefix}{entry.entry_id // ENTRIES_PER_SEGMENT}" for entry in entries]
         records = b"".join(pack_flat(entry) for entry in entries)
         # The stream last, so that a replica which reads segments meanwhile meets the change in one of them.
         return [("EVALSHA", script.sha, len(keys), *keys, records), self._append(kind, records)]
 
-    def _append(self, kind: bytes, records: bytes) -> Words:
+    def _append(self, kind: bytes, records: bytes) -> Command:
         return ("XADD", self._changes, "MAXLEN", "~", _KEPT_CHANGES, "*", kind, records)
 
     async def _read_batch(self, requests: Sequence[Sequence[str]]) -> Sequence[Reading]:

@@ -20,7 +20,7 @@ from app.settings import Settings
 from app.stores.postgres.connections import RecipesLock
 from app.stores.postgres.contents import MissingSignatureStore, SuiteStore
 from app.stores.redis.band_index import BandIndex
-from app.stores.redis.client import RedisClient, Words
+from app.stores.redis.client import Command, RedisClient
 from app.stores.redis.epoch import Epochs
 from app.wiring import Services
 from tests.factories import ACTOR, a_sketch
@@ -367,9 +367,9 @@ async def test_a_switch_in_the_midst_of_a_lookup_leaves_no_answer_incomplete(
         await change(services)
     # So few books would be scanned.
     monkeypatch.setattr("app.core.index.probing.ROW_NANOSECONDS", 1e6)
-    run, reading = RedisClient.run, list[Words]()
+    run, reading = RedisClient.run, list[Command]()
 
-    async def one_by_one(client: RedisClient, commands: Sequence[Words]) -> list[Any]:
+    async def one_by_one(client: RedisClient, commands: Sequence[Command]) -> list[Any]:
         if reading or commands[0][0] != "MGET":
             return await run(client, commands)
         reading.extend(commands)

@@ -16,7 +16,7 @@ from app.core.recipe import DEFAULT_SAMPLE, sample_recipe
 from app.core.signatures.fracminhash import fracminhash, shared_hashes
 from app.services.lookups import Nearest, Verified, Within, find
 from app.stores.redis.band_index import BandIndex
-from app.stores.redis.client import RedisClient, Words, redis_of
+from app.stores.redis.client import Command, RedisClient, redis_of
 from app.stores.redis.epoch import IndexState
 from app.stores.redis.keys import bucket_prefix, epochs_of
 from tests.factories import an_entry, flipped
@@ -290,7 +290,7 @@ async def test_samples_are_read_where_they_decide(
     read: list[str] = []
     run = RedisClient.run
 
-    async def spied(client: RedisClient, commands: Sequence[Words]) -> list[Any]:
+    async def spied(client: RedisClient, commands: Sequence[Command]) -> list[Any]:
         read.extend(str(word) for words in commands for word in words if words[0] == "MGET")
         return await run(client, commands)
 

@@ -7,7 +7,7 @@ import pytest
 from redis.asyncio import RedisCluster
 
 from app.core.errors import BookprintError, IndexRebuilding, Unavailable
-from app.stores.redis.client import RedisClient, Words, open_client
+from app.stores.redis.client import Command, RedisClient, open_client
 from app.stores.redis.epoch import Epochs, read_with_epochs
 from app.stores.redis.indexes import Indexes
 from app.stores.redis.scripts import ADD_RECORDS
@@ -19,12 +19,12 @@ RECORDS = [b"%06d" % number for number in range(COUNT)]
 
 
 @pytest.fixture
-def pipelines(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[Words]]:
+def pipelines(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[Command]]:
     """The commands of every pipeline that is sent from now on."""
-    sent: list[Sequence[Words]] = []
+    sent: list[Sequence[Command]] = []
     run = RedisClient.run
 
-    async def noted(client: RedisClient, commands: Sequence[Words]) -> list[Any]:
+    async def noted(client: RedisClient, commands: Sequence[Command]) -> list[Any]:
         sent.append(commands)
         return await run(client, commands)
 
@@ -41,7 +41,7 @@ async def test_strings_are_written_and_read_in_order(redis_client: RedisClient) 
 
 @on_cluster_too
 async def test_a_guarded_read_is_one_round_trip(
-    redis_client: RedisClient, pipelines: list[Sequence[Words]]
+    redis_client: RedisClient, pipelines: list[Sequence[Command]]
 ) -> None:
     keys = [f"bp:{{a:{number}}}:epoch" for number in range(7)]
     epochs = Epochs(redis_client, keys)
@@ -56,7 +56,7 @@ async def test_a_guarded_read_is_one_round_trip(
 
 @on_cluster_too
 async def test_many_writes_leave_room_for_others_and_are_all_made(
-    redis_client: RedisClient, pipelines: list[Sequence[Words]]
+    redis_client: RedisClient, pipelines: list[Sequence[Command]]
 ) -> None:
     await redis_client.call_each(ADD_RECORDS, KEYS[:1], RECORDS[:1])  # the server learns the script
     pipelines.clear()
