@@ -49,7 +49,6 @@ class SocketFolder:
         self.path = fresh.rename(parent / fresh.name.replace("bookprint-new-", _PREFIX))
 
     def remove(self) -> None:
-        """Remove the folder with all that is in it."""
         shutil.rmtree(self.path, ignore_errors=True)
         os.close(self._lock)
 
