@@ -35,7 +35,6 @@ class SyntheticBook:
 
     @property
     def text(self) -> str:
-        """The pages, joined by U+000C."""
         return PAGE_BREAK.join(self.pages)
 
 
