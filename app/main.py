@@ -68,7 +68,18 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         configure_logs(settings.log_format)
         forget_secrets()
     metrics = Metrics()
-    app = DescribedApi(
+    app = _without_routes(settings, metrics)
+    _set_state(app.state, settings, metrics)
+    for router in ROUTERS:
+        app.router.routes += router.routes
+    add_docs(app)
+    require_scopes(app.routes)  # of every route there is, so after all of them
+    install_handlers(app)
+    return app
+
+
+def _without_routes(settings: Settings, metrics: Metrics) -> FastAPI:
+    return DescribedApi(
         title="Bookprint",
         version=version("bookprint"),
         description=_DESCRIPTION,
@@ -82,13 +93,6 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         lifespan=_lifespan(settings),
         middleware=_middleware(settings, metrics),
     )
-    _set_state(app.state, settings, metrics)
-    for router in ROUTERS:
-        app.router.routes += router.routes
-    add_docs(app)
-    require_scopes(app.routes)
-    install_handlers(app)
-    return app
 
 
 def _lifespan(settings: Settings) -> Callable[[FastAPI], AbstractAsyncContextManager[dict[str, Any]]]:

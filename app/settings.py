@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import quote
 
-from pydantic import Field, SecretStr, ValidationInfo, field_validator
+from pydantic import BeforeValidator, Field, SecretStr, StringConstraints, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 _ORIGIN = re.compile(r"https?://[^/\s?#@,*]+")
@@ -42,6 +42,17 @@ LEAST_BYTES_PER_MINUTE = 1 << 20
 
 def _one_per_core() -> int:
     return min(os.cpu_count() or 1, _MOST_WORKERS)
+
+
+def _listed(values: object) -> object:
+    """Accept a list as one string."""
+    if isinstance(values, str):
+        return [value.strip() for value in values.split(",") if value.strip()]
+    return values
+
+
+_LowerCase = Annotated[str, StringConstraints(to_lower=True)]
+_Listed = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)]
 
 
 def _read_key(path: Path) -> str:
@@ -273,18 +284,18 @@ class Settings(BaseSettings):
         le=36_500,
         description="Days for which the audit log is kept; unset: for ever.",
     )
-    webhook_allow_hosts: Annotated[frozenset[str], NoDecode] = Field(
+    webhook_allow_hosts: Annotated[frozenset[_LowerCase], NoDecode, BeforeValidator(_listed)] = Field(
         default=frozenset(),
         alias="BOOKPRINT_WEBHOOK_ALLOW_HOSTS",
         description="Hosts, with commas between, that webhooks may lead to though they are private.",
     )
-    trusted_proxies: Annotated[tuple[str, ...], NoDecode] = Field(
+    trusted_proxies: _Listed = Field(
         default=(),
         alias="BOOKPRINT_TRUSTED_PROXIES",
         description="Addresses or networks of proxies, with commas between, whose X-Forwarded headers are "
         "believed; unset: no proxy is.",
     )
-    cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
+    cors_origins: _Listed = Field(
         default=(),
         alias="BOOKPRINT_CORS_ORIGINS",
         description="Origins, with commas between, whose pages may ask in a browser; unset: none but for "
@@ -332,22 +343,6 @@ class Settings(BaseSettings):
                 "pip install '.[iscc]'"
             )
         return iscc
-
-    @field_validator("webhook_allow_hosts", mode="before")
-    @classmethod
-    def _hosts(cls, hosts: object) -> object:
-        """Accept hosts as one string."""
-        if isinstance(hosts, str):
-            return frozenset(host.strip().lower() for host in hosts.split(",") if host.strip())
-        return hosts
-
-    @field_validator("trusted_proxies", "cors_origins", mode="before")
-    @classmethod
-    def _listed(cls, values: object) -> object:
-        """Accept a list as one string."""
-        if isinstance(values, str):
-            return tuple(value.strip() for value in values.split(",") if value.strip())
-        return values
 
     @field_validator("trusted_proxies")
     @classmethod

@@ -1,16 +1,15 @@
 """`bookprint changes` and `audit`: what has changed, and who has written what."""
 
-from collections.abc import Sequence
 from itertools import islice
 from typing import Annotated
 
 import typer
-from rich.text import Text
+from rich.console import RenderableType
 
-from app.cli.environment import DEFAULT_URL, KeyOption, moment
-from app.cli.output import drawn_table, notices, print_json, print_lines, results
+from app.cli.environment import DEFAULT_URL, AsJson, KeyOption, Url, moment, service_at
+from app.cli.output import notices, print_json, show, stacked
 from app.stores.postgres.audit import Action
-from bookprint_client import Client, calls
+from bookprint_client import calls
 from bookprint_client.answers import AuditAnswer
 
 _PATIENCE = 10.0  # seconds
@@ -27,7 +26,7 @@ def changes(
         typer.Option(help="Only what comes behind this cursor; `now` for the present end."),
     ] = None,
     follow: Annotated[bool, typer.Option("--follow", help="Go on until Ctrl-C, as changes come.")] = False,
-    url: Annotated[str, typer.Option(help="Where the service answers.")] = DEFAULT_URL,
+    url: Url = DEFAULT_URL,
     key: KeyOption = None,
 ) -> None:
     """Print the changes of books, relations and clusters as JSON, one a line, oldest first.
@@ -35,9 +34,8 @@ def changes(
     Each line has a `cursor`; go on behind it with --after. Changes are kept for thirty days.
     """
     # Who follows waits for as long as the service is away.
-    with Client(url, patience=float("inf") if follow else _PATIENCE, key=key) as service:
-        service.insist()
-        wait = _FOLLOWING_WAIT if follow else None
+    patience, wait = (float("inf"), _FOLLOWING_WAIT) if follow else (_PATIENCE, None)
+    with service_at(url, key, patience) as service:
         while True:
             answer = service.send(calls.list_changes(after, wait=wait, limit=_MOST_ITEMS))
             for item in answer["items"]:
@@ -59,9 +57,9 @@ def audit(
     since: _Time = None,
     until: _Time = None,
     limit: Annotated[int, typer.Option(min=1, help="Most entries to print.")] = 100,
-    url: Annotated[str, typer.Option(help="Where the service answers.")] = DEFAULT_URL,
+    url: Url = DEFAULT_URL,
     key: KeyOption = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the entries as JSON, one a line.")] = False,
+    json: AsJson = False,
 ) -> None:
     """Print who has written what, when and from where, the newest first.
 
@@ -75,36 +73,22 @@ def audit(
         until=None if until is None else moment(until, "--until").isoformat(),
         limit=min(limit + 1, _MOST_ITEMS),
     )
-    with Client(url, patience=_PATIENCE, key=key) as service:
-        service.insist()
+    with service_at(url, key) as service:
         entries = list(islice(service.items(call), limit + 1))
     shown = entries[:limit]
-    _print(shown, json)
+    show(shown, _COLUMNS, _cells, json=json, drawn=_drawn, wide="by")
     noun = "entry" if len(shown) == 1 else "entries"
     notices().print(f"{len(shown):,} {noun}{'; there are more' if len(entries) > limit else ''}.")
 
 
-def _print(entries: Sequence[AuditAnswer], json: bool) -> None:
-    console, rows = results(), [_cells(entry) for entry in entries]
-    if json:
-        for entry in entries:
-            print_json(entry)
-    elif not console.is_terminal:
-        print_lines(console, _COLUMNS, rows)
-    elif rows:
-        # Ids stand below, and those of keys are left out: side by side they do not fit an ordinary terminal.
-        drawn = [
-            (
-                f"{cells['at'][:19]}Z",
-                Text.assemble(
-                    cells["action"],
-                    *((f"\n{cells[name]}", "dim") for name in ("object_id", "other_id") if cells[name]),
-                ),
-                Text.assemble(cells["name"], (f"\n{cells['address']}", "dim")),
-            )
-            for cells in (dict(zip(_COLUMNS, row, strict=True)) for row in rows)
-        ]
-        console.print(drawn_table(("at", "action", "by"), drawn, wide="by"))
+def _drawn(entry: AuditAnswer) -> dict[str, RenderableType]:
+    """Without the ids of keys: side by side they do not fit an ordinary terminal."""
+    actor, written = entry["actor"], entry["object"]
+    return {
+        "at": f"{entry['at'][:19]}Z",
+        "action": stacked(entry["action"], written["id"], written["other_id"] or ""),
+        "by": stacked(actor["name"], actor["address"] or ""),
+    }
 
 
 def _cells(entry: AuditAnswer) -> tuple[str, ...]:

@@ -8,13 +8,11 @@ from typing import Annotated, ParamSpec
 import typer
 
 from app.cli.changes import audit, changes
-from app.cli.clusters import master_copy
 from app.cli.conflicts import conflicts
-from app.cli.corpus import corpus, dedupe, load
 from app.cli.demo import demo
-from app.cli.ingest import ingest
+from app.cli.ingest import corpus, dedupe, ingest, load
 from app.cli.keys import KEY_COMMANDS
-from app.cli.lookup import lookup, similar
+from app.cli.lookup import lookup, master_copy, similar
 from app.cli.maintenance import jobs, migrate, reindex, verify
 from app.cli.output import UserError, complain, results
 from app.cli.serve import serve, worker

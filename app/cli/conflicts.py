@@ -2,21 +2,21 @@
 
 import csv
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import IO, Annotated
+from typing import Annotated
 
 import typer
+from rich.console import RenderableType
 from rich.text import Text
 
-from app.cli.environment import DEFAULT_URL, KeyOption
-from app.cli.output import UserError, drawn_table, notices, print_json, print_lines, results
+from app.cli.environment import DEFAULT_URL, AsJson, KeyOption, Url, service_at
+from app.cli.output import UserError, notices, show
 from app.core.matching.conflicts import ConflictBy
 from bookprint_client import Client, calls
 from bookprint_client.answers import ConflictAnswer, CutGroupAnswer
 
-_PATIENCE = 10.0  # seconds
 _PAGE = 1_000
+_NUMBERS = ("distance", "jaccard")
 _OF_BOOK = ("id", "title", "authors", "year", "volume", "identifiers")
 _COLUMNS = (
     *("agrees", "contradicts", "distance", "jaccard", "this_in_other", "other_in_this"),
@@ -34,9 +34,9 @@ def conflicts(
         ),
     ] = "isbn",
     limit: Annotated[int | None, typer.Option(min=1, help="Most conflicts to print [all].")] = None,
-    url: Annotated[str, typer.Option(help="Where the service answers.")] = DEFAULT_URL,
+    url: Url = DEFAULT_URL,
     key: KeyOption = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the items as JSON, one a line.")] = False,
+    json: AsJson = False,
     table: Annotated[
         Path | None,
         typer.Option("--csv", metavar="FILE", help="Write them to a CSV file instead.", dir_okay=False),
@@ -46,16 +46,12 @@ def conflicts(
     if json and table is not None:
         raise UserError("Give --json or --csv, not both.", 2)
     report = _Report()
-    with Client(url, patience=_PATIENCE, key=key) as service:
-        service.insist()
+    with service_at(url, key) as service:
         items = report.read(service, by, limit)
-        if json:
-            for item in items:
-                print_json(item)
-        elif table is not None:
+        if table is not None:
             _write(table, items)
         else:
-            _print(items)
+            show(items, _COLUMNS, _cells, json=json, drawn=_drawn, wide="books", right=_NUMBERS)
     report.summarise()
 
 
@@ -69,15 +65,15 @@ class _Report:
 
     def read(self, service: Client, by: ConflictBy, limit: int | None) -> Iterator[ConflictAnswer]:
         """Up to `limit` conflicts; None: all of them."""
-        most = _PAGE if limit is None else min(limit, _PAGE)
+        most = _PAGE if limit is None else min(limit + 1, _PAGE)
         for page in service.pages(calls.list_conflicts(by, limit=most)):
             self._cut |= {group["shared"]: group for group in page["cut_groups"]}
-            items = page["items"] if limit is None else page["items"][: limit - self._count]
-            self._count += len(items)
-            yield from items
-            self._more = page["next_cursor"] is not None or len(items) < len(page["items"])
-            if self._count == limit:
-                return
+            for item in page["items"]:
+                if self._count == limit:
+                    self._more = True
+                    return
+                self._count += 1
+                yield item
 
     def summarise(self) -> None:
         """Say how many conflicts there are, and what may be missing."""
@@ -89,47 +85,27 @@ class _Report:
             )
 
 
-def _print(items: Iterator[ConflictAnswer]) -> None:
-    console = results()
-    if not console.is_terminal:
-        print_lines(console, _COLUMNS, [])
-        for item in items:
-            print_lines(console, _cells(item), [])
-        return
-    rows: list[list[str | Text]] = [[*_evidence(item), _contradiction(item)] for item in items]
-    if rows:
-        numbers = ("distance", "jaccard")
-        console.print(drawn_table((*numbers, "relation", "books"), rows, wide="books", right=numbers))
-
-
-def _evidence(item: ConflictAnswer) -> list[str]:
-    cells = dict(zip(_COLUMNS, _cells(item), strict=True))
-    return [cells[name] or "–" for name in ("distance", "jaccard", "relation")]
-
-
-def _contradiction(item: ConflictAnswer) -> Text:
-    """Both books below each other, and what is the same and what is not."""
+def _drawn(item: ConflictAnswer) -> dict[str, RenderableType]:
+    """The evidence; both books below each other, and what is the same and what is not."""
     told = Text()
     for book in item["books"]:
         known = [", ".join(book["authors"]), book["title"], book["volume"], book["year"]]
         told.append(f"{' · '.join(str(each) for each in known if each) or 'untitled'}\n")
         told.append(f"{book['id']}  {' '.join(book['identifiers'])}\n", "dim")
     told.append(f"same {', '.join(item['agrees'])}; other {', '.join(item['contradicts'])}\n")
-    return told
+    cells = dict(zip(_COLUMNS, _cells(item), strict=True))
+    return {**{name: cells[name] or "–" for name in (*_NUMBERS, "relation")}, "books": told}
 
 
 def _write(path: Path, items: Iterator[ConflictAnswer]) -> None:
-    with _opened(path) as file:
+    try:
+        file = path.open("w", encoding="utf-8", newline="")
+    except OSError as exc:
+        raise UserError(f"{path} cannot be written: {exc.strerror}.", 2) from exc
+    with file:
         writer = csv.writer(file)
         writer.writerow(_COLUMNS)
         writer.writerows(map(_cells, items))
-
-
-def _opened(path: Path) -> AbstractContextManager[IO[str]]:
-    try:
-        return path.open("w", encoding="utf-8", newline="")
-    except OSError as exc:
-        raise UserError(f"{path} cannot be written: {exc.strerror}.", 2) from exc
 
 
 def _cells(item: ConflictAnswer) -> list[str]:

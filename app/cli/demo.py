@@ -5,6 +5,7 @@ import signal
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,12 +17,13 @@ from rich.console import Console
 from rich.text import Text
 
 from app.cli.environment import KeyOption
-from app.cli.output import Reporter, UserError, results
+from app.cli.output import Reporter, UserError, drawn_table, results
 from app.cli.serve import listen, url_of
 from app.core.model import Metadata, Submission
 from app.embedded.processes import end, spawn
 from app.kernel_cache import keep_kernels
 from bookprint_client import Client, Refused, calls
+from bookprint_client.answers import NearDuplicate
 
 if TYPE_CHECKING:
     from app.synthesis.library import SyntheticBook
@@ -32,7 +34,8 @@ _HOST = "127.0.0.1"
 _CONNECTIONS = 4
 _START_SECONDS = 180.0
 _STOP_SECONDS = 25.0
-_LOG_LINES = 15
+_LOG, _LOG_LINES = "serve.log", 15
+_SHOWN_WORKS = 4
 _NOT_PASSED_ON = {"DATABASE_URL", "REDIS_URL", "BOOKPRINT_AUTH"}
 
 
@@ -78,23 +81,30 @@ def _on_own_service(console: Console, seed: int, works: int, keep: bool) -> None
         _serving(Path(folder), port) as process,
         Client(url, connections=_CONNECTIONS) as service,
     ):
-        books = _make(console, seed, works)
+        books, posted = _make(console, seed, works), dict[str, Mapping[str, Any]]()
         _await_ready(service, console, process, Path(folder))
-        _show(service, console, seed, books, {})
+        _post(service, console, seed, books, posted)
+        _show_near_duplicates(service, console, books, posted)
         if keep:
             console.print(
                 f"The service runs on at {url} until Ctrl-C. In another terminal:", style="bold green"
             )
             console.print(f"  bookprint ingest FOLDER --url {url}", soft_wrap=True)
             console.print(f"  bookprint lookup FILE --url {url}\n", soft_wrap=True)
-            _wait_for_interrupt(process)
+            try:
+                process.wait()
+            except KeyboardInterrupt:
+                pass
+            else:
+                raise UserError("The service has ended.")
     console.print("Everything is stopped, and the temporary data is gone.\n")
 
 
 def _on_running_service(service: Client, console: Console, seed: int, works: int) -> None:
-    posted: dict[str, Any] = {}
+    books, posted = _make(console, seed, works), dict[str, Mapping[str, Any]]()
     try:
-        _show(service, console, seed, _make(console, seed, works), posted)
+        _post(service, console, seed, books, posted)
+        _show_near_duplicates(service, console, books, posted)
     finally:
         for answer in posted.values():
             with suppress(Refused):  # it is gone already
@@ -102,27 +112,12 @@ def _on_running_service(service: Client, console: Console, seed: int, works: int
         console.print(f"The {len(posted):,} books of the demo are deleted again.\n")
 
 
-def _show(
-    service: Client, console: Console, seed: int, books: "Sequence[SyntheticBook]", posted: dict[str, Any]
-) -> None:
-    """Post the books and search them; `posted` gets the service's answer for each book as it arrives."""
-    from app.cli import showcase
-
-    _post(service, console, seed, books, posted)
-    library = showcase.Library({book.id: book for book in books}, posted)
-    showcase.show_near_duplicates(service, library, console)
-    showcase.show_relations(service, library, console)
-    showcase.show_exact_lookup(service, library, console)
-    showcase.show_evaluation(library, seed, console)
-    showcase.show_request(service, library, console)
-
-
 @contextmanager
 def _serving(folder: Path, port: int) -> Iterator[Popen[bytes]]:
     """A whole service of its own in `folder`, stopped at the end; its output goes to a file."""
     environment = {name: value for name, value in os.environ.items() if name not in _NOT_PASSED_ON}
     command = [sys.executable, "-P", "-m", "app.cli", "serve", "--host", _HOST, "--port", str(port)]
-    with _log(folder).open("wb") as log:
+    with (folder / _LOG).open("wb") as log:
         process = spawn(
             [*command, "--data-dir", str(folder / "data")],
             folder=folder,
@@ -136,16 +131,12 @@ def _serving(folder: Path, port: int) -> Iterator[Popen[bytes]]:
         end(process, ((signal.SIGTERM, _STOP_SECONDS),))
 
 
-def _log(folder: Path) -> Path:
-    return folder / "serve.log"
-
-
 def _await_ready(service: Client, console: Console, process: Popen[bytes], folder: Path) -> None:
     started = time.monotonic()
     with console.status("Starting the service; the first time compiles its kernels …"):
         while not service.is_ready():
             if process.poll() is not None or time.monotonic() - started > _START_SECONDS:
-                lines = _log(folder).read_text(errors="replace").splitlines()[-_LOG_LINES:]
+                lines = (folder / _LOG).read_text(errors="replace").splitlines()[-_LOG_LINES:]
                 raise UserError("\n  ".join(["The service did not start. Its last lines:", *lines]))
             time.sleep(0.1)
     console.print("Started PostgreSQL, Valkey, the API and a worker.")
@@ -154,20 +145,20 @@ def _await_ready(service: Client, console: Console, process: Popen[bytes], folde
 def _make(console: Console, seed: int, works: int) -> "Sequence[SyntheticBook]":
     from app.synthesis.library import synthetic_library
 
-    started = time.monotonic()
     with console.status("Making books …"):
         books = list(synthetic_library(seed, works, _COPIES))
-    characters = sum(len(book.text) for book in books)
-    console.print(
-        f"Made {len(books):,} books with {characters / 1e6:.1f} million characters in "
-        f"{time.monotonic() - started:.1f} s: {works} works and their copies."
-    )
+    console.print(f"Made {len(books):,} books: {works} works and their copies.")
     return books
 
 
 def _post(
-    service: Client, console: Console, seed: int, books: "Sequence[SyntheticBook]", posted: dict[str, Any]
+    service: Client,
+    console: Console,
+    seed: int,
+    books: "Sequence[SyntheticBook]",
+    posted: dict[str, Mapping[str, Any]],
 ) -> None:
+    """Post the books; `posted` gets the service's answer for each as it arrives, by the book's own name."""
     from app.cli.posting import post_all
     from app.readers.unread import Unread
     from app.services.bulk.storing import IngestRun, Outcome
@@ -188,10 +179,7 @@ def _post(
         raise stopped
     if run.interrupted:
         raise KeyboardInterrupt
-    seconds = time.monotonic() - started
-    console.print(
-        f"Posted {len(books):,} books over HTTP in {seconds:.1f} s, {len(books) / seconds:,.0f} a second.\n"
-    )
+    console.print(f"Posted {len(books):,} books over HTTP in {time.monotonic() - started:.1f} s.\n")
 
 
 def _submission(book: "SyntheticBook", seed: int) -> Submission:
@@ -206,9 +194,34 @@ def _submission(book: "SyntheticBook", seed: int) -> Submission:
     return Submission(metadata, content_from_pages(book.pages))
 
 
-def _wait_for_interrupt(process: Popen[bytes]) -> None:
-    try:
-        process.wait()
-    except KeyboardInterrupt:
-        return
-    raise UserError("The service has ended.")
+def _show_near_duplicates(
+    service: Client,
+    console: Console,
+    books: "Sequence[SyntheticBook]",
+    posted: Mapping[str, Mapping[str, Any]],
+) -> None:
+    """Ask for the near-duplicates of every book, print those of some, and count all against the truth."""
+    by_id = {posted[book.id]["id"]: book for book in books}
+    works = Counter(book.work for book in books)
+    rows: list[tuple[str | Text, ...]] = []
+    found = wrong = 0
+    for book_id, book in by_id.items():
+        items = service.items(calls.near_duplicates(book_id, limit=1000))
+        near = [(by_id[item["id"]], item) for item in items if item["id"] in by_id]
+        copies = [(other, item) for other, item in near if other.work == book.work]
+        found, wrong = found + len(copies), wrong + len(near) - len(copies)
+        if book.work < _SHOWN_WORKS and book.error_rate == 0:
+            rows.append((Text(book.title, style="bold"), "", "", "", ""))
+            rows += [_row(other, item) for other, item in copies]
+    columns = ("near-duplicates found", "distance", "jaccard", "OCR errors", "edited")
+    console.print(drawn_table(columns, rows, wide=columns[0], right=columns[1:]), soft_wrap=False)
+    console.print(
+        f"Asked for the near-duplicates of all {len(books):,} books, the service found {found:,} of "
+        f"{sum(count * (count - 1) for count in works.values()):,}, and {wrong:,} that are none.\n"
+    )
+
+
+def _row(copy: "SyntheticBook", item: NearDuplicate) -> tuple[str, ...]:
+    distance = "–" if item["distance"] is None else str(item["distance"])
+    measures = (distance, f"{item['jaccard']:.2f}", f"{copy.error_rate:.1%}", f"{copy.edited:.1%}")
+    return f"  copy {int(copy.id[-2:])}", *measures

@@ -18,8 +18,12 @@ from app.embedded import EmbeddedServers, running_servers
 from app.secrets import SECRETS
 from app.settings import Settings
 from app.stores.postgres.audit import Actor
+from bookprint_client import Client
 
 DEFAULT_URL = "http://127.0.0.1:8000"
+
+Url = Annotated[str, typer.Option(help="Where the service answers.")]
+"""The option that names the service."""
 
 KeyOption = Annotated[
     str | None,
@@ -31,11 +35,22 @@ KeyOption = Annotated[
 ]
 """The option that has the API key."""
 
+AsJson = Annotated[bool, typer.Option("--json", help="Print the items as JSON, one a line.")]
+"""The option for programs that read the output."""
+
 DataDir = Annotated[
     Path | None,
     typer.Option(help="Folder of the embedded servers [BOOKPRINT_DATA_DIR, else ./data].", file_okay=False),
 ]
 """The option that names the data folder."""
+
+
+@contextmanager
+def service_at(url: str, key: str | None, patience: float = 10.0) -> Iterator[Client]:
+    """A client that is patient for so many seconds; raises NoService where no service answers at all."""
+    with Client(url, patience=patience, key=key) as service:
+        service.insist()
+        yield service
 
 
 def load_settings(data_dir: Path | None) -> Settings:

@@ -1,11 +1,13 @@
-"""`bookprint ingest`: the books of files, folders, archives and tables, stored or posted to a service."""
+"""`bookprint ingest`, `load`, `corpus` and `dedupe`: books of files, and collections that engines compute."""
 
 import asyncio
+import os
 import signal
-from collections.abc import Iterable
+import sys
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -22,10 +24,13 @@ from bookprint_client import Client, ClientError
 if TYPE_CHECKING:
     from app.readers.files import BookFiles
     from app.readers.unread import Unread
-    from app.services.bulk.storing import IngestRun
+    from app.services.bulk.storing import IngestRun, Outcome
     from app.wiring import Services
 
-_AGAIN = "Not every book was posted. Run the same command again: books that are there already are skipped."
+_POSTED_IN_PART = (
+    "Not every book was posted. Run the same command again: books that are there already are skipped."
+)
+_LOADED_IN_PART = "Not every book was loaded. Run the same command again: it goes on where it ended."
 
 Paths = Annotated[
     list[Path],
@@ -82,6 +87,7 @@ def ingest(
     from app.readers.files import texts_in, unread_books
     from app.readers.processes import cores
     from app.services.bulk.joining import joined
+    from app.services.bulk.storing import IngestRun
 
     columns = column_options(column)
     listing = find_files(paths)
@@ -89,26 +95,81 @@ def ingest(
     if texts is not None:
         records, listing = listing, find_files(texts_in(texts))
         books = joined(records.sizes, listing)
-    count = processes or cores()
+    count, run = processes or cores(), IngestRun()
     try:
         with Reporter("Ingesting", "books") as reporter, Refusals(report, reporter) as refusals:
+
+            def tell(book: "Unread", outcome: "Outcome") -> None:
+                if outcome.refusal is not None:
+                    refusals.add(book.path, book.part, outcome.refusal)
+                reporter.advance(run.total, book.position / max(listing.size, 1))
+
             if servers is not None:
                 kept = "kept" if servers.texts == "postgres" else "not kept"
                 reporter.say(
                     f"Storing books directly; texts that come with them are {kept} "
                     f"(BOOKPRINT_TEXTS={servers.texts})."
                 )
-                run = _store(servers, books, listing.size, count, reporter, refusals)
+                _store(servers, books, count, run, tell)
             else:
-                run = _post(url or DEFAULT_URL, key, books, listing.size, count, jobs, reporter, refusals)
+                with Client(url or DEFAULT_URL, connections=jobs, key=key) as service:
+                    service.insist()
+                    reporter.say(f"Posting books to {url or DEFAULT_URL}.")
+                    _post(service, books, count, jobs, run, tell)
     except (ClientError, BookprintError) as exc:
         raise UserError(f"{exc}", 2) from exc
-    results().print(", ".join(f"{number:,} {kind}" for kind, number in run.counts.items()))
-    if run.interrupted:
-        complain(f"Interrupted. {_AGAIN}")
-        raise typer.Exit(130)
-    if run.counts["failed"]:
-        raise typer.Exit(1)
+    _conclude(run, _POSTED_IN_PART)
+
+
+def load(
+    folder: Annotated[
+        Path,
+        typer.Argument(metavar="DIR", exists=True, file_okay=False, help="What `corpus run` has written."),
+    ],
+    report: Report = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Load a corpus: its books, their signatures, relations with page maps, and clusters.
+
+    Lookups, relations and clusters then answer as after posting the books one by one, but for the texts,
+    which a corpus does not hold, and what is computed from them: digests, ISCC and vectors. It needs
+    DATABASE_URL and REDIS_URL, or a service that runs in the data folder. Lookups answer 503 until the books
+    are in and the index is built anew; jobs find the relations with other books that are there. Books that
+    are there already stay as they are: run the command again after an interruption. Exit status: 0 all are
+    in, 1 some were refused, each with its reason, 2 it could not run.
+    """
+    settings = load_settings(data_dir)
+    forget_secrets()  # a corpus may be a stranger's
+    servers = running(settings)
+    if servers is None:
+        raise UserError(
+            f"No service runs in {settings.data_dir}. Start one with `bookprint serve`, or set DATABASE_URL "
+            "and REDIS_URL.",
+            2,
+        )
+    keep_kernels(settings.data_dir)
+    try:
+        with Reporter("Loading", "books") as reporter, Refusals(report, reporter) as refusals:
+            run = _load(servers, folder, reporter, refusals)
+    except BookprintError as exc:
+        raise UserError(str(exc), 2) from exc
+    _conclude(run, _LOADED_IN_PART)
+
+
+def corpus() -> None:
+    """Compute a whole collection on an engine for much data."""
+    _become_driver()
+
+
+def dedupe() -> None:
+    """Find the copies in a collection, and keep one of each."""
+    _become_driver()
+
+
+def _become_driver() -> NoReturn:
+    """Let this process become the driver, which reads the arguments and is no part of the service."""
+    forget_secrets()  # files of strangers are read by processes that would inherit them
+    os.execv(sys.executable, [sys.executable, "-m", "workers.batch", *sys.argv[1:]])
 
 
 def find_files(paths: list[Path]) -> "BookFiles":
@@ -137,26 +198,15 @@ def column_options(options: list[str] | None) -> dict[str, str]:
 def _store(
     settings: Settings,
     books: "Iterable[Unread]",
-    size: int,
     processes: int,
-    reporter: Reporter,
-    refusals: Refusals,
-) -> "IngestRun":
+    run: "IngestRun",
+    tell: "Callable[[Unread, Outcome], None]",
+) -> None:
     """Store the books where the database is reached."""
     from app.core.book_rules import checked
     from app.services.bulk.ingest import ingest_in_bulk
-    from app.services.bulk.storing import IngestRun, Outcome
 
-    run = IngestRun()
-
-    def tell(book: "Unread", outcome: Outcome) -> None:
-        if outcome.refusal is not None:
-            refusals.add(book.path, book.part, outcome.refusal)
-        reporter.advance(run.total, book.position / max(size, 1))
-
-    async def take_in(services: "Services") -> None:
-        with suppress(NotImplementedError, ValueError):  # not in the main thread
-            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, run.interrupt)
+    async def store(services: "Services") -> None:
         await ingest_in_bulk(
             services.bulk,
             services.upkeep,
@@ -168,20 +218,17 @@ def _store(
             actor=acting_user(),
         )
 
-    within(settings, take_in)
-    return run
+    _within(settings, run, store)
 
 
 def _post(
-    url: str,
-    key: str | None,
+    service: Client,
     books: "Iterable[Unread]",
-    size: int,
     processes: int,
     jobs: int,
-    reporter: Reporter,
-    refusals: Refusals,
-) -> "IngestRun":
+    run: "IngestRun",
+    tell: "Callable[[Unread, Outcome], None]",
+) -> None:
     """Post the books to a service."""
     from app.cli.posting import post_all
     from app.core.book_rules import checked
@@ -189,20 +236,53 @@ def _post(
     from app.core.model import Submission
     from app.readers.processes import ReadingProcesses
     from app.readers.reading import Read, results_of
-    from app.services.bulk.storing import IngestRun, Outcome
 
-    run = IngestRun()
-
-    def report(book: "Unread", outcome: Outcome, _: object) -> None:
-        if outcome.refusal is not None:
-            refusals.add(book.path, book.part, outcome.refusal)
-        reporter.advance(run.total, book.position / max(size, 1))
-
-    with Client(url, connections=jobs, key=key) as service:
-        service.insist()
-        reporter.say(f"Posting books to {url}.")
-        with ReadingProcesses(processes, Read(checked), (Submission, Refusal)) as reading:
-            stopped = post_all(service, results_of(reading, books), jobs, run, report)
+    with ReadingProcesses(processes, Read(checked), (Submission, Refusal)) as reading:
+        stopped = post_all(
+            service, results_of(reading, books), jobs, run, lambda book, outcome, _: tell(book, outcome)
+        )
     if stopped is not None:
-        raise UserError(f"{stopped}\n{_AGAIN}", 2)
-    return run
+        raise UserError(f"{stopped}\n{_POSTED_IN_PART}", 2)
+
+
+def _load(settings: Settings, folder: Path, reporter: Reporter, refusals: Refusals) -> "IngestRun":
+    from app.core.book_rules import checked
+    from app.corpus.books import CorpusBooks
+    from app.corpus.folder import CorpusFolder
+    from app.corpus.pairs import CorpusPairs
+    from app.services.bulk.loading import Load
+    from app.services.bulk.storing import IngestRun
+
+    tables = CorpusFolder(folder)
+    load = Load(
+        books=CorpusBooks(tables),
+        pairs=CorpusPairs(tables),
+        run=IngestRun(),
+        check=checked,
+        refuse=lambda place, refusal: refusals.add(place, "", refusal),
+        progress=reporter.counted,
+        actor=acting_user(),
+    )
+    _within(settings, load.run, lambda services: services.loading(load).run())
+    return load.run
+
+
+def _within(settings: Settings, run: "IngestRun", work: "Callable[[Services], Awaitable[None]]") -> None:
+    """Do the work on the services; Ctrl-C interrupts the run."""
+
+    async def interruptible(services: "Services") -> None:
+        with suppress(NotImplementedError, ValueError):  # not in the main thread
+            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, run.interrupt)
+        await work(services)
+
+    within(settings, interruptible)
+
+
+def _conclude(run: "IngestRun", in_part: str) -> None:
+    """Print what became of the books, and exit with the status that says so."""
+    results().print(", ".join(f"{number:,} {kind}" for kind, number in run.counts.items()))
+    if run.interrupted:
+        complain(f"Interrupted. {in_part}")
+        raise typer.Exit(130)
+    if run.counts["failed"]:
+        raise typer.Exit(1)

@@ -10,7 +10,7 @@ import typer
 
 from app.cli.environment import DataDir, acting_user, load_settings, moment
 from app.cli.maintenance import library, within
-from app.cli.output import UserError, drawn_table, notices, print_lines, results
+from app.cli.output import UserError, notices, results, show
 from app.settings import LEAST_BYTES_PER_MINUTE, MOST_PER_MINUTE
 from app.stores.postgres.keys import KeyLimits
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from app.wiring import Services
 
 T = TypeVar("T")
-
-COLUMNS = ("id", "name", "scopes", "state", "created", "expires", "limits of its own")
 
 _KeyId = Annotated[str, typer.Argument(metavar="ID", help="Id of the key, as keys list shows it.")]
 
@@ -83,11 +81,8 @@ def list_keys(data_dir: DataDir = None) -> None:
     if not found:
         notices().print("There is no key. Make one with: bookprint keys create --name NAME --scope SCOPE")
         return
-    console, rows = results(), [_row(key) for key in found]
-    if console.is_terminal:
-        console.print(drawn_table(COLUMNS, rows, wide="name"))
-    else:
-        print_lines(console, COLUMNS, rows)
+    columns = ("id", "name", "scopes", "state", "created", "expires", "limits of its own")
+    show(found, columns, _row, wide="name")
 
 
 def revoke(key_id: _KeyId, data_dir: DataDir = None) -> None:

@@ -1,31 +1,32 @@
-"""`bookprint lookup` and `similar`, and how a command line names one book."""
+"""`bookprint lookup`, `similar` and `master-copy`: answers about one book, and how it is named."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import orjson
 import typer
-from rich.text import Text
+from rich.console import RenderableType
 
-from app.cli.environment import DEFAULT_URL, KeyOption
-from app.cli.output import UserError, drawn_table, notices, print_json, print_lines, results
+from app.cli.environment import DEFAULT_URL, AsJson, KeyOption, Url, service_at
+from app.cli.output import UserError, notices, print_json, printable, results, show, stacked
+from app.core.clusters.cluster_name import ClusterName
+from app.core.clusters.clustering import By
 from app.core.errors import InvalidInput
+from app.core.model import PAGE_BREAK
 from app.core.signatures.composite import is_identifier
 from bookprint_client import Client, calls
-from bookprint_client.answers import NearDuplicate, NearDuplicates, SimilarBookAnswer
+from bookprint_client.answers import MasterCopyAnswer, NearDuplicate, NearDuplicates, SimilarBookAnswer
 from bookprint_client.calls import PagedCall
 
 if TYPE_CHECKING:
     from app.core.model import Submission
 
-COLUMNS = ("distance", "jaccard", "in other", "in this")
-_SIMILAR_COLUMNS = ("similarity", "title", "authors", "id")
-_PATIENCE = 10.0  # seconds
-_MOST_ITEMS = 1000  # in one answer
-
+_MEASURES = ("distance", "jaccard", "in other", "in this")
 _Question = PagedCall[Any, NearDuplicate]
+
+_MOST_ITEMS = 1000  # in one answer
+_PAGES_AT_ONCE = 50  # of a master copy
 
 
 def lookup(
@@ -43,9 +44,9 @@ def lookup(
     ] = None,
     k: Annotated[int | None, typer.Option("--k", min=1, max=1000, help="The k nearest books.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="Most books to print.")] = 100,
-    url: Annotated[str, typer.Option(help="Where the service answers.")] = DEFAULT_URL,
+    url: Url = DEFAULT_URL,
     key: KeyOption = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the items as JSON, one a line.")] = False,
+    json: AsJson = False,
 ) -> None:
     """Find the near-duplicates of a book; nothing is stored.
 
@@ -54,25 +55,19 @@ def lookup(
     """
     if d is not None and k is not None:
         raise UserError("Give --d or --k, not both.", 2)
-    with Client(url, patience=_PATIENCE, key=key) as service:
-        service.insist()
-        answer, items = _ask(service, _question(service, book, d, k, min(limit, _MOST_ITEMS)), limit)
-    if json:
-        for item in items:
-            print_json(item)
-        return
-    console, rows = results(), [_row(item) for item in items]
-    if not console.is_terminal:
-        print_lines(console, [*COLUMNS, "title", "id"], rows)
-    elif rows:
-        # The id stands below the title: side by side they do not fit an ordinary terminal.
-        drawn = [(*row[:4], Text.assemble(row[4], "\n", (row[5], "dim"))) for row in rows]
-        console.print(drawn_table((*COLUMNS, "book"), drawn, wide="book", right=COLUMNS))
-    notices().print(_summary(answer, len(items)))
+    items: list[NearDuplicate] = []
+    with service_at(url, key) as service:
+        for answer in service.pages(_question(service, book, d, k, min(limit, _MOST_ITEMS))):
+            items += answer["items"]
+            if len(items) >= limit:
+                break
+    del items[limit:]
+    show(items, (*_MEASURES, "title", "id"), _cells, json=json, drawn=_drawn, wide="book", right=_MEASURES)
+    if not json:
+        notices().print(_summary(answer, len(items)))
 
 
-def _row(item: NearDuplicate) -> tuple[str, str, str, str, str, str]:
-    """An item of an answer as the cells of COLUMNS, its title and its id."""
+def _cells(item: NearDuplicate) -> tuple[str, ...]:
     containment = item["containment"]
     return (
         "–" if item["distance"] is None else str(item["distance"]),
@@ -84,14 +79,10 @@ def _row(item: NearDuplicate) -> tuple[str, str, str, str, str, str]:
     )
 
 
-def _ask(service: Client, question: _Question, limit: int) -> tuple[NearDuplicates, Sequence[NearDuplicate]]:
-    """The last page of the answer that was read, and the items of all pages, up to `limit`."""
-    items: list[NearDuplicate] = []
-    for page in service.pages(question):
-        items += page["items"]
-        if len(items) >= limit:
-            break
-    return page, items[:limit]
+def _drawn(item: NearDuplicate) -> dict[str, RenderableType]:
+    # The id stands below the title: side by side they do not fit an ordinary terminal.
+    *measures, title, book_id = _cells(item)
+    return {**dict(zip(_MEASURES, measures, strict=True)), "book": stacked(title, book_id)}
 
 
 def _question(service: Client, book: str, d: int | None, k: int | None, limit: int) -> _Question:
@@ -131,39 +122,91 @@ def similar(
     copies: Annotated[
         bool, typer.Option("--copies", help="With copies: of the book, and all those of the others.")
     ] = False,
-    url: Annotated[str, typer.Option(help="Where the service answers.")] = DEFAULT_URL,
+    url: Url = DEFAULT_URL,
     key: KeyOption = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the items as JSON, one a line.")] = False,
+    json: AsJson = False,
 ) -> None:
     """Find books with other texts that are like a book, as others of its series or subject.
 
     Similarity is an estimated cosine, 1 at most. It is a hint: nothing says from where on books belong
     together.
     """
-    with Client(url, patience=_PATIENCE, key=key) as service:
-        service.insist()
+    with service_at(url, key) as service:
         items = service.send(calls.similar_books(named_book(service, book), k=k, copies=copies))["items"]
-    console = results()
-    if json:
-        for item in items:
-            print_json(item)
-    elif not console.is_terminal:
-        print_lines(console, _SIMILAR_COLUMNS, [_similar_row(item) for item in items])
-    elif items:
-        rows = [_drawn(item) for item in items]
-        console.print(drawn_table(("similarity", "book"), rows, wide="book", right=("similarity",)))
+    show(
+        items,
+        ("similarity", "title", "authors", "id"),
+        _similar_cells,
+        json=json,
+        drawn=_similar_drawn,
+        wide="book",
+        right=("similarity",),
+    )
     if not items:
         notices().print(f"{'No' if copies else 'But for copies of it no'} other book has a vector.")
 
 
-def _similar_row(item: SimilarBookAnswer) -> tuple[str, str, str, str]:
+def _similar_cells(item: SimilarBookAnswer) -> tuple[str, str, str, str]:
     return f"{item['similarity']:.3f}", item["title"] or "", "; ".join(item["authors"]), item["id"]
 
 
-def _drawn(item: SimilarBookAnswer) -> tuple[str, Text]:
-    similarity, title, authors, book_id = _similar_row(item)
+def _similar_drawn(item: SimilarBookAnswer) -> dict[str, RenderableType]:
+    similarity, title, authors, book_id = _similar_cells(item)
     name = f"{title} ({authors})" if authors else title
-    return similarity, Text.assemble(name, "\n", (book_id, "dim"))
+    return {"similarity": similarity, "book": stacked(name, book_id)}
+
+
+def master_copy(
+    cluster: Annotated[
+        str,
+        typer.Argument(
+            metavar="CLUSTER|BOOK_ID|EXTERNAL_ID",
+            help="Id or key of a cluster, or the id or external id of a book in it.",
+        ),
+    ],
+    by: Annotated[By, typer.Option(help="Of a book: which of its two clusters.")] = "same_text",
+    url: Url = DEFAULT_URL,
+    key: KeyOption = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the pages as JSON, one a line.")] = False,
+) -> None:
+    """Print the master copy of a cluster: page by page, the reading that most copies share.
+
+    Pages have U+000C between them. It takes three copies to correct one of them.
+    """
+    changed, between, console = 0, "", results()
+    with service_at(url, key) as service:
+        for answer in service.pages(
+            calls.read_master_copy(_cluster(service, cluster, by), limit=_PAGES_AT_ONCE)
+        ):
+            for page in answer["items"]:
+                changed += page["changed"] > 0
+                if json:
+                    print_json(page)
+                else:
+                    text = printable(page["text"]) if console.is_terminal else page["text"]
+                    console.file.write(f"{between}{text}")
+                    between = PAGE_BREAK
+    console.file.flush()
+    _tell_votes(answer, changed)
+
+
+def _tell_votes(answer: MasterCopyAnswer, changed: int) -> None:
+    """Say how many copies voted, and which books did not and why."""
+    copies, unit = len(answer["copies"]), f"{answer['unit']}s"
+    voted = "1 copy has" if copies == 1 else f"{copies} copies have"
+    notices().print(
+        f"{voted} voted; {changed:,} of {answer['page_count']:,} {unit} have other words than the "
+        f"best copy, {answer['best_copy']['book_id']}."
+    )
+    for book in answer["left_out"]:
+        notices().print(f"{book['book_id']} has not voted: {book['because']}")
+
+
+def _cluster(service: Client, cluster: str, by: By) -> str:
+    """The id of the cluster that is meant."""
+    if ClusterName.read(cluster) is not None:
+        return cluster
+    return service.send(calls.cluster_of_book(named_book(service, cluster), by=by, limit=1))["id"]
 
 
 def read_one_book(file: Path) -> "Submission":

@@ -8,19 +8,28 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from app.cli.environment import DataDir, load_settings, running, started
-from app.cli.output import Reporter, UserError, drawn_table, notices, print_json, print_lines, results
+from app.cli.output import Reporter, UserError, notices, print_json, results, show
 from app.kernel_cache import keep_kernels
 from app.settings import Settings
 
 if TYPE_CHECKING:
     from app.services.index.contents import IndexReport
-    from app.services.index.missing_signatures import MissingSignatures
     from app.stores.postgres.jobs import Job, JobCounts
     from app.wiring import Services
 
 T = TypeVar("T")
 
 _MOST_SHOWN = 1_000  # failed jobs
+
+_PARTS = {
+    "books": "in the catalogue",
+    "pending": "durable and found, but not in the index yet",
+    "records": "that the index should hold",
+    "missing": "of those, not in the index",
+    "superfluous": "stale or double records in the index",
+    "broken": "buckets that hold no whole records",
+}
+"""The numbers of a report on the index, and their meanings."""
 
 
 def migrate(data_dir: DataDir = None) -> None:
@@ -68,19 +77,22 @@ def reindex(
             status=2,
         )
     keep_kernels()
+    settings = load_settings(data_dir)
     if recipe is not None:
-        _change_recipe(load_settings(data_dir), recipe, allow_missing)
+        _change_recipe(settings, recipe, allow_missing)
     elif drop is not None:
-        with library(load_settings(data_dir)) as settings:
-            name = drop
-            within(settings, lambda services: services.recipes.drop(name))
+        with library(settings) as complete:
+            within(complete, lambda services: services.recipes.drop(drop))
         results().print(f"{drop} is not indexed")
     elif digests:
-        _compute(load_settings(data_dir), "digests", lambda services: services.missing_digests)
+        computed = _counted(settings, "Computing digests", lambda each: each.missing_digests.compute)
+        results().print(f"{computed:,} books have got digests")
     elif vectors:
-        _compute(load_settings(data_dir), "vectors", lambda services: services.missing_vectors)
+        computed = _counted(settings, "Computing vectors", lambda each: each.missing_vectors.compute)
+        results().print(f"{computed:,} books have got vectors")
     else:
-        _rebuild(load_settings(data_dir))
+        entries = _counted(settings, "Reindexing", lambda each: each.upkeep.rebuild)
+        results().print(f"{entries:,} books indexed anew")
 
 
 def _change_recipe(settings: Settings, recipe: str, allow_missing: bool) -> None:
@@ -97,16 +109,14 @@ def _change_recipe(settings: Settings, recipe: str, allow_missing: bool) -> None
     )
 
 
-def _compute(settings: Settings, what: str, missing: Callable[["Services"], "MissingSignatures"]) -> None:
-    with library(settings) as complete, Reporter(f"Computing {what}", "books") as reporter:
-        computed = within(complete, lambda services: missing(services).compute(reporter.counted))
-    results().print(f"{computed:,} books have got {what}")
-
-
-def _rebuild(settings: Settings) -> None:
-    with library(settings) as complete, Reporter("Reindexing", "books") as reporter:
-        entries = within(complete, lambda services: services.upkeep.rebuild(reporter.counted))
-    results().print(f"{entries:,} books indexed anew")
+def _counted(
+    settings: Settings,
+    label: str,
+    work: "Callable[[Services], Callable[[Callable[[int, int], None]], Awaitable[T]]]",
+) -> T:
+    """Do work that says how many books of how many are done."""
+    with library(settings) as complete, Reporter(label, "books") as reporter:
+        return within(complete, lambda services: work(services)(reporter.counted))
 
 
 def verify(
@@ -118,12 +128,14 @@ def verify(
     Books that are posted, changed or deleted meanwhile can show as differences.
     """
     keep_kernels()
-    with library(load_settings(data_dir)) as settings, Reporter("Verifying", "books") as reporter:
-        report = within(settings, lambda services: services.upkeep.verify(reporter.counted))
+    report = _counted(load_settings(data_dir), "Verifying", lambda each: each.upkeep.verify)
     if json:
-        _print_as_json(report)
+        print_json({name: getattr(report, name) for name in ("clean", "whole", *_PARTS)})
     else:
-        _print_as_table(report)
+        rows = [(part, f"{getattr(report, part):,}", meaning) for part, meaning in _PARTS.items()]
+        show(rows, ("part", "count", "meaning"), tuple, wide="meaning", right=("count",))
+        said, style = ("clean", "bold green") if report.clean else ("not clean", "bold red")
+        results().print(said, style=style)
     if not report.clean:
         notices().print(_remedy(report))
         raise typer.Exit(1)
@@ -172,31 +184,6 @@ def within(settings: Settings, work: "Callable[[Services], Awaitable[T]]") -> T:
     return asyncio.run(run())
 
 
-def _print_as_table(report: "IndexReport") -> None:
-    rows = [
-        ("books", report.books, "in the catalogue"),
-        ("pending", report.pending, "durable and found, but not in the index yet"),
-        ("records", report.records, "that the index should hold"),
-        ("missing", report.missing, "of those, not in the index"),
-        ("superfluous", report.superfluous, "stale or double records in the index"),
-        ("broken", report.broken, "buckets that hold no whole records"),
-    ]
-    console, columns = results(), ("part", "count", "meaning")
-    cells = [(part, f"{count:,}", meaning) for part, count, meaning in rows]
-    if console.is_terminal:
-        console.print(drawn_table(columns, cells, wide="meaning", right=("count",)))
-    else:
-        print_lines(console, columns, cells)
-    console.print(
-        "clean" if report.clean else "not clean", style="bold green" if report.clean else "bold red"
-    )
-
-
-def _print_as_json(report: "IndexReport") -> None:
-    fields = ("clean", "whole", "books", "pending", "records", "missing", "superfluous", "broken")
-    print_json({name: getattr(report, name) for name in fields})
-
-
 def _remedy(report: "IndexReport") -> str:
     if not report.whole:
         return "The index is being rebuilt by a worker (bookprint serve or worker). Verify again in a moment."
@@ -220,7 +207,7 @@ def jobs(
 
         with library(settings) as complete:
             counts, failed = within(complete, read)
-        _show(counts, failed)
+        _print(counts, failed)
         return
     job_id = _number(retry)
 
@@ -244,30 +231,22 @@ def _number(argument: str) -> int | None:
     return int(argument)
 
 
-def _show(counts: "list[JobCounts]", failed: "list[Job]") -> None:
+def _print(counts: "list[JobCounts]", failed: "list[Job]") -> None:
     if not counts:
         results().print("No job waits, runs or has failed.")
         return
-    _print(
+    show(
+        counts,
         ("task", "state", "jobs"),
-        [(counted.task, counted.state, f"{counted.count:,}") for counted in counts],
+        lambda counted: (counted.task, counted.state, f"{counted.count:,}"),
         wide="task",
+        right=("jobs",),
     )
     if failed:
         results().print()
-        _print(
+        show(
+            failed,
             ("failed", "task", "book", "reason"),
-            [
-                (str(job.id), job.task, "-" if job.book_id is None else str(job.book_id), job.reason or "-")
-                for job in failed
-            ],
+            lambda job: (str(job.id), job.task, str(job.book_id or "-"), job.reason or "-"),
             wide="reason",
         )
-
-
-def _print(columns: tuple[str, ...], rows: list[tuple[str, ...]], wide: str) -> None:
-    console = results()
-    if console.is_terminal:
-        console.print(drawn_table(columns, rows, wide=wide, right=("jobs",)))
-    else:
-        print_lines(console, columns, rows)

@@ -7,9 +7,10 @@ every few seconds.
 import re
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 from rich.box import SIMPLE_HEAD
@@ -18,6 +19,8 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
+
+T = TypeVar("T")
 
 _SECONDS_BETWEEN_LINES = 5.0
 
@@ -70,7 +73,6 @@ class _EventConsole(_Console):
     """Logs what it is to print, each time as one event."""
 
     def print(self, *objects: Any, **_: Any) -> None:
-        """Log the objects as one event."""
         _log().info(" ".join(map(str, objects)))
 
 
@@ -97,18 +99,45 @@ def complain(message: str) -> None:
         notices().print(Text.assemble(("Error: ", "bold red"), message))
 
 
-def print_lines(console: Console, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print rows as lines with a tab between the cells."""
-    for row in (columns, *rows):
-        # Past rich, which turns tabs into blanks.
-        console.file.write("\t".join(printable(" ".join(cell.split())) for cell in row) + "\n")
-    console.file.flush()
-
-
 def print_json(document: object) -> None:
     """Print a result as one line of JSON, in which what would command the terminal is escaped."""
     text = orjson.dumps(document).decode()
     results().print(_COMMANDS.sub(lambda found: f"\\u{ord(found[0]):04x}", text), soft_wrap=True)
+
+
+def show(
+    items: Iterable[T],
+    columns: Sequence[str],
+    cells: Callable[[T], Sequence[str]],
+    *,
+    json: bool = False,
+    drawn: Callable[[T], Mapping[str, RenderableType]] | None = None,
+    wide: str,
+    right: Sequence[str] = (),
+) -> None:
+    """Print items, each as one line: its JSON, or piped its `cells` with tabs between them.
+
+    On a terminal they are a table, unless there are none. `drawn` says what stands there in place of the
+    cells, by column; `wide` and `right` are those of `drawn_table`.
+    """
+    console = results()
+    if json:
+        for item in items:
+            print_json(item)
+    elif console.is_terminal:
+        rows = [drawn(item) if drawn else dict(zip(columns, cells(item), strict=True)) for item in items]
+        if rows:
+            console.print(drawn_table(tuple(rows[0]), [tuple(row.values()) for row in rows], wide, right))
+    else:
+        for row in chain((columns,), map(cells, items)):
+            # Past rich, which turns tabs into blanks.
+            console.file.write("\t".join(printable(" ".join(cell.split())) for cell in row) + "\n")
+        console.file.flush()
+
+
+def stacked(first: str, *below: str) -> Text:
+    """A cell of a table with lines below the first, where there is no room for columns of their own."""
+    return Text.assemble(first, *((f"\n{line}", "dim") for line in below if line))
 
 
 def drawn_table(

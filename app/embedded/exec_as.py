@@ -4,8 +4,8 @@
 
 PARENT        pid of the starting process, or 0; if it is no longer the parent, nothing is started
 DEATH_SIGNAL  signal that the kernel sends when the starting thread ends (Linux; elsewhere no effect)
-IDENTITY      `same`; `namespace:UID`, a user namespace where our own uid shows as UID; `user:UID:GID`;
-              or `reach:UID:GID`, that user with root's right to pass closed folders
+IDENTITY      `same`; `namespace:UID`, a user namespace where our own uid shows as UID; or `user:UID:GID`,
+              that user, with root's right to pass closed folders where the system lets root hand it on
 FOLDER        working directory of the command
 
 A script, run by `app.embedded.processes.spawn`. It imports nothing of the project, so it starts in 20 ms, and
@@ -17,6 +17,7 @@ import ctypes
 import os
 import signal
 import sys
+from contextlib import suppress
 
 CLONE_NEWUSER = 0x10000000
 PR_SET_PDEATHSIG = 1
@@ -53,17 +54,24 @@ def enter_namespace(inside: int) -> None:
 
 
 def become(uid: int, gid: int) -> None:
-    """Become another user for good."""
+    """Become another user for good; on Linux one that keeps, where root may, the right to enter every folder.
+
+    A container often has root at work in /root and forbids namespaces.
+    """
+    if sys.platform == "linux":
+        with suppress(OSError):
+            # Else the kernel drops capabilities with root's uid.
+            prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP)
     os.setgroups([])
     os.setgid(gid)
     os.setuid(uid)
+    if sys.platform == "linux":
+        with suppress(OSError):
+            keep_reach()
 
 
-def become_with_reach(uid: int, gid: int) -> None:
-    """Become another user that keeps, even after an `exec`, the capability to enter every folder."""
-    # Else the kernel drops capabilities with root's uid, and `access` ignores them for any other uid.
-    prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP)
-    become(uid, gid)
+def keep_reach() -> None:
+    """Keep the capability to enter every folder, and no other, even after an `exec`."""
     header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0)
     kept = 1 << CAP_DAC_OVERRIDE
     # effective, permitted, inheritable; first for capabilities 0 to 31, then for the others
@@ -80,8 +88,6 @@ def take_identity(identity: str) -> None:
         enter_namespace(int(numbers[0]))
     elif kind == "user":
         become(int(numbers[0]), int(numbers[1]))
-    elif kind == "reach":
-        become_with_reach(int(numbers[0]), int(numbers[1]))
 
 
 def main(arguments: list[str]) -> int:

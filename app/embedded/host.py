@@ -4,7 +4,6 @@ import fcntl
 import os
 import shutil
 import tempfile
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,7 +15,6 @@ _LIMITS = (
 
 _LONGEST_SOCKETS = 80  # bytes; paths of sockets stay under 104 with the longest name, `.s.PGSQL.5432.lock`
 _PREFIX = "bookprint-sockets-"
-_SECONDS_TO_LOCK = 10.0  # within which a folder that is made is locked as well
 
 
 def memory() -> int:
@@ -43,28 +41,24 @@ class SocketFolder:
         )
         for folder in parent.glob(f"{_PREFIX}*"):
             with suppress(OSError):  # it is in use, another user's, or just gone
-                _remove_unlocked(folder)
-        self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
-        self._lock = os.open(self.path, os.O_RDONLY)
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
+                os.close(_locked(folder))
+                shutil.rmtree(folder, ignore_errors=True)
+        fresh = Path(tempfile.mkdtemp(prefix="bookprint-new-", dir=parent))
+        self._lock = _locked(fresh)
+        # Named only now that it is locked: else another process that starts could take it for one left over.
+        self.path = fresh.rename(parent / fresh.name.replace("bookprint-new-", _PREFIX))
 
     def remove(self) -> None:
-        """Remove the folder with all that is in it."""
         shutil.rmtree(self.path, ignore_errors=True)
         os.close(self._lock)
 
 
-def remove_socket_folder(folder: Path) -> None:
-    """Remove a folder that another process has made for its sockets, and nothing else."""
-    if folder.name.startswith("bookprint-"):
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _remove_unlocked(folder: Path) -> None:
-    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+def _locked(folder: Path) -> int:
+    """A descriptor that holds the lock of a folder; OSError where another process holds it."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if time.time() - os.fstat(lock).st_mtime > _SECONDS_TO_LOCK:
-            shutil.rmtree(folder, ignore_errors=True)
-    finally:
-        os.close(lock)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor

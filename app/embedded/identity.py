@@ -3,12 +3,14 @@
 import os
 import pwd
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 DATA_DIR_MODE = 0o711 if os.geteuid() == 0 else 0o700
 """Of a data folder that is made: the user that root's PostgreSQL runs as must get through it."""
+
+_NOBODY = (65534, 65534)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,31 +38,16 @@ def other_user(uid: int, gid: int) -> Identity:
     return Identity(f"user:{uid}:{gid}", uid, gid)
 
 
-def other_user_with_reach(uid: int, gid: int) -> Identity:
-    """The same, but able to pass folders that only root can enter (Linux)."""
-    return Identity(f"reach:{uid}:{gid}", uid, gid)
-
-
-def candidates(folder: Path) -> Iterator[Identity]:
+def candidates(folder: Path) -> Sequence[Identity]:
     """Identities worth trying for a server with its data in `folder`, the least intrusive first."""
+    on_linux = sys.platform == "linux"
     if os.geteuid() != 0:
-        if sys.platform != "linux" or _has_name(os.geteuid()):
-            yield ourselves()
-        else:
-            yield namespace()
-        return
-    if sys.platform == "linux":
-        yield namespace()
-    # Within a private home, only its owner gets through to the folder.
-    for ancestor in folder.resolve().parents:
-        status = ancestor.stat()
-        if status.st_uid != 0:
-            yield other_user(status.st_uid, status.st_gid)
-            break
-    yield other_user(65534, 65534)
-    if sys.platform == "linux":
-        # A container often has root at work in /root and forbids namespaces.
-        yield other_user_with_reach(65534, 65534)
+        return [namespace() if on_linux and not _has_name(os.geteuid()) else ourselves()]
+    # Within a private home, its owner gets through to the folder.
+    owners = [parent.stat() for parent in folder.resolve().parents]
+    owner = next(((each.st_uid, each.st_gid) for each in owners if each.st_uid != 0), _NOBODY)
+    user = other_user(*(owner if _has_name(owner[0]) else _NOBODY))
+    return [namespace(), user] if on_linux else [user]
 
 
 def choose(folder: Path, works: Callable[[Identity], bool]) -> Identity | None:

@@ -29,7 +29,6 @@ class LockInfo:
     """Information that the holder of a lock leaves in its file for other processes."""
 
     pid: int
-    sockets: str | None = None  # folder of the unix sockets
     database_url: str | None = None
     redis_url: str | None = None
 
@@ -41,11 +40,8 @@ class DataDirLock:
         self._data_dir = data_dir
         self._descriptor: int | None = None
 
-    def acquire(self) -> LockInfo | None:
-        """Lock the folder; returns the previous holder's information, None if it released the lock itself.
-
-        Raises DataDirInUse when a living process holds the lock.
-        """
+    def acquire(self) -> None:
+        """Lock the folder; raises DataDirInUse when a living process holds the lock."""
         descriptor = os.open(_path(self._data_dir), os.O_RDWR | os.O_CREAT, 0o600)
         os.fchmod(descriptor, 0o600)  # a URL from outside can hold a password
         deadline = time.monotonic() + _PATIENCE
@@ -55,10 +51,8 @@ class DataDirLock:
                 os.close(descriptor)
                 raise DataDirInUse(self._data_dir, holder.pid if holder else None)
             time.sleep(0.05)
-        previous = _read(descriptor)
         self._descriptor = descriptor
-        self.write(LockInfo(os.getpid(), previous.sockets if previous else None))
-        return previous
+        self.write(LockInfo(os.getpid()))
 
     def write(self, info: LockInfo) -> None:
         """Replace the information in the file."""

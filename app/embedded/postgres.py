@@ -58,7 +58,6 @@ class PostgresServer(Server):
 
     @property
     def url(self) -> str:
-        """URL for SQLAlchemy with psycopg."""
         host = quote(str(self._sockets), safe="/")
         return f"postgresql+psycopg://{USER}@/{DATABASE}?host={host}&port={PORT}"
 

@@ -48,7 +48,6 @@ class Server(ABC):
         self.folder.mkdir(mode=0o700, exist_ok=True)
 
     def identity(self) -> Identity:
-        """As whom the server runs."""
         return identities.ourselves()
 
     def launch(self) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from app.embedded.host import SocketFolder, remove_socket_folder
+from app.embedded.host import SocketFolder
 from app.embedded.identity import DATA_DIR_MODE
 from app.embedded.lock import DataDirInUse, DataDirLock, LockInfo, lock_info
 from app.embedded.postgres import PostgresServer
@@ -59,19 +59,14 @@ class EmbeddedServers:
         does not come up.
         """
         self.data_dir.mkdir(mode=DATA_DIR_MODE, parents=True, exist_ok=True)
-        previous = self._lock.acquire()
+        self._lock.acquire()
         try:
             kill(marked_processes(self.data_dir))
-            if previous is not None and previous.sockets is not None:
-                remove_socket_folder(Path(previous.sockets))
             self._sockets = SocketFolder()
-            self._lock.write(LockInfo(os.getpid(), str(self._sockets.path)))
             servers = self._launch(self._sockets.path)
             for server in self._running:
                 server.wait_ready(_READY_TIMEOUT)
-            self._lock.write(
-                LockInfo(os.getpid(), str(self._sockets.path), servers.database_url, servers.redis_url)
-            )
+            self._lock.write(LockInfo(os.getpid(), servers.database_url, servers.redis_url))
         except BaseException:
             self.stop()
             raise

@@ -37,7 +37,6 @@ class ValkeyServer(Server):
 
     @property
     def url(self) -> str:
-        """URL for redis-py."""
         return f"unix://{quote(str(self._socket))}?db=0"
 
     @property

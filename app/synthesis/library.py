@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.core.model import PAGE_BREAK
-from app.synthesis.language import language
 from app.synthesis.noise import corrupt, edit_sentences
-from app.synthesis.prose import prose, title, world
+from app.synthesis.prose import language, prose, title, world
 
 PAGE_CHARACTERS = (1400, 2600)
 REMEMBERED_CHAPTERS = 50
@@ -36,7 +35,6 @@ class SyntheticBook:
 
     @property
     def text(self) -> str:
-        """The pages, joined by U+000C."""
         return PAGE_BREAK.join(self.pages)
 
 

@@ -32,7 +32,7 @@ from app.core.signatures.shingles import shingles
 from app.core.signatures.simhash import simhash
 from app.core.text.content import content_from_text
 from app.core.text.normal_form import normalise
-from app.synthesis import confusions, kernels, noise
+from app.synthesis import noise
 from bench.data import hard_set as hard
 from bench.data.signed_texts import studied_recipes
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder
@@ -140,10 +140,9 @@ def _key(plan: SetPlan) -> str:
 
 def key_of(*chosen: object) -> str:
     """A name for all that decides a set: what was chosen for it, noise, recipes."""
-    sources = [Path(str(module.__file__)).read_bytes() for module in (noise, confusions, kernels)]
     derived = (hard.CHUNK, hard.COPIES, hard.ERROR_RATE, hard.EDITED)
     decided = (SEED, chosen, derived, DEFAULT_SUITE, SignedSet.__slots__)
-    return sha256(repr(decided).encode() + b"".join(sources)).hexdigest()[:16]
+    return sha256(repr(decided).encode() + Path(noise.__file__).read_bytes()).hexdigest()[:16]
 
 
 def slices(books: Sequence[CorpusBook], plan: SetPlan) -> list[Slice]:

@@ -7,7 +7,7 @@ import re
 import pytest
 from rich.console import Console
 
-from app.cli.output import drawn_table, notices, print_json, print_lines, results
+from app.cli.output import drawn_table, notices, print_json, results, show
 
 
 def test_a_long_text_is_broken_and_every_other_column_stays_whole() -> None:
@@ -38,7 +38,7 @@ def test_no_text_commands_the_terminal(
     results().print(title)
     results().print(drawn_table(("title",), [(title,)], wide="title"))
     notices().print(f"{title}: it is refused.\n\tAnother line")
-    print_lines(results(), ["title"], [[title]])
+    show([title], ["title"], lambda title: [title], wide="title")
     print_json({"title": title.replace("\udce9", "")})
 
     printed = capsys.readouterr()

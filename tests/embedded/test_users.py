@@ -16,7 +16,6 @@ from app.embedded.identity import (
     give,
     namespace,
     other_user,
-    other_user_with_reach,
     ourselves,
 )
 from app.embedded.postgres import PostgresServer
@@ -91,7 +90,7 @@ def test_without_namespaces_binaries_and_data_may_lie_where_only_root_can_enter(
     binaries.chmod(0o700)
     sockets = folder / "s"
     sockets.mkdir()
-    identity = other_user_with_reach(65534, 65534)
+    identity = other_user(65534, 65534)
     server = PostgresServer(closed / "postgres", sockets, closed / "logs", run_as=identity)
     assert Path(server.command()[0]).is_relative_to(binaries)
     server.launch()
@@ -104,13 +103,15 @@ def test_without_namespaces_binaries_and_data_may_lie_where_only_root_can_enter(
 
 
 @as_root
-def test_root_in_somebodys_home_tries_that_user_before_nobody(folder: Path) -> None:
+@pytest.mark.parametrize(("owner", "uid"), [(1, 1), (54321, 65534)], ids=["named", "without a name"])
+def test_root_in_somebodys_home_becomes_that_user_where_it_has_a_name(
+    owner: int, uid: int, folder: Path
+) -> None:
     home = folder / "home"
     data_dir = home / "library" / "data"
     data_dir.mkdir(parents=True)
-    os.chown(home, 1234, 1234)
-    users = [candidate.uid for candidate in candidates(data_dir) if candidate.uid != 0]
-    assert users[:2] == [1234, 65534]
+    os.chown(home, owner, owner)
+    assert [candidate.uid for candidate in candidates(data_dir) if candidate.uid != 0] == [uid]
 
 
 @on_linux

@@ -1,9 +1,15 @@
 import numpy as np
 import pytest
 
-from app.synthesis import kernels, noise
-from app.synthesis.confusions import MERGERS, SPLITTERS
-from app.synthesis.noise import corrupt, corrupt_pages, edit_sentences, sentences
+from app.synthesis.noise import (
+    MERGERS,
+    SPLITTERS,
+    _places,
+    corrupt,
+    corrupt_pages,
+    edit_sentences,
+    sentences,
+)
 
 TEXT = "The burning of the mill was told in every inn. Nobody had seen it, and all knew more! Why? " * 60
 
@@ -73,24 +79,17 @@ def test_pages_are_read_as_their_join_is() -> None:
 @pytest.mark.parametrize(
     "text", [TEXT, "вот еси и пишет мыло ыхм " * 40, "漢字かな𝒳" * 50, "r", "", "mrn" * 9]
 )
-def test_kernel_finds_the_places_of_every_rule(text: str) -> None:
+def test_the_places_of_every_rule_are_found(text: str) -> None:
     codes = np.array(list(map(ord, text)), dtype=np.uint32)
-    for rules, masks, length in ((MERGERS, noise._MERGED_MASKS, 2), (SPLITTERS, noise._SPLIT_MASKS, 1)):
+    for rules, length in ((MERGERS, 2), (SPLITTERS, 1)):
         expected = [
             (place, rule)
             for rule, characters in enumerate(rules)
             for place in range(len(text))
             if text[place : place + length] == characters[:length]
         ]
-        places, of_rule = kernels.places(codes, *masks, len(rules))
+        places, of_rule = _places(codes, rules, length)
         assert list(zip(places.tolist(), of_rule.tolist(), strict=True)) == expected
-
-
-def test_kernel_writes_what_was_read_and_what_comes_after_it() -> None:
-    read, after = np.array([5, 9, 0, 9], np.uint32), np.array([9, 7, 9, 9], np.uint32)
-    out = np.zeros(8, np.uint32)
-    count = kernels.written(read, after, 9, out)
-    assert out[:count].tolist() == [5, 7, 0]
 
 
 def test_errors_of_a_seed_never_change() -> None:
