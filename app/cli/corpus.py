@@ -83,7 +83,6 @@ def load(
 
 
 def _load(settings: Settings, folder: Path, reporter: Reporter, refusals: Refusals) -> "IngestRun":
-    from app.core.book_rules import checked
     from app.corpus.books import CorpusBooks
     from app.corpus.folder import CorpusFolder
     from app.corpus.pairs import CorpusPairs
@@ -95,7 +94,6 @@ def _load(settings: Settings, folder: Path, reporter: Reporter, refusals: Refusa
         books=CorpusBooks(tables),
         pairs=CorpusPairs(tables),
         run=IngestRun(),
-        check=checked,
         refuse=lambda place, refusal: refusals.add(place, "", refusal),
         progress=reporter.counted,
         actor=acting_user(),

@@ -143,7 +143,6 @@ def _store(
     refusals: Refusals,
 ) -> "IngestRun":
     """Store the books where the database is reached."""
-    from app.core.book_rules import checked
     from app.services.bulk import ingest_in_bulk
     from app.services.storing import IngestRun, Outcome
 
@@ -162,7 +161,6 @@ def _store(
             services.upkeep,
             books,
             run=run,
-            check=checked,
             processes=processes,
             tell=tell,
             actor=acting_user(),
@@ -184,11 +182,10 @@ def _post(
 ) -> "IngestRun":
     """Post the books to a service."""
     from app.cli.posting import post_all
-    from app.core.book_rules import checked
     from app.core.errors import Refusal
     from app.core.model import Submission
     from app.readers.processes import ReadingProcesses
-    from app.readers.reading import Read, results_of
+    from app.readers.reading import read_book, results_of
     from app.services.storing import IngestRun, Outcome
 
     run = IngestRun()
@@ -201,7 +198,7 @@ def _post(
     with Client(url, connections=jobs, key=key) as service:
         service.insist()
         reporter.say(f"Posting books to {url}.")
-        with ReadingProcesses(processes, Read(checked), (Submission, Refusal)) as reading:
+        with ReadingProcesses(processes, read_book, (Submission, Refusal)) as reading:
             stopped = post_all(service, results_of(reading, books), jobs, run, report)
     if stopped is not None:
         raise UserError(f"{stopped}\n{_AGAIN}", 2)

@@ -57,7 +57,6 @@ def sign(
     """
     keep_kernels()
     forget_secrets()  # files of strangers are read by processes that would inherit them
-    from app.core.book_rules import checked
     from app.core.errors import Refusal
     from app.core.recipe import fingerprint_recipe
     from app.core.signatures.json_codec import encode
@@ -79,7 +78,7 @@ def sign(
             raise UserError(str(exc), 2) from exc
         except OSError as exc:
             raise UserError(f"{out} cannot be written: {exc.strerror or exc}.", 2) from exc
-        reading = stack.enter_context(ReadingProcesses(count, Sign(checked, recipe), (SignedBook, Refusal)))
+        reading = stack.enter_context(ReadingProcesses(count, Sign(recipe), (SignedBook, Refusal)))
         for book, result in results_of(reading, unread_books(listing, columns)):
             if isinstance(result, Refusal):
                 refusals.add(book.path, book.part, result)
