@@ -12,7 +12,7 @@ from rich.text import Text
 from app.cli.environment import DEFAULT_URL, KeyOption
 from app.cli.output import UserError, drawn_table, notices, print_json, print_lines, results
 from app.core.errors import InvalidInput
-from app.core.signatures.composite import is_identifier
+from app.core.signatures.identifier import is_identifier
 from bookprint_client import Client, calls
 from bookprint_client.answers import NearDuplicate, NearDuplicates, SimilarBookAnswer
 from bookprint_client.calls import PagedCall

@@ -17,7 +17,7 @@ from app.core.errors import BookprintError, InvalidInput
 from app.core.matching.identifier_comparison import Comparison, compare as compared
 from app.core.model import Metadata
 from app.core.recipe import DEFAULT_FINGERPRINT
-from app.core.signatures import composite
+from app.core.signatures import identifier as identifiers
 from app.core.signatures.identifier import Identifier
 from app.core.signatures.minhash_bits import Range
 from app.kernel_cache import keep_kernels
@@ -122,8 +122,8 @@ def compare(
 
 
 def _identifier(book: str) -> Identifier:
-    if composite.is_identifier(book):
-        return composite.decode(book)
+    if identifiers.is_identifier(book):
+        return identifiers.decode(book)
     file = Path(book)
     if not file.exists():
         raise UserError(f"{book} is no file and no identifier (bp1:… or bp2:…).", FAILED)
@@ -139,7 +139,7 @@ def _identifier(book: str) -> Identifier:
         assert read.content is not None  # a file has a text, or is refused
         signatures, metadata = sketch(read.content), read.metadata
     isbn = next(iter(isbns(metadata.identifiers)), None)
-    identifier = composite.of_signatures(signatures, signatures.word_count, isbn)
+    identifier = identifiers.of_signatures(signatures, signatures.word_count, isbn)
     if identifier is None:
         raise UserError(f"{book} is too short or too even for an identifier.", FAILED)
     return identifier

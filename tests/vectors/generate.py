@@ -24,8 +24,8 @@ from app.core.recipe import (
     minhash_recipe,
     page_recipe,
 )
-from app.core.signatures import identifier, json_codec as signatures, long_identifier
-from app.core.signatures.crockford import to_number
+from app.core.signatures import identifier, json_codec as signatures
+from app.core.signatures.identifier import to_number
 from app.core.signatures.kernels import SIGN_STEP
 from app.core.signatures.minhash import permutations
 from app.core.signatures.minhash_bits import lowest_bits
@@ -221,8 +221,8 @@ def long_identifiers() -> Any:
     for place, bits in enumerate(patterns):
         words, shingles_in_it = ((1, 1), (1000, 996), (95_012, 94_012), (40_000_000, 12_345_678))[place]
         minhash = MinHashBits(DEFAULT_MINHASH, patterns[place - 1], shingles_in_it)
-        encoded = long_identifier.encode(Fingerprint(DEFAULT_FINGERPRINT, bits), minhash, words)
-        decoded = long_identifier.decode(encoded)
+        encoded = identifier.encode_long(Fingerprint(DEFAULT_FINGERPRINT, bits), minhash, words)
+        decoded = identifier.decode(encoded)
         assert decoded.minhash is not None
         number = to_number(encoded[4:], 60)
         assert number is not None

@@ -9,17 +9,16 @@ from hypothesis import given, strategies as st
 from app.core.errors import InvalidIdentifier, InvalidInput
 from app.core.model import Fingerprint, MinHashBits
 from app.core.recipe import DEFAULT_MINHASH
-from app.core.signatures import composite, crockford, identifier as short_identifier
-from app.core.signatures.long_identifier import decode, encode
+from app.core.signatures.identifier import LETTERS, composite, decode, encode, encode_long, to_letters
 
 BITS = st.binary(min_size=16, max_size=16)
 GAP = "gap-simhash128-v1"
 ISBN = "9780141439600"
-SHORT = short_identifier.encode(Fingerprint(GAP, bytes(range(16))), 50_000)
+SHORT = encode(Fingerprint(GAP, bytes(range(16))), 50_000)
 
 
 def long(fingerprint: bytes, bits: bytes = bytes(16), words: int = 50_000, shingles: int = 49_000) -> str:
-    return encode(Fingerprint(GAP, fingerprint), MinHashBits(DEFAULT_MINHASH, bits, shingles), words)
+    return encode_long(Fingerprint(GAP, fingerprint), MinHashBits(DEFAULT_MINHASH, bits, shingles), words)
 
 
 @given(BITS, BITS, st.sampled_from([GAP, "tf-simhash128-v1"]), st.integers(1, 40_000_000), st.data())
@@ -28,15 +27,15 @@ def test_long_identifier_says_what_the_short_one_says_and_the_minhash_bits(
 ) -> None:
     shingles = data.draw(st.integers(1, words))
     signed = Fingerprint(recipe, fingerprint)
-    decoded = decode(encode(signed, MinHashBits(DEFAULT_MINHASH, bits, shingles), words))
-    short = short_identifier.decode(short_identifier.encode(signed, words))
+    decoded = decode(encode_long(signed, MinHashBits(DEFAULT_MINHASH, bits, shingles), words))
+    short = decode(encode(signed, words))
     assert (decoded.fingerprint, decoded.word_count) == (short.fingerprint, short.word_count)
     assert decoded.minhash is not None
     assert (decoded.minhash.recipe, decoded.minhash.bits) == (DEFAULT_MINHASH, bits)
     assert abs(decoded.minhash.shingle_count - shingles) <= 0.004 * shingles + 1
 
 
-@given(BITS, BITS, st.integers(0, 59), st.sampled_from(crockford.LETTERS))
+@given(BITS, BITS, st.integers(0, 59), st.sampled_from(LETTERS))
 def test_every_single_wrong_character_is_noticed(
     fingerprint: bytes, bits: bytes, place: int, letter: str
 ) -> None:
@@ -58,7 +57,7 @@ def test_every_swap_of_neighbours_is_noticed(fingerprint: bytes, bits: bytes, pl
 
 
 @pytest.mark.parametrize(
-    "text", ["", "bp2:", "bp2:" + "0" * 59, "bp2:" + "0" * 61, "bp2:" + "é" * 60, "bp2:" + "u" * 60, SHORT]
+    "text", ["", "bp2:", "bp2:" + "0" * 59, "bp2:" + "0" * 61, "bp2:" + "é" * 60, "bp2:" + "u" * 60]
 )
 def test_other_strings_are_no_long_identifiers(text: str) -> None:
     with pytest.raises(InvalidIdentifier) as refusal:
@@ -68,14 +67,14 @@ def test_other_strings_are_no_long_identifiers(text: str) -> None:
 
 def test_recipes_without_a_code_have_no_long_identifier() -> None:
     with pytest.raises(InvalidInput):
-        encode(Fingerprint("tf-simhash64-v1", bytes(8)), MinHashBits(DEFAULT_MINHASH, bytes(16), 9), 9)
+        encode_long(Fingerprint("tf-simhash64-v1", bytes(8)), MinHashBits(DEFAULT_MINHASH, bytes(16), 9), 9)
 
 
 def test_golden_vectors_are_made_of_the_bits_that_the_documentation_names(vectors: Any) -> None:
     for vector in vectors:
         head = bytes([vector["recipe_code"]]) + bytes.fromhex(vector["hex"] + vector["minhash_bits"])
         tail = vector["length_code"] << 12 | vector["shingle_code"]
-        letters = crockford.to_letters((int.from_bytes(head) << 20 | tail) << 16 | vector["check"], 60)
+        letters = to_letters((int.from_bytes(head) << 20 | tail) << 16 | vector["check"], 60)
         assert f"bp2:{letters}" == vector["identifier"]
 
 
@@ -88,16 +87,16 @@ def vectors() -> Any:
 
 @pytest.mark.parametrize("content", [SHORT, long(bytes(range(16)))])
 def test_composite_identifier_is_the_content_and_the_isbn(content: str) -> None:
-    both = composite.composite(content, ISBN)
+    both = composite(content, ISBN)
     assert both == f"{content}.{ISBN}"
-    decoded, alone = composite.decode(both.upper()), composite.decode(content)
+    decoded, alone = decode(both.upper()), decode(content)
     assert (decoded.fingerprint, decoded.minhash, decoded.word_count) == (
         alone.fingerprint,
         alone.minhash,
         alone.word_count,
     )
     assert (decoded.isbn, alone.isbn) == (ISBN, None)
-    assert composite.decode(f"{content}.978-0-14-143960-0").isbn == ISBN
+    assert decode(f"{content}.978-0-14-143960-0").isbn == ISBN
 
 
 @pytest.mark.parametrize(
@@ -105,13 +104,13 @@ def test_composite_identifier_is_the_content_and_the_isbn(content: str) -> None:
 )
 def test_composite_identifier_with_a_wrong_isbn_is_refused(isbn: str) -> None:
     with pytest.raises(InvalidIdentifier, match="ISBN of 13 digits"):
-        composite.decode(f"{SHORT}.{isbn}")
+        decode(f"{SHORT}.{isbn}")
 
 
 @pytest.mark.parametrize("text", [ISBN, f".{ISBN}", f"bp3:{'0' * 32}", f"{SHORT[:-1]}.{ISBN}", ""])
 def test_composite_identifier_with_a_wrong_content_is_refused(text: str) -> None:
     with pytest.raises(InvalidIdentifier):
-        composite.decode(text)
+        decode(text)
 
 
 def test_bits_are_the_lowest_of_the_values_in_their_order() -> None:
