@@ -26,7 +26,7 @@ from app.api.signatures import FingerprintBody
 from app.api.submissions import BookBody
 from app.core.model import Entry, Fingerprint, Submission
 from app.core.recipe import Suite
-from app.core.relations.decision import RelationSummary
+from app.core.relations.related import RelationSummary
 from app.core.signatures import identifier
 from app.core.signatures.identifier import Identifier
 from app.services.lookups import Answer, Match, Nearest, Question, Verified, Within, query_entry

@@ -19,7 +19,7 @@ from app.core.model import Metadata
 from app.core.recipe import DEFAULT_FINGERPRINT
 from app.core.signatures import identifier as identifiers
 from app.core.signatures.identifier import Identifier
-from app.core.signatures.minhash_bits import Range
+from app.core.signatures.minhash import Range
 from app.kernel_cache import keep_kernels
 from app.secrets import forget_secrets
 
@@ -60,7 +60,7 @@ def sign(
     from app.core.errors import Refusal
     from app.core.recipe import fingerprint_recipe
     from app.core.signatures.json_codec import encode
-    from app.corpus import signature_table
+    from app.corpus import sketches
     from app.readers.files import unread_books
     from app.readers.processes import ReadingProcesses, cores
     from app.readers.reading import Sign, SignedBook, results_of
@@ -73,7 +73,7 @@ def sign(
         reporter = stack.enter_context(Reporter("Signing", "books"))
         refusals = stack.enter_context(Refusals(report, reporter))
         try:
-            table = None if out is None else stack.enter_context(signature_table.written(out))
+            table = None if out is None else stack.enter_context(sketches.written(out))
         except InvalidInput as exc:
             raise UserError(str(exc), 2) from exc
         except OSError as exc:

@@ -15,11 +15,10 @@ from uuid import UUID
 import numpy as np
 
 from app.catalog.identifiers import with_normal_identifiers
-from app.core.book_rules import checked, checked_metadata
+from app.core.book_rules import checked, checked_labels, checked_metadata
 from app.core.errors import Conflict, InvalidInput, RecipeMismatch, Refusal, Unavailable
 from app.core.model import NewContent, Submission
 from app.core.recipe import Suites
-from app.core.text.page_labels import checked_labels
 from app.corpus.books import CorpusBook, CorpusBookRow, CorpusBooks
 from app.corpus.pairs import CorpusPair, CorpusPairs
 from app.services.index.contents import Progress

@@ -6,15 +6,17 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from app.core.errors import NoDecision, NotCompared, TextNotKept, UnknownBook
-from app.core.relations.decision import DecisionVerdict, RelationSummary, effective_relation
+from app.core.relations.classification import Kind
 from app.core.relations.related import (
+    DecisionVerdict,
     IndirectRelation,
     KindCounts,
     PageMatches,
     RelatedBook,
     RelationProgress,
+    RelationSummary,
+    effective_relation,
 )
-from app.core.relations.relation import Kind
 from app.core.signatures.exact_overlap import ExactOverlap, exact_overlap
 from app.services.waiting import Waiting, nothing
 from app.stores.postgres.audit import Actor

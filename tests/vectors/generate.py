@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from app.core.index.bands import band_keys, probes
+from app.core.index.fingerprints import band_keys, probes
 from app.core.jit import mix32, mix64
 from app.core.model import Content, Fingerprint, MinHashBits
 from app.core.recipe import (
@@ -27,8 +27,7 @@ from app.core.recipe import (
 from app.core.signatures import identifier, json_codec as signatures
 from app.core.signatures.identifier import to_number
 from app.core.signatures.kernels import SIGN_STEP
-from app.core.signatures.minhash import permutations
-from app.core.signatures.minhash_bits import lowest_bits
+from app.core.signatures.minhash import lowest_bits, permutations
 from app.core.signatures.shingles import shingles
 from app.core.signatures.sketch import signature_key, sketch
 from app.core.text.content import content_from_pages, content_from_text, content_key

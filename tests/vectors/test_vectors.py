@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from app.core.errors import InvalidIdentifier
-from app.core.index.bands import band_keys, probes
+from app.core.index.fingerprints import band_keys, probes
 from app.core.model import Content, Fingerprint, MinHashBits, MinHashSignature
 from app.core.recipe import DEFAULT_MINHASH, fingerprint_recipe
 from app.core.signatures import identifier, json_codec as signatures
-from app.core.signatures.minhash_bits import lowest_bits
+from app.core.signatures.minhash import lowest_bits
 from app.core.signatures.sketch import signature_key, sketch
 from app.core.text.content import content_key
 from app.core.text.normal_form import normalise

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.index.block_index import Fingerprints, FoundPairs, PostingLists, ValueLists
 from app.core.index.kernels import HASH_FACTOR, rows_within
-from app.core.index.signature_block import Fingerprints, FoundPairs, PostingLists, ValueLists
 from app.core.jit import BLOCK, I64, U32, U64, Index, compiled, popcount
 
 GROUP = 64

@@ -3,8 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.index.bands import BAND_BITS, BANDS
-from app.core.index.hamming import Words, distances, rows_within, words
+from app.core.index.fingerprints import BAND_BITS, BANDS, Words, distances, rows_within, words
 from app.core.index.records import FLAT_RECORD, Hits
 
 _SAMPLED = 4096

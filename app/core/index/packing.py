@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.index.bands import BAND_BITS
+from app.core.index.fingerprints import BAND_BITS
 from app.core.index.records import (
     ENTRIES_PER_SEGMENT,
     FINGERPRINT_RECORD,

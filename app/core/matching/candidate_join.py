@@ -12,9 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.index.block_index import BlockIndex
+from app.core.index.block_index import BlockIndex, Fingerprints, FoundPairs, SignatureBlock
 from app.core.index.packing import EntryColumns
-from app.core.index.signature_block import Fingerprints, FoundPairs, SignatureBlock
 from app.core.matching.search import ranks
 from app.core.matching.verification import VERIFICATION, Candidates, Sizes, verified_pairs
 

@@ -28,7 +28,7 @@ import numpy as np
 from app.core.errors import InvalidIdentifier, InvalidInput
 from app.core.model import Entry, Fingerprint, MinHashBits, Sketch, require_same_recipe
 from app.core.recipe import DEFAULT_MINHASH, FINGERPRINT_RECIPES, fingerprint_recipe
-from app.core.signatures.minhash_bits import lowest_bits
+from app.core.signatures.minhash import lowest_bits
 from app.core.signatures.simhash import hamming
 
 LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"

@@ -18,7 +18,7 @@ from app.core.model import (
     Sketch,
 )
 from app.core.recipe import DEFAULT_MINHASH, DIGESTS, VECTORS, Suite
-from app.core.signatures.minhash_bits import lowest_bits
+from app.core.signatures.minhash import lowest_bits
 from app.core.signatures.page_minhash import to_records
 from app.core.text.names import folded, name_keys
 from app.core.text.words import folded_words

@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
 from app.core.errors import InvalidInput
-from app.core.index.bands import BAND_BITS, band_keys, flips_needed, probes
+from app.core.index.fingerprints import BAND_BITS, band_keys, flips_needed, probes
 
 BITS = st.binary(min_size=16, max_size=16)
 

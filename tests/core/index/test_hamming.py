@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from app.core.index.hamming import distances, rows_within, words
+from app.core.index.fingerprints import distances, rows_within, words
 from app.core.index.records import hits_within
 from app.core.signatures.simhash import hamming
 from tests.core.kernel_sets import KERNELS, using

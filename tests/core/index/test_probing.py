@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from app.core.index.bands import band_keys
-from app.core.index.probing import probe_radius
+from app.core.index.fingerprints import band_keys, probe_radius
 
 BITS = bytes(range(16))
 

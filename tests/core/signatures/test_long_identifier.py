@@ -115,7 +115,7 @@ def test_composite_identifier_with_a_wrong_content_is_refused(text: str) -> None
 
 def test_bits_are_the_lowest_of_the_values_in_their_order() -> None:
     from app.core.model import MinHashSignature
-    from app.core.signatures.minhash_bits import lowest_bits
+    from app.core.signatures.minhash import lowest_bits
 
     values = np.zeros(128, dtype=np.uint32)
     values[[0, 9, 127]] = (1, 0xFFFF_FFFF, 3)

@@ -10,7 +10,7 @@ from app.core.errors import Refusal
 from app.core.model import Submission
 from app.core.recipe import DEFAULT_FINGERPRINT, Suites
 from app.core.signatures.digests import digests
-from app.corpus import signature_table
+from app.corpus import sketches
 from app.readers.files import find, unread_books
 from app.readers.reading import Sign, SignedBook, read_book
 from app.readers.unread import Unread, UnreadLine
@@ -63,7 +63,7 @@ def test_page_labels_go_with_the_book_wherever_it_goes(tmp_path: Path) -> None:
     signed = Sign(DEFAULT_FINGERPRINT)(book, silence)
     assert isinstance(signed, SignedBook)
     table = tmp_path / "signatures.parquet"
-    with signature_table.written(table) as writer:
+    with sketches.written(table) as writer:
         writer.add("here", signed.metadata, signed.sketch, signed.page_labels, pages=False)
         writer.add("there", signed.metadata, signed.sketch, pages=False)
     labelled, unlabelled = (read_book(each, silence) for each in unread_books(find([table]), {}))
@@ -124,7 +124,7 @@ def test_digests_go_with_signatures_into_a_table_and_back(tmp_path: Path, text: 
     signed = Sign(DEFAULT_FINGERPRINT)(line(text=text), silence)
     assert isinstance(signed, SignedBook)
     table = tmp_path / "signatures.parquet"
-    with signature_table.written(table) as writer:
+    with sketches.written(table) as writer:
         writer.add("here", signed.metadata, signed.sketch, pages=True)
     [read] = (read_book(each, silence) for each in unread_books(find([table]), {}))
     assert isinstance(read, Submission)

@@ -12,10 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from app.core.index.block_index import BlockIndex, CappedValue
+from app.core.index.block_index import BlockIndex, CappedValue, SignatureBlock, ValueLists
 from app.core.index.packing import EntryColumns
 from app.core.index.records import NO_SAMPLE
-from app.core.index.signature_block import SignatureBlock, ValueLists
 from app.core.matching.candidate_join import JoinedCandidates, candidates_of_each
 from app.core.matching.verification import NO_DISTANCE
 from app.corpus.tables import schema
