@@ -21,10 +21,65 @@ from app.wiring import Services, delivery_on, open_stores, services_on
 from workers.queue_worker import Pace, QueueWorker, connect, work_off
 from workers.tasks import create_queue
 
+if TYPE_CHECKING:  # a client of HTTP comes with it, which most workers do without
+    from app.services.deliveries import Delivery
+
 log = structlog.get_logger()
+
+Part = Literal["jobs", "changes"]
+"""What a worker does: it runs jobs and watches the index, or delivers changes to webhooks."""
+
+PARTS: tuple[Part, ...] = get_args(Part)
 
 _SECONDS_BETWEEN_LOOKS = 0.5
 _SECONDS_BETWEEN_SWEEPS = 60.0
+_SECONDS_BETWEEN_CLAIMS = 0.25
+_SECONDS_AFTER_OUTAGE = 1.0
+_PACE = Pace()
+
+
+async def run(
+    settings: Settings, concurrency: int, pace: Pace = _PACE, parts: Collection[Part] = PARTS
+) -> None:
+    """Run jobs, look after the queue, watch the index and deliver changes, until SIGTERM or SIGINT."""
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    # One group: should one task ever fail, the process ends and is started anew.
+    async with open_stores(settings) as stores, asyncio.TaskGroup() as group:
+        tasks: list[asyncio.Task[None]] = []
+        if "jobs" in parts:
+            tasks += _start_jobs(group, services_on(stores, settings), settings, concurrency, pace)
+        if "changes" in parts:
+            tasks.append(group.create_task(deliver_changes(delivery_on(stores, settings))))
+        await stop.wait()
+        pending = set(tasks)
+        while pending:
+            for task in pending:
+                task.cancel()
+            # Once more after that: asyncio.wait_for may lose the first one (until Python 3.12).
+            _, pending = await asyncio.wait(pending, timeout=pace.grace + 1)
+
+
+def _start_jobs(
+    group: asyncio.TaskGroup, services: Services, settings: Settings, concurrency: int, pace: Pace
+) -> list[asyncio.Task[None]]:
+    index_complete = asyncio.Event()
+    sweeps = (services.jobs.sweep, services.audit.sweep)
+
+    def open_queue() -> App:
+        return create_queue(connect(str(settings.database_url)), services)
+
+    # Its fetch passes over all jobs that wait in the other queue, and none of its own is urgent.
+    slow = replace(pace, poll=4 * pace.poll)
+    indexing = QueueWorker(INDEX_QUEUE, concurrency=1, starts_after=None, longest=None, pace=slow)
+    relating = QueueWorker(RELATE_QUEUE, concurrency, starts_after=index_complete, pace=pace)
+    return [
+        group.create_task(watch_index(services, index_complete)),
+        group.create_task(rescue_and_sweep(services.jobs, pace.dead_after, sweeps)),
+        group.create_task(work_off(open_queue, indexing, services.jobs)),
+        group.create_task(work_off(open_queue, relating, services.jobs)),
+    ]
 
 
 async def watch_index(services: Services, complete: asyncio.Event) -> None:
@@ -71,13 +126,6 @@ async def rescue_and_sweep(
         await asyncio.sleep(dead_after.total_seconds() / 4)
 
 
-if TYPE_CHECKING:  # a client of HTTP comes with it, which most workers do without
-    from app.services.deliveries import Delivery
-
-_SECONDS_BETWEEN_CLAIMS = 0.25
-_SECONDS_AFTER_OUTAGE = 1.0
-
-
 async def deliver_changes(delivery: "Delivery") -> None:
     """Deliver and sweep again and again. Several processes may do so at once."""
     sweep_due = 0.0
@@ -100,55 +148,3 @@ async def _deliver(delivery: "Delivery", webhook: Webhook) -> None:
         await delivery.deliver(webhook)
     except Unavailable as exc:
         log.warning("delivery was interrupted", webhook=str(webhook.id), reason=str(exc))
-
-
-Part = Literal["jobs", "changes"]
-"""What a worker does: it runs jobs and watches the index, or delivers changes to webhooks."""
-
-PARTS: tuple[Part, ...] = get_args(Part)
-
-_PACE = Pace()
-
-
-async def run(
-    settings: Settings, concurrency: int, pace: Pace = _PACE, parts: Collection[Part] = PARTS
-) -> None:
-    """Run jobs, look after the queue, watch the index and deliver changes, until SIGTERM or SIGINT."""
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    # One group: should one task ever fail, the process ends and is started anew.
-    async with open_stores(settings) as stores, asyncio.TaskGroup() as group:
-        tasks: list[asyncio.Task[None]] = []
-        if "jobs" in parts:
-            tasks += _start_jobs(group, services_on(stores, settings), settings, concurrency, pace)
-        if "changes" in parts:
-            tasks.append(group.create_task(deliver_changes(delivery_on(stores, settings))))
-        await stop.wait()
-        pending = set(tasks)
-        while pending:
-            for task in pending:
-                task.cancel()
-            # Once more after that: asyncio.wait_for may lose the first one (until Python 3.12).
-            _, pending = await asyncio.wait(pending, timeout=pace.grace + 1)
-
-
-def _start_jobs(
-    group: asyncio.TaskGroup, services: Services, settings: Settings, concurrency: int, pace: Pace
-) -> list[asyncio.Task[None]]:
-    index_complete = asyncio.Event()
-    sweeps = (services.jobs.sweep, services.audit.sweep)
-
-    def open_queue() -> App:
-        return create_queue(connect(str(settings.database_url)), services)
-
-    # Its fetch passes over all jobs that wait in the other queue, and none of its own is urgent.
-    slow = replace(pace, poll=4 * pace.poll)
-    indexing = QueueWorker(INDEX_QUEUE, concurrency=1, starts_after=None, longest=None, pace=slow)
-    relating = QueueWorker(RELATE_QUEUE, concurrency, starts_after=index_complete, pace=pace)
-    return [
-        group.create_task(watch_index(services, index_complete)),
-        group.create_task(rescue_and_sweep(services.jobs, pace.dead_after, sweeps)),
-        group.create_task(work_off(open_queue, indexing, services.jobs)),
-        group.create_task(work_off(open_queue, relating, services.jobs)),
-    ]

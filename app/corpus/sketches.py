@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from app.core.book_rules import checked_labels
 from app.core.errors import InvalidInput
@@ -17,6 +17,17 @@ from app.core.recipe import DIGESTS
 from app.core.signatures import json_codec
 from app.corpus.parquet import require_pyarrow
 from app.corpus.tables import SIGNATURES, arrow_schema
+
+MARK = b"bookprint-signatures"
+"""The property of the table that tells it from others; its value is the version of these columns."""
+
+VERSION = b"1"
+
+_ROWS_TOGETHER = 256
+"""Rows of a row group: at most some tens of megabytes of page signatures."""
+
+COLUMNS = tuple(column.name for column in SIGNATURES)
+"""All columns, in order."""
 
 METADATA = ("external_id", "title", "authors", "language", "year", "volume", "identifiers")
 
@@ -58,21 +69,6 @@ def sketch_of(cells: Mapping[str, Any]) -> Sketch:
     return json_codec.decode(document)
 
 
-if TYPE_CHECKING:
-    pass
-
-MARK = b"bookprint-signatures"
-"""The property of the table that tells it from others; its value is the version of these columns."""
-
-VERSION = b"1"
-
-_ROWS_TOGETHER = 256
-"""Rows of a row group: at most some tens of megabytes of page signatures."""
-
-COLUMNS = tuple(column.name for column in SIGNATURES)
-"""All columns, in order."""
-
-
 class SignatureWriter:
     """Writes a table of signatures, a row group at a time."""
 
@@ -94,7 +90,6 @@ class SignatureWriter:
             self._flush()
 
     def close(self) -> None:
-        """Write what is left, and end the file."""
         self._flush()
         self._writer.close()
 

@@ -60,7 +60,6 @@ class Corpus:
     options: Options
 
     def table(self, name: str) -> "DataFrame":
-        """A table that is written."""
         return self.engine.spark.read.parquet(storage.url(self.out, name))
 
     def spread(

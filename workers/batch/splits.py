@@ -30,7 +30,6 @@ class Split:
     columns: str = ""  # of the table by what they hold, as "text=ocr;id=barcode"
 
     def books(self) -> Iterator[Unread]:
-        """The books of the split, in order."""
         named = dict(pair.split("=", 1) for pair in self.columns.split(";") if pair)
         if self.first_group is not None and self.end_group is not None:
             return unread_rows(self.paths[0], range(self.first_group, self.end_group), named)
@@ -115,14 +114,19 @@ def _of_files(paths: list[str], files: BookFiles, named: str) -> Split:
     return Split(0, paths, [path for path in paths if path in files.folders], columns=named)
 
 
+def is_parquet(path: str) -> bool:
+    """Whether a file begins as a Parquet table does."""
+    with open(path, "rb") as stream:
+        return stream.read(len(parquet.MAGIC)) == parquet.MAGIC
+
+
 def _row_groups(path: str) -> list[range] | None:
     """Row groups of a Parquet table, so many together as make a split; None where it is no such table.
 
     A damaged one is left to its task, which says what is wrong.
     """
-    with open(path, "rb") as stream:
-        if stream.read(len(parquet.MAGIC)) != parquet.MAGIC:
-            return None
+    if not is_parquet(path):
+        return None
     try:
         with parquet.opened(Path(path)) as table:
             sizes = [size for _, size in table.group_sizes]

@@ -93,7 +93,6 @@ class Joining:
             self._apart[right].add(left)
 
     def take(self, edges: Iterable[Edge]) -> None:
-        """Take the next edges."""
         forest, apart = self._forest, self._apart
         for left, right, _ in edges:
             first, second = forest.find(left), forest.find(right)
@@ -115,7 +114,6 @@ class Joining:
         return len(self._borders()) == count * (count - 1) // 2
 
     def clustering(self) -> Clustering:
-        """The clusters of the edges so far."""
         return Clustering(self._forest.founders(), frozenset(self._borders()))
 
     def _borders(self) -> set[Pair]:
@@ -142,7 +140,6 @@ class Pieces:
         return [book for piece in open_pieces[:-1] for book in sorted(piece & self._unread)][:most]
 
     def read(self, books: Iterable[UUID], edges: Iterable[Pair]) -> None:
-        """Enter all edges of these books."""
         for left, right in edges:
             self._forest.join(left, right)
             self._unread |= {left, right} - self._met

@@ -71,7 +71,6 @@ class FoundPairs(NamedTuple):
 
     @classmethod
     def room(cls, size: int) -> "FoundPairs":
-        """Room for so many pairs."""
         return cls(
             queries=np.empty(size, dtype=np.uint32),
             others=np.empty(size, dtype=np.uint32),
@@ -81,7 +80,6 @@ class FoundPairs(NamedTuple):
         )
 
     def first(self, count: int) -> "FoundPairs":
-        """The first of them."""
         return FoundPairs(
             self.queries[:count],
             self.others[:count],

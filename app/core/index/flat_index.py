@@ -53,7 +53,6 @@ class FlatIndex:
             self._count(np.array([at]), 1)
 
     def drop(self, entry_id: int) -> None:
-        """Remove an entry if it is here."""
         gone = np.zeros(1, dtype=FLAT_RECORD)
         gone["entry_id"] = entry_id
         at = int(np.searchsorted(self._entry_ids[: self._size], gone["entry_id"][0]))
@@ -92,7 +91,6 @@ class FlatIndex:
         return np.asarray(at[known], dtype=np.intp)
 
     def entry_ids(self, rows: NDArray[np.intp]) -> NDArray[np.uint64]:
-        """The entries in these rows."""
         return self._entry_ids[rows]
 
     def distances(self, bits: bytes | None, rows: NDArray[np.intp]) -> NDArray[np.uint8]:

@@ -31,7 +31,6 @@ class EntryColumns:
 
     @classmethod
     def empty(cls, entry_ids: NDArray[np.uint64]) -> "EntryColumns":
-        """Entries without any signature yet."""
         n = entry_ids.size
         return cls(
             entry_ids,

@@ -1,4 +1,4 @@
-"""A book's relatives as that book sees them: what the machine finds, and people's decisions, which outrank it."""
+"""The relatives of a book: what the machine finds, and what people decide, which outranks it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -21,7 +21,7 @@ from workers.batch import pipeline, storage
 from workers.batch.corpus import Corpus
 from workers.batch.dedupe.filtering import COPIED, DUPLICATES, MEMBERS, WORK, copied_table
 from workers.batch.dedupe.kept_books import KeptBooks, kept_books, refused_rows, table_of
-from workers.batch.splits import CorpusInput
+from workers.batch.splits import CorpusInput, is_parquet
 
 FOLDER = "dedupe"
 KEEP = f"{FOLDER}/keep.txt"
@@ -101,7 +101,7 @@ def input_tables(source: CorpusInput, columns: Mapping[str, str]) -> list[InputT
     """The Parquet tables of the input that can be read."""
     schemas: dict[str, list[str]] = {}
     for path in dict.fromkeys(path for split in source.splits for path in split.paths):
-        if path in schemas or not _is_parquet(path):
+        if os.path.isdir(path) or not is_parquet(path):
             continue
         try:
             with parquet.opened(Path(path)) as table:
@@ -110,12 +110,7 @@ def input_tables(source: CorpusInput, columns: Mapping[str, str]) -> list[InputT
             continue  # refused as a whole, with the reason
     common = os.path.commonpath([os.path.dirname(path) for path in schemas]) if schemas else ""
     return [
-        InputTable(
-            path,
-            os.path.relpath(path, common),
-            _has_ids(names, columns),
-            DUPLICATES in names,
-        )
+        InputTable(path, os.path.relpath(path, common), _has_ids(names, columns), DUPLICATES in names)
         for path, names in schemas.items()
     ]
 
@@ -135,13 +130,6 @@ def require_apart(inputs: Sequence[str], out: str) -> None:
     for path in map(Path, inputs):
         if path.is_dir() and target.is_relative_to(path.resolve()):
             raise InvalidInput(f"{out} lies within {path}. Choose an --out outside of the input.", "out")
-
-
-def _is_parquet(path: str) -> bool:
-    if os.path.isdir(path):
-        return False
-    with open(path, "rb") as stream:
-        return stream.read(len(parquet.MAGIC)) == parquet.MAGIC
 
 
 def _require_ids(tables: Sequence[InputTable]) -> None:

@@ -58,7 +58,6 @@ class KeptBooks:
 
     @property
     def is_kept(self) -> NDArray[np.bool_]:
-        """Whether each book is kept, (n,)."""
         return np.asarray(self.kept == np.arange(self.kept.size))
 
     def names(self) -> list[str]:

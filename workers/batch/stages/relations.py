@@ -75,7 +75,6 @@ class _Books:
         self.text = lru_cache(_TEXTS_AT_HAND)(self._text)
 
     def metadata(self, book: int) -> Metadata:
-        """What a book is compared by, beside its text."""
         return self._metadata[self._places[book]]
 
     def _text(self, book: int) -> ComparedBook:
@@ -99,7 +98,6 @@ class _Rows:
 
     @property
     def count(self) -> int:
-        """Rows so far."""
         return len(self._places)
 
     def compared(self, comparison: TextComparison) -> None:
@@ -108,7 +106,6 @@ class _Rows:
         self._known.clear()
 
     def add(self, left: Metadata, right: Metadata) -> None:
-        """Add a pair of books with the two texts."""
         known = self._known.get((left, right))
         if known is None:
             known = self._known[left, right] = len(self._relations)
