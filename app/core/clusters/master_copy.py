@@ -18,7 +18,7 @@ from rapidfuzz.distance import Levenshtein, ScoreAlignment
 from app.core.model import PAGE_BREAK, Content, PageSignatures
 from app.core.relations.alignment import Run, Unit, align
 from app.core.signatures.sketch import page_signatures
-from app.core.text.words import folded_words
+from app.core.text.names import folded_words
 
 ABSENT, SILENT = -1, -2
 """In place of a code point: the copy has no character there, or nothing is known of the place."""

@@ -60,6 +60,24 @@ class PostingLists(NamedTuple):
     shift: int  # 64 less the bits of a bucket's number in its list
 
 
+class AskedBlock(NamedTuple):
+    """A block of which each book is a query."""
+
+    book_ids: NDArray[np.uint64]  # (n,)
+    fingerprints: Fingerprints
+    minhash: ValueLists
+    sample: ValueLists
+
+
+class IndexedBlock(NamedTuple):
+    """A block in which queries find books."""
+
+    book_ids: NDArray[np.uint64]  # (n,)
+    fingerprints: Fingerprints
+    minhash: PostingLists
+    sample: PostingLists
+
+
 class FoundPairs(NamedTuple):
     """Pairs of a query and another book by their rows, as arrays of one length."""
 
@@ -119,13 +137,13 @@ class BlockIndex:
 
 
 def _posted(entered: ValueLists, lists: int) -> PostingLists:
-    from app.core.index import block_kernels
+    from app.core.index import kernels
 
     bits = max(1, (entered.values.size // lists).bit_length())
     starts = np.zeros((lists << bits) + 2, dtype=np.uint32)
     records = np.empty(entered.values.size, dtype=np.uint64)
     posted = PostingLists(starts, records, lists - 1, 64 - bits)
-    block_kernels.post(entered, posted)
+    kernels.post(entered, posted)
     return posted._replace(starts=starts[:-1])
 
 

@@ -1,8 +1,8 @@
 """Compiled kernels that compare the pages of two books, and align the books over the similarities.
 
 The alignment is local (Smith and Waterman 1981). A step leads from one pair of pages to the next in the left
-book, the right book or both. A path ends where it has lost so much since its best pair (the X-drop of Altschul
-et al. 1997), and what follows starts anew: a strong run never swallows a weaker one behind a gap.
+book, the right book or both. A path ends where it has lost so much since its best pair (the X-drop of
+Altschul et al. 1997), and what follows starts anew: a strong run never swallows a weaker one behind a gap.
 """
 
 import numpy as np
