@@ -1,4 +1,4 @@
-"""Compiled kernels of the index: the scan of all fingerprints, the counting of shared values, the index of a block.
+"""Compiled kernels of the index: the scan of all fingerprints, shared values counted, the index of a block.
 
 In a block all fingerprints are compared: with vector instructions that takes less than probing bands, and the
 same time for every library. A tile of them stays in the first-level cache for a group of queries.
@@ -7,7 +7,14 @@ same time for every library. A tile of them stays in the first-level cache for a
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.index.block_index import AskedBlock, FoundPairs, IndexedBlock, PostingLists, ValueLists
+from app.core.index.block_index import (
+    AskedBlock,
+    Fingerprints,
+    FoundPairs,
+    IndexedBlock,
+    PostingLists,
+    ValueLists,
+)
 from app.core.jit import BLOCK, I64, U32, U64, Index, compiled, popcount
 
 HASH_FACTOR = U64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio (Knuth 1998, 6.4)
