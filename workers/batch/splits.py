@@ -1,16 +1,16 @@
 """The input in splits: each is read by one task, and small enough that many tasks share the work."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
 from app.core.errors import BrokenFile, InvalidInput
 from app.readers.files import BookFiles, find, unread_books, unread_rows
 from app.readers.tables import parquet
+from app.readers.tables.table import named_columns
 from app.readers.unread import Unread
 
 _MOST_BYTES = 64 << 20
@@ -27,10 +27,10 @@ class Split:
     folders: Sequence[str]  # those of the paths that are one book
     first_group: int | None = None
     end_group: int | None = None  # the one after the last
-    columns: str = ""  # of the table by what they hold, as "text=ocr;id=barcode"
+    columns: Sequence[str] = ()  # of tables by what they hold, each as "text=ocr"
 
     def books(self) -> Iterator[Unread]:
-        named = dict(pair.split("=", 1) for pair in self.columns.split(";") if pair)
+        named = named_columns(self.columns)
         if self.first_group is not None and self.end_group is not None:
             return unread_rows(self.paths[0], range(self.first_group, self.end_group), named)
         files = BookFiles({path: Path(path).stat().st_size for path in self.paths}, frozenset(self.folders))
@@ -46,18 +46,7 @@ class CorpusInput:
 
     def tasks(self) -> pa.Table:
         """A row for each split."""
-        rows = [
-            {
-                "number": split.number,
-                "paths": list(split.paths),
-                "folders": list(split.folders),
-                "first_group": split.first_group,
-                "end_group": split.end_group,
-                "columns": split.columns,
-            }
-            for split in self.splits
-        ]
-        return pa.Table.from_pylist(rows, schema=_TASK)
+        return pa.Table.from_pylist([asdict(split) for split in self.splits], schema=_TASK)
 
 
 _TASK = pa.schema(
@@ -67,14 +56,9 @@ _TASK = pa.schema(
         ("folders", pa.list_(pa.string())),
         ("first_group", pa.int64()),
         ("end_group", pa.int64()),
-        ("columns", pa.string()),
+        ("columns", pa.list_(pa.string())),
     ]
 )
-
-
-def split_of(task: Mapping[str, Any]) -> Split:
-    """The split in a task's row."""
-    return Split(**task)
 
 
 def corpus_input(paths: Sequence[str], columns: Mapping[str, str]) -> CorpusInput:
@@ -92,7 +76,7 @@ def corpus_input(paths: Sequence[str], columns: Mapping[str, str]) -> CorpusInpu
 
 
 def _splits(files: BookFiles, columns: Mapping[str, str]) -> Iterator[Split]:
-    named = ";".join(f"{what}={name}" for what, name in columns.items())
+    named = [f"{what}={name}" for what, name in columns.items()]
     together: list[str] = []
     size = 0
     for path, file_size in files.sizes.items():
@@ -110,7 +94,7 @@ def _splits(files: BookFiles, columns: Mapping[str, str]) -> Iterator[Split]:
         yield _of_files(together, files, named)
 
 
-def _of_files(paths: list[str], files: BookFiles, named: str) -> Split:
+def _of_files(paths: list[str], files: BookFiles, named: Sequence[str]) -> Split:
     return Split(0, paths, [path for path in paths if path in files.folders], columns=named)
 
 
