@@ -73,7 +73,7 @@ class Corpus:
         storage.delete(self.out, f"{_TASKS}/{stage}")
         storage.write(self.out, f"{_TASKS}/{stage}", tasks)
         parts = max(1, min(tasks.num_rows, self.engine.tasks_at_once or _MOST_PARTITIONS))
-        apart = self.engine.shares_one_process and not starts_processes
+        apart = self.engine.address is None and not starts_processes
         function = partial(_part, self.out, f"{_TASKS}/{stage}", parts, work, schema, apart)
         numbers = self.engine.spark.range(0, parts, 1, parts)
         return numbers.mapInArrow(function, _declared(schema))

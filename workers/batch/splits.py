@@ -1,7 +1,7 @@
 """The input in splits: each is read by one task, and small enough that many tasks share the work."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -42,7 +42,8 @@ class CorpusInput:
     """All input of a corpus."""
 
     splits: Sequence[Split]
-    key: str  # changes with names, sizes or times of the files
+    key: str  # changes with names, sizes or times of the files, and with the columns
+    columns: Mapping[str, str] = field(default_factory=dict)  # of tables by what they hold
 
     def tasks(self) -> pa.Table:
         """A row for each split."""
@@ -72,7 +73,7 @@ def corpus_input(paths: Sequence[str], columns: Mapping[str, str]) -> CorpusInpu
     except OSError as exc:
         raise InvalidInput(f"{exc.filename} cannot be read: {exc.strerror}.", "input") from exc
     named = sorted(f"{what}={name}" for what, name in columns.items())
-    return CorpusInput(splits, sha256("\n".join([*known, *named]).encode()).hexdigest())
+    return CorpusInput(splits, sha256("\n".join([*known, *named]).encode()).hexdigest(), columns)
 
 
 def _splits(files: BookFiles, columns: Mapping[str, str]) -> Iterator[Split]:

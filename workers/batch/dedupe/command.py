@@ -57,7 +57,6 @@ class DedupeResult:
 
     books: int  # all that were compared
     left_out: int
-    refused: int  # could not be read, and are kept
     problems: Sequence[str]  # which tables could not be copied, and why
 
 
@@ -71,18 +70,9 @@ class InputTable:
     has_duplicates: bool  # a column that lists duplicates
 
 
-def dedupe(
-    corpus: Corpus,
-    source: CorpusInput,
-    columns: Mapping[str, str],
-    choice: Choice,
-    tell: Callable[[str], None],
-) -> DedupeResult:
-    """Compute what is missing of the corpus, and write what to keep of it.
-
-    `columns` are those of tables by what they hold. Raises InvalidInput.
-    """
-    tables = input_tables(source, columns)
+def dedupe(corpus: Corpus, source: CorpusInput, choice: Choice, tell: Callable[[str], None]) -> DedupeResult:
+    """Compute what is missing of the corpus, and write what to keep of it; raises InvalidInput."""
+    tables = input_tables(source)
     if choice.mark:
         _require_ids(tables)
     pipeline.run(corpus, source, tell)
@@ -94,10 +84,10 @@ def dedupe(
     problems = _copy_tables(corpus, tables, books, choice)
     _list_kept(corpus.out, tables, books, refused)
     storage.delete(corpus.out, WORK)
-    return DedupeResult(books.kept.size, int((~books.is_kept).sum()), refused.num_rows, problems)
+    return DedupeResult(books.kept.size, int((~books.is_kept).sum()), problems)
 
 
-def input_tables(source: CorpusInput, columns: Mapping[str, str]) -> list[InputTable]:
+def input_tables(source: CorpusInput) -> list[InputTable]:
     """The Parquet tables of the input that can be read."""
     schemas: dict[str, list[str]] = {}
     for path in dict.fromkeys(path for split in source.splits for path in split.paths):
@@ -110,7 +100,7 @@ def input_tables(source: CorpusInput, columns: Mapping[str, str]) -> list[InputT
             continue  # refused as a whole, with the reason
     common = os.path.commonpath([os.path.dirname(path) for path in schemas]) if schemas else ""
     return [
-        InputTable(path, os.path.relpath(path, common), _has_ids(names, columns), DUPLICATES in names)
+        InputTable(path, os.path.relpath(path, common), _has_ids(names, source.columns), DUPLICATES in names)
         for path, names in schemas.items()
     ]
 
