@@ -9,7 +9,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from app.core.book_rules import checked
 from app.core.errors import Refusal
 from app.core.matching.verification import VERIFICATION, evidence_of_each, is_near_duplicate
 from app.core.model import Metadata, Sketch, Submission
@@ -97,7 +96,6 @@ async def load_corpus(services: Services, folder: Path) -> tuple[dict[str, int],
         books=CorpusBooks(tables),
         pairs=CorpusPairs(tables),
         run=run,
-        check=checked,
         refuse=refused.__setitem__,
         progress=lambda done, total: None,
         actor=ACTOR,

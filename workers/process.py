@@ -2,26 +2,39 @@
 
 import asyncio
 import signal
-from collections.abc import Collection
+import time
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
-from typing import Literal, get_args
+from datetime import timedelta
+from typing import TYPE_CHECKING, Literal, get_args
 
+import structlog
 from procrastinate import App
 
+from app.core.errors import Unavailable
+from app.services.jobs import Jobs
 from app.settings import Settings
 from app.stores.postgres.jobs import INDEX_QUEUE, RELATE_QUEUE
+from app.stores.postgres.webhooks import Webhook
+from app.stores.redis.epoch import IndexState
 from app.wiring import Services, delivery_on, open_stores, services_on
-from workers.index_watch import watch_index
-from workers.queue_upkeep import rescue_and_sweep
 from workers.queue_worker import Pace, QueueWorker, connect, work_off
 from workers.tasks import create_queue
-from workers.webhook_delivery import deliver_changes
+
+if TYPE_CHECKING:  # a client of HTTP comes with it, which most workers do without
+    from app.services.deliveries import Delivery
+
+log = structlog.get_logger()
 
 Part = Literal["jobs", "changes"]
 """What a worker does: it runs jobs and watches the index, or delivers changes to webhooks."""
 
 PARTS: tuple[Part, ...] = get_args(Part)
 
+_SECONDS_BETWEEN_LOOKS = 0.5
+_SECONDS_BETWEEN_SWEEPS = 60.0
+_SECONDS_BETWEEN_CLAIMS = 0.25
+_SECONDS_AFTER_OUTAGE = 1.0
 _PACE = Pace()
 
 
@@ -67,3 +80,71 @@ def _start_jobs(
         group.create_task(work_off(open_queue, indexing, services.jobs)),
         group.create_task(work_off(open_queue, relating, services.jobs)),
     ]
+
+
+async def watch_index(services: Services, complete: asyncio.Event) -> None:
+    """Read the index's state again and again, and have it completed. `complete` follows the state."""
+    while True:
+        try:
+            state = await services.upkeep.state()
+            if state is IndexState.COMPLETE:
+                if not complete.is_set():
+                    await services.relate.warm_up()
+                    complete.set()
+            else:
+                complete.clear()
+                log.info("band index is not complete", state=state.value)
+                changed = await services.upkeep.catch_up()
+                if changed is not None:
+                    log.info(
+                        "band index is complete again",
+                        entries=changed.entries,
+                        added=changed.added,
+                        removed=changed.removed,
+                    )
+        except Unavailable as exc:
+            complete.clear()
+            log.warning("band index cannot be brought up to date yet", reason=str(exc))
+        await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
+
+
+async def rescue_and_sweep(
+    jobs: Jobs, dead_after: timedelta, sweeps: Sequence[Callable[[], Awaitable[object]]]
+) -> None:
+    """Rescue and sweep again and again. Several processes may do so at once."""
+    sweep_due = 0.0
+    while True:
+        try:
+            for job in await jobs.rescue(dead_after):
+                log.warning("a job's worker died", job=job.id, task=job.task, state=job.state)
+            if time.monotonic() >= sweep_due:
+                for sweep in sweeps:
+                    await sweep()
+                sweep_due = time.monotonic() + _SECONDS_BETWEEN_SWEEPS
+        except Unavailable as exc:
+            log.warning("jobs cannot be rescued or swept yet", reason=str(exc))
+        await asyncio.sleep(dead_after.total_seconds() / 4)
+
+
+async def deliver_changes(delivery: "Delivery") -> None:
+    """Deliver and sweep again and again. Several processes may do so at once."""
+    sweep_due = 0.0
+    async with asyncio.TaskGroup() as group:
+        while True:
+            try:
+                for webhook in await delivery.claim():
+                    group.create_task(_deliver(delivery, webhook))
+                if time.monotonic() >= sweep_due:
+                    await delivery.sweep()
+                    sweep_due = time.monotonic() + _SECONDS_BETWEEN_SWEEPS
+            except Unavailable as exc:
+                log.warning("changes cannot be delivered yet", reason=str(exc))
+                await asyncio.sleep(_SECONDS_AFTER_OUTAGE)
+            await asyncio.sleep(_SECONDS_BETWEEN_CLAIMS)
+
+
+async def _deliver(delivery: "Delivery", webhook: Webhook) -> None:
+    try:
+        await delivery.deliver(webhook)
+    except Unavailable as exc:
+        log.warning("delivery was interrupted", webhook=str(webhook.id), reason=str(exc))

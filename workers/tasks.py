@@ -1,21 +1,46 @@
 """The tasks of the job queues."""
 
+import asyncio
 import time
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 import structlog
-from procrastinate import App, PsycopgConnector
+from procrastinate import App, BaseRetryStrategy, PsycopgConnector, RetryDecision
+from procrastinate.jobs import Job
 
 from app.core.errors import Unavailable
+from app.services.jobs import MOST_TRIES
 from app.stores.postgres.jobs import INDEX_QUEUE, RECONCILE, RELATE, RELATE_QUEUE
 from app.wiring import Services
-from workers.retry import JobRetry
 
 log = structlog.get_logger()
 
+_FACTOR = 4.0
 _EVERY_MINUTE = "* * * * *"
 
 _SHARE_OF_TIME = 0.05
 """Most of a worker's time that catching up may take: a large library's index catches up less often."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobRetry(BaseRetryStrategy):
+    """After waits of 2, 8, 32, 128 and 300 seconds; then it has failed."""
+
+    most: int = MOST_TRIES
+    first_wait: float = 2.0  # seconds
+    longest_wait: float = 300.0  # seconds
+
+    def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
+        """When to try again; None: never."""
+        if isinstance(exception, asyncio.CancelledError):
+            return RetryDecision()  # its worker had to end, and the job did not fail
+        if job.attempts + 1 >= self.most:
+            return None
+        wait = min(self.first_wait * _FACTOR**job.attempts, self.longest_wait)
+        # Jobs that share its lock would wait for it.
+        own_lock = None if job.lock is None else f"job:{job.id}"
+        return RetryDecision(retry_at=datetime.now(UTC) + timedelta(seconds=wait), lock=own_lock)
 
 
 def create_queue(connector: PsycopgConnector, services: Services) -> App:

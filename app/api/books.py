@@ -48,7 +48,7 @@ from app.catalog.marc.links import with_links
 from app.core.clusters.cluster_name import ClusterName
 from app.core.model import Book, RecordFormat, StoredBook, Submission
 from app.core.recipe import DIGESTS
-from app.core.signatures import composite, identifier, long_identifier
+from app.core.signatures import identifier
 from app.core.signatures.digests import parse_digest
 from app.services.books import BookFilter
 from app.services.descriptions import Description
@@ -150,7 +150,7 @@ class BookAnswer(Document):
         short = long = None
         if fingerprint is not None:
             short = identifier.encode(fingerprint, book.word_count)
-            long = minhash and long_identifier.encode(fingerprint, minhash, book.word_count)
+            long = minhash and identifier.encode_long(fingerprint, minhash, book.word_count)
         longest, isbn = long or short, next(iter(isbns(book.metadata.identifiers)), None)
         fields = asdict(book.metadata) | {
             "id": book.id,
@@ -158,7 +158,7 @@ class BookAnswer(Document):
             "long_identifier": long,
             "iscc": book.iscc,
             "digests": {digest.recipe: digest.hex for digest in book.digests},
-            "composite": composite.composite(longest, isbn) if longest and isbn else None,
+            "composite": identifier.composite(longest, isbn) if longest and isbn else None,
             "status": "indexed" if book.indexed else "pending",
             "page_count": book.page_count,
             "word_count": book.word_count,

@@ -12,7 +12,7 @@ from app.api.http.deps import ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter
 from app.core.matching.conflicts import Aspect, ConflictBook, ConflictBy, MetadataConflict
-from app.core.relations.relation import Kind
+from app.core.relations.classification import Kind
 from app.services.conflicts import ConflictPage
 
 

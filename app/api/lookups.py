@@ -26,8 +26,8 @@ from app.api.signatures import FingerprintBody
 from app.api.submissions import BookBody
 from app.core.model import Entry, Fingerprint, Submission
 from app.core.recipe import Suite
-from app.core.relations.decision import RelationSummary
-from app.core.signatures import composite, identifier
+from app.core.relations.related import RelationSummary
+from app.core.signatures import identifier
 from app.core.signatures.identifier import Identifier
 from app.services.lookups import Answer, Match, Nearest, Question, Verified, Within, query_entry
 from app.wiring import Services
@@ -52,7 +52,7 @@ class LookupBody(BookBody):
 
     def to_identifier(self) -> Identifier | None:
         """What the identifier that was sent says; None where none was."""
-        return None if self.identifier is None else composite.decode(self.identifier)
+        return None if self.identifier is None else identifier.decode(self.identifier)
 
     def to_fingerprint(self) -> Fingerprint | None:
         """The fingerprint that was sent alone; None where it was not."""

@@ -16,9 +16,14 @@ from app.api.http.routes import SubjectRouter
 from app.api.http.usage import require_key_still_valid
 from app.api.signatures import ExactAnswer
 from app.core.relations.alignment import Unit
-from app.core.relations.decision import DecisionVerdict
-from app.core.relations.related import IndirectRelation, PageMatches, RelatedBook, StoredDecision
-from app.core.relations.relation import Direction, Kind
+from app.core.relations.classification import Direction, Kind
+from app.core.relations.related import (
+    DecisionVerdict,
+    IndirectRelation,
+    PageMatches,
+    RelatedBook,
+    StoredDecision,
+)
 from app.core.signatures.exact_overlap import ExactOverlap
 from app.services.relations import RelationList, effective_of
 

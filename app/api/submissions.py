@@ -13,10 +13,10 @@ from app.catalog.marc import forms
 from app.catalog.marc.description import metadata_of
 from app.catalog.marc.record import InvalidRecord
 from app.core import book_rules
+from app.core.book_rules import LONGEST_LABEL, checked_labels
 from app.core.errors import InvalidInput
 from app.core.model import CatalogRecord, Content, Metadata, PageLabels, Sketch, Submission
 from app.core.text.content import content_from_pages, content_from_text
-from app.core.text.page_labels import LONGEST_LABEL, checked_labels
 
 MOST_VALUES = 50_000
 """Values of a record in JSON: about seven for each of its fields."""

@@ -11,7 +11,7 @@ from uuid import UUID
 from app.catalog.identifiers import is_valid, isbns, normalised
 from app.core.clusters.cluster_name import ClusterName
 from app.core.model import Book, Content
-from app.core.relations.decision import RelationSummary
+from app.core.relations.related import RelationSummary
 from app.core.signatures import identifier
 from app.core.signatures.identifier import Identifier
 from app.core.text import names

@@ -203,7 +203,6 @@ def _store(
     tell: "Callable[[Unread, Outcome], None]",
 ) -> None:
     """Store the books where the database is reached."""
-    from app.core.book_rules import checked
     from app.services.bulk.ingest import ingest_in_bulk
 
     async def store(services: "Services") -> None:
@@ -212,7 +211,6 @@ def _store(
             services.upkeep,
             books,
             run=run,
-            check=checked,
             processes=processes,
             tell=tell,
             actor=acting_user(),
@@ -231,13 +229,12 @@ def _post(
 ) -> None:
     """Post the books to a service."""
     from app.cli.posting import post_all
-    from app.core.book_rules import checked
     from app.core.errors import Refusal
     from app.core.model import Submission
     from app.readers.processes import ReadingProcesses
-    from app.readers.reading import Read, results_of
+    from app.readers.reading import read_book, results_of
 
-    with ReadingProcesses(processes, Read(checked), (Submission, Refusal)) as reading:
+    with ReadingProcesses(processes, read_book, (Submission, Refusal)) as reading:
         stopped = post_all(
             service, results_of(reading, books), jobs, run, lambda book, outcome, _: tell(book, outcome)
         )
@@ -246,7 +243,6 @@ def _post(
 
 
 def _load(settings: Settings, folder: Path, reporter: Reporter, refusals: Refusals) -> "IngestRun":
-    from app.core.book_rules import checked
     from app.corpus.books import CorpusBooks
     from app.corpus.folder import CorpusFolder
     from app.corpus.pairs import CorpusPairs
@@ -258,7 +254,6 @@ def _load(settings: Settings, folder: Path, reporter: Reporter, refusals: Refusa
         books=CorpusBooks(tables),
         pairs=CorpusPairs(tables),
         run=IngestRun(),
-        check=checked,
         refuse=lambda place, refusal: refusals.add(place, "", refusal),
         progress=reporter.counted,
         actor=acting_user(),

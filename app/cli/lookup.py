@@ -14,7 +14,7 @@ from app.core.clusters.cluster_name import ClusterName
 from app.core.clusters.clustering import By
 from app.core.errors import InvalidInput
 from app.core.model import PAGE_BREAK
-from app.core.signatures.composite import is_identifier
+from app.core.signatures.identifier import is_identifier
 from bookprint_client import Client, calls
 from bookprint_client.answers import MasterCopyAnswer, NearDuplicate, NearDuplicates, SimilarBookAnswer
 from bookprint_client.calls import PagedCall

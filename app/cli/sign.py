@@ -17,9 +17,9 @@ from app.core.errors import BookprintError, InvalidInput
 from app.core.matching.identifier_comparison import Comparison, compare as compared
 from app.core.model import Metadata
 from app.core.recipe import DEFAULT_FINGERPRINT
-from app.core.signatures import composite
+from app.core.signatures import identifier as identifiers
 from app.core.signatures.identifier import Identifier
-from app.core.signatures.minhash_bits import Range
+from app.core.signatures.minhash import Range
 from app.kernel_cache import keep_kernels
 from app.secrets import forget_secrets
 
@@ -57,11 +57,10 @@ def sign(
     """
     keep_kernels()
     forget_secrets()  # files of strangers are read by processes that would inherit them
-    from app.core.book_rules import checked
     from app.core.errors import Refusal
     from app.core.recipe import fingerprint_recipe
     from app.core.signatures.json_codec import encode
-    from app.corpus import signature_table
+    from app.corpus import sketches
     from app.readers.files import unread_books
     from app.readers.processes import ReadingProcesses, cores
     from app.readers.reading import Sign, SignedBook, results_of
@@ -74,12 +73,12 @@ def sign(
         reporter = stack.enter_context(Reporter("Signing", "books"))
         refusals = stack.enter_context(Refusals(report, reporter))
         try:
-            table = None if out is None else stack.enter_context(signature_table.written(out))
+            table = None if out is None else stack.enter_context(sketches.written(out))
         except InvalidInput as exc:
             raise UserError(str(exc), 2) from exc
         except OSError as exc:
             raise UserError(f"{out} cannot be written: {exc.strerror or exc}.", 2) from exc
-        reading = stack.enter_context(ReadingProcesses(count, Sign(checked, recipe), (SignedBook, Refusal)))
+        reading = stack.enter_context(ReadingProcesses(count, Sign(recipe), (SignedBook, Refusal)))
         for book, result in results_of(reading, unread_books(listing, columns)):
             if isinstance(result, Refusal):
                 refusals.add(book.path, book.part, result)
@@ -123,8 +122,8 @@ def compare(
 
 
 def _identifier(book: str) -> Identifier:
-    if composite.is_identifier(book):
-        return composite.decode(book)
+    if identifiers.is_identifier(book):
+        return identifiers.decode(book)
     file = Path(book)
     if not file.exists():
         raise UserError(f"{book} is no file and no identifier (bp1:… or bp2:…).", FAILED)
@@ -140,7 +139,7 @@ def _identifier(book: str) -> Identifier:
         assert read.content is not None  # a file has a text, or is refused
         signatures, metadata = sketch(read.content), read.metadata
     isbn = next(iter(isbns(metadata.identifiers)), None)
-    identifier = composite.of_signatures(signatures, signatures.word_count, isbn)
+    identifier = identifiers.of_signatures(signatures, signatures.word_count, isbn)
     if identifier is None:
         raise UserError(f"{book} is too short or too even for an identifier.", FAILED)
     return identifier

@@ -1,6 +1,8 @@
 """The rules of a book that hold however it comes in: over HTTP, from a command line, in bulk or in a corpus.
 
-Lengths are in characters. What is too long is refused, never cut.
+Lengths are in characters. What is too long is refused, never cut. Page labels are what is printed on a page
+as its number, as "xii" or "[3]", or said of it by a catalogue. They describe one copy, as metadata do: no
+part of them enters a signature or the content key.
 """
 
 import re
@@ -8,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from app.core.errors import FileTooLarge, InvalidInput
-from app.core.model import Metadata, Submission
+from app.core.model import Metadata, PageLabels, Submission
 
 MAX_PAGES = 100_000
 LONGEST_TITLE = 10_000
@@ -16,6 +18,7 @@ LONGEST_AUTHOR = LONGEST_VOLUME = 1_000
 LONGEST_LANGUAGE = 35
 LONGEST_EXTERNAL_ID = 500
 LONGEST_IDENTIFIER = 300
+LONGEST_LABEL = 32
 MOST_AUTHORS = MOST_IDENTIFIERS = 1_000
 MOST_YEAR = 9_999
 """The last year; the first is as far before the common era."""
@@ -118,3 +121,35 @@ def _plain(text: str, longest: int, field: str) -> str:
     if code := control_in(text):
         raise InvalidInput(f"{field}: The control character {code} cannot be stored. Remove it.", field)
     return on_one_line(text)
+
+
+def known_labels(labels: Sequence[str | None]) -> PageLabels:
+    """The labels of all pages; empty where none is known.
+
+    >>> known_labels([None, "1"]), known_labels([None, None])
+    ((None, '1'), ())
+    """
+    return tuple(labels) if any(labels) else ()
+
+
+def checked_labels(
+    labels: Sequence[str | None], page_count: int | None, field: str = "page_labels"
+) -> PageLabels:
+    """The labels that were sent with a book of so many pages.
+
+    Raises InvalidInput unless there is one a page, each null or of 1 to 32 characters, no control among them.
+    """
+    if len(labels) != page_count:
+        pages = "no pages" if page_count is None else f"{page_count:,} pages"
+        raise InvalidInput(
+            f"{len(labels):,} labels came with {pages}. Send one for each page, null where it has none.",
+            field,
+        )
+    for index, label in enumerate(labels):
+        if label is not None and not (0 < len(label) <= LONGEST_LABEL and control_in(label) is None):
+            raise InvalidInput(
+                f"A label has 1 to {LONGEST_LABEL} characters and no control character. Send null where "
+                "there is none.",
+                f"{field}[{index}]",
+            )
+    return known_labels(labels)

@@ -48,7 +48,6 @@ class Fingerprint:
 
     @property
     def hex(self) -> str:
-        """The bits as lower-case hexadecimal."""
         return self.bits.hex()
 
 
@@ -117,7 +116,6 @@ class Digest:
 
     @property
     def hex(self) -> str:
-        """The value as lower-case hexadecimal."""
         return self.value.hex()
 
     def __str__(self) -> str:
@@ -138,7 +136,6 @@ class Sketch:
     digests: tuple[Digest, ...] = ()  # of the text, where they were asked for
 
     def to_entry(self, entry_id: int) -> "Entry":
-        """The signatures that lookups compare, under this id."""
         return Entry(entry_id, self.fingerprint, self.minhash, self.sample)
 
 
@@ -243,7 +240,6 @@ class StoredBook:
     replaced: Versions | None = None  # entries to remove from the band index
 
     def as_indexed(self) -> "StoredBook":
-        """The outcome after the book was written to the band index."""
         return replace(self, book=replace(self.book, indexed=True))
 
 

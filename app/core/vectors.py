@@ -188,7 +188,6 @@ class EntryVectors:
 
     @property
     def size(self) -> int:
-        """Rows."""
         return self.entry_ids.size
 
     def most_similar(self, vector: Vector, k: int) -> SimilarEntries:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from app.core.index.hamming import rows_within, words
+from app.core.index.fingerprints import rows_within, words
 from app.core.index.records import shared_values
 from app.core.relations.alignment import align
 from app.core.signatures.sketch import sketch

@@ -52,7 +52,6 @@ class CorpusPairs:
 
     @property
     def count(self) -> int:
-        """The number of pairs."""
         return self._rights.size
 
     def skip(self, book: int) -> None:

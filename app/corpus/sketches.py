@@ -4,13 +4,30 @@ Integers within `minhash`, `sample` and `pages` are little-endian, as in the JSO
 (`app.core.signatures.json_codec`), which has the same parts in base64.
 """
 
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
-from app.core.model import Metadata, PageLabels, Sketch
+from app.core.book_rules import checked_labels
+from app.core.errors import InvalidInput
+from app.core.model import Metadata, PageLabels, Sketch, Submission
 from app.core.recipe import DIGESTS
 from app.core.signatures import json_codec
+from app.corpus.parquet import require_pyarrow
+from app.corpus.tables import SIGNATURES, arrow_schema
+
+MARK = b"bookprint-signatures"
+"""The property of the table that tells it from others; its value is the version of these columns."""
+
+VERSION = b"1"
+
+_ROWS_TOGETHER = 256
+"""Rows of a row group: at most some tens of megabytes of page signatures."""
+
+COLUMNS = tuple(column.name for column in SIGNATURES)
+"""All columns, in order."""
 
 METADATA = ("external_id", "title", "authors", "language", "year", "volume", "identifiers")
 
@@ -50,3 +67,66 @@ def sketch_of(cells: Mapping[str, Any]) -> Sketch:
         if any(cells.get(column) is not None for column, _ in columns):
             document[part] = {name: cells.get(column) for column, name in columns}
     return json_codec.decode(document)
+
+
+class SignatureWriter:
+    """Writes a table of signatures, a row group at a time."""
+
+    def __init__(self, path: Path) -> None:
+        import pyarrow as pa
+
+        self._schema = arrow_schema(SIGNATURES).with_metadata({MARK: VERSION})
+        self._writer = require_pyarrow().ParquetWriter(path, self._schema, compression="zstd")
+        self._batch = pa.RecordBatch
+        self._rows: list[dict[str, Any]] = []
+
+    def add(
+        self, place: str, metadata: Metadata, sketch: Sketch, labels: PageLabels = (), *, pages: bool
+    ) -> None:
+        """Write one book, with page signatures or without."""
+        shown = sketch if pages else replace(sketch, pages=None)
+        self._rows.append({"place": place} | cells_of(metadata, shown, labels))
+        if len(self._rows) == _ROWS_TOGETHER:
+            self._flush()
+
+    def close(self) -> None:
+        self._flush()
+        self._writer.close()
+
+    def _flush(self) -> None:
+        if self._rows:
+            self._writer.write_batch(self._batch.from_pylist(self._rows, schema=self._schema))
+            self._rows = []
+
+
+@contextmanager
+def written(path: Path) -> Iterator[SignatureWriter]:
+    """A table of signatures that stands at the path once it is whole."""
+    require_pyarrow()
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        writer = SignatureWriter(partial)
+        try:
+            yield writer
+        finally:
+            writer.close()
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def recognises(properties: Mapping[bytes, bytes]) -> bool:
+    """Whether a table with these properties holds signatures; raises InvalidInput for a later version."""
+    version = properties.get(MARK)
+    if version is not None and version != VERSION:
+        raise InvalidInput(
+            "The signatures were written by a later version of Bookprint. Install that version to read them."
+        )
+    return version is not None
+
+
+def submission(cells: Mapping[str, Any]) -> Submission:
+    """The book in a row; raises InvalidInput."""
+    sketch, labels = sketch_of(cells), cells.get("page_labels")
+    checked = checked_labels(labels, sketch.page_count) if labels else ()
+    return Submission(metadata_of(cells), sketch=sketch, page_labels=checked)

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from app.core.book_rules import LONGEST_LABEL, known_labels
 from app.core.errors import BrokenFile, EmptyText, InvalidText, NoText
 from app.core.model import CatalogRecord, Content, Metadata, PageLabels, Submission
 from app.core.text.content import content_from_pages, content_from_text
 from app.core.text.page_furniture import with_plain_hyphens, without_furniture
-from app.core.text.page_labels import LONGEST_LABEL, known_labels
 
 _CONTROLS = bytes(byte for byte in (*range(32), 127) if chr(byte) not in "\t\n\f\r")
 """They have the same bytes in UTF-8, where these are part of no other character."""

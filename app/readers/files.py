@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.core.errors import BrokenFile, FileTooLarge, InvalidInput
-from app.corpus import signature_table
+from app.corpus import sketches
 from app.readers.formats.pages import BESIDE
 from app.readers.package import expanded, is_archive, members_of, open_folder
 from app.readers.source import Source
@@ -230,11 +230,9 @@ def _rows(
     number = 0
     try:
         with parquet.opened(Path(path)) as table:
-            signed = signature_table.recognises(table.properties)
+            signed = sketches.recognises(table.properties)
             found = Columns() if signed else parquet.book_columns(table, named)
-            names = (
-                [name for name in signature_table.COLUMNS if name in table.names] if signed else found.names
-            )
+            names = [name for name in sketches.COLUMNS if name in table.names] if signed else found.names
             for row in table.rows(names, groups):
                 number = row.number
                 where = (path, f"row {number}", before + round(size * row.share))

@@ -1,9 +1,10 @@
 """What processes make of the books they read: the book, its signatures, or the reason why it is refused."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from app.core.book_rules import checked
 from app.core.errors import BrokenFile, FileTooLarge, InvalidInput, Refusal, SeveralBooks
 from app.core.model import Metadata, PageLabels, Sketch, Submission
 from app.core.signatures.digests import digests
@@ -13,9 +14,6 @@ from app.readers.processes import Ask, ReadingProcesses
 from app.readers.unread import Unread
 
 T = TypeVar("T")
-
-Check = Callable[[Submission], Submission]
-"""The book as a post of it would be taken; raises InvalidInput. It can be pickled."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,31 +40,24 @@ def each_of(reading: ReadingProcesses[T], books: Iterable[Unread]) -> Iterator[t
         yield book, Refusal.of(result) if isinstance(result, BrokenFile) else result
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
-    """Reads a book."""
-
-    check: Check
-
-    def __call__(self, book: Unread, ask: Ask) -> Submission | Refusal:
-        """The book as it would be posted."""
-        try:
-            return self.check(book.read())
-        except Exception as exc:
-            return refusal_of(exc)
+def read_book(book: Unread, ask: Ask) -> Submission | Refusal:
+    """The book as it would be posted."""
+    try:
+        return checked(book.read())
+    except Exception as exc:
+        return refusal_of(exc)
 
 
 @dataclass(frozen=True, slots=True)
 class Sign:
     """Reads a book and computes its signatures, digests too, with the fingerprint of a recipe."""
 
-    check: Check
     recipe: str
 
     def __call__(self, book: Unread, ask: Ask) -> SignedBook | Refusal:
         """The signatures; those that came instead of a text stay as they are."""
         try:
-            submission = self.check(book.read())
+            submission = checked(book.read())
             content = submission.content
             if content is None:
                 assert submission.sketch is not None

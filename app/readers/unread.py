@@ -6,7 +6,7 @@ from pathlib import Path
 
 from app.core.errors import InvalidInput
 from app.core.model import CatalogRecord, Metadata, Submission
-from app.corpus import signature_table
+from app.corpus import sketches
 from app.readers.description import clean
 from app.readers.extraction import Extraction, submission_of, without_page_furniture
 from app.readers.package import open_folder
@@ -119,7 +119,7 @@ class UnreadSignatures(Unread):
 
     def read(self) -> Submission:
         """The book without its text; raises InvalidInput."""
-        return signature_table.submission(self.cells)
+        return sketches.submission(self.cells)
 
 
 @dataclass(frozen=True, slots=True)

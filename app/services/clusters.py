@@ -6,14 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from app.core.clusters.best_copy import (
-    BestCopy,
-    Copy,
-    best_copy,
-    best_of_related,
-    complete_copies,
-    fullest_copy,
-)
+from app.core.clusters.best_copy import BestCopy, CompleteCopies, Copy, best_copy, complete_copies
 from app.core.clusters.cluster_name import ClusterName
 from app.core.clusters.clustering import By
 from app.core.clusters.master_copy import MasterCopy, master_copy
@@ -45,18 +38,12 @@ class Clusters:
         Raises `UnknownCluster`.
         """
         async with self._clusters.snapshot() as snapshot:
-            founder = await snapshot.read_founder(name.by, name.book_id)
-            if founder is None:
-                raise UnknownCluster(str(name))
-            return await _page(snapshot, ClusterName(name.by, founder), after, limit)
+            return await _page(snapshot, await _present(snapshot, name), after, limit)
 
     async def present_name(self, name: ClusterName) -> ClusterName:
         """The name of the cluster that any of its members, or former ones, names; raises `UnknownCluster`."""
         async with self._clusters.snapshot() as snapshot:
-            founder = await snapshot.read_founder(name.by, name.book_id)
-        if founder is None:
-            raise UnknownCluster(str(name))
-        return ClusterName(name.by, founder)
+            return await _present(snapshot, name)
 
     async def of_book(self, book_id: UUID, by: By, after: UUID | None, limit: int) -> ClusterPage:
         """Up to `limit` members behind `after` of the cluster that a book is in; raises `UnknownBook`."""
@@ -67,31 +54,29 @@ class Clusters:
             return await _page(snapshot, ClusterName(by, founder), after, limit)
 
 
+async def _present(snapshot: Snapshot, name: ClusterName) -> ClusterName:
+    founder = await snapshot.read_founder(name.by, name.book_id)
+    if founder is None:
+        raise UnknownCluster(str(name))
+    return ClusterName(name.by, founder)
+
+
 async def _page(snapshot: Snapshot, name: ClusterName, after: UUID | None, limit: int) -> ClusterPage:
     members = await snapshot.list_members(name.by, name.book_id, after, limit + 1)
     copies = await snapshot.list_copies(name.by, name.book_id)
-    if name.by == "same_text":
-        best = await best_of(snapshot, copies)
-    else:
-        same = await _copies_of_fullest(snapshot, copies)
-        best = best_of_related(await best_of(snapshot, same), len(copies))
+    texts = None if name.by == "same_text" else await _texts(snapshot, copies)
+    best = await _best(snapshot, complete_copies(copies, texts))
     return ClusterPage(name, len(copies), best, members[:limit], len(members) > limit)
 
 
-async def best_of(snapshot: Snapshot, copies: Sequence[Copy]) -> BestCopy:
-    """The best of some copies of one text."""
-    candidates = complete_copies(copies)
-    agreement = await snapshot.read_agreement("same_text", [copy.book_id for copy in candidates.copies])
-    return best_copy(candidates, agreement)
+async def _texts(snapshot: Snapshot, copies: Sequence[Copy]) -> Mapping[UUID, UUID]:
+    """For each book the oldest with its text."""
+    return await snapshot.read_founders("same_text", [copy.book_id for copy in copies])
 
 
-async def _copies_of_fullest(snapshot: Snapshot, copies: Sequence[Copy]) -> list[Copy]:
-    """Those of related books that have the text of the fullest one."""
-    founder = await snapshot.read_founder("same_text", fullest_copy(copies).book_id)
-    assert founder is not None
-    same = await snapshot.list_copies("same_text", founder)
-    within = set(copies)
-    return [copy for copy in same if copy in within]
+async def _best(snapshot: Snapshot, complete: CompleteCopies) -> BestCopy:
+    agreement = await snapshot.read_agreement("same_text", [copy.book_id for copy in complete.copies])
+    return best_copy(complete, agreement)
 
 
 MOST_COPIES = 10
@@ -156,10 +141,7 @@ class MasterCopies:
         theirs. Raises `UnknownCluster` and, where no text is kept, `TextNotKept`.
         """
         async with self._clusters.snapshot() as snapshot:
-            founder = await snapshot.read_founder(name.by, name.book_id)
-            if founder is None:
-                raise UnknownCluster(str(name))
-            name = ClusterName(name.by, founder)
+            name = await _present(snapshot, name)
             electorate = await self._electorate(snapshot, name)
         best, *others = (electorate.texts[each] for each in (electorate.best.book_id, *electorate.others))
         master = await asyncio.to_thread(_made, best, others, pages)
@@ -180,7 +162,7 @@ class MasterCopies:
         if not with_text:
             raise TextNotKept(f"The text of every book in the cluster {name}", "id")
         copies = await _most_copied(snapshot, [member for member in members if member.book_id in with_text])
-        best = await best_of(snapshot, copies)
+        best = await _best(snapshot, complete_copies(copies))
         ids = sorted(member.book_id for member in members if member.book_id != best.book_id)
         entitled = await self._entitled(snapshot, best.book_id, ids)
         agreement = await snapshot.read_agreement(name.by, ids)
@@ -206,7 +188,7 @@ class MasterCopies:
 
 async def _most_copied(snapshot: Snapshot, members: Sequence[Copy]) -> list[Copy]:
     """The copies of the text that most of the members have; of the fuller one, if as many have another."""
-    founders = await snapshot.read_founders("same_text", [member.book_id for member in members])
+    founders = await _texts(snapshot, members)
     texts: dict[UUID, list[Copy]] = defaultdict(list)
     for member in members:
         texts[founders[member.book_id]].append(member)

@@ -12,7 +12,7 @@ from app.core.clusters.cluster_name import ClusterName
 from app.core.errors import UnknownBook
 from app.core.model import Book, CatalogRecord
 from app.core.relations.classification import RELATED
-from app.core.relations.decision import RelationSummary
+from app.core.relations.related import RelationSummary
 from app.core.signatures import identifier
 from app.services.relations import effective_of
 from app.stores.postgres.contents import MarcRecordStore

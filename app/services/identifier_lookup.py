@@ -17,8 +17,7 @@ from app.core.matching.identifier_comparison import compare, reach
 from app.core.matching.search import near, plan_range
 from app.core.matching.verification import Evidence
 from app.core.model import BookSummary, Entry
-from app.core.signatures.composite import of_signatures
-from app.core.signatures.identifier import Identifier
+from app.core.signatures.identifier import Identifier, of_signatures
 from app.services.lookups import Answer, Lookup, Match, Position, Question, Verified, position_of
 from app.stores.postgres.books import BookFilter, BookStore
 from app.stores.postgres.entries import EntryStore

@@ -24,7 +24,7 @@ from app.core.errors import BookprintError, Unavailable
 from app.core.matching.verification import Evidence
 from app.core.recipe import Suite
 from app.core.relations.classification import RELATED
-from app.core.relations.decision import RelationSummary
+from app.core.relations.related import RelationSummary
 from app.core.text.names import folded
 from app.services.identifier_lookup import IdentifierLookup
 from app.services.lookups import Answer, Lookup, Verified, query_entry

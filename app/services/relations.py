@@ -8,15 +8,17 @@ from typing import TypeVar
 from uuid import UUID
 
 from app.core.errors import NoDecision, NotCompared, TextNotKept, UnknownBook
-from app.core.relations.decision import DecisionVerdict, RelationSummary, effective_relation
+from app.core.relations.classification import Kind
 from app.core.relations.related import (
+    DecisionVerdict,
     IndirectRelation,
     KindCounts,
     PageMatches,
     RelatedBook,
     RelationProgress,
+    RelationSummary,
+    effective_relation,
 )
-from app.core.relations.relation import Kind
 from app.core.signatures.exact_overlap import ExactOverlap, exact_overlap
 from app.stores.postgres.audit import Actor
 from app.stores.postgres.contents import StoredText, TextStore

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast, get_args
 
-from app.core.relations.relation import Direction, Kind
+from app.core.relations.classification import Direction, Kind
 from bench.harness.corpus import CorpusBook
 
 LABELS = Path(__file__).with_name("real_relations.csv")

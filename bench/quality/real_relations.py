@@ -8,7 +8,8 @@ from pathlib import Path
 from statistics import mean
 
 from app.core.model import Metadata
-from app.core.relations.relation import CLASSIFIER, Classification, ComparedBook, relate
+from app.core.relations.classification import Classification
+from app.core.relations.relation import CLASSIFIER, ComparedBook, relate
 from app.core.signatures.sketch import sketch
 from app.core.warm_up import warm_up
 from bench.data.book_pairs import SEED, SHARES, TABLE_I

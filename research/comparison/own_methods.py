@@ -20,9 +20,8 @@ from app.core.recipe import (
     page_recipe,
     sample_recipe,
 )
-from app.core.signatures import composite
 from app.core.signatures.fracminhash import fracminhash, shared_hashes, shared_shingles
-from app.core.signatures.identifier import Identifier
+from app.core.signatures.identifier import Identifier, of_signatures
 from app.core.signatures.minhash import minhash
 from app.core.signatures.shingles import Shingles, count_distinct, shingles
 from app.core.signatures.simhash import simhash
@@ -93,7 +92,7 @@ def long_identifier(name: str) -> PairRule[Identifier]:
     """The identifier that libraries exchange, compared as `bookprint compare` does."""
     return PairRule(
         name,
-        sign=lambda book: composite.of_signatures(*_entry(book)),
+        sign=lambda book: of_signatures(*_entry(book)),
         bytes_of=lambda _: _LONG_IDENTIFIER_BYTES,
         says_same=lambda one, other: compare(one, other).verdict == "same",
         words="the verdict of `bookprint compare`",

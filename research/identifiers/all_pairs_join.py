@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.index.bands import flip_masks
+from app.core.index.fingerprints import flip_masks
 from app.core.jit import U64, compiled, popcount
 
 Words = NDArray[np.uint64]

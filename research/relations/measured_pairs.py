@@ -6,8 +6,8 @@ from functools import cache
 from itertools import combinations
 
 from app.core.model import Metadata
+from app.core.relations.classification import shares_v1
 from app.core.relations.relation import CLASSIFIER, ComparedBook, relate
-from app.core.relations.shares_v1 import shares_v1
 from app.core.relations.signals import Signals
 from app.core.warm_up import warm_up
 from bench.data.book_pairs import PER_KIND, SEED, Half, made_pairs

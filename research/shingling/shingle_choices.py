@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from app.core.recipe import DEFAULT_MINHASH, minhash_recipe
 from app.core.signatures.exact_overlap import overlap_of
 from app.core.signatures.minhash import minhash
-from app.core.text.words import folded_words
+from app.core.text.names import folded_words
 from app.synthesis.noise import corrupt
 from bench.data.real_pairs import labels
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, corpus_pairs

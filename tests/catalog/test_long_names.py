@@ -11,8 +11,7 @@ from app.catalog.marc.values import trimmed
 from app.catalog.reconciliation import BookDescription, identifiers_of, key_conditions, years_of
 from app.catalog.similarity import names_of, person_similarity, title_similarity, volume_similarity
 from app.core.model import Metadata
-from app.core.text.names import folded, main_title, name_keys, surname
-from app.core.text.words import folded_words
+from app.core.text.names import folded, folded_words, main_title, name_keys, surname
 
 LENGTH = 100_000
 SECONDS = 0.5

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.core.signatures.composite import composite
+from app.core.signatures.identifier import composite
 from tests.api.library import prose, scanned
 from tests.cli.command_line import bookprint
 

@@ -8,7 +8,7 @@ from unittest.mock import patch
 from hypothesis import strategies as st
 
 from app.core.index import kernels as index_kernels
-from app.core.relations import kernels as page_kernels, local_alignment
+from app.core.relations import kernels as page_kernels
 from app.core.signatures import kernels as signature_kernels, shingle_kernels
 from app.core.text import kernels as text_kernels
 from tests.core import numpy_kernels
@@ -25,8 +25,7 @@ COMPILED: dict[ModuleType, tuple[str, ...]] = {
     ),
     shingle_kernels: ("shingle_words", "shingle_tokens"),
     index_kernels: ("rows_within", "count_sharing"),
-    page_kernels: ("page_similarities", "compare_neighbours"),
-    local_alignment: ("smith_waterman", "trace_path"),
+    page_kernels: ("page_similarities", "compare_neighbours", "smith_waterman", "trace_path"),
 }
 KERNELS: dict[str, object] = {
     "compiled": SimpleNamespace(

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.jit import Codes, Lengths
-from app.core.relations import local_alignment
+from app.core.relations import kernels
 from app.core.signatures import kernels as c
 from app.core.signatures.shingle_kernels import SHINGLE_BASE
 from tests.core.numpy_text_kernels import inspect, kinds_of, next_at, normalise
@@ -18,8 +18,8 @@ SPACE = 0x20
 FACTORS = np.array(c.FACTORS, dtype=np.uint32)
 SLICE = 4096
 
-smith_waterman = local_alignment.smith_waterman.py_func
-trace_path = local_alignment.trace_path.py_func
+smith_waterman = kernels.smith_waterman.py_func
+trace_path = kernels.trace_path.py_func
 
 
 def _mix32(h: NDArray[np.uint32]) -> NDArray[np.uint32]:

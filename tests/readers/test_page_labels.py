@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from app.core.book_rules import LONGEST_LABEL
 from app.core.errors import SeveralBooks
-from app.core.text.page_labels import LONGEST_LABEL
 from app.readers.extraction import Extraction, to_content, without_page_furniture
 from app.readers.files import find, unread_books
 from app.readers.package import open_folder

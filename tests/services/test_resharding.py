@@ -16,7 +16,7 @@ from redis.crc import key_slot
 from redis.exceptions import AskError
 
 from app.core.errors import Unavailable
-from app.core.index import probing
+from app.core.index import fingerprints
 from app.core.matching.verification import evidence_of_each, is_near_duplicate
 from app.core.model import Book, FracMinHash, Sketch, Submission
 from app.core.recipe import DEFAULT_SAMPLE
@@ -243,7 +243,7 @@ async def test_slots_move_under_lookups_and_posts_and_no_answer_is_wrong(
     services: OpenServices, other: OpenServices, frail: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The bands are read wherever they can be.
-    monkeypatch.setattr(probing, "ROW_NANOSECONDS", 1e9)
+    monkeypatch.setattr(fingerprints, "ROW_NANOSECONDS", 1e9)
     rng = np.random.default_rng(16)
     workload = Workload()
     books = [await workload.post(services, a_book(rng)) for _ in range(6)]

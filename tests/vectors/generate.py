@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from app.core.index.bands import band_keys, probes
+from app.core.index.fingerprints import band_keys, probes
 from app.core.jit import mix32, mix64
 from app.core.model import Content, Fingerprint, MinHashBits
 from app.core.recipe import (
@@ -24,11 +24,10 @@ from app.core.recipe import (
     minhash_recipe,
     page_recipe,
 )
-from app.core.signatures import identifier, json_codec as signatures, long_identifier
-from app.core.signatures.crockford import to_number
+from app.core.signatures import identifier, json_codec as signatures
+from app.core.signatures.identifier import to_number
 from app.core.signatures.kernels import SIGN_STEP
-from app.core.signatures.minhash import permutations
-from app.core.signatures.minhash_bits import lowest_bits
+from app.core.signatures.minhash import lowest_bits, permutations
 from app.core.signatures.shingles import shingles
 from app.core.signatures.sketch import signature_key, sketch
 from app.core.text.content import content_from_pages, content_from_text, content_key
@@ -221,8 +220,8 @@ def long_identifiers() -> Any:
     for place, bits in enumerate(patterns):
         words, shingles_in_it = ((1, 1), (1000, 996), (95_012, 94_012), (40_000_000, 12_345_678))[place]
         minhash = MinHashBits(DEFAULT_MINHASH, patterns[place - 1], shingles_in_it)
-        encoded = long_identifier.encode(Fingerprint(DEFAULT_FINGERPRINT, bits), minhash, words)
-        decoded = long_identifier.decode(encoded)
+        encoded = identifier.encode_long(Fingerprint(DEFAULT_FINGERPRINT, bits), minhash, words)
+        decoded = identifier.decode(encoded)
         assert decoded.minhash is not None
         number = to_number(encoded[4:], 60)
         assert number is not None

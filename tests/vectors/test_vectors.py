@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from app.core.errors import InvalidIdentifier
-from app.core.index.bands import band_keys, probes
+from app.core.index.fingerprints import band_keys, probes
 from app.core.model import Content, Fingerprint, MinHashBits, MinHashSignature
 from app.core.recipe import DEFAULT_MINHASH, fingerprint_recipe
-from app.core.signatures import identifier, json_codec as signatures, long_identifier
-from app.core.signatures.minhash_bits import lowest_bits
+from app.core.signatures import identifier, json_codec as signatures
+from app.core.signatures.minhash import lowest_bits
 from app.core.signatures.sketch import signature_key, sketch
 from app.core.text.content import content_key
 from app.core.text.normal_form import normalise
@@ -156,7 +156,7 @@ def test_damaged_identifier_is_refused(damaged: str) -> None:
 
 @pytest.mark.parametrize("vector", LONG_IDENTIFIERS["valid"], ids=lambda vector: vector["identifier"])
 def test_long_identifier_says_what_it_should(vector: Any) -> None:
-    decoded = long_identifier.decode(vector["identifier"])
+    decoded = identifier.decode(vector["identifier"])
     assert decoded.fingerprint == Fingerprint("gap-simhash128-v1", bytes.fromhex(vector["hex"]))
     assert decoded.word_count == vector["decoded_word_count"]
     bits = MinHashBits(
@@ -164,13 +164,13 @@ def test_long_identifier_says_what_it_should(vector: Any) -> None:
     )
     assert decoded.minhash == bits
     given = replace(bits, shingle_count=vector["shingle_count"])
-    assert long_identifier.encode(decoded.fingerprint, given, vector["word_count"]) == vector["identifier"]
+    assert identifier.encode_long(decoded.fingerprint, given, vector["word_count"]) == vector["identifier"]
 
 
 @pytest.mark.parametrize("damaged", LONG_IDENTIFIERS["invalid"])
 def test_damaged_long_identifier_is_refused(damaged: str) -> None:
     with pytest.raises(InvalidIdentifier):
-        long_identifier.decode(damaged)
+        identifier.decode(damaged)
 
 
 def test_minhash_bits_are_the_lowest_of_the_values() -> None:

@@ -15,9 +15,9 @@ from app.core.errors import Unavailable
 from app.services.jobs import Jobs
 from app.stores.postgres.connections import open_database
 from app.stores.postgres.jobs import JobStore
-from workers.queue_upkeep import rescue_and_sweep
+from workers.process import rescue_and_sweep
 from workers.queue_worker import Pace, QueueWorker, connect, work_off
-from workers.retry import JobRetry
+from workers.tasks import JobRetry
 
 QUEUE = "relate"
 PACE = Pace(poll=0.05, heartbeat=0.2, dead_after=timedelta(seconds=0.8), grace=0.1)

@@ -20,7 +20,7 @@ from app.wiring import Services
 from tests.open_services import open_with_stores
 from tests.workers.faulty_worker import PACE, open_queue, run
 from workers.queue_worker import QueueWorker, work_off
-from workers.retry import JobRetry
+from workers.tasks import JobRetry
 
 UNFINISHED = SQL(
     "SELECT FROM procrastinate_jobs WHERE id = ANY($ids) AND status NOT IN ('succeeded', 'failed')"

@@ -132,11 +132,10 @@ def dedupe(
 
     keep_kernels()
     command.require_apart(inputs, absolute(out))
-    columns = _columns(column)
-    source = corpus_input(inputs, columns)
+    source = corpus_input(inputs, _columns(column))
     with engine.started(engine_address) as started:
         corpus = Corpus(absolute(out), started, Options())
-        result = command.dedupe(corpus, source, columns, command.Choice(same, keep, mark), _tell)
+        result = command.dedupe(corpus, source, command.Choice(same, keep, mark), _tell)
     kept = result.books - result.left_out
     _tell(f"{kept:,} of {result.books:,} books are kept, {result.left_out:,} are left out")
     for problem in result.problems:

@@ -12,15 +12,29 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from app.core.matching.candidates import SelectionLimits
+from app.readers.killable import Bounds, Children, Died, Parent
 from workers.batch import storage
 from workers.batch.engine import Engine
-from workers.batch.processes import in_own_process
 
 if TYPE_CHECKING:
     from pyspark.sql.dataframe import DataFrame
 
 Work = Callable[[str, dict[str, Any]], Iterator[pa.RecordBatch]]
 """What a task does: from the corpus' folder and the cells of the task's row to batches. It can be pickled."""
+
+_SECONDS_OF_SILENCE = 86_400.0
+"""A task that sends nothing for so long is killed."""
+
+_MEMORY_BYTES = 1 << 40
+"""Bytes that a task may map, or send: what it needs is known, so this is no limit."""
+
+_BATCH = b"\xff\xff\xff\xff"
+"""How a batch of rows begins in Arrow's format, and no text in UTF-8."""
+
+
+class TaskFailed(Exception):
+    """A task ended in an error or was killed; the message says which."""
+
 
 _MOST_PARTITIONS = 10_000
 HEAVY_ROWS_PER_GROUP = 512
@@ -46,7 +60,6 @@ class Corpus:
     options: Options
 
     def table(self, name: str) -> "DataFrame":
-        """A table that is written."""
         return self.engine.spark.read.parquet(storage.url(self.out, name))
 
     def spread(
@@ -60,7 +73,7 @@ class Corpus:
         storage.delete(self.out, f"{_TASKS}/{stage}")
         storage.write(self.out, f"{_TASKS}/{stage}", tasks)
         parts = max(1, min(tasks.num_rows, self.engine.tasks_at_once or _MOST_PARTITIONS))
-        apart = self.engine.shares_one_process and not starts_processes
+        apart = self.engine.address is None and not starts_processes
         function = partial(_part, self.out, f"{_TASKS}/{stage}", parts, work, schema, apart)
         numbers = self.engine.spark.range(0, parts, 1, parts)
         return numbers.mapInArrow(function, _declared(schema))
@@ -96,10 +109,47 @@ def _part(
     for part in [number for batch in numbers for number in batch.column(0).to_pylist()]:
         mine = storage.read(out, tasks).to_pylist()[part::parts]
         if apart and mine:
-            yield from in_own_process(work, out, mine, schema)
+            yield from _in_own_process(work, out, mine, schema)
         else:
             for task in mine:
                 yield from work(out, task)
+
+
+def _in_own_process(
+    work: Work, out: str, tasks: list[dict[str, Any]], schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """What a work yields for the tasks, one after the other, done in one child process.
+
+    Where an engine runs all tasks as threads of one process, one interpreter's lock would have them take
+    turns.
+    """
+    with Children(Bounds(_SECONDS_OF_SILENCE, _MEMORY_BYTES, _MEMORY_BYTES)).start(_live, work, out) as child:
+        try:
+            for task in tasks:
+                child.send(task)
+                while message := child.receive_bytes():
+                    if not message.startswith(_BATCH):
+                        raise TaskFailed(message.decode())
+                    yield pa.ipc.read_record_batch(pa.py_buffer(message), schema)
+        except Died as exc:
+            raise TaskFailed(f"The process of a task ended with {exc}. Run the same command again.") from exc
+
+
+def _live(parent: Parent, work: Work, out: str) -> None:
+    """The life of a process: one task after the other."""
+    import traceback
+
+    from app.kernel_cache import keep_kernels
+
+    keep_kernels()
+    while True:
+        task = parent.receive()
+        try:
+            for batch in work(out, task):
+                parent.send(batch.serialize().to_pybytes())
+            parent.send(b"")
+        except Exception:
+            parent.send(traceback.format_exc().encode(errors="replace"))
 
 
 def _declared(schema: pa.Schema) -> str:

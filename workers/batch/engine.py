@@ -38,12 +38,15 @@ _SAIL = {
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """A session of an engine, and how its tasks run."""
+    """A session of an engine."""
 
     spark: "SparkSession"
-    tasks_at_once: int | None  # None: the engine knows, which has any number of machines
-    shares_one_process: bool  # its tasks are threads of one process
-    address: str | None = None  # None: it ends with this process
+    address: str | None = None  # None: it ends with this process, and its tasks are threads of one process
+
+    @property
+    def tasks_at_once(self) -> int | None:
+        """One for each core of this machine; None: the engine knows, which has any number of machines."""
+        return cores() if self.address is None else None
 
     def end_session(self, session: str) -> None:
         """End a session that an earlier driver has opened, with all that still runs for it.
@@ -80,7 +83,7 @@ def started(address: str) -> Iterator[Engine]:
     if address != LOCAL:
         spark = _connected(SparkSession, address)
         try:
-            yield Engine(spark, None, shares_one_process=False, address=address)
+            yield Engine(spark, address)
         finally:
             spark.stop()
         return
@@ -91,7 +94,7 @@ def started(address: str) -> Iterator[Engine]:
     host, port = server.listening_address
     spark = _connected(SparkSession, f"sc://{host}:{port}")
     try:
-        yield Engine(spark, cores(), shares_one_process=True)
+        yield Engine(spark)
     finally:
         spark.stop()
         server.stop()

@@ -36,7 +36,6 @@ class Pairs:
     right_text: Numbers  # (pairs,)
 
     def take(self, places: Numbers) -> "Pairs":
-        """The pairs at these places."""
         return Pairs(self.left[places], self.right[places], self.left_text[places], self.right_text[places])
 
     def starts(self) -> NDArray[np.bool_]:

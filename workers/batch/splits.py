@@ -1,16 +1,16 @@
 """The input in splits: each is read by one task, and small enough that many tasks share the work."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
 from app.core.errors import BrokenFile, InvalidInput
 from app.readers.files import BookFiles, find, unread_books, unread_rows
 from app.readers.tables import parquet
+from app.readers.tables.table import named_columns
 from app.readers.unread import Unread
 
 _MOST_BYTES = 64 << 20
@@ -27,11 +27,10 @@ class Split:
     folders: Sequence[str]  # those of the paths that are one book
     first_group: int | None = None
     end_group: int | None = None  # the one after the last
-    columns: str = ""  # of the table by what they hold, as "text=ocr;id=barcode"
+    columns: Sequence[str] = ()  # of tables by what they hold, each as "text=ocr"
 
     def books(self) -> Iterator[Unread]:
-        """The books of the split, in order."""
-        named = dict(pair.split("=", 1) for pair in self.columns.split(";") if pair)
+        named = named_columns(self.columns)
         if self.first_group is not None and self.end_group is not None:
             return unread_rows(self.paths[0], range(self.first_group, self.end_group), named)
         files = BookFiles({path: Path(path).stat().st_size for path in self.paths}, frozenset(self.folders))
@@ -43,22 +42,12 @@ class CorpusInput:
     """All input of a corpus."""
 
     splits: Sequence[Split]
-    key: str  # changes with names, sizes or times of the files
+    key: str  # changes with names, sizes or times of the files, and with the columns
+    columns: Mapping[str, str] = field(default_factory=dict)  # of tables by what they hold
 
     def tasks(self) -> pa.Table:
         """A row for each split."""
-        rows = [
-            {
-                "number": split.number,
-                "paths": list(split.paths),
-                "folders": list(split.folders),
-                "first_group": split.first_group,
-                "end_group": split.end_group,
-                "columns": split.columns,
-            }
-            for split in self.splits
-        ]
-        return pa.Table.from_pylist(rows, schema=_TASK)
+        return pa.Table.from_pylist([asdict(split) for split in self.splits], schema=_TASK)
 
 
 _TASK = pa.schema(
@@ -68,14 +57,9 @@ _TASK = pa.schema(
         ("folders", pa.list_(pa.string())),
         ("first_group", pa.int64()),
         ("end_group", pa.int64()),
-        ("columns", pa.string()),
+        ("columns", pa.list_(pa.string())),
     ]
 )
-
-
-def split_of(task: Mapping[str, Any]) -> Split:
-    """The split in a task's row."""
-    return Split(**task)
 
 
 def corpus_input(paths: Sequence[str], columns: Mapping[str, str]) -> CorpusInput:
@@ -89,11 +73,11 @@ def corpus_input(paths: Sequence[str], columns: Mapping[str, str]) -> CorpusInpu
     except OSError as exc:
         raise InvalidInput(f"{exc.filename} cannot be read: {exc.strerror}.", "input") from exc
     named = sorted(f"{what}={name}" for what, name in columns.items())
-    return CorpusInput(splits, sha256("\n".join([*known, *named]).encode()).hexdigest())
+    return CorpusInput(splits, sha256("\n".join([*known, *named]).encode()).hexdigest(), columns)
 
 
 def _splits(files: BookFiles, columns: Mapping[str, str]) -> Iterator[Split]:
-    named = ";".join(f"{what}={name}" for what, name in columns.items())
+    named = [f"{what}={name}" for what, name in columns.items()]
     together: list[str] = []
     size = 0
     for path, file_size in files.sizes.items():
@@ -111,8 +95,14 @@ def _splits(files: BookFiles, columns: Mapping[str, str]) -> Iterator[Split]:
         yield _of_files(together, files, named)
 
 
-def _of_files(paths: list[str], files: BookFiles, named: str) -> Split:
+def _of_files(paths: list[str], files: BookFiles, named: Sequence[str]) -> Split:
     return Split(0, paths, [path for path in paths if path in files.folders], columns=named)
+
+
+def is_parquet(path: str) -> bool:
+    """Whether a file begins as a Parquet table does."""
+    with open(path, "rb") as stream:
+        return stream.read(len(parquet.MAGIC)) == parquet.MAGIC
 
 
 def _row_groups(path: str) -> list[range] | None:
@@ -120,9 +110,8 @@ def _row_groups(path: str) -> list[range] | None:
 
     A damaged one is left to its task, which says what is wrong.
     """
-    with open(path, "rb") as stream:
-        if stream.read(len(parquet.MAGIC)) != parquet.MAGIC:
-            return None
+    if not is_parquet(path):
+        return None
     try:
         with parquet.opened(Path(path)) as table:
             sizes = [size for _, size in table.group_sizes]

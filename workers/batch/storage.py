@@ -26,16 +26,13 @@ def url(out: str, name: str = "") -> str:
 
 def read(out: str, name: str, columns: Sequence[str] | None = None) -> pa.Table:
     """All rows of a table, by ascending name of its files; raises FileNotFoundError."""
-    parts = [read_file(out, file, columns) for file in files(out, name)]
+    parts = []
+    for file in files(out, name):
+        with _opened(out, file) as table:
+            parts.append(table.read(_listed(columns), use_threads=False))
     if not parts:
         raise FileNotFoundError(f"There is no table {name} in {out}.")
     return pa.concat_tables(parts)
-
-
-def read_file(out: str, file: str, columns: Sequence[str] | None = None) -> pa.Table:
-    """All rows of one file of a table."""
-    with _opened(out, file) as table:
-        return table.read(_listed(columns), use_threads=False)
 
 
 def batches(out: str, name: str, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:

@@ -24,8 +24,7 @@ from app.catalog.reconciliation import (
     years_of,
 )
 from app.core.errors import InvalidInput
-from app.core.signatures import composite
-from app.core.signatures.composite import is_identifier
+from app.core.signatures.identifier import decode, is_identifier
 from app.core.text.content import content_from_text
 
 _MOST_DIGITS = 9
@@ -192,7 +191,7 @@ def _meaning(name: str, value: Value) -> Iterator[tuple[str, Any]]:
         case "identifier" | "identifiers":
             yield from _identifying(text, identifiers_of)
         case "text" if is_identifier(text):
-            yield "contents", NamedContent(identifier=composite.decode(text))
+            yield "contents", NamedContent(identifier=decode(text))
         case "text":
             yield "contents", NamedContent(text=content_from_text(text))
 
@@ -201,7 +200,7 @@ def _identifying(text: str, identifiers: Callable[[str], Sequence[str]]) -> Iter
     if (book_id := book_id_of(text)) is not None:
         yield "ids", book_id
     elif is_identifier(text):
-        yield "contents", NamedContent(identifier=composite.decode(text))
+        yield "contents", NamedContent(identifier=decode(text))
     else:
         yield from (("identifiers", each) for each in identifiers(text))
 

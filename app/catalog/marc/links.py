@@ -13,7 +13,7 @@ from app.catalog.marc.numbers import OURS
 from app.catalog.marc.record import DataField, Field, MarcRecord, subfield_of
 from app.core.model import Metadata
 from app.core.relations.classification import RELATED, SAME_TEXT, Kind
-from app.core.relations.decision import RelationSummary
+from app.core.relations.related import RelationSummary
 
 _LINKING = frozenset({"773", "774", "775", "776", "787"})
 _OUR_NUMBER = f"({OURS})"

@@ -7,8 +7,8 @@ pages agree best is the cleanest. Two copies agree with each other equally well,
 cleaner one. Then external id and content decide: a service and a corpus of the same books take the same copy.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from uuid import UUID
 
@@ -52,16 +52,19 @@ class CompleteCopies:
     copies: Sequence[Copy]  # at most `MOST_COMPARED`, longest first
     complete_count: int  # all that are complete
     copy_count: int  # all copies
-
-    @property
-    def most_words(self) -> int:
-        """Words of the fullest copy."""
-        return self.copies[0].word_count
+    related_count: int  # books of which the fullest has this text; 1 unless related books were given
 
 
-def complete_copies(copies: Collection[Copy]) -> CompleteCopies:
-    """The complete ones of at least one copy."""
+def complete_copies(copies: Collection[Copy], texts: Mapping[UUID, Hashable] | None = None) -> CompleteCopies:
+    """The complete ones of at least one copy of a text.
+
+    For related books, `texts` tells which are copies of each other. Parts and wholes are not, so only copies
+    of the fullest book compete.
+    """
     by_length = sorted(copies, key=lambda copy: (-copy.word_count, copy.rank))
+    if texts is not None:
+        fullest = texts[by_length[0].book_id]
+        by_length = [copy for copy in by_length if texts[copy.book_id] == fullest]
     confirmed = (
         rank
         for rank, (copy, shorter) in enumerate(pairwise(by_length))
@@ -70,7 +73,8 @@ def complete_copies(copies: Collection[Copy]) -> CompleteCopies:
     first = next(confirmed, 0)
     most = by_length[first].word_count
     complete = [copy for copy in by_length[first:] if copy.word_count >= NEARLY * most]
-    return CompleteCopies(complete[:MOST_COMPARED], len(complete), len(by_length))
+    related_count = 1 if texts is None else len(copies)
+    return CompleteCopies(complete[:MOST_COMPARED], len(complete), len(by_length), related_count)
 
 
 def best_copy(complete: CompleteCopies, agreement: Mapping[UUID, float]) -> BestCopy:
@@ -78,19 +82,19 @@ def best_copy(complete: CompleteCopies, agreement: Mapping[UUID, float]) -> Best
 
     `agreement` is the mean similarity, 0 to 1, of a copy's pages and those of other copies.
     """
-    if complete.copy_count == 1:
-        return BestCopy(complete.copies[0].book_id, "It is the only copy of its text.")
     steps = {copy: round(agreement.get(copy.book_id, 0.0) / _STEP) for copy in complete.copies}
     most = max(steps.values())
     equal = [copy for copy in complete.copies if steps[copy] == most]
     best = min(equal, key=lambda copy: copy.rank)
     length = (
         f"{best.word_count:,} words, where the fullest of {complete.copy_count} copies has "
-        f"{complete.most_words:,}"
+        f"{complete.copies[0].word_count:,}"
     )
-    if complete.complete_count == 1:
-        return BestCopy(best.book_id, f"It alone is complete: {length}.")
-    if len(equal) == 1:
+    if complete.copy_count == 1:
+        because = "It is the only copy of its text."
+    elif complete.complete_count == 1:
+        because = f"It alone is complete: {length}."
+    elif len(equal) == 1:
         because = (
             f"Of {complete.complete_count} that are complete its pages agree best with those of other "
             f"copies, by {agreement[best.book_id]:.0%}: {length}."
@@ -102,21 +106,6 @@ def best_copy(complete: CompleteCopies, agreement: Mapping[UUID, float]) -> Best
             f"Nothing tells the {len(equal)}{of_all} complete copies apart; the first by {known_by} was "
             f"taken: {length}."
         )
+    if complete.related_count > 1:
+        because = f"The fullest of {complete.related_count} related books has this text. {because}"
     return BestCopy(best.book_id, because)
-
-
-def fullest_copy(copies: Collection[Copy]) -> Copy:
-    """The copy with the most words; of related books, it has the text to keep."""
-    return min(copies, key=lambda copy: (-copy.word_count, copy.rank))
-
-
-def best_of_related(best: BestCopy, related_count: int) -> BestCopy:
-    """The best of so many related books, given the best copy of the fullest one's text.
-
-    Parts and wholes are no copies of each other, so only copies of the fullest book compete.
-    """
-    if related_count == 1:
-        return best
-    return replace(
-        best, because=f"The fullest of {related_count} related books has this text. {best.because}"
-    )

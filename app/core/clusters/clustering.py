@@ -16,7 +16,7 @@ anew, because three things follow:
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 from uuid import UUID
@@ -71,12 +71,9 @@ class Forest:
         self._parents[younger] = self._parents[older] = older
         return older
 
-    def sets(self) -> dict[UUID, set[UUID]]:
-        """The sets of at least two books, by their oldest."""
-        sets: dict[UUID, set[UUID]] = defaultdict(set)
-        for book in list(self._parents):
-            sets[self.find(book)].add(book)
-        return dict(sets)
+    def founders(self) -> dict[UUID, UUID]:
+        """The oldest book in the set of each book that was joined."""
+        return {book: self.find(book) for book in list(self._parents)}
 
 
 def ordered(first: UUID, second: UUID) -> Pair:
@@ -96,7 +93,6 @@ class Joining:
             self._apart[right].add(left)
 
     def take(self, edges: Iterable[Edge]) -> None:
-        """Take the next edges."""
         forest, apart = self._forest, self._apart
         for left, right, _ in edges:
             first, second = forest.find(left), forest.find(right)
@@ -118,19 +114,11 @@ class Joining:
         return len(self._borders()) == count * (count - 1) // 2
 
     def clustering(self) -> Clustering:
-        """The clusters of the edges so far."""
-        founders = {book: oldest for oldest, books in self._forest.sets().items() for book in books}
-        return Clustering(founders, frozenset(self._borders()))
+        return Clustering(self._forest.founders(), frozenset(self._borders()))
 
     def _borders(self) -> set[Pair]:
         find = self._forest.find
         return {ordered(find(first), find(second)) for first, second in self._refused}
-
-
-class _Piece:
-    def __init__(self, book: UUID) -> None:
-        self.books = {book}
-        self.unread = {book}
 
 
 class Pieces:
@@ -141,36 +129,29 @@ class Pieces:
     """
 
     def __init__(self, ends: Iterable[UUID]) -> None:
-        self._pieces = {book: _Piece(book) for book in ends}
+        self._forest = Forest()
+        self._met = set(ends)
+        self._unread = set(self._met)
 
     def to_read(self, most: int) -> list[UUID]:
         """Up to `most` books whose edges to read next; none: the pieces are known."""
-        open_pieces = sorted(
-            {id(piece): piece for piece in self._pieces.values() if piece.unread}.values(),
-            key=lambda piece: (len(piece.books), min(piece.books)),
-        )
-        return [book for piece in open_pieces[:-1] for book in sorted(piece.unread)][:most]
+        open_pieces = [piece for piece in self._pieces() if piece & self._unread]
+        open_pieces.sort(key=lambda piece: (len(piece), min(piece)))
+        return [book for piece in open_pieces[:-1] for book in sorted(piece & self._unread)][:most]
 
     def read(self, books: Iterable[UUID], edges: Iterable[Pair]) -> None:
-        """Enter all edges of these books."""
         for left, right in edges:
-            self._join(left, right)
-        for book in books:
-            self._pieces[book].unread.discard(book)
+            self._forest.join(left, right)
+            self._unread |= {left, right} - self._met
+            self._met |= {left, right}
+        self._unread.difference_update(books)
 
     def complete(self) -> list[frozenset[UUID]]:
         """The pieces of which every edge is known."""
-        pieces = {id(piece): piece for piece in self._pieces.values() if not piece.unread}
-        return [frozenset(piece.books) for piece in pieces.values()]
+        return [frozenset(piece) for piece in self._pieces() if not piece & self._unread]
 
-    def _join(self, left: UUID, right: UUID) -> None:
-        for book in (left, right):
-            if book not in self._pieces:
-                self._pieces[book] = _Piece(book)
-        small, large = sorted((self._pieces[left], self._pieces[right]), key=lambda piece: len(piece.books))
-        if small is large:
-            return
-        large.books |= small.books
-        large.unread |= small.unread
-        for book in small.books:
-            self._pieces[book] = large
+    def _pieces(self) -> Collection[set[UUID]]:
+        pieces: dict[UUID, set[UUID]] = defaultdict(set)
+        for book in self._met:
+            pieces[self._forest.find(book)].add(book)
+        return pieces.values()

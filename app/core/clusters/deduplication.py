@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.clusters.clustering import KINDS
-from app.core.relations.relation import Kind
+from app.core.relations.classification import Kind
 
 Same = Literal["same-pagination", "same-text", "contained"]
 """What makes two books one to keep: a printing, a text, or a text that the other has as a part."""

@@ -18,7 +18,7 @@ from rapidfuzz.distance import Levenshtein, ScoreAlignment
 from app.core.model import PAGE_BREAK, Content, PageSignatures
 from app.core.relations.alignment import Run, Unit, align
 from app.core.signatures.sketch import page_signatures
-from app.core.text.words import folded_words
+from app.core.text.names import folded_words
 
 ABSENT, SILENT = -1, -2
 """In place of a code point: the copy has no character there, or nothing is known of the place."""
@@ -52,7 +52,6 @@ class FramedPage:
 
     @classmethod
     def of(cls, text: str, before: str, after: str, between: str) -> "FramedPage":
-        """The page between these two."""
         return cls(text, f"{before[-_CONTEXT:]}{between}", f"{between}{after[:_CONTEXT]}")
 
 
@@ -260,7 +259,6 @@ class _Pages:
         return "".join(f"{PAGE_BREAK}{_spaced(text)}" for text in self.texts[first:end]) + PAGE_BREAK
 
     def framed(self, index: int) -> FramedPage:
-        """A page with the text around it."""
         before = _spaced(self.texts[index - 1]) if index else ""
         after = _spaced(self.texts[index + 1]) if index + 1 < len(self.texts) else ""
         return FramedPage.of(_spaced(self.texts[index]), before, after, self.between)

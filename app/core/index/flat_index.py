@@ -3,8 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.index.bands import BAND_BITS, BANDS
-from app.core.index.hamming import Words, distances, rows_within, words
+from app.core.index.fingerprints import BAND_BITS, BANDS, Words, distances, rows_within, words
 from app.core.index.records import FLAT_RECORD, Hits
 
 _SAMPLED = 4096
@@ -54,7 +53,6 @@ class FlatIndex:
             self._count(np.array([at]), 1)
 
     def drop(self, entry_id: int) -> None:
-        """Remove an entry if it is here."""
         gone = np.zeros(1, dtype=FLAT_RECORD)
         gone["entry_id"] = entry_id
         at = int(np.searchsorted(self._entry_ids[: self._size], gone["entry_id"][0]))
@@ -93,7 +91,6 @@ class FlatIndex:
         return np.asarray(at[known], dtype=np.intp)
 
     def entry_ids(self, rows: NDArray[np.intp]) -> NDArray[np.uint64]:
-        """The entries in these rows."""
         return self._entry_ids[rows]
 
     def distances(self, bits: bytes | None, rows: NDArray[np.intp]) -> NDArray[np.uint8]:

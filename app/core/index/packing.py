@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.index.bands import BAND_BITS
+from app.core.index.fingerprints import BAND_BITS
 from app.core.index.records import (
     ENTRIES_PER_SEGMENT,
     FINGERPRINT_RECORD,
@@ -31,7 +31,6 @@ class EntryColumns:
 
     @classmethod
     def empty(cls, entry_ids: NDArray[np.uint64]) -> "EntryColumns":
-        """Entries without any signature yet."""
         n = entry_ids.size
         return cls(
             entry_ids,

@@ -14,7 +14,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.index.hamming import distances
+from app.core.index.fingerprints import distances
 from app.core.model import Entry
 
 FINGERPRINT_RECORD = np.dtype([("bits", "u1", 16), ("entry_id", "<u8")])
@@ -56,26 +56,21 @@ class Hits:
 
     @classmethod
     def none(cls) -> "Hits":
-        """No hit."""
         return cls(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint8))
 
     @property
     def size(self) -> int:
-        """Their number."""
         return self.entry_ids.size
 
     def sorted(self) -> "Hits":
-        """The hits, nearest first, then by entry id."""
         order = np.lexsort((self.entry_ids, self.distances))
         return Hits(self.entry_ids[order], self.distances[order])
 
     def but(self, entry_id: int) -> "Hits":
-        """All hits but this entry."""
         kept = self.entry_ids != np.uint64(entry_id)
         return Hits(self.entry_ids[kept], self.distances[kept])
 
     def without(self, entry_ids: NDArray[np.uint64]) -> "Hits":
-        """All hits but these entries."""
         if not entry_ids.size:
             return self
         kept = ~np.isin(self.entry_ids, entry_ids)

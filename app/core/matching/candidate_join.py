@@ -12,9 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.index.block_index import BlockIndex
+from app.core.index.block_index import (
+    AskedBlock,
+    BlockIndex,
+    Fingerprints,
+    FoundPairs,
+    IndexedBlock,
+    SignatureBlock,
+)
 from app.core.index.packing import EntryColumns
-from app.core.index.signature_block import Fingerprints, FoundPairs, SignatureBlock
 from app.core.matching.search import ranks
 from app.core.matching.verification import VERIFICATION, Candidates, Sizes, verified_pairs
 
@@ -40,18 +46,18 @@ def candidates_of_each(queries: SignatureBlock, others: BlockIndex, most: int) -
 
     The blocks may be one and the same; no book is a candidate of itself.
     """
-    from app.core.index import block_kernels
+    from app.core.index import kernels
 
-    asked = block_kernels.AskedBlock(
+    asked = AskedBlock(
         queries.columns.entry_ids, Fingerprints.of(queries.columns), queries.minhash, queries.sample
     )
-    indexed = block_kernels.IndexedBlock(
+    indexed = IndexedBlock(
         others.columns.entry_ids, Fingerprints.of(others.columns), others.minhash, others.sample
     )
     room = FoundPairs.room(_PAIRS_AT_ONCE + others.columns.entry_ids.size)
     query = 0
     while query < queries.columns.entry_ids.size:
-        query, count = block_kernels.find_pairs(
+        query, count = kernels.find_pairs(
             asked, indexed, query, VERIFICATION.distance_alone, VERIFICATION.min_shared, room
         )
         yield _nearest(queries.columns, others.columns, room.first(count), most)

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from app.core.matching.verification import Evidence, is_near_duplicate
 from app.core.model import BookSummary, Metadata
-from app.core.relations.decision import RelationSummary
+from app.core.relations.related import RelationSummary
 
 ConflictBy = Literal["isbn", "title", "text"]
 """What two books share while something else contradicts it."""

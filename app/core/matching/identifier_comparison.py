@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from app.core.model import require_same_recipe
 from app.core.signatures.identifier import Identifier
-from app.core.signatures.minhash_bits import Range, containment_range, jaccard_range, unequal_bits
+from app.core.signatures.minhash import Range, containment_range, jaccard_range, unequal_bits
 from app.core.signatures.simhash import hamming
 
 SAME = -4.7534

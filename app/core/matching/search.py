@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.index.bands import probes
+from app.core.index.fingerprints import probe_radius, probes
 from app.core.index.flat_index import FlatIndex
-from app.core.index.probing import probe_radius
 from app.core.index.records import (
     NO_POSTING,
     Hits,

@@ -4,23 +4,9 @@ from dataclasses import dataclass
 
 from app.core.model import Metadata, MinHashSignature, PageSignatures
 from app.core.relations.alignment import Alignment, align
-from app.core.relations.classification import Classification, Direction, Kind
-from app.core.relations.shares_v1 import shares_v1
+from app.core.relations.classification import Classification, shares_v1
 from app.core.relations.signals import Signals, measure
 from app.core.signatures.minhash import jaccard
-
-__all__ = [
-    "CLASSIFIER",
-    "Classification",
-    "ComparedBook",
-    "Direction",
-    "Kind",
-    "Relation",
-    "TextComparison",
-    "compare",
-    "relate",
-    "relation_of",
-]
 
 CLASSIFIER = "shares-v1"
 """The name of the classifier in use, which is kept with each relation."""

@@ -60,7 +60,7 @@ def _joined(parts: list[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
 
 def _paths(similarities: NDArray[np.uint8], background: Background) -> list[NDArray[np.int64]]:
     """Paths through pages that are alike, heaviest first, each (pairs, 2); no two share a pair."""
-    from app.core.relations.local_alignment import smith_waterman, trace_path
+    from app.core.relations.kernels import smith_waterman, trace_path
 
     steps = np.empty_like(similarities)
     limits = np.array([_STEP_COST, _DROP, _LEAST], dtype=np.float32)

@@ -38,16 +38,13 @@ class Sides:
 
     @property
     def least(self) -> float:
-        """The smaller figure."""
         return min(self.left, self.right)
 
     @property
     def most(self) -> float:
-        """The larger figure."""
         return max(self.left, self.right)
 
     def swapped(self) -> "Sides":
-        """The figures of the books in the other order."""
         return Sides(self.right, self.left)
 
 
@@ -72,7 +69,6 @@ class Signals:
     reverse_fit: LinearFit | None  # pages of the left book over those of the right
 
     def swapped(self) -> "Signals":
-        """The signals of the books in the other order."""
         sides = {name: getattr(self, name).swapped() for name in _SIDES}
         return replace(self, **sides, fit=self.reverse_fit, reverse_fit=self.fit)
 

@@ -4,19 +4,26 @@ Value p is the least a_p·mix32(h) + b_p mod 2^32 over the low 32 bits h of all 
 `affine32` of datasketch 2 with its seed and permutations: a `datasketch.MinHash` fed the same 32-bit values
 is equal bit for bit. The share of equal values estimates the Jaccard similarity J. Of n₁ and n₂ distinct
 shingles, J·(n₁ + n₂) / (1 + J) are shared, which gives containment both ways.
+
+Long identifiers have one bit of each value: b-bit minwise hashing (Li and König 2010) with b = 1. Values of
+two books are equal with chance J, and the lowest bits of unequal values agree by chance. So a share (1 + J) /
+2 of the bits agrees. Sixteen bytes stand for 512.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
+from math import sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.core.errors import InvalidInput
-from app.core.model import MinHashSignature, require_same_recipe
+from app.core.model import MinHashBits, MinHashSignature, require_same_recipe
 from app.core.recipe import MinHashRecipe, minhash_recipe
 from app.core.signatures.shingles import count_distinct
+from app.core.signatures.simhash import hamming
 
 if TYPE_CHECKING:
     from datasketch import MinHash
@@ -102,3 +109,58 @@ def from_datasketch(minhash: "MinHash", shingle_count: int, recipe_name: str) ->
     if shingle_count < 1:
         raise InvalidInput("A MinHash signature needs at least one shingle.", field="shingle_count")
     return MinHashSignature(recipe.name, np.array(minhash.hashvalues, dtype=np.uint32), shingle_count)
+
+
+_DEVIATIONS = 1.96
+"""Standard deviations on either side of an estimate, which hold 95 % of a normal distribution."""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """An estimate and the bounds between which the true value lies with 95 % probability."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+def lowest_bits(signature: MinHashSignature) -> MinHashBits:
+    """The lowest bit of each value, the first value's first (most significant bit of the first byte)."""
+    bits = np.packbits((signature.values & np.uint32(1)).astype(np.uint8)).tobytes()
+    return MinHashBits(signature.recipe, bits, signature.shingle_count)
+
+
+def unequal_bits(a: MinHashBits, b: MinHashBits) -> int:
+    """The number of unequal bits, 0 to 128, about 64 of unrelated books; raises RecipeMismatch."""
+    require_same_recipe(a.recipe, b.recipe)
+    return hamming(a.bits, b.bits)
+
+
+def jaccard_range(unequal: int, permutations: int = 128) -> Range:
+    """The Jaccard similarity that so many unequal bits estimate, 0 to 1.
+
+    The estimate 2·agreement − 1 is unbiased but for the cut at 0. The bounds are those of Wilson (1927).
+
+    >>> jaccard_range(32)
+    Range(estimate=0.5, low=0.336885545624906, high=0.633976458476986)
+    """
+    n, share = permutations, 1 - unequal / permutations
+    middle = (share + _DEVIATIONS**2 / (2 * n)) / (1 + _DEVIATIONS**2 / n)
+    spread = _DEVIATIONS * sqrt(share * (1 - share) / n + _DEVIATIONS**2 / (4 * n * n))
+    spread /= 1 + _DEVIATIONS**2 / n
+    bounds = (share, middle - spread, middle + spread)
+    return Range(*(min(1.0, max(0.0, 2 * bound - 1)) for bound in bounds))
+
+
+def containment_range(jaccard: Range, this_count: int, other_count: int) -> Range:
+    """The share of this book's distinct shingles that the other one has, 0 to 1, by their counts.
+
+    >>> containment_range(Range(0.5, 0.5, 0.5), 1000, 2000).estimate
+    1.0
+    """
+    both = this_count + other_count
+    shares = (
+        min(1.0, similarity * both / (1 + similarity) / max(1, this_count))
+        for similarity in (jaccard.estimate, jaccard.low, jaccard.high)
+    )
+    return Range(*shares)

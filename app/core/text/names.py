@@ -24,6 +24,10 @@ _LETTERS = str.maketrans(
 """Letters that Unicode does not take apart."""
 
 _WORD = re.compile(r"[^\W_]+")
+_FOLDED_WORD = re.compile(r"\w+")
+_PILE = re.compile(r"((?:[^\w\s]|[\uff9e\uff9f]){64})(?:[^\w\s]|[\uff9e\uff9f])+")
+"""More marks than any text has in a row (two of them are letters): ordering n of them takes n² steps."""
+
 _SUBTITLE = re.compile(r"[:;(\[/]|\s[-–—=]\s|\.\s")
 _SHORTEST_MAIN_TITLE = 4
 
@@ -142,3 +146,12 @@ def name_keys(metadata: Metadata) -> list[int]:
 def _key(kind: str, value: str) -> int:
     """A hash as Postgres' signed integers hold it; two values that share one only make a candidate more."""
     return crc32(f"{kind} {value}".encode()) - (1 << 31)
+
+
+def folded_words(text: str) -> list[str]:
+    """The words in their order, in NFKC and case-folded.
+
+    >>> folded_words("The  FERRY, at Dawn!")
+    ['the', 'ferry', 'at', 'dawn']
+    """
+    return _FOLDED_WORD.findall(unicodedata.normalize("NFKC", _PILE.sub(r"\1", text)).casefold())

@@ -7,9 +7,9 @@ OBJECT only for the leaves that `_scandata.xml` adds to access formats; other te
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from app.core.book_rules import known_labels
 from app.core.errors import BrokenFile, SeveralBooks
 from app.core.model import Metadata
-from app.core.text.page_labels import known_labels
 from app.readers.description import description, identifier
 from app.readers.extraction import Extraction
 from app.readers.package import Package, expanded

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import unquote
 
+from app.core.book_rules import known_labels
 from app.core.errors import NoText, SeveralBooks, UnsupportedFormat
 from app.core.model import Metadata
-from app.core.text.page_labels import known_labels
 from app.readers.extraction import Extraction
 from app.readers.formats import mods, pages
 from app.readers.formats.pages import FileReader, PageFile

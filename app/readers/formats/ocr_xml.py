@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Container, Iterator
 
-from app.core.text.page_labels import known_labels
+from app.core.book_rules import known_labels
 from app.readers.extraction import Extraction
 from app.readers.source import Source
 from app.readers.syntax.xml import Element, elements, local_name

@@ -9,8 +9,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from app.core.book_rules import known_labels
 from app.core.errors import NoText, SeveralBooks, UnsupportedFormat
-from app.core.text.page_labels import known_labels
 from app.readers.extraction import Extraction
 from app.readers.package import Package
 from app.readers.source import Source

@@ -13,10 +13,9 @@ import pypdfium2
 from pypdfium2 import PdfiumError
 from pypdfium2.raw import FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY
 
-from app.core.book_rules import MAX_PAGES
+from app.core.book_rules import MAX_PAGES, known_labels
 from app.core.errors import BrokenFile, EncryptedFile
 from app.core.model import PAGE_BREAK, Metadata, PageLabels
-from app.core.text.page_labels import known_labels
 from app.readers import gutenberg
 from app.readers.description import clean, description, identifier
 from app.readers.extraction import Extraction

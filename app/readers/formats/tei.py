@@ -12,9 +12,9 @@ from typing import Any, cast
 
 from lxml import etree
 
+from app.core.book_rules import known_labels
 from app.core.errors import BrokenFile, NoText, SeveralBooks
 from app.core.model import Metadata
-from app.core.text.page_labels import known_labels
 from app.readers.description import clean, description, identifier
 from app.readers.extraction import Extraction
 from app.readers.source import Source

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from app.core.book_rules import known_labels
 from app.core.model import PageLabels
-from app.core.text.page_labels import known_labels
 from app.readers.source import Source
 from app.readers.syntax.cfi import Cfi, Outline
 from app.readers.syntax.encoding import Decoded, decoded

@@ -15,11 +15,11 @@ from typing import BinaryIO
 
 import orjson
 
+from app.core.book_rules import checked_labels
 from app.core.errors import BrokenFile, InvalidInput, InvalidText
 from app.core.model import Content, Metadata, PageLabels, Sketch, Submission
 from app.core.signatures import json_codec
 from app.core.text.content import content_from_pages, content_from_text
-from app.core.text.page_labels import checked_labels
 from app.readers.source import gunzipped
 
 LONGEST_LINE = 1 << 29

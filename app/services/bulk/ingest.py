@@ -10,13 +10,14 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from app.core.book_rules import checked
 from app.core.errors import InvalidInput, Refusal, Unavailable
 from app.core.model import Submission
 from app.core.recipe import Suites
 from app.core.signatures.sketch import signature_key
 from app.core.text.content import content_key
 from app.readers.processes import SECONDS_PER_BOOK, Ask, Question, ReadingProcesses
-from app.readers.reading import Check, each_of, refusal_of, results_of
+from app.readers.reading import each_of, refusal_of, results_of
 from app.readers.unread import Unread
 from app.services.bulk.storing import Bulk, IngestRun, Outcome, PreparedBook, StoredBatch
 from app.services.index.upkeep import IndexUpkeep
@@ -41,13 +42,12 @@ class Known(Question):
 class Prepare:
     """Reads a book and computes what is to be stored, unless the parent knows the outcome."""
 
-    check: Check
     extras: Extras
 
     def __call__(self, book: Unread, ask: Ask) -> PreparedBook | Refusal | Outcome:
         """The book ready to be stored, or the outcome where `Known` was answered with one."""
         try:
-            submission = self.check(book.read())
+            submission = checked(book.read())
             key = _key(submission)
             known: Suites | Outcome = ask(Known(key, submission.metadata.external_id))
             if isinstance(known, Outcome):
@@ -103,7 +103,6 @@ async def ingest_in_bulk(
     books: Iterable[Unread],
     *,
     run: IngestRun,
-    check: Check,
     processes: int,
     tell: Tell,
     actor: Actor,
@@ -120,7 +119,7 @@ async def ingest_in_bulk(
     def answer(question: Known) -> Suites | Outcome:
         return asyncio.run_coroutine_threadsafe(_known(bulk, question), loop).result()
 
-    prepare = Prepare(check, bulk.extras)
+    prepare = Prepare(bulk.extras)
     kinds = (PreparedBook, Refusal, Outcome, Known)
     reading = ReadingProcesses(processes, prepare, kinds, answer, seconds)
     try:

@@ -15,13 +15,12 @@ from uuid import UUID
 import numpy as np
 
 from app.catalog.identifiers import with_normal_identifiers
+from app.core.book_rules import checked, checked_labels, checked_metadata
 from app.core.errors import Conflict, InvalidInput, RecipeMismatch, Refusal, Unavailable
 from app.core.model import NewContent, Submission
 from app.core.recipe import Suites
-from app.core.text.page_labels import checked_labels
 from app.corpus.books import CorpusBook, CorpusBookRow, CorpusBooks
 from app.corpus.pairs import CorpusPair, CorpusPairs
-from app.readers.reading import Check
 from app.services.books import new_book_ids
 from app.services.bulk.storing import Bulk, IngestRun, outcome_of
 from app.services.index.contents import Progress
@@ -48,12 +47,11 @@ Refuse = Callable[[str, Refusal], None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Load:
-    """What is loaded, how it is checked and told, and who does it."""
+    """What is loaded, how it is told, and who does it."""
 
     books: CorpusBooks
     pairs: CorpusPairs
     run: IngestRun
-    check: Check
     refuse: Refuse
     progress: Progress
     actor: Actor
@@ -101,7 +99,7 @@ class Loading:
         count, is_beginning = await self._entries.count(), True
         new = 0 if count else self._load.books.count
         rows = self._load.books.descriptions() if count else iter(())
-        while described := await asyncio.to_thread(_described, rows, self._load.check):
+        while described := await asyncio.to_thread(_described, rows):
             keys = [(book.content_key, book.metadata.external_id) for book, _ in described]
             existing = await self._catalogue.list_existing(keys)
             for (book, refusal), other in zip(described, existing, strict=True):
@@ -145,7 +143,7 @@ class Loading:
 
     async def _read(self, rows: Iterator[CorpusBook]) -> _Batch | None:
         suites = await self._bulk.suites()
-        return await asyncio.to_thread(_read_batch, rows, suites, self._load.check)
+        return await asyncio.to_thread(_read_batch, rows, suites)
 
     async def _store(self, batch: _Batch) -> None:
         """Store the new books of a batch, with the relations among books of the corpus, and count them."""
@@ -201,12 +199,12 @@ class Loading:
         return FoundPair(left, left_entry, right, values)
 
 
-def _described(rows: Iterator[CorpusBookRow], check: Check) -> list[tuple[CorpusBookRow, Refusal | None]]:
+def _described(rows: Iterator[CorpusBookRow]) -> list[tuple[CorpusBookRow, Refusal | None]]:
     """The next books as they would be stored, each with the reason where it would be refused."""
     described: list[tuple[CorpusBookRow, Refusal | None]] = []
     for book in islice(rows, _DESCRIBED_AT_ONCE):
         try:
-            metadata = check(Submission(book.metadata)).metadata
+            metadata = checked_metadata(book.metadata)
             described.append((replace(book, metadata=metadata), None))
         except InvalidInput as exc:
             described.append((book, Refusal.of(exc)))
@@ -223,7 +221,7 @@ def _is_described_so(existing: ExistingBook, book: CorpusBookRow) -> bool:
     )
 
 
-def _read_batch(rows: Iterator[CorpusBook], suites: Suites, check: Check) -> _Batch | None:
+def _read_batch(rows: Iterator[CorpusBook], suites: Suites) -> _Batch | None:
     """The next books, so many as are stored together; None at the end."""
     books: list[tuple[CorpusBook, NewContent]] = []
     refused: list[tuple[str, Refusal]] = []
@@ -231,7 +229,7 @@ def _read_batch(rows: Iterator[CorpusBook], suites: Suites, check: Check) -> _Ba
     for book in rows:
         last = book.number
         try:
-            checked = replace(book, submission=_checked(book.submission, suites, check))
+            plain = replace(book, submission=_checked(book.submission, suites))
         except RecipeMismatch as exc:
             raise RecipeMismatch(
                 f"{exc} Lookups would find none of the books, so none is loaded. Write the corpus anew with "
@@ -241,8 +239,8 @@ def _read_batch(rows: Iterator[CorpusBook], suites: Suites, check: Check) -> _Ba
         except InvalidInput as exc:
             refused.append((book.place, Refusal.of(exc)))
             continue
-        content = _content(checked, suites)
-        books.append((checked, content))
+        content = _content(plain, suites)
+        books.append((plain, content))
         pages = content.sketch.pages
         size += 0 if pages is None else pages.values.nbytes
         if len(books) >= _AT_ONCE or size >= _BYTES_AT_ONCE:
@@ -250,13 +248,13 @@ def _read_batch(rows: Iterator[CorpusBook], suites: Suites, check: Check) -> _Ba
     return None if last is None else _Batch(books, refused, last)
 
 
-def _checked(submission: Submission, suites: Suites, check: Check) -> Submission:
+def _checked(submission: Submission, suites: Suites) -> Submission:
     assert submission.sketch is not None
     require_recipes(submission.sketch, suites.serving)
     labels = submission.page_labels
     if labels:
         labels = checked_labels(labels, submission.sketch.page_count)
-    return replace(check(submission), page_labels=labels)
+    return replace(checked(submission), page_labels=labels)
 
 
 def _content(book: CorpusBook, suites: Suites) -> NewContent:

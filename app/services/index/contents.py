@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.index.bands import BANDS
+from app.core.index.fingerprints import BANDS
 from app.core.index.packing import (
     EntryColumns,
     PackedBuckets,

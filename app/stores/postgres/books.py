@@ -16,7 +16,7 @@ from sqlalchemy import any_, bindparam, func, select, text
 from app.core.errors import Conflict, InvalidInput, OtherContent, StaleVersion, UnknownBook
 from app.core.model import Book, CatalogRecord, Digest, Metadata, NewContent, StoredBook, Versions
 from app.core.recipe import Suites
-from app.core.signatures.minhash_bits import lowest_bits
+from app.core.signatures.minhash import lowest_bits
 from app.stores.postgres.audit import Actor, actor_values, insert_entries
 from app.stores.postgres.changes import identifier_of_book, insert_book_changes
 from app.stores.postgres.clusters import delete_from_clusters

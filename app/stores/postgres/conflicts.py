@@ -12,7 +12,7 @@ from uuid import UUID
 from app.core.clusters.clustering import KINDS, Pair
 from app.core.matching.conflicts import ConflictBook, ConflictPlace, PairRelation, Sharing
 from app.core.recipe import Suite
-from app.core.relations.decision import Decision, RelationSummary, effective_relation
+from app.core.relations.related import Decision, RelationSummary, effective_relation
 from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
 from app.stores.postgres.jobs import UNFINISHED_RELATE_JOBS
 from app.stores.postgres.rows import METADATA_FIELDS, select_summaries, suite_recipes, to_metadata, to_summary

@@ -10,17 +10,19 @@ import numpy as np
 from app.core.matching.candidates import CandidateBook
 from app.core.model import Content, Metadata, MinHashSignature, PageSignatures
 from app.core.recipe import page_recipe
+from app.core.relations.alignment import SIMILARITY_STEPS
 from app.core.relations.classification import RELATED, opposite
-from app.core.relations.decision import Decision, RelationSummary, effective_relation
-from app.core.relations.page_map import SIMILARITY_STEPS
 from app.core.relations.related import (
+    Decision,
     IndirectRelation,
     KindCounts,
     PageMatches,
     RelatedBook,
     RelationProgress,
+    RelationSummary,
     StoredDecision,
     StoredRelation,
+    effective_relation,
 )
 from app.core.relations.relation import ComparedBook
 from app.core.relations.signals import LinearFit, Sides, Signals

@@ -12,9 +12,10 @@ from uuid import UUID
 
 from app.core.clusters.clustering import KINDS, Pair
 from app.core.errors import NothingToConfirm, UnknownBook
-from app.core.relations.decision import DecisionVerdict
-from app.core.relations.page_map import page_map
-from app.core.relations.relation import Kind, Relation
+from app.core.relations.alignment import page_map
+from app.core.relations.classification import Kind
+from app.core.relations.related import DecisionVerdict
+from app.core.relations.relation import Relation
 from app.stores.postgres.audit import Actor, actor_values, insert_entries
 from app.stores.postgres.changes import insert_pair_changes, insert_withdrawals
 from app.stores.postgres.clusters import update_clusters

@@ -18,10 +18,9 @@ from app.core.model import (
     Sketch,
 )
 from app.core.recipe import DEFAULT_MINHASH, DIGESTS, VECTORS, Suite
-from app.core.signatures.minhash_bits import lowest_bits
+from app.core.signatures.minhash import lowest_bits
 from app.core.signatures.page_minhash import to_records
-from app.core.text.names import folded, name_keys
-from app.core.text.words import folded_words
+from app.core.text.names import folded, folded_words, name_keys
 from app.stores.postgres.connections import SQL, Row
 from app.stores.postgres.schema import books, columns, signatures, suites
 

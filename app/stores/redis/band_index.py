@@ -11,7 +11,7 @@ from itertools import islice
 
 import numpy as np
 
-from app.core.index.bands import BANDS, probes
+from app.core.index.fingerprints import BANDS, probes
 from app.core.index.packing import PackedBuckets
 from app.core.index.records import (
     FINGERPRINT_RECORD,

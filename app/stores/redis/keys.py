@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.index.bands import BAND_BITS, BANDS
+from app.core.index.fingerprints import BAND_BITS, BANDS
 from app.core.index.records import MINHASH_BUCKET_BITS, SAMPLE_BUCKET_BITS
 from app.core.recipe import Suite, minhash_recipe
 

@@ -5,7 +5,7 @@ import pytest
 from httpx import AsyncClient
 
 from app.core.matching.identifier_comparison import compare
-from app.core.signatures.composite import composite, decode
+from app.core.signatures.identifier import composite, decode
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, look_up, post, signatures
 

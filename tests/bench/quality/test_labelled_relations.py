@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from app.core.model import Metadata
-from app.core.relations.relation import Classification, ComparedBook, Direction, Kind, relate
+from app.core.relations.classification import Classification, Direction, Kind
+from app.core.relations.relation import ComparedBook, relate
 from app.core.signatures.sketch import sketch
 from bench.data.labelled_pairs import BookSpan, LabelledPair, book_span, labelled_pairs
 from bench.harness.corpus import CorpusBook, corpus_books

@@ -3,7 +3,7 @@
 from itertools import permutations
 from uuid import UUID
 
-from app.core.clusters.best_copy import MOST_COMPARED, Copy, best_copy, complete_copies, fullest_copy
+from app.core.clusters.best_copy import MOST_COMPARED, Copy, best_copy, complete_copies
 
 A, B, C, D = (UUID(int=number) for number in range(1, 5))
 
@@ -58,4 +58,15 @@ def test_which_copies_are_weighed_does_not_depend_on_their_order() -> None:
     expected = [copy.book_id for copy in copies[:MOST_COMPARED]]
     for some in (copies, copies[::-1]):
         assert [copy.book_id for copy in complete_copies(some).copies] == expected
-    assert fullest_copy(copies[::-1]) == copies[0]
+
+
+def test_of_related_books_the_copies_of_the_fullest_compete() -> None:
+    books = [known(A, 99_000), known(B, 100_000), known(C, 50_000), known(D, 100_000, "shelf-1")]
+    texts = {A: A, B: B, C: B, D: A}
+    for some in permutations(books):
+        best = best_copy(complete_copies(some, texts), {A: 0.9, B: 0.99, D: 0.8})
+        assert best.book_id == A
+        assert best.because == (
+            "The fullest of 4 related books has this text. Of 2 that are complete its pages agree best with "
+            "those of other copies, by 90%: 99,000 words, where the fullest of 2 copies has 100,000."
+        )

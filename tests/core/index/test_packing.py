@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from app.core.index.bands import band_keys
+from app.core.index.fingerprints import band_keys
 from app.core.index.packing import (
     EntryColumns,
     PackedBuckets,

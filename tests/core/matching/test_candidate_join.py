@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from app.core.index.block_index import BlockIndex
+from app.core.index.block_index import BlockIndex, SignatureBlock, ValueLists
 from app.core.index.packing import EntryColumns
 from app.core.index.records import NO_SAMPLE
-from app.core.index.signature_block import SignatureBlock, ValueLists
 from app.core.matching.candidate_join import candidates_of_each
 from app.core.matching.search import LAST_DISTANCE
 from app.core.matching.verification import VERIFICATION, evidence_of_each, is_near_duplicate

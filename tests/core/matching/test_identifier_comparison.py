@@ -23,8 +23,7 @@ from app.core.matching.identifier_comparison import (
 from app.core.model import Fingerprint, MinHashBits
 from app.core.recipe import DEFAULT_MINHASH, minhash_recipe
 from app.core.signatures.identifier import Identifier
-from app.core.signatures.minhash import minhash
-from app.core.signatures.minhash_bits import jaccard_range, lowest_bits, unequal_bits
+from app.core.signatures.minhash import jaccard_range, lowest_bits, minhash, unequal_bits
 
 GAP = "gap-simhash128-v1"
 ORDER: list[Verdict] = ["same", "unsure", "different"]

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from app.core.recipe import page_recipe
 from app.core.relations.alignment import align
-from app.core.relations.local_alignment import BOTH, LEFT, RIGHT, STOP, USED
+from app.core.relations.kernels import BOTH, LEFT, RIGHT, STOP, USED
 from app.core.signatures.page_minhash import from_records, to_records
 from tests.core.kernel_sets import COMPILED, KERNELS, using
 from tests.core.printed_pages import book, matches, read, set_anew, signed

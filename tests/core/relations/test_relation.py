@@ -6,8 +6,8 @@ import pytest
 
 from app.core.errors import RecipeMismatch
 from app.core.model import Metadata
-from app.core.relations.classification import opposite
-from app.core.relations.relation import Kind, Relation, relate
+from app.core.relations.classification import Kind, opposite
+from app.core.relations.relation import Relation, relate
 from tests.core.printed_pages import BLANK, PLATE, Pages, book, candidate, read, related, set_anew, unpaged
 
 WHOLE = book(100, 21)

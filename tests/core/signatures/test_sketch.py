@@ -209,7 +209,7 @@ def test_text_of_64_megabytes_takes_bounded_memory() -> None:
 
 def test_importing_names_and_rules_does_not_import_the_compiler() -> None:
     names = (
-        "app.core.model, app.core.errors, app.core.recipe, app.core.index.bands, "
+        "app.core.model, app.core.errors, app.core.recipe, app.core.index.fingerprints, "
         "app.core.matching.verification, "
         "app.core.signatures.identifier, app.core.signatures.json_codec, app.core.signatures.sketch, "
         "app.core.text.content"

@@ -3,7 +3,8 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from app.core.relations.relation import Kind, compare
+from app.core.relations.classification import Kind
+from app.core.relations.relation import compare
 from research.relations.filters_v1 import band, filters_v1, high_pass, low_pass
 from tests.core.printed_pages import Pages, book, candidate, read, set_anew
 

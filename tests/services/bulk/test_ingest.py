@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 
-from app.core.book_rules import checked
 from app.core.recipe import Suite
 from app.readers.unread import Unread, UnreadLine
 from app.services.bulk.ingest import ingest_in_bulk
@@ -26,7 +25,6 @@ async def take_in(
         services.upkeep,
         books,
         run=run,
-        check=checked,
         processes=2,
         tell=lambda *each: told.append(each),
         actor=ACTOR,

@@ -6,14 +6,13 @@ from pathlib import Path
 import pytest
 
 from app.cli.posting import book_body
-from app.core.book_rules import checked
 from app.core.errors import Refusal
 from app.core.model import Submission
 from app.core.recipe import DEFAULT_FINGERPRINT, Suites
 from app.core.signatures.digests import digests
-from app.corpus import signature_table
+from app.corpus import sketches
 from app.readers.files import find, unread_books
-from app.readers.reading import Read, Sign, SignedBook
+from app.readers.reading import Sign, SignedBook, read_book
 from app.readers.unread import Unread, UnreadLine
 from app.services.bulk.ingest import Prepare
 from app.services.bulk.storing import Outcome, PreparedBook
@@ -41,13 +40,13 @@ def silence(question: object) -> None:
     ],
 )
 def test_metadata_that_http_refuses_is_refused(fields: dict[str, object], reason: str) -> None:
-    refused = Read(checked)(line(text="a book", **fields), silence)
+    refused = read_book(line(text="a book", **fields), silence)
     assert isinstance(refused, Refusal)
     assert refused.reason.startswith(f"{reason}: ")
 
 
 def test_an_identifier_gets_the_form_that_http_gives_it() -> None:
-    book = Read(checked)(line(text="a book", identifiers=["ISBN:123"]), silence)
+    book = read_book(line(text="a book", identifiers=["ISBN:123"]), silence)
     assert isinstance(book, Submission)
     assert book.metadata.identifiers == ("isbn:123",)
 
@@ -55,19 +54,19 @@ def test_an_identifier_gets_the_form_that_http_gives_it() -> None:
 def test_page_labels_go_with_the_book_wherever_it_goes(tmp_path: Path) -> None:
     book = line(pages=["one " * 50, "", "two " * 50], page_labels=["xii", None, "1"])
     expected = ("xii", None, "1")
-    posted = Read(checked)(book, silence)
+    posted = read_book(book, silence)
     assert isinstance(posted, Submission)
     assert book_body(posted)["page_labels"] == list(expected)
-    stored = Prepare(checked, Extras(text=True))(book, lambda question: Suites())
+    stored = Prepare(Extras(text=True))(book, lambda question: Suites())
     assert isinstance(stored, PreparedBook)
     assert stored.content.page_labels == expected
-    signed = Sign(checked, DEFAULT_FINGERPRINT)(book, silence)
+    signed = Sign(DEFAULT_FINGERPRINT)(book, silence)
     assert isinstance(signed, SignedBook)
     table = tmp_path / "signatures.parquet"
-    with signature_table.written(table) as writer:
+    with sketches.written(table) as writer:
         writer.add("here", signed.metadata, signed.sketch, signed.page_labels, pages=False)
         writer.add("there", signed.metadata, signed.sketch, pages=False)
-    labelled, unlabelled = (Read(checked)(each, silence) for each in unread_books(find([table]), {}))
+    labelled, unlabelled = (read_book(each, silence) for each in unread_books(find([table]), {}))
     assert isinstance(labelled, Submission)
     assert isinstance(unlabelled, Submission)
     assert (labelled.page_labels, unlabelled.page_labels) == (expected, ())
@@ -84,21 +83,21 @@ def test_page_labels_go_with_the_book_wherever_it_goes(tmp_path: Path) -> None:
     ],
 )
 def test_page_labels_that_http_refuses_are_refused(labels: object, reason: str) -> None:
-    refused = Read(checked)(line(pages=["one", "two"], page_labels=labels), silence)
+    refused = read_book(line(pages=["one", "two"], page_labels=labels), silence)
     assert isinstance(refused, Refusal)
     assert reason in refused.reason
-    assert isinstance(Read(checked)(line(text="one\ftwo", page_labels=["1", "2"]), silence), Refusal)
+    assert isinstance(read_book(line(text="one\ftwo", page_labels=["1", "2"]), silence), Refusal)
 
 
 def test_a_book_that_is_known_is_not_signed() -> None:
     there = Outcome("already there")
-    assert Prepare(checked, Extras(text=True))(line(text="a book"), lambda question: there) is there
+    assert Prepare(Extras(text=True))(line(text="a book"), lambda question: there) is there
 
 
 @pytest.mark.parametrize("with_iscc", [True, False])
 def test_prepared_book_has_an_iscc_where_it_is_asked_for(with_iscc: bool) -> None:
     pytest.importorskip("iscc_lib")
-    prepare = Prepare(checked, Extras(iscc=with_iscc))
+    prepare = Prepare(Extras(iscc=with_iscc))
     book = prepare(line(text="a book of words " * 50), lambda question: Suites())
     assert isinstance(book, PreparedBook)
     assert (book.content.iscc is not None) == with_iscc
@@ -106,7 +105,7 @@ def test_prepared_book_has_an_iscc_where_it_is_asked_for(with_iscc: bool) -> Non
 
 @pytest.mark.parametrize("with_digests", [True, False])
 def test_prepared_book_has_digests_where_they_are_asked_for(with_digests: bool) -> None:
-    prepare = Prepare(checked, Extras(digests=with_digests))
+    prepare = Prepare(Extras(digests=with_digests))
     book = prepare(line(text="a book of words"), lambda question: Suites())
     assert isinstance(book, PreparedBook)
     assert book.content.sketch.digests == (digests("a book of words") if with_digests else ())
@@ -114,7 +113,7 @@ def test_prepared_book_has_digests_where_they_are_asked_for(with_digests: bool) 
 
 @pytest.mark.parametrize("vector", [True, False])
 def test_prepared_book_has_a_vector_where_it_is_asked_for(vector: bool) -> None:
-    prepare = Prepare(checked, Extras(vector=vector))
+    prepare = Prepare(Extras(vector=vector))
     book = prepare(line(text=prose(1)), lambda question: Suites())
     assert isinstance(book, PreparedBook)
     assert (book.content.vector is not None) == vector
@@ -122,12 +121,12 @@ def test_prepared_book_has_a_vector_where_it_is_asked_for(vector: bool) -> None:
 
 @pytest.mark.parametrize("text", ["a book of words", "to be or so"])
 def test_digests_go_with_signatures_into_a_table_and_back(tmp_path: Path, text: str) -> None:
-    signed = Sign(checked, DEFAULT_FINGERPRINT)(line(text=text), silence)
+    signed = Sign(DEFAULT_FINGERPRINT)(line(text=text), silence)
     assert isinstance(signed, SignedBook)
     table = tmp_path / "signatures.parquet"
-    with signature_table.written(table) as writer:
+    with sketches.written(table) as writer:
         writer.add("here", signed.metadata, signed.sketch, pages=True)
-    [read] = (Read(checked)(each, silence) for each in unread_books(find([table]), {}))
+    [read] = (read_book(each, silence) for each in unread_books(find([table]), {}))
     assert isinstance(read, Submission)
     assert read.sketch is not None
     assert read.sketch.digests == signed.sketch.digests == digests(text)
@@ -135,7 +134,7 @@ def test_digests_go_with_signatures_into_a_table_and_back(tmp_path: Path, text: 
 
 @pytest.mark.parametrize("keep_texts", [True, False])
 def test_a_new_book_is_prepared(keep_texts: bool) -> None:
-    book = Prepare(checked, Extras(text=keep_texts))(
+    book = Prepare(Extras(text=keep_texts))(
         line(text="a book of words " * 50, id="x"), lambda question: Suites()
     )
     assert isinstance(book, PreparedBook)
@@ -144,7 +143,7 @@ def test_a_new_book_is_prepared(keep_texts: bool) -> None:
 
 
 def test_signatures_stay_as_they_are() -> None:
-    signed = Sign(checked, DEFAULT_FINGERPRINT)(line(text="a book of words " * 50), silence)
+    signed = Sign(DEFAULT_FINGERPRINT)(line(text="a book of words " * 50), silence)
     assert isinstance(signed, SignedBook)
     assert signed.sketch.word_count == 200
 
@@ -154,6 +153,6 @@ def test_what_no_reader_may_raise_ends_nothing() -> None:
         def read(self) -> Submission:
             raise ZeroDivisionError("odd")
 
-    refused = Read(checked)(Odd("a", "", 0), silence)
+    refused = read_book(Odd("a", "", 0), silence)
     assert isinstance(refused, Refusal)
     assert "ZeroDivisionError: odd" in refused.reason

@@ -366,7 +366,7 @@ async def test_a_switch_in_the_midst_of_a_lookup_leaves_no_answer_incomplete(
         patch.setattr(Recipes, "_remove", nothing)
         await change(services)
     # So few books would be scanned.
-    monkeypatch.setattr("app.core.index.probing.ROW_NANOSECONDS", 1e6)
+    monkeypatch.setattr("app.core.index.fingerprints.ROW_NANOSECONDS", 1e6)
     run, reading = RedisClient.run, list[Command]()
 
     async def one_by_one(client: RedisClient, commands: Sequence[Command]) -> list[Any]:

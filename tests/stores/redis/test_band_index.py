@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from app.core.errors import IndexRebuilding, RecipeMismatch, Unavailable
-from app.core.index import probing as planning
+from app.core.index import fingerprints as planning
 from app.core.index.records import POSTING_BYTES, POSTING_CAP, Hits
 from app.core.matching.search import Proposed, plan_related, proposed
 from app.core.model import Entry, Fingerprint

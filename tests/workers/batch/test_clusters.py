@@ -10,13 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from app.core.clusters.best_copy import (
-    Copy,
-    best_copy,
-    best_of_related,
-    complete_copies,
-    fullest_copy,
-)
+from app.core.clusters.best_copy import Copy, best_copy, complete_copies
 from app.core.clusters.clustering import KINDS, By, Edge, Joining
 from app.corpus.tables import schema
 from workers.batch import storage
@@ -92,13 +86,8 @@ def expected(words: dict[int, int], relations: list[dict[str, Any]]) -> list[tup
         for book, founder in founders_of(relations, by).items():
             members[founder].append(Copy(book, words[book.int], external_id_of(book.int), key_of(book.int)))
         for founder, copies in members.items():
-            same = copies
-            if by == "related":
-                text = texts.get(fullest_copy(copies).book_id, fullest_copy(copies).book_id)
-                same = [copy for copy in copies if texts.get(copy.book_id, copy.book_id) == text]
-            best = best_copy(complete_copies(same), agreement)
-            if by == "related":
-                best = best_of_related(best, len(copies))
+            same = {copy.book_id: texts.get(copy.book_id, copy.book_id) for copy in copies}
+            best = best_copy(complete_copies(copies, same if by == "related" else None), agreement)
             for copy in copies:
                 is_best = copy.book_id == best.book_id
                 because = best.because if is_best else None

@@ -13,8 +13,7 @@ from app.core.matching.candidates import SelectionLimits
 from workers.batch import pipeline, storage
 from workers.batch.corpus import Corpus, Options
 from workers.batch.engine import Engine
-from workers.batch.pipeline import Stage
-from workers.batch.progress import CorpusProgress
+from workers.batch.pipeline import CorpusProgress, Stage
 from workers.batch.splits import CorpusInput
 
 NO_ENGINE = SimpleNamespace(end_session=lambda session: None, spark=SimpleNamespace(session_id="one"))

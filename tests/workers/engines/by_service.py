@@ -9,7 +9,6 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from app.core.book_rules import checked
 from app.core.clusters.cluster_name import ClusterName
 from app.core.clusters.clustering import KINDS, By
 from app.core.matching.candidates import SelectionLimits
@@ -77,7 +76,6 @@ async def _ingest(services: OpenServices, path: Path) -> None:
             services.upkeep,
             unread_books(files, {}),
             run=IngestRun(),
-            check=checked,
             processes=2,
             tell=lambda book, outcome: None,
             actor=ACTOR,

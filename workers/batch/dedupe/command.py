@@ -21,7 +21,7 @@ from workers.batch import pipeline, storage
 from workers.batch.corpus import Corpus
 from workers.batch.dedupe.filtering import COPIED, DUPLICATES, MEMBERS, WORK, copied_table
 from workers.batch.dedupe.kept_books import KeptBooks, kept_books, refused_rows, table_of
-from workers.batch.splits import CorpusInput
+from workers.batch.splits import CorpusInput, is_parquet
 
 FOLDER = "dedupe"
 KEEP = f"{FOLDER}/keep.txt"
@@ -57,7 +57,6 @@ class DedupeResult:
 
     books: int  # all that were compared
     left_out: int
-    refused: int  # could not be read, and are kept
     problems: Sequence[str]  # which tables could not be copied, and why
 
 
@@ -71,18 +70,9 @@ class InputTable:
     has_duplicates: bool  # a column that lists duplicates
 
 
-def dedupe(
-    corpus: Corpus,
-    source: CorpusInput,
-    columns: Mapping[str, str],
-    choice: Choice,
-    tell: Callable[[str], None],
-) -> DedupeResult:
-    """Compute what is missing of the corpus, and write what to keep of it.
-
-    `columns` are those of tables by what they hold. Raises InvalidInput.
-    """
-    tables = input_tables(source, columns)
+def dedupe(corpus: Corpus, source: CorpusInput, choice: Choice, tell: Callable[[str], None]) -> DedupeResult:
+    """Compute what is missing of the corpus, and write what to keep of it; raises InvalidInput."""
+    tables = input_tables(source)
     if choice.mark:
         _require_ids(tables)
     pipeline.run(corpus, source, tell)
@@ -94,14 +84,14 @@ def dedupe(
     problems = _copy_tables(corpus, tables, books, choice)
     _list_kept(corpus.out, tables, books, refused)
     storage.delete(corpus.out, WORK)
-    return DedupeResult(books.kept.size, int((~books.is_kept).sum()), refused.num_rows, problems)
+    return DedupeResult(books.kept.size, int((~books.is_kept).sum()), problems)
 
 
-def input_tables(source: CorpusInput, columns: Mapping[str, str]) -> list[InputTable]:
+def input_tables(source: CorpusInput) -> list[InputTable]:
     """The Parquet tables of the input that can be read."""
     schemas: dict[str, list[str]] = {}
     for path in dict.fromkeys(path for split in source.splits for path in split.paths):
-        if path in schemas or not _is_parquet(path):
+        if os.path.isdir(path) or not is_parquet(path):
             continue
         try:
             with parquet.opened(Path(path)) as table:
@@ -110,12 +100,7 @@ def input_tables(source: CorpusInput, columns: Mapping[str, str]) -> list[InputT
             continue  # refused as a whole, with the reason
     common = os.path.commonpath([os.path.dirname(path) for path in schemas]) if schemas else ""
     return [
-        InputTable(
-            path,
-            os.path.relpath(path, common),
-            _has_ids(names, columns),
-            DUPLICATES in names,
-        )
+        InputTable(path, os.path.relpath(path, common), _has_ids(names, source.columns), DUPLICATES in names)
         for path, names in schemas.items()
     ]
 
@@ -135,13 +120,6 @@ def require_apart(inputs: Sequence[str], out: str) -> None:
     for path in map(Path, inputs):
         if path.is_dir() and target.is_relative_to(path.resolve()):
             raise InvalidInput(f"{out} lies within {path}. Choose an --out outside of the input.", "out")
-
-
-def _is_parquet(path: str) -> bool:
-    if os.path.isdir(path):
-        return False
-    with open(path, "rb") as stream:
-        return stream.read(len(parquet.MAGIC)) == parquet.MAGIC
 
 
 def _require_ids(tables: Sequence[InputTable]) -> None:

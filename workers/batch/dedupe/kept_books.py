@@ -8,7 +8,6 @@ signatures of the whole are far apart. What is left out is lost to the reader, s
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from math import isnan
 from typing import assert_never
 from uuid import UUID
 
@@ -59,7 +58,6 @@ class KeptBooks:
 
     @property
     def is_kept(self) -> NDArray[np.bool_]:
-        """Whether each book is kept, (n,)."""
         return np.asarray(self.kept == np.arange(self.kept.size))
 
     def names(self) -> list[str]:
@@ -148,15 +146,14 @@ def _best_copies(out: str, rows: pa.Table, founders: Places, reasons: list[str |
     for _, cluster in groupby(copies, key=lambda copy: founders[copy.book_id.int]):
         members = list(cluster)
         complete = complete_copies(members)
-        values = {copy.book_id: float(agreement[copy.book_id.int]) for copy in complete.copies}
-        best = best_copy(complete, {book: value for book, value in values.items() if not isnan(value)})
+        best = best_copy(complete, {copy.book_id: agreement[copy.book_id.int] for copy in complete.copies})
         kept[[copy.book_id.int for copy in members]] = best.book_id.int
         reasons[best.book_id.int] = best.because
     return kept
 
 
 def _agreement(out: str, numbers: Places, founders: Places) -> NDArray[np.float64]:
-    """The mean similarity of each book's pages and those of the others in its cluster; NaN: none is known."""
+    """The mean similarity of each book's pages and those of the others in its cluster; 0: none is known."""
     totals, counts = np.zeros(numbers.size), np.zeros(numbers.size)
     for batch in storage.batches(out, "relations", ["left", "right", "signals"]):
         known = batch.filter(pc.is_valid(batch.column("signals")))
@@ -167,7 +164,7 @@ def _agreement(out: str, numbers: Places, founders: Places) -> NDArray[np.float6
         for books in (left[within], right[within]):
             np.add.at(totals, books, similarities)
             np.add.at(counts, books, 1)
-    return np.where(counts > 0, totals / np.maximum(counts, 1), np.nan)
+    return totals / np.maximum(counts, 1)
 
 
 def _verified(out: str, numbers: Places) -> pa.Table:

@@ -5,6 +5,7 @@ book in each block as are compared at most; the engine then takes the nearest of
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,10 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from app.core.index.block_index import BlockIndex, CappedValue
+from app.core.index.block_index import BlockIndex, CappedValue, SignatureBlock, ValueLists
 from app.core.index.packing import EntryColumns
 from app.core.index.records import NO_SAMPLE
-from app.core.index.signature_block import SignatureBlock, ValueLists
 from app.core.matching.candidate_join import JoinedCandidates, candidates_of_each
 from app.core.matching.verification import NO_DISTANCE
 from app.corpus.tables import schema
@@ -52,7 +52,7 @@ def run(corpus: Corpus) -> None:
         for block in range(blocks)
     ]
     table = pa.Table.from_pylist(tasks, schema=_TASK)
-    work = _Search(corpus.options.limits.nearest)
+    work = partial(candidates_of_blocks, nearest=corpus.options.limits.nearest)
     corpus.write(_FOUND, corpus.spread("candidates", table, work, _FOUND_SCHEMA), _FOUND_SCHEMA)
     _write_nearest(corpus)
     if not storage.files(corpus.out, "capped"):
@@ -80,21 +80,15 @@ def _write_nearest(corpus: Corpus) -> None:
     corpus.write("candidates", candidates, schema("candidates"))
 
 
-class _Search:
-    """A task: candidates in one block of the books of some blocks. It writes its rows of `capped`."""
-
-    def __init__(self, nearest: int) -> None:
-        self._nearest = nearest
-
-    def __call__(self, out: str, task: dict[str, Any]) -> Iterator[pa.RecordBatch]:
-        """The rows that are found."""
-        block: int = task["block"]
-        index = BlockIndex.of(read_block(out, block))
-        if index.capped and 0 in task["asked"]:
-            storage.write(out, "capped", _capped(block, index.capped), f"block-{block}")
-        for asked in task["asked"]:
-            for found in candidates_of_each(read_block(out, asked), index, self._nearest):
-                yield _rows(found)
+def candidates_of_blocks(out: str, task: dict[str, Any], nearest: int) -> Iterator[pa.RecordBatch]:
+    """The candidates in one block of the books of some blocks; writes the block's rows of `capped`."""
+    block: int = task["block"]
+    index = BlockIndex.of(read_block(out, block))
+    if index.capped and 0 in task["asked"]:
+        storage.write(out, "capped", _capped(block, index.capped), f"block-{block}")
+    for asked in task["asked"]:
+        for found in candidates_of_each(read_block(out, asked), index, nearest):
+            yield _rows(found)
 
 
 def read_block(out: str, block: int) -> SignatureBlock:

@@ -4,7 +4,7 @@ Nobody has decided anything about the books of a corpus, so clusters are connect
 of the edges are held at once; what the best copy depends on is joined by the engine.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 from uuid import UUID
@@ -13,14 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from app.core.clusters.best_copy import (
-    BestCopy,
-    Copy,
-    best_copy,
-    best_of_related,
-    complete_copies,
-    fullest_copy,
-)
+from app.core.clusters.best_copy import Copy, best_copy, complete_copies
 from app.core.clusters.clustering import KINDS, By
 from app.core.clusters.components import Components, connected_components
 from app.corpus.tables import arrow_type, schema
@@ -110,11 +103,11 @@ def clusters_of(out: str, task: dict[str, Any]) -> Iterator[pa.RecordBatch]:
     rows: list[tuple[int, bool, str | None]] = []
     for (by, _), group in groupby(cells, key=lambda row: row[:2]):
         _, _, books, texts, *known, agreements = zip(*group, strict=True)
-        copies = [Copy(UUID(int=book), *cells) for book, *cells in zip(books, *known, strict=True)]
-        agreement = {
-            copy.book_id: value for copy, value in zip(copies, agreements, strict=True) if value is not None
-        }
-        best = _best(by, copies, dict(zip(copies, texts, strict=True)), agreement)
+        ids = [UUID(int=book) for book in books]
+        copies = [Copy(*cells) for cells in zip(ids, *known, strict=True)]
+        agreement = {book: value for book, value in zip(ids, agreements, strict=True) if value is not None}
+        text_of = None if by == "same_text" else dict(zip(ids, texts, strict=True))
+        best = best_copy(complete_copies(copies, text_of), agreement)
         rows += (
             (len(copies), is_best, best.because if is_best else None)
             for is_best in (copy.book_id == best.book_id for copy in copies)
@@ -129,12 +122,3 @@ def clusters_of(out: str, task: dict[str, Any]) -> Iterator[pa.RecordBatch]:
         ],
         schema=schema("clusters"),
     )
-
-
-def _best(by: By, copies: list[Copy], texts: Mapping[Copy, int], agreement: Mapping[UUID, float]) -> BestCopy:
-    """The best copy of a cluster; `texts` tells which of related books are copies of each other."""
-    if by == "same_text":
-        return best_copy(complete_copies(copies), agreement)
-    text = texts[fullest_copy(copies)]
-    same = [copy for copy in copies if texts[copy] == text]
-    return best_of_related(best_copy(complete_copies(same), agreement), len(copies))

@@ -33,7 +33,7 @@ _LEAST_BOOKS = 2_000
 def run(corpus: Corpus) -> None:
     """Write the blocks."""
     files = storage.files(corpus.out, "sketches")
-    books = pa.concat_tables(storage.read_file(corpus.out, file, ["book"]) for file in files)
+    books = storage.read(corpus.out, "sketches", ["book"])
     starts = block_starts(books.column("book"), corpus.options.block_books)
     tasks = pa.table(
         {"file": pa.array(files, pa.string()), "starts": pa.array([starts] * len(files), _STARTS)}

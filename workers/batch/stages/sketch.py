@@ -23,7 +23,7 @@ from app.readers.reading import SignedBook, refusal_of, results_of
 from app.readers.unread import Unread
 from workers.batch import storage
 from workers.batch.corpus import HEAVY_ROWS_PER_GROUP, Corpus
-from workers.batch.splits import CorpusInput, split_of
+from workers.batch.splits import CorpusInput, Split
 
 BOOKS_PER_SPLIT_BITS = 32
 """Bits of a book's number that count the books of its split; those above are the number of the split."""
@@ -55,7 +55,7 @@ def run(corpus: Corpus, source: CorpusInput) -> None:
 
 def signed_split(out: str, task: Row, processes: int = 1) -> Iterator[pa.RecordBatch]:
     """The rows of `sketches` of one split, read in so many processes; writes its rows of `refused`."""
-    split = split_of(task)
+    split = Split(**task)
     rows: list[Row] = []
     refused: list[Row] = []
     with ReadingProcesses(processes, signed, (KeyedBook, Refusal)) as reading:

@@ -37,12 +37,12 @@ def test_books_that_are_no_rows_of_tables_are_listed(corpus: Corpus, tmp_path: P
     )
     write(Path(corpus.out), "refused", [{"place": str(tmp_path / "c.pdf"), "reason": "Damaged."}])
     source = corpus_input([str(table), str(lines)], {})
-    result = dedupe(corpus, source, {}, Choice("same-text", "best", mark=False), quiet)
-    assert (result.books, result.left_out, result.refused, result.problems) == (4, 2, 1, [])
+    result = dedupe(corpus, source, Choice("same-text", "best", mark=False), quiet)
+    assert (result.books, result.left_out, result.problems) == (4, 2, [])
     out = Path(corpus.out) / "dedupe"
     assert pq.read_table(out / "tables" / table.name).column("text").to_pylist() == ["one", "two"]
     assert (out / "keep.txt").read_text().splitlines() == [str(tmp_path / "c.pdf")]
-    result = dedupe(corpus, source, {}, Choice("same-pagination", "first", mark=False), quiet)
+    result = dedupe(corpus, source, Choice("same-pagination", "first", mark=False), quiet)
     assert (out / "keep.txt").read_text().splitlines() == [*places[2:], str(tmp_path / "c.pdf")]
 
 
@@ -51,15 +51,15 @@ def test_marking_needs_tables_with_ids(corpus: Corpus, tmp_path: Path) -> None:
     lines = tmp_path / "b.jsonl"
     lines.write_text('{"text": "three"}\n')
     with pytest.raises(InvalidInput, match="there is none in the input"):
-        dedupe(corpus, corpus_input([str(lines)], {}), {}, choice, quiet)
+        dedupe(corpus, corpus_input([str(lines)], {}), choice, quiet)
     table = tmp_path / "a.parquet"
     pq.write_table(pa.table({"text": ["one"], "shelfmark": ["s"]}), table)
     source = corpus_input([str(table)], {})
     with pytest.raises(InvalidInput, match=r"a\.parquet has no column with ids"):
-        dedupe(corpus, source, {}, choice, quiet)
-    [named] = input_tables(source, {"id": "shelfmark"})
+        dedupe(corpus, source, choice, quiet)
+    [named] = input_tables(corpus_input([str(table)], {"id": "shelfmark"}))
     assert named.has_ids
-    [other] = input_tables(source, {"id": "barcode"})
+    [other] = input_tables(corpus_input([str(table)], {"id": "barcode"}))
     assert not other.has_ids
 
 
@@ -67,7 +67,7 @@ def test_tables_keep_their_places_below_the_folder_that_all_lie_in(tmp_path: Pat
     for name in ("x/a.parquet", "x/y/a.parquet"):
         (tmp_path / name).parent.mkdir()
         pq.write_table(pa.table({"text": ["one"]}), tmp_path / name)
-    tables = input_tables(corpus_input([str(tmp_path)], {}), {})
+    tables = input_tables(corpus_input([str(tmp_path)], {}))
     assert [table.name for table in tables] == ["a.parquet", "y/a.parquet"]
 
 

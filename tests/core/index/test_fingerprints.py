@@ -1,0 +1,138 @@
+"""Fingerprints: distances of many, bands, and the promise that probing misses nothing."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from numpy.typing import NDArray
+
+from app.core.errors import InvalidInput
+from app.core.index.fingerprints import (
+    BAND_BITS,
+    band_keys,
+    distances,
+    flips_needed,
+    probe_radius,
+    probes,
+    rows_within,
+    words,
+)
+from app.core.index.records import hits_within
+from app.core.signatures.simhash import hamming
+from tests.core.kernel_sets import KERNELS, using
+
+BITS = st.binary(min_size=16, max_size=16)
+
+
+def pairs(addresses: NDArray[np.uint32]) -> list[tuple[int, int]]:
+    """The band of each bucket, and its number in the band."""
+    return [divmod(address, 1 << BAND_BITS) for address in addresses.tolist()]
+
+
+@given(BITS)
+def test_bands_are_the_fingerprint_cut_in_eight(bits: bytes) -> None:
+    assert b"".join(key.to_bytes(2, "big") for key in band_keys(bits)) == bits
+
+
+@given(BITS, st.sets(st.integers(0, 127), max_size=31))
+def test_every_fingerprint_within_a_distance_stands_in_a_probed_bucket(
+    bits: bytes, flipped: set[int]
+) -> None:
+    other = (int.from_bytes(bits, "big") ^ sum(1 << bit for bit in flipped)).to_bytes(16, "big")
+    probed = set(pairs(probes(bits, flips_needed(len(flipped)))))
+    assert any(key in probed for key in enumerate(band_keys(other)))
+
+
+@pytest.mark.parametrize(("flips", "buckets"), [(0, 8), (1, 136), (2, 1096), (3, 5576)])
+def test_probed_buckets_are_distinct(flips: int, buckets: int) -> None:
+    keys = pairs(probes(bytes(range(16)), flips))
+    assert len(keys) == len(set(keys)) == buckets
+    assert all(0 <= bucket < 1 << BAND_BITS for _, bucket in keys)
+
+
+def test_flips_grow_by_one_for_every_eight_bits() -> None:
+    assert [flips_needed(d) for d in (0, 7, 8, 15, 16, 23, 24, 128)] == [0, 0, 1, 1, 2, 2, 3, 16]
+
+
+def test_fingerprint_of_another_length_has_no_bands() -> None:
+    with pytest.raises(InvalidInput):
+        band_keys(bytes(8))
+
+
+def test_distance_to_each_row_is_found() -> None:
+    rows = np.random.default_rng(1).integers(0, 256, (1000, 16)).astype(np.uint8)
+    measured = distances(rows[17].tobytes(), words(rows))
+    assert measured.dtype == np.uint8
+    assert measured.tolist() == [hamming(rows[17].tobytes(), row.tobytes()) for row in rows]
+    assert distances(bytes(16), words(np.empty((0, 16), dtype=np.uint8))).size == 0
+    assert distances(bytes(16), words(np.full((1, 16), 255, dtype=np.uint8))).tolist() == [128]
+
+
+def test_rows_taken_from_a_wider_array_are_read_rightly() -> None:
+    records = np.random.default_rng(2).integers(0, 256, (50, 24)).astype(np.uint8)
+    measured = distances(bytes(16), words(records[:, :16]))
+    assert measured.tolist() == [hamming(bytes(16), row[:16].tobytes()) for row in records]
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@given(query=BITS, rows=st.lists(BITS, max_size=20), data=st.data())
+@settings(deadline=None)  # the first one compiles
+def test_rows_within_a_distance_are_those_of_the_bits(
+    name: str, query: bytes, rows: list[bytes], data: st.DataObject
+) -> None:
+    expected = [hamming(query, row) for row in rows]
+    d = data.draw(st.sampled_from([*expected, 0, 64, 128]))
+    packed = words(np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(-1, 16))
+    with using(name):
+        near, measured = rows_within(query, packed, d)
+    assert list(zip(near.tolist(), measured.tolist(), strict=True)) == [
+        (row, distance) for row, distance in enumerate(expected) if distance <= d
+    ]
+
+
+@given(BITS, st.dictionaries(st.integers(0, (1 << 64) - 1), BITS), st.data())
+def test_hits_of_buckets_are_each_entry_within_the_distance_once(
+    query: bytes, entries: dict[int, bytes], data: st.DataObject
+) -> None:
+    expected = {entry_id: hamming(query, bits) for entry_id, bits in entries.items()}
+    d = data.draw(st.sampled_from([*expected.values(), 0, 64, 128]))
+    records = [bits + entry_id.to_bytes(8, "little") for entry_id, bits in entries.items()]
+    buckets = [b"".join(data.draw(st.permutations(records * 2))), None, b"".join(records)]
+    hits = hits_within(buckets, query, d)
+    assert list(zip(hits.distances.tolist(), hits.entry_ids.tolist(), strict=True)) == sorted(
+        (distance, entry_id) for entry_id, distance in expected.items() if distance <= d
+    )
+
+
+QUERY = bytes(range(16))
+
+
+def even(rows: int) -> np.ndarray:
+    return np.full((8, 1 << 16), max(rows >> 16, 0), dtype=np.int32)
+
+
+def test_small_libraries_are_scanned_and_large_ones_probed() -> None:
+    assert probe_radius(QUERY, 7, even(1000), 1000) is None
+    assert probe_radius(QUERY, 7, even(1_000_000), 1_000_000) == 0
+    assert probe_radius(QUERY, 15, even(1_000_000), 1_000_000) == 1
+    assert probe_radius(QUERY, 23, even(200_000), 200_000) is None
+    assert probe_radius(QUERY, 23, even(10_000_000), 10_000_000) == 2
+
+
+def test_distances_that_no_probe_covers_are_scanned() -> None:
+    for d in (32, 40, 64, 128):
+        assert probe_radius(QUERY, d, even(10_000_000), 10_000_000) is None
+
+
+def test_a_crowded_bucket_is_not_read() -> None:
+    sizes = even(1_000_000)
+    assert probe_radius(QUERY, 7, sizes, 1_000_000) == 0
+    sizes[3, band_keys(QUERY)[3]] = 500_000
+    assert probe_radius(QUERY, 7, sizes, 1_000_000) is None
+    assert probe_radius(bytes(16), 7, sizes, 1_000_000) == 0
+
+
+def test_a_neighbouring_crowded_bucket_matters_only_where_it_would_be_read() -> None:
+    sizes = even(1_000_000)
+    sizes[0, band_keys(QUERY)[0] ^ 1] = 500_000
+    assert probe_radius(QUERY, 7, sizes, 1_000_000) == 0
+    assert probe_radius(QUERY, 15, sizes, 1_000_000) is None
