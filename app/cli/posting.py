@@ -17,15 +17,15 @@ from bookprint_client import Client, Interrupted, NoService, Refused, calls
 _NOT_ALLOWED = {401, 403}
 
 
-Book = tuple[Unread, Submission | Refusal]
+ReadBook = tuple[Unread, Submission | Refusal]
 """A book of a file, or the reason why it is none."""
 
-Report = Callable[[Unread, Outcome, Mapping[str, Any]], None]
+TellAnswer = Callable[[Unread, Outcome, Mapping[str, Any]], None]
 """Takes a book, what became of it, and the JSON that the service answered."""
 
 
 def post_all(
-    service: Client, books: Iterable[Book], jobs: int, run: IngestRun, report: Report
+    service: Client, books: Iterable[ReadBook], jobs: int, run: IngestRun, report: TellAnswer
 ) -> NoService | None:
     """Post every book with `jobs` connections, as `run` then says; `report` gets one outcome at a time.
 
@@ -50,7 +50,9 @@ def post_all(
 class _Posting:
     """What the posting threads share."""
 
-    def __init__(self, service: Client, books: Iterator[Book], run: IngestRun, report: Report) -> None:
+    def __init__(
+        self, service: Client, books: Iterator[ReadBook], run: IngestRun, report: TellAnswer
+    ) -> None:
         self.stopped: NoService | None = None
         self.error: BaseException | None = None
         self._service = service
@@ -78,7 +80,7 @@ class _Posting:
             self.error = exc
             self._service.stop.set()
 
-    def _next(self) -> Book | None:
+    def _next(self) -> ReadBook | None:
         with self._reading:
             return None if self._service.stop.is_set() else next(self._books, None)
 

@@ -39,7 +39,7 @@ Index = cast(Callable[[Any], int], np.uintp)
 Codes = NDArray[np.uint32]
 """The code points of a text, one each."""
 
-Lengths = tuple[int, int, int, int]
+GramLengths = tuple[int, int, int, int]
 """Code points of an n-gram by kind of script, in the order of `app.core.recipe.Lengths`."""
 
 BLOCK = 512

@@ -169,14 +169,14 @@ def _died(name: str, limits: ReadingLimits, how: str) -> BrokenFile:
     )
 
 
-class Question:
+class ParentQuestion:
     """What a process may ask its parent, once for each book."""
 
 
 Ask = Callable[[Any], Any]
-"""Asks the parent a Question while a book is read."""
+"""Asks the parent a question while a book is read."""
 
-Work = Callable[["Unread", Ask], T]
+BookWork = Callable[["Unread", Ask], T]
 """What a process does with a book; it can be pickled, and raises nothing."""
 
 
@@ -186,7 +186,7 @@ class ReadingProcesses(Generic[T]):
     def __init__(
         self,
         count: int,
-        work: Work[T],
+        work: BookWork[T],
         kinds: Sequence[type],
         answer: Ask | None = None,
         seconds: float = SECONDS_PER_BOOK,
@@ -264,9 +264,9 @@ class ReadingProcesses(Generic[T]):
         """What the child makes of the book, which it may ask about."""
         child.send(book)
         message = child.receive(*self._kinds)
-        if isinstance(message, Question) and self._answer is not None:
+        if isinstance(message, ParentQuestion) and self._answer is not None:
             child.send(self._answer(message))
-            message = child.receive(*(kind for kind in self._kinds if not issubclass(kind, Question)))
+            message = child.receive(*(kind for kind in self._kinds if not issubclass(kind, ParentQuestion)))
         return message
 
 
@@ -275,7 +275,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _serve(parent: Parent, work: Work[Any]) -> None:
+def _serve(parent: Parent, work: BookWork[Any]) -> None:
     """The life of a process: one book after the other, until the parent hangs up."""
 
     def ask(question: Any) -> Any:

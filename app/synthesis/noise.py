@@ -14,8 +14,8 @@ from itertools import accumulate, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-Codes = NDArray[np.uint32]
-Places = NDArray[np.intp]
+_Codes = NDArray[np.uint32]
+_Places = NDArray[np.intp]
 
 SPACE, SUBSTITUTE, INSERT, DELETE, MERGE, SPLIT = range(6)
 SHARES = (0.30, 0.30, 0.10, 0.10, 0.10, 0.10)
@@ -90,7 +90,7 @@ def corrupt_pages(pages: Sequence[str], rate: float, rng: np.random.Generator) -
     return [text[start:end] for start, end in pairwise(accumulate(sizes, initial=0))]
 
 
-def _lookalikes(codes: Codes, places: Places, rng: np.random.Generator) -> Codes:
+def _lookalikes(codes: _Codes, places: _Places, rng: np.random.Generator) -> _Codes:
     """The characters for which those at these places are taken."""
     true = codes[places]
     row = np.minimum(np.searchsorted(_KNOWN, true), _KNOWN.size - 1)
@@ -100,8 +100,8 @@ def _lookalikes(codes: Codes, places: Places, rng: np.random.Generator) -> Codes
 
 
 def _applied(
-    codes: Codes, rules: Sequence[str], length: int, struck: Places, rng: np.random.Generator
-) -> tuple[Places, Codes, Places]:
+    codes: _Codes, rules: Sequence[str], length: int, struck: _Places, rng: np.random.Generator
+) -> tuple[_Places, _Codes, _Places]:
     """Applies rules to as many places as were struck, where the text has a rule's first `length` characters.
 
     Returns the places, the characters of the rule at each, (places, 3), and the strikes left over.
@@ -113,7 +113,7 @@ def _applied(
     return places[chosen], characters[of_rule[chosen]], struck[used:]
 
 
-def _places(codes: Codes, rules: Sequence[str], length: int) -> tuple[Places, Places]:
+def _places(codes: _Codes, rules: Sequence[str], length: int) -> tuple[_Places, _Places]:
     """Where the first `length` characters (1 or 2) of a rule stand, and the rule; by rule, then by place."""
     found = []
     for rule in rules:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.posting import Book, post_all
+from app.cli.posting import ReadBook, post_all
 from app.core.model import Metadata, Submission
 from app.core.text.content import content_from_pages, content_from_text
 from app.readers.unread import Unread
@@ -25,7 +25,7 @@ def server() -> Iterator[Prescribed]:
         yield server
 
 
-def records(count: int) -> list[Book]:
+def records(count: int) -> list[ReadBook]:
     return [
         (Unread(f"book {n}", "", n), Submission(Metadata(title=str(n)), content_from_text(f"book {n}")))
         for n in range(count)
@@ -33,7 +33,7 @@ def records(count: int) -> list[Book]:
 
 
 def post(
-    url: str, books: list[Book], jobs: int = 2, patience: float = 5.0
+    url: str, books: list[ReadBook], jobs: int = 2, patience: float = 5.0
 ) -> tuple[IngestRun, list[tuple[Unread, Outcome]], NoService | None]:
     """The counts, what became of each book, and why posting stopped early."""
     run, told = IngestRun(), list[tuple[Unread, Outcome]]()
@@ -119,7 +119,7 @@ def test_no_more_books_are_read_than_there_are_connections(server: Prescribed) -
     taken = 0
     most_waiting = 0
 
-    def source() -> Iterator[Book]:
+    def source() -> Iterator[ReadBook]:
         nonlocal taken, most_waiting
         for record in records(50):
             taken += 1

@@ -1,18 +1,72 @@
-"""The names of the project's classes."""
+"""The names of types, subjects and rooms: each stands for one thing, and is the same on every floor."""
 
 import ast
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
+from app.main import ROUTERS
+
 ROOT = Path(__file__).parents[2]
+MODULES = sorted(path for room in ("app", "workers") for path in (ROOT / room).rglob("*.py"))
 
 
-def test_no_class_name_occurs_twice() -> None:
+def types_of(module: ast.Module) -> Iterator[str]:
+    """The names that a module gives to types: of its classes, and further ones (`X = …`, `type X = …`)."""
+    for node in ast.walk(module):
+        if isinstance(node, ast.ClassDef):
+            yield node.name
+        elif type(node).__name__ == "TypeAlias":
+            yield node.name.id  # type: ignore[attr-defined]
+    for node in module.body:
+        match node:
+            case (
+                ast.Assign(
+                    targets=[ast.Name(id=name)],
+                    value=ast.Name() | ast.Attribute() | ast.Subscript() | ast.BinOp(),
+                )
+                | ast.AnnAssign(target=ast.Name(id=name), annotation=ast.Name(id="TypeAlias"))
+            ) if name[0].isupper() and not name.isupper():
+                yield name
+
+
+def test_every_way_to_name_a_type_is_seen() -> None:
+    module = ast.parse(
+        "class One: ...\nTwo = list[One]\nThree = int | None\nFour: TypeAlias = str\nMOST = LEAST\nx = [1][0]"
+    )
+    assert sorted(types_of(module)) == ["Four", "One", "Three", "Two"]
+
+
+def test_no_name_of_a_type_occurs_twice() -> None:
     """Names that begin with `_` are known in their own file alone."""
     places: dict[str, list[str]] = defaultdict(list)
-    for source in (path for room in ("app", "workers") for path in (ROOT / room).rglob("*.py")):
-        for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                places[node.name].append(str(source.relative_to(ROOT)))
+    for module in MODULES:
+        for name in types_of(ast.parse(module.read_text(encoding="utf-8"))):
+            if not name.startswith("_"):
+                places[name].append(str(module.relative_to(ROOT)))
     assert len(places) > 100
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_a_subject_has_one_name_on_every_floor() -> None:
+    subjects = {path.stem for path in (ROOT / "app" / "api").iterdir() if "router = " in _text(path)}
+    assert len(subjects) == len(ROUTERS)
+    services = {path.stem for path in (ROOT / "app" / "services").iterdir()}
+    assert subjects - services == set()
+
+
+def _text(path: Path) -> str:
+    source = path / "routes.py" if path.is_dir() else path
+    return source.read_text(encoding="utf-8") if source.suffix == ".py" and source.exists() else ""
+
+
+def test_rooms_are_neither_crowded_nor_nearly_empty() -> None:
+    """A folder is made from four modules on, and holds at most twenty; a module has at most 400 lines."""
+    rooms: dict[Path, int] = defaultdict(int)
+    for module in MODULES:
+        rooms[module.parent] += 1
+    sizes = {str(room.relative_to(ROOT)): modules for room, modules in rooms.items()}
+    assert {room: modules for room, modules in sizes.items() if modules > 20} == {}
+    assert {room: modules for room, modules in sizes.items() if modules < 4 and room != "app/stores"} == {}
+    lengths = {str(path.relative_to(ROOT)): len(_text(path).splitlines()) for path in MODULES}
+    assert {path: lines for path, lines in lengths.items() if lines > 400} == {}

@@ -13,13 +13,13 @@ import pytest
 
 from app.core.errors import BrokenFile
 from app.core.model import Metadata
-from app.readers.processes import Ask, Question, ReadingProcesses
+from app.readers.processes import Ask, ParentQuestion, ReadingProcesses
 from app.readers.unread import Unread
 from tests.readers.children import children, eventually
 
 
 @dataclass(frozen=True, slots=True)
-class Number(Question):
+class Number(ParentQuestion):
     """What an order may ask."""
 
     number: int

@@ -26,10 +26,10 @@ COPIES: Mapping[Same, frozenset[Kind]] = {
 }
 """The relations that join copies."""
 
-Places = NDArray[np.int64]
+BookPlaces = NDArray[np.int64]
 
 
-def longest_copies(founders: Places, word_counts: NDArray[np.int64]) -> Places:
+def longest_copies(founders: BookPlaces, word_counts: NDArray[np.int64]) -> BookPlaces:
     """For each book the copy with the most words in its cluster, the oldest of several; (n,).
 
     `founders` has the oldest book of each one's cluster, (n,).
@@ -39,7 +39,9 @@ def longest_copies(founders: Places, word_counts: NDArray[np.int64]) -> Places:
     return order[starts][np.searchsorted(clusters, founders)]
 
 
-def with_parts(kept: Places, word_counts: NDArray[np.int64], parts: Places, wholes: Places) -> Places:
+def with_parts(
+    kept: BookPlaces, word_counts: NDArray[np.int64], parts: BookPlaces, wholes: BookPlaces
+) -> BookPlaces:
     """The outcome where kept books that are part of longer kept ones are left out too; (n,).
 
     `parts` and `wholes` are the books of each relation between a part and its whole, (relations,). They stand
@@ -60,7 +62,7 @@ def with_parts(kept: Places, word_counts: NDArray[np.int64], parts: Places, whol
     return goes_with[kept]
 
 
-def oldest_together(kept: Places) -> Places:
+def oldest_together(kept: BookPlaces) -> BookPlaces:
     """For each book the oldest of those in whose place the same book is kept; (n,)."""
     oldest = np.full(kept.size, kept.size, dtype=np.int64)
     np.minimum.at(oldest, kept, np.arange(kept.size))

@@ -8,7 +8,7 @@ alphabets alone, else it holds the kind of script of each code point.
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.jit import BLOCK, I64, U32, U64, Codes, Index, Lengths, compiled, mix32, mix64
+from app.core.jit import BLOCK, I64, U32, U64, Codes, GramLengths, Index, compiled, mix32, mix64
 
 FACTORS = (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1, 0xD3A2646D)
 """An n-gram of code points x_0, x_1, … hashes to mix32(Σ x_k · FACTORS[k] mod 2^32)."""
@@ -62,7 +62,9 @@ def _hash_plain(text: Codes, length: int, hashes: NDArray[np.uint32]) -> None:
 
 
 @compiled
-def _hash_mixed(text: Codes, kinds: NDArray[np.uint8], lengths: Lengths, hashes: NDArray[np.uint32]) -> None:
+def _hash_mixed(
+    text: Codes, kinds: NDArray[np.uint8], lengths: GramLengths, hashes: NDArray[np.uint32]
+) -> None:
     for k in range(hashes.size):
         length = lengths[kinds[k]]
         h = U32(U32(text[k]) * F0)
@@ -83,7 +85,7 @@ def _hash_mixed(text: Codes, kinds: NDArray[np.uint8], lengths: Lengths, hashes:
 def _hash_block(
     text: Codes,
     kinds: NDArray[np.uint8],
-    lengths: Lengths,
+    lengths: GramLengths,
     start: int,
     end: int,
     hashes: NDArray[np.uint32],
@@ -148,7 +150,7 @@ def count_ngrams(
     text: Codes,
     size: int,
     kinds: NDArray[np.uint8],
-    lengths: Lengths,
+    lengths: GramLengths,
     window: int,
     cells: NDArray[np.uint64],
 ) -> None:
@@ -327,7 +329,7 @@ def minhash(
 def one_permutation_minhash(
     text: Codes,
     kinds: NDArray[np.uint8],
-    lengths: Lengths,
+    lengths: GramLengths,
     starts: NDArray[np.int64],
     ends: NDArray[np.int64],
     signatures: NDArray[np.uint8],

@@ -27,7 +27,7 @@ _BUFFER = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """One row, and where it stands."""
 
     number: int  # from 1
@@ -51,7 +51,7 @@ class Table:
         groups = map(self._file.metadata.row_group, range(self._file.num_row_groups))
         return [(group.num_rows, group.total_byte_size) for group in groups]
 
-    def rows(self, columns: list[str], groups: range | None = None) -> Iterator[Row]:
+    def rows(self, columns: list[str], groups: range | None = None) -> Iterator[TableRow]:
         """The rows, in order, with these columns alone; raises BrokenFile that names the row.
 
         `groups` are the row groups to read; None: all.
@@ -66,7 +66,7 @@ class Table:
                 ):
                     for cells in batch.to_pylist():
                         number += 1
-                        yield Row(number, number / total, cells)
+                        yield TableRow(number, number / total, cells)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from app.core.model import Submission
 from app.core.recipe import Suites
 from app.core.signatures.sketch import signature_key
 from app.core.text.content import content_key
-from app.readers.processes import SECONDS_PER_BOOK, Ask, Question, ReadingProcesses
+from app.readers.processes import SECONDS_PER_BOOK, Ask, ParentQuestion, ReadingProcesses
 from app.readers.reading import each_of, refusal_of, results_of
 from app.readers.unread import Unread
 from app.services.bulk.storing import Bulk, IngestRun, Outcome, PreparedBook, StoredBatch
@@ -28,7 +28,7 @@ from app.stores.redis.epoch import IndexState
 
 
 @dataclass(frozen=True, slots=True)
-class Known(Question):
+class Known(ParentQuestion):
     """Asks what would become of a book with this content key and external id.
 
     The answer is its outcome, or where it is new the suites to compute.

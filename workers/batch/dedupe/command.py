@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from app.core.clusters.deduplication import Keep, Places, Same
+from app.core.clusters.deduplication import BookPlaces, Keep, Same
 from app.core.errors import BrokenFile, InvalidInput
 from app.readers.tables import parquet
 from app.readers.tables.table import find_columns
@@ -166,7 +166,7 @@ def _copy_tables(corpus: Corpus, tables: Sequence[InputTable], books: KeptBooks,
     return [f"{row['path']}: {row['problem']}" for row in copied if row["problem"] is not None]
 
 
-def _rows_of(books: KeptBooks, tables: Sequence[InputTable]) -> Iterator[tuple[Places, Places]]:
+def _rows_of(books: KeptBooks, tables: Sequence[InputTable]) -> Iterator[tuple[BookPlaces, BookPlaces]]:
     """For each table the books that are rows of it, and the numbers of these rows."""
     table_numbers, row_numbers = _table_rows(books.rows.column("place"), tables)
     order = np.argsort(table_numbers, kind="stable")
@@ -177,10 +177,10 @@ def _rows_of(books: KeptBooks, tables: Sequence[InputTable]) -> Iterator[tuple[P
 
 def _table_rows(
     places: "pa.ChunkedArray[pa.StringScalar]", tables: Sequence[InputTable]
-) -> tuple[Places, Places]:
+) -> tuple[BookPlaces, BookPlaces]:
     """For each place the table that it lies in, by its number or as many as there are; and its row."""
     paths = pa.array([table.path for table in tables], pa.string())
-    found: list[tuple[Places, Places]] = [(np.empty(0, np.int64), np.empty(0, np.int64))]
+    found: list[tuple[BookPlaces, BookPlaces]] = [(np.empty(0, np.int64), np.empty(0, np.int64))]
     for chunk in places.chunks:
         paths_of, row_texts = pc.extract_regex(chunk, _ROW).flatten()
         tables_of = pc.index_in(paths_of, paths).fill_null(len(tables))

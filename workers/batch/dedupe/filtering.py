@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from app.core.clusters.deduplication import Places
+from app.core.clusters.deduplication import BookPlaces
 from workers.batch import storage
 
 DUPLICATES = "likely_duplicates_barcodes_gen"
@@ -60,7 +60,7 @@ def _copy(
     source: pq.ParquetFile,
     out: str,
     name: str,
-    left_out: Places,
+    left_out: BookPlaces,
     clusters: "_Clusters | None",
 ) -> None:
     schema = source.schema_arrow if clusters is None else marked_schema(source.schema_arrow)

@@ -21,8 +21,8 @@ from app.core.clusters.best_copy import Copy, best_copy, complete_copies
 from app.core.clusters.components import connected_components
 from app.core.clusters.deduplication import (
     COPIES,
+    BookPlaces,
     Keep,
-    Places,
     Same,
     longest_copies,
     oldest_together,
@@ -50,9 +50,9 @@ class KeptBooks:
     """What is kept of the books of a corpus, each known by its place in the order of the input."""
 
     rows: pa.Table  # of `books`: number, place, external id, words and content key
-    copies: Places  # (n,) the copy that is kept of each one's text
-    kept: Places  # (n,) the book that is kept in place of each, which may have its text as a part
-    founders: Places  # (n,) the oldest book of those in whose place the same one is kept
+    copies: BookPlaces  # (n,) the copy that is kept of each one's text
+    kept: BookPlaces  # (n,) the book that is kept in place of each, which may have its text as a part
+    founders: BookPlaces  # (n,) the oldest book of those in whose place the same one is kept
     sizes: NDArray[np.int64]  # (n,) how many these are
     reasons: Sequence[str | None]  # (n,) why a copy is the one to keep; None: nothing says
 
@@ -135,7 +135,7 @@ def _because(books: KeptBooks, names: Sequence[str], keep: Keep) -> list[str | N
     return because
 
 
-def _best_copies(out: str, rows: pa.Table, founders: Places, reasons: list[str | None]) -> Places:
+def _best_copies(out: str, rows: pa.Table, founders: BookPlaces, reasons: list[str | None]) -> BookPlaces:
     """For each book the best copy in its cluster; enters the reason of each."""
     agreement = _agreement(out, rows.column("book").to_numpy(), founders)
     kept = np.arange(founders.size)
@@ -152,7 +152,7 @@ def _best_copies(out: str, rows: pa.Table, founders: Places, reasons: list[str |
     return kept
 
 
-def _agreement(out: str, numbers: Places, founders: Places) -> NDArray[np.float64]:
+def _agreement(out: str, numbers: BookPlaces, founders: BookPlaces) -> NDArray[np.float64]:
     """The mean similarity of each book's pages and those of the others in its cluster; 0: none is known."""
     totals, counts = np.zeros(numbers.size), np.zeros(numbers.size)
     for batch in storage.batches(out, "relations", ["left", "right", "signals"]):
@@ -167,7 +167,7 @@ def _agreement(out: str, numbers: Places, founders: Places) -> NDArray[np.float6
     return totals / np.maximum(counts, 1)
 
 
-def _verified(out: str, numbers: Places) -> pa.Table:
+def _verified(out: str, numbers: BookPlaces) -> pa.Table:
     """The relations of books that the verification rule calls near-duplicates."""
     candidates = storage.read(out, "candidates", ["left", "right", "near_duplicate"])
     near = candidates.filter(candidates.column("near_duplicate"))
@@ -176,18 +176,18 @@ def _verified(out: str, numbers: Places) -> pa.Table:
     return relations.filter(pa.array(accepted))
 
 
-def _keys(pairs: pa.Table, numbers: Places) -> NDArray[np.int64]:
+def _keys(pairs: pa.Table, numbers: BookPlaces) -> NDArray[np.int64]:
     """One number for each pair of books."""
     left, right = (np.searchsorted(numbers, books) for books in _ends(pairs))
     return np.asarray(left * numbers.size + right)
 
 
-def _ends(relations: pa.Table | pa.RecordBatch) -> tuple[Places, Places]:
+def _ends(relations: pa.Table | pa.RecordBatch) -> tuple[BookPlaces, BookPlaces]:
     """The numbers of the older and of the younger book of each relation."""
     return relations.column("left").to_numpy(), relations.column("right").to_numpy()
 
 
-def _parts_and_wholes(relations: pa.Table, numbers: Places) -> tuple[Places, Places]:
+def _parts_and_wholes(relations: pa.Table, numbers: BookPlaces) -> tuple[BookPlaces, BookPlaces]:
     """The places of the two books of each relation in which one has the other as a part."""
     directed = relations.filter(pc.is_valid(relations.column("direction")))
     left, right = (np.searchsorted(numbers, books) for books in _ends(directed))

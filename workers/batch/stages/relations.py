@@ -38,8 +38,8 @@ DESCRIBED = ("title", "year", "volume")
 RELATED = pa.schema([*schema("relations"), *list(schema("page_maps"))[2:]])
 """Relations with their page maps."""
 
-Column: TypeAlias = "pa.Array[Any]"
-Columns: TypeAlias = Mapping[str, Column]
+_Column: TypeAlias = "pa.Array[Any]"
+_Columns: TypeAlias = Mapping[str, _Column]
 
 _NO_RUNS = np.zeros((0, 4), dtype=np.int32)
 _ROWS_AT_ONCE = 512
@@ -115,7 +115,7 @@ class _Rows:
     def batch(self, pairs: Pairs, end: int) -> pa.RecordBatch:
         """All rows, which are those of the last pairs before `end`; begins anew."""
         rows = slice(end - self.count, end)
-        columns: dict[str, Column] = {
+        columns: dict[str, _Column] = {
             "left": pa.array(pairs.left[rows], pa.int64()),
             "right": pa.array(pairs.right[rows], pa.int64()),
         }
@@ -128,7 +128,7 @@ class _Rows:
         return pa.RecordBatch.from_arrays([columns[name] for name in RELATED.names], schema=RELATED)
 
 
-def _classified(relations: Sequence[Relation]) -> Columns:
+def _classified(relations: Sequence[Relation]) -> _Columns:
     """The columns that depend on the books' metadata too."""
     classes = [relation.classification for relation in relations]
     return {
@@ -142,7 +142,7 @@ def _classified(relations: Sequence[Relation]) -> Columns:
     }
 
 
-def _aligned(comparisons: Sequence[TextComparison]) -> Columns:
+def _aligned(comparisons: Sequence[TextComparison]) -> _Columns:
     """The columns that depend on the texts alone."""
     found = [each.alignment for each in comparisons]
     signals = [None if each.signals is None else json.dumps(asdict(each.signals)) for each in comparisons]
@@ -157,7 +157,7 @@ def _aligned(comparisons: Sequence[TextComparison]) -> Columns:
     }
 
 
-def _lists(rows: Sequence[NDArray[np.int32] | None], name: str) -> Column:
+def _lists(rows: Sequence[NDArray[np.int32] | None], name: str) -> _Column:
     """A column of lists of structures, from arrays whose columns are the fields of one."""
     of = RELATED.field(name).type
     assert isinstance(of, pa.ListType)

@@ -30,7 +30,7 @@ BOOKS_PER_SPLIT_BITS = 32
 
 _ROWS_AT_ONCE = 128
 
-Row = dict[str, Any]
+_Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,11 +53,11 @@ def run(corpus: Corpus, source: CorpusInput) -> None:
         storage.write(corpus.out, "refused", schema("refused").empty_table())
 
 
-def signed_split(out: str, task: Row, processes: int = 1) -> Iterator[pa.RecordBatch]:
+def signed_split(out: str, task: _Row, processes: int = 1) -> Iterator[pa.RecordBatch]:
     """The rows of `sketches` of one split, read in so many processes; writes its rows of `refused`."""
     split = Split(**task)
-    rows: list[Row] = []
-    refused: list[Row] = []
+    rows: list[_Row] = []
+    refused: list[_Row] = []
     with ReadingProcesses(processes, signed, (KeyedBook, Refusal)) as reading:
         for number, (book, result) in enumerate(results_of(reading, split.books()), 1):
             if isinstance(result, Refusal):
