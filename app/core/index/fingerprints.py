@@ -48,6 +48,9 @@ def rows_within(query: bytes, packed: Words, d: int) -> tuple[NDArray[np.uint32]
     return rows[:count].copy(), out[:count].copy()
 
 
+NO_DISTANCE = 255
+"""Distance where either book has no fingerprint."""
+
 BANDS = 8
 BAND_BITS = 16
 _KEYS = Struct(f">{BANDS}H")

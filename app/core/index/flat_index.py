@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.index.fingerprints import BAND_BITS, BANDS, Words, distances, rows_within, words
+from app.core.index.fingerprints import BAND_BITS, BANDS, NO_DISTANCE, Words, distances, rows_within, words
 from app.core.index.records import FLAT_RECORD, Hits
 
 _SAMPLED = 4096
@@ -96,8 +96,8 @@ class FlatIndex:
     def distances(self, bits: bytes | None, rows: NDArray[np.intp]) -> NDArray[np.uint8]:
         """The distances of these rows, (n,); 255 where either side has no fingerprint."""
         if bits is None:
-            return np.full(rows.size, 255, dtype=np.uint8)
-        return np.where(self._signed[rows], distances(bits, self._words(rows)), np.uint8(255))
+            return np.full(rows.size, NO_DISTANCE, dtype=np.uint8)
+        return np.where(self._signed[rows], distances(bits, self._words(rows)), np.uint8(NO_DISTANCE))
 
     def shingle_counts(self, rows: NDArray[np.intp]) -> NDArray[np.uint32]:
         """The distinct shingles of the books in these rows, (n,); 0 where they have no MinHash."""

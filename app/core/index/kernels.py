@@ -15,14 +15,13 @@ from app.core.index.block_index import (
     PostingLists,
     ValueLists,
 )
+from app.core.index.fingerprints import NO_DISTANCE
 from app.core.jit import BLOCK, I64, U32, U64, Index, compiled, popcount
 
 HASH_FACTOR = U64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio (Knuth 1998, 6.4)
 
 GROUP = 64
 """Queries that are compared with a tile of fingerprints before the next tile."""
-
-_NO_DISTANCE = 255
 
 
 @compiled
@@ -187,7 +186,7 @@ def _count_sharing(
 def _least_distance(
     high: np.uint64, low: np.uint64, highs: NDArray[np.uint64], lows: NDArray[np.uint64]
 ) -> np.uint64:
-    least = U64(_NO_DISTANCE)
+    least = U64(NO_DISTANCE)
     for row in range(highs.size):
         least = min(least, popcount(high ^ highs[row]) + popcount(low ^ lows[row]))
     return least
@@ -222,7 +221,7 @@ def _near(
 @compiled
 def _distance(asked: Fingerprints, query: int, others: Fingerprints, other: int) -> int:
     if not (asked.signed[query] and others.signed[other]):
-        return _NO_DISTANCE
+        return NO_DISTANCE
     high = asked.high[query] ^ others.high[other]
     return I64(popcount(high) + popcount(asked.low[query] ^ others.low[other]))
 

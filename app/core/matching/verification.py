@@ -13,15 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.index.fingerprints import NO_DISTANCE
+from app.core.index.records import NO_SAMPLE
 from app.core.model import Entry, Sketch, require_same_recipe
-from app.core.signatures.fracminhash import shared_hashes, shared_shingles
+from app.core.signatures.fracminhash import TOP_LEVEL, shared_hashes, shared_shingles
 from app.core.signatures.minhash import containment, equal_values_of_each
 from app.core.signatures.simhash import hamming
 
-NO_DISTANCE = 255
-"""Distance where either book has no fingerprint."""
-
-_TOP_LEVEL, _NO_LEVEL = 64, 255  # of a shingle sample
 _PERMUTATIONS = 128
 
 HasSignatures = Sketch | Entry
@@ -122,7 +120,7 @@ class Sizes:
     def of(cls, book: HasSignatures) -> "Sizes":
         """Those of one book, (1,)."""
         count = 0 if book.minhash is None else book.minhash.shingle_count
-        level = _NO_LEVEL if book.sample is None else book.sample.level
+        level = NO_SAMPLE if book.sample is None else book.sample.level
         return cls(np.array([count], dtype=np.uint32), np.array([level], dtype=np.uint8))
 
 
@@ -183,7 +181,7 @@ def _containment(queries: Sizes, candidates: Candidates) -> tuple[NDArray[np.flo
 
 
 def _are_sampled(queries: Sizes, candidates: Candidates) -> NDArray[np.bool_]:
-    return np.maximum(queries.levels, candidates.levels) <= _TOP_LEVEL
+    return np.maximum(queries.levels, candidates.levels) <= TOP_LEVEL
 
 
 def _suffices(

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from app.core.model import FracMinHash, require_same_recipe
 from app.core.recipe import FracMinHashRecipe
 
-_TOP_LEVEL = 64
+TOP_LEVEL = 64
+"""The level of a sample that keeps every hash."""
 
 
 def fracminhash(hashes: NDArray[np.uint64], recipe: FracMinHashRecipe) -> FracMinHash | None:
@@ -20,9 +21,9 @@ def fracminhash(hashes: NDArray[np.uint64], recipe: FracMinHashRecipe) -> FracMi
     if hashes.size == 0:
         return None
     # A first level that keeps some times as many as are wanted: the right one is then found among few.
-    level = min(_TOP_LEVEL, _TOP_LEVEL + 2 - (hashes.size // recipe.most).bit_length())
+    level = min(TOP_LEVEL, TOP_LEVEL + 2 - (hashes.size // recipe.most).bit_length())
     kept = _below(hashes, level)
-    while level < _TOP_LEVEL and kept.size <= recipe.most:
+    while level < TOP_LEVEL and kept.size <= recipe.most:
         level += 1
         kept = _below(hashes, level)
     while kept.size > recipe.most:
@@ -43,9 +44,9 @@ def shared_shingles(shared: int, a_level: int, b_level: int) -> int:
     >>> shared_shingles(3, 56, 55)
     1536
     """
-    return shared << (_TOP_LEVEL - min(a_level, b_level))
+    return shared << (TOP_LEVEL - min(a_level, b_level))
 
 
 def _below(hashes: NDArray[np.uint64], level: int) -> NDArray[np.uint64]:
     """The distinct hashes below 2^level, ascending."""
-    return np.unique(hashes if level == _TOP_LEVEL else hashes[hashes < np.uint64(1 << level)])
+    return np.unique(hashes if level == TOP_LEVEL else hashes[hashes < np.uint64(1 << level)])

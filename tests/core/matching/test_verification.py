@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from app.core.errors import RecipeMismatch
+from app.core.index.fingerprints import NO_DISTANCE
 from app.core.matching.verification import (
-    NO_DISTANCE,
     VERIFICATION,
     Candidates,
     Evidence,

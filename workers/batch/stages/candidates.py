@@ -14,10 +14,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from app.core.index.block_index import BlockIndex, CappedValue, SignatureBlock, ValueLists
+from app.core.index.fingerprints import NO_DISTANCE
 from app.core.index.packing import EntryColumns
 from app.core.index.records import NO_SAMPLE
 from app.core.matching.candidate_join import JoinedCandidates, candidates_of_each
-from app.core.matching.verification import NO_DISTANCE
 from app.corpus.tables import schema
 from workers.batch import storage
 from workers.batch.corpus import Corpus
