@@ -15,12 +15,12 @@ from pathlib import Path
 
 from app.core.errors import BrokenFile, FileTooLarge, InvalidInput
 from app.corpus import signature_table
+from app.readers import jsonl, parquet
 from app.readers.formats.pages import BESIDE
 from app.readers.package import expanded, is_archive, members_of, open_folder
 from app.readers.source import Source
 from app.readers.syntax.xml import root_name
-from app.readers.tables import jsonl, parquet
-from app.readers.tables.table import Columns, find_columns, metadata_of
+from app.readers.table import Columns, find_columns, metadata_of
 from app.readers.unread import (
     Unread,
     Unreadable,

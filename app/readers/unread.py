@@ -7,13 +7,13 @@ from pathlib import Path
 from app.core.errors import InvalidInput
 from app.core.model import CatalogRecord, Metadata, Submission
 from app.corpus import signature_table
+from app.readers import jsonl, parquet
 from app.readers.description import clean
 from app.readers.extraction import Extraction, submission_of, without_page_furniture
 from app.readers.package import open_folder
 from app.readers.recognition import read_book, read_package
 from app.readers.source import Source
-from app.readers.tables import jsonl, parquet
-from app.readers.tables.table import Columns
+from app.readers.table import Columns
 
 
 @dataclass(frozen=True, slots=True)

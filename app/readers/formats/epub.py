@@ -17,8 +17,8 @@ from app.readers.formats.opf import PackageDocument, is_document, package_docume
 from app.readers.gutenberg import without_licence
 from app.readers.package import Package
 from app.readers.source import Source
-from app.readers.syntax.cfi import Cfi, parse_cfi
 from app.readers.syntax.markup import MarkedText, decoded_markup, marked_text, pages_of
+from app.readers.syntax.tags import Cfi, parse_cfi
 from app.readers.syntax.xml import document
 
 NAME = "epub"

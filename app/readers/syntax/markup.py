@@ -12,9 +12,8 @@ from itertools import pairwise
 from app.core.model import PageLabels
 from app.core.text.page_labels import known_labels
 from app.readers.source import Source
-from app.readers.syntax.cfi import Cfi, Outline
 from app.readers.syntax.encoding import Decoded, decoded
-from app.readers.syntax.tags import Tag, end_of, tags
+from app.readers.syntax.tags import Cfi, Outline, Tag, end_of, tags
 
 PAGE, TARGET = "\ufdd0", "\ufdd1"
 """Noncharacters that stand in a text for a mark of a page break, and for a place that a page list names."""
