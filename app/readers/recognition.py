@@ -15,8 +15,6 @@ from app.readers.package import Package, expanded, is_archive, open_inner, open_
 from app.readers.source import HEAD_BYTES, Source, too_many_pages
 from app.readers.syntax.xml import root_name
 
-_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
-
 _XML = re.compile(rb"(\xef\xbb\xbf)?\s*<(\?xml\b|[a-z_][\w:.-]*(\s+[\w:.-]+\s*=[^<>]*)?/?>)", re.IGNORECASE)
 
 _BY_ROOT: dict[str, Callable[[Source], Extraction]] = {
@@ -102,7 +100,7 @@ def _as_a_book(extraction: Extraction, name: str) -> Extraction:
     """What a reader found, as it can be stored; raises FileTooLarge and NoText."""
     if len(extraction.pages) > MAX_PAGES:
         raise too_many_pages(name)
-    if not any(map(_LETTER_OR_DIGIT.search, extraction.pages)):
+    if not pages.has_text(extraction.pages):
         raise NoText(f"{name} holds no text. Have its pages recognised (OCR) first.")
     extraction = with_characters_only(extraction)
     return with_plain_labels(extraction) if extraction.labels else extraction

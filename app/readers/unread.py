@@ -36,31 +36,26 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class UnreadFile(Unread):
-    """A file that holds one book."""
+    """A file that holds one book, or a folder whose files are its pages."""
 
     known: Metadata = field(default_factory=Metadata)
     """What a manifest or a record says of the book; it outranks the file."""
 
     record: CatalogRecord | None = None
 
-    def read(self) -> Submission:
-        """The book; raises InvalidInput, and OSError."""
-        extraction = read_book(Source.of_file(Path(self.path)))
-        return _submission(extraction, Path(self.path).name, self.known, self.record)
-
-
-@dataclass(frozen=True, slots=True)
-class UnreadFolder(Unread):
-    """A folder whose files are the pages of one book."""
-
-    known: Metadata = field(default_factory=Metadata)
-    record: CatalogRecord | None = None
+    @property
+    def is_folder(self) -> bool:
+        """Whether the book is a folder."""
+        return Path(self.path).is_dir()
 
     def read(self) -> Submission:
         """The book; raises InvalidInput, and OSError."""
-        folder = Path(self.path)
-        extraction = read_package(open_folder(folder))
-        return _submission(extraction, folder.resolve().name + "/", self.known, self.record)
+        path = Path(self.path)
+        if self.is_folder:
+            extraction, name = read_package(open_folder(path)), path.resolve().name + "/"
+        else:
+            extraction, name = read_book(Source.of_file(path)), path.name
+        return _submission(extraction, name, self.known, self.record)
 
 
 @dataclass(frozen=True, slots=True)

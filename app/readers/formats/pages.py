@@ -27,6 +27,7 @@ BESIDE = re.compile(
 )
 """Paths of pictures, and of files that say something about the others."""
 
+_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _SUFFIX = re.compile(r"\.([a-z]\w{0,9})$", re.IGNORECASE)
 _PREFERRED = ("txt", "htm", "html", "hocr", "xml")
 """Where there are as many files of one suffix as of another, the later one's tell lines and hyphens apart."""
@@ -105,7 +106,7 @@ def read_page(member: Source, read_file: FileReader) -> PageFile:
 
 def has_text(pages: Iterable[str]) -> bool:
     """Whether there is a letter or a digit."""
-    return any(character.isalnum() for page in pages for character in page)
+    return any(map(_LETTER_OR_DIGIT.search, pages))
 
 
 def _book(package: Package, files: list[PageFile]) -> Extraction:
