@@ -8,8 +8,7 @@ from app.core.errors import InvalidInput
 from app.core.model import CatalogRecord, Metadata, Submission
 from app.corpus import signature_table
 from app.readers import jsonl, parquet
-from app.readers.description import clean
-from app.readers.extraction import Extraction, submission_of, without_page_furniture
+from app.readers.extraction import Extraction, clean, submission_of, without_page_furniture
 from app.readers.package import open_folder
 from app.readers.recognition import read_book, read_package
 from app.readers.source import Source

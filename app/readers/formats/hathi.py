@@ -9,8 +9,7 @@ from dataclasses import replace
 
 from app.core.errors import NoText, SeveralBooks
 from app.core.model import Metadata
-from app.readers.description import description, identifier
-from app.readers.extraction import Extraction
+from app.readers.extraction import Extraction, description, identifier
 from app.readers.formats import mets, pages
 from app.readers.formats.pages import FileReader
 from app.readers.package import Package, open_inner

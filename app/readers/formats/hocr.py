@@ -9,8 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from app.core.model import Metadata
-from app.readers.description import description, identifier
-from app.readers.extraction import Extraction
+from app.readers.extraction import Extraction, description, identifier
 from app.readers.source import Source
 from app.readers.syntax.encoding import MARKS
 from app.readers.syntax.tags import end_of, tags

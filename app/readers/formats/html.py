@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from app.core.errors import UnsupportedFormat
 from app.core.model import Metadata
-from app.readers.description import description, identifier
-from app.readers.extraction import Extraction
+from app.readers.extraction import Extraction, description, identifier
 from app.readers.gutenberg import title_in, without_licence
 from app.readers.source import Source
 from app.readers.syntax.markup import decoded_markup, marked_text, pages_of

@@ -14,8 +14,7 @@ from urllib.parse import unquote
 from app.core.errors import NoText, SeveralBooks, UnsupportedFormat
 from app.core.model import Metadata
 from app.core.text.page_labels import known_labels
-from app.readers.description import clean, description, identifier
-from app.readers.extraction import Extraction
+from app.readers.extraction import Extraction, clean, description, identifier
 from app.readers.formats import pages
 from app.readers.formats.pages import FileReader, PageFile
 from app.readers.package import Package

@@ -18,8 +18,7 @@ from app.core.errors import BrokenFile, EncryptedFile
 from app.core.model import PAGE_BREAK, Metadata
 from app.core.text.page_labels import known_labels
 from app.readers import gutenberg
-from app.readers.description import clean, description, identifier
-from app.readers.extraction import Extraction
+from app.readers.extraction import Extraction, clean, description, identifier
 from app.readers.source import Source, too_many_pages
 from app.readers.syntax.xml import document, local_name
 

@@ -15,8 +15,7 @@ from lxml import etree
 from app.core.errors import BrokenFile, NoText, SeveralBooks
 from app.core.model import Metadata
 from app.core.text.page_labels import known_labels
-from app.readers.description import clean, description, identifier
-from app.readers.extraction import Extraction
+from app.readers.extraction import Extraction, clean, description, identifier
 from app.readers.source import Source
 from app.readers.syntax.xml import Element, broken_named, local_name
 

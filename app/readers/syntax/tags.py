@@ -1,7 +1,9 @@
 """HTML and XHTML as a row of tags, each with the text behind it; no tree is built.
 
 A tree costs a parser of HTML time and memory by the square of what a hostile file holds, since elements are
-moved and opened anew. A row of tags is read in time and memory that grow with its length alone.
+moved and opened anew. A row of tags is read in time and memory that grow with its length alone. The tree of
+libxml2 also loses what books have: the lines that end tags without a start begin, and all text behind a
+`title`, `select` or `svg` that does not end.
 
 EPUB's canonical fragment identifiers (EPUB CFI 1.1) name places in it.
 """
@@ -41,6 +43,10 @@ _ATTRIBUTE = re.compile(r"""([^\s=/>"']++)(?:\s*+=\s*+(?:"([^"]*+)"?|'([^']*+)'?
 _new = tuple.__new__  # since a million tags are made
 
 _STEP = re.compile(r"/(\d{1,6})(?:\[([^\]]*)\])?")
+_PATH = r"(?:[^,\[]++|\[[^\]]*+\]?)*+"
+_RANGE = re.compile(f"({_PATH}),({_PATH}),{_PATH}")
+"""Parent path, start and end; commas within assertions do not count."""
+
 _ASSERTION = re.compile(r"\[[^\]]*\]")
 _LONGEST_CFI = 2_000
 _OFFSET = re.compile(r":(\d{1,9})")
@@ -135,9 +141,8 @@ def parse_cfi(fragment: str) -> Cfi | None:
     if not (fragment.startswith("epubcfi(") and fragment.endswith(")") and len(fragment) <= _LONGEST_CFI):
         return None
     path = fragment[8:-1]
-    parts = _split_range(path)
-    if len(parts) == 3:
-        path = parts[0] + parts[1]
+    if parts := _RANGE.fullmatch(path):
+        path = parts[1] + parts[2]
     package, _, inside = path.partition("!")
     in_package = _STEP.findall(package)
     if len(in_package) < 2 or int(in_package[1][0]) < 2:
@@ -185,18 +190,6 @@ class Outline:
             asserted = self._by_id.get(step.id) if step.id else None
             element = asserted or element.element(step.number)
         return Place(element.tag - 1, self._lengths[element.tag - 1]) if element else None
-
-
-def _split_range(path: str) -> list[str]:
-    """The parent path, start and end of a range; commas within assertions do not count."""
-    parts, depth = [""], 0
-    for character in path:
-        depth += (character == "[") - (character == "]")
-        if character == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return parts
 
 
 @dataclass(frozen=True, slots=True)
