@@ -278,7 +278,6 @@ class _Manifest:
         return cls(path, dialect, header) if all(map(_COLUMN_NAME.fullmatch, header)) else None
 
     def targets(self) -> Iterator[str]:
-        """The paths that it names."""
         for _, _, cells in self._rows():
             if target := self._target(cells):
                 yield target

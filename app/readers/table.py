@@ -58,7 +58,6 @@ class Columns:
 
     @property
     def names(self) -> list[str]:
-        """The columns to read."""
         single = (
             *(self.pages, self.second_pages, self.text, self.id, self.title, self.authors),
             *(self.language, self.year, self.volume, self.identifiers),

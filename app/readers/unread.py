@@ -44,11 +44,9 @@ class UnreadFile(Unread):
 
     @property
     def is_folder(self) -> bool:
-        """Whether the book is a folder."""
         return Path(self.path).is_dir()
 
     def read(self) -> Submission:
-        """The book; raises InvalidInput, and OSError."""
         path = Path(self.path)
         if self.is_folder:
             extraction, name = read_package(open_folder(path)), path.resolve().name + "/"
@@ -64,7 +62,6 @@ class UnreadMember(Unread):
     data: bytes
 
     def read(self) -> Submission:
-        """The book; raises InvalidInput."""
         return _submission(read_book(Source.of_bytes(self.data, self.part)), self.part, Metadata())
 
 
@@ -75,7 +72,6 @@ class UnreadLine(Unread):
     data: bytes
 
     def read(self) -> Submission:
-        """The book; raises InvalidInput."""
         return jsonl.submission(self.data)
 
 
@@ -87,7 +83,6 @@ class UnreadSpan(Unread):
     length: int  # bytes
 
     def read(self) -> Submission:
-        """The book; raises InvalidInput, and OSError."""
         with open(self.path, "rb") as stream:
             stream.seek(self.start)
             return jsonl.submission(stream.read(self.length))
@@ -101,7 +96,6 @@ class UnreadRow(Unread):
     columns: Columns
 
     def read(self) -> Submission:
-        """The book; raises InvalidInput."""
         return parquet.submission(self.cells, self.columns)
 
 
@@ -112,7 +106,6 @@ class UnreadSignatures(Unread):
     cells: Mapping[str, object]
 
     def read(self) -> Submission:
-        """The book without its text; raises InvalidInput."""
         return signature_table.submission(self.cells)
 
 
@@ -123,7 +116,6 @@ class Unreadable(Unread):
     reason: InvalidInput
 
     def read(self) -> Submission:
-        """Raise the reason."""
         raise self.reason
 
 

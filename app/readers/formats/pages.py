@@ -53,18 +53,13 @@ class PageFile:
         return known[: len(self.pages)] or [None] * len(self.pages)
 
     @property
-    def length(self) -> int:
-        """Characters."""
-        return sum(map(len, self.pages))
-
-    @property
     def is_book(self) -> bool:
         """Whether the file holds a whole book, not a page."""
         found = self.extraction
         if found is None or (found.paginated and len(self.pages) == 1):
             return False
         may_be_long = not found.paginated or found.format == "txt"
-        return found.format in _BOOK_FORMATS or (may_be_long and self.length > _LONGEST_PAGE)
+        return found.format in _BOOK_FORMATS or (may_be_long and sum(map(len, self.pages)) > _LONGEST_PAGE)
 
 
 def read(package: Package, read_file: FileReader) -> Extraction:

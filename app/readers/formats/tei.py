@@ -133,7 +133,6 @@ class _Text:
         self._word_end = -1
 
     def read(self, element: Element) -> None:
-        """Read an element and what is in it."""
         name = _name(element)
         if name in _LEFT_OUT or (name == "fw" and not self._has_printed_lines):
             # Among printed lines a running head is known as in other formats, where nothing marks it.
