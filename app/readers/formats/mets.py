@@ -169,7 +169,7 @@ def _document(source: Source, path: str, locations: _Locations) -> MetsDocument:
     files: dict[str, tuple[int, Source | None]] = {}
     groups = {group: number for number, group in enumerate(mets.iter("{*}fileGrp"))}
     for file in mets.iter("{*}file"):
-        href = next((_href(location) for location in file.iterchildren("{*}FLocat")), "")
+        href = next((one.get(_HREF) or one.get("href") or "" for one in file.iterchildren("{*}FLocat")), "")
         group = next((groups[parent] for parent in file.iterancestors("{*}fileGrp")), -1)
         if not pages.BESIDE.fullmatch(href):
             files[file.get("ID", "")] = group, locations.find(href, path)
@@ -222,10 +222,6 @@ def _is_page(div: Element) -> bool:
 
 def _files(found: MetsDocument) -> set[Source]:
     return {file for page in found.pages for file in page.files.values() if file}
-
-
-def _href(location: Element) -> str:
-    return location.get(_HREF) or location.get("href") or ""
 
 
 def _metadata(mets: Element) -> Metadata:
