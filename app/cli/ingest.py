@@ -187,7 +187,7 @@ def find_files(paths: list[Path]) -> "BookFiles":
 
 def column_options(options: list[str] | None) -> dict[str, str]:
     """The columns that are named, by what they hold."""
-    from app.readers.tables.table import named_columns
+    from app.readers.table import named_columns
 
     try:
         return named_columns(options or ())

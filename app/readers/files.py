@@ -9,23 +9,23 @@ import glob
 import gzip
 import os
 import re
+import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.core.errors import BrokenFile, FileTooLarge, InvalidInput
 from app.corpus import sketches
+from app.readers import jsonl, parquet
 from app.readers.formats.pages import BESIDE
 from app.readers.package import expanded, is_archive, members_of, open_folder
-from app.readers.source import Source
+from app.readers.source import Source, gunzipped
 from app.readers.syntax.xml import root_name
-from app.readers.tables import jsonl, parquet
-from app.readers.tables.table import Columns, find_columns, metadata_of
+from app.readers.table import Columns, find_columns, metadata_of
 from app.readers.unread import (
     Unread,
     Unreadable,
     UnreadFile,
-    UnreadFolder,
     UnreadLine,
     UnreadMember,
     UnreadRow,
@@ -146,7 +146,7 @@ def unread_books(files: BookFiles, columns: Mapping[str, str]) -> Iterator[Unrea
         end = before + size
         try:
             if path in files.folders:
-                yield UnreadFolder(path, "", end)
+                yield UnreadFile(path, "", end)
             else:
                 yield from _books_in(path, before, size, columns, named)
         except InvalidInput as exc:
@@ -168,16 +168,15 @@ def unread_rows(path: str, groups: range, columns: Mapping[str, str]) -> Iterato
 
 def has_several_books(unread: Unread) -> bool:
     """Whether what was taken for one book is an archive or a folder of which each file may be one."""
-    if isinstance(unread, UnreadFile | UnreadFolder) and unread.record is not None:
-        return False  # its record describes one
-    if isinstance(unread, UnreadFolder):
-        return True
-    return isinstance(unread, UnreadFile) and is_archive(Source.of_file(Path(unread.path)))
+    # A record describes one book.
+    if not isinstance(unread, UnreadFile) or unread.record is not None:
+        return False
+    return unread.is_folder or is_archive(Source.of_file(Path(unread.path)))
 
 
 def books_within(unread: Unread) -> Iterator[Unread]:
     """The files of an archive or of a folder, each as a book."""
-    if isinstance(unread, UnreadFolder):
+    if isinstance(unread, UnreadFile) and unread.is_folder:
         for source in open_folder(Path(unread.path)).members.values():
             yield UnreadFile(os.path.join(unread.path, source.name), "", unread.position)
     else:
@@ -251,14 +250,11 @@ def _is_json_lines(path: str, head: bytes) -> bool:
 def _head(path: str) -> bytes:
     """The first bytes of a file, of one compressed with gzip those that it expands to."""
     with open(path, "rb") as stream:
-        head = stream.read(_HEAD_BYTES)
-    if head.startswith(b"\x1f\x8b"):
         try:
-            with gzip.open(path) as expanding:
-                return expanding.read(_HEAD_BYTES)
-        except (OSError, EOFError, ValueError):
-            return head
-    return head
+            return gunzipped(stream).read(_HEAD_BYTES)
+        except (gzip.BadGzipFile, zlib.error, EOFError):
+            stream.seek(0)
+            return stream.read(_HEAD_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +276,6 @@ class _Manifest:
         return cls(path, dialect, header) if all(map(_COLUMN_NAME.fullmatch, header)) else None
 
     def targets(self) -> Iterator[str]:
-        """The paths that it names."""
         for _, _, cells in self._rows():
             if target := self._target(cells):
                 yield target
@@ -297,9 +292,7 @@ class _Manifest:
             if os.path.realpath(target) in named:
                 continue
             known = metadata_of({name: value or None for name, value in cells.items()}, columns)
-            if os.path.isdir(target):
-                yield UnreadFolder(target, "", before + position, known)
-            elif os.path.exists(target):
+            if os.path.exists(target):
                 yield UnreadFile(target, "", before + position, known)
             else:
                 missing = InvalidInput(f"There is no file {target}.")

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from app.core.model import Metadata
-from app.readers.description import description, identifier
+from app.readers.extraction import description, identifier
 
 _HEAD = 40_000
 """Characters from the start of a file within which its header ends."""

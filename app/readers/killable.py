@@ -92,7 +92,6 @@ class Parent:
         self._start_time()
 
     def send(self, message: bytes) -> None:
-        """Send bytes."""
         self._connection.sendall(len(message).to_bytes(_HEAD))
         self._connection.sendall(message)
 

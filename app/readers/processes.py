@@ -97,9 +97,15 @@ class IsolatedReader:
             with self._children.start(_answer, _Descriptor(descriptor), name, self._limits) as child:
                 outcome: Extraction | UnusableFile = child.receive(Extraction, *UnusableFile.__subclasses__())
         except OutOfTime as exc:
-            raise _too_slow(name, self._limits) from exc
+            raise FileTooLarge(
+                f"{name} takes more than {self._limits.seconds:g} s to read. "
+                "Split it into its parts, or have BOOKPRINT_READ_SECONDS raised."
+            ) from exc
         except Died as exc:
-            raise _died(name, self._limits, str(exc)) from exc
+            raise BrokenFile(
+                f"{name} cannot be read: its reader crashed ({exc}), perhaps for want of memory "
+                f"({self._limits.memory_bytes >> 20:,} MiB)."
+            ) from exc
         if isinstance(outcome, UnusableFile):
             raise outcome
         return outcome
@@ -127,7 +133,8 @@ def _answer(parent: Parent, file: _Descriptor, name: str, limits: ReadingLimits)
     except UnusableFile as exc:
         answer = to_json(exc)
     except MemoryError:
-        answer = to_json(_too_much_memory(name, limits))
+        memory = f"{limits.memory_bytes >> 20:,} MiB of memory"
+        answer = to_json(FileTooLarge(f"{name} takes more than {memory} to read. Split it into its parts."))
     except Exception as exc:
         # A reader has let through what it should have named; the message may be the file's own words.
         sys.stderr.writelines(f"{line!r}\n" for line in traceback.format_exc().splitlines())
@@ -146,27 +153,6 @@ def _read(source: Source, limits: ReadingLimits) -> Extraction:
             "Split it into its books."
         )
     return extraction
-
-
-def _too_slow(name: str, limits: ReadingLimits) -> FileTooLarge:
-    return FileTooLarge(
-        f"{name} takes more than {limits.seconds:g} s to read. "
-        "Split it into its parts, or have BOOKPRINT_READ_SECONDS raised."
-    )
-
-
-def _too_much_memory(name: str, limits: ReadingLimits) -> FileTooLarge:
-    return FileTooLarge(
-        f"{name} takes more than {limits.memory_bytes >> 20:,} MiB of memory to read. "
-        "Split it into its parts."
-    )
-
-
-def _died(name: str, limits: ReadingLimits, how: str) -> BrokenFile:
-    return BrokenFile(
-        f"{name} cannot be read: its reader crashed ({how}), perhaps for want of memory "
-        f"({limits.memory_bytes >> 20:,} MiB)."
-    )
 
 
 class ParentQuestion:

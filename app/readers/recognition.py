@@ -5,7 +5,6 @@ Of files that are no text of one book it is said what they are, and what to do w
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from app.core.book_rules import MAX_PAGES
 from app.core.errors import NoText, SeveralBooks, UnsupportedFormat
@@ -14,8 +13,6 @@ from app.readers.formats import archive_item, epub, hathi, hocr, html, mets, ocr
 from app.readers.package import Package, expanded, is_archive, open_inner, open_package
 from app.readers.source import HEAD_BYTES, Source, too_many_pages
 from app.readers.syntax.xml import root_name
-
-_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
 _XML = re.compile(rb"(\xef\xbb\xbf)?\s*<(\?xml\b|[a-z_][\w:.-]*(\s+[\w:.-]+\s*=[^<>]*)?/?>)", re.IGNORECASE)
 
@@ -28,7 +25,6 @@ _BY_ROOT: dict[str, Callable[[Source], Extraction]] = {
 }
 """Formats of one XML file, by the local name of the document's element."""
 
-
 _BULK = "Send them in bulk: POST /v1/books:bulk, or bookprint ingest."
 
 _MARC = re.compile(
@@ -39,49 +35,36 @@ _MARC = re.compile(
 _JSON = re.compile(rb'(?:\xef\xbb\xbf)?[\s\[]*\{\s*"(?:[^"\\]|\\.)*"\s*:')
 _PARQUET = (b"PAR1", b"PARE")
 
-
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """Files that are not read, by what their first bytes match."""
-
-    start: re.Pattern[bytes]
-    name: str
-    remedy: str
-
-
-def _kind(start: bytes, name: str, remedy: str) -> _Kind:
-    return _Kind(re.compile(start, re.DOTALL), name, remedy)
-
-
-_KINDS = (
-    _kind(
+_KINDS: tuple[tuple[bytes, str, str], ...] = (
+    (
         rb"\x89PNG\r\n|\xff\xd8\xff|GIF8[79]a|II[*+]\0|MM\0[*+]|\0\0\0\x0cjP  |\xff\x4f\xff\x51|8BPS\0"
         rb"|RIFF....WEBP|\x97JB2|BM.{4}\0{4}|....ftyp(?:heic|avif|mif1)",
         "a picture",
         "Have it recognised (OCR) first.",
     ),
-    _kind(rb"AT&TFORM", "a DjVu file", "Send its text as DjVuXML, which djvutoxml writes."),
-    _kind(
+    (rb"AT&TFORM", "a DjVu file", "Send its text as DjVuXML, which djvutoxml writes."),
+    (
         rb".{60}(?:BOOKMOBI|TEXtREAd)|TPZ0|ITOLITLS",
         "an electronic book of another kind",
         "Convert it to EPUB first.",
     ),
-    _kind(
+    (
         rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1|\{\\rtf|\xffWPC|%!PS-|\xc5\xd0\xd3\xc6",
         "a word processor's or printer's file",
         "Save it as PDF or as plain text first.",
     ),
-    _kind(
+    (
         rb"7z\xbc\xaf\x27\x1c|Rar!\x1a\x07|MSCF\0|\x28\xb5\x2f\xfd|\x1f\x9d",
         "an archive of a kind that is not opened here",
         "Pack its files as zip or tar first.",
     ),
-    _kind(
+    (
         rb"ID3[\x02-\x04]|OggS\0|fLaC\0|RIFF....(?:WAVE|AVI )|....ftyp|\x1aE\xdf\xa3",
         "sound or video",
         "Send a text.",
     ),
 )
+"""Files that are not read: a pattern of their first bytes, what they are, and what to do with them."""
 
 
 def read_book(source: Source) -> Extraction:
@@ -102,7 +85,7 @@ def _as_a_book(extraction: Extraction, name: str) -> Extraction:
     """What a reader found, as it can be stored; raises FileTooLarge and NoText."""
     if len(extraction.pages) > MAX_PAGES:
         raise too_many_pages(name)
-    if not any(map(_LETTER_OR_DIGIT.search, extraction.pages)):
+    if not pages.has_text(extraction.pages):
         raise NoText(f"{name} holds no text. Have its pages recognised (OCR) first.")
     extraction = with_characters_only(extraction)
     return with_plain_labels(extraction) if extraction.labels else extraction
@@ -173,6 +156,6 @@ def refuse_what_is_no_book(source: Source) -> None:
             f"{source.name} holds several MARC records, without the texts of their books. Take them in with "
             "the texts: bookprint ingest RECORDS --texts DIR."
         )
-    for kind in _KINDS:
-        if kind.start.match(head):
-            raise UnsupportedFormat(f"{source.name} is {kind.name}, which is not read here. {kind.remedy}")
+    for start, kind, remedy in _KINDS:
+        if re.match(start, head, re.DOTALL):
+            raise UnsupportedFormat(f"{source.name} is {kind}, which is not read here. {remedy}")

@@ -76,16 +76,13 @@ class Source:
 
     @classmethod
     def of_bytes(cls, data: bytes, name: str) -> "Source":
-        """Bytes in memory."""
         return cls(name, len(data), lambda: io.BytesIO(data))
 
     def head(self, count: int = HEAD_BYTES) -> bytes:
-        """The first bytes."""
         with self.opened() as stream:
             return stream.read(count)
 
     def read(self) -> bytes:
-        """All bytes."""
         with self.opened() as stream:
             return stream.read()
 

@@ -7,13 +7,12 @@ from pathlib import Path
 from app.core.errors import InvalidInput
 from app.core.model import CatalogRecord, Metadata, Submission
 from app.corpus import sketches
-from app.readers.description import clean
-from app.readers.extraction import Extraction, submission_of, without_page_furniture
+from app.readers import jsonl, parquet
+from app.readers.extraction import Extraction, clean, submission_of, without_page_furniture
 from app.readers.package import open_folder
 from app.readers.recognition import read_book, read_package
 from app.readers.source import Source
-from app.readers.tables import jsonl, parquet
-from app.readers.tables.table import Columns
+from app.readers.table import Columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,31 +35,24 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class UnreadFile(Unread):
-    """A file that holds one book."""
+    """A file that holds one book, or a folder whose files are its pages."""
 
     known: Metadata = field(default_factory=Metadata)
     """What a manifest or a record says of the book; it outranks the file."""
 
     record: CatalogRecord | None = None
 
-    def read(self) -> Submission:
-        """The book; raises InvalidInput, and OSError."""
-        extraction = read_book(Source.of_file(Path(self.path)))
-        return _submission(extraction, Path(self.path).name, self.known, self.record)
-
-
-@dataclass(frozen=True, slots=True)
-class UnreadFolder(Unread):
-    """A folder whose files are the pages of one book."""
-
-    known: Metadata = field(default_factory=Metadata)
-    record: CatalogRecord | None = None
+    @property
+    def is_folder(self) -> bool:
+        return Path(self.path).is_dir()
 
     def read(self) -> Submission:
-        """The book; raises InvalidInput, and OSError."""
-        folder = Path(self.path)
-        extraction = read_package(open_folder(folder))
-        return _submission(extraction, folder.resolve().name + "/", self.known, self.record)
+        path = Path(self.path)
+        if self.is_folder:
+            extraction, name = read_package(open_folder(path)), path.resolve().name + "/"
+        else:
+            extraction, name = read_book(Source.of_file(path)), path.name
+        return _submission(extraction, name, self.known, self.record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +62,6 @@ class UnreadMember(Unread):
     data: bytes
 
     def read(self) -> Submission:
-        """The book; raises InvalidInput."""
         return _submission(read_book(Source.of_bytes(self.data, self.part)), self.part, Metadata())
 
 
@@ -81,7 +72,6 @@ class UnreadLine(Unread):
     data: bytes
 
     def read(self) -> Submission:
-        """The book; raises InvalidInput."""
         return jsonl.submission(self.data)
 
 
@@ -93,7 +83,6 @@ class UnreadSpan(Unread):
     length: int  # bytes
 
     def read(self) -> Submission:
-        """The book; raises InvalidInput, and OSError."""
         with open(self.path, "rb") as stream:
             stream.seek(self.start)
             return jsonl.submission(stream.read(self.length))
@@ -107,7 +96,6 @@ class UnreadRow(Unread):
     columns: Columns
 
     def read(self) -> Submission:
-        """The book; raises InvalidInput."""
         return parquet.submission(self.cells, self.columns)
 
 
@@ -118,7 +106,6 @@ class UnreadSignatures(Unread):
     cells: Mapping[str, object]
 
     def read(self) -> Submission:
-        """The book without its text; raises InvalidInput."""
         return sketches.submission(self.cells)
 
 
@@ -129,7 +116,6 @@ class Unreadable(Unread):
     reason: InvalidInput
 
     def read(self) -> Submission:
-        """Raise the reason."""
         raise self.reason
 
 

@@ -6,7 +6,7 @@ It uses whole arrays where the compiled kernels have running values.
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.jit import Codes, Lengths
+from app.core.jit import Codes, GramLengths
 from app.core.relations import kernels
 from app.core.signatures import kernels as c
 from app.core.signatures.shingle_kernels import SHINGLE_BASE
@@ -39,7 +39,7 @@ def _mix64(h: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _ngrams(
-    text: Codes, size: int, kinds: NDArray[np.uint8], lengths: Lengths
+    text: Codes, size: int, kinds: NDArray[np.uint8], lengths: GramLengths
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     """The hash of the n-gram at each code point, and where it ends."""
     length = np.array(lengths)[kinds] if kinds.size else np.full(size, lengths[0])
@@ -53,7 +53,7 @@ def count_ngrams(
     text: Codes,
     size: int,
     kinds: NDArray[np.uint8],
-    lengths: Lengths,
+    lengths: GramLengths,
     window: int,
     cells: NDArray[np.uint64],
 ) -> None:
@@ -188,7 +188,7 @@ def minhash(
 def one_permutation_minhash(
     text: Codes,
     kinds: NDArray[np.uint8],
-    lengths: Lengths,
+    lengths: GramLengths,
     starts: NDArray[np.int64],
     ends: NDArray[np.int64],
     signatures: NDArray[np.uint8],

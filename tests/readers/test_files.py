@@ -13,7 +13,7 @@ import pytest
 from app.core.errors import BrokenFile, InvalidInput
 from app.core.model import Submission
 from app.readers import files
-from app.readers.unread import Unread, UnreadFile, UnreadFolder, title_of
+from app.readers.unread import Unread, UnreadFile, title_of
 
 
 def unread(*paths: Path) -> list[Unread]:
@@ -121,7 +121,8 @@ def test_a_folder_of_numbered_pages_is_one_book(tmp_path: Path, names: list[str]
     for name in names:
         (tmp_path / name).write_text(f"the text of {name}")
     books = unread(tmp_path)
-    assert [isinstance(book, UnreadFolder) for book in books] == ([True] if is_book else [False] * len(names))
+    folders = [isinstance(book, UnreadFile) and book.is_folder for book in books]
+    assert folders == ([True] if is_book else [False] * len(names))
     if is_book:
         assert books[0].read().metadata.title == tmp_path.name.replace("_", " ")
 

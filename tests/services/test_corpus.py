@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from app.readers.tables import jsonl
+from app.readers import jsonl
 from app.services.lookups import Verified
 from app.wiring import Services
 from tests.factories import ACTOR

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from app.catalog.marc import forms
 from app.readers.files import find, texts_in
-from app.readers.unread import Unreadable, UnreadFile, UnreadFolder
+from app.readers.unread import Unreadable, UnreadFile
 from app.services.bulk.joining import joined, names_of
 from tests.catalog.marc.made_records import control, data, named, record, written
 
@@ -52,7 +52,7 @@ def test_texts_and_records_are_joined_and_what_is_left_is_told(tmp_path: Path) -
 
     found = list(joined([*paths, written(tmp_path / "c.mrc", named("1", "Again"))], find(texts_in(texts))))
 
-    taken = [each for each in found if isinstance(each, UnreadFile | UnreadFolder)]
+    taken = [each for each in found if isinstance(each, UnreadFile)]
     assert [(os.path.basename(each.path), each.known.title) for each in taken] == [
         ("1.txt", "A title"),
         ("mdp.39015.txt", "By address"),

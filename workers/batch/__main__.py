@@ -162,7 +162,7 @@ def _with_plain_errors(command: Callable[P, None]) -> Callable[P, None]:
 
 def _columns(options: list[str] | None) -> dict[str, str]:
     """The columns that are named, by what they hold."""
-    from app.readers.tables.table import named_columns
+    from app.readers.table import named_columns
 
     return named_columns(options or ())
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from app.core.errors import BrokenFile, InvalidInput
+from app.readers import parquet
 from app.readers.files import BookFiles, find, unread_books, unread_rows
-from app.readers.tables import parquet
-from app.readers.tables.table import named_columns
+from app.readers.table import named_columns
 from app.readers.unread import Unread
 
 _MOST_BYTES = 64 << 20

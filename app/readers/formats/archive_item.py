@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from app.core.book_rules import known_labels
 from app.core.errors import BrokenFile, SeveralBooks
 from app.core.model import Metadata
-from app.readers.description import description, identifier
-from app.readers.extraction import Extraction
+from app.readers.extraction import Extraction, description, identifier
 from app.readers.package import Package, expanded
 from app.readers.source import Source
 from app.readers.syntax.xml import document, elements

@@ -14,11 +14,10 @@ from urllib.parse import unquote
 from app.core.errors import BrokenFile, EncryptedFile
 from app.readers.extraction import Extraction
 from app.readers.formats.opf import PackageDocument, is_document, package_document, page_targets
-from app.readers.gutenberg import without_licence
 from app.readers.package import Package
 from app.readers.source import Source
-from app.readers.syntax.cfi import Cfi, parse_cfi
 from app.readers.syntax.markup import MarkedText, decoded_markup, marked_text, pages_of
+from app.readers.syntax.tags import Cfi, parse_cfi
 from app.readers.syntax.xml import document
 
 NAME = "epub"
@@ -65,10 +64,8 @@ def read(package: Package) -> Extraction:
             raise BrokenFile(f"{package.name} is damaged: {name} is no text.")
         warnings += [f"{name}: {warning}" for warning in markup.warnings]
         texts.append(marked_text(markup.text, targets.get(name, {})))
-    marked = MarkedText.joined(texts)
-    book = without_licence(marked.text)
-    found = pages_of(marked.part(book.text))
-    identifiers = tuple(dict.fromkeys(opf.metadata.identifiers + book.metadata.identifiers))
+    found = pages_of(MarkedText.joined(texts))
+    identifiers = tuple(dict.fromkeys(opf.metadata.identifiers + found.header.identifiers))
     metadata = replace(opf.metadata, identifiers=identifiers)
     return Extraction(
         NAME,

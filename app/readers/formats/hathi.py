@@ -9,8 +9,7 @@ from dataclasses import replace
 
 from app.core.errors import NoText, SeveralBooks
 from app.core.model import Metadata
-from app.readers.description import description, identifier
-from app.readers.extraction import Extraction
+from app.readers.extraction import Extraction, description, identifier
 from app.readers.formats import mets, pages
 from app.readers.formats.pages import FileReader
 from app.readers.package import Package, open_inner
@@ -66,8 +65,8 @@ def read(package: Package, read_file: FileReader) -> Extraction:
 
     Raises NoText, SeveralBooks, BrokenFile, and what `read_file` raises for a page.
     """
-    files = {path: file for path, file in package.members.items() if _PAGE.fullmatch(path)}
-    numbers = {path: _number(path) for path in files}
+    numbers = {path: int(page[1]) for path in package.members if (page := _PAGE.fullmatch(path))}
+    files = {path: package.members[path] for path in numbers}
     if not files:
         raise NoText(f"{package.name} has no page: there is no file that is named like 00000001.txt.")
     if len(set(numbers.values())) < len(files):
@@ -87,11 +86,6 @@ def read(package: Package, read_file: FileReader) -> Extraction:
         raise NoText(f"The pages of {package.name} hold no text. Have them recognised (OCR) first.")
     names = [*(document.object_id for document in found), re.sub(r"(\.zip)$", "", package.name)]
     return replace(extraction, format=NAME, metadata=_metadata(package, names))
-
-
-def _number(path: str) -> int:
-    page = _PAGE.fullmatch(path)
-    return int(page[1]) if page else 0
 
 
 def _metadata(package: Package, names: Iterable[str | None]) -> Metadata:

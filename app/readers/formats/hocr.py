@@ -9,9 +9,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from app.core.model import Metadata
-from app.readers.description import description, identifier
-from app.readers.extraction import Extraction
+from app.readers.extraction import Extraction, description, identifier
 from app.readers.source import Source
+from app.readers.syntax.encoding import MARKS
 from app.readers.syntax.tags import end_of, tags
 
 NAME = "hocr"
@@ -37,11 +37,6 @@ _LINE_BREAK = "\u2028"  # unlike U+000A it is no blank of the source
 
 _SCHEME = re.compile(r"\s*(?:urn:)?(?!https?:)([a-z]+):", re.IGNORECASE)
 
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
 _DECLARED = re.compile(
     rb"<(?:\?xml|meta)\b[^<>]*?\b(?:encoding|charset)\s*+=\s*+[\"']?+\s*+([\w.:-]+)", re.IGNORECASE
 )
@@ -148,7 +143,7 @@ def _identifier(value: str | None) -> str | None:
 
 def _encoding(head: bytes) -> str:
     """The encoding that the file declares; else UTF-8, or cp1252 where the bytes are not UTF-8."""
-    for mark, name in _MARKS:
+    for mark, name in MARKS:
         if head.startswith(mark):
             return name
     declared = _DECLARED.search(head)

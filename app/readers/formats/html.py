@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from app.core.errors import UnsupportedFormat
 from app.core.model import Metadata
-from app.readers.description import description, identifier
-from app.readers.extraction import Extraction
-from app.readers.gutenberg import title_in, without_licence
+from app.readers.extraction import Extraction, description, identifier
+from app.readers.gutenberg import title_in
 from app.readers.source import Source
 from app.readers.syntax.markup import decoded_markup, marked_text, pages_of
 from app.readers.syntax.tags import tags
@@ -45,14 +44,12 @@ def read(source: Source) -> Extraction:
     if markup is None:
         raise UnsupportedFormat(f"{source.name} starts as HTML does, but its bytes are no text.")
     said = _metadata(_BODY.split(markup.text[:_METADATA_WITHIN], maxsplit=1)[0])
-    marked = marked_text(markup.text)
-    book = without_licence(marked.text)
-    found = pages_of(marked.part(book.text))
+    found = pages_of(marked_text(markup.text))
     return Extraction(
         NAME,
         found.pages,
         paginated=len(found.pages) > 1,
-        metadata=_merged(said, book.metadata),
+        metadata=_merged(said, found.header),
         labels=found.labels,
         warnings=markup.warnings,
     )
@@ -65,8 +62,6 @@ def _metadata(head: str) -> Metadata:
     for tag in tags(head):
         if tag.is_end:
             continue
-        if tag.name == "body":
-            break
         if tag.name == "meta":
             said = tag.attributes()
             name = said.get("name") or said.get("property") or said.get("http-equiv") or ""

@@ -1,6 +1,7 @@
 """METS packages: pages in the order of the physical structMap, and of each page one of its text files.
 
-Where a page has several text files, as ALTO and PAGE, one of them is read.
+Where a page has several text files, as ALTO and PAGE, one of them is read. Metadata are MODS or Dublin Core
+in descriptive sections (`dmdSec`).
 """
 
 import re
@@ -13,8 +14,8 @@ from urllib.parse import unquote
 from app.core.book_rules import known_labels
 from app.core.errors import NoText, SeveralBooks, UnsupportedFormat
 from app.core.model import Metadata
-from app.readers.extraction import Extraction
-from app.readers.formats import mods, pages
+from app.readers.extraction import Extraction, clean, description, identifier
+from app.readers.formats import pages
 from app.readers.formats.pages import FileReader, PageFile
 from app.readers.package import Package
 from app.readers.source import Source
@@ -33,6 +34,9 @@ _MOST_PARTS = 8
 
 _NO_LABEL = {"uncounted", "unnumbered", "unpaginated"}
 """What programs write for a page on which no number is printed."""
+
+_AUTHORS = frozenset(("aut", "author", "cre", "creator"))
+_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,14 +169,14 @@ def _document(source: Source, path: str, locations: _Locations) -> MetsDocument:
     files: dict[str, tuple[int, Source | None]] = {}
     groups = {group: number for number, group in enumerate(mets.iter("{*}fileGrp"))}
     for file in mets.iter("{*}file"):
-        href = next((_href(location) for location in file.iterchildren("{*}FLocat")), "")
+        href = next((one.get(_HREF) or one.get("href") or "" for one in file.iterchildren("{*}FLocat")), "")
         group = next((groups[parent] for parent in file.iterancestors("{*}fileGrp")), -1)
         if not pages.BESIDE.fullmatch(href):
             files[file.get("ID", "")] = group, locations.find(href, path)
     maps = sorted(mets.iter("{*}structMap"), key=lambda one: one.get("TYPE", "").lower() != "physical")
     ordered = [list(_pages(one, files)) for one in maps]
     first = next((found for found in ordered if any(any(page.files.values()) for page in found)), [])
-    return MetsDocument(source.name, mets.get("OBJID"), first, mods.metadata(mets))
+    return MetsDocument(source.name, mets.get("OBJID"), first, _metadata(mets))
 
 
 def _pages(structure: Element, files: Mapping[str, tuple[int, Source | None]]) -> Iterator[Page]:
@@ -220,5 +224,96 @@ def _files(found: MetsDocument) -> set[Source]:
     return {file for page in found.pages for file in page.files.values() if file}
 
 
-def _href(location: Element) -> str:
-    return location.get(_HREF) or location.get("href") or ""
+def _metadata(mets: Element) -> Metadata:
+    """What a METS says about its book: the first section with a title, from the structure's top down."""
+    records = list(_records(mets))
+    for record in records:
+        found = _of_mods(record) if local_name(record) == "mods" else _of_dublin_core(record)
+        if found.title:
+            return found
+    return Metadata()
+
+
+def _records(mets: Element) -> Iterator[Element]:
+    sections = {section.get("ID", ""): section for section in mets.iterchildren("{*}dmdSec")}
+    maps = sorted(mets.iterchildren("{*}structMap"), key=lambda one: one.get("TYPE", "").lower() != "logical")
+    named = [name for one in maps for div in one.iter("{*}div") for name in div.get("DMDID", "").split()]
+    for section in dict.fromkeys([*named, *sections]):
+        for data in sections[section].iterfind("{*}mdWrap/{*}xmlData") if section in sections else ():
+            yield next(data.iter("{*}mods"), data)
+
+
+def _of_mods(mods: Element) -> Metadata:
+    titles = [title for title in mods.iterchildren("{*}titleInfo") if not title.get("type")]
+    title = titles[0] if titles else next(mods.iterfind("{*}relatedItem[@type='host']/{*}titleInfo"), None)
+    names = [(_roles(name), _name(name)) for name in mods.iterchildren("{*}name")]
+    return description(
+        title=None if title is None else _title(title),
+        authors=[name for roles, name in names if roles & _AUTHORS]
+        or [name for roles, name in names if not roles],
+        language=next(iter(_texts(mods, "language/{*}languageTerm")), None),
+        date=_date(mods),
+        volume=next(iter(_volumes(mods, title)), None),
+        identifiers=map(_identifier, mods.iterchildren("{*}identifier")),
+    )
+
+
+def _title(title: Element) -> str:
+    """The title without the marks of the line ends on an old title page."""
+    text = " ".join(_texts(title, "nonSort") + _texts(title, "title"))
+    return re.sub(r"\s*\|\|\s*", " ", re.sub(r"=\s*\|\|\s*", "", text))
+
+
+def _identifier(element: Element) -> str | None:
+    text = re.sub(r"^urn:oclc:record:", "oclc:", element.text or "")
+    return identifier("oclc" if text.startswith("oclc:") else element.get("type", ""), text)
+
+
+def _of_dublin_core(record: Element) -> Metadata:
+    def texts(name: str) -> list[str | None]:
+        return [element.text for element in record.iter(f"{{*}}{name}")]
+
+    return description(
+        title=next(iter(texts("title")), None),
+        authors=texts("creator"),
+        language=next(iter(texts("language")), None),
+        date=next(iter(texts("date") + texts("issued")), None),
+        identifiers=[
+            identifier(*value.split(":", 1)) for value in texts("identifier") if value and ":" in value
+        ],
+    )
+
+
+def _name(name: Element) -> str | None:
+    given, family = _texts(name, "namePart[@type='given']"), _texts(name, "namePart[@type='family']")
+    whole = [part.text or "" for part in name.iterchildren("{*}namePart") if not part.get("type")]
+    display = _texts(name, "displayForm")
+    return clean(" ".join(display[:1] or given + family or whole))
+
+
+def _roles(name: Element) -> set[str]:
+    return {term.lower() for term in _texts(name, "role/{*}roleTerm")}
+
+
+def _date(mods: Element) -> str | None:
+    """When the book was published, not when it was digitised."""
+    for origin in mods.iterchildren("{*}originInfo"):
+        if "digit" in origin.get("eventType", "") or any(
+            "lectronic" in text for text in _texts(origin, "edition")
+        ):
+            continue
+        for kind in ("dateIssued", "dateCreated", "copyrightDate", "dateOther"):
+            for date in _texts(origin, kind):
+                if _YEAR.search(date):
+                    return date
+    return None
+
+
+def _volumes(mods: Element, title: Element | None) -> list[str]:
+    numbers = _texts(mods, "part/{*}detail[@type='volume']/{*}number")
+    return numbers or ([] if title is None else _texts(title, "partNumber"))
+
+
+def _texts(element: Element, path: str) -> list[str]:
+    found = (clean(part.text) for part in element.iterfind(f"{{*}}{path}"))
+    return [text for text in found if text]

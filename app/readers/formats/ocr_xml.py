@@ -65,13 +65,9 @@ def read_alto(source: Source) -> Extraction:
     """
     pages, labels = [], []
     for page in elements(source, "Page"):
-        pages.append(_alto_page(page))
+        pages.append("\n".join(map(_alto_line, page.iter("{*}TextLine"))))
         labels.append(page.get("PRINTED_IMG_NR"))
     return Extraction("alto", pages, paginated=True, printed_lines=True, labels=known_labels(labels))
-
-
-def _alto_page(page: Element) -> str:
-    return "\n".join(_alto_line(line) for line in page.iter("{*}TextLine"))
 
 
 def _alto_line(line: Element) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.core.model import Metadata
-from app.readers.description import description, identifier
+from app.readers.extraction import description, identifier
 from app.readers.syntax.xml import Element, local_name
 
 _DOCUMENTS = (

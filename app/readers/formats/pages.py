@@ -27,6 +27,7 @@ BESIDE = re.compile(
 )
 """Paths of pictures, and of files that say something about the others."""
 
+_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _SUFFIX = re.compile(r"\.([a-z]\w{0,9})$", re.IGNORECASE)
 _PREFERRED = ("txt", "htm", "html", "hocr", "xml")
 """Where there are as many files of one suffix as of another, the later one's tell lines and hyphens apart."""
@@ -52,18 +53,13 @@ class PageFile:
         return known[: len(self.pages)] or [None] * len(self.pages)
 
     @property
-    def length(self) -> int:
-        """Characters."""
-        return sum(map(len, self.pages))
-
-    @property
     def is_book(self) -> bool:
         """Whether the file holds a whole book, not a page."""
         found = self.extraction
         if found is None or (found.paginated and len(self.pages) == 1):
             return False
         may_be_long = not found.paginated or found.format == "txt"
-        return found.format in _BOOK_FORMATS or (may_be_long and self.length > _LONGEST_PAGE)
+        return found.format in _BOOK_FORMATS or (may_be_long and sum(map(len, self.pages)) > _LONGEST_PAGE)
 
 
 def read(package: Package, read_file: FileReader) -> Extraction:
@@ -105,7 +101,7 @@ def read_page(member: Source, read_file: FileReader) -> PageFile:
 
 def has_text(pages: Iterable[str]) -> bool:
     """Whether there is a letter or a digit."""
-    return any(character.isalnum() for page in pages for character in page)
+    return any(map(_LETTER_OR_DIGIT.search, pages))
 
 
 def _book(package: Package, files: list[PageFile]) -> Extraction:

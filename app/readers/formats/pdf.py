@@ -5,7 +5,7 @@ PDFium is not safe for threads, so one document is read at a time; each page is 
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from string import punctuation
 from threading import Lock
 
@@ -15,10 +15,9 @@ from pypdfium2.raw import FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY
 
 from app.core.book_rules import MAX_PAGES, known_labels
 from app.core.errors import BrokenFile, EncryptedFile
-from app.core.model import PAGE_BREAK, Metadata, PageLabels
+from app.core.model import PAGE_BREAK, Metadata
 from app.readers import gutenberg
-from app.readers.description import clean, description, identifier
-from app.readers.extraction import Extraction
+from app.readers.extraction import Extraction, clean, description, identifier
 from app.readers.source import Source, too_many_pages
 from app.readers.syntax.xml import document, local_name
 
@@ -27,9 +26,6 @@ NAME = "pdf"
 _MARK = re.compile(rb"(?:\A|[\r\n\0])\s*%PDF-\d")
 _MARK_WITHIN = 1024
 """Bytes in which the mark may stand (Adobe's implementation notes to PDF 1.7, section H.3)."""
-
-_MOST_IN_LABELS = 1 << 22
-"""Characters of all page labels together; one may be as long as the file lets it."""
 
 _PDFIUM = Lock()
 
@@ -91,7 +87,7 @@ def read(source: Source) -> Extraction:
                 damaged.append(index + 1)
         if len(damaged) == len(pages):
             raise BrokenFile(f"{source.name} is a damaged PDF: none of its {len(pages)} pages can be read.")
-        labels = _labels(document)
+        labels = known_labels([_label(document, index) for index in range(len(document))])
         information = {key: _entry(document, key) for key in ("Title", "Author")}
     warnings = [f"Page {number} is damaged and taken as blank." for number in damaged[:10]]
     text = _BETWEEN_PAGES.join(pages)
@@ -135,18 +131,12 @@ def _text(document: pypdfium2.PdfDocument, index: int) -> str:
     return _DIVIDED.sub("\ufffe\n", text)
 
 
-def _labels(document: pypdfium2.PdfDocument) -> PageLabels:
-    """What the document says is printed on its pages (ISO 32000-1, section 12.4.2), within the bound."""
-    labels: list[str | None] = []
-    characters = 0
-    for index in range(len(document)):
-        label = ""
-        if characters < _MOST_IN_LABELS:
-            with suppress(UnicodeError):
-                label = document.get_page_label(index)
-        characters += len(label)
-        labels.append(label or None)
-    return known_labels(labels)
+def _label(document: pypdfium2.PdfDocument, index: int) -> str | None:
+    """What the document says is printed on a page as its number (ISO 32000-1, section 12.4.2)."""
+    try:
+        return document.get_page_label(index) or None
+    except UnicodeError:
+        return None
 
 
 def _entry(document: pypdfium2.PdfDocument, key: str) -> str:

@@ -15,8 +15,7 @@ from lxml import etree
 from app.core.book_rules import known_labels
 from app.core.errors import BrokenFile, NoText, SeveralBooks
 from app.core.model import Metadata
-from app.readers.description import clean, description, identifier
-from app.readers.extraction import Extraction
+from app.readers.extraction import Extraction, clean, description, identifier
 from app.readers.source import Source
 from app.readers.syntax.xml import Element, broken_named, local_name
 
@@ -134,7 +133,6 @@ class _Text:
         self._word_end = -1
 
     def read(self, element: Element) -> None:
-        """Read an element and what is in it."""
         name = _name(element)
         if name in _LEFT_OUT or (name == "fw" and not self._has_printed_lines):
             # Among printed lines a running head is known as in other formats, where nothing marks it.

@@ -34,17 +34,13 @@ def read(source: Source) -> Extraction:
         raise _no_text_file(source)
     if removed:
         warnings.append(f"{removed:,} control characters were left out.")
-    book = without_licence(_with_line_feeds(without))
+    # Lines may end as DOS or an old Mac ends them.
+    book = without_licence(without.replace("\r\n", "\n").replace("\r", "\n"))
     pages = book.text.split("\f")
     paginated = len(pages) > 1
     if paginated and not pages[-1] and all(page.endswith("\n") for page in pages[:-1] if page):
         pages = pages[:-1]  # each form feed ends a page, and stands on a line of its own
     return Extraction(NAME, pages, paginated, printed_lines=True, metadata=book.metadata, warnings=warnings)
-
-
-def _with_line_feeds(text: str) -> str:
-    """The text with U+000A at the end of each line, also where it came from DOS or an old Mac."""
-    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def _no_text_file(source: Source) -> UnsupportedFormat:

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 import chardet
 
-# Longest first: the mark of UTF-32 little-endian starts with that of UTF-16 little-endian.
-_MARKS = (
+MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+"""Byte order marks; that of UTF-32 little-endian starts with that of UTF-16 little-endian."""
 
 _GUESSED_FROM = 1 << 16
 """Bytes that a guess sees."""
@@ -57,7 +57,7 @@ def decoded(data: bytes, declared: str | None = None) -> Decoded | None:
     `declared` is the encoding that the text itself names. It gives way to a byte order mark, and to UTF-8
     where the bytes are well-formed in it and not all ASCII.
     """
-    for mark, encoding in _MARKS:
+    for mark, encoding in MARKS:
         if data.startswith(mark):
             return _repaired(data, encoding)
     named = _codec(declared)

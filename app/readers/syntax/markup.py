@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from app.core.book_rules import known_labels
-from app.core.model import PageLabels
+from app.core.model import Metadata, PageLabels
+from app.readers.gutenberg import without_licence
 from app.readers.source import Source
-from app.readers.syntax.cfi import Cfi, Outline
 from app.readers.syntax.encoding import Decoded, decoded
-from app.readers.syntax.tags import Tag, end_of, tags
+from app.readers.syntax.tags import Cfi, Outline, Tag, end_of, tags
 
 PAGE, TARGET = "\ufdd0", "\ufdd1"
 """Noncharacters that stand in a text for a mark of a page break, and for a place that a page list names."""
@@ -78,15 +78,6 @@ class MarkedText:
         every = list(parts)
         labels = {mark: [label for part in every for label in part.labels[mark]] for mark in (PAGE, TARGET)}
         return cls("\n\n".join(part.text for part in every), labels)
-
-    def part(self, text: str) -> "MarkedText":
-        """The part of it that has this text."""
-        start = self.text.index(text)
-        labels = {}
-        for mark, every in self.labels.items():
-            before = self.text.count(mark, 0, start)
-            labels[mark] = every[before : before + text.count(mark)]
-        return MarkedText(text, labels)
 
 
 def marked_text(markup: str, targets: Mapping[str | Cfi, str | None] = _NO_TARGETS) -> MarkedText:
@@ -209,26 +200,30 @@ def _with_targets(row: list[Tag], places: Mapping[Cfi, str | None]) -> Iterator[
 
 @dataclass(frozen=True, slots=True)
 class LabelledPages:
-    """The pages of a text, or all of it as one, and their labels."""
+    """The pages of a book, or all of it as one, their labels, and what Project Gutenberg's header says."""
 
     pages: list[str]
+    header: Metadata
     labels: PageLabels = ()
 
 
 def pages_of(marked: MarkedText) -> LabelledPages:
-    """The pages of a text with PAGE or TARGET in it, by whichever there are more of; one without them.
+    """The pages of the book in a text, without Project Gutenberg's licence; all of it as one without marks.
 
-    What stands before the first of them is a page where it has a letter or a digit.
+    They begin at PAGE or TARGET, whichever there are more of. What stands before the first of them is a page
+    where it has a letter or a digit.
     """
-    text = marked.text
+    book = without_licence(marked.text)
+    text = book.text
     if PAGE not in text and TARGET not in text:
-        return LabelledPages([text.strip()])
+        return LabelledPages([text.strip()], book.metadata)
     by, other = (TARGET, PAGE) if text.count(TARGET) > text.count(PAGE) else (PAGE, TARGET)
     first, *pages = (page.strip() for page in text.replace(other, "").split(by))
-    labels = marked.labels[by]
+    before = marked.text.count(by, 0, marked.text.index(text))
+    labels = marked.labels[by][before : before + len(pages)]
     if pages and not any(map(str.isalnum, first)):
-        return LabelledPages(pages, known_labels(labels))
-    return LabelledPages([first, *pages], known_labels([None, *labels]))
+        return LabelledPages(pages, book.metadata, known_labels(labels))
+    return LabelledPages([first, *pages], book.metadata, known_labels([None, *labels]))
 
 
 def _label(said: str) -> str | None:

@@ -1,12 +1,19 @@
 """HTML and XHTML as a row of tags, each with the text behind it; no tree is built.
 
 A tree costs a parser of HTML time and memory by the square of what a hostile file holds, since elements are
-moved and opened anew. A row of tags is read in time and memory that grow with its length alone.
+moved and opened anew. A row of tags is read in time and memory that grow with its length alone. The tree of
+libxml2 also loses what books have: the lines that end tags without a start begin, and all text behind a
+`title`, `select` or `svg` that does not end.
+
+EPUB's canonical fragment identifiers (EPUB CFI 1.1) name places in it.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from html import unescape
+from operator import attrgetter
 from typing import NamedTuple
 
 VOID = frozenset(
@@ -34,6 +41,15 @@ _TAG = re.compile(
 )
 _ATTRIBUTE = re.compile(r"""([^\s=/>"']++)(?:\s*+=\s*+(?:"([^"]*+)"?|'([^']*+)'?|([^\s>"']++)))?""", re.ASCII)
 _new = tuple.__new__  # since a million tags are made
+
+_STEP = re.compile(r"/(\d{1,6})(?:\[([^\]]*)\])?")
+_PATH = r"(?:[^,\[]++|\[[^\]]*+\]?)*+"
+_RANGE = re.compile(f"({_PATH}),({_PATH}),{_PATH}")
+"""Parent path, start and end; commas within assertions do not count."""
+
+_ASSERTION = re.compile(r"\[[^\]]*\]")
+_LONGEST_CFI = 2_000
+_OFFSET = re.compile(r":(\d{1,9})")
 
 
 class Tag(NamedTuple):
@@ -93,3 +109,117 @@ def characters(text: str) -> str:
         return unescape(text)
     except ValueError:  # a number of thousands of digits
         return text
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A child to go to: elements have even numbers, the text between them odd ones."""
+
+    number: int
+    id: str | None  # of the element, where the step asserts one
+
+
+@dataclass(frozen=True, slots=True)
+class Cfi:
+    """A place in a document of the spine."""
+
+    itemref: int  # position in the spine, from 0
+    steps: tuple[Step, ...]
+    offset: int  # characters into the text that the last step names
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place in a row of tags."""
+
+    tag: int  # its position in the row, from 0
+    offset: int  # characters into the text behind it
+
+
+def parse_cfi(fragment: str) -> Cfi | None:
+    """The place that `epubcfi(…)` names, of a range its start; None where it is none in a spine."""
+    if not (fragment.startswith("epubcfi(") and fragment.endswith(")") and len(fragment) <= _LONGEST_CFI):
+        return None
+    path = fragment[8:-1]
+    if parts := _RANGE.fullmatch(path):
+        path = parts[1] + parts[2]
+    package, _, inside = path.partition("!")
+    in_package = _STEP.findall(package)
+    if len(in_package) < 2 or int(in_package[1][0]) < 2:
+        return None
+    steps = tuple(Step(int(number), name.split(";")[0] or None) for number, name in _STEP.findall(inside))
+    offset = _OFFSET.search(_ASSERTION.sub("", inside))
+    return Cfi(int(in_package[1][0]) // 2 - 1, steps, int(offset[1]) if offset else 0)
+
+
+class Outline:
+    """The elements and texts of a document as its tags nest them, to find places in."""
+
+    def __init__(self, row: Iterable[Tag]) -> None:
+        self._root = _Element(0)
+        self._by_id: dict[str, _Element] = {}
+        self._lengths: list[int] = []  # of the texts behind the tags
+        open_elements, names = [self._root], [""]
+        for position, tag in enumerate(row):
+            self._lengths.append(len(tag.text))
+            if tag.is_end:
+                if names[-1] == tag.name and len(names) > 1:
+                    open_elements.pop()
+                    names.pop()
+            elif tag.name:
+                element = _Element(position)
+                open_elements[-1].elements.append(element)
+                self._by_id.setdefault(tag.attributes().get("id", ""), element)
+                if not tag.is_empty:
+                    open_elements.append(element)
+                    names.append(tag.name)
+            if tag.text:
+                open_elements[-1].add_text(position, len(tag.text))
+
+    def place_of(self, cfi: Cfi) -> Place | None:
+        """Where a place of the document stands; None where there is no such place.
+
+        An `id` that a step asserts outranks its number.
+        """
+        element = next(iter(self._root.elements), None)
+        for step in cfi.steps:
+            if element is None:
+                return None
+            if step.number % 2:
+                return element.place_in_text(step.number, cfi.offset)
+            asserted = self._by_id.get(step.id) if step.id else None
+            element = asserted or element.element(step.number)
+        return Place(element.tag - 1, self._lengths[element.tag - 1]) if element else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    tag: int  # behind which it stands
+    start: int  # characters of the same text before it, which tags without a name part
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Element:
+    tag: int
+    elements: "list[_Element]" = field(default_factory=list)
+    texts: dict[int, list[_Text]] = field(default_factory=dict)  # by the number of a step
+
+    def add_text(self, tag: int, length: int) -> None:
+        """Add what stands behind the elements so far."""
+        texts = self.texts.setdefault(2 * len(self.elements) + 1, [])
+        start = texts[-1].end if texts else 0
+        texts.append(_Text(tag, start, start + length))
+
+    def element(self, number: int) -> "_Element | None":
+        """The child element that a step names; None where there is none."""
+        place = number // 2 - 1
+        return self.elements[place] if 0 <= place < len(self.elements) else None
+
+    def place_in_text(self, number: int, offset: int) -> Place | None:
+        """A place in the text between two child elements, or at the end of it."""
+        texts = self.texts.get(number)
+        if not texts:
+            return None
+        text = texts[min(bisect_left(texts, offset, key=attrgetter("end")), len(texts) - 1)]
+        return Place(text.tag, min(offset, text.end) - text.start)

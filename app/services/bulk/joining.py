@@ -16,7 +16,7 @@ from app.catalog.marc.values import plain
 from app.core.errors import InvalidInput, NoText
 from app.readers.files import BookFiles
 from app.readers.source import gunzipped
-from app.readers.unread import Unread, Unreadable, UnreadFile, UnreadFolder
+from app.readers.unread import Unread, Unreadable, UnreadFile
 
 _SUFFIX = re.compile(r"\.[A-Za-z]\w{0,7}$")
 _HEAD_BYTES = 1 << 12
@@ -48,7 +48,7 @@ def joined(paths: Iterable[str], texts: BookFiles) -> Iterator[Unread]:
                 continue
             taken[text] = f"{part} of {path}"
             position = max(position, ends[text])
-            yield _book(text, position, numbered, text in texts.folders)
+            yield _book(text, position, numbered)
     for text in texts.sizes:
         if text not in taken and text not in names.disputed:
             reason = InvalidInput("No record names this text in 001, 024, 035 or 856 $u.")
@@ -113,7 +113,6 @@ def _records_in(path: str) -> Iterator[NumberedRecord | InvalidInput]:
         yield InvalidInput(f"The file cannot be read: {exc}.")
 
 
-def _book(text: str, position: int, numbered: NumberedRecord, is_folder: bool) -> Unread:
+def _book(text: str, position: int, numbered: NumberedRecord) -> Unread:
     assert isinstance(numbered.record, MarcRecord)
-    kind = UnreadFolder if is_folder else UnreadFile
-    return kind(text, "", position, metadata_of(numbered.record), numbered.source)
+    return UnreadFile(text, "", position, metadata_of(numbered.record), numbered.source)

@@ -115,3 +115,23 @@ def test_a_comment_or_a_declaration_may_come_first() -> None:
     assert html.recognises(b"\xef\xbb\xbf\n<?xml version='1.0'?>\n<!-- made by -->\n<!DOCTYPE html>")
     assert not html.recognises(b"<mets:mets>")
     assert not html.recognises(b"text with <html> in it")
+
+
+@pytest.mark.parametrize(
+    ("markup", "lines"),
+    [
+        ("<p>a<ul><li>b</ul>c</p>d", "a|b|c|d"),
+        ("<h1>a<p>b</h1>c", "a|b|c"),
+        ("a</div>b</p>c", "a|b|c"),
+        ("<font>a<p>b</font>c", "a|bc"),
+        ("a<title>t<p>b", "ab"),
+        ("a<select>b<p>c", "ac"),
+        ("a<svg><text>t</text><p>b", "atb"),
+        ("a<noframes>b<p>c</noframes>d", "ab|cd"),
+        ("<html><body>a</body></html>b", "a|b"),
+        ("<p>a<span class=pagenum>12 b c", "a12 b c"),
+    ],
+)
+def test_no_text_is_lost_to_elements_that_do_not_nest(markup: str, lines: str) -> None:
+    [page] = read("<html><body>" + markup).pages
+    assert "|".join(filter(None, map(str.strip, page.split("\n")))) == lines

@@ -12,7 +12,7 @@ from app.core.clusters.clustering import By
 from app.core.errors import Refusal
 from app.core.model import Metadata, Submission
 from app.embedded import Servers
-from app.services.bulk.ingest import loading
+from app.services.bulk import loading
 from app.services.index.upkeep import IndexUpkeep
 from app.services.lookups import Verified
 from app.settings import Settings

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 
 from app.core.clusters.deduplication import BookPlaces, Keep, Same
 from app.core.errors import BrokenFile, InvalidInput
-from app.readers.tables import parquet
-from app.readers.tables.table import find_columns
+from app.readers import parquet
+from app.readers.table import find_columns
 from workers.batch import pipeline, storage
 from workers.batch.corpus import Corpus
 from workers.batch.dedupe.filtering import COPIED, DUPLICATES, MEMBERS, WORK, copied_table

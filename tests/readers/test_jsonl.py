@@ -8,7 +8,7 @@ import pytest
 
 from app.core.errors import InvalidInput
 from app.core.model import Metadata
-from app.readers.tables import jsonl
+from app.readers import jsonl
 
 BOOK = {
     "id": "se-emma",

@@ -13,7 +13,7 @@ from app.core.errors import InvalidInput, NoText
 from app.core.model import Submission
 from app.corpus.parquet import damage_named, require_pyarrow
 from app.readers.extraction import Extraction, to_content
-from app.readers.tables.table import COLUMNS, Columns, find_columns, listed, metadata_of
+from app.readers.table import COLUMNS, Columns, find_columns, listed, metadata_of
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq

@@ -1,9 +1,9 @@
-"""What is no text in a book that a reader found."""
+"""What a reader found, as it can be kept: text without what is none, and what the file says of the book."""
 
 import pytest
 
 from app.core.errors import BrokenFile
-from app.readers.extraction import Extraction, to_content, with_characters_only
+from app.readers.extraction import Extraction, description, to_content, with_characters_only
 
 
 def test_controls_are_left_out_and_counted() -> None:
@@ -26,3 +26,19 @@ def test_a_clean_book_is_left_as_it_is() -> None:
 def test_a_pile_of_combining_marks_is_damage() -> None:
     with pytest.raises(BrokenFile, match="combining marks"):
         to_content(Extraction("txt", ["a" + "\u0301" * 1_000], paginated=False))
+
+
+@pytest.mark.parametrize(
+    ("said", "language"),
+    [
+        ("en", "en"),
+        ("pt-PT", "pt-PT"),
+        ("French", "fr"),
+        ("English, German", "en"),
+        ("as on the title page", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_a_language_is_a_tag(said: str | None, language: str | None) -> None:
+    assert description(language=said).language == language

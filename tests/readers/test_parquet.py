@@ -9,8 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from app.core.errors import BrokenFile, InvalidInput, NoText, UnusableFile
-from app.readers import files
-from app.readers.tables import parquet
+from app.readers import files, parquet
 from app.readers.unread import Unread
 
 

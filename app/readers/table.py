@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from app.core.errors import InvalidInput
 from app.core.model import Metadata
-from app.readers.description import description, identifier
+from app.readers.extraction import description, identifier
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "pages": ("pages", "text_by_page_src", "text_by_page_gen", "text_by_page", "page_texts", "page_text"),
@@ -58,7 +58,6 @@ class Columns:
 
     @property
     def names(self) -> list[str]:
-        """The columns to read."""
         single = (
             *(self.pages, self.second_pages, self.text, self.id, self.title, self.authors),
             *(self.language, self.year, self.volume, self.identifiers),
