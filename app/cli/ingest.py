@@ -14,7 +14,7 @@ import typer
 from app.cli.environment import DEFAULT_URL, DataDir, KeyOption, acting_user, load_settings, running
 from app.cli.maintenance import within
 from app.cli.output import Reporter, UserError, complain, results
-from app.cli.refusals import Refusals, Report
+from app.cli.output import Refusals, Report
 from app.core.errors import BookprintError, InvalidInput
 from app.kernel_cache import keep_kernels
 from app.secrets import forget_secrets
