@@ -4,26 +4,26 @@ On a terminal a table is drawn and progress is a bar. Piped, a table is lines wi
 every few seconds.
 """
 
+import csv
 import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
+from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import IO, Annotated, Any, TypeVar
+
 import orjson
+import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
-import csv
-from pathlib import Path
-from typing import IO, Annotated
-import typer
-from app.core.errors import Refusal
 
+from app.core.errors import Refusal
 
 T = TypeVar("T")
 
@@ -240,8 +240,6 @@ Report = Annotated[
 ]
 """The option that names the file."""
 
-_COLUMNS = ("path", "place", "reason", "type")
-
 
 class Refusals:
     """Names each refused book, and lists it in the file if there is one."""
@@ -256,7 +254,7 @@ class Refusals:
             except OSError as exc:
                 raise UserError(f"{report} cannot be written: {exc.strerror}.", 2) from exc
             self._writer = csv.writer(self._file)
-            self._writer.writerow(_COLUMNS)
+            self._writer.writerow(("path", "place", "reason", "type"))
 
     def __enter__(self) -> "Refusals":
         return self
