@@ -133,7 +133,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
     books, jobs = BookStore(database), JobStore(database)
     backlog = Backlog(jobs, settings.most_waiting_jobs)
     related, vectors = RelationQueries(database), VectorQueries(database)
-    missing = MissingSignatureStore(database)
+    missing, candidates = MissingSignatureStore(database), CandidateStore(database)
     changes = Changes(ChangeFeed(database))
     reconcile_lock = partial(ReconcileLock, database)
     extras = Extras(
@@ -164,24 +164,11 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         similar_books=SimilarBooks(vectors, suites),
         book_map=BookMap(vectors),
         upkeep=upkeep,
-        recipes=Recipes(
-            suites,
-            indexes,
-            upkeep,
-            missing,
-            partial(RecipesLock, database),
-            reconcile_lock,
-        ),
+        recipes=Recipes(suites, indexes, upkeep, missing, partial(RecipesLock, database), reconcile_lock),
         missing_digests=missing_digests(missing),
         missing_vectors=missing_vectors(missing),
         relate=Relate(
-            entries,
-            indexes,
-            suites,
-            upkeep,
-            CandidateStore(database),
-            RelationStore(database),
-            SelectionLimits(),
+            entries, indexes, suites, upkeep, candidates, RelationStore(database), SelectionLimits()
         ),
         relations=relations,
         clusters=Clusters(ClusterQueries(database)),

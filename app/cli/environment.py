@@ -89,6 +89,17 @@ def running(settings: Settings) -> Settings | None:
     )
 
 
+def require_running(settings: Settings, status: int = 1) -> Settings:
+    """The same; raises UserError with the exit status where no servers run."""
+    if (servers := running(settings)) is not None:
+        return servers
+    raise UserError(
+        f"No service runs in {settings.data_dir}. Start one with bookprint serve, name its folder with "
+        "--data-dir, or set DATABASE_URL and REDIS_URL.",
+        status,
+    )
+
+
 @contextmanager
 def started(settings: Settings, new: bool = False) -> Iterator[Settings]:
     """Settings that name servers which run only for this command, on the library in the data folder.

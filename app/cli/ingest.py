@@ -11,10 +11,17 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from app.cli.environment import DEFAULT_URL, DataDir, KeyOption, acting_user, load_settings, running
+from app.cli.environment import (
+    DEFAULT_URL,
+    DataDir,
+    KeyOption,
+    acting_user,
+    load_settings,
+    require_running,
+    running,
+)
 from app.cli.maintenance import within
-from app.cli.output import Reporter, UserError, complain, results
-from app.cli.refusals import Refusals, Report
+from app.cli.output import Refusals, Report, Reporter, UserError, complain, results
 from app.core.errors import BookprintError, InvalidInput
 from app.kernel_cache import keep_kernels
 from app.secrets import forget_secrets
@@ -140,13 +147,7 @@ def load(
     """
     settings = load_settings(data_dir)
     forget_secrets()  # a corpus may be a stranger's
-    servers = running(settings)
-    if servers is None:
-        raise UserError(
-            f"No service runs in {settings.data_dir}. Start one with `bookprint serve`, or set DATABASE_URL "
-            "and REDIS_URL.",
-            2,
-        )
+    servers = require_running(settings, status=2)
     keep_kernels(settings.data_dir)
     try:
         with Reporter("Loading", "books") as reporter, Refusals(report, reporter) as refusals:

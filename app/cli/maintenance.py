@@ -142,14 +142,10 @@ def verify(
 
 
 def upgrade_schema(database_url: str) -> None:
-    """Apply the migrations; raises UserError where the database is out of reach or of another version."""
-    from app.core.errors import BookprintError
+    """Apply the migrations; raises BookprintError where that cannot be, as with no database there."""
     from app.stores.postgres.connections import upgrade
 
-    try:
-        upgrade(database_url)
-    except BookprintError as exc:
-        raise UserError(str(exc)) from exc
+    upgrade(database_url)
 
 
 @contextmanager

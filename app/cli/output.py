@@ -4,21 +4,26 @@ On a terminal a table is drawn and progress is a bar. Piped, a table is lines wi
 every few seconds.
 """
 
+import csv
 import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
+from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import IO, Annotated, Any, TypeVar
 
 import orjson
+import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
+
+from app.core.errors import Refusal
 
 T = TypeVar("T")
 
@@ -223,3 +228,48 @@ class Reporter:
         elapsed = max(now - self._started, 1e-3)
         left = duration(elapsed * (1 - self._share) / self._share) if self._share > 0 else "-:--"
         return f"{self._share:4.0%}  {self._done:,} {self._noun}  {self._done / elapsed:,.1f}/s  {left} left"
+
+
+Report = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.csv",
+        help="List what was refused: path, place in the file, reason, problem type.",
+        dir_okay=False,
+    ),
+]
+"""The option that names the file."""
+
+
+class Refusals:
+    """Names each refused book, and lists it in the file if there is one."""
+
+    def __init__(self, report: Path | None, reporter: Reporter) -> None:
+        self.count = 0
+        self._reporter = reporter
+        self._file: IO[str] | None = None
+        if report is not None:
+            try:
+                self._file = report.open("w", encoding="utf-8", errors="backslashreplace", newline="")
+            except OSError as exc:
+                raise UserError(f"{report} cannot be written: {exc.strerror}.", 2) from exc
+            self._writer = csv.writer(self._file)
+            self._writer.writerow(("path", "place", "reason", "type"))
+
+    def __enter__(self) -> "Refusals":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def add(self, path: str, part: str, refusal: Refusal) -> None:
+        """Note one book: its file, and its place there, empty where the file is one book."""
+        self.count += 1
+        place = f"{path}, {part}" if part else path
+        self._reporter.say(f"{place}: {refusal.reason}")
+        if self._file is not None:
+            self._writer.writerow((path, part, refusal.reason, f"urn:bookprint:problem:{refusal.problem}"))
+            self._file.flush()  # so that the list is whole after a kill

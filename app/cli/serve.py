@@ -18,14 +18,13 @@ from typing import Annotated, Any
 
 import typer
 
-from app.cli.environment import DEFAULT_URL, DataDir, load_settings, name_misspelt, running
+from app.cli.environment import DEFAULT_URL, DataDir, load_settings, name_misspelt, require_running
 from app.cli.listening import Tls, auth_at, read_tls, require_key, require_key_before_start
 from app.cli.maintenance import upgrade_schema
 from app.cli.output import UserError, log_instead, notices, results
 from app.core.errors import Unavailable
 from app.embedded import EmbeddedServers, Servers
-from app.embedded.identity import DATA_DIR_MODE
-from app.embedded.processes import spawn
+from app.embedded.processes import DATA_DIR_MODE, spawn
 from app.embedded.supervisor import ChildSpec, Supervisor
 from app.kernel_cache import keep_kernels
 from app.secrets import ADMIN_KEY_VARIABLES, TLS_PASSWORD_VARIABLE, forget_secrets
@@ -156,12 +155,7 @@ def worker(
         log_instead()
     name_misspelt()
     settings = load_settings(data_dir)
-    servers = running(settings)
-    if servers is None:
-        raise UserError(
-            f"No service runs in {settings.data_dir}. Start one with bookprint serve, name its folder with "
-            "--data-dir, or set DATABASE_URL and REDIS_URL."
-        )
+    servers = require_running(settings)
     keep_kernels(settings.data_dir)
     forget_secrets()
     urls = {"DATABASE_URL": str(servers.database_url), "REDIS_URL": str(servers.redis_url)}

@@ -11,8 +11,7 @@ import typer
 from app.catalog.identifiers import isbns
 from app.cli.ingest import ColumnOptions, Paths, Processes, column_options, find_files
 from app.cli.lookup import read_one_book, read_signatures
-from app.cli.output import Reporter, UserError, print_json, results
-from app.cli.refusals import Refusals, Report
+from app.cli.output import Refusals, Report, Reporter, UserError, print_json, results
 from app.core.errors import BookprintError, InvalidInput
 from app.core.matching.identifier_comparison import Comparison, compare as compared
 from app.core.model import Metadata

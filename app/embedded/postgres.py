@@ -14,10 +14,8 @@ from pathlib import Path
 from typing import ClassVar
 from urllib.parse import quote
 
-from app.embedded import identity as identities
 from app.embedded.host import memory
-from app.embedded.identity import Identity
-from app.embedded.processes import Steps, end, end_orphans, plain_environment, spawn
+from app.embedded.processes import Identity, Steps, choose, end, end_orphans, give, plain_environment, spawn
 from app.embedded.server import Server, ServerFailed
 
 USER = "bookprint"
@@ -79,14 +77,14 @@ class PostgresServer(Server):
         """Choose the user, create the data where there is none, and clear stale files."""
         super().prepare()
         if self._run_as is None:
-            self._run_as = identities.choose(self.folder, self._can_run_as)
+            self._run_as = choose(self.folder, self._can_run_as)
             if self._run_as is None:
                 raise ServerFailed(
                     "PostgreSQL refuses to run as root, and no other user can reach both "
                     f"{self._bin()} and {self.folder}. Run Bookprint as an ordinary user, choose another "
                     "--data-dir, or set DATABASE_URL to a PostgreSQL of your own."
                 )
-        identities.give(self.folder, self._run_as)
+        give(self.folder, self._run_as)
         if not (self.folder / "PG_VERSION").exists():
             self._create()
         # Nothing is alive in the folder, but the pid in a stale file may by now be another program's.
@@ -120,7 +118,7 @@ class PostgresServer(Server):
             end_orphans(fresh, self.name, self.stop_steps)
             shutil.rmtree(fresh)
         fresh.mkdir(mode=0o700)
-        identities.give(fresh, self.identity())
+        give(fresh, self.identity())
         options = ("--encoding=UTF8", "--locale=C", "--auth=trust")
         with self._open_log() as log:
             process = spawn(

@@ -6,9 +6,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import IO, ClassVar
 
-from app.embedded import identity as identities
-from app.embedded.identity import Identity
-from app.embedded.processes import Steps, end, end_orphans, plain_environment, spawn
+from app.embedded.processes import Identity, Steps, end, end_orphans, ourselves, plain_environment, spawn
 
 _LARGEST_LOG = 10_000_000  # bytes
 
@@ -48,7 +46,7 @@ class Server(ABC):
         self.folder.mkdir(mode=0o700, exist_ok=True)
 
     def identity(self) -> Identity:
-        return identities.ourselves()
+        return ourselves()
 
     def launch(self) -> None:
         """Clear the remains of an earlier process and start the server, without waiting until it answers."""

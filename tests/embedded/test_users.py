@@ -10,7 +10,8 @@ import pytest
 import redis
 
 from app.embedded import EmbeddedServers
-from app.embedded.identity import (
+from app.embedded.postgres import PostgresServer
+from app.embedded.processes import (
     Identity,
     candidates,
     give,
@@ -18,7 +19,6 @@ from app.embedded.identity import (
     other_user,
     ourselves,
 )
-from app.embedded.postgres import PostgresServer
 from tests.embedded.programs import HOLD_IN_MAIN_THREAD, ROOT, running, sql
 
 EXEC_AS = ROOT / "app" / "embedded" / "exec_as.py"
