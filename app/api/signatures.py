@@ -54,7 +54,7 @@ class ExactAnswer(Document):
 
 
 def _base64_length(size: int) -> int:
-    """Characters in which so many bytes are written."""
+    """The number of characters in which this number of bytes is written."""
     return -(-size // 3) * 4
 
 

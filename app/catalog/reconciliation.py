@@ -98,8 +98,8 @@ def years_of(text: str) -> tuple[int, ...]:
 def key_conditions(description: BookDescription, counts: Mapping[int, float]) -> list[KeyCondition]:
     """The conditions that find the candidates by name; none where neither title nor author is known.
 
-    Only some books are read for each condition. So where a title is frequent, author and year go into a
-    condition of their own, and of the words of a title the two in the fewest books are looked for together.
+    The books that are read for a condition are limited. So where a title is frequent, author and year go into
+    a condition of their own, and of the words of a title the two in the fewest books are looked for together.
     `counts` says in how many books the most frequent keys are.
     """
     surnames = [names.surname_key(author) for author in description.authors if names.surname(author)]

@@ -47,7 +47,7 @@ DataDir = Annotated[
 
 @contextmanager
 def service_at(url: str, key: str | None, patience: float = 10.0) -> Iterator[Client]:
-    """A client that is patient for so many seconds; raises NoService where no service answers at all."""
+    """A client that waits up to `patience` seconds; raises NoService where no service answers at all."""
     with Client(url, patience=patience, key=key) as service:
         service.insist()
         yield service

@@ -213,7 +213,7 @@ def url_of(host: str, port: int, scheme: str = "http") -> str:
 def _allow_many_connections() -> None:
     """Let this process and its children open as many files as the system lets them.
 
-    Many systems begin at 1,024, which so many connections of slow clients would use up.
+    Many systems begin at 1,024, which the connections of slow clients would use up.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)

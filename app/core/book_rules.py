@@ -135,7 +135,7 @@ def known_labels(labels: Sequence[str | None]) -> PageLabels:
 def checked_labels(
     labels: Sequence[str | None], page_count: int | None, field: str = "page_labels"
 ) -> PageLabels:
-    """The labels that were sent with a book of so many pages.
+    """The labels that were sent with a book of `page_count` pages.
 
     Raises InvalidInput unless there is one a page, each null or of 1 to 32 characters, no control among them.
     """

@@ -15,7 +15,7 @@ from app.core.errors import InvalidInput
 from app.core.text.normal_form import NormalText
 
 WINDOW = 800
-"""An occurrence at most so many words after the previous one is a near repeat."""
+"""Words between two occurrences up to which the second is a near repeat."""
 
 _FIRST_SLOTS = 1 << 16
 

@@ -22,7 +22,7 @@ VERSION = 1
 """The version of these tables, which that file names."""
 
 SIMILARITY_STEPS = 255
-"""Similarities of pages are kept in so many steps."""
+"""Steps in which similarities of pages are kept."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 A file can make any parser loop, crash or fill the memory. Children are forked from a process that has
 loaded all readers and has no thread (multiprocessing's fork server). One beyond a limit is killed, and so is
 one whose parent has ended. A child trusts its parent, and takes pickles from it. The parent takes bytes from
-its child: so many at most, and until a moment that the child cannot put off. A file may have taken the child
+its child: a limited number, and until a moment that the child cannot put off. A file may have taken the child
 over, so what comes is built anew, value by value, and only as one of the types that were asked for.
 """
 
@@ -154,7 +154,7 @@ class Child:
                 self._process.kill()
 
     def end(self, patience: float = 0.0) -> str:
-        """Kill it unless it ends within so many seconds, and forget it; returns how it ended."""
+        """Kill it unless it ends within `patience` seconds, and forget it; returns how it ended."""
         with _LOCK:
             if self._how is None:
                 self._process.join(patience)

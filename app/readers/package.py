@@ -24,7 +24,7 @@ MOST_MEMBERS = 100_000
 """Files in one package."""
 
 EXPANSION, FREE_EXPANSION = 100, 1 << 26
-"""A compressed file may expand to so many times its size, and to so many bytes in any case."""
+"""A compressed file may expand to EXPANSION times its size, and to FREE_EXPANSION bytes in any case."""
 
 _PART = 1 << 20
 

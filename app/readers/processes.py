@@ -1,8 +1,8 @@
 """Reading in child processes: of strangers each file in one of its own, of bulk one book after the other.
 
 A file of a stranger meets no other file, and goes over as a descriptor. Of many books one that kills or hangs
-a process is refused; results come in the order of the books, and only so many are under way that memory stays
-flat. The process that asks needs no reader, and loads none.
+a process is refused. Results come in the order of the books, and the books under way are limited, so that
+memory stays flat. The process that asks needs no reader, and loads none.
 """
 
 import asyncio

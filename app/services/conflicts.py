@@ -1,7 +1,7 @@
 """Metadata conflicts: books that share an ISBN or a title but no text, and copies under different ISBNs.
 
-Hundreds of books that share an ISBN make tens of thousands of pairs, so of each group only some books are
-examined. A request ends after so many pairs, with a place to go on from.
+Hundreds of books that share an ISBN make tens of thousands of pairs. So the books of a group that are
+examined are limited, and so are the pairs of a request, which names a place to go on from.
 """
 
 import asyncio

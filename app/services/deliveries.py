@@ -134,7 +134,7 @@ class Patience:
     give_up_after: timedelta = timedelta(days=3)
 
     def wait(self, failures: int) -> timedelta:
-        """The wait after so many failures in a row with nothing taken between."""
+        """The wait after this number of failures in a row."""
         if not failures:
             return self.again
         doubled = self.first_wait * float(2 ** min(failures - 1, 20))

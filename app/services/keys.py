@@ -164,7 +164,7 @@ class Keys:
         return (await self._valid_since(_NEW_SECONDS)).get(sent) if caller is None else caller
 
     async def _valid_since(self, seconds: float) -> Mapping[bytes, Caller]:
-        """The valid keys, as they were read so many seconds ago at most."""
+        """The valid keys, as they were read at most `seconds` ago."""
         if time.monotonic() - self._read_at > seconds:
             async with self._reading:
                 asked = time.monotonic()

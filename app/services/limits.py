@@ -38,7 +38,7 @@ _AWAY_SECONDS = 5.0
 """How long it then counts as away."""
 
 _UPLOAD_SECONDS = 1.0
-"""When to try an upload again; how long those under way will take, nobody knows."""
+"""When to try an upload again; how long those under way will take is not known."""
 
 _OWN_NETWORK_BITS = 64
 """A client with IPv6 has this much of an address to itself."""
@@ -212,7 +212,7 @@ def _item(limit: Limit) -> RateLimitItemPerSecond:
 
 
 def sliding_wait(limit: Limit, amount: int, before: int, rest: float, count: int) -> float:
-    """The seconds until so many units fit in a sliding window; at most the limit, if nothing else comes.
+    """The seconds until `amount` units fit in a sliding window, if nothing else comes.
 
     The former window has `before` units, this one has `count` and lasts `rest` seconds. A share of the former
     one's counts, which shrinks evenly to nothing.

@@ -52,7 +52,7 @@ class Waiting:
         seconds: float,
         begins: Callable[[], None] = nothing,
     ) -> T:
-        """The first answer that is enough, else the last within so many seconds.
+        """The first answer that is enough, else the last one within `seconds`.
 
         `begins` is called if the waiting begins.
         """

@@ -86,7 +86,7 @@ def synthetic_library(
 
 
 def paginate(text: str, characters: int) -> tuple[str, ...]:
-    """The text in pages of at most so many characters, cut between words where that can be."""
+    """The text in pages of up to this number of characters, cut between words where that can be."""
     pages = []
     start = 0
     while len(text) - start > characters:

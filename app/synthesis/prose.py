@@ -63,7 +63,7 @@ class Language:
 
 
 def word(rng: np.random.Generator, syllables: int) -> str:
-    """A pronounceable word of so many syllables."""
+    """A pronounceable word with this number of syllables."""
     parts = []
     for _ in range(syllables):
         for sounds in _SYLLABLE:
@@ -157,7 +157,7 @@ def _scene(world: World, rng: np.random.Generator) -> NDArray[np.intp]:
 
 
 def prose(world: World, characters: int, rng: np.random.Generator) -> str:
-    """About so many characters of the book's prose: sentences, and a blank line between paragraphs."""
+    """The book's prose, about this many characters: sentences, and a blank line between paragraphs."""
     pieces: list[str] = []
     length = 0
     while length < characters:

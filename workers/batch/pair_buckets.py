@@ -23,7 +23,7 @@ _MOST_BUCKETS = 64
 """Sail holds up to 10 MB for each bucket while it fills them, so there are more only for large corpora."""
 
 _LARGEST = 8
-"""Buckets are made so many times as large before there are more."""
+"""Times that buckets are made larger before there are more of them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

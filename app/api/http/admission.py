@@ -115,7 +115,7 @@ class Room:
         self.taken = 0
 
     def take(self, size: int) -> None:
-        """Take so many more bytes (give them back where negative); raises Overloaded beyond the bound."""
+        """Take more bytes (give them back where negative); raises Overloaded beyond the bound."""
         if size > 0 and self.taken + size > self._most:
             raise Overloaded(self._refusal)
         self.taken += size
@@ -129,7 +129,7 @@ class Held:
         self._size = 0
 
     def hold(self, size: int) -> None:
-        """Count so many more bytes (fewer where negative); raises Overloaded."""
+        """Count more bytes (fewer where negative); raises Overloaded."""
         size = max(size, -self._size)  # parts of a request may end after it
         self._room.take(size)
         self._size += size

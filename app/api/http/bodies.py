@@ -29,7 +29,7 @@ BULK_GRACE_SECONDS = 300.0
 """The same where lines are sent as they come into being."""
 
 MIN_BYTES_A_SECOND = 4_096
-"""Each so many bytes that have arrived allow one more second of waiting."""
+"""Bytes that allow one more second of waiting once they have arrived."""
 
 
 class BodyTooSlow(RequestRefusal):

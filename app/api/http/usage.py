@@ -104,7 +104,7 @@ async def counted(parts: AsyncIterator[bytes], scope: Scope, waits: bool = False
 
 
 def _can_fit(size: int, caller: Caller) -> bool:
-    """Whether a body of so many bytes can be counted at all before it is read."""
+    """Whether a body of this size can be counted before it is read."""
     most = caller.limits.bytes_per_minute
     return most is None or size <= most
 

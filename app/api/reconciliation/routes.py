@@ -63,7 +63,7 @@ Suggested = Annotated[SuggestQuery, Query()]
 Described = tuple[ReconciliationQuery, BookDescription] | Exception
 
 _MOST_FIELDS = 100_000
-"""Names of an object in a batch. More are no batch that is only somewhat too large."""
+"""Names of an object in a batch; an object with more is refused before it is read."""
 
 _SUGGESTIONS = 20
 _TYPES: list[dict[str, Any]] = [BOOK_TYPE | {"broader": [WIDER_TYPE]}, WIDER_TYPE]

@@ -187,7 +187,7 @@ def _insertions(votes: NDArray[np.int32], readings: Sequence[PageReading]) -> li
 
 
 def _shared(added: Sequence[str], voters: int) -> str:
-    """What most of so many voters add at a place, where some of them add these texts."""
+    """What most of the voters add at a place, where some of them add these texts."""
     [(text, count)] = Counter(added).most_common(1)
     if count > voters - len(added):
         return text
@@ -285,7 +285,7 @@ class _Other:
 
 
 def master_copy(best: Content, others: Sequence[Content], pages: range) -> MasterCopy:
-    """The pages of these numbers, from 0, as far as there are so many; `others` are the other copies.
+    """The pages with these numbers, from 0, as far as there are any; `others` are the other copies.
 
     A page of 2,500 characters takes some 3 ms a copy; to sign and align the copies, some 20 ms for each.
     """

@@ -38,7 +38,7 @@ MINHASH_BUCKET_BITS = 12
 SAMPLE_BUCKET_BITS = 18
 
 POSTING_CAP = 8192
-"""Records that a posting bucket takes. Values that so many books share distinguish no book."""
+"""Records that a posting bucket takes. Values that more books share distinguish no book."""
 
 _ROOM = 1 << 13
 """Entries for which shared values are counted at first; four times as many if they are too few."""

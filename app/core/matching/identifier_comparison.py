@@ -89,7 +89,7 @@ def compare(this: Identifier, other: Identifier) -> Comparison:
 
 
 def verdict(distance: int, unequal: int | None, words: int, isbn: IsbnComparison = "absent") -> Verdict:
-    """What to hold of two books at this distance, of which the shorter has so many words.
+    """What to hold of two books at this distance, of which the shorter has `words` words.
 
     Fingerprints that lie where one stranger in a thousand does cannot be confirmed by MinHash bits. With one
     ISBN books need not lie as near; different ISBNs mean nothing, as editions have their own.
@@ -143,7 +143,7 @@ def deviation(distance: Bits, unequal: Bits | None, expected: Bits) -> Bits:
 
 @lru_cache
 def expected_distance(words: int) -> float:
-    """The mean fingerprint distance of two strangers, bits, of which the shorter has so many words.
+    """The mean fingerprint distance of two strangers, bits, of which the shorter has `words` words.
 
     63 bits up to 4,096 words, 2.5 less for each doubling, and 49 from 199,000 words on.
     """

@@ -41,8 +41,8 @@ class Evidence:
 class Verification:
     """The rule by which evidence makes two books near-duplicates."""
 
-    distance_alone: int  # at most so many bits suffice alone
-    steps: tuple[tuple[int, int], ...]  # (values, bits): so many equal values suffice up to so many bits
+    distance_alone: int  # the most bits that suffice alone
+    steps: tuple[tuple[int, int], ...]  # (equal values, bits up to which they suffice)
     min_shared: int  # equal values without which nothing but the distance counts
     containment: float  # share of the smaller book that suffices together with `min_shared` equal values
 

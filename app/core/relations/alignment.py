@@ -31,13 +31,13 @@ _LEAST_TEXT = 75
 """A page with fewer code points counts as blank: a running head and less than a line, or a caption."""
 
 _FARTHEST_AGAIN = 4
-"""A page may be scanned again so many text pages later."""
+"""Text pages after which a page may have been scanned again."""
 
 _AGAIN = 0.75
 """It is then at least so alike, in units of a typical pair of equal pages,"""
 
 _BEYOND_FORMULAS = 1.5
-"""and so many times as alike as most neighbouring pages are."""
+"""and this many times as alike as most neighbouring pages are."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -235,7 +235,7 @@ def _usual(similarities: NDArray[np.float64]) -> float:
 
 
 SIMILARITY_STEPS = 255
-"""Similarities in a page map are kept in so many steps."""
+"""Steps in which similarities of a page map are kept."""
 
 
 def page_map(alignment: Alignment) -> NDArray[np.int32]:

@@ -20,7 +20,7 @@ def fracminhash(hashes: NDArray[np.uint64], recipe: FracMinHashRecipe) -> FracMi
     """The sample of shingle hashes, which may repeat; None if there are none."""
     if hashes.size == 0:
         return None
-    # A first level that keeps some times as many as are wanted: the right one is then found among few.
+    # A first level that keeps several times the hashes wanted: the right one is then found among few.
     level = min(TOP_LEVEL, TOP_LEVEL + 2 - (hashes.size // recipe.most).bit_length())
     kept = _below(hashes, level)
     while level < TOP_LEVEL and kept.size <= recipe.most:

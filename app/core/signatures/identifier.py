@@ -175,7 +175,7 @@ def to_letters(number: int, count: int) -> str:
 
 
 def to_number(letters: str, count: int) -> int | None:
-    """The number in so many letters, 5·count bits; None if they are not.
+    """The number in `count` letters, 5·count bits; None if they are not.
 
     >>> to_number("O1-L", 3), to_number("u00", 3)
     (33, None)

@@ -137,7 +137,7 @@ def unequal_bits(a: MinHashBits, b: MinHashBits) -> int:
 
 
 def jaccard_range(unequal: int, permutations: int = 128) -> Range:
-    """The Jaccard similarity that so many unequal bits estimate, 0 to 1.
+    """The Jaccard similarity that this number of unequal bits estimates, 0 to 1.
 
     The estimate 2·agreement − 1 is unbiased but for the cut at 0. The bounds are those of Wilson (1927).
 

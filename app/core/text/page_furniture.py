@@ -111,7 +111,7 @@ def _is_repeated(lines: Sequence[_Line], offsets: Sequence[set[int]], index: int
 
 
 def _around(items: Sequence[_Item], index: int, reach: int) -> tuple[Sequence[_Item], Sequence[_Item]]:
-    """Those of up to so many pages before this one, and after it."""
+    """Those of up to `reach` pages before this one, and after it."""
     return items[max(index - reach, 0) : index], items[index + 1 : index + 1 + reach]
 
 

@@ -1,7 +1,7 @@
 """The character table of the normaliser: the mapping of each code point, frozen at Unicode 14.
 
 Each code point has one entry of 32 bits. The low 21 are the code point it becomes; for EXPAND they are an
-index into `expansions`, where a count and so many entries stand. Above them are flags, the kind of script,
+index into `expansions`, where a count and its entries stand. Above them are flags, the kind of script,
 and the action for a code point that needs more than a plain copy.
 """
 

@@ -162,7 +162,7 @@ async def _known(bulk: Bulk, question: Known) -> Suites | Outcome:
 
 
 def _batch(results: Iterator[tuple[Unread, Result]], run: IngestRun) -> list[tuple[Unread, Result]]:
-    """The next results, so many as are stored together; empty at the end."""
+    """The results of the next batch to be stored; empty at the end."""
     batch, size = [], 0
     for book, result in results:
         batch.append((book, result))

@@ -222,7 +222,7 @@ def _is_described_so(existing: ExistingBook, book: CorpusBookRow) -> bool:
 
 
 def _read_batch(rows: Iterator[CorpusBook], suites: Suites) -> _Batch | None:
-    """The next books, so many as are stored together; None at the end."""
+    """The next batch of books; None at the end."""
     books: list[tuple[CorpusBook, NewContent]] = []
     refused: list[tuple[str, Refusal]] = []
     size, last = 0, None

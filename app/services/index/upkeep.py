@@ -246,7 +246,7 @@ class IndexUpkeep:
 
 @asynccontextmanager
 async def held(lock: Callable[[], SessionLock], patience: float) -> AsyncIterator[bool]:
-    """While the lock is held; False where it could not be had in so many seconds."""
+    """While the lock is held; False where it could not be had within `patience` seconds."""
     deadline = time.monotonic() + patience
     while True:
         async with lock() as locked:

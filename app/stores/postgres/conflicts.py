@@ -55,7 +55,7 @@ _LIST_GROUPS = {
     for by, keyed in _KEYED.items()
 }
 
-# Each half ends by itself, so that only so many pairs are read of the many there may be.
+# Each half has a limit of its own, which bounds the pairs that are read.
 _COPIES = """
     (
         SELECT left_id, right_id FROM relations LEFT JOIN decisions USING (left_id, right_id)
@@ -122,7 +122,7 @@ class ConflictSnapshot:
     async def list_groups(self, by: SharedBy, first: int, limit: int, most: int) -> list[Sharing]:
         """Up to `limit` groups of books of several clusters from the key `first` on, ascending.
 
-        Of each at most so many books are to be examined.
+        At most `most` books of each are to be examined.
         """
         groups = await rows(self._connection, _LIST_GROUPS[by], first=first, limit=limit, most=most)
         return [Sharing(**row) for row in groups]

@@ -167,7 +167,7 @@ class EntryStore:
         await self._database.rows(_UPDATE_INDEXED, entry_ids=list(entry_ids))
 
     async def delete_tombstones(self, older_than: float) -> None:
-        """Delete tombstones of so many seconds ago; the index has lost their entries."""
+        """Delete tombstones that are more than `older_than` seconds old; the index has lost their entries."""
         await self._database.rows(_DELETE_TOMBSTONES, seconds=older_than)
 
 

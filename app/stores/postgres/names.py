@@ -1,8 +1,8 @@
 """Finding books by titles, names, years and identifiers that may be written in another way.
 
 An array of keys stands for how a book is named (`app.core.text.names`), and one index of all keys finds the
-books that share some. Only so many books are read for a condition, so a frequent key costs little more than
-a rare one.
+books that share some. The books that are read for a condition are limited, so a frequent key costs little
+more than a rare one.
 """
 
 from collections.abc import Mapping, Sequence

@@ -56,7 +56,7 @@ ADD_RECORDS = Script(_RECORDS + _UNBOUNDED + _MEND + _MEND_EACH)
 """Put the i-th record of ARGV[1] into the bucket KEYS[i], for every i, unless it is there."""
 
 MEND_POSTINGS = Script(_RECORDS + _CAPPED + _MEND + _MEND_EACH)
-"""The same for buckets that take so many records and no more."""
+"""The same for buckets with a bound on their records."""
 
 ADD_POSTINGS = Script(
     _RECORDS

@@ -35,7 +35,7 @@ COPIED = pa.schema(_COLUMNS)
 _BUFFER = 1 << 20
 _BYTES_AT_ONCE = 4 << 20
 _GROUP_BYTES = 64 << 20
-"""A row group ends where one of the input ends, or with so many bytes before encoding."""
+"""Bytes before encoding after which a row group ends, unless one of the input ends before."""
 
 
 def copied_table(out: str, task: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:

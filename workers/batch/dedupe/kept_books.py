@@ -107,7 +107,7 @@ def table_of(books: KeptBooks, keep: Keep) -> pa.Table:
 
 
 def refused_rows(refused: pa.Table) -> pa.Table:
-    """What could not be read, as rows of the same table: nobody knows what it is a copy of, so it is kept."""
+    """What could not be read, as rows of the same table: what it is a copy of is not known, so it is kept."""
     reasons = [f"It could not be compared. {reason}" for reason in refused.column("reason").to_pylist()]
     columns = {"place": refused.column("place"), "because": reasons, "keep": [True] * refused.num_rows}
     nothing = [None] * refused.num_rows

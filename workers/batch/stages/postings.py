@@ -49,7 +49,7 @@ def block_count(out: str) -> int:
 
 
 def block_starts(books: "pa.ChunkedArray[pa.Int64Scalar]", most: int) -> list[int]:
-    """The first book of each block, of blocks of equal size with at most so many books."""
+    """The first book of each block; blocks have equal sizes of at most `most` books."""
     count = len(books)
     wanted = max(-(-count // most), min(_LEAST_BLOCKS, count // _LEAST_BOOKS), 1)
     ordered = books.take(pc.sort_indices(books))

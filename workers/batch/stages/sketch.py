@@ -54,7 +54,7 @@ def run(corpus: Corpus, source: CorpusInput) -> None:
 
 
 def signed_split(out: str, task: _Row, processes: int = 1) -> Iterator[pa.RecordBatch]:
-    """The rows of `sketches` of one split, read in so many processes; writes its rows of `refused`."""
+    """The rows of `sketches` of one split, read in several processes; writes its rows of `refused`."""
     split = Split(**task)
     rows: list[_Row] = []
     refused: list[_Row] = []
