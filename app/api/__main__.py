@@ -4,6 +4,7 @@ OPTIONS is a JSON object: `sockets`, the numbers of the listening sockets that t
 options of uvicorn. Secrets come by standard input.
 """
 
+import gc
 import json
 import os
 import socket
@@ -22,8 +23,14 @@ def main() -> None:
     options = json.loads(sys.argv[1])
     listeners = [socket.socket(fileno=number) for number in options.pop("sockets")]
     take_secrets()
+    # What is loaded stays: the collector need not go through it, now or later.
+    gc.disable()
+    from app.main import create_app
+
+    gc.freeze()
+    gc.enable()
     config = uvicorn.Config(
-        "app.main:create_app",
+        create_app,
         factory=True,
         loop="uvloop",
         http="app.api.http.connections:BoundedConnection",

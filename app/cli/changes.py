@@ -8,9 +8,8 @@ from rich.console import RenderableType
 
 from app.cli.environment import DEFAULT_URL, AsJson, KeyOption, Url, moment, service_at
 from app.cli.output import notices, print_json, show, stacked
-from app.stores.postgres.audit import Action
 from bookprint_client import calls
-from bookprint_client.answers import AuditAnswer
+from bookprint_client.answers import Action, AuditAnswer
 
 _PATIENCE = 10.0  # seconds
 _FOLLOWING_WAIT = 30.0  # seconds

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from pydantic import ValidationError
@@ -17,8 +17,10 @@ from app.cli.output import UserError, notices
 from app.embedded import EmbeddedServers, running_servers
 from app.secrets import SECRETS
 from app.settings import Settings
-from app.stores.postgres.audit import Actor
 from bookprint_client import Client
+
+if TYPE_CHECKING:
+    from app.stores.postgres.audit import Actor
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 
@@ -133,8 +135,11 @@ def moment(text: str, option: str) -> datetime:
     return named if named.tzinfo is not None else named.replace(tzinfo=UTC)
 
 
-def acting_user() -> Actor:
+def acting_user() -> "Actor":
     """Whom the audit log names: the user of the system who runs this command, on this host."""
+    # Late, because the stores take long to load and most commands need none.
+    from app.stores.postgres.audit import Actor
+
     return Actor("command", _user(), address=socket.gethostname())
 
 

@@ -12,11 +12,10 @@ from app.cli.environment import DataDir, acting_user, load_settings, moment
 from app.cli.maintenance import library, within
 from app.cli.output import UserError, notices, results, show
 from app.settings import LEAST_BYTES_PER_MINUTE, MOST_PER_MINUTE
-from app.stores.postgres.keys import KeyLimits
 
 if TYPE_CHECKING:
     from app.services.keys import Keys, ShownKey
-    from app.stores.postgres.keys import Key
+    from app.stores.postgres.keys import Key, KeyLimits
     from app.wiring import Services
 
 T = TypeVar("T")
@@ -63,6 +62,8 @@ def create(
     data_dir: DataDir = None,
 ) -> None:
     """Make a key and print it. It is shown this once: only its hash is stored."""
+    from app.stores.postgres.keys import KeyLimits  # late: the stores take long to load
+
     expires_at = None if expires is None else moment(expires, "--expires")
     limits = KeyLimits(requests_per_minute, lookups_per_minute, bytes_per_minute, uploads_at_once)
     made = _with_keys(
@@ -137,7 +138,7 @@ def _row(key: "Key") -> tuple[str, ...]:
     )
 
 
-def _limits(limits: KeyLimits) -> str:
+def _limits(limits: "KeyLimits") -> str:
     named = {
         "requests/min": limits.requests_per_minute,
         "lookups/min": limits.lookups_per_minute,

@@ -36,6 +36,7 @@ print(*{{name.partition(".")[0] for name in sys.modules}})
     ("module", "unused"),
     [
         ("app.main", ANYWHERE | {"alembic", "psycopg"}),
+        ("app.cli.commands", {"asyncpg", "fastapi", "lxml", "pymarc", "pyarrow", "sqlalchemy"}),
         ("workers.process", ANYWHERE | {"alembic", "fastapi", "starlette", "uvicorn", "httpx"}),
     ],
 )
