@@ -41,7 +41,7 @@ from tests.secret_search import lines_with_secrets  # noqa: E402
 from tests.servers import flushed_redis, fresh_database, migrated_template, scratch_folder, session_servers  # noqa: E402
 
 _MOST_PROCESSES = 4
-_BEYOND_CORES = 2  # tests wait for servers and processes more than half of their time
+_BEYOND_CORES = 1  # tests wait for servers now and then
 
 
 @pytest.hookimpl(optionalhook=True)
