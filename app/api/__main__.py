@@ -23,14 +23,8 @@ def main() -> None:
     options = json.loads(sys.argv[1])
     listeners = [socket.socket(fileno=number) for number in options.pop("sockets")]
     take_secrets()
-    # What is loaded stays: the collector need not go through it, now or later.
-    gc.disable()
-    from app.main import create_app
-
-    gc.freeze()
-    gc.enable()
     config = uvicorn.Config(
-        create_app,
+        "app.main:create_app",
         factory=True,
         loop="uvloop",
         http="app.api.http.connections:BoundedConnection",
@@ -43,6 +37,11 @@ def main() -> None:
         ssl_keyfile_password=os.environ.get(TLS_PASSWORD_VARIABLE),
         **options,
     )
+    # What is loaded stays: the collector need not go through it, now or later.
+    gc.disable()
+    config.load()
+    gc.freeze()
+    gc.enable()
     uvicorn.Server(config).run(listeners)
 
 
