@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 
 import pytest
 import redis
@@ -96,6 +97,7 @@ class Cluster:
 
     def __init__(self, masters: list[Master]) -> None:
         self.masters = masters
+        self._ending = Lock()
 
     @property
     def url(self) -> str:
@@ -150,17 +152,36 @@ class Cluster:
         keys: list[bytes] = giver.client.execute_command("CLUSTER", "GETKEYSINSLOT", slot, 10_000)
         return keys
 
-    def assign_slot(self, slot: int, taker: Master) -> None:
-        """End the move of a slot of which the others hold no key any more."""
-        for master in (taker, *(m for m in self.masters if m is not taker)):
-            master.call("SETSLOT", slot, "NODE", taker.name)
+    def end_move(self, slot: int, taker: Master) -> None:
+        """End the move of a slot of which the others hold no key any more; returns when all masters know.
+
+        One move ends after the other. Of two that end at once both takers claim the same epoch of the
+        configuration, and then it can happen that no master serves a slot.
+        """
+        with self._ending:
+            self._assign(slot, taker)
+            wait_for(self._agrees)
 
     def hand_over(self, slots: range, giver: Master, taker: Master) -> None:
         """Have another master serve slots, whose keys are lost: what an operator should not do."""
         for slot in slots:
             for key in self.open_slot(slot, giver, taker):
                 giver.client.delete(key)
-            self.assign_slot(slot, taker)
+            self._assign(slot, taker)
+
+    def _assign(self, slot: int, taker: Master) -> None:
+        for master in (taker, *(m for m in self.masters if m is not taker)):
+            master.call("SETSLOT", slot, "NODE", taker.name)
+
+    def _agrees(self) -> bool:
+        """Whether all masters name the same slots and epochs of the configuration, no epoch twice."""
+        views = []
+        for master in self.masters:
+            # id, address, flags, master, ping, pong, epoch, link, slots; those in brackets are on a move
+            lines = [line.split() for line in master.call("NODES").splitlines()]
+            views.append({(line[0], line[6], *(w for w in line[8:] if w[0] != "[")) for line in lines})
+        epochs = {epoch for _, epoch, *_ in views[0]}
+        return views.count(views[0]) == len(views) and len(epochs) == len(self.masters)
 
     @staticmethod
     def _is_well(master: Master) -> bool:

@@ -174,7 +174,7 @@ class Resharding:
         self.halfway += await self._workload.lookups_from_now()
         assert giver.count_keys(slot) > 0 < taker.count_keys(slot)
         await self._give(keys[len(keys) // 2 :], giver, taker)
-        await asyncio.to_thread(self._cluster.assign_slot, slot, taker)
+        await asyncio.to_thread(self._cluster.end_move, slot, taker)
 
     async def move_carelessly(self, slot: int) -> None:
         """Move the epoch of a slot, and lose its other keys."""
@@ -185,7 +185,7 @@ class Resharding:
             # The node sends the client on where a deletion has just emptied the bucket.
             with suppress(AskError):
                 await asyncio.to_thread(giver.client.delete, key)
-        await asyncio.to_thread(self._cluster.assign_slot, slot, taker)
+        await asyncio.to_thread(self._cluster.end_move, slot, taker)
 
     def _masters(self, slot: int, places: int) -> tuple[Master, Master]:
         masters = self._cluster.masters
