@@ -81,11 +81,11 @@ class MinHashBits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FracMinHash:
-    """All shingle hashes of a book below 2^level; two samples are compared below the lower limit."""
+    """All hashes of a book below a limit; two samples are compared below the lower of their limits."""
 
     recipe: str
     hashes: NDArray[np.uint64]  # (n,), ascending and distinct
-    level: int  # 0 to 64
+    level: int  # of the limit, as the recipe counts levels; 0 to 254
 
     def to_bytes(self) -> bytes:
         """The hashes as stored and sent: little-endian, 8 bytes each."""
@@ -95,6 +95,15 @@ class FracMinHash:
     def from_bytes(recipe: str, data: bytes, level: int) -> "FracMinHash":
         """The reverse of `to_bytes`; `data` is a multiple of 8 bytes long."""
         return FracMinHash(recipe, np.frombuffer(data, dtype="<u8").astype(np.uint64), level)
+
+    def packed(self) -> bytes:
+        """A byte for the level, then the hashes: as the catalogue keeps them."""
+        return bytes([self.level]) + self.to_bytes()
+
+    @staticmethod
+    def unpacked(recipe: str, data: bytes) -> "FracMinHash":
+        """The reverse of `packed`."""
+        return FracMinHash.from_bytes(recipe, data[1:], data[0])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -218,7 +227,8 @@ class NewContent:
     compressed_text: bytes | None  # None: the text is not kept
     iscc: str | None = None  # ISCC:EAA…; None: not computed
     vector: NDArray[np.uint8] | None = None  # (128,); None: not computed, or the text is too short
-    others: tuple[Fingerprint, ...] = ()  # under the other suites, as far as they could be computed
+    other_fingerprints: tuple[Fingerprint, ...] = ()  # under other suites, as far as they could be computed
+    other_samples: tuple[FracMinHash, ...] = ()  # the same
     suites: Suites = field(default_factory=Suites)  # for which all this was computed
     page_labels: PageLabels = ()
 
@@ -227,8 +237,15 @@ class NewContent:
         entry = self.sketch.to_entry(entry_id)
         if suite == self.suites.serving:
             return entry
-        computed = (other for other in self.others if other.recipe == suite.fingerprint)
-        return replace(entry, fingerprint=next(computed, None))
+        fingerprints = (entry.fingerprint, *self.other_fingerprints)
+        samples = (entry.sample, *self.other_samples)
+        return replace(
+            entry,
+            fingerprint=next(
+                (each for each in fingerprints if each and each.recipe == suite.fingerprint), None
+            ),
+            sample=next((each for each in samples if each and each.recipe == suite.sample), None),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,14 +126,29 @@ _CHAR6 = PageRecipe(
 
 @dataclass(frozen=True, slots=True)
 class FracMinHashRecipe:
-    """A FracMinHash of shingles, whose limit is the largest power of two that keeps few enough."""
+    """A FracMinHash of what is hashed of a text, whose limit is the largest that keeps few enough.
+
+    The limit at a level is (steps + level mod steps) · 2^(level div steps + lowest).
+    """
 
     name: str
     most: int  # hashes at most
-    shingles: str  # the MinHash recipe whose shingles are sampled
+    hashed: Literal["shingles", "grams"]  # those of the MinHash recipe, or runs of folded letters
+    steps: int  # limits in each octave, a power of two
+    lowest: int  # exponent of the limits at the first levels
+    top_level: int  # of a sample that keeps every hash, or nearly so
+    gram_weight: int = 40  # a gram is the shortest run of symbols that weighs this much
+    letter_weight: int = 2
+    dense_weight: int = 5  # of Han, Kana, Hangul and the like
+
+    @property
+    def mean_kept(self) -> float:
+        """Hashes that a long book's sample keeps on average: limits lie one part of 2 · steps apart."""
+        return self.most * (2 * self.steps + 1) / (2 * self.steps + 2)
 
 
-_SAMPLE128 = FracMinHashRecipe(name="word5-sample128-v1", most=128, shingles=_WORD5.name)
+_WORDS128 = FracMinHashRecipe("word5-sample128-v1", 128, "shingles", steps=1, lowest=0, top_level=64)
+_LETTERS256 = FracMinHashRecipe("char20-sample256-v1", 256, "grams", steps=8, lowest=29, top_level=254)
 
 MD5_TEXT, TEXTPROFILE_MD5 = "md5-text", "textprofile-md5-v1"
 DIGESTS = (MD5_TEXT, TEXTPROFILE_MD5)
@@ -144,14 +159,16 @@ VECTORS = "tfidf-simhash1024-v1"
 
 DEFAULT_FINGERPRINT = _GAP.name
 DEFAULT_MINHASH = _WORD5.name
-DEFAULT_SAMPLE = _SAMPLE128.name
+DEFAULT_SAMPLE = _LETTERS256.name
 DEFAULT_PAGES = _CHAR6.name
 
 FINGERPRINT_RECIPES: Mapping[str, FingerprintRecipe] = MappingProxyType(
     {recipe.name: recipe for recipe in (_GAP, *(_tf(bits) for bits in range(64, 257, 32)))}
 )
 MINHASH_RECIPES: Mapping[str, MinHashRecipe] = MappingProxyType({_WORD5.name: _WORD5})
-SAMPLE_RECIPES: Mapping[str, FracMinHashRecipe] = MappingProxyType({_SAMPLE128.name: _SAMPLE128})
+SAMPLE_RECIPES: Mapping[str, FracMinHashRecipe] = MappingProxyType(
+    {recipe.name: recipe for recipe in (_LETTERS256, _WORDS128)}
+)
 PAGE_RECIPES: Mapping[str, PageRecipe] = MappingProxyType({_CHAR6.name: _CHAR6})
 
 
@@ -188,16 +205,16 @@ def page_recipe(name: str) -> PageRecipe:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """The recipes under which books are indexed and looked up together."""
+    """The recipes under which books are signed, indexed and looked up together."""
 
     fingerprint: str
     minhash: str
     sample: str
 
     @property
-    def postings(self) -> frozenset[str]:
-        """The recipes of the posting lists, which suites may share."""
-        return frozenset((self.minhash, self.sample))
+    def parts(self) -> frozenset[str]:
+        """The recipes of the bands and of the posting list, which suites may share."""
+        return frozenset((self.fingerprint, self.sample))
 
 
 DEFAULT_SUITE = Suite(DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from app.core.index.fingerprints import rows_within, words
-from app.core.index.records import shared_values
+from app.core.index.records import entries_sharing
 from app.core.relations.alignment import align
 from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_pages, content_from_text
@@ -22,4 +22,4 @@ def warm_up() -> None:
     cosine(np.zeros(BYTES, dtype=np.uint8), np.zeros(BYTES, dtype=np.uint8))
     query, rows = bytes(16), np.zeros((1, 16), dtype=np.uint8)
     rows_within(query, words(rows), 0)
-    shared_values([bytes(6)], np.zeros(1, dtype=np.uint64))
+    entries_sharing([bytes(6)], np.zeros(1, dtype=np.uint64))

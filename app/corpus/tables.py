@@ -100,14 +100,12 @@ TABLES: Mapping[str, tuple[Column, ...]] = MappingProxyType(
         "candidates": _columns(
             *_PAIR,
             ("distance", "int64", "Hamming distance of the fingerprints; null where one is missing."),
-            ("equal_values", "int64", "Equal MinHash values, of 128."),
             ("shared_hashes", "int64", "Hashes that are in both samples."),
             ("near_duplicate", "bool", "Whether the verification rule accepts the pair."),
         ),
         "capped": _columns(
             ("block", "int64", "Block of books whose index is meant, from 0."),
-            ("place", "int64", "Of the MinHash value, from 0; null: a hash of samples."),
-            ("value", "int64", "Its low 32 bits."),
+            ("value", "int64", "Low 32 bits of a hash of samples."),
             ("books", "int64", "Books of the block that have it; the first 8,192 are found by it."),
         ),
         "relations": _columns(

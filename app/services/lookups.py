@@ -18,13 +18,11 @@ from app.core.matching.search import (
     Plan,
     near,
     near_duplicates,
+    plan_candidates,
     plan_range,
-    plan_samples,
-    plan_verified,
     proposed,
-    with_samples,
 )
-from app.core.matching.verification import Evidence, evidence_of_each, is_near_duplicate, needs_sample
+from app.core.matching.verification import Evidence, evidence_of_each, is_near_duplicate
 from app.core.model import BookSummary, Content, Entry, Fingerprint, Sketch, require_same_recipe
 from app.core.recipe import Suite
 from app.core.signatures.sketch import sketch_under
@@ -223,7 +221,9 @@ async def find(index: BandIndex, query: Entry, question: Question, spare: int) -
     fingerprint = query.fingerprint
     match question:
         case Verified():
-            return _IndexAnswer(await _near_duplicates(index, query), is_near_duplicate, exact=False)
+            plan = plan_candidates(query, index.suite, index.flat_index.latest)
+            proposals = proposed(query, index.suite, plan, await index.read(plan))
+            return _IndexAnswer(near_duplicates(proposals), is_near_duplicate, exact=False)
         case _ if fingerprint is None:
             return _IndexAnswer(Hits.none(), lambda _: False)
         case Within(d):
@@ -235,20 +235,6 @@ async def find(index: BandIndex, query: Entry, question: Question, spare: int) -
             # Farther out than the last hit, books that were not read could come before a pending one.
             reach = 128 if hits.size < k + spare else int(hits.distances[-1]) - 1
             return _IndexAnswer(hits, lambda evidence: _is_within(evidence, reach))
-
-
-async def _near_duplicates(index: BandIndex, query: Entry) -> Hits:
-    """The verified near-duplicates.
-
-    Few lookups meet a candidate that only FracMinHash can decide. The others do without its buckets, which
-    are the fuller ones.
-    """
-    plan = plan_verified(query, index.suite, index.flat_index.latest)
-    proposals = proposed(plan, await index.read(plan))
-    if needs_sample(query, proposals.candidates).any():
-        samples = plan_samples(query, index.suite)
-        proposals = with_samples(proposals, samples, await index.read(samples))
-    return near_duplicates(query, proposals)
 
 
 def _is_within(evidence: Evidence, d: int) -> bool:

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from app.core.errors import BookprintError, Unavailable
 from app.core.matching.candidates import CandidateBook, SelectionLimits, select_candidates
-from app.core.matching.search import plan_related, proposed, related_entries
+from app.core.matching.search import plan_candidates, proposed, related_entries
 from app.core.model import Entry
 from app.core.recipe import DEFAULT_PAGES, Suite
 from app.core.relations.relation import CLASSIFIER, ComparedBook, relate
@@ -108,8 +108,8 @@ class Relate:
         """Entries that may be related, nearest first."""
         pending = await self._entries.read_pending(suite)
         index = self._indexes.of(suite)
-        plan = plan_related(entry, suite, index.flat_index.latest)
-        proposals = proposed(plan, await index.read(plan))
+        plan = plan_candidates(entry, suite, index.flat_index.latest)
+        proposals = proposed(entry, suite, plan, await index.read(plan))
         return related_entries(entry, proposals, [book.entry for book in pending])
 
     async def _compare(self, entry_id: int, others: Sequence[CandidateBook], suite: Suite) -> _Outcome:

@@ -6,9 +6,10 @@ from importlib.resources import files
 
 from app.catalog.iscc import text_code
 from app.core.model import Content, NewContent, Sketch, require_same_recipe
-from app.core.recipe import DEFAULT_PAGES, VECTORS, Suite, Suites
+from app.core.recipe import DEFAULT_PAGES, VECTORS, Suite, Suites, fingerprint_recipe
 from app.core.signatures.digests import digests
-from app.core.signatures.sketch import fingerprint, signature_key, sketch_under
+from app.core.signatures.simhash import simhash
+from app.core.signatures.sketch import sample, signature_key, sketch_under
 from app.core.text.content import content_key
 from app.core.text.normal_form import normalise
 from app.core.vectors import VectorWeights, book_vector, unpack_weights
@@ -30,19 +31,24 @@ def computed(content: Content, suites: Suites, extras: Extras, key: bytes | None
 
     `key` is the content key where the caller has computed it.
     """
-    serving, *others = suites.indexed
+    serving, building = suites.serving, suites.building or suites.serving
     normal = normalise(content)
     sketch = sketch_under(serving, content, normal)
     if extras.digests:
         sketch = replace(sketch, digests=digests(content.text))
-    fingerprints = (fingerprint(content, suite.fingerprint) for suite in others)
+    other_fingerprint = other_sample = None
+    if building.fingerprint != serving.fingerprint:
+        other_fingerprint = simhash(normal, fingerprint_recipe(building.fingerprint))
+    if building.sample != serving.sample:
+        other_sample = sample(normal, building.sample)
     return NewContent(
         key=key or content_key(content),
         sketch=sketch,
         compressed_text=compress(content.text) if extras.text else None,
         iscc=text_code(content.text) if extras.iscc else None,
         vector=book_vector(normal, read_vector_weights()) if extras.vector else None,
-        others=tuple(each for each in fingerprints if each is not None),
+        other_fingerprints=(other_fingerprint,) if other_fingerprint else (),
+        other_samples=(other_sample,) if other_sample else (),
         suites=suites,
     )
 

@@ -1,4 +1,4 @@
-"""Compiled kernels of the index: the scan of all fingerprints, shared values counted, the index of a block.
+"""Compiled kernels of the index: the scan of all fingerprints, shared hashes counted, the index of a block.
 
 In a block all fingerprints are compared: with vector instructions that takes less than probing bands, and the
 same time for every library. A tile of them stays in the first-level cache for a group of queries.
@@ -11,9 +11,9 @@ from app.core.index.block_index import (
     AskedBlock,
     Fingerprints,
     FoundPairs,
+    HashLists,
     IndexedBlock,
     PostingLists,
-    ValueLists,
 )
 from app.core.index.fingerprints import NO_DISTANCE
 from app.core.jit import BLOCK, I64, U32, U64, Index, compiled, popcount
@@ -121,21 +121,20 @@ def count_sharing(
 
 
 @compiled
-def _bucket_of(value: int, place: int, last_list: int, shift: int) -> int:
-    number = U64(value) * HASH_FACTOR >> U64(shift)
-    return Index((U64(place & last_list) << (U64(64) - U64(shift))) + number)
+def _bucket_of(value: int, shift: int) -> int:
+    return Index(U64(value) * HASH_FACTOR >> U64(shift))
 
 
 @compiled
-def post(entered: ValueLists, lists: PostingLists) -> None:
+def post(entered: HashLists, lists: PostingLists) -> None:
     """Fill posting lists, whose `starts` are 0 and have one place more than they keep (counting sort)."""
-    starts, records, last_list, shift = lists
+    starts, records, shift = lists
     values, ends = entered
     first = Index(0)
     for row in range(ends.size):
         end = Index(ends[row])
         for at in range(first, end):
-            bucket = _bucket_of(values[at], at - first, last_list, shift)
+            bucket = _bucket_of(values[at], shift)
             starts[bucket + Index(2)] = U32(starts[bucket + Index(2)] + U32(1))
         first = end
     total = U32(0)
@@ -146,7 +145,7 @@ def post(entered: ValueLists, lists: PostingLists) -> None:
     for row in range(ends.size):
         end = Index(ends[row])
         for at in range(first, end):
-            bucket = _bucket_of(values[at], at - first, last_list, shift)
+            bucket = _bucket_of(values[at], shift)
             place = starts[bucket + Index(1)]
             records[place] = U64(U32(values[at])) << U64(32) | U64(row)
             starts[bucket + Index(1)] = U32(place + U32(1))
@@ -155,7 +154,7 @@ def post(entered: ValueLists, lists: PostingLists) -> None:
 
 @compiled
 def _count_sharing(
-    asked: ValueLists,
+    asked: HashLists,
     query: int,
     lists: PostingLists,
     counts: NDArray[np.uint16],
@@ -163,11 +162,11 @@ def _count_sharing(
     bounds: NDArray[np.uint32],
 ) -> int:
     """The number of books that share a value with a query; `counts` by row was 0, `met` gets their rows."""
-    starts, records, last_list, shift = lists
+    starts, records, shift = lists
     first = Index(asked.ends[query - 1]) if query else Index(0)
     size = Index(Index(asked.ends[query]) - first)
     for place in range(size):  # a loop of its own, so that many reads are under way at once
-        bucket = _bucket_of(asked.values[first + place], place, last_list, shift)
+        bucket = _bucket_of(asked.values[first + place], shift)
         bounds[place, 0] = starts[bucket]
         bounds[place, 1] = starts[bucket + Index(1)]
     number = Index(0)
@@ -227,7 +226,7 @@ def _distance(asked: Fingerprints, query: int, others: Fingerprints, other: int)
 
 
 @compiled
-def _most_values(asked: ValueLists) -> int:
+def _most_values(asked: HashLists) -> int:
     most = 0
     first = 0
     for row in range(asked.ends.size):
@@ -242,7 +241,6 @@ def _write(
     query: int,
     others: IndexedBlock,
     other: int,
-    equal: NDArray[np.uint16],
     shared: NDArray[np.uint16],
     pairs: FoundPairs,
     count: int,
@@ -253,7 +251,6 @@ def _write(
     pairs.queries[count] = query
     pairs.others[count] = other
     pairs.distances[count] = _distance(asked.fingerprints, query, others.fingerprints, other)
-    pairs.equal_values[count] = equal[other]
     pairs.shared[count] = shared[other]
     return count + 1
 
@@ -262,7 +259,7 @@ def _write(
 def find_pairs(
     asked: AskedBlock, others: IndexedBlock, first: int, d: int, least: int, pairs: FoundPairs
 ) -> tuple[int, int]:
-    """Write the pairs of the queries from `first` on that lie within d bits or share `least` values.
+    """Write the pairs of the queries from `first` on that lie within d bits or share `least` hashes.
 
     Returns the query to go on with, and the number of pairs. It stops before a query for which the arrays may
     not have room, which is one that leaves fewer places than there are other books.
@@ -270,9 +267,8 @@ def find_pairs(
     size = others.fingerprints.high.size
     near_rows, near_distances = np.empty((GROUP, size), dtype=U32), np.empty((GROUP, size), dtype=np.uint8)
     near_counts = np.empty(GROUP, dtype=np.int64)
-    equal, shared = np.zeros(size, dtype=np.uint16), np.zeros(size, dtype=np.uint16)
-    met_equal, met_shared = np.empty(size + 1, dtype=U32), np.empty(size + 1, dtype=U32)
-    bounds = np.empty((max(_most_values(asked.minhash), _most_values(asked.sample)), 2), dtype=U32)
+    shared, met = np.zeros(size, dtype=np.uint16), np.empty(size + 1, dtype=U32)
+    bounds = np.empty((_most_values(asked.sample), 2), dtype=U32)
     count = 0
     for query in range(first, asked.fingerprints.high.size):
         if count + size > pairs.queries.size:
@@ -280,25 +276,18 @@ def find_pairs(
         line = (query - first) % GROUP
         if line == 0:
             _near(asked.fingerprints, query, others.fingerprints, d, near_rows, near_distances, near_counts)
-        with_equal = _count_sharing(asked.minhash, query, others.minhash, equal, met_equal, bounds)
-        with_shared = _count_sharing(asked.sample, query, others.sample, shared, met_shared, bounds)
+        met_count = _count_sharing(asked.sample, query, others.sample, shared, met, bounds)
         for place in range(near_counts[line]):
             other = near_rows[line, place]
             if others.fingerprints.signed[other]:
-                count = _write(asked, query, others, other, equal, shared, pairs, count)
-        for place in range(with_equal):
-            other = met_equal[place]
-            if equal[other] >= least and _distance(asked.fingerprints, query, others.fingerprints, other) > d:
-                count = _write(asked, query, others, other, equal, shared, pairs, count)
-        for place in range(with_shared):
-            other = met_shared[place]
+                count = _write(asked, query, others, other, shared, pairs, count)
+        for place in range(met_count):
+            other = met[place]
             if (
-                shared[other] >= least > equal[other]
+                shared[other] >= least
                 and _distance(asked.fingerprints, query, others.fingerprints, other) > d
             ):
-                count = _write(asked, query, others, other, equal, shared, pairs, count)
-        for place in range(with_equal):
-            equal[met_equal[place]] = 0
-        for place in range(with_shared):
-            shared[met_shared[place]] = 0
+                count = _write(asked, query, others, other, shared, pairs, count)
+        for place in range(met_count):
+            shared[met[place]] = 0
     return asked.fingerprints.high.size, count

@@ -1,10 +1,10 @@
 """Records of the band index: how entries are packed into buckets, and how buckets answer a query.
 
 A bucket of a band holds whole fingerprints, so that distances are computed without a second lookup. A bucket
-of a posting list holds entries by one value each of their MinHash or FracMinHash. A lookup counts the values
-that each shares with a query (Spasojević and Poncin 2011, algorithm 1).
+of the posting list holds entries by one hash each of their FracMinHash. A lookup counts the hashes that each
+shares with a query (Spasojević and Poncin 2011, algorithm 1).
 
-The address of a bucket is a number: first the bits of its list, then those of the bucket in the list.
+The address of a bucket is a number: of a band first the bits of the band, then those of the bucket in it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,16 +32,16 @@ ID_BITS = 36
 TAG_BITS = 12
 
 NO_SAMPLE = 255
-"""The level in the flat index of an entry without a shingle sample."""
+"""The level in the flat index of an entry without a sample."""
 
-MINHASH_BUCKET_BITS = 12
-SAMPLE_BUCKET_BITS = 18
+SAMPLE_BUCKET_BITS = 20
+"""At a million books a lookup reads 62,000 postings, as many as there are of one book in 256 buckets."""
 
 POSTING_CAP = 8192
-"""Records that a posting bucket takes. Values that more books share distinguish no book."""
+"""Records that a posting bucket takes. Hashes that more books share distinguish no book."""
 
 _ROOM = 1 << 13
-"""Entries for which shared values are counted at first; four times as many if they are too few."""
+"""Entries for which shared hashes are counted at first; four times as many if they are too few."""
 
 ENTRIES_PER_SEGMENT = 1024
 """Entry ids per segment of the flat index."""
@@ -79,34 +79,19 @@ class Hits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posting:
-    """The buckets in which the values of one signature are posted: value i in `addresses[i]`."""
+    """The buckets in which the hashes of one sample are posted: hash i in `addresses[i]`."""
 
     addresses: NDArray[np.uint32]  # (n,)
-    tags: NDArray[np.uint64]  # (n,), of 12 bits: distinguish values in one bucket
+    tags: NDArray[np.uint64]  # (n,), of 12 bits: distinguish hashes in one bucket
 
 
 NO_POSTING = Posting(np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint64))
 
 
-def minhash_posting(values: NDArray[np.uint32], number: np.uint32 | None = None) -> Posting:
-    """One list of 4,096 buckets for each of the 128 values, or the list of this number for all values.
-
-    The low bits choose the bucket; they are evenly spread.
-    """
-    lists = np.arange(values.size, dtype=np.uint32) if number is None else number
-    buckets = values & np.uint32((1 << MINHASH_BUCKET_BITS) - 1)
-    addresses = (lists << np.uint32(MINHASH_BUCKET_BITS)) | buckets
-    return Posting(addresses, _tags(values.astype(np.uint64), MINHASH_BUCKET_BITS))
-
-
 def sample_posting(hashes: NDArray[np.uint64]) -> Posting:
-    """One list of 2^18 buckets for all hashes of a FracMinHash."""
+    """One list of 2^20 buckets for all hashes of a FracMinHash; the low bits choose the bucket."""
     buckets = (hashes & np.uint64((1 << SAMPLE_BUCKET_BITS) - 1)).astype(np.uint32)
-    return Posting(buckets, _tags(hashes, SAMPLE_BUCKET_BITS))
-
-
-def _tags(values: NDArray[np.uint64], bucket_bits: int) -> NDArray[np.uint64]:
-    return (values >> np.uint64(bucket_bits)) & np.uint64((1 << TAG_BITS) - 1)
+    return Posting(buckets, (hashes >> np.uint64(SAMPLE_BUCKET_BITS)) & np.uint64((1 << TAG_BITS) - 1))
 
 
 def pack_fingerprint(bits: bytes, entry_id: int) -> bytes:
@@ -156,28 +141,28 @@ def hits_within(buckets: Iterable[bytes | None], bits: bytes, d: int) -> Hits:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SharedValues:
-    """Entries that have values of MinHash, or hashes of FracMinHash, in common with a query."""
+class SharedHashes:
+    """Entries that have hashes of FracMinHash in common with a query."""
 
     entry_ids: NDArray[np.uint64]  # (n,), ascending
-    counts: NDArray[np.int64]  # (n,), shared values of each
+    counts: NDArray[np.int64]  # (n,), shared hashes of each
 
     def at_least(self, count: int) -> NDArray[np.uint64]:
-        """The entries that share at least `count` values with the query, ascending."""
+        """The entries that share at least `count` hashes with the query, ascending."""
         return self.entry_ids[self.counts >= count]
 
     def counts_of(self, entry_ids: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """The number of values that each of these entries shares with the query, (n,)."""
+        """The number of hashes that each of these entries shares with the query, (n,)."""
         if not self.entry_ids.size:
             return np.zeros(entry_ids.size, dtype=np.int64)
         rows = np.minimum(np.searchsorted(self.entry_ids, entry_ids), self.entry_ids.size - 1)
         return np.where(self.entry_ids[rows] == entry_ids, self.counts[rows], 0)
 
 
-def shared_values(buckets: Sequence[bytes | None], tags: NDArray[np.uint64]) -> SharedValues:
-    """Entries with one of these values; `buckets[i]` is the bucket that value i falls into.
+def entries_sharing(buckets: Sequence[bytes | None], tags: NDArray[np.uint64]) -> SharedHashes:
+    """Entries with one of these hashes; `buckets[i]` is the bucket that hash i falls into.
 
-    Unrelated books agree in one value by chance, so a single shared value means nothing yet.
+    Unrelated books agree in one hash by chance, so a single shared hash means nothing yet.
     """
     from app.core.index import kernels
 
@@ -190,5 +175,5 @@ def shared_values(buckets: Sequence[bytes | None], tags: NDArray[np.uint64]) -> 
         count = kernels.count_sharing(words, ends, tags, entry_ids, counts)
         if count >= 0:
             order = np.argsort(entry_ids[:count])
-            return SharedValues(entry_ids[order], counts[order])
+            return SharedHashes(entry_ids[order], counts[order])
         room *= 4

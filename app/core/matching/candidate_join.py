@@ -22,7 +22,8 @@ from app.core.index.block_index import (
 )
 from app.core.index.packing import EntryColumns
 from app.core.matching.search import ranks
-from app.core.matching.verification import VERIFICATION, Candidates, Sizes, verified_pairs
+from app.core.matching.verification import VERIFICATION, Candidates, Sizes, verified
+from app.core.recipe import FracMinHashRecipe
 
 _PAIRS_AT_ONCE = 1 << 20
 
@@ -34,47 +35,48 @@ class JoinedCandidates:
     books: NDArray[np.uint64]  # all pairs of a book follow each other
     others: NDArray[np.uint64]
     distances: NDArray[np.uint8]  # 255 where either book has no fingerprint
-    equal_values: NDArray[np.uint16]
     shared: NDArray[np.uint16]  # hashes in both samples
     near: NDArray[np.bool_]  # whether the two are near-duplicates
     ranks: NDArray[np.int64]  # by which a book's candidates are ordered, then by their numbers
     left_out: NDArray[np.int64]  # further candidates of the book, in one of its pairs; 0 in the others
 
 
-def candidates_of_each(queries: SignatureBlock, others: BlockIndex, most: int) -> Iterator[JoinedCandidates]:
+def candidates_of_each(
+    queries: SignatureBlock, others: BlockIndex, recipe: FracMinHashRecipe, most: int
+) -> Iterator[JoinedCandidates]:
     """The candidates in one block of each book of another, the `most` nearest, some thousand pairs at a time.
 
     The blocks may be one and the same; no book is a candidate of itself.
     """
     from app.core.index import kernels
 
-    asked = AskedBlock(
-        queries.columns.entry_ids, Fingerprints.of(queries.columns), queries.minhash, queries.sample
-    )
-    indexed = IndexedBlock(
-        others.columns.entry_ids, Fingerprints.of(others.columns), others.minhash, others.sample
-    )
+    asked = AskedBlock(queries.columns.entry_ids, Fingerprints.of(queries.columns), queries.sample)
+    indexed = IndexedBlock(others.columns.entry_ids, Fingerprints.of(others.columns), others.sample)
     room = FoundPairs.room(_PAIRS_AT_ONCE + others.columns.entry_ids.size)
     query = 0
     while query < queries.columns.entry_ids.size:
         query, count = kernels.find_pairs(
-            asked, indexed, query, VERIFICATION.distance_alone, VERIFICATION.min_shared, room
+            asked, indexed, query, VERIFICATION.distance_unsampled, VERIFICATION.min_shared, room
         )
-        yield _nearest(queries.columns, others.columns, room.first(count), most)
+        yield _nearest(queries.columns, others.columns, room.at(slice(count)), recipe, most)
 
 
-def _nearest(books: EntryColumns, others: EntryColumns, pairs: FoundPairs, most: int) -> JoinedCandidates:
-    near = verified_pairs(
+def _nearest(
+    books: EntryColumns, others: EntryColumns, pairs: FoundPairs, recipe: FracMinHashRecipe, most: int
+) -> JoinedCandidates:
+    near = verified(
         Sizes(books.shingle_counts[pairs.queries], books.levels[pairs.queries]),
         Candidates(
             shingle_counts=others.shingle_counts[pairs.others],
             levels=others.levels[pairs.others],
             distances=pairs.distances,
-            equal_values=pairs.equal_values,
             shared=pairs.shared,
         ),
+        recipe,
     )
-    order = ranks(near, pairs.distances, np.maximum(pairs.equal_values, pairs.shared))
+    wanted = near | (pairs.shared >= VERIFICATION.min_shared)
+    pairs, near = pairs.at(wanted), near[wanted]
+    order = ranks(near, pairs.distances, pairs.shared)
     starts = np.flatnonzero(np.diff(pairs.queries, prepend=np.uint32(0xFFFFFFFF)))
     counts = np.diff(starts, append=pairs.queries.size)
     left_out = np.zeros(pairs.queries.size, dtype=np.int64)
@@ -89,7 +91,6 @@ def _nearest(books: EntryColumns, others: EntryColumns, pairs: FoundPairs, most:
         books=books.entry_ids[pairs.queries[kept]],
         others=others.entry_ids[pairs.others[kept]],
         distances=pairs.distances[kept],
-        equal_values=pairs.equal_values[kept],
         shared=pairs.shared[kept],
         near=near[kept],
         ranks=order[kept],

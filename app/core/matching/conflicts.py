@@ -78,5 +78,5 @@ def are_unrelated(
         return False
     if relation is not None and relation.summary.kind != "UNRELATED":
         return False
-    measured = evidence.distance is not None and evidence.equal_values is not None
+    measured = evidence.distance is not None and evidence.shared is not None
     return measured and not is_near_duplicate(evidence)

@@ -1,52 +1,90 @@
-"""FracMinHash (Irber et al. 2022): a sample of a book's shingles that shows how many two books share.
+"""FracMinHash (Irber et al. 2022): a sample of a text's hashes that shows how much two books share.
 
-All distinct shingle hashes below a limit are kept, so a shingle that two books share is in both samples or
-in neither. The limit is a power of two, 2^level: the largest that leaves no more hashes than the recipe
-allows. Two books are compared below the lower of their limits, where each sample is complete. One hash in
-common there stands for 2^(64 − level) common shingles, however small a part of both books these are.
+All distinct hashes below a limit are kept, so what two books share is in both samples or in neither. The
+limit is the largest of the recipe's levels that leaves no more hashes than the recipe allows. Two books are
+compared below the lower of their limits, where each sample is complete.
+
+What is hashed are word shingles, or grams of folded letters (`app.core.text.folding`): runs of 20 letters, or
+of eight Han and the like, which an error in ten letters leaves whole one time in eight. A gram's hash is
+mix64(Σ x_k·B^(m-k) mod 2^64) over its symbols, B = SHINGLE_BASE.
 """
+
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.core.model import FracMinHash, require_same_recipe
 from app.core.recipe import FracMinHashRecipe
+from app.core.text.folding import folding_table
+from app.core.text.normal_form import NormalText
 
-TOP_LEVEL = 64
-"""The level of a sample that keeps every hash."""
+Hashes = NDArray[np.uint64]
+
+_ALL = 1 << 64
 
 
-def fracminhash(hashes: NDArray[np.uint64], recipe: FracMinHashRecipe) -> FracMinHash | None:
+def fracminhash(hashes: Hashes, recipe: FracMinHashRecipe) -> FracMinHash | None:
     """The sample of shingle hashes, which may repeat; None if there are none."""
-    if hashes.size == 0:
-        return None
-    # A first level that keeps several times the hashes wanted: the right one is then found among few.
-    level = min(TOP_LEVEL, TOP_LEVEL + 2 - (hashes.size // recipe.most).bit_length())
-    kept = _below(hashes, level)
-    while level < TOP_LEVEL and kept.size <= recipe.most:
-        level += 1
-        kept = _below(hashes, level)
-    while kept.size > recipe.most:
-        level -= 1
-        kept = _below(kept, level)
-    return FracMinHash(recipe.name, kept, level)
+
+    def distinct_below(limit: int) -> Hashes:
+        return np.unique(hashes if limit == _ALL else hashes[hashes < np.uint64(limit)])
+
+    return _sample(hashes.size, recipe, distinct_below)
+
+
+def gram_sample(text: NormalText, recipe: FracMinHashRecipe) -> FracMinHash | None:
+    """The sample of the grams of a text; None where it has none."""
+    from app.core.signatures import shingle_kernels as kernels
+
+    weights = (recipe.gram_weight, recipe.letter_weight, recipe.dense_weight)
+
+    def distinct_below(limit: int) -> Hashes:
+        # Some code points fold to two symbols; one place more is written and not counted.
+        hashes = np.empty(2 * text.size + 1, dtype=np.uint64)
+        count = kernels.grams_below(
+            text.codes, text.size, folding_table(), weights, np.uint64(min(limit, _ALL - 1)), hashes
+        )
+        return np.unique(hashes[:count])
+
+    return _sample(text.size, recipe, distinct_below)
+
+
+def _sample(
+    size: int, recipe: FracMinHashRecipe, distinct_below: Callable[[int], Hashes]
+) -> FracMinHash | None:
+    """The sample of at most `size` hashes; `distinct_below` a limit gives them, ascending."""
+    # First a limit that leaves several times the hashes wanted: the right one is then found among few.
+    limit = min(_ALL, (4 * recipe.most << 64) // max(1, size))
+    while (hashes := distinct_below(limit)).size <= recipe.most and limit < _ALL:
+        limit = min(_ALL, 4 * limit)
+    level = recipe.top_level
+    if hashes.size > recipe.most:
+        level = min(level, _level_up_to(int(hashes[recipe.most]), recipe))
+    top = limit_of(level, recipe)
+    kept = hashes if top == _ALL else hashes[: np.searchsorted(hashes, np.uint64(top))]
+    return FracMinHash(recipe.name, kept, level) if kept.size else None
+
+
+def limit_of(level: int, recipe: FracMinHashRecipe) -> int:
+    """The number below which a sample of this level keeps every hash."""
+    return (recipe.steps + level % recipe.steps) << (level // recipe.steps + recipe.lowest)
+
+
+def _level_up_to(limit: int, recipe: FracMinHashRecipe) -> int:
+    """The highest level whose limit is at most this."""
+    exponent = limit.bit_length() - recipe.steps.bit_length()
+    return max(0, recipe.steps * (exponent - recipe.lowest - 1) + (limit >> exponent))
+
+
+def kept_shares(levels: NDArray[np.integer], recipe: FracMinHashRecipe) -> NDArray[np.float64]:
+    """The share of all hashes that samples of these levels keep, (n,), above 0 to 1."""
+    high, low = np.divmod(levels.astype(np.int64), recipe.steps)
+    shares: NDArray[np.float64] = (recipe.steps + low) * 2.0 ** (high + recipe.lowest - 64)
+    return shares
 
 
 def shared_hashes(a: FracMinHash, b: FracMinHash) -> int:
     """The number of hashes that two samples share, below the lower of their limits; raises RecipeMismatch."""
     require_same_recipe(a.recipe, b.recipe)
     return int(np.intersect1d(a.hashes, b.hashes, assume_unique=True).size)
-
-
-def shared_shingles(shared: int, a_level: int, b_level: int) -> int:
-    """The number of shingles that two books share, estimated from the hashes that their samples share.
-
-    >>> shared_shingles(3, 56, 55)
-    1536
-    """
-    return shared << (TOP_LEVEL - min(a_level, b_level))
-
-
-def _below(hashes: NDArray[np.uint64], level: int) -> NDArray[np.uint64]:
-    """The distinct hashes below 2^level, ascending."""
-    return np.unique(hashes if level == TOP_LEVEL else hashes[hashes < np.uint64(1 << level)])

@@ -1,9 +1,9 @@
-"""Compiled kernels that hash the shingles of a normal form, into arrays that the caller made."""
+"""Compiled kernels that hash the shingles and grams of a normal form, into arrays that the caller made."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.jit import I64, U64, Codes, Index, compiled, mix64
+from app.core.jit import I64, U32, U64, Codes, Index, compiled, mix64
 
 SHINGLE_BASE = 0x9E3779B97F4A7C15
 """A shingle x_1 … x_m hashes to mix64(Σ x_k · SHINGLE_BASE^(m-k) mod 2^64)."""
@@ -175,3 +175,51 @@ def shingle_tokens(
             weight -= heavy[slot]
             oldest += 1
     return tokens, shingles, window_count
+
+
+@compiled
+def _is_dense(symbol: np.uint32) -> bool:
+    """Whether it is Han, Kana, Hangul or the like."""
+    return bool((0x2E80 <= symbol < 0xD7B0) or (0xF900 <= symbol < 0xFB00) or symbol >= 0x20000)
+
+
+@compiled
+def grams_below(
+    text: Codes,
+    size: int,
+    table: NDArray[np.uint32],
+    weights: tuple[int, int, int],
+    limit: np.uint64,
+    hashes: NDArray[np.uint64],
+) -> int:
+    """Writes the hashes below a limit of the grams of a folded text, and returns their number.
+
+    `weights` are those of a gram, a letter and a dense character; a gram has at most 64 symbols. A hash is
+    written as often as its gram occurs.
+    """
+    powers = _powers(65)
+    ring = np.empty(64, dtype=np.uint32)
+    running, last = U64(0), U32(0)
+    first, end, weight, count = Index(0), Index(0), 0, Index(0)
+    for i in range(size):
+        code = text[i]
+        for place in range(2):
+            symbol = code if code >= U32(len(table)) else table[code, place]
+            if symbol == 0 or (place == 1 and code >= U32(len(table))):
+                break
+            if symbol == last:
+                continue
+            last = symbol
+            ring[end & Index(63)] = symbol
+            end = Index(end + Index(1))
+            running = U64(U64(running * BASE) + U64(symbol))
+            weight += weights[2] if _is_dense(symbol) else weights[1]
+            while weight >= weights[0]:
+                mixed = mix64(running)
+                hashes[count] = mixed
+                count = Index(count + Index(mixed < limit))
+                oldest = ring[first & Index(63)]
+                running = U64(running - U64(U64(oldest) * powers[Index(end - first) - Index(1)]))
+                weight -= weights[2] if _is_dense(oldest) else weights[1]
+                first = Index(first + Index(1))
+    return I64(count)

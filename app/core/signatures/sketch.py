@@ -5,13 +5,20 @@ from dataclasses import replace
 from hashlib import sha256
 
 from app.core import recipe as recipes
-from app.core.model import Content, Fingerprint, PageSignatures, Sketch
-from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_PAGES, DEFAULT_SAMPLE, Suite
-from app.core.signatures.fracminhash import fracminhash
+from app.core.model import Content, Fingerprint, FracMinHash, PageSignatures, Sketch
+from app.core.recipe import (
+    DEFAULT_FINGERPRINT,
+    DEFAULT_MINHASH,
+    DEFAULT_PAGES,
+    DEFAULT_SAMPLE,
+    FracMinHashRecipe,
+    Suite,
+)
+from app.core.signatures.fracminhash import fracminhash, gram_sample
 from app.core.signatures.json_codec import encode
 from app.core.signatures.minhash import minhash
 from app.core.signatures.page_minhash import page_minhash
-from app.core.signatures.shingles import shingles
+from app.core.signatures.shingles import Shingles, shingles
 from app.core.signatures.simhash import simhash
 from app.core.text.normal_form import NormalText, normalise
 
@@ -42,7 +49,7 @@ def sketch(
         word_count=words.token_count,
         character_count=text.size,
         page_count=content.page_count,
-        sample=fracminhash(words.hashes, for_sample),
+        sample=_sample(text, words, for_sample),
     )
 
 
@@ -56,11 +63,21 @@ def fingerprint(content: Content, recipe: str) -> Fingerprint | None:
     return simhash(normalise(content), recipes.fingerprint_recipe(recipe))
 
 
+def sample(text: NormalText, recipe: str) -> FracMinHash | None:
+    """The sample of a normal form under the recipe of this name; None where nothing of it is hashed."""
+    words = shingles(text, recipes.minhash_recipe(DEFAULT_MINHASH), recipes.page_recipe(DEFAULT_PAGES))
+    return _sample(text, words, recipes.sample_recipe(recipe))
+
+
 def page_signatures(content: Content, recipe: str = DEFAULT_PAGES) -> PageSignatures:
     """The page signatures of a book under the recipe of this name."""
     text, for_pages = normalise(content), recipes.page_recipe(recipe)
     words = shingles(text, recipes.minhash_recipe(DEFAULT_MINHASH), for_pages)
     return page_minhash(text, words, for_pages)
+
+
+def _sample(text: NormalText, words: Shingles, recipe: FracMinHashRecipe) -> FracMinHash | None:
+    return fracminhash(words.hashes, recipe) if recipe.hashed == "shingles" else gram_sample(text, recipe)
 
 
 def signature_key(sketch: Sketch) -> bytes:

@@ -1,7 +1,7 @@
 """The index as it should be, computed from Postgres, and how the index that is there differs from it.
 
-It comes one list of buckets after the other. Reading the MinHash of a million books at once would take half a
-gigabyte. So the posting lists are made in passes, each of which reads only its part of the signatures.
+It comes one list of buckets after the other. The samples of a million books take two gigabytes. So the
+posting list is made in passes, each of which keeps only its part of the hashes.
 """
 
 import asyncio
@@ -29,11 +29,9 @@ from app.core.index.records import (
     POSTING_CAP,
     SAMPLE_BUCKET_BITS,
     Posting,
-    minhash_posting,
     record_ids,
     sample_posting,
 )
-from app.core.recipe import minhash_recipe
 from app.stores.postgres.entries import SignatureQueries
 from app.stores.redis.band_index import BandIndex
 
@@ -43,7 +41,7 @@ _READ_AT_ONCE = 1000
 _ROOM = 1024 * 1024 * 1024
 """Bytes of signatures held at a time, about."""
 
-_SAMPLE_ROW = 1800
+_SAMPLE_ROW = 3600
 """Bytes that one entry's sample takes in a pass that holds all of it, about."""
 
 
@@ -71,9 +69,9 @@ class ExpectedIndex:
     """The expected index of one suite for some entries."""
 
     def __init__(
-        self, signatures: SignatureQueries, index: BandIndex, columns: EntryColumns, postings: Collection[str]
+        self, signatures: SignatureQueries, index: BandIndex, columns: EntryColumns, parts: Collection[str]
     ) -> None:
-        self.postings = postings
+        self.parts = parts
         self._signatures = signatures
         self._index = index
         self._columns = columns
@@ -84,10 +82,10 @@ class ExpectedIndex:
         signatures: SignatureQueries,
         index: BandIndex,
         entry_ids: NDArray[np.uint64],
-        postings: Collection[str],
+        parts: Collection[str],
     ) -> "ExpectedIndex":
-        """The index of these entries, which ascend, with posting lists of these recipes alone."""
-        return cls(signatures, index, await signatures.read_columns(entry_ids, index.suite), postings)
+        """The index of these entries, which ascend, with the buckets of these recipes alone."""
+        return cls(signatures, index, await signatures.read_columns(entry_ids, index.suite), parts)
 
     @property
     def size(self) -> int:
@@ -96,12 +94,9 @@ class ExpectedIndex:
     @property
     def list_count(self) -> int:
         """The number of lists that `lists` yields."""
-        suite, count = self._index.suite, BANDS + 1
-        if suite.minhash in self.postings:
-            count += minhash_recipe(suite.minhash).permutations
-        if suite.sample in self.postings:
-            count += self._sample_passes
-        return count
+        suite = self._index.suite
+        bands = BANDS if suite.fingerprint in self.parts else 0
+        return 1 + bands + (self._sample_passes if suite.sample in self.parts else 0)
 
     @property
     def _sample_passes(self) -> int:
@@ -110,15 +105,12 @@ class ExpectedIndex:
     async def lists(self) -> AsyncIterator[BucketList]:
         """All lists of buckets, the flat index last."""
         suite = self._index.suite
-        for band in range(BANDS):
+        for band in range(BANDS if suite.fingerprint in self.parts else 0):
             packed = band_buckets(self._columns, band)
             yield BucketList(
                 self._index.bucket_keys(suite.fingerprint, packed), packed, FINGERPRINT_RECORD.itemsize
             )
-        if suite.minhash in self.postings:
-            async for part in self.minhash():
-                yield part
-        if suite.sample in self.postings:
+        if suite.sample in self.parts:
             async for part in self.samples():
                 yield part
         packed = flat_segments(self._columns)
@@ -128,23 +120,8 @@ class ExpectedIndex:
     def segments(self) -> list[int]:
         return [int(segment) for segment in flat_segments(self._columns).addresses]
 
-    async def minhash(self) -> AsyncIterator[BucketList]:
-        """The posting lists of the MinHash values."""
-        recipe = self._index.suite.minhash
-        entries = max(1, self._columns.entry_ids.size)
-        count = minhash_recipe(recipe).permutations
-        # A power of two divides the number of lists.
-        at_once = min(count, 1 << max(0, (_ROOM // (4 * entries)).bit_length() - 1))
-        for first in range(0, count, at_once):
-            entry_ids, values = await self._signatures.read_minhash_values(
-                self._columns.entry_ids, recipe, first, at_once
-            )
-            lists = np.arange(first, first + at_once, dtype=np.uint32)
-            for number, column in zip(lists, values, strict=True):
-                yield await self._postings(recipe, minhash_posting(column, number), entry_ids)
-
     async def samples(self) -> AsyncIterator[BucketList]:
-        """The one posting list of FracMinHash, in parts."""
+        """The posting list of FracMinHash, in parts."""
         recipe, passes = self._index.suite.sample, self._sample_passes
         for part in range(passes):
             postings, chosen_ids = [NO_POSTING], [np.zeros(0, dtype=np.uint64)]
@@ -203,7 +180,7 @@ async def compare(
                 report.full += part.cap is not None and len(actual or b"") >= part.cap * part.width
         done += 1
         progress(expected.size * done // expected.list_count, expected.size)
-    for prefix, width in index.widths(expected.postings).items():
+    for prefix, width in index.widths(expected.parts).items():
         async for keys in index.list_buckets(prefix):
             unknown = [key for key in keys if key not in known]
             known.update(unknown)

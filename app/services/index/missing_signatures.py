@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from app.core.model import Content
 from app.core.recipe import DIGESTS, VECTORS
 from app.core.signatures.digests import digests
-from app.core.signatures.sketch import fingerprint
+from app.core.signatures.sketch import fingerprint, sample
 from app.core.text.normal_form import normalise
 from app.core.vectors import book_vector
 from app.services.index.contents import Progress
@@ -69,6 +69,16 @@ def missing_fingerprints(missing: MissingSignatureStore, recipe: str) -> Missing
         return {} if made is None else {recipe: made.bits}
 
     return MissingSignatures(missing, (recipe,), fingerprint_of)
+
+
+def missing_samples(missing: MissingSignatureStore, recipe: str) -> MissingSignatures:
+    """Computes the samples of a recipe that books lack."""
+
+    def sample_of(content: Content) -> ByRecipe:
+        made = sample(normalise(content), recipe)
+        return {} if made is None else {recipe: made.packed()}
+
+    return MissingSignatures(missing, (recipe,), sample_of)
 
 
 def missing_digests(missing: MissingSignatureStore) -> MissingSignatures:

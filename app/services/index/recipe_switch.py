@@ -1,7 +1,7 @@
-"""From one fingerprint recipe to another while the service goes on: build beside, then switch.
+"""From one recipe of fingerprints or samples to another while the service goes on: build beside, then switch.
 
 Once the table of suites says that a suite is being built, every entry that is committed enters it. Earlier
-books get their fingerprints from the stored texts, and the bands are written as a whole. Then changes made
+books get their signatures from the stored texts, and the index is written as a whole. Then changes made
 meanwhile are mended, and one transaction lets the new suite serve. The old one goes on taking entries until
 every process has noticed; then it is removed. Each step finds out by itself how far it had come, so a command
 that was broken off is simply run again.
@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from uuid import uuid4
 
 from app.core.errors import BookprintError, InvalidInput
-from app.core.recipe import Suite, Suites, fingerprint_recipe
+from app.core.recipe import SAMPLE_RECIPES, Suite, Suites, fingerprint_recipe
 from app.services.index.contents import Progress
-from app.services.index.missing_signatures import missing_fingerprints
+from app.services.index.missing_signatures import missing_fingerprints, missing_samples
 from app.services.index.upkeep import PAUSE, IndexUpkeep, held
 from app.stores.postgres.connections import SessionLock
 from app.stores.postgres.contents import KNOWN_FOR, MissingSignatureStore, SuiteStore
@@ -33,11 +33,12 @@ _PATIENCE = 2.0
 
 
 class TextsMissing(BookprintError):
-    """Books without a stored text would be left without a fingerprint."""
+    """Books without a stored text would be left without a signature."""
 
     def __init__(self, count: int, recipe: str) -> None:
+        by = "shared text" if recipe in SAMPLE_RECIPES else "distance"
         super().__init__(
-            f"{count:,} books have no stored text to compute {recipe} from, so lookups by distance would no "
+            f"{count:,} books have no stored text to compute {recipe} from, so lookups by {by} would no "
             "longer find them. Give them their text (PUT /v1/books/{id}/content), or switch all the same "
             "with --allow-missing."
         )
@@ -49,12 +50,12 @@ class Switched:
     """The result of a change of recipes."""
 
     entries: int  # in the index that now serves
-    computed: int  # fingerprints that were computed from stored texts
-    missing: int  # books that have neither a text nor a fingerprint of the recipe
+    computed: int  # signatures that were computed from stored texts
+    missing: int  # books that have neither a text nor a signature of the recipe
 
 
 class Recipes:
-    """Changes the fingerprint recipe that serves."""
+    """Changes the recipe of fingerprints or samples that serves."""
 
     def __init__(
         self,
@@ -75,7 +76,7 @@ class Recipes:
     async def change(
         self, name: str, *, allow_missing: bool, progress: Progress, say: Callable[[str], None]
     ) -> Switched:
-        """Index every book under this fingerprint recipe, then let it serve in place of the other.
+        """Index every book under this recipe, then let it serve in place of the other.
 
         Goes on with what was broken off. Raises `TextsMissing`, unless such books are allowed, and
         `BookprintError` where another recipe is being built or another process is about it.
@@ -83,22 +84,23 @@ class Recipes:
         async with self._alone():
             suites = await self._suites.read()
             suite = _suite_with(suites, name)
-            _require_change(suites, suite)
+            _require_change(suites, suite, name)
             missing = await self._missing.count_textless(name)
             if missing and not allow_missing:
                 raise TextsMissing(missing, name)
             if suites.building is None:
                 async with self._no_upkeep():
                     await self._suites.insert(suite)
-            computed = await missing_fingerprints(self._missing, name).compute(progress)
+            missing_signatures = missing_samples if name in SAMPLE_RECIPES else missing_fingerprints
+            computed = await missing_signatures(self._missing, name).compute(progress)
             say(f"Building the index of {name}")
-            entries, missing = await self._build(suite, suites.serving, allow_missing)
+            entries, missing = await self._build(suite, suites.serving, name, allow_missing)
             await asyncio.sleep(_NOTICED_AFTER)
             await self._remove(suites.serving)
             return Switched(entries, computed, missing)
 
     async def drop(self, name: str) -> None:
-        """Give up the building of this fingerprint recipe, and remove its index; signatures stay stored."""
+        """Give up the building of this recipe, and remove its index; signatures stay stored."""
         async with self._alone():
             suites = await self._suites.read()
             suite = _suite_with(suites, name)
@@ -108,34 +110,34 @@ class Recipes:
                 )
             await self._remove(suite)
 
-    async def _build(self, suite: Suite, serving: Suite, allow_missing: bool) -> tuple[int, int]:
+    async def _build(self, suite: Suite, serving: Suite, name: str, allow_missing: bool) -> tuple[int, int]:
         """Write the index of a suite as a whole, and let it serve; the number of entries, and of missing."""
-        postings = suite.postings - serving.postings
-        epochs = self._indexes.epochs(suite, postings)
+        parts = suite.parts - serving.parts
+        epochs = self._indexes.epochs(suite, parts)
         while True:
             await self._complete()
             token = uuid4().hex
             await epochs.begin(token)
-            filled, _ = await self._upkeep.fill(suite, postings)
+            filled, _ = await self._upkeep.fill(suite, parts)
             # The upkeep must not pass over the suite as being built, and end after the switch.
             async with self._no_upkeep():
-                entry_ids = await self._upkeep.catch_up_filled(suite, filled, postings)
+                entry_ids = await self._upkeep.catch_up_filled(suite, filled, parts)
                 # Otherwise flushed or restarted: what was written may be gone.
                 if await epochs.finish(token):
-                    missing = await self._suites.update_serving(suite, allow_missing=allow_missing)
+                    missing = await self._suites.update_serving(name, allow_missing=allow_missing)
                     if missing and not allow_missing:
-                        raise TextsMissing(missing, suite.fingerprint)
+                        raise TextsMissing(missing, name)
                     return entry_ids.size, missing
 
     async def _remove(self, suite: Suite) -> None:
         """Remove a suite that does not serve, with its index."""
         async with self._no_upkeep():
-            postings = suite.postings - (await self._suites.read()).serving.postings
+            parts = suite.parts - (await self._suites.read()).serving.parts
             # Lookups that still go by the suite fail from here on, before an entry is missing.
-            await self._indexes.epochs(suite, postings).end()
+            await self._indexes.epochs(suite, parts).end()
             await self._suites.delete(suite)
             # The upkeep does this if it is broken off here.
-            await self._indexes.of(suite).delete_all(postings)
+            await self._indexes.of(suite).delete_all(parts)
 
     async def _complete(self) -> None:
         """Wait until the index that answers lookups is complete."""
@@ -161,20 +163,20 @@ class Recipes:
 
 
 def _suite_with(suites: Suites, name: str) -> Suite:
-    """The suite that differs from the serving one by its fingerprints; raises UnknownRecipe, InvalidInput."""
+    """The suite that differs from the serving one by this recipe; raises UnknownRecipe, InvalidInput."""
+    if name in SAMPLE_RECIPES:
+        return replace(suites.serving, sample=name)
     if not fingerprint_recipe(name).indexable:
         raise InvalidInput(f"Fingerprints of {name} cannot be indexed: they do not have 128 bits.", "recipe")
     return replace(suites.serving, fingerprint=name)
 
 
-def _require_change(suites: Suites, suite: Suite) -> None:
+def _require_change(suites: Suites, suite: Suite, name: str) -> None:
     """Raises BookprintError where the suite serves already, or another one is being built."""
-    begun = suites.building and suites.building.fingerprint
+    begun = suites.building and next(iter(suites.building.parts - suites.serving.parts))
     if suite == suites.serving:
         beside = f" {begun} is indexed beside it; remove that with `bookprint reindex --drop {begun}`."
-        raise BookprintError(
-            f"{suite.fingerprint} serves already; there is nothing to change.{beside if begun else ''}"
-        )
+        raise BookprintError(f"{name} serves already; there is nothing to change.{beside if begun else ''}")
     if begun and suite != suites.building:
         raise BookprintError(
             f"{begun} is being built. Finish that with `bookprint reindex --recipe {begun}`, or give "

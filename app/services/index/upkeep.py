@@ -136,21 +136,21 @@ class IndexUpkeep:
         entry_ids, indexed = await self._signatures.read_entry_ids()
         pending = entry_ids[~indexed]
         report = IndexReport(entry_ids.size, pending.size, whole)
-        expected = await ExpectedIndex.of(self._signatures, index, entry_ids[indexed], suite.postings)
+        expected = await ExpectedIndex.of(self._signatures, index, entry_ids[indexed], suite.parts)
         await compare(expected, index, pending, report, progress)
         return report
 
     async def fill(
-        self, suite: Suite, postings: Collection[str], progress: Progress = _silent
+        self, suite: Suite, parts: Collection[str], progress: Progress = _silent
     ) -> tuple[EntryIds, EntryIds]:
-        """Write the whole index of a suite, bucket by bucket, and the posting lists of these recipes.
+        """Write the flat index of a suite, and the buckets of these recipes.
 
         Writes of other processes may be lost meanwhile. Returns the entries, and those that were pending.
         """
         index = self._indexes.of(suite)
-        await index.delete_all(postings)
+        await index.delete_all(parts)
         entry_ids, indexed = await self._signatures.read_entry_ids()
-        expected = await ExpectedIndex.of(self._signatures, index, entry_ids, postings)
+        expected = await ExpectedIndex.of(self._signatures, index, entry_ids, parts)
         done, lists = 0, expected.lists()
         part = await anext(lists, None)
         while part is not None:
@@ -163,11 +163,11 @@ class IndexUpkeep:
         await index.flat_index.list_segments(expected.segments)
         return entry_ids, entry_ids[~indexed]
 
-    async def catch_up_filled(self, suite: Suite, filled: EntryIds, postings: Collection[str]) -> EntryIds:
+    async def catch_up_filled(self, suite: Suite, filled: EntryIds, parts: Collection[str]) -> EntryIds:
         """Add and remove what came and went since `fill` wrote these entries; returns those of now."""
         entry_ids, _ = await self._signatures.read_entry_ids()
         await self._insert(np.setdiff1d(entry_ids, filled), suite, guarded=False)
-        await self._remove(suite, np.setdiff1d(filled, entry_ids), postings)
+        await self._remove(suite, np.setdiff1d(filled, entry_ids), parts)
         return entry_ids
 
     async def _complete(self, suites: Suites, state: IndexState, progress: Progress = _silent) -> Changed:
@@ -189,10 +189,10 @@ class IndexUpkeep:
         serving, building = suites.serving, suites.building
         if building is not None:
             # Its builder notices that it has to begin again.
-            postings = building.postings - serving.postings
-            await self._indexes.epochs(building, postings).end()
-            await self._indexes.of(building).delete_all(postings)
-        entry_ids, pending = await self.fill(serving, serving.postings, progress)
+            parts = building.parts - serving.parts
+            await self._indexes.epochs(building, parts).end()
+            await self._indexes.of(building).delete_all(parts)
+        entry_ids, pending = await self.fill(serving, serving.parts, progress)
         if building is not None:
             await self._insert(pending, building, guarded=False)
         await self._mark(pending)
@@ -211,15 +211,15 @@ class IndexUpkeep:
         if stale.size:
             # Books that were just being deleted have left by now.
             stale = np.intersect1d(stale, await flat_index.entry_ids())
-        await self._remove(suites.serving, stale, suites.serving.postings)
+        await self._remove(suites.serving, stale, suites.serving.parts)
         return Changed(entries=entry_ids.size, added=lacking.size, removed=stale.size)
 
-    async def _remove(self, suite: Suite, entry_ids: EntryIds, postings: Collection[str]) -> None:
+    async def _remove(self, suite: Suite, entry_ids: EntryIds, parts: Collection[str]) -> None:
         """Remove entries, which the catalogue does not know any more: the whole index is read for them."""
         if not entry_ids.size:
             return
         index = self._indexes.of(suite)
-        for prefix, width in index.widths(postings).items():
+        for prefix, width in index.widths(parts).items():
             async for keys in index.list_buckets(prefix):
                 for key, data in zip(keys, await index.read_buckets(keys), strict=True):
                     records = _records_of(entry_ids, data or b"", width)

@@ -46,7 +46,7 @@ _INSERT_SUITE = SQL(
     "INSERT INTO suites (fingerprint, minhash, sample, state)"
     " VALUES ($fingerprint, $minhash, $sample, 'building')"
 )
-_DELETE_SUITE = SQL("DELETE FROM suites WHERE fingerprint = $recipe")
+_DELETE_SUITE = SQL("DELETE FROM suites WHERE fingerprint = $fingerprint AND sample = $sample")
 _LET_SERVE = SQL("UPDATE suites SET state = 'serving' WHERE state = 'building'")
 
 LACKING = "NOT EXISTS (SELECT FROM signatures WHERE entry_id = books.entry_id AND recipe = $recipe)"
@@ -81,25 +81,25 @@ class SuiteStore:
     async def insert(self, suite: Suite) -> None:
         """Have every entry that is committed from now on enter this suite; no lookup is answered in it."""
         async with self._changing() as connection:
-            await rows(connection, _DELETE_SUITE, recipe=suite.fingerprint)
+            await _delete(connection, suite)
             await rows(connection, _INSERT_SUITE, **asdict(suite))
 
     async def delete(self, suite: Suite) -> None:
         """Have no entry enter this suite any more."""
         async with self._changing() as connection:
-            await rows(connection, _DELETE_SUITE, recipe=suite.fingerprint)
+            await _delete(connection, suite)
 
-    async def update_serving(self, suite: Suite, *, allow_missing: bool) -> int:
+    async def update_serving(self, recipe: str, *, allow_missing: bool) -> int:
         """Let the suite that was being built serve; the one that served goes on taking entries.
 
-        Returns how many entries have neither a text nor a fingerprint of it; unless such are allowed, one of
-        them leaves everything as it is.
+        Returns how many entries have neither a text nor a signature of the recipe that is new in it; unless
+        such are allowed, one of them leaves everything as it is.
         """
         async with self._changing() as connection:
-            missing = await count_textless(connection, suite.fingerprint)
+            missing = await count_textless(connection, recipe)
             if allow_missing or not missing:
                 serving = (await read_locked_suites(connection)).serving
-                await rows(connection, _DELETE_SUITE, recipe=serving.fingerprint)
+                await _delete(connection, serving)
                 await rows(connection, _LET_SERVE)
                 await rows(connection, _INSERT_SUITE, **asdict(serving))
             return missing
@@ -111,6 +111,10 @@ class SuiteStore:
             await rows(connection, _LOCK_TABLE)
             yield connection
         await self.read()
+
+
+async def _delete(connection: Connection, suite: Suite) -> None:
+    await rows(connection, _DELETE_SUITE, fingerprint=suite.fingerprint, sample=suite.sample)
 
 
 async def read_locked_suites(connection: Connection) -> Suites:

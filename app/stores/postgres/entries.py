@@ -86,7 +86,7 @@ class EntryStore:
     async def read_query_book(self, book_id: UUID, suite: Suite, *, with_sample: bool) -> QueryBook:
         """The book of a lookup in a suite, and the pending ones, to be read before the index.
 
-        The shingle sample is the largest part by far, and only needed to verify. Raises `UnknownBook`, and
+        The sample is the largest part by far, and only needed to verify. Raises `UnknownBook`, and
         `Unavailable` as `read_pending` does.
         """
         rows = await self._database.rows(
@@ -233,23 +233,10 @@ class SignatureQueries:
             columns.levels[part.rows] = part.data
         return columns
 
-    async def read_minhash_values(
-        self, entry_ids: NDArray[np.uint64], recipe: str, first: int, count: int
-    ) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
-        """Those of the entries that have a MinHash, and values first, first + 1, … of each, (count, n)."""
-        ids, size = [np.zeros(0, dtype=np.uint64)], 0
-        matrix = np.empty((count, entry_ids.size), dtype=np.uint32)
-        async for part in self._read_parts(entry_ids, recipe, 1 + 4 * first, 4 * count):
-            end = size + part.entry_ids.size
-            matrix[:, size:end] = part.data.view("<u4").reshape(-1, count).T
-            ids.append(part.entry_ids)
-            size = end
-        return np.concatenate(ids), matrix[:, :size]
-
     async def read_sample_hashes(
         self, entry_ids: NDArray[np.uint64], recipe: str
     ) -> AsyncIterator[tuple[NDArray[np.uint64], NDArray[np.uint64]]]:
-        """The hashes of the entries' shingle samples, some at a time, each with its entry."""
+        """The hashes of the entries' samples, some at a time, each with its entry."""
         async for part in self._read_parts(entry_ids, recipe, 2, _LONGEST_SAMPLE):
             yield np.repeat(part.entry_ids, part.lengths // 8), part.data.view("<u8")
 

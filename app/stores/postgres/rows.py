@@ -165,8 +165,7 @@ def to_summary(row: Row, suite: Suite) -> BookSummary:
             minhash=None
             if minhash is None
             else MinHashSignature.from_bytes(suite.minhash, minhash, row["shingle_count"]),
-            # a byte for the level, then the hashes
-            sample=None if sample is None else FracMinHash.from_bytes(suite.sample, sample[1:], sample[0]),
+            sample=None if sample is None else FracMinHash.unpacked(suite.sample, sample),
         ),
     )
 
@@ -202,7 +201,8 @@ def title_words(title: str) -> list[str]:
 def content_signature_values(content: NewContent) -> list[dict[str, Any]]:
     """The columns of one row for each signature of the content, but for its entry."""
     rows = signature_values(content.sketch)
-    rows += ({"recipe": other.recipe, "data": other.bits} for other in content.others)
+    rows += ({"recipe": other.recipe, "data": other.bits} for other in content.other_fingerprints)
+    rows += ({"recipe": other.recipe, "data": other.packed()} for other in content.other_samples)
     if content.vector is not None:
         rows.append({"recipe": VECTORS, "data": content.vector.tobytes()})
     return [_NO_SIGNATURE | row for row in rows]
@@ -222,8 +222,7 @@ def signature_values(sketch: Sketch) -> list[dict[str, Any]]:
             }
         )
     if sketch.sample is not None:
-        data = bytes([sketch.sample.level]) + sketch.sample.to_bytes()
-        rows.append({"recipe": sketch.sample.recipe, "data": data})
+        rows.append({"recipe": sketch.sample.recipe, "data": sketch.sample.packed()})
     if sketch.pages is not None:
         rows.append(
             {

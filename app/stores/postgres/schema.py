@@ -140,12 +140,11 @@ tombstones = Table(
 suites = Table(
     "suites",
     metadata,
-    Column("fingerprint", Text, primary_key=True),
+    Column("fingerprint", Text, nullable=False),
     Column("minhash", Text, nullable=False),
     Column("sample", Text, nullable=False),
-    Column("state", Text, nullable=False),  # serving or building
+    Column("state", Text, primary_key=True),  # serving or building
 )
-Index("uq_suites_state", suites.c.state, unique=True)
 
 queued_jobs = Table("procrastinate_jobs", metadata, Column("id", BigInteger, primary_key=True))
 """The job queue's own table, which its library defines; here only to be referred to."""

@@ -1,8 +1,8 @@
 """The band index in Redis: a copy of the catalogue that answers "which entries are near".
 
-Every bucket is one string of fixed-width records (`app.core.index.records`). There are eight bands, 128
-posting lists of MinHash values and one of FracMinHash. Beside them stands the flat index of all entries. It
-is written last: an entry in the flat index is in its buckets too.
+Every bucket is one string of fixed-width records (`app.core.index.records`). There are eight bands, and a
+posting list of FracMinHash. Beside them stands the flat index of all entries. It is written last: an entry in
+the flat index is in its buckets too.
 """
 
 from collections.abc import AsyncIterator, Collection, Sequence
@@ -18,8 +18,6 @@ from app.core.index.records import (
     FLAT_RECORD,
     NO_POSTING,
     POSTING_BYTES,
-    Posting,
-    minhash_posting,
     pack_fingerprint,
     pack_postings,
     sample_posting,
@@ -50,7 +48,7 @@ class BandIndex:
 
     def __init__(self, client: RedisClient, suite: Suite = DEFAULT_SUITE) -> None:
         self.suite = suite
-        self.epochs = Epochs(client, epoch_keys(suite, (suite.minhash, suite.sample)))
+        self.epochs = Epochs(client, epoch_keys(suite, suite.parts))
         self.flat_index = FlatIndexReplica(client, suite)
         self._client = client
 
@@ -61,7 +59,6 @@ class BandIndex:
         """
         parts = [
             bucket_keys(self.suite.fingerprint, NO_POSTING.addresses if plan.bands is None else plan.bands),
-            bucket_keys(self.suite.minhash, plan.minhash.addresses),
             bucket_keys(self.suite.sample, plan.sample.addresses),
         ]
         reading = await self.flat_index.read([key for keys in parts for key in keys])
@@ -98,7 +95,7 @@ class BandIndex:
             await self.flat_index.delete(entries)
 
     def bucket_keys(self, recipe: str, packed: PackedBuckets) -> list[str]:
-        """The keys of buckets of the bands or of a posting list, by the recipe of what they hold."""
+        """The keys of buckets of the bands or of the posting list, by the recipe of what they hold."""
         return bucket_keys(recipe, packed.addresses)
 
     def segment_keys(self, packed: PackedBuckets) -> list[str]:
@@ -120,23 +117,22 @@ class BandIndex:
         if key.startswith(self.flat_index.segment_prefix):
             await self.flat_index.note_deleted(records)
 
-    async def delete_all(self, postings: Collection[str]) -> None:
-        """Remove every bucket, with posting lists of these recipes; no lookup may be answered from them.
+    async def delete_all(self, parts: Collection[str]) -> None:
+        """Remove the flat index and the buckets of these recipes; no lookup may be answered from them.
 
         The list of segments goes last: while it is there, something may be left.
         """
         await self.flat_index.forget_changes()
-        for prefix in self.widths(postings):
+        for prefix in self.widths(parts):
             async for keys in self.list_buckets(prefix):
                 await self._client.run([("UNLINK", key) for key in keys])
         await self.flat_index.forget_segments()
 
-    def widths(self, postings: Collection[str]) -> dict[str, int]:
-        """Bytes of a record, by what the keys of buckets begin with: bands, posting lists, flat index."""
-        widths = {bucket_prefix(recipe): POSTING_BYTES for recipe in postings}
-        widths[bucket_prefix(self.suite.fingerprint)] = FINGERPRINT_RECORD.itemsize
-        widths[self.flat_index.segment_prefix] = FLAT_RECORD.itemsize
-        return widths
+    def widths(self, parts: Collection[str]) -> dict[str, int]:
+        """Bytes of a record, by what the keys of buckets begin with: bands, posting list, flat index."""
+        widths = {self.suite.fingerprint: FINGERPRINT_RECORD.itemsize, self.suite.sample: POSTING_BYTES}
+        prefixes = {bucket_prefix(recipe): width for recipe, width in widths.items() if recipe in parts}
+        return prefixes | {self.flat_index.segment_prefix: FLAT_RECORD.itemsize}
 
     async def list_buckets(self, prefix: str) -> AsyncIterator[list[str]]:
         """The keys of all buckets that begin so, some at a time."""
@@ -144,7 +140,7 @@ class BandIndex:
             yield [key for key in keys if is_bucket(key)]
 
     def records(self, entries: Sequence[Entry]) -> tuple[BucketRecords, BucketRecords]:
-        """The records of these entries in the bands and in the posting lists."""
+        """The records of these entries in the bands and in the posting list."""
         bands, posted = BucketRecords(), BucketRecords()
         for entry in entries:
             if entry.fingerprint is not None:
@@ -152,18 +148,10 @@ class BandIndex:
                 bits = entry.fingerprint.bits
                 bands.keys.extend(bucket_keys(self.suite.fingerprint, probes(bits, 0)))
                 bands.data.extend([pack_fingerprint(bits, entry.entry_id)] * BANDS)
-            for recipe, posting in self._postings_of(entry).items():
-                posted.keys.extend(bucket_keys(recipe, posting.addresses))
+            if entry.sample is not None:
+                require_same_recipe(entry.sample.recipe, self.suite.sample)
+                posting = sample_posting(entry.sample.hashes)
+                posted.keys.extend(bucket_keys(self.suite.sample, posting.addresses))
                 entry_ids = np.full(posting.tags.size, entry.entry_id, dtype=np.uint64)
                 posted.data.extend(map(bytes, pack_postings(posting.tags, entry_ids)))
         return bands, posted
-
-    def _postings_of(self, entry: Entry) -> dict[str, Posting]:
-        postings = {}
-        if entry.minhash is not None:
-            require_same_recipe(entry.minhash.recipe, self.suite.minhash)
-            postings[self.suite.minhash] = minhash_posting(entry.minhash.values)
-        if entry.sample is not None:
-            require_same_recipe(entry.sample.recipe, self.suite.sample)
-            postings[self.suite.sample] = sample_posting(entry.sample.hashes)
-        return postings

@@ -1,15 +1,16 @@
 """The band indexes of all suites, in one Redis.
 
-Suites that share a MinHash or a FracMinHash recipe share its posting lists; bands and flat index are each
-one's own.
+Suites that share a fingerprint recipe share its bands, and those that share a FracMinHash recipe its posting
+list; the flat index is each one's own.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 
 from app.core.errors import BookprintError
 from app.core.model import Entry
-from app.core.recipe import FINGERPRINT_RECIPES, Suite, Suites
+from app.core.recipe import FINGERPRINT_RECIPES, SAMPLE_RECIPES, Suite, Suites
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import RedisClient
 from app.stores.redis.epoch import Epochs
@@ -28,9 +29,9 @@ class Indexes:
             self._indexes[suite] = BandIndex(self._client, suite)
         return self._indexes[suite]
 
-    def epochs(self, suite: Suite, postings: Collection[str]) -> Epochs:
-        """The epochs of a suite's flat index, its bands, and its posting lists of these recipes."""
-        return Epochs(self._client, epoch_keys(suite, postings))
+    def epochs(self, suite: Suite, parts: Collection[str]) -> Epochs:
+        """The epochs of a suite's flat index, and of those of its bands and posting list that `parts` name."""
+        return Epochs(self._client, epoch_keys(suite, parts))
 
     async def insert(self, books: Sequence[Mapping[Suite, Entry]], serving: Suite) -> None:
         """Write the entries of each book into the index of each suite; raises as `BandIndex.insert` does.
@@ -48,17 +49,19 @@ class Indexes:
 
     async def delete_unindexed(self, suites: Suites) -> None:
         """Remove what there is of suites that are not indexed any more."""
-        indexed = {suite.fingerprint for suite in suites.indexed}
-        for name, recipe in FINGERPRINT_RECIPES.items():
-            suite = replace(suites.serving, fingerprint=name)
-            if recipe.indexable and name not in indexed and await self.of(suite).flat_index.has_segments():
-                await self.epochs(suite, ()).end()
-                await self.of(suite).delete_all(())
+        used = frozenset().union(*(suite.parts for suite in suites.indexed))
+        names = [name for name, recipe in FINGERPRINT_RECIPES.items() if recipe.indexable]
+        for fingerprint, sample in product(names, SAMPLE_RECIPES):
+            suite = replace(suites.serving, fingerprint=fingerprint, sample=sample)
+            if suite not in suites.indexed and await self.of(suite).flat_index.has_segments():
+                await self.epochs(suite, suite.parts - used).end()
+                await self.of(suite).delete_all(suite.parts - used)
 
     async def delete_foreign(self) -> None:
         """Remove what an earlier version of Bookprint has left under keys of another form."""
-        async for keys in self._client.names("bp:[^{]*"):
-            await self._client.run([("UNLINK", key) for key in keys])
+        for pattern in ("bp:[^{]*", "bp:{*-minhash*"):
+            async for keys in self._client.names(pattern):
+                await self._client.run([("UNLINK", key) for key in keys])
 
     async def ping(self) -> None:
         """Raises `Unavailable` if Redis, or a node of the cluster, does not answer."""

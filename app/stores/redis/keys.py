@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.index.fingerprints import BAND_BITS, BANDS
-from app.core.index.records import MINHASH_BUCKET_BITS, SAMPLE_BUCKET_BITS
-from app.core.recipe import Suite, minhash_recipe
+from app.core.index.records import SAMPLE_BUCKET_BITS
+from app.core.recipe import Suite
 
 _PARTITION_BITS = 14
 
@@ -52,22 +52,21 @@ def epochs_of(keys: Iterable[str]) -> list[str]:
 
 def flat_index_prefix(suite: Suite) -> str:
     """The prefix of the keys of a suite's flat index."""
-    return f"bp:{{{suite.fingerprint}+{suite.minhash}+{suite.sample}}}:"
+    return f"bp:{{{suite.fingerprint}+{suite.sample}}}:"
 
 
-def epoch_keys(suite: Suite, postings: Collection[str]) -> list[str]:
-    """The epochs of a suite's flat index, its bands, and its posting lists of these recipes."""
-    address_bits = {suite.fingerprint: (BANDS - 1).bit_length() + BAND_BITS}
-    if suite.minhash in postings:
-        lists = minhash_recipe(suite.minhash).permutations
-        address_bits[suite.minhash] = (lists - 1).bit_length() + MINHASH_BUCKET_BITS
-    if suite.sample in postings:
-        address_bits[suite.sample] = SAMPLE_BUCKET_BITS
+def epoch_keys(suite: Suite, parts: Collection[str]) -> list[str]:
+    """The epochs of a suite's flat index, and of those of its bands and posting list that `parts` name."""
+    address_bits = {
+        suite.fingerprint: (BANDS - 1).bit_length() + BAND_BITS,
+        suite.sample: SAMPLE_BUCKET_BITS,
+    }
     return [
         f"{flat_index_prefix(suite)}epoch",
         *(
             f"bp:{{{recipe}:{partition}}}:epoch"
             for recipe, bits in address_bits.items()
+            if recipe in parts
             for partition in range(1 << (bits - _PARTITION_BITS))
         ),
     ]

@@ -13,11 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from app.core.index.block_index import BlockIndex, CappedValue, SignatureBlock, ValueLists
+from app.core.index.block_index import BlockIndex, CappedHash, HashLists, SignatureBlock
 from app.core.index.fingerprints import NO_DISTANCE
 from app.core.index.packing import EntryColumns
 from app.core.index.records import NO_SAMPLE
 from app.core.matching.candidate_join import JoinedCandidates, candidates_of_each
+from app.core.recipe import DEFAULT_SAMPLE, sample_recipe
 from app.corpus.tables import schema
 from workers.batch import storage
 from workers.batch.corpus import Corpus
@@ -84,10 +85,11 @@ def candidates_of_blocks(out: str, task: dict[str, Any], nearest: int) -> Iterat
     """The candidates in one block of the books of some blocks; writes the block's rows of `capped`."""
     block: int = task["block"]
     index = BlockIndex.of(read_block(out, block))
+    recipe = sample_recipe(DEFAULT_SAMPLE)
     if index.capped and 0 in task["asked"]:
         storage.write(out, "capped", _capped(block, index.capped), f"block-{block}")
     for asked in task["asked"]:
-        for found in candidates_of_each(read_block(out, asked), index, nearest):
+        for found in candidates_of_each(read_block(out, asked), index, recipe, nearest):
             yield _rows(found)
 
 
@@ -105,12 +107,9 @@ def read_block(out: str, block: int) -> SignatureBlock:
         pc.fill_null(columns["shingle_count"], 0).to_numpy().astype(np.uint32),
         pc.fill_null(columns["sample_level"], NO_SAMPLE).to_numpy().astype(np.uint8),
     )
-    return SignatureBlock(entries, _lists(columns["minhash"], "<u4"), _lists(columns["sample"], "<u8"))
-
-
-def _lists(cells: Any, kind: str) -> ValueLists:
-    lengths = pc.fill_null(pc.binary_length(cells), 0).to_numpy().astype(np.int64)
-    return ValueLists(np.frombuffer(_bytes(cells), dtype=kind), np.cumsum(lengths) // np.dtype(kind).itemsize)
+    lengths = pc.fill_null(pc.binary_length(columns["sample"]), 0).to_numpy().astype(np.int64)
+    hashes = np.frombuffer(_bytes(columns["sample"]), dtype="<u8")
+    return SignatureBlock(entries, HashLists(hashes, np.cumsum(lengths) // hashes.itemsize))
 
 
 def _bytes(cells: Any) -> bytes:
@@ -124,7 +123,6 @@ def _rows(found: JoinedCandidates) -> pa.RecordBatch:
         pa.array(found.books.astype(np.int64)),
         pa.array(found.others.astype(np.int64)),
         pa.array(distances, mask=distances == NO_DISTANCE),
-        pa.array(found.equal_values.astype(np.int64)),
         pa.array(found.shared.astype(np.int64)),
         pa.array(found.near),
         pa.array(found.ranks),
@@ -133,10 +131,8 @@ def _rows(found: JoinedCandidates) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=_FOUND_SCHEMA)
 
 
-def _capped(block: int, capped: tuple[CappedValue, ...]) -> pa.Table:
-    rows = [
-        {"block": block, "place": value.place, "value": value.value, "books": value.books} for value in capped
-    ]
+def _capped(block: int, capped: tuple[CappedHash, ...]) -> pa.Table:
+    rows = [{"block": block, "value": each.value, "books": each.books} for each in capped]
     return pa.Table.from_pylist(rows, schema=schema("capped"))
 
 

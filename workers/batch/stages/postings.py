@@ -17,7 +17,7 @@ from workers.batch import storage
 from workers.batch.corpus import Corpus
 
 FOLDER = "work/postings"
-COLUMNS = ("book", "fingerprint", "minhash", "shingle_count", "sample_level", "sample")
+COLUMNS = ("book", "fingerprint", "shingle_count", "sample_level", "sample")
 
 _RECIPES = {
     "fingerprint_recipe": DEFAULT_FINGERPRINT,
