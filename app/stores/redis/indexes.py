@@ -30,7 +30,7 @@ class Indexes:
         return self._indexes[suite]
 
     def epochs(self, suite: Suite, parts: Collection[str]) -> Epochs:
-        """The epochs of a suite's flat index, and of those of its bands and posting list that `parts` name."""
+        """The epochs of a suite's flat index, and of its bands and posting list where `parts` names them."""
         return Epochs(self._client, epoch_keys(suite, parts))
 
     async def insert(self, books: Sequence[Mapping[Suite, Entry]], serving: Suite) -> None:

@@ -56,7 +56,7 @@ def flat_index_prefix(suite: Suite) -> str:
 
 
 def epoch_keys(suite: Suite, parts: Collection[str]) -> list[str]:
-    """The epochs of a suite's flat index, and of those of its bands and posting list that `parts` name."""
+    """The epochs of a suite's flat index, and of its bands and posting list where `parts` names them."""
     address_bits = {
         suite.fingerprint: (BANDS - 1).bit_length() + BAND_BITS,
         suite.sample: SAMPLE_BUCKET_BITS,
