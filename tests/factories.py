@@ -4,12 +4,23 @@ from hashlib import sha256
 
 import numpy as np
 
-from app.core.model import Entry, Fingerprint, MinHashSignature, NewContent, PageSignatures, Sketch
-from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_PAGES
+from app.core.model import (
+    Entry,
+    Fingerprint,
+    FracMinHash,
+    MinHashSignature,
+    NewContent,
+    PageSignatures,
+    Sketch,
+)
+from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_PAGES, DEFAULT_SAMPLE
 from app.stores.postgres.audit import Actor
 
 ACTOR = Actor("command", "tester", address="test.example")
 """Who writes where a test does not ask who did."""
+
+LEVEL = 224
+"""Of made samples: their hashes lie below 2^60."""
 
 
 def flipped(bits: bytes, *positions: int) -> bytes:
@@ -28,6 +39,7 @@ def an_entry(rng: np.random.Generator, entry_id: int, bits: bytes | None = None)
         MinHashSignature(
             DEFAULT_MINHASH, rng.integers(0, 2**32, 128, dtype=np.uint32), int(rng.integers(1, 100_000))
         ),
+        FracMinHash(DEFAULT_SAMPLE, np.unique(rng.integers(0, 2**60, 240, dtype=np.uint64)), LEVEL),
     )
 
 
@@ -43,6 +55,7 @@ def a_sketch(rng: np.random.Generator, bits: bytes | None = None) -> Sketch:
         word_count=1000,
         character_count=6000,
         page_count=3,
+        sample=entry.sample,
     )
 
 

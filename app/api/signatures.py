@@ -101,17 +101,18 @@ class MinHashBody(Body):
 
 
 class SampleBody(Body):
-    """A sample of shingle hashes and the recipe that made it."""
+    """A sample of the hashes of a text and the recipe that made it."""
 
     model_config = shown(examples.SAMPLE)
 
     recipe: str = Field(description="Name of the recipe.", json_schema_extra={"enum": list(SAMPLE_RECIPES)})
-    level: Annotated[int, Field(ge=0, le=64), WholeNumber] = Field(
-        description="The sample holds every shingle hash of the book that is below 2^level."
+    level: Annotated[int, Field(ge=0, le=254), WholeNumber] = Field(
+        description="The sample holds every hash of the book below a limit: (8 + level mod 8) · 2^(level div 8 "
+        "+ 29) in char20-sample256-v1, 2^level in word5-sample128-v1, whose levels end at 64."
     )
     hashes: str = Field(
-        max_length=_base64_length(128 * 8),
-        description="Base64 of at most 128 hashes, not more than there are shingles, ascending, each a "
+        max_length=_base64_length(256 * 8),
+        description="Base64 of at most 256 hashes (128 in word5-sample128-v1), ascending, each a "
         "little-endian unsigned 64-bit integer.",
     )
 

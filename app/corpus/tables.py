@@ -66,7 +66,7 @@ _SIGNATURES = (
     ("minhash", "binary", "128 unsigned integers of 32 bits, little-endian."),
     ("shingle_count", "int64", "Distinct shingles."),
     ("sample_recipe", "string", ""),
-    ("sample_level", "int64", "All shingle hashes below 2^level are in the sample."),
+    ("sample_level", "int64", "Of the sample: all hashes below the limit of this level are in it."),
     ("sample", "binary", "Unsigned integers of 64 bits, little-endian, ascending."),
     ("pages_recipe", "string", ""),
     ("pages_unit", "string", "`page`, or `window` where the page breaks are not known."),

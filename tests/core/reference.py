@@ -165,6 +165,75 @@ def shingles(normal: str) -> list[int]:
     return hashes
 
 
+CLASSES = {letter: group[0] for group in ("iltfj1yr", "nuvhbmw68", "eco0", "gq9", "sz25") for letter in group}
+FOLDED = {
+    "æ": "ae",
+    "œ": "oe",
+    "ß": "ss",
+    "þ": "th",
+    "ð": "d",
+    "ø": "o",
+    "ł": "l",
+    "đ": "d",
+    "ı": "i",
+    "ς": "σ",
+    "أ": "ا",
+    "إ": "ا",
+    "آ": "ا",
+    "ى": "ي",
+    "ة": "ه",
+    "ё": "е",
+    "ѣ": "е",
+    "і": "и",
+    "ѵ": "и",
+    "ѳ": "ф",
+    "й": "и",
+    "ъ": "",
+    " ": "",
+    "\u0670": "",
+}
+
+
+def symbols(normal: str) -> list[int]:
+    """The code points of a normal form with letters folded, none equal to the one before."""
+    folded: list[int] = []
+    for char in normal:
+        point = ord(char)
+        mark = 0x300 <= point < 0x370 or 0x610 <= point < 0x61B or 0x64B <= point < 0x660
+        marked = 0xC0 <= point < 0x250 or 0x370 <= point < 0x530 or 0x1E00 <= point < 0x2000
+        plain = unicodedata.normalize("NFD", char)[0] if marked else char
+        for letter in "" if mark else FOLDED.get(char, plain):
+            symbol = ord(CLASSES.get(letter, letter))
+            if folded[-1:] != [symbol]:
+                folded.append(symbol)
+    return folded
+
+
+def grams(normal: str) -> list[int]:
+    """The 64-bit hash of each gram of folded letters, in order."""
+    folded, hashes = symbols(normal), []
+    for first in range(len(folded)):
+        weight = running = 0
+        for symbol in folded[first:]:
+            dense = 0x2E80 <= symbol < 0xD7B0 or 0xF900 <= symbol < 0xFB00 or symbol >= 0x20000
+            weight += 5 if dense else 2
+            running = (running * BASE + symbol) & M64
+            if weight >= 40:
+                hashes.append(mix64(running))
+                break
+    return hashes
+
+
+def gram_sample(normal: str, most: int = 256) -> tuple[int, list[int]]:
+    """The level and the hashes of a sample of grams."""
+    hashes = set(grams(normal))
+    for level in range(254, -1, -1):
+        kept = sorted(h for h in hashes if h < (8 + level % 8) << level // 8 + 29)
+        if len(kept) <= most:
+            return level, kept
+    raise AssertionError("no level keeps so few")
+
+
 def minhash(hashes: Sequence[int], a: Sequence[int], b: Sequence[int]) -> list[int]:
     mixed = {mix32(h & M32) for h in hashes}
     return [min((x * h + y) & M32 for h in mixed) for x, y in zip(a, b, strict=True)]

@@ -92,6 +92,10 @@ def test_plain_implementation_finds_the_same_signatures(name: str) -> None:
         permutations = HASHES["permutations"]
         assert reference.minhash(shingles, permutations["a"], permutations["b"]) == values
 
+    if "sample" in signed:
+        hashes = np.frombuffer(b64decode(signed["sample"]["hashes"]), dtype="<u8").tolist()
+        assert reference.gram_sample(normal) == (signed["sample"]["level"], hashes)
+
     cuts = starts if book["page_count"] else reference.windows(normal)
     records = b64decode(signed["pages"]["values"])
     computed = b"".join(

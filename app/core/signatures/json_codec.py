@@ -3,7 +3,7 @@
 {"fingerprint": {"recipe": "gap-simhash128-v1", "hex": "<32 hex digits>"} | null,
  "minhash": {"recipe": "word5-minhash128-v1", "values": "<base64 of 128 little-endian uint32>",
              "shingle_count": 94012} | null,
- "sample": {"recipe": "word5-sample128-v1", "level": 57,
+ "sample": {"recipe": "char20-sample256-v1", "level": 220,
             "hashes": "<base64 of little-endian uint64, ascending>"},  left out where there is none
  "pages": {"recipe": "char6-page128-v2", "unit": "page" | "window",
            "values": "<base64 of 130 bytes for each>"} | null,
@@ -21,6 +21,7 @@ from app.core.errors import InvalidInput, UnknownRecipe
 from app.core.model import Digest, Fingerprint, FracMinHash, MinHashSignature, PageSignatures, Sketch
 from app.core.recipe import DIGESTS, fingerprint_recipe, minhash_recipe, page_recipe, sample_recipe
 from app.core.signatures.digests import decode_digest
+from app.core.signatures.fracminhash import limit_of
 from app.core.signatures.page_minhash import from_records, record_bytes, to_records
 
 _BYTES_IN_BASE64 = (("minhash", "values"), ("sample", "hashes"), ("pages", "values"))
@@ -110,9 +111,10 @@ def _check(sketch: Sketch, field: str) -> None:
         raise InvalidInput("More shingles than words.", field=f"{field}.minhash.shingle_count")
     if sample is not None and minhash is None:
         raise InvalidInput(
-            "A sample tells nothing without the MinHash of the same shingles.", f"{field}.sample"
+            "A sample tells nothing without the MinHash of the same book.", f"{field}.sample"
         )
-    if sample is not None and minhash is not None and sample.hashes.size > minhash.shingle_count:
+    shingled = sample is not None and sample_recipe(sample.recipe).hashed == "shingles"
+    if sample and minhash and shingled and sample.hashes.size > minhash.shingle_count:
         raise InvalidInput("More hashes than shingles.", field=f"{field}.sample.hashes")
     if pages is None:
         return
@@ -198,8 +200,10 @@ def _minhash(document: Mapping[str, Any], field: str) -> MinHashSignature:
 def _sample(document: Mapping[str, Any], field: str) -> FracMinHash:
     recipe = _recipe(sample_recipe, document, field)
     level = document.get("level")
-    if not isinstance(level, int) or isinstance(level, bool) or not 0 <= level <= 64:
-        raise InvalidInput("A whole number from 0 to 64 was expected here.", field=f"{field}.level")
+    if not isinstance(level, int) or isinstance(level, bool) or not 0 <= level <= recipe.top_level:
+        raise InvalidInput(
+            f"A whole number from 0 to {recipe.top_level} was expected here.", field=f"{field}.level"
+        )
     data = _bytes(document.get("hashes"), f"{field}.hashes", 8)
     sample = FracMinHash.from_bytes(recipe.name, data, level)
     hashes = sample.hashes
@@ -207,8 +211,9 @@ def _sample(document: Mapping[str, Any], field: str) -> FracMinHash:
         raise InvalidInput(f"At most {recipe.most} hashes were expected.", field=f"{field}.hashes")
     if (hashes[1:] <= hashes[:-1]).any():
         raise InvalidInput("Hashes must ascend, each one once.", field=f"{field}.hashes")
-    if hashes.size and int(hashes[-1]) >> level:
-        raise InvalidInput(f"Hashes must be below 2^{level}.", field=f"{field}.hashes")
+    limit = limit_of(level, recipe)
+    if hashes.size and int(hashes[-1]) >= limit:
+        raise InvalidInput(f"Hashes must be below {limit}, the limit of level {level}.", f"{field}.hashes")
     return sample
 
 

@@ -77,7 +77,10 @@ def page_signatures(content: Content, recipe: str = DEFAULT_PAGES) -> PageSignat
 
 
 def _sample(text: NormalText, words: Shingles, recipe: FracMinHashRecipe) -> FracMinHash | None:
-    return fracminhash(words.hashes, recipe) if recipe.hashed == "shingles" else gram_sample(text, recipe)
+    if recipe.hashed == "shingles":
+        return fracminhash(words.hashes, recipe)
+    # A book without a single shingle has no MinHash, and a sample alone is not looked up.
+    return gram_sample(text, recipe) if words.hashes.size else None
 
 
 def signature_key(sketch: Sketch) -> bytes:

@@ -1,7 +1,7 @@
 """Folding of letters: what a normal form becomes where misread and old letters are to count as equal.
 
 Spaces, marks and the second of two equal symbols go, ligatures are taken apart, and letters that OCR and old
-spelling confuse become one symbol: u and v, i and j, rn and m, long and round figures. Measured in
+spelling confuse become one symbol, as u and v, i and j, c and e, h and b. Measured in
 docs/decisions/0037-letter-samples.md.
 """
 

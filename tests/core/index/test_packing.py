@@ -15,12 +15,12 @@ from app.core.index.packing import (
 from app.core.index.records import (
     ENTRIES_PER_SEGMENT,
     FLAT_RECORD,
-    SharedValues,
-    minhash_posting,
+    SharedHashes,
+    entries_sharing,
     pack_fingerprint,
     pack_postings,
     record_ids,
-    shared_values,
+    sample_posting,
 )
 from tests.core.kernel_sets import KERNELS, using
 
@@ -63,31 +63,26 @@ def test_segments_of_the_flat_index_hold_every_entry_once() -> None:
 
 def test_postings_made_in_bulk_are_counted_as_shared() -> None:
     rng = np.random.default_rng(1)
-    values = rng.integers(0, 1 << 32, (50, 128), dtype=np.uint32)
-    values[7, :40] = values[3, :40]
-    entry_ids = np.arange(100, 150, dtype=np.uint64)
-    lists = []
-    for i in range(128):
-        posting = minhash_posting(values[:, i], np.uint32(i))
-        lists.append(by_address(posting_buckets(posting, entry_ids)))
-    query = minhash_posting(values[3])
-    shared = shared_values(
-        [lists[i].get(int(address)) for i, address in enumerate(query.addresses)], query.tags
-    )
+    hashes = rng.integers(0, 1 << 64, (50, 128), dtype=np.uint64)
+    hashes[7, :40] = hashes[3, :40]
+    posting = sample_posting(hashes.ravel())
+    buckets = by_address(posting_buckets(posting, np.repeat(np.arange(100, 150, dtype=np.uint64), 128)))
+    query = sample_posting(hashes[3])
+    shared = entries_sharing([buckets.get(int(address)) for address in query.addresses], query.tags)
     assert counted(shared) == {103: 128, 107: 40}
     assert shared.at_least(1).tolist() == [103, 107]
     assert shared.at_least(41).tolist() == [103]
     assert shared.counts_of(np.array([1, 103, 105, 107, 109], dtype=np.uint64)).tolist() == [0, 128, 0, 40, 0]
 
 
-def counted(shared: SharedValues) -> dict[int, int]:
+def counted(shared: SharedHashes) -> dict[int, int]:
     assert np.unique(shared.entry_ids).size == shared.entry_ids.size
     return dict(zip(shared.entry_ids.tolist(), shared.counts.tolist(), strict=True))
 
 
 def test_a_record_twice_in_a_bucket_counts_once() -> None:
     record = bytes(pack_postings(np.array([5], dtype=np.uint64), np.array([9], dtype=np.uint64))[0])
-    shared = shared_values([record * 3, record], np.array([5, 5], dtype=np.uint64))
+    shared = entries_sharing([record * 3, record], np.array([5, 5], dtype=np.uint64))
     assert counted(shared) == {9: 2}
     assert record_ids(record + record, len(record)).tolist() == [9, 9]
 
@@ -109,7 +104,7 @@ def test_entries_are_counted_however_many_they_are(name: str, span: int, size: i
     expected, times = np.unique(np.concatenate([np.unique(ids) for ids in samples]), return_counts=True)
     absent = expected[:100] + np.uint64(1 << 31)
     with using(name):
-        shared = shared_values(buckets, tags)
+        shared = entries_sharing(buckets, tags)
         asked = rng.permutation(np.concatenate([expected, absent]))
         counts = dict(zip(asked.tolist(), shared.counts_of(asked).tolist(), strict=True))
     assert counted(shared) == dict(zip(expected.tolist(), times.tolist(), strict=True))
@@ -118,7 +113,7 @@ def test_entries_are_counted_however_many_they_are(name: str, span: int, size: i
 
 
 def test_no_bucket_shares_nothing() -> None:
-    shared = shared_values([None, None], np.array([1, 2], dtype=np.uint64))
+    shared = entries_sharing([None, None], np.array([1, 2], dtype=np.uint64))
     assert shared.entry_ids.size == shared.counts.size == 0
     assert shared.counts_of(np.array([1], dtype=np.uint64)).tolist() == [0]
 

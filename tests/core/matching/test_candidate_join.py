@@ -3,29 +3,30 @@
 import numpy as np
 import pytest
 
-from app.core.index.block_index import BlockIndex, SignatureBlock, ValueLists
+from app.core.index.block_index import BlockIndex, HashLists, SignatureBlock
 from app.core.index.packing import EntryColumns
 from app.core.index.records import NO_SAMPLE
 from app.core.matching.candidate_join import candidates_of_each
 from app.core.matching.search import LAST_DISTANCE
 from app.core.matching.verification import VERIFICATION, evidence_of_each, is_near_duplicate
 from app.core.model import Entry, Fingerprint, FracMinHash, MinHashSignature
-from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE
-from app.core.signatures.fracminhash import shared_hashes
+from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE, sample_recipe
 
-Found = tuple[int, int, int | None, int, int, bool]
+RECIPE = sample_recipe(DEFAULT_SAMPLE)
+
+Found = tuple[int, int, int | None, int, bool]
 
 
 def library(rng: np.random.Generator, count: int, first: int = 1) -> list[Entry]:
     """Books of a few works, some without one signature or another."""
-    works = [(rng.bytes(16), rng.integers(0, 1 << 32, 128), rng.integers(0, 1 << 60, 120)) for _ in range(4)]
+    works = [(rng.bytes(16), rng.integers(0, 1 << 60, 120)) for _ in range(4)]
     entries = []
     for number in range(first, first + count):
-        bits, values, hashes = works[rng.integers(4)]
+        bits, hashes = works[rng.integers(4)]
         flips = np.packbits(rng.random(128) < rng.choice([0, 0.02, 0.1, 0.18, 0.3]))
-        kept = rng.random(128) < rng.choice([0.01, 0.03, 0.2, 1])
-        own = np.where(kept, values, rng.integers(0, 1 << 32, 128)).astype(np.uint32)
-        sample = np.unique(np.where(rng.random(120) < 0.03, hashes, rng.integers(0, 1 << 60, 120)))
+        own = rng.integers(0, 1 << 32, 128).astype(np.uint32)
+        kept = rng.random(120) < rng.choice([0.01, 0.03, 0.2, 1])
+        sample = np.unique(np.where(kept, hashes, rng.integers(0, 1 << 60, 120)))
         fingerprint = Fingerprint(
             DEFAULT_FINGERPRINT, (np.frombuffer(bits, dtype=np.uint8) ^ flips).tobytes()
         )
@@ -38,7 +39,7 @@ def library(rng: np.random.Generator, count: int, first: int = 1) -> list[Entry]
                 else MinHashSignature(DEFAULT_MINHASH, own, int(rng.integers(50, 5000))),
                 None
                 if rng.random() < 0.1
-                else FracMinHash(DEFAULT_SAMPLE, sample.astype(np.uint64), int(rng.integers(60, 64))),
+                else FracMinHash(DEFAULT_SAMPLE, sample.astype(np.uint64), int(rng.integers(225, 240))),
             )
         )
     return entries
@@ -53,31 +54,27 @@ def block(entries: list[Entry]) -> SignatureBlock:
         np.array([0 if e.minhash is None else e.minhash.shingle_count for e in entries], dtype=np.uint32),
         np.array([NO_SAMPLE if e.sample is None else e.sample.level for e in entries], dtype=np.uint8),
     )
-    values = [np.zeros(0, np.uint32) if e.minhash is None else e.minhash.values for e in entries]
     hashes = [np.zeros(0, np.uint64) if e.sample is None else e.sample.hashes for e in entries]
     return SignatureBlock(
-        columns,
-        ValueLists(np.concatenate(values), np.cumsum([each.size for each in values])),
-        ValueLists(np.concatenate(hashes), np.cumsum([each.size for each in hashes])),
+        columns, HashLists(np.concatenate(hashes), np.cumsum([each.size for each in hashes]))
     )
 
 
 def joined(queries: list[Entry], others: list[Entry], most: int) -> dict[int, list[Found]]:
     found: dict[int, list[tuple[int, Found]]] = {}
-    for part in candidates_of_each(block(queries), BlockIndex.of(block(others)), most):
+    for part in candidates_of_each(block(queries), BlockIndex.of(block(others)), RECIPE, most):
         columns = (
             part.books,
             part.others,
             part.distances,
-            part.equal_values,
             part.shared,
             part.near,
             part.ranks,
         )
-        for book, other, distance, equal, shared, near, rank in zip(
+        for book, other, distance, shared, near, rank in zip(
             *(column.tolist() for column in columns), strict=True
         ):
-            row = (book, other, None if distance == 255 else distance, equal, shared, near)
+            row = (book, other, None if distance == 255 else distance, shared, near)
             found.setdefault(book, []).append((rank, row))
     return {
         book: [row for _, row in sorted(rows, key=lambda each: (each[0], each[1][1]))]
@@ -91,15 +88,13 @@ def by_pairs(queries: list[Entry], others: list[Entry], most: int) -> dict[int, 
         rest = [other for other in others if other.entry_id != query.entry_id]
         rows: list[tuple[tuple[int, int, int], Found]] = []
         for other, pair in zip(rest, evidence_of_each(query, rest), strict=True):
-            equal, shared, near = pair.equal_values or 0, 0, is_near_duplicate(pair)
-            if query.sample is not None and other.sample is not None:
-                shared = shared_hashes(query.sample, other.sample)
-            row = (query.entry_id, other.entry_id, pair.distance, equal, shared, near)
+            shared, near = pair.shared or 0, is_near_duplicate(pair)
+            row = (query.entry_id, other.entry_id, pair.distance, shared, near)
             if near:
                 distance = LAST_DISTANCE if pair.distance is None else pair.distance
                 rows.append(((0, distance, other.entry_id), row))
-            elif max(equal, shared) >= VERIFICATION.min_shared:
-                rows.append(((1, -max(equal, shared), other.entry_id), row))
+            elif shared >= VERIFICATION.min_shared:
+                rows.append(((1, -shared, other.entry_id), row))
         if rows:
             found[query.entry_id] = [row for _, row in sorted(rows)[:most]]
     return found
@@ -124,22 +119,21 @@ def test_two_blocks_give_what_one_gives() -> None:
 def test_what_is_left_out_is_counted() -> None:
     [entry] = library(np.random.default_rng(1), 1)
     copies = [Entry(n, entry.fingerprint, entry.minhash, entry.sample) for n in range(1, 31)]
-    [part] = candidates_of_each(block(copies), BlockIndex.of(block(copies)), 4)
+    [part] = candidates_of_each(block(copies), BlockIndex.of(block(copies)), RECIPE, 4)
     assert part.books.size == 30 * 4
     left_out = np.zeros(31, dtype=np.int64)
     np.add.at(left_out, part.books.astype(np.int64), part.left_out)
     assert left_out[1:].tolist() == [25] * 30
 
 
-def test_a_value_that_too_many_books_share_lists_the_first_of_them_and_is_reported() -> None:
+def test_a_hash_that_too_many_books_share_lists_the_first_of_them_and_is_reported() -> None:
     [entry] = library(np.random.default_rng(2), 1)
-    assert entry.minhash is not None
-    copies = [Entry(n, None, entry.minhash) for n in range(1, 21)]
+    assert entry.sample is not None
+    copies = [Entry(n, None, entry.minhash, entry.sample) for n in range(1, 21)]
     index = BlockIndex.of(block(copies), cap=5)
-    assert len(index.capped) == 128
-    assert {(value.books, value.place) for value in index.capped} == {(20, place) for place in range(128)}
-    values = {(value.place, value.value) for value in index.capped}
-    assert values == set(enumerate(entry.minhash.values.tolist()))
-    [part] = candidates_of_each(block(copies), index, 200)
+    assert {each.books for each in index.capped} == {20}
+    low = (entry.sample.hashes & np.uint64(0xFFFFFFFF)).tolist()
+    assert sorted(each.value for each in index.capped) == sorted(low)
+    [part] = candidates_of_each(block(copies), index, RECIPE, 200)
     assert set(part.others.tolist()) == {1, 2, 3, 4, 5}
     assert set(part.books.tolist()) == set(range(1, 21))

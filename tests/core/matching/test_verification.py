@@ -1,7 +1,5 @@
 """Evidence, and when it makes a near-duplicate."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -12,14 +10,20 @@ from app.core.matching.verification import (
     VERIFICATION,
     Candidates,
     Evidence,
+    Sizes,
     evidence,
     evidence_of_each,
     is_near_duplicate,
-    needs_sample,
     verified,
 )
 from app.core.model import Entry, Fingerprint, FracMinHash, MinHashSignature, Sketch
-from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE
+from app.core.recipe import (
+    DEFAULT_FINGERPRINT,
+    DEFAULT_MINHASH,
+    DEFAULT_SAMPLE,
+    SAMPLE_RECIPES,
+    sample_recipe,
+)
 from app.core.signatures.fracminhash import shared_hashes
 from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_text
@@ -30,21 +34,23 @@ WORDS = texts.text("latin", 12_000, 1).split()
 OTHER = texts.text("latin", 12_000, 2).split()
 
 
-def of(words: list[str]) -> Sketch:
-    return sketch(content_from_text(" ".join(words)))
+def of(words: list[str], recipe: str = DEFAULT_SAMPLE) -> Sketch:
+    return sketch(content_from_text(" ".join(words)), sample_recipe=recipe)
 
 
 def test_book_is_a_near_duplicate_of_itself() -> None:
     book = of(WORDS)
     pair = evidence(book, book)
-    assert pair == Evidence(0, 128, 1.0, 1.0, 1.0, 1.0)
+    assert pair.shared is not None
+    assert pair.shared > 200
+    assert pair == Evidence(0, 128, 1.0, 1.0, 1.0, pair.shared, pytest.approx(1, abs=0.06))
     assert is_near_duplicate(pair)
 
 
 def test_book_without_relation_is_none() -> None:
     pair = evidence(of(WORDS), of(OTHER))
     assert pair.distance is not None
-    assert pair.distance > VERIFICATION.distance_alone
+    assert pair.distance > VERIFICATION.distance_unsampled
     assert not is_near_duplicate(pair)
 
 
@@ -64,7 +70,7 @@ def test_evidence_is_seen_from_the_first_book() -> None:
 
 def test_missing_signatures_leave_their_evidence_open() -> None:
     book, tiny = of(WORDS), of(["only", "four", "words", "here"])
-    assert evidence(book, tiny) == Evidence(None, None, None, None, None)
+    assert evidence(book, tiny) == Evidence(None)
     assert not is_near_duplicate(evidence(book, tiny))
 
 
@@ -77,41 +83,48 @@ def test_evidence_of_each_of_several_is_that_of_each_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("distance", "equal", "containment", "near"),
+    ("distance", "shared", "sampled", "near"),
     [
-        (23, 0, 0.0, True),
+        (15, 0, 0.0, True),
+        (16, 0, 0.0, False),
         (23, None, None, True),
-        (24, 3, 0.0, False),
         (24, None, None, False),
-        (36, 4, 0.0, True),
-        (37, 4, 0.0, False),
-        (40, 8, 0.0, True),
-        (41, 8, 0.0, False),
-        (44, 12, 0.0, True),
-        (45, 12, 0.0, False),
-        (90, 24, 0.0, True),
-        (90, 23, 0.0, False),
-        (90, 3, 0.3, True),
-        (90, 3, 0.29, False),
-        (90, 2, 1.0, False),
-        (None, 24, 0.0, True),
-        (None, 3, 0.3, True),
-        (None, 2, 1.0, False),
+        (23, 2, 0.03, True),
+        (23, 1, 0.03, False),
+        (23, 9, 0.029, False),
+        (24, 2, 0.03, False),
+        (46, 12, 0.06, True),
+        (46, 11, 0.06, False),
+        (46, 12, 0.059, False),
+        (47, 12, 0.06, False),
+        (90, 8, 0.12, True),
+        (90, 7, 0.12, False),
+        (90, 8, 0.119, False),
+        (90, 4, 0.2, True),
+        (90, 3, 0.9, False),
+        (None, 8, 0.12, True),
+        (None, 4, 0.19, False),
         (None, None, None, False),
     ],
 )
-def test_the_farther_apart_the_more_values_are_asked_for(
-    distance: int | None, equal: int | None, containment: float | None, near: bool
+def test_the_farther_apart_the_more_text_is_asked_for(
+    distance: int | None, shared: int | None, sampled: float | None, near: bool
 ) -> None:
-    shared = None if equal is None else equal / 128
-    assert is_near_duplicate(Evidence(distance, equal, shared, containment, containment)) is near
-    one_way = Evidence(distance, equal, shared, 0.0 if containment is not None else None, containment)
-    assert is_near_duplicate(one_way) is near
+    assert is_near_duplicate(Evidence(distance, shared=shared, sampled=sampled)) is near
 
 
-def test_sample_has_half_a_say_in_containment() -> None:
-    assert is_near_duplicate(Evidence(60, 3, 3 / 128, 0.4, 0.4, sampled=0.2))
-    assert not is_near_duplicate(Evidence(60, 3, 3 / 128, 0.4, 0.4, sampled=0.1))
+@pytest.mark.parametrize("name", SAMPLE_RECIPES)
+def test_share_of_the_smaller_book_is_estimated_at_any_sizes(name: str) -> None:
+    words = texts.text("latin", 60_000, 3).split()
+    whole = of(words, name)
+    for count in (3_000, 12_000, 40_000):
+        part = of(words[:count], name)
+        mixed = of(words[:count] + OTHER, name)
+        of_part, of_mixed = evidence(part, whole).sampled, evidence(mixed, whole).sampled
+        assert of_part is not None
+        assert of_mixed is not None
+        assert of_part == pytest.approx(1, abs=0.25)
+        assert of_mixed == pytest.approx(count / (count + len(OTHER)), abs=0.25)
 
 
 @given(st.integers(0, 2**32))
@@ -121,23 +134,11 @@ def test_rule_is_the_same_for_one_book_and_for_many(seed: int) -> None:
     others = [entry_near(rng, query) for _ in range(40)]
     one_by_one = [evidence(query, other) for other in others]
     candidates = held_against(query, others, one_by_one)
-    accepted = verified(query, candidates)
+    accepted = verified(Sizes.of(query), candidates, sample_recipe(DEFAULT_SAMPLE))
     assert accepted.tolist() == [is_near_duplicate(pair) for pair in one_by_one]
     for pair, near in zip(one_by_one, accepted, strict=True):
-        close = pair.distance is not None and pair.distance <= VERIFICATION.distance_alone
-        assert not near or close or (pair.equal_values or 0) >= VERIFICATION.min_shared
-
-
-@given(st.integers(0, 2**32))
-def test_samples_are_only_needed_for_the_undecided(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    query = entry_near(rng, None)
-    others = [entry_near(rng, query) for _ in range(40)]
-    candidates = held_against(query, others, [evidence(query, other) for other in others])
-    none, all_ = (
-        verified(query, replace(candidates, shared=np.full(len(others), shared))) for shared in (0, 1 << 40)
-    )
-    assert needs_sample(query, candidates).tolist() == (none != all_).tolist()
+        close = pair.distance is not None and pair.distance <= VERIFICATION.distance_unsampled
+        assert not near or close or (pair.shared or 0) >= VERIFICATION.min_shared
 
 
 def held_against(query: Entry, others: list[Entry], one_by_one: list[Evidence]) -> Candidates:
@@ -145,7 +146,6 @@ def held_against(query: Entry, others: list[Entry], one_by_one: list[Evidence]) 
         distances=np.array(
             [NO_DISTANCE if e.distance is None else e.distance for e in one_by_one], dtype=np.uint8
         ),
-        equal_values=np.array([e.equal_values or 0 for e in one_by_one]),
         shared=np.array(
             [
                 shared_hashes(query.sample, other.sample) if query.sample and other.sample else 0
@@ -178,7 +178,7 @@ def entry_near(rng: np.random.Generator, query: Entry | None) -> Entry:
         1,
         Fingerprint(DEFAULT_FINGERPRINT, bits) if rng.random() < 0.9 else None,
         minhash if query is None or rng.random() < 0.9 else None,
-        FracMinHash(DEFAULT_SAMPLE, hashes, 57) if query is None or rng.random() < 0.8 else None,
+        FracMinHash(DEFAULT_SAMPLE, hashes, 200) if query is None or rng.random() < 0.8 else None,
     )
 
 

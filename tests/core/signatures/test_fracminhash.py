@@ -1,55 +1,78 @@
-"""The shingle sample against its definition."""
+"""Samples of hashes against their definition."""
+
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
 from app.core.errors import RecipeMismatch
-from app.core.model import FracMinHash
-from app.core.recipe import DEFAULT_SAMPLE, sample_recipe
-from app.core.signatures.fracminhash import fracminhash, shared_hashes, shared_shingles
+from app.core.model import Content, FracMinHash
+from app.core.recipe import DEFAULT_SAMPLE, SAMPLE_RECIPES, sample_recipe
+from app.core.signatures.fracminhash import fracminhash, gram_sample, kept_shares, limit_of, shared_hashes
+from app.core.text.normal_form import normalise
+from tests.core import reference
+from tests.core.kernel_sets import tricky_texts
+from tests.vectors import texts
 
-RECIPE = sample_recipe(DEFAULT_SAMPLE)
+LETTERS = sample_recipe(DEFAULT_SAMPLE)
 
 
-def by_definition(hashes: set[int]) -> tuple[int, list[int]]:
-    level = 64
-    while sum(value < 1 << level for value in hashes) > RECIPE.most:
+def by_definition(hashes: set[int], name: str) -> tuple[int, list[int]]:
+    recipe = sample_recipe(name)
+    level = recipe.top_level
+    while sum(value < limit_of(level, recipe) for value in hashes) > recipe.most:
         level -= 1
-    return level, sorted(value for value in hashes if value < 1 << level)
+    return level, sorted(value for value in hashes if value < limit_of(level, recipe))
 
 
-@given(st.integers(0, 2**32), st.integers(1, 3000), st.integers(1, 40), st.integers(0, 50))
-def test_sample_is_what_the_definition_says(seed: int, size: int, repeats: int, shift: int) -> None:
+@pytest.mark.parametrize("name", SAMPLE_RECIPES)
+@given(st.integers(0, 2**32), st.integers(1, 3000), st.integers(1, 40), st.integers(0, 20))
+def test_sample_is_what_the_definition_says(
+    name: str, seed: int, size: int, repeats: int, shift: int
+) -> None:
     rng = np.random.default_rng(seed)
     distinct = rng.integers(0, 2**64, size, dtype=np.uint64) >> np.uint64(shift)
-    made = fracminhash(rng.permutation(np.repeat(distinct, repeats)), RECIPE)
-    assert made is not None
-    assert (made.level, made.hashes.tolist()) == by_definition(set(distinct.tolist()))
-    assert made.recipe == RECIPE.name
+    made = fracminhash(rng.permutation(np.repeat(distinct, repeats)), sample_recipe(name))
+    level, kept = by_definition(set(distinct.tolist()), name)
+    assert made is not None or not kept
+    if made is not None:
+        assert (made.level, made.hashes.tolist()) == (level, kept)
+        assert made.recipe == name
+
+
+@given(tricky_texts(400))
+def test_sample_of_any_text_is_that_of_the_plain_implementation(text: str) -> None:
+    normal = normalise(Content(text, None))
+    made = gram_sample(normal, LETTERS)
+    level, hashes = reference.gram_sample(str(normal))
+    assert ([] if made is None else made.hashes.tolist()) == hashes
+    assert made is None or made.level == level
+
+
+def test_levels_are_eighths_of_octaves() -> None:
+    limits = [limit_of(level, LETTERS) for level in range(255)]
+    assert limits[0] == 2**32
+    assert limits[-1] == 14 << 60
+    assert all(low < high <= low * 9 / 8 for low, high in pairwise(limits))
+    assert kept_shares(np.arange(255), LETTERS) == pytest.approx([limit / 2**64 for limit in limits])
 
 
 def test_nothing_has_no_sample() -> None:
-    assert fracminhash(np.zeros(0, dtype=np.uint64), RECIPE) is None
+    assert fracminhash(np.zeros(0, dtype=np.uint64), LETTERS) is None
+    assert gram_sample(normalise(Content("nineteen letters", None)), LETTERS) is None
 
 
-def test_shared_part_is_estimated_at_any_sizes() -> None:
-    rng = np.random.default_rng(4)
-    whole = rng.integers(0, 2**64, 200_000, dtype=np.uint64)
-    for part, foreign in ((10_000, 90_000), (40_000, 0), (150_000, 300_000)):
-        other = np.concatenate([whole[:part], rng.integers(0, 2**64, foreign, dtype=np.uint64)])
-        first, second = fracminhash(whole, RECIPE), fracminhash(other, RECIPE)
-        assert first is not None
-        assert second is not None
-        shared = shared_hashes(first, second)
-        expected = part / (1 << (64 - min(first.level, second.level)))
-        assert abs(shared - expected) < 4 * np.sqrt(expected) + 1
-        assert shared_shingles(shared, first.level, second.level) == shared << (
-            64 - min(first.level, second.level)
-        )
+def test_look_alikes_and_old_spelling_leave_the_sample_as_it_is() -> None:
+    text = texts.text("latin", 3000, 5)
+    misread = text.replace("c", "e").replace("h", "b").replace("u", "v").replace("tt", "t")
+    one, other = (gram_sample(normalise(Content(each, None)), LETTERS) for each in (text, misread))
+    assert one is not None
+    assert other is not None
+    assert shared_hashes(one, other) > 0.95 * one.hashes.size
 
 
 def test_samples_of_two_recipes_are_never_compared() -> None:
-    sample = FracMinHash(RECIPE.name, np.zeros(1, dtype=np.uint64), 64)
+    sample = FracMinHash(LETTERS.name, np.zeros(1, dtype=np.uint64), 64)
     with pytest.raises(RecipeMismatch):
         shared_hashes(sample, FracMinHash("another", sample.hashes, 64))

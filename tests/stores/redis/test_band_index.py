@@ -1,8 +1,6 @@
 """The band index against brute force, and its behaviour when Redis loses its memory."""
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -10,15 +8,15 @@ import pytest
 from app.core.errors import IndexRebuilding, RecipeMismatch, Unavailable
 from app.core.index import fingerprints as planning
 from app.core.index.records import POSTING_BYTES, POSTING_CAP, Hits
-from app.core.matching.search import Proposed, plan_related, proposed
+from app.core.matching.search import Proposed, plan_candidates, proposed
 from app.core.model import Entry, Fingerprint
 from app.core.recipe import DEFAULT_SAMPLE, sample_recipe
 from app.core.signatures.fracminhash import fracminhash, shared_hashes
 from app.services.lookups import Nearest, Verified, Within, find
 from app.stores.redis.band_index import BandIndex
-from app.stores.redis.client import Command, RedisClient, redis_of
+from app.stores.redis.client import RedisClient, redis_of
 from app.stores.redis.epoch import IndexState
-from app.stores.redis.keys import bucket_prefix, epochs_of
+from app.stores.redis.keys import epochs_of
 from tests.factories import an_entry, flipped
 from tests.redis_cluster import Operator, on_cluster_too
 
@@ -49,7 +47,7 @@ def brute_force(entries: list[Entry], bits: bytes, d: int) -> list[tuple[int, in
 async def buckets_of(index: BandIndex) -> dict[str, bytes]:
     """Every bucket of the index."""
     buckets = {}
-    for prefix in index.widths([index.suite.minhash, index.suite.sample]):
+    for prefix in index.widths(index.suite.parts):
         async for keys in index.list_buckets(prefix):
             buckets |= dict(zip(keys, await index.read_buckets(keys), strict=True))
     return buckets
@@ -68,8 +66,8 @@ async def near_duplicates(index: BandIndex, query: Entry) -> Hits:
 
 
 async def related(index: BandIndex, query: Entry) -> Proposed:
-    plan = plan_related(query, index.suite, index.flat_index.latest)
-    return proposed(plan, await index.read(plan))
+    plan = plan_candidates(query, index.suite, index.flat_index.latest)
+    return proposed(query, index.suite, plan, await index.read(plan))
 
 
 def pairs(hits: Hits) -> list[tuple[int, int]]:
@@ -221,20 +219,21 @@ async def test_what_there_is_of_an_entry_is_not_added_again(
 async def test_posting_buckets_have_no_spare_room(index: BandIndex, redis: Operator) -> None:
     entry = an_entry(np.random.default_rng(17), 1)
     for number in range(1, 301):
-        await index.insert([Entry(number, None, entry.minhash, None)])
+        await index.insert([Entry(number, None, entry.minhash, entry.sample)])
     [key, *_] = index.records([entry])[1].keys
     assert await redis.memory_usage(key) <= 300 * POSTING_BYTES * 1.15 + 100
 
 
 @on_cluster_too
-async def test_equal_minhash_values_are_counted_by_position(index: BandIndex) -> None:
+async def test_books_are_found_by_shared_text_without_fingerprints(index: BandIndex) -> None:
     rng = np.random.default_rng(3)
     first, second, third = (an_entry(rng, entry_id) for entry_id in (1, 2, 3))
-    second.minhash.values[10:90] = first.minhash.values[10:90]
-    third.minhash.values[40:120] = first.minhash.values[39:119]
+    shared = np.sort(np.concatenate([first.sample.hashes[:80], second.sample.hashes[80:]]))
+    second = replace(second, sample=replace(second.sample, hashes=shared))
     await index.insert([first, second, third])
     assert (await near_duplicates(index, first)).entry_ids.tolist() == [1, 2]
-    assert (await near_duplicates(index, Entry(0, None, first.minhash))).entry_ids.tolist() == [1, 2]
+    query = Entry(0, None, first.minhash, first.sample)
+    assert (await near_duplicates(index, query)).entry_ids.tolist() == [1, 2]
     assert (await near_duplicates(index, Entry(0, None, None))).size == 0
 
 
@@ -253,66 +252,24 @@ async def test_a_small_part_that_two_books_share_is_proposed_by_their_samples(in
     await index.insert([collection, other, unrelated])
     entry_ids = await related(index, other)
     assert entry_ids.entry_ids.tolist() == [1, 2]
-    assert entry_ids.shared.tolist()[0] == shared_hashes(other.sample, collection.sample) >= 3
-    assert entry_ids.verified(other).tolist() == [False, True]
+    assert entry_ids.candidates.shared.tolist()[0] == shared_hashes(other.sample, collection.sample) >= 3
+    assert entry_ids.near.tolist() == [False, True]
     assert (await related(index, Entry(0, None, None))).entry_ids.size == 0
 
 
-@pytest.mark.parametrize(
-    ("equal", "part", "near", "asked"),
-    [
-        (6, 0.1, False, True),
-        (6, 0.9, True, True),
-        (24, 0.1, True, False),
-        (2, 0.9, False, False),
-    ],
-)
-async def test_samples_are_read_where_they_decide(
-    index: BandIndex, monkeypatch: pytest.MonkeyPatch, equal: int, part: float, near: bool, asked: bool
-) -> None:
-    rng = np.random.default_rng(15)
-    recipe = sample_recipe(DEFAULT_SAMPLE)
-    hashes = rng.integers(0, 2**64, 100_000, dtype=np.uint64)
-    own = rng.integers(0, 2**64, 20_000, dtype=np.uint64)
-    own[: int(part * own.size)] = hashes[: int(part * own.size)]
-    first, second = an_entry(rng, 1), an_entry(rng, 2)
-    values = second.minhash.values.copy()
-    values[:equal] = first.minhash.values[:equal]
-    whole = replace(
-        first, minhash=replace(first.minhash, shingle_count=100_000), sample=fracminhash(hashes, recipe)
-    )
-    piece = replace(
-        second,
-        minhash=replace(second.minhash, values=values, shingle_count=20_000),
-        sample=fracminhash(own, recipe),
-    )
-    await index.insert([whole, piece])
-    read: list[str] = []
-    run = RedisClient.run
-
-    async def spied(client: RedisClient, commands: Sequence[Command]) -> list[Any]:
-        read.extend(str(word) for words in commands for word in words if words[0] == "MGET")
-        return await run(client, commands)
-
-    monkeypatch.setattr(RedisClient, "run", spied)
-    assert (2 in (await near_duplicates(index, whole)).entry_ids) == near
-    assert any(key.startswith(bucket_prefix(index.suite.sample)) for key in read) == asked
-    assert (await related(index, whole)).verified(whole).tolist()[1:] == [near]
-
-
 @on_cluster_too
-@pytest.mark.parametrize(("equal", "proposed"), [(2, [1]), (3, [1, 2])])
-async def test_three_equal_minhash_values_propose_what_lies_far_apart(
-    index: BandIndex, equal: int, proposed: list[int]
+@pytest.mark.parametrize(("count", "proposed"), [(1, [1]), (2, [1, 2])])
+async def test_two_shared_hashes_propose_what_lies_far_apart(
+    index: BandIndex, count: int, proposed: list[int]
 ) -> None:
     rng = np.random.default_rng(4)
     first, second = an_entry(rng, 1), an_entry(rng, 2)
-    second.minhash.values[10 : 10 + equal] = first.minhash.values[10 : 10 + equal]
-    await index.insert([first, second])
-    entry_ids = await related(index, first)
-    assert entry_ids.entry_ids.tolist() == proposed
-    assert entry_ids.shared.tolist()[1:] == [3] * (equal - 2)
-    assert entry_ids.verified(first).tolist()[1:] == [False] * (equal - 2)
+    hashes = np.sort(np.concatenate([first.sample.hashes[:count], second.sample.hashes[count:]]))
+    await index.insert([first, replace(second, sample=replace(second.sample, hashes=hashes))])
+    found = await related(index, first)
+    assert found.entry_ids.tolist() == proposed
+    assert found.candidates.shared.tolist()[1:] == [2] * (count - 1)
+    assert found.near.tolist()[1:] == [False] * (count - 1)
 
 
 @on_cluster_too
