@@ -13,7 +13,6 @@ from app.core.errors import Refusal
 from app.core.matching.verification import VERIFICATION, evidence_of_each, is_near_duplicate
 from app.core.model import Metadata, Sketch, Submission
 from app.core.relations.relation import ComparedBook, Relation, relate
-from app.core.signatures.fracminhash import shared_hashes
 from app.core.signatures.page_minhash import to_records
 from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_pages, content_key
@@ -143,9 +142,7 @@ def _candidates(sketches: Mapping[int, Sketch]) -> list[tuple[int, int]]:
     for left, entry in entries.items():
         younger = [other for other in entries.values() if other.entry_id > left]
         for other, found in zip(younger, evidence_of_each(entry, younger), strict=True):
-            sampled = shared_hashes(entry.sample, other.sample) if entry.sample and other.sample else 0
-            shared = max(found.equal_values or 0, sampled)
-            if is_near_duplicate(found) or shared >= VERIFICATION.min_shared:
+            if is_near_duplicate(found) or (found.shared or 0) >= VERIFICATION.min_shared:
                 pairs.append((left, other.entry_id))
     return pairs
 

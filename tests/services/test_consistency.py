@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -307,12 +308,13 @@ async def test_verified_near_duplicates_need_no_fingerprint(services: Services) 
     sketch = a_sketch(RNG)
     first = (await services.ingest.post(Submission(sketch=sketch), actor=ACTOR)).book
     other = a_sketch(RNG)
-    other.minhash.values[:100] = sketch.minhash.values[:100]
+    hashes = np.sort(np.concatenate([sketch.sample.hashes[:100], other.sample.hashes[100:]]))
+    other = replace(other, sample=replace(other.sample, hashes=hashes))
     second = (await services.ingest.post(Submission(sketch=other), actor=ACTOR)).book
     await post(services)
     answer = await services.lookup.near_duplicates(first.id, Verified(), None, 10)
     assert [match.book.book_id for match in answer.matches] == [second.id]
-    assert answer.matches[0].evidence.equal_values == 100
+    assert answer.matches[0].evidence.shared == 100
 
 
 async def test_a_redis_that_may_drop_books_is_not_well_and_its_index_cannot_be_proved(

@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
-from app.core.recipe import Suite
+from app.core.recipe import DEFAULT_SUITE
 from app.readers.unread import Unread, UnreadLine
 from app.services.bulk.ingest import ingest_in_bulk
 from app.services.bulk.storing import IngestRun, Outcome
@@ -43,7 +44,7 @@ async def test_what_became_of_each_book_is_told_in_order(services: OpenServices)
 
 
 async def test_books_are_read_anew_where_the_suites_have_changed(services: OpenServices) -> None:
-    building = Suite("tf-simhash128-v1", "word5-minhash128-v1", "word5-sample128-v1")
+    building = replace(DEFAULT_SUITE, fingerprint="tf-simhash128-v1")
     await services.bulk.suites(anew=True)  # those that the processes are told
     await services.suites.insert(building)
     run = IngestRun()

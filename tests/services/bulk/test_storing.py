@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from app.core.model import Metadata, Submission
-from app.core.recipe import Suite, Suites
+from app.core.recipe import DEFAULT_SUITE, Suites
 from app.core.text.content import content_from_pages, content_from_text
 from app.services.bulk.storing import Bulk, Outcome, PreparedBook
 from app.services.signing import Extras, computed
@@ -86,7 +86,7 @@ async def test_two_runs_on_the_same_books_share_them_out(services: OpenServices)
 
 
 async def test_books_computed_for_other_suites_are_not_stored(services: OpenServices) -> None:
-    building = Suite("tf-simhash128-v1", "word5-minhash128-v1", "word5-sample128-v1")
+    building = replace(DEFAULT_SUITE, fingerprint="tf-simhash128-v1")
     await services.suites.insert(building)
     with pytest.raises(SuitesChanged):
         await services.bulk.store([book("one")], actor=ACTOR)

@@ -1,4 +1,4 @@
-"""From one fingerprint recipe to another while books come, go and are looked up."""
+"""From one recipe to another while books come, go and are looked up."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -10,12 +10,12 @@ import pytest
 
 from app.core.errors import BookprintError, RecipeMismatch, RecipeNotIndexed, Unavailable
 from app.core.model import Book, Content, Entry, Submission
-from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_SUITE, Suite, Suites
+from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_SAMPLE, DEFAULT_SUITE, Suite, Suites
 from app.core.signatures.sketch import fingerprint
 from app.core.text.content import content_from_text
 from app.services.index.recipe_switch import _NOTICED_AFTER as NOTICED_AFTER, Recipes, Switched, TextsMissing
 from app.services.index.upkeep import IndexUpkeep
-from app.services.lookups import Within, find
+from app.services.lookups import Verified, Within, find
 from app.settings import Settings
 from app.stores.postgres.connections import RecipesLock
 from app.stores.postgres.contents import MissingSignatureStore, SuiteStore
@@ -77,6 +77,37 @@ async def books_under(services: Services, content: Content, recipe: str) -> set[
     return {
         match.book.book_id for match in (await services.lookup.look_up(query, Within(0), None, 10)).matches
     }
+
+
+@on_cluster_too
+async def test_samples_change_while_lookups_by_text_are_answered(
+    services: Services, elsewhere: Services, redis: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.services.index.recipe_switch._NOTICED_AFTER", NOTICED_AFTER)
+    words = a_text().text.split()
+    whole = await post(services, content_from_text(" ".join(words)))
+    part = await post(services, content_from_text(" ".join(words[: len(words) // 3])))
+    await post(services)
+    for recipe in ("word5-sample128-v1", DEFAULT_SAMPLE):
+        switching = asyncio.create_task(change(services, recipe))
+        while not switching.done():
+            answer = await elsewhere.lookup.near_duplicates(whole.id, Verified(), None, 10)
+            assert [match.book.book_id for match in answer.matches] == [part.id]
+        assert (await switching).missing == 0
+        assert await services.suites.read() == Suites(replace(DEFAULT_SUITE, sample=recipe))
+        assert await is_clean(services)
+        later = await post(elsewhere, content_from_text(" ".join(words[len(words) // 2 :])))
+        answer = await elsewhere.lookup.near_duplicates(whole.id, Verified(), None, 10)
+        assert {match.book.book_id for match in answer.matches} == {part.id, later.id}
+        await services.ingest.delete(later.id, None, actor=ACTOR)
+        others = {"word5-sample128-v1", DEFAULT_SAMPLE} - {recipe}
+        assert [key async for name in others for key in redis.scan_iter(match=f"bp:*{name}*")] == []
+
+
+async def test_books_without_texts_are_named_before_samples_change(services: Services) -> None:
+    await post_signatures(services)
+    with pytest.raises(TextsMissing, match="by shared text"):
+        await change(services, "word5-sample128-v1")
 
 
 @on_cluster_too

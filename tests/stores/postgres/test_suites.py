@@ -27,7 +27,7 @@ async def test_suites_are_built_and_serve_and_are_removed(suites: SuiteStore) ->
     assert await suites.read() == Suites(DEFAULT_SUITE)
     await suites.insert(OTHER)
     assert await suites.current() == Suites(DEFAULT_SUITE, building=OTHER)
-    assert await suites.update_serving(OTHER, allow_missing=False) == 0
+    assert await suites.update_serving(OTHER.fingerprint, allow_missing=False) == 0
     assert await suites.current() == Suites(OTHER, building=DEFAULT_SUITE)
     await suites.delete(DEFAULT_SUITE)
     assert await suites.current() == Suites(OTHER)

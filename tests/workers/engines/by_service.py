@@ -12,7 +12,7 @@ import pytest
 from app.core.clusters.cluster_name import ClusterName
 from app.core.clusters.clustering import KINDS, By
 from app.core.matching.candidates import SelectionLimits
-from app.core.matching.search import LAST_DISTANCE, plan_related, proposed, related_entries
+from app.core.matching.search import LAST_DISTANCE, plan_candidates, proposed, related_entries
 from app.readers.files import find, unread_books
 from app.services.bulk.ingest import ingest_in_bulk
 from app.services.bulk.storing import IngestRun
@@ -97,19 +97,16 @@ async def _candidates(services: OpenServices, names: dict[int, str], nearest: in
     suite = (await services.suites.current()).serving
     found: dict[Pair, Candidate] = {}
     for entry in [book.entry for book in await services.entries.read_summaries(list(names), suite)]:
-        plan = plan_related(entry, suite, services.index.flat_index.latest)
-        proposals = proposed(plan, await services.index.read(plan))
-        values = proposals.candidates
-        verified = proposals.verified(entry)
+        plan = plan_candidates(entry, suite, services.index.flat_index.latest)
+        proposals = proposed(entry, suite, plan, await services.index.read(plan))
         for other in related_entries(entry, proposals, [])[:nearest]:
             row = int(np.searchsorted(proposals.entry_ids, np.uint64(other)))
             distance = int(proposals.distances[row])
             left, right = sorted((entry.entry_id, other))
             found[names[left], names[right]] = Candidate(
                 None if distance == LAST_DISTANCE else distance,
-                int(values.equal_values[row]),
-                int(values.shared[row]),
-                bool(verified[row]),
+                int(proposals.candidates.shared[row]),
+                bool(proposals.near[row]),
             )
     return found
 

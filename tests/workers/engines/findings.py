@@ -12,7 +12,6 @@ class Candidate:
     """Two books that may be related."""
 
     distance: int | None
-    equal_values: int
     shared_hashes: int
     near_duplicate: bool
 
