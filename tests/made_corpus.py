@@ -120,6 +120,7 @@ def _sketched(number: int, book: Submission, made: Sketch) -> dict[str, Any]:
         "word_count": made.word_count,
         "character_count": made.character_count,
         "page_count": made.page_count,
+        "single_words": made.single_words,
     }
     if made.fingerprint is not None:
         row |= {"fingerprint_recipe": made.fingerprint.recipe, "fingerprint": made.fingerprint.bits}

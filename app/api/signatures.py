@@ -170,6 +170,10 @@ class SignaturesBody(Body):
     )
     character_count: Count = Field(description="Characters of the normalised text.")
     page_count: Count | None = Field(default=None, description="Pages, blank ones too; null: not known.")
+    single_words: Annotated[int, Field(ge=0, le=json_codec.MAX_COUNT), WholeNumber] | None = Field(
+        default=None,
+        description="Words that occur once, by which the cleaner of two copies is known; may be left out.",
+    )
 
     def to_sketch(self) -> Sketch:
         """The signatures; raises InvalidInput, or UnknownRecipe, naming the part that is wrong."""

@@ -134,6 +134,7 @@ class Sketch:
     page_count: int | None
     sample: FracMinHash | None = None  # None: the sender's signatures have none
     digests: tuple[Digest, ...] = ()  # of the text, where they were asked for
+    single_words: int | None = None  # words that occur once; None: the sender's signatures do not say
 
     def to_entry(self, entry_id: int) -> "Entry":
         return Entry(entry_id, self.fingerprint, self.minhash, self.sample)

@@ -31,7 +31,7 @@ COLUMNS = tuple(column.name for column in SIGNATURES)
 
 METADATA = ("external_id", "title", "authors", "language", "year", "volume", "identifiers")
 
-_COUNTS = ("word_count", "character_count", "page_count")
+_COUNTS = ("word_count", "character_count", "page_count", "single_words")
 _PARTS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "fingerprint": (("fingerprint_recipe", "recipe"), ("fingerprint", "hex")),
     "minhash": (("minhash_recipe", "recipe"), ("minhash", "values"), ("shingle_count", "shingle_count")),
@@ -46,7 +46,7 @@ def cells_of(metadata: Metadata, sketch: Sketch, labels: PageLabels) -> dict[str
     """The cells of a book by column; those of parts that it has not are left out."""
     cells: dict[str, Any] = asdict(metadata) | {"page_labels": list(labels) or None}
     document = json_codec.encode_binary(sketch)
-    cells |= {name: document[name] for name in _COUNTS}
+    cells |= {name: document.get(name) for name in _COUNTS}
     for part, columns in _PARTS.items():
         if (values := document.get(part)) is not None:
             cells |= {column: values[name] for column, name in columns if name in values}

@@ -57,6 +57,7 @@ _COUNTS = (
     ("word_count", "int64", ""),
     ("character_count", "int64", "Of the normalised text."),
     ("page_count", "int64", "Null where the page breaks are not known."),
+    ("single_words", "int64", "Words that occur once; null where they were not counted."),
 )
 _CONTENT_KEY = ("content_key", "binary", "SHA-256 of the content: equal contents have equal keys.")
 _SIGNATURES = (

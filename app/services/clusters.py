@@ -192,7 +192,7 @@ async def _most_copied(snapshot: Snapshot, members: Sequence[Copy]) -> list[Copy
     texts: dict[UUID, list[Copy]] = defaultdict(list)
     for member in members:
         texts[founders[member.book_id]].append(member)
-    return max(texts.values(), key=lambda copies: (len(copies), max(copy.word_count for copy in copies)))
+    return max(texts.values(), key=lambda copies: (len(copies), max(copy.character_count for copy in copies)))
 
 
 def _made(best: CopyText, others: Sequence[CopyText], pages: range) -> MasterCopy:

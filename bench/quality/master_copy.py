@@ -101,7 +101,10 @@ def best_of(copies: Mapping[str, Content]) -> str:
         for place in pair:
             agreements[UUID(int=place)].append(signals.page_similarity)
     complete = complete_copies(
-        [Copy(UUID(int=place), sketches[name].word_count, name, b"") for place, name in enumerate(names)]
+        [
+            Copy(UUID(int=place), book.word_count, book.character_count, book.single_words, name, b"")
+            for place, (name, book) in enumerate(sketches.items())
+        ]
     )
     means = {book_id: float(np.mean(values)) for book_id, values in agreements.items()}
     return names[best_copy(complete, means).book_id.int]

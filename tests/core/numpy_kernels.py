@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from app.core.jit import Codes, GramLengths
 from app.core.relations import kernels
 from app.core.signatures import kernels as c
-from app.core.signatures.shingle_kernels import SHINGLE_BASE
+from app.core.signatures.shingle_kernels import PLACE_BITS, RUN, SHINGLE_BASE
 from tests.core.numpy_text_kernels import inspect, kinds_of, next_at, normalise
 
 __all__ = ["inspect", "kinds_of", "normalise"]
@@ -120,10 +120,11 @@ def shingle_words(
     hashes: NDArray[np.uint64],
     per_window: int,
     windows: NDArray[np.int64],
+    met: NDArray[np.uint8],
 ) -> tuple[int, int, int]:
     """Writes the hashes of all runs of words of a text of alphabets alone, and where windows start."""
     kinds = np.zeros(size, dtype=np.uint8)
-    return shingle_tokens(text, size, kinds, (per_shingle, 1, 1), hashes, per_window, windows)
+    return shingle_tokens(text, size, kinds, (per_shingle, 1, 1), hashes, per_window, windows, met)
 
 
 def shingle_tokens(
@@ -134,8 +135,9 @@ def shingle_tokens(
     hashes: NDArray[np.uint64],
     window_weight: int,
     windows: NDArray[np.int64],
+    met: NDArray[np.uint8],
 ) -> tuple[int, int, int]:
-    """Writes the hash of the shingle at each token, and where each window of tokens starts."""
+    """Writes the hash of the shingle at each token, and where each window of tokens starts; counts words."""
     space = text[:size] == SPACE
     single = (kinds & 1).astype(np.bool_)
     before = np.concatenate(([True], (space | single)[:-1]))[:size]
@@ -156,6 +158,16 @@ def shingle_tokens(
     np.multiply.accumulate(power, out=power)
     sums = np.concatenate(([np.uint64(0)], np.cumsum(text[:size] * inverse[:size])))
     hashes[: first.size] = _mix64((sums[last] - sums[first]) * power[last - 1])
+
+    alone = single[starts]
+    second_last = np.concatenate(([-9, -9], starts[:-2]))[: starts.size]
+    is_run = alone & (second_last == starts - (RUN - 1))
+    counted = ~alone | is_run
+    word_ends, word_starts = ends[counted], np.where(is_run, starts - (RUN - 1), starts)[counted]
+    words = (sums[word_ends] - sums[word_starts]) * power[word_ends - 1]
+    words ^= words >> np.uint64(32)
+    places = words * np.uint64(SHINGLE_BASE) >> np.uint64(64 - PLACE_BITS)
+    met[:] = np.minimum(np.bincount(places.astype(np.int64), minlength=met.size), 2)
 
     count = 0
     token = 0

@@ -165,6 +165,21 @@ def shingles(normal: str) -> list[int]:
     return hashes
 
 
+def single_words(normal: str) -> int:
+    """How many words occur once; three characters in a row are a word of a script without spaces."""
+    all_tokens, places = tokens(normal), [0] * (1 << 18)
+    for number, (start, end, heavy) in enumerate(all_tokens):
+        if heavy == 5:
+            if number < 2 or all_tokens[number - 2][0] != end - 3:
+                continue
+            start = end - 3
+        running = 0
+        for char in normal[start:end]:
+            running = (running * BASE + ord(char)) & M64
+        places[((running ^ running >> 32) * BASE & M64) >> 46] += 1
+    return min(places.count(1) * len(places) // max(places.count(0), 1), len(all_tokens))
+
+
 def minhash(hashes: Sequence[int], a: Sequence[int], b: Sequence[int]) -> list[int]:
     mixed = {mix32(h & M32) for h in hashes}
     return [min((x * h + y) & M32 for h in mixed) for x, y in zip(a, b, strict=True)]

@@ -75,6 +75,7 @@ def test_plain_implementation_finds_the_same_signatures(name: str) -> None:
     assert sha256(normal.encode()).hexdigest() == book["normal_form_sha256"]
     assert len(normal) == signed["character_count"]
     assert len(reference.tokens(normal)) == signed["word_count"]
+    assert reference.single_words(normal) == signed["single_words"]
 
     gap = fingerprint_recipe("gap-simhash128-v1")
     fingerprint = reference.simhash(normal, 128, (4, 2, 2, 4), 1000, 3, gap.min_features, gap=True)

@@ -8,7 +8,8 @@
  "pages": {"recipe": "char6-page128-v2", "unit": "page" | "window",
            "values": "<base64 of 130 bytes for each>"} | null,
  "digests": {"md5-text": "<32 hex digits>"},  by recipe, left out where there is none
- "word_count": 95012, "character_count": 512044, "page_count": 330 | null}
+ "word_count": 95012, "character_count": 512044, "page_count": 330 | null,
+ "single_words": 4123}  words that occur once, left out where they were not counted
 """
 
 import binascii
@@ -66,6 +67,8 @@ def encode_binary(sketch: Sketch) -> dict[str, Any]:
         document["sample"] = {"recipe": sample.recipe, "level": sample.level, "hashes": sample.to_bytes()}
     if sketch.digests:
         document["digests"] = {digest.recipe: digest.value for digest in sketch.digests}
+    if sketch.single_words is not None:
+        document["single_words"] = sketch.single_words
     return document
 
 
@@ -74,9 +77,9 @@ def decode(document: Mapping[str, Any], field: str = "signatures") -> Sketch:
 
     Raises InvalidInput, or UnknownRecipe, whose `field` names the wrong part, below `field`.
     """
-    counts = ("word_count", "character_count", "page_count")
+    counts = ("word_count", "character_count", "page_count", "single_words")
     _require_names(document, field, "fingerprint", "minhash", "sample", "pages", "digests", *counts)
-    page_count = document.get("page_count")
+    page_count, single_words = document.get("page_count"), document.get("single_words")
     sketch = Sketch(
         fingerprint=_part(document, "fingerprint", field, decode_fingerprint, "recipe", "hex"),
         minhash=_part(document, "minhash", field, _minhash, "recipe", "values", "shingle_count"),
@@ -86,6 +89,7 @@ def decode(document: Mapping[str, Any], field: str = "signatures") -> Sketch:
         page_count=None if page_count is None else _count(page_count, f"{field}.page_count"),
         sample=_part(document, "sample", field, _sample, "recipe", "level", "hashes"),
         digests=_part(document, "digests", field, _digests, *DIGESTS) or (),
+        single_words=None if single_words is None else _count(single_words, f"{field}.single_words", 0),
     )
     _check(sketch, field)
     return sketch
@@ -106,6 +110,8 @@ def _check(sketch: Sketch, field: str) -> None:
         raise InvalidInput("No signature at all. Send fingerprint, minhash or pages.", field=field)
     if sketch.word_count > sketch.character_count:
         raise InvalidInput("More words than characters.", field=f"{field}.word_count")
+    if (sketch.single_words or 0) > sketch.word_count:
+        raise InvalidInput("More words that occur once than words.", field=f"{field}.single_words")
     if minhash is not None and minhash.shingle_count > sketch.word_count:
         raise InvalidInput("More shingles than words.", field=f"{field}.minhash.shingle_count")
     if sample is not None and minhash is None:

@@ -3,13 +3,23 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.jit import I64, U64, Codes, Index, compiled, mix64
+from app.core.jit import I64, U8, U64, Codes, Index, compiled, mix64
 
 SHINGLE_BASE = 0x9E3779B97F4A7C15
 """A shingle x_1 … x_m hashes to mix64(Σ x_k · SHINGLE_BASE^(m-k) mod 2^64)."""
 
 SPACE = 0x20
 BASE = U64(SHINGLE_BASE)
+FIRST = U64(-SPACE * pow(SHINGLE_BASE, -1, 1 << 64) % (1 << 64))
+"""The running hash before which a space makes 0: so the first word of a text begins as all others do."""
+
+PLACE_BITS = 18
+"""Words are counted by the top bits of their hash: the counts stay in the second-level cache."""
+
+PLACE_SHIFT = U64(64 - PLACE_BITS)
+RUN = 3
+"""Characters that stand for a word in scripts without spaces."""
+
 BASE_SQUARED = U64(SHINGLE_BASE * SHINGLE_BASE % (1 << 64))
 PART = 1 << 15
 """Code points whose words are hashed together, so that their ends stay in the second-level cache."""
@@ -68,6 +78,28 @@ def _word_ends(
 
 
 @compiled
+def _meet(word: np.uint64, met: NDArray[np.uint8]) -> None:
+    """Counts a word by its hash: 0, 1, or 2 for more."""
+    place = U64(U64(word ^ (word >> U64(32))) * BASE) >> PLACE_SHIFT
+    count = met[place]
+    met[place] = count + U8(count < U8(2))
+
+
+@compiled
+def _meet_words(
+    ends: NDArray[np.int64], sums: NDArray[np.uint64], powers: NDArray[np.uint64], met: NDArray[np.uint8]
+) -> None:
+    """Counts each word between two of these spaces, of which `sums` are the running hashes."""
+    one = Index(1)
+    before = U64(U64(sums[0] * BASE) + U64(SPACE))
+    for k in range(Index(ends.size - 1)):
+        length = Index(ends[k + one] - ends[k]) - one
+        power = powers[length] if length < Index(512) else _power(I64(length))
+        _meet(U64(sums[k + one] - U64(before * power)), met)
+        before = U64(U64(sums[k + one] * BASE) + U64(SPACE))
+
+
+@compiled
 def shingle_words(
     text: Codes,
     size: int,
@@ -75,17 +107,18 @@ def shingle_words(
     hashes: NDArray[np.uint64],
     per_window: int,
     windows: NDArray[np.int64],
+    met: NDArray[np.uint8],
 ) -> tuple[int, int, int]:
     """Writes the hashes of all runs of `per_shingle` words of a text of alphabets, and the starts of windows.
 
-    Returns the numbers of words, shingles and windows.
+    Counts the words in `met`, zeros at first. Returns the numbers of words, shingles and windows.
     """
     powers = _powers(512)
     # the ends of the last words of the part before stand in front of those of this one
     ends = np.empty(PART + per_shingle + 2, dtype=np.int64)
     sums = np.empty(PART + per_shingle + 2, dtype=np.uint64)
     ends[0] = -1
-    sums[0] = 0
+    sums[0] = FIRST
     kept = 1
     words = 0
     shingles = 0
@@ -102,9 +135,10 @@ def shingle_words(
         for k in range(kept + window_count * per_window - words, known, per_window):
             windows[window_count] = ends[k - 1] + 1
             window_count += 1
+        _meet_words(ends[kept - 1 : known], sums[kept - 1 : known], powers, met)
         for k in range(known - per_shingle):
-            # `ends[k]` is the space before the shingle; before the first word of the text there is none
-            before = U64(U64(sums[k] * BASE) + U64(SPACE)) if ends[k] >= 0 else U64(0)
+            # `ends[k]` is the space before the shingle
+            before = U64(U64(sums[k] * BASE) + U64(SPACE))
             length = ends[k + per_shingle] - ends[k] - 1
             power = powers[length] if length < 512 else _power(length)
             hashes[shingles + k] = mix64(U64(sums[k + per_shingle] - U64(before * power)))
@@ -126,11 +160,13 @@ def shingle_tokens(
     hashes: NDArray[np.uint64],
     window_weight: int,
     windows: NDArray[np.int64],
+    met: NDArray[np.uint8],
 ) -> tuple[int, int, int]:
     """Writes the hashes of the shingles of a text of any scripts, and the starts of windows.
 
     `weights` are those of a shingle, a word and an unspaced character. A shingle has at most 16 tokens.
-    Returns the numbers of tokens, shingles and windows.
+    Counts words and runs of unspaced characters in `met`, zeros at first. Returns the numbers of tokens,
+    shingles and windows.
     """
     powers = _powers(512)
     starts = np.empty(16, dtype=np.int64)  # of the tokens whose shingle is not complete yet
@@ -158,6 +194,11 @@ def shingle_tokens(
         while single == 0 and i < size and text[i] != SPACE and kinds[i] & 1 == 0:
             running = U64(U64(running * BASE) + U64(text[i]))
             i += 1
+        first = (tokens - RUN + 1) & 15 if single else slot
+        if not single or (tokens >= RUN - 1 and starts[first] == i - RUN):
+            length = i - starts[first]
+            power = powers[length] if length < 512 else _power(length)
+            _meet(U64(running - U64(before[first] * power)), met)
         heavy[slot] = weights[2] if single else weights[1]
         weight += heavy[slot]
         tokens += 1

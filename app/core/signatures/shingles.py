@@ -24,6 +24,7 @@ class Shingles:
 
     hashes: NDArray[np.uint64]  # (n,)
     token_count: int
+    single_count: int  # words that occur once; in a script without spaces, runs of three characters
     window_starts: NDArray[np.int64]  # (windows,) code points; a window weighs as the recipe says
 
 
@@ -31,13 +32,14 @@ def shingles(text: NormalText, recipe: MinHashRecipe, pages: PageRecipe) -> Shin
     """All shingles of a book, and the windows that stand in for pages."""
     from app.core.signatures import shingle_kernels as kernels
 
+    met = np.zeros(1 << kernels.PLACE_BITS, dtype=np.uint8)
     if text.kinds.size == 0:
         per_shingle = -(-recipe.shingle_weight // recipe.word_weight)
         per_window = -(-pages.window_weight // pages.word_weight)
         hashes = np.empty(text.size // 2 + 1, dtype=np.uint64)
         windows = np.empty(hashes.size // per_window + 1, dtype=np.int64)
         tokens, count, window_count = kernels.shingle_words(
-            text.codes, text.size, per_shingle, hashes, per_window, windows
+            text.codes, text.size, per_shingle, hashes, per_window, windows, met
         )
     else:
         per_window = -(-pages.window_weight // max(pages.word_weight, pages.character_weight))
@@ -45,9 +47,19 @@ def shingles(text: NormalText, recipe: MinHashRecipe, pages: PageRecipe) -> Shin
         windows = np.empty(text.size // per_window + 1, dtype=np.int64)
         weights = (recipe.shingle_weight, recipe.word_weight, recipe.character_weight)
         tokens, count, window_count = kernels.shingle_tokens(
-            text.codes, text.size, text.kinds, weights, hashes, pages.window_weight, windows
+            text.codes, text.size, text.kinds, weights, hashes, pages.window_weight, windows, met
         )
-    return Shingles(hashes[:count], tokens, windows[:window_count])
+    return Shingles(hashes[:count], tokens, _single_count(met, tokens), windows[:window_count])
+
+
+def _single_count(met: NDArray[np.uint8], tokens: int) -> int:
+    """How many words occur once, where several may share a place; within a per cent.
+
+    A word is alone in its place with the chance that a place is free, so there are as many more as that is
+    less than 1.
+    """
+    alone, free = int(np.count_nonzero(met == 1)), met.size - int(np.count_nonzero(met))
+    return min(alone * met.size // max(free, 1), tokens)
 
 
 def count_distinct(hashes: NDArray[np.uint64]) -> int:

@@ -43,6 +43,7 @@ def sketch(
         character_count=text.size,
         page_count=content.page_count,
         sample=fracminhash(words.hashes, for_sample),
+        single_words=words.single_count,
     )
 
 
@@ -66,8 +67,8 @@ def page_signatures(content: Content, recipe: str = DEFAULT_PAGES) -> PageSignat
 def signature_key(sketch: Sketch) -> bytes:
     """SHA-256 of the sketch's signatures in canonical JSON (sorted keys, no blanks); 32 bytes.
 
-    It replaces the content key of a book that came without its text. Digests are left out: they are asked
-    for or not, and the book is the same.
+    It replaces the content key of a book that came without its text. Digests and the count of single words
+    are left out: signatures have them or not, and the book is the same.
     """
-    document = encode(replace(sketch, digests=()))
+    document = encode(replace(sketch, digests=(), single_words=None))
     return sha256(json.dumps(document, sort_keys=True, separators=(",", ":")).encode()).digest()

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from uuid import UUID
 
-from app.core.clusters.best_copy import Copy
+from app.core.clusters.best_copy import KNOWN, Copy
 from app.core.clusters.clustering import KINDS, By, Edge, Pair
 from app.stores.postgres.connections import SQL, Connection, Database, rows
 from app.stores.postgres.contents import StoredText
@@ -40,7 +40,7 @@ _MEMBERS = """
         UNION SELECT $founder::uuid
     ) AS members JOIN books b USING (id)
 """
-_LIST_COPIES = SQL(f"SELECT id AS book_id, b.word_count, b.external_id, b.content_key FROM {_MEMBERS}")
+_LIST_COPIES = SQL(f"SELECT id AS book_id, {', '.join(KNOWN)} FROM {_MEMBERS}")
 _LIST_MEMBERS = SQL(f"""
     SELECT id AS book_id, b.external_id, b.title, b.volume, b.year, b.page_count, b.word_count FROM {_MEMBERS}
     WHERE id > $after ORDER BY id LIMIT $limit

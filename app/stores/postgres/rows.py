@@ -24,7 +24,9 @@ from app.core.text.names import folded, folded_words, name_keys
 from app.stores.postgres.connections import SQL, Row
 from app.stores.postgres.schema import books, columns, signatures, suites
 
-CONTENT_COLUMNS = ("content_key", "page_count", "page_labels", "word_count", "character_count", "iscc")
+CONTENT_COLUMNS = (
+    *("content_key", "page_count", "page_labels", "word_count", "character_count", "single_words", "iscc"),
+)
 """The columns of a book that tell of its content."""
 
 METADATA_COLUMNS = columns(
@@ -190,6 +192,7 @@ def content_values(content: NewContent) -> dict[str, Any]:
         "page_labels": list(content.page_labels) or None,
         "word_count": content.sketch.word_count,
         "character_count": content.sketch.character_count,
+        "single_words": content.sketch.single_words,
         "iscc": content.iscc,
     }
 

@@ -65,6 +65,7 @@ books = Table(
     Column("page_labels", ARRAY(Text)),  # one a page, null without one; null: none is known
     Column("word_count", Integer, nullable=False),
     Column("character_count", BigInteger, nullable=False),
+    Column("single_words", Integer),  # words that occur once; null: not counted
     Column("iscc", Text),  # of the present content; null where it was not computed
     Column("indexed_at", TIMESTAMP(timezone=True)),
     Column("created_at", TIMESTAMP(timezone=True), nullable=False, server_default=func.now()),

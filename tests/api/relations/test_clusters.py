@@ -346,7 +346,7 @@ async def test_a_complete_copy_is_kept_rather_than_a_clean_one(
     assert members(answer) == ids(short, full)
     assert answer["best_copy"] == {
         "book_id": full["id"],
-        "because": "It alone is complete: 3,000 words, where the fullest of 2 copies has 3,000.",
+        "because": "It alone is complete: 19,118 characters, where the fullest of 2 copies has 19,118.",
     }
 
 
@@ -360,17 +360,19 @@ async def test_of_complete_copies_the_one_whose_pages_agree_best_is_kept(
     assert answer["best_copy"]["because"].startswith(
         "Of 4 that are complete its pages agree best with those of other copies, by "
     )
-    assert answer["best_copy"]["because"].endswith(": 3,000 words, where the fullest of 4 copies has 3,000.")
+    assert answer["best_copy"]["because"].endswith(
+        ": 19,118 characters, where the fullest of 4 copies has 19,118."
+    )
     # Of related books the fullest, and of its copies the best.
-    more = await post(client, pages=[*PAGES, *pages_of(OTHER)], external_id="one")
+    more = await post(client, pages=[*PAGES, *pages_of(OTHER)], external_id="two")
     pages = pages_of(scanned(f"{TEXT} {OTHER}", 5, 0.06))
-    worse = await post(client, pages=pages, external_id="two")
+    worse = await post(client, pages=pages, external_id="one")
     await run_jobs(services)
     answer = await cluster(client, books[0], by="related")
     assert (answer["size"], answer["best_copy"]["book_id"]) == (6, more["id"])
     assert answer["best_copy"]["because"].startswith(
-        "The fullest of 6 related books has this text. Nothing tells the 2 complete copies apart; the first "
-        "by external id was taken: "
+        "The fullest of 6 related books has this text. Of the 2 complete copies it has the fewest words that "
+        "occur only once, as misread words do, "
     )
     await client.delete(more["links"]["self"])
     assert (await cluster(client, books[0], by="related"))["best_copy"]["book_id"] == worse["id"]

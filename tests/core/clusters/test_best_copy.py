@@ -3,6 +3,8 @@
 from itertools import permutations
 from uuid import UUID
 
+import pytest
+
 from app.core.clusters.best_copy import MOST_COMPARED, Copy, best_copy, complete_copies
 
 A, B, C, D = (UUID(int=number) for number in range(1, 5))
@@ -12,8 +14,10 @@ def best(lengths: dict[UUID, int], agreement: dict[UUID, float]) -> UUID:
     return best_copy(complete_copies([known(*each) for each in lengths.items()]), agreement).book_id
 
 
-def known(book: UUID, words: int, external_id: str | None = None) -> Copy:
-    return Copy(book, words, external_id, bytes(reversed(book.bytes)))
+def known(
+    book: UUID, length: int, external_id: str | None = None, words: int = 10_000, single: int | None = None
+) -> Copy:
+    return Copy(book, words, length, single, external_id, bytes(reversed(book.bytes)))
 
 
 def test_a_lone_copy_is_the_best() -> None:
@@ -32,7 +36,9 @@ def test_matter_that_one_copy_alone_has_does_not_make_it_fuller() -> None:
 def test_of_two_copies_that_differ_in_length_the_fuller_one_is_kept() -> None:
     best = best_copy(complete_copies([known(A, 85_000), known(B, 100_000)]), {A: 0.9, B: 0.9})
     assert best.book_id == B
-    assert best.because == "It alone is complete: 100,000 words, where the fullest of 2 copies has 100,000."
+    assert (
+        best.because == "It alone is complete: 100,000 characters, where the fullest of 2 copies has 100,000."
+    )
 
 
 def test_of_copies_that_nothing_tells_apart_the_choice_does_not_depend_on_their_order() -> None:
@@ -42,8 +48,8 @@ def test_of_copies_that_nothing_tells_apart_the_choice_does_not_depend_on_their_
         best = best_copy(complete_copies(copies), agreement)
         assert best.book_id == C
         assert best.because == (
-            "Nothing tells the 3 complete copies apart; the first by external id was taken: 98,000 words, "
-            "where the fullest of 3 copies has 100,000."
+            "Nothing tells the 3 complete copies apart; the first by external id was taken: 98,000 "
+            "characters, where the fullest of 3 copies has 100,000."
         )
     for copies in permutations([known(A, 99_000), known(B, 98_000), known(C, 97_000)]):
         best = best_copy(complete_copies(copies), {A: 0.91, B: 0.95, C: 0.95})
@@ -51,6 +57,48 @@ def test_of_copies_that_nothing_tells_apart_the_choice_does_not_depend_on_their_
         assert best.because.startswith(
             "Nothing tells the 2 best of 3 complete copies apart; the first by content key"
         )
+
+
+def test_of_two_copies_the_one_with_fewer_single_words_is_the_cleaner() -> None:
+    copies = [known(A, 100_000, "shelf-1", single=1_100), known(B, 99_000, "shelf-2", single=800)]
+    for some in permutations(copies):
+        best = best_copy(complete_copies(some), {A: 0.9, B: 0.9})
+        assert best.book_id == B
+        assert best.because == (
+            "Of the 2 complete copies it has the fewest words that occur only once, as misread words do, "
+            "8.0% against 11.0%: 99,000 characters, where the fullest of 2 copies has 100,000."
+        )
+
+
+def test_it_is_their_share_that_counts() -> None:
+    copies = [known(A, 100_000, words=11_000, single=1_050), known(B, 99_000, words=9_000, single=1_000)]
+    assert best_copy(complete_copies(copies), {}).book_id == A
+
+
+def test_agreement_comes_before_single_words() -> None:
+    copies = [known(A, 100, single=900), known(B, 100, single=500), known(C, 100, "shelf-1", single=900)]
+    best = best_copy(complete_copies(copies), {A: 0.95, B: 0.9, C: 0.95})
+    assert best.book_id == C
+    assert best.because.startswith(
+        "Nothing tells the 2 best of 3 complete copies apart; the first by external"
+    )
+    copies[0] = known(A, 100, single=500)
+    best = best_copy(complete_copies(copies), {A: 0.95, B: 0.9, C: 0.95})
+    assert best.book_id == A
+    assert best.because.startswith("Of the 2 best of 3 complete copies it has the fewest words that occur")
+
+
+@pytest.mark.parametrize("single", [1_040, 960, None])
+def test_a_difference_that_chance_explains_tells_nothing(single: int | None) -> None:
+    copies = [known(A, 100, "shelf-1", single=1_000), known(B, 100, "shelf-2", single=single)]
+    best = best_copy(complete_copies(copies), {})
+    assert best.book_id == A
+    assert best.because.startswith("Nothing tells the 2 complete copies apart; the first by external id")
+
+
+def test_words_that_were_split_make_no_copy_fuller() -> None:
+    copies = [known(A, 100_000, words=17_000, single=1_000), known(B, 102_000, words=18_500, single=4_000)]
+    assert best_copy(complete_copies(copies), {}).book_id == A
 
 
 def test_which_copies_are_weighed_does_not_depend_on_their_order() -> None:
@@ -68,5 +116,5 @@ def test_of_related_books_the_copies_of_the_fullest_compete() -> None:
         assert best.book_id == A
         assert best.because == (
             "The fullest of 4 related books has this text. Of 2 that are complete its pages agree best with "
-            "those of other copies, by 90%: 99,000 words, where the fullest of 2 copies has 100,000."
+            "those of other copies, by 90%: 99,000 characters, where the fullest of 2 copies has 100,000."
         )

@@ -41,6 +41,14 @@ def test_digests_are_no_part_of_the_key() -> None:
     assert signature_key(DIGESTED) == signature_key(TINY)
 
 
+@pytest.mark.parametrize("single_words", [None, 0, 1])
+def test_single_words_are_counted_or_not_and_are_no_part_of_the_key(single_words: int | None) -> None:
+    counted = replace(TINY, single_words=single_words)
+    assert ("single_words" in encode(counted)) == (single_words is not None)
+    assert decode(encode(counted)).single_words == single_words
+    assert signature_key(counted) == signature_key(TINY)
+
+
 def test_page_signatures_may_be_left_out() -> None:
     back = decode(encode(PAGED, pages=False))
     assert back.pages is None
@@ -95,6 +103,8 @@ def _with(path: str, value: Any) -> dict[str, Any]:
         ("word_count", "many"),
         ("word_count", 10**6),
         ("character_count", 0),
+        ("single_words", -1),
+        ("single_words", 10**6),
         ("text", "and the text too"),
     ],
 )

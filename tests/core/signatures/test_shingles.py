@@ -51,6 +51,22 @@ def test_shingles_cross_page_breaks_and_split_words() -> None:
     assert shingles_are("one two th-\free four five", "one two three four five")
 
 
+def test_words_that_occur_once_are_counted() -> None:
+    assert shingled("the salt road and the salt sea").single_count == 3
+    assert shingled("once " * 70_000).single_count == 0
+
+
+def test_three_characters_of_a_script_without_spaces_are_a_word() -> None:
+    assert shingled("床前明月光").single_count == 3
+    assert shingled("明月光 明月光").single_count == 2  # 光明月 and 月光明
+
+
+def test_the_count_of_single_words_is_right_where_many_share_a_place() -> None:
+    words = [f"word{number}" for number in range(200_000)]
+    assert shingled(" ".join(words)).single_count == pytest.approx(200_000, rel=0.02)
+    assert shingled(" ".join(words + words[50_000:])).single_count == pytest.approx(50_000, rel=0.05)
+
+
 @pytest.mark.parametrize(
     ("words", "windows"), [(1, 1), (300, 1), (301, 2), (600, 2), (900, 3), (70_000, 234)]
 )

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from app.core.clusters.best_copy import Copy, best_copy, complete_copies
+from app.core.clusters.best_copy import KNOWN, Copy, best_copy, complete_copies
 from app.core.clusters.components import connected_components
 from app.core.clusters.deduplication import (
     COPIES,
@@ -41,15 +41,14 @@ _COLUMNS: dict[str, pa.DataType] = {
 SCHEMA = pa.schema(_COLUMNS)
 """The columns of the table that says what is kept; a cluster is named by its oldest book."""
 
-_KNOWN = ("word_count", "external_id", "content_key")
-_BOOK = ("book", "place", *_KNOWN)
+_BOOK = ("book", "place", *KNOWN)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeptBooks:
     """What is kept of the books of a corpus, each known by its place in the order of the input."""
 
-    rows: pa.Table  # of `books`: number, place, external id, words and content key
+    rows: pa.Table  # of `books`: number, place, and what is known of a copy
     copies: BookPlaces  # (n,) the copy that is kept of each one's text
     kept: BookPlaces  # (n,) the book that is kept in place of each, which may have its text as a part
     founders: BookPlaces  # (n,) the oldest book of those in whose place the same one is kept
@@ -141,7 +140,7 @@ def _best_copies(out: str, rows: pa.Table, founders: BookPlaces, reasons: list[s
     kept = np.arange(founders.size)
     clustered = np.flatnonzero(np.bincount(founders, minlength=founders.size)[founders] > 1)
     order = clustered[np.argsort(founders[clustered], kind="stable")]
-    known = (rows.column(name).take(pa.array(order, pa.int64())).to_pylist() for name in _KNOWN)
+    known = (rows.column(name).take(pa.array(order, pa.int64())).to_pylist() for name in KNOWN)
     copies = (Copy(UUID(int=place), *cells) for place, *cells in zip(order.tolist(), *known, strict=True))
     for _, cluster in groupby(copies, key=lambda copy: founders[copy.book_id.int]):
         members = list(cluster)

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from app.core.clusters.best_copy import Copy, best_copy, complete_copies
+from app.core.clusters.best_copy import KNOWN, Copy, best_copy, complete_copies
 from app.core.clusters.clustering import KINDS, By
 from app.core.clusters.components import Components, connected_components
 from app.corpus.tables import arrow_type, schema
@@ -32,6 +32,8 @@ _COLUMNS = {
     "book": "int64",
     "text": "int64",  # founder of the cluster of the same text; a book alone is its own
     "word_count": "int64",
+    "character_count": "int64",
+    "single_words": "int64",
     "external_id": "string",
     "content_key": "binary",
     "agreement": "double",
@@ -77,7 +79,7 @@ def _components(relations: pa.Table, by: By) -> Components:
 def _write_weighed(corpus: Corpus) -> None:
     """Join to each member what the best copy depends on."""
     members = corpus.table(_MEMBERS)
-    known = corpus.table("sketches").select("book", "word_count", "external_id", "content_key")
+    known = corpus.table("sketches").select("book", *KNOWN)
     texts = members.where("by = 'same_text'")
     agreement = (
         corpus.table("relations")
