@@ -2,11 +2,18 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from app.core.clusters.best_copy import BestCopy, CompleteCopies, Copy, best_copy, complete_copies
+from app.core.clusters.best_copy import (
+    BestCopy,
+    CompleteCopies,
+    Copy,
+    best_copy,
+    complete_copies,
+    is_cleaner,
+)
 from app.core.clusters.cluster_name import ClusterName
 from app.core.clusters.clustering import By
 from app.core.clusters.master_copy import MasterCopy, master_copy
@@ -123,6 +130,7 @@ class MasterCopyRead:
 class _Electorate:
     best: BestCopy
     others: Sequence[UUID]
+    cleaner: Collection[int]  # places of others
     left_out: Sequence[LeftOut]
     texts: Mapping[UUID, CopyText]
 
@@ -144,7 +152,7 @@ class MasterCopies:
             name = await _present(snapshot, name)
             electorate = await self._electorate(snapshot, name)
         best, *others = (electorate.texts[each] for each in (electorate.best.book_id, *electorate.others))
-        master = await asyncio.to_thread(_made, best, others, pages)
+        master = await asyncio.to_thread(_made, best, others, pages, electorate.cleaner)
         voting = [VotingCopy(electorate.best.book_id, master.page_count)]
         left_out = list(electorate.left_out)
         for book_id, matched in zip(electorate.others, master.matched, strict=True):
@@ -175,7 +183,10 @@ class MasterCopies:
             for each in ids
             if each not in others
         ]
-        return _Electorate(best, others, left_out, await snapshot.read_texts([best.book_id, *others]))
+        known = {member.book_id: member for member in members}
+        cleaner = [place for place, each in enumerate(others) if is_cleaner(known[each], known[best.book_id])]
+        texts = await snapshot.read_texts([best.book_id, *others])
+        return _Electorate(best, others, cleaner, left_out, texts)
 
     async def _entitled(self, snapshot: Snapshot, best: UUID, others: Sequence[UUID]) -> set[UUID]:
         """Those of the other members that are copies of the best copy, or parts of it."""
@@ -195,5 +206,5 @@ async def _most_copied(snapshot: Snapshot, members: Sequence[Copy]) -> list[Copy
     return max(texts.values(), key=lambda copies: (len(copies), max(copy.character_count for copy in copies)))
 
 
-def _made(best: CopyText, others: Sequence[CopyText], pages: range) -> MasterCopy:
-    return master_copy(best.text.content(), [other.text.content() for other in others], pages)
+def _made(best: CopyText, others: Sequence[CopyText], pages: range, cleaner: Collection[int]) -> MasterCopy:
+    return master_copy(best.text.content(), [other.text.content() for other in others], pages, cleaner)

@@ -101,7 +101,7 @@ def best_copy(complete: CompleteCopies, agreement: Mapping[UUID, float]) -> Best
     steps = {copy: round(agreement.get(copy.book_id, 0.0) / _STEP) for copy in complete.copies}
     most = max(steps.values())
     equal = [copy for copy in complete.copies if steps[copy] == most]
-    cleanest = [copy for copy in equal if not any(_is_cleaner(other, copy) for other in equal)]
+    cleanest = [copy for copy in equal if not any(is_cleaner(other, copy) for other in equal)]
     best = min(cleanest, key=lambda copy: copy.rank)
     length = (
         f"{best.character_count:,} characters, where the fullest of {complete.copy_count} copies has "
@@ -135,7 +135,7 @@ def best_copy(complete: CompleteCopies, agreement: Mapping[UUID, float]) -> Best
     return BestCopy(best.book_id, because)
 
 
-def _is_cleaner(one: Copy, other: Copy) -> bool:
+def is_cleaner(one: Copy, other: Copy) -> bool:
     """Whether it has fewer single words than another copy, and chance does not explain it.
 
     As if each single word of both were one by chance, which is more than there is: most are in both.

@@ -7,7 +7,7 @@ signatures. Then the characters of a page are put to the vote, for which ROVER i
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -151,8 +151,10 @@ class VotedPage:
     agreement: float  # share of the copies that have the chosen character, over all places; 0 to 1
 
 
-def vote(text: str, readings: Sequence[PageReading]) -> VotedPage:
+def vote(text: str, readings: Sequence[PageReading], last: bool = False) -> VotedPage:
     """The outcome for a page that the best copy has as `text`, of at least one character.
+
+    Of equal votes the best copy's counts; if it is the last, that of the first reading.
 
     >>> from app.core.clusters.master_copy import FramedPage, page_reading
     >>> others = ["\\fthe salt roads\\f", "\\ftlie salt road,\\f"]
@@ -161,28 +163,30 @@ def vote(text: str, readings: Sequence[PageReading]) -> VotedPage:
     'the salt road'
     """
     votes = np.stack([codes_of(text), *(reading.codes for reading in readings)])
+    if last:
+        votes = np.roll(votes, -1, axis=0)
     characters = list(text)
     agreeing = 0.0
     places = np.flatnonzero((votes != votes[0]).any(axis=0))
     for place in places.tolist():
         counts = Counter(votes[:, place].tolist())
         counts.pop(SILENT, None)
-        winner, most = max(
-            counts.items(), key=lambda item: item[1]
-        )  # of equal ones, the best copy's is first
+        winner, most = max(counts.items(), key=lambda item: item[1])  # of equal ones the first
         characters[place] = "" if winner == ABSENT else chr(winner)
         agreeing += most / counts.total()
     agreeing += len(text) - places.size
-    return VotedPage(characters, _insertions(votes, readings), agreeing / len(text))
+    return VotedPage(characters, _insertions(votes, readings, last), agreeing / len(text))
 
 
-def _insertions(votes: NDArray[np.int32], readings: Sequence[PageReading]) -> list[str]:
+def _insertions(votes: NDArray[np.int32], readings: Sequence[PageReading], last: bool) -> list[str]:
     size = votes.shape[1]
     chosen = [""] * (size + 1)
     for place in sorted({place for reading in readings for place in reading.insertions}):
         heard = votes[:, max(place - 1, 0) : place + 1] != SILENT
         added = [reading.insertions[place] for reading in readings if place in reading.insertions]
-        chosen[place] = _shared(added, int(heard.any(axis=1).sum()))
+        voters = int(heard.any(axis=1).sum())
+        tie = last and voters == 2 * len(added) and place in readings[0].insertions
+        chosen[place] = readings[0].insertions[place] if tie else _shared(added, voters)
     return chosen
 
 
@@ -284,9 +288,13 @@ class _Other:
         return None if len(others) > MOST_CHARACTERS else page_reading(page, others)
 
 
-def master_copy(best: Content, others: Sequence[Content], pages: range) -> MasterCopy:
+def master_copy(
+    best: Content, others: Sequence[Content], pages: range, cleaner: Collection[int] = ()
+) -> MasterCopy:
     """The pages with these numbers, from 0, as far as there are any; `others` are the other copies.
 
+    `cleaner` are the places, among these, of copies that are cleaner than the best one, which may be best
+    because it is complete. Where no third copy has a page, the reading of the cleaner one counts.
     A page of 2,500 characters takes some 3 ms a copy; to sign and align the copies, some 20 ms for each.
     """
     frame = _Pages.of(best)
@@ -295,7 +303,7 @@ def master_copy(best: Content, others: Sequence[Content], pages: range) -> Maste
     return MasterCopy(
         unit=frame.unit,
         page_count=len(frame.texts),
-        pages=[_voted(frame, index, aligned) for index in pages if index < len(frame.texts)],
+        pages=[_voted(frame, index, aligned, cleaner) for index in pages if index < len(frame.texts)],
         matched=[len({int(page) for run in other.runs for page in run.pairs[:, 1]}) for other in aligned],
     )
 
@@ -305,14 +313,17 @@ def _aligned(best: PageSignatures, other: _Pages) -> _Other:
     return _Other(other, sorted(runs, key=lambda run: len(run.pairs), reverse=True))
 
 
-def _voted(frame: _Pages, index: int, others: Sequence[_Other]) -> MasterPage:
+def _voted(frame: _Pages, index: int, others: Sequence[_Other], cleaner: Collection[int]) -> MasterPage:
     text, page = frame.texts[index], frame.framed(index)
-    readings: list[PageReading] = []
+    found: dict[int, PageReading] = {}
     if 0 < len(page.text) <= MOST_CHARACTERS:
-        readings = [reading for other in others if (reading := other.reading(index, page)) is not None]
-    if not readings:
+        for place, other in enumerate(others):
+            if (reading := other.reading(index, page)) is not None:
+                found[place] = reading
+    if not found:
         return MasterPage(index, text, 1, None, 0.0)
-    voted = vote(page.text, readings)
+    readings = list(found.values())
+    voted = vote(page.text, readings, last=len(found) == 1 and next(iter(found)) in cleaner)
     printed = _printed(text, page.text, voted)
     return MasterPage(index, printed, 1 + len(readings), voted.agreement, _changed(text, printed))
 
