@@ -280,7 +280,8 @@ async def read_master_copy(
     """Answers pages of the text, each in the reading that most copies of the cluster share.
 
     They are the pages of the best copy of which the text is kept. Ten copies vote, itself included; parts
-    of it vote on their pages. Readings with equal votes are the best copy's, so two copies change nothing.
+    of it vote on their pages. Readings with equal votes are the best copy's. Where there is one other copy
+    of a page, and it is cleaner (the best one may be best because it is complete), its reading counts.
     As text/plain the pages come one after the other, with U+000C between them and the next ones in Link.
     """
     present = await services.clusters.present_name(_name(cluster_id))

@@ -171,7 +171,7 @@ def master_copy(
 ) -> None:
     """Print the master copy of a cluster: page by page, the reading that most copies share.
 
-    Pages have U+000C between them. It takes three copies to correct one of them.
+    Pages have U+000C between them. Of two copies of a page, the cleaner one has its way.
     """
     changed, between, console = 0, "", results()
     with service_at(url, key) as service:

@@ -77,20 +77,25 @@ def engine_rows(scans: Scans) -> Iterator[list[Cell]]:
     best = best_of({name: content_from_pages(pages) for name, pages in scans.engines.items()})
     others = [name for name in names if name != best]
     truth = scans.transcription
-    of_each = {name: _rate(pages, truth) for name, pages in scans.engines.items()}
-    lowest = min((rate for rate in of_each.values() if rate is not None), default=None)
-    for name, rate in of_each.items():
-        yield [scans.title, f"{name}, the best copy" if name == best else name, rate, None, None]
+    rates = engine_rates(scans)
+    lowest = min(rates.values(), default=None)
+    for name in names:
+        shown = f"{name}, the best copy" if name == best else name
+        yield [scans.title, shown, rates.get(name), None, None]
     begun = time.process_time()
     made = master_copy_of(scans.engines[best], [scans.engines[name] for name in others])
     seconds = time.process_time() - begun
-    rate = _rate(made, truth)
+    rate = None if truth is None else error_rate(on_pages_of(truth, made), truth)
     share = None if rate is None or lowest is None else rate / lowest
     yield [scans.title, "master copy", rate, share, seconds]
 
 
-def _rate(pages: Pages, truth: Pages | None) -> float | None:
-    return None if truth is None else error_rate(on_pages_of(truth, pages), truth)
+def engine_rates(scans: Scans) -> dict[str, float]:
+    """The error rate of each engine; nothing where there is no transcription."""
+    truth = scans.transcription
+    if truth is None:
+        return {}
+    return {name: error_rate(on_pages_of(truth, pages), truth) for name, pages in scans.engines.items()}
 
 
 def on_pages_of(truth: Pages, pages: Pages) -> Pages:

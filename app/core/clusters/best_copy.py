@@ -138,10 +138,10 @@ def best_copy(complete: CompleteCopies, agreement: Mapping[UUID, float]) -> Best
 def is_cleaner(one: Copy, other: Copy) -> bool:
     """Whether it has fewer single words than another copy, and chance does not explain it.
 
-    As if each single word of both were one by chance, which is more than there is: most are in both.
+    As if one in four single words of both were there by chance; the others are in both.
     """
     if one.single_words is None or other.single_words is None:
         return False
     difference = other.single_share - one.single_share
-    by_chance = sqrt(one.single_words + other.single_words) / max(min(one.word_count, other.word_count), 1)
-    return difference >= max(by_chance, _LEAST_DIFFERENCE)
+    chance = sqrt((one.single_words + other.single_words) / 4) / max(min(one.word_count, other.word_count), 1)
+    return difference >= max(chance, _LEAST_DIFFERENCE)
