@@ -60,6 +60,18 @@ async def test_three_scans_make_a_text_that_is_nearer_to_the_print(
         assert 0 < page["changed"] < 0.25
 
 
+async def test_a_cleaner_copy_that_is_not_complete_corrects_the_best_one(
+    client: AsyncClient, services: Services
+) -> None:
+    whole = await post(client, pages=pages_of(scanned(TEXT, 1, 0.05)))
+    await post(client, pages=PAGES[:9])
+    await run_jobs(services)
+    answer = await master_copy(client, whole)
+    assert answer["best_copy"]["book_id"] == whole["id"]
+    assert errors(texts(answer)) == errors([*PAGES[:9], texts(answer)[9]])
+    assert errors(pages_of(scanned(TEXT, 1, 0.05))) > 5 * errors(texts(answer))
+
+
 async def test_a_book_alone_is_answered_as_it_is_with_its_labels(client: AsyncClient) -> None:
     labels = ["i", None, *map(str, range(1, 9))]
     book = await post(client, pages=PAGES, page_labels=labels)

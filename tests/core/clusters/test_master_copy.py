@@ -120,6 +120,19 @@ def test_two_scans_leave_the_best_copy_as_it_is(truth: Pages) -> None:
     assert {(page.copies, page.changed) for page in copy.pages} == {(2, 0.0)}
 
 
+def test_of_two_copies_of_a_page_the_reading_of_the_cleaner_one_counts(truth: Pages) -> None:
+    best = content_from_pages(read(truth, 0.05, 0))
+    cleaner = content_from_pages(read(truth[:8], 0.005, 1))
+    copy = master_copy(best, [cleaner], ALL, cleaner=[0])
+    assert texts(copy)[8:] == best.text.split("\f")[8:]
+    assert errors(texts(copy)[:8], truth[:8]) <= errors(cleaner.text.split("\f"), truth[:8]) * 1.1
+    third = content_from_pages(read(truth, 0.05, 2))
+    assert (
+        texts(master_copy(best, [cleaner, third], ALL, cleaner=[0]))[:8]
+        == (texts(master_copy(best, [cleaner, third], ALL))[:8])
+    )
+
+
 def test_the_lines_of_the_best_copy_are_kept(truth: Pages) -> None:
     best = content_from_pages([f"\n {page}\n\n" for page in truth])
     others = [content_from_pages([" ".join(page.split()) for page in truth])] * 2

@@ -11,9 +11,10 @@ from workers.batch import storage
 
 
 def write_books(out: Path, *words: int, **cells: list[Any]) -> None:
-    """Books 1, 2, … with so many words, in the reverse order."""
+    """Books 1, 2, … with so many words and as many characters, in the reverse order."""
     rows = [
-        {"book": place + 1, "place": f"shelf/{place}.txt", "word_count": count, "content_key": b"%d" % place}
+        {"book": place + 1, "place": f"shelf/{place}.txt", "content_key": b"%d" % place}
+        | {"word_count": count, "character_count": count}
         | {name: values[place] for name, values in cells.items()}
         for place, count in enumerate(words)
     ]
