@@ -158,6 +158,7 @@ def _related(relation: Relation) -> dict[str, Any]:
         "left_because": classification.because,
         "right_because": relation.mirrored.because,
         "confidences": json.dumps(dict(classification.confidences)),
+        "link": relation.link,
         "signals": None if signals is None else json.dumps(asdict(signals)),
         "unit": None if alignment is None else alignment.unit,
     }

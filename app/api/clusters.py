@@ -19,7 +19,8 @@ from app.core.clusters.clustering import By
 from app.core.errors import UnknownCluster
 from app.core.model import PAGE_BREAK
 from app.core.relations.alignment import Unit
-from app.services.clusters import ClusterPage, MasterCopyRead
+from app.core.relations.classification import Kind
+from app.services.clusters import MOST_LINKED, ClusterPage, MasterCopyRead
 
 
 class ClusterQuery(PageQuery):
@@ -38,6 +39,20 @@ class BestCopyAnswer(Document):
 
     book_id: UUID
     because: str = Field(description="A sentence that says why.")
+
+
+class WeakestLinkAnswer(Document):
+    """The relation without which, and without weaker ones, the cluster would fall apart."""
+
+    model_config = shown(examples.CLUSTER["weakest_link"])
+
+    book_id: UUID = Field(validation_alias="left", description="The older book.")
+    other_id: UUID = Field(validation_alias="right", description="The younger book.")
+    kind: Kind
+    share: Share | None = Field(
+        description="The larger share of the text of either book that the other has; null: a person's "
+        "decision alone joins them."
+    )
 
 
 class ClusterMember(Document):
@@ -84,6 +99,9 @@ class ClusterAnswer(ClusterNameAnswer):
     by: By = Field(description="same_text: copies of one text; related: any verified relation.")
     size: int = Field(description="How many books there are on all pages.")
     best_copy: BestCopyAnswer
+    weakest_link: WeakestLinkAnswer | None = Field(
+        description=f"What holds the books together; null for one book, and for more than {MOST_LINKED:,}."
+    )
     items: list[ClusterMember]
     next_cursor: str | None = Field(description="Send it as cursor for the next page; null on the last page.")
     links: ClusterLinks
@@ -96,6 +114,7 @@ class ClusterAnswer(ClusterNameAnswer):
             by=page.name.by,
             size=page.size,
             best_copy=BestCopyAnswer.model_validate(page.best),
+            weakest_link=page.weakest and WeakestLinkAnswer.model_validate(page.weakest),
             items=[ClusterMember.model_validate(member) for member in page.members],
             next_cursor=next_cursor,
             links=ClusterLinks(self=cluster_path(page.name)),

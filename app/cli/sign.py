@@ -13,7 +13,7 @@ from app.cli.ingest import ColumnOptions, Paths, Processes, column_options, find
 from app.cli.lookup import read_one_book, read_signatures
 from app.cli.output import Refusals, Report, Reporter, UserError, print_json, results
 from app.core.errors import BookprintError, InvalidInput
-from app.core.matching.identifier_comparison import Comparison, compare as compared
+from app.core.matching.identifier_comparison import LEAST_CHANCE, Comparison, compare as compared
 from app.core.model import Metadata
 from app.core.recipe import DEFAULT_FINGERPRINT
 from app.core.signatures import identifier as identifiers
@@ -146,7 +146,9 @@ def _identifier(book: str) -> Identifier:
 
 def _lines(comparison: Comparison) -> Iterator[tuple[str, str]]:
     yield "verdict", comparison.verdict
-    yield "stranger as near", f"{comparison.stranger_chance:.1g} (1 is certain)"
+    chance = comparison.stranger_chance
+    rare = chance <= LEAST_CHANCE
+    yield "stranger as near", "less than 1 in a million" if rare else f"{chance:.1g} (1 is certain)"
     yield "distance", f"{comparison.distance} of 128 bits"
     if comparison.unequal_bits is not None:
         yield "MinHash bits unequal", f"{comparison.unequal_bits} of 128, of strangers about 64"

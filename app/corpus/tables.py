@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PROGRESS = "progress.json"
 """The file beside the tables that says how far they are."""
 
-VERSION = 1
+VERSION = 2
 """The version of these tables, which that file names."""
 
 SIMILARITY_STEPS = 255
@@ -118,6 +118,7 @@ TABLES: Mapping[str, tuple[Column, ...]] = MappingProxyType(
             ("left_because", "string", "The reason in one sentence, from the left book's point of view."),
             ("right_because", "string", "The same from the right book's."),
             ("confidences", "string", "JSON: the confidence of each kind."),
+            ("link", "double", "Share of text that joins them in a cluster; null: nothing does."),
             ("signals", "string", "JSON: the figures it was decided by; null: too little text."),
             ("unit", "string", "`page` or `window`: what was aligned; null: nothing was."),
         ),

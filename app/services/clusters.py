@@ -15,7 +15,7 @@ from app.core.clusters.best_copy import (
     is_cleaner,
 )
 from app.core.clusters.cluster_name import ClusterName
-from app.core.clusters.clustering import By
+from app.core.clusters.clustering import By, Link, weakest_link
 from app.core.clusters.master_copy import MasterCopy, master_copy
 from app.core.errors import TextNotKept, UnknownBook, UnknownCluster
 from app.stores.postgres.cluster_queries import ClusterQueries, CopyText, Member, Snapshot
@@ -29,8 +29,13 @@ class ClusterPage:
     name: ClusterName  # after the oldest member
     size: int
     best: BestCopy
+    weakest: Link | None  # None: one book, or more than `MOST_LINKED`
     members: Sequence[Member]  # oldest first
     more: bool  # others follow
+
+
+MOST_LINKED = 500
+"""Books of a cluster whose weakest link is looked for: their links are all read."""
 
 
 class Clusters:
@@ -73,7 +78,9 @@ async def _page(snapshot: Snapshot, name: ClusterName, after: UUID | None, limit
     copies = await snapshot.list_copies(name.by, name.book_id)
     texts = None if name.by == "same_text" else await _texts(snapshot, copies)
     best = await _best(snapshot, complete_copies(copies, texts))
-    return ClusterPage(name, len(copies), best, members[:limit], len(members) > limit)
+    links = await snapshot.list_links(name.by, name.book_id) if 1 < len(copies) <= MOST_LINKED else []
+    weakest = await asyncio.to_thread(weakest_link, links)
+    return ClusterPage(name, len(copies), best, weakest, members[:limit], len(members) > limit)
 
 
 async def _texts(snapshot: Snapshot, copies: Sequence[Copy]) -> Mapping[UUID, UUID]:

@@ -4,8 +4,9 @@ A work is a set of shingles, whose hashes are the points of a Poisson process. A
 with some probability and has others of its own. MinHash values and samples of the book follow by the recipes:
 minima of kept and own shingles, and the hashes below a power of two. So two books of one work share values as
 often as their Jaccard similarity says, and unrelated books as rarely as 32 bits allow. One book in ten
-carries the same notice of some three hundred shingles. Fingerprints come from `fingerprint_model`; those of a
-work's further books lie up to 14 bits from its first, those of parts and collections further away.
+carries the same notice of some three hundred shingles. Fingerprints and lengths of works come from
+`fingerprint_model`, with one journal in each batch. Those of a work's further books lie up to 14 bits from
+its first, those of parts and collections further away.
 """
 
 from collections.abc import Iterator
@@ -126,10 +127,11 @@ def _batch(
     flips[odd] = rng.integers(10, 50, odd.sum())
     flips[first] = 0
 
-    whole = model.draw_shingle_counts(rng, int(work.max()) + 1)
+    drawn = model.draw(rng, int(work.max()) + 1)
+    whole = drawn.shingle_counts
     counts = np.maximum(whole[work] * (kept + added), 1)
     words = np.ceil(counts * model.words_per_shingle).astype(np.int64)
-    fingerprints = model.draw(rng, whole.size)[work] ^ _flips(rng, flips)
+    fingerprints = drawn.fingerprints[work] ^ _flips(rng, flips)
     minhash = samples = sizes = levels = None
     if texts:
         has_notice = rng.random(n) < _NOTICE_SHARE

@@ -30,6 +30,7 @@ from bench.harness.report import CannotMeasure, Section, kept_json, machine
 from bench.service import scale_report
 from bench.service.loaded_service import Meter, lookups, medians, served
 from bench.service.open_loop_driver import Stream, delete, drive, get, post
+from bench.service.strangers import strangers_per_lookup
 
 LIBRARIES = (
     Library(75_000, texts=True),
@@ -38,7 +39,7 @@ LIBRARIES = (
     Library(10_000_000, texts=False),
 )
 QUERIES = {"d7": "?d=7", "d15": "?d=15", "d23": "?d=23", "d40": "?d=40", "verified": "", "k10": "?k=10"}
-PARTS = ("build", "memory", "nothing", *QUERIES, "closed", "signatures")
+PARTS = ("strangers", "build", "memory", "nothing", *QUERIES, "closed", "signatures")
 ONLY_WITH_TEXTS = {"verified", "signatures"}
 
 _CONNECTIONS = 8
@@ -87,6 +88,11 @@ def measure(library: Library, parts: Sequence[str], folder: Path, out_dir: Path,
         print(f"  {library.title}: {part} {shown}", flush=True)
         kept.write_text(kept_json(figures), encoding="utf-8")
 
+    if "strangers" in parts:
+        keep("strangers", strangers_per_lookup(library.books))
+        parts = [part for part in parts if part != "strangers"]
+    if not parts:
+        return
     with opened(library, folder) as servers, client_of(servers) as client:
         if "build" in parts:
             keep("build", _build(servers, client, library, effort))

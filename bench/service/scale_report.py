@@ -7,6 +7,7 @@ from typing import Any
 
 from bench.data.library_servers import Library
 from bench.harness.report import Cell, Section, Table
+from bench.service.strangers import WITHIN
 
 _LOOKUPS = {
     "nothing": "no lookup, `/health/live`",
@@ -42,6 +43,7 @@ def section(out_dir: Path) -> Section:
             _build_table(measured),
             _memory_table(measured),
             _posts_table(measured),
+            _strangers_table(measured),
         ],
         notes=[
             "One API process, a worker for each core, Postgres, Valkey and the driver share the machine. "
@@ -116,3 +118,18 @@ def _posts_table(measured: Sequence[tuple[Library, Figures]]) -> Table:
     ]
     headers = ["books", "median, ms", "99 %, ms", "99 % without, ms", "ratio", "hits", "failed"]
     return Table(headers, rows, "Lookups (d = 7) while 50 signatures are posted a second")
+
+
+def _strangers_table(measured: Sequence[tuple[Library, Figures]]) -> Table:
+    rows: list[list[Cell]] = [
+        [library.title, name, *(strangers[f"{prefix}d{within}"] for within in WITHIN)]
+        for library, figures in measured
+        if (strangers := figures.get("strangers"))
+        for name, prefix in (("a book", ""), ("a volume of a journal: its other volumes", "journal_"))
+    ]
+    headers = ["works", "lookup of", *(f"d ≤ {within}" for within in WITHIN)]
+    return Table(
+        headers,
+        rows,
+        "Strangers a lookup, by distance alone, in simulated works; a million are drawn at most",
+    )

@@ -143,6 +143,7 @@ class ClusterAnswer(TypedDict):
     by: Literal["same_text", "related"]
     size: int
     best_copy: BestCopyAnswer
+    weakest_link: WeakestLinkAnswer | None
     items: list[ClusterMember]
     next_cursor: str | None
     links: ClusterLinks
@@ -573,6 +574,15 @@ class VotingCopyAnswer(TypedDict):
 
     book_id: str
     pages: int
+
+
+class WeakestLinkAnswer(TypedDict):
+    """The relation without which, and without weaker ones, the cluster would fall apart."""
+
+    book_id: str
+    other_id: str
+    kind: Kind
+    share: float | None
 
 
 class WebhookAnswer(TypedDict):

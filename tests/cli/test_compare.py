@@ -27,8 +27,11 @@ def test_copies_are_the_same_and_strangers_are_not(files: dict[str, Path]) -> No
     assert (copies.returncode, copies.stderr) == (0, "")
     lines = dict(line.split(maxsplit=1) for line in copies.stdout.splitlines())
     assert lines["verdict"] == "same"
+    assert "stranger as near       less than 1 in a million\n" in copies.stdout
     assert lines["ISBN"] == "absent"
     assert "128 bits" in lines["distance"]
+    told = json.loads(bookprint("compare", files["first"], files["copy"], "--json").stdout)
+    assert told["stranger_chance"] == 1e-6
     strangers = bookprint("compare", files["first"], files["stranger"], "--json")
     assert strangers.returncode == 1
     answer = json.loads(strangers.stdout)

@@ -27,7 +27,7 @@ By = Literal["same_text", "related"]
 """The relations that join the books of a cluster."""
 
 KINDS: Mapping[By, frozenset[Kind]] = {"same_text": SAME_TEXT, "related": RELATED}
-"""The relations that are edges."""
+"""The relations that are edges, where they have a link or a person decided."""
 
 Pair = tuple[UUID, UUID]
 """Two books, the older one first."""
@@ -39,6 +39,15 @@ class Edge(NamedTuple):
     left: UUID
     right: UUID
     strength: float  # 0 to 1: confidence of the classifier; 1 where a person decided
+
+
+class Link(NamedTuple):
+    """An edge, and how much text it is that joins the two books."""
+
+    left: UUID
+    right: UUID
+    kind: Kind
+    share: float | None  # the larger of either book's, 0 to 1; None: a person's decision alone joins them
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +88,19 @@ class Forest:
 def ordered(first: UUID, second: UUID) -> Pair:
     """Two books, the older one first: book ids grow with time."""
     return (first, second) if first < second else (second, first)
+
+
+def weakest_link(links: Iterable[Link]) -> Link | None:
+    """The link by which the last book comes to the others, where links are taken strongest first.
+
+    Without this one and those weaker than it, the books would fall apart (Kruskal 1956). None: no links.
+    """
+    forest, weakest = Forest(), None
+    for link in links:
+        if forest.find(link.left) != forest.find(link.right):
+            forest.join(link.left, link.right)
+            weakest = link
+    return weakest
 
 
 class Joining:

@@ -28,6 +28,9 @@ SAME_WITH_ISBN = -4.0
 UNSURE = -3.0902
 """Farther out than one stranger in a thousand books are different."""
 
+LEAST_CHANCE = 1e-6
+"""The least chance that is told: no smaller one can be counted among some tens of millions of pairs."""
+
 Verdict = Literal["same", "different", "unsure"]
 Bits = TypeVar("Bits", float, NDArray[np.float64])
 """Counts of bits: of one pair of books, or of many."""
@@ -52,7 +55,7 @@ class Comparison:
     other_in_this: Range | None  # the reverse
     length_ratio: float  # of the shorter book to the longer one, by words; 0 to 1
     lengths_exclude: bool  # the shorter book is too short for the similarity that the bits show
-    stranger_chance: float  # that a stranger lies as near, 0 to 1
+    stranger_chance: float  # that a stranger lies as near, 1e-6 (which stands for less, too) to 1
     isbn: IsbnComparison
     verdict: Verdict
 
@@ -123,13 +126,18 @@ def reach(words: NDArray[np.integer], *, with_minhash: bool) -> NDArray[np.int64
 def stranger_chance(distance: int, unequal: int | None, words: int) -> float:
     """The chance that a stranger lies at most this far: bits of the fingerprint, and MinHash bits if known.
 
-    `words` are those of the shorter book. Right within a factor of three down to 1e-4; farther down nothing
-    could be counted, and books that quote each other are no strangers.
+    `words` are those of the shorter book. Never below `LEAST_CHANCE`. Counted among 42.28 million pairs of
+    unlike books of one language: where 1e-6 is told, 1.02e-6 by fingerprints and 1.09e-6 with MinHash bits;
+    among books in Latin 7.8e-6 and 6.5e-6, in Spanish 4.7e-6 by fingerprints, in Japanese and Chinese
+    0 to 6e-8. Where 1e-3 is told, 2.2e-3 in English, 4.6e-3 in Spanish and 6e-5 in Japanese. Strangers in Han
+    and Kana lie 2 to 8 bits farther apart than the formula says, and an identifier does not tell its script:
+    so the chance told of them is too high. Books that quote each other are no strangers.
 
-    >>> round(stranger_chance(44, None, 1_000), 5)
-    0.00077
+    >>> round(stranger_chance(44, None, 1_000), 5), stranger_chance(0, None, 1_000)
+    (0.00077, 1e-06)
     """
-    return erfc(-deviation(distance, unequal, expected_distance(words)) / sqrt(2)) / 2
+    chance = erfc(-deviation(distance, unequal, expected_distance(words)) / sqrt(2)) / 2
+    return max(LEAST_CHANCE, chance)
 
 
 def deviation(distance: Bits, unequal: Bits | None, expected: Bits) -> Bits:

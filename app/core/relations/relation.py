@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from app.core.model import Metadata, MinHashSignature, PageSignatures
 from app.core.relations.alignment import Alignment, align
-from app.core.relations.classification import Classification, shares_v1
-from app.core.relations.signals import Signals, measure
+from app.core.relations.classification import RELATED, Classification, shares_v1
+from app.core.relations.signals import Sides, Signals, measure
 from app.core.signatures.minhash import jaccard
 
 CLASSIFIER = "shares-v1"
@@ -13,6 +13,12 @@ CLASSIFIER = "shares-v1"
 
 LEAST_TEXT = 300
 """Code points without which a book has too little text to be compared."""
+
+LEAST_LINK = 0.2
+"""Share of the one book or the other from which on text that merely overlaps joins them in a cluster."""
+
+LEAST_WORDS = 2_000
+"""The words of each book that the other must have, too: more than a privilege, a preface or a quotation."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,6 +39,7 @@ class Relation:
     classifier: str
     signals: Signals | None  # None: too little text to align
     alignment: Alignment | None
+    link: float | None  # share of text that joins them in a cluster, 0 to 1; None: nothing does
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,6 +48,7 @@ class TextComparison:
 
     signals: Signals | None  # None: too little text to align
     alignment: Alignment | None
+    words: Sides  # distinct shingles, which are as many as words; 0 where a book has no MinHash
     too_little: str | None  # why no relation can be told from them; None: one can
 
 
@@ -52,7 +60,8 @@ def relate(left: ComparedBook, right: ComparedBook) -> Relation:
 def compare(left: ComparedBook, right: ComparedBook) -> TextComparison:
     """The comparison of two books, which takes nearly all the time of `relate`; raises as that does."""
     if left.pages is None or right.pages is None:
-        return TextComparison(None, None, "The page signatures of at least one book are missing.")
+        missing = "The page signatures of at least one book are missing."
+        return TextComparison(None, None, Sides(0, 0), missing)
     alignment = align(left.pages, right.pages)
     similarity = 0.0
     if left.minhash is not None and right.minhash is not None:
@@ -60,19 +69,37 @@ def compare(left: ComparedBook, right: ComparedBook) -> TextComparison:
     too_little = None
     if min(alignment.left_lengths.sum(), alignment.right_lengths.sum()) < LEAST_TEXT:
         too_little = "At least one book has too little readable text."
-    return TextComparison(measure(alignment, similarity), alignment, too_little)
+    words = Sides(*(0 if book.minhash is None else book.minhash.shingle_count for book in (left, right)))
+    return TextComparison(measure(alignment, similarity), alignment, words, too_little)
 
 
 def relation_of(comparison: TextComparison, left: Metadata, right: Metadata) -> Relation:
     """The relation of two books that were compared and have these metadata."""
     signals = comparison.signals
+    link = None
     if comparison.too_little is not None:
         classification = mirrored = _insufficient(comparison.too_little)
     else:
         assert signals is not None
         classification = shares_v1(signals, left, right)
         mirrored = shares_v1(signals.swapped(), right, left)
-    return Relation(classification, mirrored, CLASSIFIER, signals, comparison.alignment)
+        link = _link(classification, signals.text_shared, comparison.words)
+    return Relation(classification, mirrored, CLASSIFIER, signals, comparison.alignment, link)
+
+
+def _link(classification: Classification, shared: Sides, words: Sides) -> float | None:
+    """The larger share of either book that the other has, where that joins them in a cluster.
+
+    Copies do, and parts and their wholes. Books that overlap must share `LEAST_LINK` and `LEAST_WORDS`: many
+    books that do not belong together share less. Measured in docs/decisions/0037-links.md.
+    """
+    if classification.kind not in RELATED:
+        return None
+    if classification.kind == "OVERLAPPING_TEXT" and classification.direction is None:
+        shared_words = min(shared.left * words.left, shared.right * words.right)
+        if shared.most < LEAST_LINK or shared_words < LEAST_WORDS:
+            return None
+    return shared.most
 
 
 def _insufficient(because: str) -> Classification:

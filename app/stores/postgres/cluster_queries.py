@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from app.core.clusters.best_copy import KNOWN, Copy
-from app.core.clusters.clustering import KINDS, By, Edge, Pair
+from app.core.clusters.clustering import KINDS, By, Edge, Link, Pair
 from app.stores.postgres.connections import SQL, Connection, Database, rows
 from app.stores.postgres.contents import StoredText
 
@@ -104,6 +104,11 @@ class Snapshot:
         copies = await rows(self._connection, _LIST_COPIES, by=by, founder=founder)
         return [Copy(**row) for row in copies]
 
+    async def list_links(self, by: By, founder: UUID) -> list[Link]:
+        """All edges within a cluster, those that a person decided first, then by falling share."""
+        links = await rows(self._connection, _LIST_LINKS, by=by, founder=founder, kinds=list(KINDS[by]))
+        return [Link(row["left_id"], row["right_id"], row["kind"], row["share"]) for row in links]
+
     async def list_members(self, by: By, founder: UUID, after: UUID | None, limit: int) -> list[Member]:
         """Up to `limit` members of a cluster behind `after`, oldest first."""
         members = await rows(
@@ -152,10 +157,8 @@ class ClusterQueries:
 _READ_AT_ONCE = 10_000
 """Edges."""
 
-_KIND = """
-    CASE d.verdict WHEN 'rejected' THEN NULL WHEN 'kind' THEN d.kind ELSE r.kind END
-        = ANY($kinds::text[])
-"""
+_EFFECTIVE = "CASE d.verdict WHEN 'rejected' THEN NULL WHEN 'kind' THEN d.kind ELSE r.kind END"
+_KIND = f"{_EFFECTIVE} = ANY($kinds::text[]) AND (r.link IS NOT NULL OR d.verdict IS NOT NULL)"
 _RELATED = "relations r LEFT JOIN decisions d USING (left_id, right_id)"
 _NAMED = """
     decisions d WHERE d.verdict = 'kind' AND d.kind = ANY($kinds::text[]) AND NOT EXISTS (
@@ -191,6 +194,16 @@ _READ_IN_ORDER = SQL(f"""
     UNION ALL
     SELECT d.left_id, d.right_id, 1 FROM {_NAMED} AND d.left_id = ANY($books::uuid[])
     ORDER BY strength DESC, left_id, right_id
+""")
+_LIST_LINKS = SQL(f"""
+    WITH members AS (SELECT book_id FROM cluster_members WHERE by = $by AND founder_id = $founder)
+    SELECT left_id, right_id, {_EFFECTIVE} AS kind, r.link AS share, d.verdict IS NOT NULL AS decided
+    FROM {_RELATED} WHERE left_id = ANY(ARRAY(SELECT * FROM members)) AND right_id IN (SELECT * FROM members)
+        AND {_KIND}
+    UNION ALL
+    SELECT d.left_id, d.right_id, d.kind, NULL, true
+    FROM {_NAMED} AND d.left_id = ANY(ARRAY(SELECT * FROM members)) AND d.right_id IN (SELECT * FROM members)
+    ORDER BY decided DESC, share DESC NULLS LAST, left_id, right_id
 """)
 _READ_NEVER_MATCHING = SQL("""
     SELECT d.left_id, d.right_id

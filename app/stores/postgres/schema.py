@@ -180,6 +180,7 @@ relations = Table(
     Column("left_because", Text, nullable=False),
     Column("right_because", Text, nullable=False),
     Column("confidences", JSONB, nullable=False),
+    Column("link", Double),  # share of text that joins the books in a cluster; null: nothing does
     Column("signals", JSONB),  # null: too little text to measure any
     Column("unit", Text),  # page or window
     Column("runs", JSONB, nullable=False, server_default="[]"),

@@ -94,6 +94,7 @@ async def test_a_book_alone_is_a_cluster_of_one(client: AsyncClient, services: S
                 "by": by,
                 "size": 1,
                 "best_copy": {"book_id": book["id"], "because": "It is the only copy of its text."},
+                "weakest_link": None,
                 "items": [
                     {
                         "book_id": book["id"],
@@ -132,6 +133,10 @@ async def test_what_shares_text_is_related_and_no_copy(client: AsyncClient, chai
         assert members(await cluster(client, book)) == ids(book)
         answer = await cluster(client, book, by="related")
         assert members(answer) == ids(*chain)
+        weakest = answer["weakest_link"]
+        assert weakest["other_id"] == chain[2]["id"]
+        assert weakest["book_id"] in ids(*chain[:2])
+        assert (weakest["kind"], weakest["share"] > 0.9) == ("CONTIGUOUS_SUBSET", True)
         # The first two are joined by the third alone.
         assert answer["best_copy"] == {
             "book_id": chain[2]["id"],
@@ -175,7 +180,33 @@ async def test_a_person_may_join_what_the_machine_did_not(client: AsyncClient, s
 
     await decide(client, first, second, {"kind": "OVERLAPPING_TEXT"})
     assert members(await cluster(client, second)) == ids(second)
-    assert members(await cluster(client, second, by="related")) == ids(first, second)
+    related = await cluster(client, second, by="related")
+    assert members(related) == ids(first, second)
+    assert related["weakest_link"] == {
+        "book_id": first["id"],
+        "other_id": second["id"],
+        "kind": "OVERLAPPING_TEXT",
+        "share": None,
+    }
+
+
+async def test_a_preface_that_books_share_joins_them_once_a_person_confirms_it(
+    client: AsyncClient, services: Services
+) -> None:
+    preface = prose(3, 700)
+    first, second = [await post(client, text=f"{preface} {prose(seed, 1_500)}") for seed in (4, 5)]
+    await run_jobs(services)
+    [item] = (await client.get(first["links"]["relations"])).json()["items"]
+    assert item["kind"] == "OVERLAPPING_TEXT"
+    assert members(await cluster(client, first, by="related")) == ids(first)
+
+    await decide(client, first, second, "confirmed")
+    joined = await cluster(client, first, by="related")
+    assert members(joined) == ids(first, second)
+    assert joined["weakest_link"]["share"] is None
+
+    await decide(client, first, second, None)
+    assert members(await cluster(client, first, by="related")) == ids(first)
 
 
 async def test_clusters_that_become_one_keep_the_older_id_and_the_other_leads_there(

@@ -108,6 +108,9 @@ async def test_parts_vote_on_their_pages_and_other_texts_do_not(
     part = await post(client, pages=read(printed[2:8], 0.02, 3))
     overlapping = await post(client, pages=[*book(6, seed=4), *read(printed[5:], 0.02, 4)])
     await run_jobs(services)
+    # Five pages alone would not join them.
+    decision = f"{overlapping['links']['relations']}/{books[0]['id']}/decision"
+    assert (await client.put(decision, json="confirmed")).status_code == 200
     answer = await master_copy(client, books[0], by="related")
     assert {copy["book_id"]: copy["pages"] for copy in answer["copies"]} == {
         books[0]["id"]: 10,

@@ -64,7 +64,7 @@ def test_unrelated_books_share_hardly_any_value(books: Books) -> None:
 
 
 def test_a_library_is_more_skewed_than_uniform_fingerprints() -> None:
-    bands = LibraryModel.load().draw(np.random.default_rng(2), 1_500).view(np.uint16)
+    bands = LibraryModel.load().draw(np.random.default_rng(2), 1_500).fingerprints.view(np.uint16)
     distances, sharing = [], 0
     for row in range(len(bands) - 1):
         differing = bands[row + 1 :] ^ bands[row]

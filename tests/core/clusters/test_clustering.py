@@ -6,7 +6,7 @@ from uuid import UUID
 
 from hypothesis import given, strategies as st
 
-from app.core.clusters.clustering import Edge, Joining, Pair, Pieces
+from app.core.clusters.clustering import Edge, Joining, Link, Pair, Pieces, weakest_link
 from tests.core.fresh_clusters import cluster, in_order
 
 BOOKS = [UUID(int=number) for number in range(1, 9)]
@@ -96,3 +96,11 @@ def test_pieces_are_what_is_left_of_a_cluster(graph: dict[Pair, float], gone: se
     complete = set(pieces.complete())
     rest = whole - frozenset().union(*complete)
     assert complete | {rest} == expected
+
+
+def test_weakest_link_is_the_one_that_books_hang_on() -> None:
+    strong, weak = Link(B, C, "SAME_TEXT", 0.9), Link(A, B, "OVERLAPPING_TEXT", 0.3)
+    around = Link(A, C, "OVERLAPPING_TEXT", 0.2)
+    assert weakest_link([]) is None
+    assert weakest_link([strong]) == strong
+    assert weakest_link([strong, weak, around]) == weak

@@ -8,6 +8,7 @@ from hypothesis import given, strategies as st
 
 from app.core.errors import RecipeMismatch
 from app.core.matching.identifier_comparison import (
+    LEAST_CHANCE,
     SAME,
     SAME_WITH_ISBN,
     UNSURE,
@@ -47,7 +48,7 @@ def test_bounds_are_a_stranger_in_a_million_in_30_000_and_in_a_thousand() -> Non
 @given(st.integers(0, 128), st.integers(1, 40_000_000))
 def test_chance_of_a_stranger_grows_with_distance_and_is_a_share(distance: int, words: int) -> None:
     chance = stranger_chance(distance, None, words)
-    assert 0 <= chance <= stranger_chance(distance + 1, None, words) <= 1
+    assert LEAST_CHANCE <= chance <= stranger_chance(distance + 1, None, words) <= 1
     assert stranger_chance(distance, 30, words) <= stranger_chance(distance, 31, words)
 
 

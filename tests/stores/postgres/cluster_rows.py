@@ -13,6 +13,12 @@ Decision = tuple[str, str | None]
 """A verdict, and the kind where it names one."""
 
 
+def link_of(kind: str, confidence: float) -> float | None:
+    """The link of a relation in these tests: one that overlaps has none where it is not sure."""
+    joins = kind in KINDS["related"] and (kind != "OVERLAPPING_TEXT" or confidence > 0.6)
+    return confidence if joins else None
+
+
 def book_id(number: int) -> UUID:
     """Larger numbers are younger books."""
     return UUID(int=(number << 80) | (7 << 76) | (2 << 62))
@@ -38,7 +44,8 @@ class Library:
             if verdict == "rejected" or named == "UNRELATED":
                 never.append(pair)
                 continue
-            if (named or kind) in KINDS[by]:
+            linked = verdict is not None or (kind is not None and link_of(kind, confidence) is not None)
+            if linked and (named or kind) in KINDS[by]:
                 edges.append(Edge(*pair, confidence if verdict is None else 1.0))
         return cluster(edges, never)
 
@@ -84,13 +91,16 @@ async def write_relations(
         """
         INSERT INTO relations (
             left_id, right_id, left_entry, right_entry, kind, confidence, classifier, left_because,
-            right_because, confidences, signals
+            right_because, confidences, signals, link
         )
-        VALUES ($1, $2, 1, 1, $3, $4, 'test', '', '', '{}', $5)
+        VALUES ($1, $2, 1, 1, $3, $4, 'test', '', '', '{}', $5, $6)
         ON CONFLICT (left_id, right_id)
-        DO UPDATE SET kind = excluded.kind, confidence = excluded.confidence
+        DO UPDATE SET kind = excluded.kind, confidence = excluded.confidence, link = excluded.link
         """,
-        [(*pair, *relation, {"page_similarity": similarity}) for pair, relation in written],
+        [
+            (*pair, *relation, {"page_similarity": similarity}, link_of(*relation))
+            for pair, relation in written
+        ],
     )
     await connection.executemany("DELETE FROM relations WHERE left_id = $1 AND right_id = $2", deleted)
 

@@ -57,12 +57,15 @@ def made_relations(books: list[int], pairs: int, seed: int) -> list[dict[str, An
             "left": books[left],
             "right": books[right],
             "kind": kind,
+            "link": link,
             "signals": None
             if kind == "INSUFFICIENT_TEXT"
             else json.dumps({"unit": "page", "page_similarity": float(rng.integers(60, 100)) / 100}),
         }
         for left, right in ends[ends[:, 0] < ends[:, 1]].tolist()
         for kind in [EVERY_KIND[rng.integers(len(EVERY_KIND))]]
+        # Of those that overlap some share too little.
+        for link in [0.5 if kind in KINDS["related"] and (kind != "OVERLAPPING_TEXT" or left % 2) else None]
     ]
 
 
@@ -71,7 +74,7 @@ def founders_of(relations: list[dict[str, Any]], by: By) -> dict[UUID, UUID]:
     joining.take(
         Edge(UUID(int=row["left"]), UUID(int=row["right"]), 1.0)
         for row in relations
-        if row["kind"] in KINDS[by]
+        if row["kind"] in KINDS[by] and row["link"] is not None
     )
     return dict(joining.clustering().founders)
 

@@ -63,6 +63,7 @@ def expected(left: int, right: int, books: dict[int, ComparedBook]) -> dict[str,
         "left_because": classification.because,
         "right_because": relation.mirrored.because,
         "confidences": json.dumps(dict(classification.confidences)),
+        "link": relation.link,
         "signals": None if relation.signals is None else json.dumps(asdict(relation.signals)),
         "unit": None if alignment is None else alignment.unit,
         "runs": [

@@ -30,7 +30,7 @@ _MEMBERS = SQL("SELECT by, book_id, founder_id FROM cluster_members")
 _PASSED_OVER = SQL(
     "SELECT external_id, passed_over FROM related_entries JOIN books USING (entry_id) WHERE passed_over > 0"
 )
-_COLUMNS = ("kind", "direction", "confidence", "classifier", "left_because", "right_because")
+_COLUMNS = ("kind", "direction", "confidence", "classifier", "left_because", "right_because", "link")
 _DOCUMENTS = ("confidences", "signals")
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from app.core.matching.candidates import SelectionLimits
+from app.core.relations.classification import RELATED
 from app.embedded import Servers
 from app.synthesis.library import synthetic_library
 from tests.servers import flushed_redis, fresh_database
@@ -95,6 +96,11 @@ def test_a_small_library(
     assert {row["kind"] for row in service.relations.values()} >= {
         "DIFFERENT_PAGINATION",
         "CONTIGUOUS_SUBSET",
+    }
+    # Some relations join no books, and both sides agree which.
+    assert {row["link"] is None for row in service.relations.values() if row["kind"] in RELATED} == {
+        True,
+        False,
     }
     assert_same(find_by_corpus(small, folder, engine_address, limits), service)
 

@@ -43,7 +43,7 @@ _WEIGHED_SCHEMA = pa.schema([pa.field(name, arrow_type(kind)) for name, kind in 
 
 def run(corpus: Corpus) -> None:
     """Write `clusters`."""
-    members = _members(storage.read(corpus.out, "relations", ["left", "right", "kind"]))
+    members = _members(storage.read(corpus.out, "relations", ["left", "right", "kind", "link"]))
     storage.delete(corpus.out, _MEMBERS)
     storage.write(corpus.out, _MEMBERS, members)
     _write_weighed(corpus)
@@ -72,7 +72,8 @@ def _members(relations: pa.Table) -> pa.Table:
 
 
 def _components(relations: pa.Table, by: By) -> Components:
-    edges = relations.filter(pc.is_in(relations.column("kind"), pa.array(sorted(KINDS[by]))))
+    joining = pc.is_in(relations.column("kind"), pa.array(sorted(KINDS[by])))
+    edges = relations.filter(pc.and_(joining, pc.is_valid(relations.column("link"))))
     return connected_components(edges.column("left").to_numpy(), edges.column("right").to_numpy())
 
 

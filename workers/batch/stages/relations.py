@@ -139,6 +139,7 @@ def _classified(relations: Sequence[Relation]) -> _Columns:
         "left_because": pa.array([each.because for each in classes], pa.string()),
         "right_because": pa.array([relation.mirrored.because for relation in relations], pa.string()),
         "confidences": pa.array([json.dumps(dict(each.confidences)) for each in classes], pa.string()),
+        "link": pa.array([relation.link for relation in relations], pa.float64()),
     }
 
 
