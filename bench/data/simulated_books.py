@@ -1,10 +1,10 @@
-"""Simulated books by the million: fingerprints, MinHash values and shingle samples.
+"""Simulated books by the million: fingerprints, MinHash values and samples.
 
-A work is a set of shingles, whose hashes are the points of a Poisson process. A book of it keeps each shingle
-with some probability and has others of its own. MinHash values and samples of the book follow by the recipes:
-minima of kept and own shingles, and the hashes below a power of two. So two books of one work share values as
-often as their Jaccard similarity says, and unrelated books as rarely as 32 bits allow. One book in ten
-carries the same notice of some three hundred shingles. Fingerprints and lengths of works come from
+A work is a set of shingles and one of grams, whose hashes are the points of Poisson processes. A book of it
+keeps each with some probability and has others of its own. MinHash values and samples of the book follow by
+the recipes: minima of kept and own shingles, and the least hashes of grams. So two books of one work share
+values as often as their Jaccard similarity says, and unrelated books as rarely as 32 bits allow. One book in
+ten carries the same notice of some three hundred shingles. Fingerprints and lengths of works come from
 `fingerprint_model`, with one journal in each batch. Those of a work's further books lie up to 14 bits from
 its first, those of parts and collections further away.
 """
@@ -15,12 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.model import Fingerprint, FracMinHash, MinHashSignature, Sketch
-from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE
+from app.core.model import Fingerprint, MinHashSignature, Sketch
+from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE, sample_recipe
+from app.core.signatures.fracminhash import fracminhash
 from bench.data.fingerprint_model import BITS, LibraryModel
 
 BATCH = 20_000
-SAMPLE_SIZE = 128
 VALUES = 128
 _SEED = 20261121
 
@@ -30,10 +30,12 @@ _MOST_BOOKS = 60  # of one work
 _MOST_FLIPS = 14
 _FLIPS_PER_ERROR = 80.0  # bits lost per unit of character error rate: 4 at 5 %
 _MEAN_ERRORS, _MOST_ERRORS = 0.015, 0.06  # character error rate of a copy
-_SHINGLE_LENGTH = 28  # characters, spaces included
+_LENGTHS = np.array([[28.0], [10.0]])
+"""Characters of a shingle, spaces included, and those of a gram that errors change: folding hides many."""
+_GRAMS_PER_SHINGLE = 3.6  # mean of 99 books of the corpus
 _PARTS = 0.04  # of a work's further books: parts of it, and collections with it
 _MINIMA = 6  # a work's least hashes that are followed for each MinHash value
-_DEEP = 192  # a work's least hashes that are followed for the sample
+_DEEP = 352  # a work's least hashes that are followed for the sample
 
 Floats = NDArray[np.float64]
 
@@ -48,9 +50,7 @@ class Books:
     word_counts: NDArray[np.int64]
     character_counts: NDArray[np.int64]
     minhash: NDArray[np.uint32] | None  # (n, 128); None: fingerprints only
-    samples: NDArray[np.uint64] | None  # (n, 128), ascending; the hashes below 2**level come first
-    sizes: NDArray[np.int64] | None  # (n,): how many of a row of `samples` belong to the sample
-    levels: NDArray[np.int64] | None  # (n,)
+    grams: NDArray[np.uint64] | None  # (n, 352), ascending: the least hashes of each book's grams
 
     def __len__(self) -> int:
         return len(self.works)
@@ -61,9 +61,8 @@ class Books:
         if self.minhash is not None:
             minhash = MinHashSignature(DEFAULT_MINHASH, self.minhash[row], int(self.shingle_counts[row]))
         sample = None
-        if self.samples is not None and self.sizes is not None and self.levels is not None:
-            hashes = self.samples[row, : self.sizes[row]]
-            sample = FracMinHash(DEFAULT_SAMPLE, hashes, int(self.levels[row]))
+        if self.grams is not None:
+            sample = fracminhash(self.grams[row], sample_recipe(DEFAULT_SAMPLE))
         return Sketch(
             fingerprint=Fingerprint(DEFAULT_FINGERPRINT, self.fingerprints[row].tobytes()),
             minhash=minhash,
@@ -91,15 +90,15 @@ def simulate(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Notice:
-    """A text that many books carry: the least hash of its shingles for each value, and their full hashes."""
+    """A text that many books carry: the least hash of its shingles for each value, and those of its grams."""
 
     minima: Floats  # (128,), 0 to 2**32
-    hashes: Floats  # ascending, 0 to 2**64
+    grams: Floats  # ascending, 0 to 2**64
 
     @classmethod
     def draw(cls, rng: np.random.Generator, shingles: int) -> "_Notice":
-        hashes = np.sort(rng.random(shingles)) * 2.0**64
-        return cls(rng.standard_exponential(VALUES) * 2.0**32 / shingles, hashes)
+        grams = np.sort(rng.random(round(shingles * _GRAMS_PER_SHINGLE))) * 2.0**64
+        return cls(rng.standard_exponential(VALUES) * 2.0**32 / shingles, grams)
 
 
 def _batch(
@@ -117,28 +116,29 @@ def _batch(
     work, first = work[shuffled], first[shuffled]
 
     errors = np.minimum(rng.exponential(_MEAN_ERRORS, n), _MOST_ERRORS)
-    kept = np.where(first, 1.0, (1 - errors) ** _SHINGLE_LENGTH)
-    added = 1 - kept  # own shingles, as a multiple of the work's
+    kept = np.where(first, 1.0, (1 - errors) ** _LENGTHS)  # of shingles and of grams, (2, n)
+    added = 1 - kept  # own ones, as a multiple of the work's
     flips = np.minimum(rng.poisson(_FLIPS_PER_ERROR * errors), _MOST_FLIPS)
     odd = ~first & (rng.random(n) < _PARTS)
     is_part = odd & (rng.random(n) < 0.5)
     share = rng.uniform(0.05, 0.8, n)
-    kept[odd], added[odd] = np.where(is_part, share, 1.0)[odd], np.where(is_part, 0.02, 1 / share - 1)[odd]
+    kept[:, odd] = np.where(is_part, share, 1.0)[odd]
+    added[:, odd] = np.where(is_part, 0.02, 1 / share - 1)[odd]
     flips[odd] = rng.integers(10, 50, odd.sum())
     flips[first] = 0
 
     drawn = model.draw(rng, int(work.max()) + 1)
     whole = drawn.shingle_counts
-    counts = np.maximum(whole[work] * (kept + added), 1)
+    counts = np.maximum(whole[work] * (kept[0] + added[0]), 1)
     words = np.ceil(counts * model.words_per_shingle).astype(np.int64)
     fingerprints = drawn.fingerprints[work] ^ _flips(rng, flips)
-    minhash = samples = sizes = levels = None
+    minhash = grams = None
     if texts:
         has_notice = rng.random(n) < _NOTICE_SHARE
         minhash = _minhash(
-            rng, work, whole, kept, added, np.where(has_notice[:, None], notice.minima, np.inf)
+            rng, work, whole, kept[0], added[0], np.where(has_notice[:, None], notice.minima, np.inf)
         )
-        samples, sizes, levels = _samples(rng, work, whole, kept, added, has_notice, notice)
+        grams = _grams(rng, work, _GRAMS_PER_SHINGLE * whole, kept[1], added[1], has_notice, notice)
     return Books(
         works=start + work,
         fingerprints=fingerprints,
@@ -146,9 +146,7 @@ def _batch(
         word_counts=words,
         character_counts=np.ceil(words * model.characters_per_word).astype(np.int64),
         minhash=minhash,
-        samples=samples,
-        sizes=sizes,
-        levels=levels,
+        grams=grams,
     )
 
 
@@ -187,7 +185,7 @@ def _minhash(
     return whole_numbers
 
 
-def _samples(
+def _grams(
     rng: np.random.Generator,
     work: NDArray[np.int64],
     whole: Floats,
@@ -195,8 +193,8 @@ def _samples(
     added: Floats,
     has_notice: NDArray[np.bool_],
     notice: _Notice,
-) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
-    """The least hashes of each book, how many of them its sample holds, and the sample's level."""
+) -> NDArray[np.uint64]:
+    """The least hashes of each book's grams, of which `whole` are in its work."""
     least = rng.standard_exponential((whole.size, _DEEP)).cumsum(axis=1) * (2.0**64 / whole)[:, None]
     # A float has fewer bits than a hash; the lowest tell no order but choose buckets.
     least = least.clip(max=2.0**64 - 2.0**12)
@@ -206,17 +204,16 @@ def _samples(
     lost = np.uint64(2**64 - 1)
     part = np.where(rng.random((changed.size, _DEEP)) < kept[changed, None], lowest[changed], lost)
     own = rng.standard_exponential((changed.size, _DEEP)).cumsum(axis=1)
-    own = (own * (2.0**64 / (whole[work[changed]] * added[changed]))[:, None]).clip(max=2.0**64 - 2.0**12)
+    own *= (2.0**64 / (whole[work[changed]] * added[changed]))[:, None]
+    # Behind those that are followed, hashes of the work that a book keeps are drawn like its own.
+    last = least[work[changed], -1:]
+    own = np.where(own < last, own, last + (own - last) * (added / (kept + added))[changed, None])
+    own = own.clip(max=2.0**64 - 2.0**12)
     drawn = own.astype(np.uint64) ^ rng.integers(0, 1 << 12, own.shape, dtype=np.uint64)
     lowest[changed] = np.sort(np.concatenate([part, drawn], axis=1), axis=1)[:, :_DEEP]
     carried = np.flatnonzero(has_notice)
-    hashes_of_notice = notice.hashes[:SAMPLE_SIZE].astype(np.uint64)
+    hashes_of_notice = notice.grams[:_DEEP].astype(np.uint64)
     notices = np.broadcast_to(hashes_of_notice, (carried.size, hashes_of_notice.size))
     lowest[carried] = np.sort(np.concatenate([lowest[carried], notices], axis=1), axis=1)[:, :_DEEP]
     lowest.sort(axis=1)
-    # The highest power of two that at most 128 hashes lie below.
-    levels = np.floor(np.log2(lowest[:, SAMPLE_SIZE].astype(np.float64))).astype(np.int64)
-    levels = np.minimum(levels, 63)
-    levels -= (np.uint64(1) << levels.astype(np.uint64)) > lowest[:, SAMPLE_SIZE]
-    sizes = (lowest < (np.uint64(1) << levels.astype(np.uint64))[:, None]).sum(axis=1)
-    return lowest[:, :SAMPLE_SIZE], np.minimum(sizes, SAMPLE_SIZE), levels
+    return lowest

@@ -146,9 +146,10 @@ def _fill(client: httpx.Client) -> dict[str, str]:
 
 
 def _near(known: Sketch, rng: np.random.Generator) -> Sketch:
-    """A book with a fingerprint near the known one, and MinHash values of its own."""
+    """A book with a fingerprint near the known one, and MinHash values and a sample of its own."""
     assert known.fingerprint is not None
     assert known.minhash is not None
+    assert known.sample is not None
     bits = int.from_bytes(known.fingerprint.bits, "big")
     for position in rng.choice(128, int(rng.integers(0, 46)), replace=False).tolist():
         bits ^= 1 << position
@@ -156,6 +157,12 @@ def _near(known: Sketch, rng: np.random.Generator) -> Sketch:
         known,
         fingerprint=replace(known.fingerprint, bits=bits.to_bytes(16, "big")),
         minhash=replace(known.minhash, values=rng.integers(0, 2**32, 128, dtype=np.uint32)),
+        sample=replace(
+            known.sample,
+            hashes=np.sort(
+                rng.integers(0, known.sample.hashes[-1], known.sample.hashes.size, dtype=np.uint64)
+            ),
+        ),
     )
 
 

@@ -40,7 +40,7 @@ def compared_methods() -> list[Method[Any]]:
         fingerprint_alone("fingerprint alone"),
         long_identifier("identifier `bp2:`"),
         minhash_values("MinHash alone", 128),
-        sample_alone("shingle sample alone"),
+        sample_alone("letter sample alone"),
         vector_of_words("vector of words"),
         equal_title_and_author("title and author equal"),
         agreeing_metadata("title and author alike"),

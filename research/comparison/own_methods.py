@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.matching.identifier_comparison import compare
-from app.core.matching.verification import VERIFICATION, evidence, is_near_duplicate
-from app.core.model import Entry, FracMinHash
+from app.core.matching.verification import VERIFICATION, evidence, evidence_of_each, is_near_duplicate
+from app.core.model import Entry
 from app.core.recipe import (
     DEFAULT_FINGERPRINT,
     DEFAULT_MINHASH,
@@ -20,10 +20,10 @@ from app.core.recipe import (
     page_recipe,
     sample_recipe,
 )
-from app.core.signatures.fracminhash import fracminhash, shared_hashes, shared_shingles
+from app.core.signatures.fracminhash import gram_sample
 from app.core.signatures.identifier import Identifier, of_signatures
 from app.core.signatures.minhash import minhash
-from app.core.signatures.shingles import Shingles, count_distinct, shingles
+from app.core.signatures.shingles import Shingles, shingles
 from app.core.signatures.simhash import simhash
 from app.core.text.content import content_from_text
 from app.core.text.normal_form import NormalText, normalise
@@ -33,34 +33,25 @@ from bench.harness.corpus import CorpusBook
 from research.comparison.method import BitDistance, EqualValues, PairRule, Scores
 
 _LONG_IDENTIFIER_BYTES = 38  # 300 bits
-_COUNT_BYTES = 4  # of shingles
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SampledBook:
-    """A sample of a book's shingles, and how many distinct ones there are."""
-
-    sample: FracMinHash
-    shingle_count: int
 
 
 @dataclass(frozen=True, slots=True)
-class SampleContainment:
-    """The share of the smaller book that the other has, estimated from samples of their shingles."""
+class SampledShare:
+    """The share of the smaller book that the other has, by their samples alone."""
 
     name: str
     least: float
 
-    def sign(self, book: CorpusBook) -> SampledBook | None:
-        hashes = _shingles(normal_form(book), minhash_recipe(DEFAULT_MINHASH)).hashes
-        sample = fracminhash(hashes, sample_recipe(DEFAULT_SAMPLE))
-        return None if sample is None else SampledBook(sample, count_distinct(hashes))
+    def sign(self, book: CorpusBook) -> Entry | None:
+        sample = gram_sample(normal_form(book), sample_recipe(DEFAULT_SAMPLE))
+        return None if sample is None else Entry(0, None, None, sample)
 
-    def size(self, signature: SampledBook) -> int:
-        return signature.sample.hashes.nbytes + _COUNT_BYTES
+    def size(self, signature: Entry) -> int:
+        return _entry_bytes(signature)
 
-    def scores(self, these: Sequence[SampledBook], others: Sequence[SampledBook]) -> Scores:
-        return np.array([[_contained(each, other) for other in others] for each in these])
+    def scores(self, these: Sequence[Entry], others: Sequence[Entry]) -> Scores:
+        shares = [[pair.sampled for pair in evidence_of_each(each, others)] for each in these]
+        return np.array(shares, dtype=np.float64)
 
     def rule(self, least: float) -> str:
         return f"≥ {least:.0%} of the smaller book shared"
@@ -100,19 +91,25 @@ def long_identifier(name: str) -> PairRule[Identifier]:
 
 
 def verified(name: str) -> PairRule[Entry]:
-    """The rule of lookups without a distance, on fingerprint, MinHash and sample together."""
+    """The rule of lookups without a distance, on fingerprint and sample together."""
+
+    def sign(book: CorpusBook) -> Entry:
+        text = normal_form(book)
+        fingerprint = simhash(text, fingerprint_recipe(DEFAULT_FINGERPRINT))
+        return Entry(0, fingerprint, None, gram_sample(text, sample_recipe(DEFAULT_SAMPLE)))
+
     return PairRule(
         name,
-        sign=lambda book: _entry(book)[0],
+        sign=sign,
         bytes_of=_entry_bytes,
         says_same=lambda one, other: is_near_duplicate(evidence(one, other)),
-        words="the rule of [decision 3](decisions/0003-near-duplicate-rule.md)",
+        words="the rule of [decision 37](decisions/0037-letter-samples.md)",
     )
 
 
 def fingerprint_alone(name: str) -> BitDistance:
-    """The fingerprint in use, within the distance that suffices alone."""
-    return fingerprint_within(name, DEFAULT_FINGERPRINT, VERIFICATION.distance_alone)
+    """The fingerprint in use, within the distance that suffices where there is nothing else."""
+    return fingerprint_within(name, DEFAULT_FINGERPRINT, VERIFICATION.distance_unsampled)
 
 
 def vector_of_words(name: str) -> BitDistance:
@@ -126,9 +123,9 @@ def vector_of_words(name: str) -> BitDistance:
     return BitDistance(name, SIGNS, sign, None)
 
 
-def sample_alone(name: str) -> SampleContainment:
-    """The sample in use, at the share that the rule of lookups asks for."""
-    return SampleContainment(name, VERIFICATION.containment)
+def sample_alone(name: str) -> SampledShare:
+    """The sample in use, at the share that suffices at any distance."""
+    return SampledShare(name, VERIFICATION.steps[-1].share)
 
 
 def normal_form(book: CorpusBook) -> NormalText:
@@ -141,20 +138,14 @@ def _shingles(text: NormalText, recipe: MinHashRecipe) -> Shingles:
 
 
 def _entry(book: CorpusBook) -> tuple[Entry, int]:
-    """What lookups compare of a book, and its words."""
+    """What the identifier is made of, and the words of the book."""
     text, recipe = normal_form(book), minhash_recipe(DEFAULT_MINHASH)
     words = _shingles(text, recipe)
     fingerprint = simhash(text, fingerprint_recipe(DEFAULT_FINGERPRINT))
-    sample = fracminhash(words.hashes, sample_recipe(DEFAULT_SAMPLE))
-    return Entry(0, fingerprint, minhash(words.hashes, recipe), sample), words.token_count
+    return Entry(0, fingerprint, minhash(words.hashes, recipe)), words.token_count
 
 
 def _entry_bytes(entry: Entry) -> int:
+    """Bytes of fingerprint and sample."""
     fingerprint = 0 if entry.fingerprint is None else len(entry.fingerprint.bits)
-    values = 0 if entry.minhash is None else entry.minhash.values.nbytes + _COUNT_BYTES
-    return fingerprint + values + (0 if entry.sample is None else entry.sample.hashes.nbytes)
-
-
-def _contained(one: SampledBook, other: SampledBook) -> float:
-    shared = shared_shingles(shared_hashes(one.sample, other.sample), one.sample.level, other.sample.level)
-    return min(1.0, shared / min(one.shingle_count, other.shingle_count))
+    return fingerprint + (0 if entry.sample is None else len(entry.sample.packed()))

@@ -49,9 +49,9 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
             f"{peers_on_redis.ROUNDS} rounds. datasketch "
             "answers candidates by MinHash, without scores, and takes no questions together; every rate is "
             "held against its `insertion_session` and its one query. Bookprint answers books that its "
-            "signatures confirm: fingerprint, MinHash and shingle sample, or MinHash alone, which reads 128 "
-            "posting lists so that three equal values suffice. In bulk it builds the index from signatures "
-            "in Postgres; the memory of MinHash alone is that of its posting lists.",
+            "signatures confirm: fingerprint and sample, or the sample alone, which reads a bucket for each "
+            "of its hashes. In bulk it builds the index from signatures in Postgres; the memory of samples "
+            "alone is that of their posting list.",
             f"In process: {_ALONE.books:,} simulated fingerprints, d ≤ {D}. gaoya takes only texts and "
             f"makes fingerprints of its own; it got {_WORDS} words for each of a fifth as many books (its "
             "build time is scaled up), hashing them is in its figures, and its neighbours are not ours. The "

@@ -2,8 +2,8 @@
 
 datasketch (threshold 0.5, 128 permutations) is what a team would otherwise put on Redis. It gets the same
 MinHash values, in an `insertion_session`, and has the same Valkey for itself; it answers candidates without
-scores. Bookprint is measured as it is, with fingerprints, MinHash and shingle samples, and once more with
-MinHash alone, as datasketch has it. Both times it answers verified near-duplicates.
+scores. Bookprint is measured as it is, with fingerprints and samples, and once more with samples alone, whose
+posting list stands for datasketch's tables. Both times it answers verified near-duplicates.
 """
 
 import asyncio
@@ -67,10 +67,10 @@ def against_datasketch(folder: Path) -> Table:
     with opened(LIBRARY, folder) as servers:
         datasketch = _datasketch(servers, batches, asked)
         print(f"  datasketch: {datasketch}", flush=True)
-        whole = _bookprint(servers, asked, minhash_alone=False)
+        whole = _bookprint(servers, asked, samples_alone=False)
         print(f"  Bookprint: {whole}", flush=True)
-        alone = _bookprint(servers, asked, minhash_alone=True)
-        print(f"  MinHash alone: {alone}", flush=True)
+        alone = _bookprint(servers, asked, samples_alone=True)
+        print(f"  samples alone: {alone}", flush=True)
         with client_of(servers) as client:
             empty_redis(client)
 
@@ -110,7 +110,7 @@ def against_datasketch(folder: Path) -> Table:
             for at, least in enumerate((0.5, 0.1))
         ),
     ]
-    headers = ["", "Bookprint", "Bookprint, MinHash alone", "datasketch", "ratio", "ratio, MinHash alone"]
+    headers = ["", "Bookprint", "Bookprint, samples alone", "datasketch", "ratio", "ratio, samples alone"]
     return Table(headers, rows, f"The same Valkey, the same {LIBRARY.books:,} books")
 
 
@@ -196,21 +196,21 @@ def _to_datasketch(batch: Books, row: int) -> object:
     return to_datasketch(signature)
 
 
-def _bookprint(servers: Servers, asked: Sequence[Question], *, minhash_alone: bool) -> IndexFigures:
+def _bookprint(servers: Servers, asked: Sequence[Question], *, samples_alone: bool) -> IndexFigures:
     with client_of(servers) as client:
         seconds = []
         empty = 0
         for _ in range(ROUNDS):
             empty_redis(client)
             empty = used(client)
-            seconds.append(with_stores(servers, _write_minhash) if minhash_alone else reconcile(servers))
+            seconds.append(with_stores(servers, _write_samples) if samples_alone else reconcile(servers))
         size = used(client) - empty
-    if minhash_alone:
-        # Queries need the flat index too, which a book with MinHash alone would be in all the same.
+    if samples_alone:
+        # Queries need the flat index too, which a book with a sample alone would be in all the same.
         reconcile(servers)
     entries = [question.batch.sketch(question.row).to_entry(question.entry_id) for question in asked]
-    if minhash_alone:
-        entries = [_minhash_alone(entry) for entry in entries]
+    if samples_alone:
+        entries = [_sample_alone(entry) for entry in entries]
 
     async def use(stores: Stores) -> IndexFigures:
         index = stores.indexes.of(DEFAULT_SUITE)
@@ -225,7 +225,7 @@ def _bookprint(servers: Servers, asked: Sequence[Question], *, minhash_alone: bo
         rates = [await _rate(verified, entries, 1) for _ in range(ROUNDS)]
         together = [await _rate(verified, entries, ASKED_AT_ONCE) for _ in range(ROUNDS)]
         ranges = [
-            [await _rate(near, NEAR_TIMES * entries, at_once) for _ in range(0 if minhash_alone else ROUNDS)]
+            [await _rate(near, NEAR_TIMES * entries, at_once) for _ in range(0 if samples_alone else ROUNDS)]
             for at_once in (1, ASKED_AT_ONCE)
         ]
         return IndexFigures(
@@ -234,7 +234,7 @@ def _bookprint(servers: Servers, asked: Sequence[Question], *, minhash_alone: bo
             bytes_per_book=size / LIBRARY.books,
             recall=_recall(asked, [set(hits.entry_ids.tolist()) for hits in answers]),
             spread=_spread(rates),
-            added=await _add(stores, minhash_alone),
+            added=await _add(stores, samples_alone),
             asked_together=statistics.median(together),
             near=statistics.median(ranges[0]) if ranges[0] else None,
             near_together=statistics.median(ranges[1]) if ranges[1] else None,
@@ -243,13 +243,13 @@ def _bookprint(servers: Servers, asked: Sequence[Question], *, minhash_alone: bo
     return with_stores(servers, use)
 
 
-async def _write_minhash(stores: Stores) -> float:
-    """Write the posting lists of MinHash alone, as the whole index is written; the seconds."""
+async def _write_samples(stores: Stores) -> float:
+    """Write the posting list of samples alone, as the whole index is written; the seconds."""
     started = time.perf_counter()
     entry_ids, _ = await stores.signatures.read_entry_ids()
     index = stores.indexes.of(DEFAULT_SUITE)
-    expected = await ExpectedIndex.of(stores.signatures, index, entry_ids, [index.suite.minhash])
-    async for part in expected.minhash():
+    expected = await ExpectedIndex.of(stores.signatures, index, entry_ids, [index.suite.sample])
+    async for part in expected.samples():
         await index.write_buckets(part.keys, part.packed, part.largest)
     return time.perf_counter() - started
 
@@ -265,7 +265,7 @@ async def _rate(ask: Callable[[Entry], Awaitable[object]], entries: Sequence[Ent
     return len(entries) / (time.perf_counter() - started)
 
 
-async def _add(stores: Stores, minhash_alone: bool) -> float:
+async def _add(stores: Stores, samples_alone: bool) -> float:
     """Entries that the index takes a second; they are taken out again."""
     first = 10 * LIBRARY.books
     entries = [
@@ -273,8 +273,8 @@ async def _add(stores: Stores, minhash_alone: bool) -> float:
         for batch in simulate(_ADDED, seed=_SEED)
         for row in range(len(batch))
     ]
-    if minhash_alone:
-        entries = [_minhash_alone(entry) for entry in entries]
+    if samples_alone:
+        entries = [_sample_alone(entry) for entry in entries]
     index = stores.indexes.of(DEFAULT_SUITE)
     parts = [entries[start : start + ADDED_AT_ONCE] for start in range(0, _ADDED, ADDED_AT_ONCE)]
     started = time.perf_counter()
@@ -286,8 +286,8 @@ async def _add(stores: Stores, minhash_alone: bool) -> float:
     return rate
 
 
-def _minhash_alone(entry: Entry) -> Entry:
-    return replace(entry, fingerprint=None, sample=None)
+def _sample_alone(entry: Entry) -> Entry:
+    return replace(entry, fingerprint=None, minhash=None)
 
 
 def with_stores(servers: Servers, use: Callable[[Stores], Awaitable[T]]) -> T:

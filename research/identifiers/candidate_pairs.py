@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.index.records import POSTING_BYTES, POSTING_CAP, SharedValues, pack_postings, shared_values
+from app.core.index.records import POSTING_BYTES, POSTING_CAP, SharedHashes, entries_sharing, pack_postings
 from research.identifiers.all_pairs_join import brute_pairs
 from research.identifiers.paper_sets import SignedSet
 
@@ -19,67 +19,62 @@ class CandidatePairs:
     query: NDArray[np.int64]
     other: NDArray[np.int64]
     distance: NDArray[np.uint8]  # 255 where either has no fingerprint
-    equal: NDArray[np.int64]  # equal MinHash values
     shared: NDArray[np.int64]  # hashes that both samples have
 
 
 def candidate_pairs(
     texts: SignedSet, reach: int, least: int, originals: NDArray[np.int64] | None = None
 ) -> CandidatePairs:
-    """Pairs within `reach` bits, or with `least` equal MinHash values or shared hashes of their samples.
+    """Pairs within `reach` bits, or with `least` shared hashes of their samples.
 
     With `originals`, the text that each row was made from, other books of the query's original are left out.
     """
     originals = texts.books if originals is None else originals
-    signed = texts.shingle_counts > 0
-    numbered = texts.minhash.astype(np.uint64) | np.arange(128, dtype=np.uint64) << np.uint64(32)
-    minhash = _Postings.of(numbered[signed].ravel(), np.cumsum(np.where(signed, 128, 0)))
     samples = _Postings.of(texts.sample, texts.sample_ends)
     near = _Neighbours.of(texts, reach)
     pairs = []
     for row in range(texts.size):
-        equal, shared = minhash.sharing(row), samples.sharing(row)
-        proposed = np.concatenate([near.near(row), equal.at_least(least), shared.at_least(least)])
-        others = np.setdiff1d(proposed, [np.uint64(row)])
+        shared = samples.sharing(row)
+        others = np.setdiff1d(np.union1d(near.near(row), shared.at_least(least)), [np.uint64(row)])
         is_asked = (texts.books[others] == texts.books[row]) | (originals[others] != originals[row])
         others = others[is_asked]
         distance = np.bitwise_count(texts.gap[others] ^ texts.gap[row]).sum(axis=1, dtype=np.uint8)
         distance[~(texts.has_gap[others] & texts.has_gap[row])] = _NO_DISTANCE
         query = np.full(others.size, row)
-        pairs.append((query, others, distance, equal.counts_of(others), shared.counts_of(others)))
-    query, other, distance, equals, hashes = (np.concatenate(column) for column in zip(*pairs, strict=True))
-    return CandidatePairs(query, other.astype(np.int64), distance, equals, hashes)
+        pairs.append((query, others, distance, shared.counts_of(others)))
+    query, other, distance, hashes = (np.concatenate(column) for column in zip(*pairs, strict=True))
+    return CandidatePairs(query, other.astype(np.int64), distance, hashes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Postings:
-    """The texts by value, in records as the index holds them."""
+    """The texts by hash, in records as the index holds them."""
 
-    records: bytes  # of all values, one value after the other
-    starts: NDArray[np.int64]  # of each value, in records
-    values: NDArray[np.intp]  # by number, of all texts, one text after the other
-    ends: NDArray[np.int64]  # of each text, in values
+    records: bytes  # of all hashes, one hash after the other
+    starts: NDArray[np.int64]  # of each hash, in records
+    hashes: NDArray[np.intp]  # by number, of all texts, one text after the other
+    ends: NDArray[np.int64]  # of each text, in hashes
 
     @classmethod
-    def of(cls, values: NDArray[np.uint64], ends: NDArray[np.int64]) -> "_Postings":
-        numbers = np.unique(values, return_inverse=True)[1]
-        owners = np.searchsorted(ends, np.arange(values.size), side="right")
-        # Each value has a bucket of its own, so no tag is needed to tell it from others.
-        by_value = owners[np.argsort(numbers, kind="stable")].astype(np.uint64)
-        records = pack_postings(np.zeros_like(by_value), by_value).tobytes()
+    def of(cls, hashes: NDArray[np.uint64], ends: NDArray[np.int64]) -> "_Postings":
+        numbers = np.unique(hashes, return_inverse=True)[1]
+        owners = np.searchsorted(ends, np.arange(hashes.size), side="right")
+        # Each hash has a bucket of its own, so no tag is needed to tell it from others.
+        by_hash = owners[np.argsort(numbers, kind="stable")].astype(np.uint64)
+        records = pack_postings(np.zeros_like(by_hash), by_hash).tobytes()
         starts = np.concatenate([[0], np.cumsum(np.bincount(numbers))])
         return cls(records, starts, numbers, ends)
 
-    def sharing(self, row: int) -> SharedValues:
-        """The texts that share values with this one, and how many; values of too many texts tell nothing."""
-        numbers = self.values[self.ends[row - 1] if row else 0 : self.ends[row]]
+    def sharing(self, row: int) -> SharedHashes:
+        """The texts that share hashes with this one, and how many; hashes of too many texts tell nothing."""
+        numbers = self.hashes[self.ends[row - 1] if row else 0 : self.ends[row]]
         buckets = [
             self.records[POSTING_BYTES * start : POSTING_BYTES * end] if end - start <= POSTING_CAP else None
             for start, end in zip(
                 self.starts[numbers].tolist(), self.starts[numbers + 1].tolist(), strict=True
             )
         ]
-        return shared_values(buckets, np.zeros(len(buckets), dtype=np.uint64))
+        return entries_sharing(buckets, np.zeros(len(buckets), dtype=np.uint64))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -115,7 +115,7 @@ def verified_table(books: WholeBooks) -> Table:
     """What the verified rule finds for every text."""
     texts = books.texts
     proposed = candidate_pairs(
-        texts, VERIFICATION.distance_alone, VERIFICATION.min_shared, originals=books.stretches
+        texts, VERIFICATION.distance_unsampled, VERIFICATION.min_shared, originals=books.stretches
     )
     verdicts = accepted(texts, proposed)
     compared = books.compared(proposed.query, proposed.other)

@@ -16,19 +16,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.model import Fingerprint, FracMinHash, MinHashSignature
-from app.core.recipe import (
-    DEFAULT_MINHASH,
-    DEFAULT_PAGES,
-    DEFAULT_SAMPLE,
-    DEFAULT_SUITE,
-    minhash_recipe,
-    page_recipe,
-    sample_recipe,
-)
-from app.core.signatures.fracminhash import fracminhash
-from app.core.signatures.minhash import minhash
-from app.core.signatures.shingles import shingles
+from app.core.index.records import NO_SAMPLE
+from app.core.model import Fingerprint, FracMinHash
+from app.core.recipe import DEFAULT_SAMPLE, DEFAULT_SUITE, sample_recipe
+from app.core.signatures.fracminhash import gram_sample
 from app.core.signatures.simhash import simhash
 from app.core.text.content import content_from_text
 from app.core.text.normal_form import normalise
@@ -43,7 +34,6 @@ HARD_SEED, CHUNKS_PER_WORK = 20261120, 3
 """As in the benchmark `fingerprints`."""
 DONOR = 40_001
 """Characters that a book must have, so that sentences can be taken from it."""
-NO_SAMPLE = 255
 
 Words = NDArray[np.uint64]
 
@@ -85,8 +75,6 @@ class SignedSet:
     tf: Words  # (n, 2)
     has_gap: NDArray[np.bool_]  # (n,), whether the text has such a fingerprint
     has_tf: NDArray[np.bool_]
-    minhash: NDArray[np.uint32]  # (n, 128)
-    shingle_counts: NDArray[np.uint32]  # (n,)
     sample: NDArray[np.uint64]  # of all texts, one after the other
     sample_ends: NDArray[np.int64]  # (n,)
     levels: NDArray[np.uint8]  # (n,), NO_SAMPLE where there is none
@@ -210,7 +198,6 @@ class SignedRow:
     work: int
     tf: Fingerprint | None
     gap: Fingerprint | None
-    minhash: MinHashSignature | None
     sample: FracMinHash | None
     characters: int  # of the normal form
 
@@ -231,17 +218,15 @@ def _sign_chunks(work: int, chunks: int) -> list[SignedRow]:
 
 
 def signed_row(book: int, work: int, text: str) -> SignedRow:
-    """The signatures of one text; page signatures, which no set needs, are left out."""
+    """The fingerprints and the sample of one text; no set needs its other signatures."""
     normal = normalise(content_from_text(text))
-    words = shingles(normal, minhash_recipe(DEFAULT_MINHASH), page_recipe(DEFAULT_PAGES))
     recipes = studied_recipes(128)
     return SignedRow(
         book=book,
         work=work,
         tf=simhash(normal, recipes["tf"]),
         gap=simhash(normal, recipes["gap"]),
-        minhash=minhash(words.hashes, minhash_recipe(DEFAULT_MINHASH)),
-        sample=fracminhash(words.hashes, sample_recipe(DEFAULT_SAMPLE)),
+        sample=gram_sample(normal, sample_recipe(DEFAULT_SAMPLE)),
         characters=normal.size,
     )
 
@@ -249,7 +234,6 @@ def signed_row(book: int, work: int, text: str) -> SignedRow:
 def signed_rows(rows: Sequence[SignedRow]) -> SignedSet:
     """These texts as a set; their books are numbered from 0 in the order of their numbers."""
     hashes = [np.zeros(0, np.uint64) if row.sample is None else row.sample.hashes for row in rows]
-    nothing = np.zeros(128, dtype=np.uint32)
     return SignedSet(
         books=np.unique([row.book for row in rows], return_inverse=True)[1].astype(np.int64),
         works=np.array([row.work for row in rows], dtype=np.int64),
@@ -257,10 +241,6 @@ def signed_rows(rows: Sequence[SignedRow]) -> SignedSet:
         tf=_words([row.tf for row in rows]),
         has_gap=np.array([row.gap is not None for row in rows]),
         has_tf=np.array([row.tf is not None for row in rows]),
-        minhash=np.stack([nothing if row.minhash is None else row.minhash.values for row in rows]),
-        shingle_counts=np.array(
-            [0 if row.minhash is None else row.minhash.shingle_count for row in rows], dtype=np.uint32
-        ),
         sample=np.concatenate(hashes).astype(np.uint64),
         sample_ends=np.cumsum([each.size for each in hashes], dtype=np.int64),
         levels=np.array(

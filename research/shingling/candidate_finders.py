@@ -1,12 +1,13 @@
 """Recall and cost of finders of candidates.
 
-Posting lists of single MinHash values, LSH bands of several values and posting lists of shingle samples
-(FracMinHash): on the corpus's labelled pairs; on overlaps made of corpus books, where a passage of one stands
-in another; and on a simulated library, for what a query has to look at.
+Posting lists of single MinHash values, LSH bands of several values and posting lists of samples
+(FracMinHash), of five-word shingles or of folded letters as the product has them: on the corpus's labelled
+pairs; on overlaps made of corpus books, where a passage of one stands in another; and on a simulated library,
+for what a query has to look at.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,15 +15,22 @@ from numpy.typing import NDArray
 
 from app.core.index.records import POSTING_BYTES
 from app.core.model import Content
-from app.core.recipe import DEFAULT_MINHASH, DEFAULT_PAGES, FracMinHashRecipe, minhash_recipe, page_recipe
-from app.core.signatures.fracminhash import fracminhash
+from app.core.recipe import (
+    DEFAULT_MINHASH,
+    DEFAULT_PAGES,
+    DEFAULT_SAMPLE,
+    minhash_recipe,
+    page_recipe,
+    sample_recipe,
+)
+from app.core.signatures.fracminhash import fracminhash, gram_sample
 from app.core.signatures.minhash import minhash
 from app.core.signatures.shingles import shingles
 from app.core.text.content import content_from_text
 from app.core.text.normal_form import normalise
 from app.synthesis.noise import corrupt
 from bench.data.real_pairs import HARD_NEGATIVES, labels
-from bench.data.simulated_books import SAMPLE_SIZE, VALUES, simulate
+from bench.data.simulated_books import VALUES, simulate
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, corpus_pairs
 from bench.harness.report import Cell, Section, Table
 from research.identifiers.paper_sets import SEED, canonical_books
@@ -36,7 +44,12 @@ RATES = (0.0, 0.02, 0.05)
 PLACES = 40
 LONG_ENOUGH = 150_000  # characters of a book that lends or takes a passage
 SIMULATED, QUERIES = 20_000, 200
-_SIZES = (64, 128, 256)
+_WORDS, _LETTERS = sample_recipe("word5-sample128-v1"), sample_recipe(DEFAULT_SAMPLE)
+_OF_LETTERS = f"letter samples of {_LETTERS.most}"
+_SAMPLES = {
+    **{f"word samples of {most}": replace(_WORDS, name=f"words{most}", most=most) for most in (64, 128, 256)},
+    _OF_LETTERS: _LETTERS,
+}
 
 _TRUE = ("same_work", "contains", "overlaps")
 _OTHERS = ("unrelated", "same author", "other language")
@@ -47,7 +60,7 @@ class SignedBook:
     """The signatures of one book that finders use."""
 
     values: NDArray[np.uint32]  # (128,) MinHash values, or (0,)
-    samples: tuple[NDArray[np.uint64], ...]  # of each size, ascending
+    samples: Mapping[str, NDArray[np.uint64]]  # each of `_SAMPLES`, ascending
 
 
 class Shelf:
@@ -57,7 +70,7 @@ class Shelf:
         self.size = len(books)
         self.signed = np.array([book.values.size > 0 for book in books], dtype=np.bool_)
         self.values = np.array([book.values for book in books if book.values.size]).reshape(-1, VALUES)
-        self.samples = [_Postings.of([book.samples[size] for book in books]) for size in range(len(_SIZES))]
+        self.samples = {name: _Postings.of([book.samples[name] for book in books]) for name in _SAMPLES}
 
     def equal(self, query: SignedBook) -> NDArray[np.bool_]:
         """Whether each book shares each value with the query, (n, 128)."""
@@ -93,28 +106,30 @@ class Finder:
     """A way to propose candidates."""
 
     name: str
-    size: int | None  # of its samples; None: it looks at MinHash values
+    in_simulation: bool  # whether simulated books have what it looks at
     records: Callable[[SignedBook], int]  # that the index holds of a book
     proposes: Callable[[SignedBook, Shelf], NDArray[np.bool_]]  # which books of the shelf, (n,)
 
 
 def sign(content: Content) -> SignedBook:
-    """MinHash values and shingle samples of one book."""
-    recipe = minhash_recipe(DEFAULT_MINHASH)
-    hashes = shingles(normalise(content), recipe, page_recipe(DEFAULT_PAGES)).hashes
+    """MinHash values and samples of one book."""
+    text, recipe = normalise(content), minhash_recipe(DEFAULT_MINHASH)
+    hashes = shingles(text, recipe, page_recipe(DEFAULT_PAGES)).hashes
     signature = minhash(hashes, recipe)
     values = np.zeros(0, dtype=np.uint32) if signature is None else signature.values
-    samples = (fracminhash(hashes, FracMinHashRecipe(f"sample{most}", most, recipe.name)) for most in _SIZES)
-    return SignedBook(
-        values, tuple(np.zeros(0, dtype=np.uint64) if each is None else each.hashes for each in samples)
-    )
+    samples = {
+        name: gram_sample(text, of) if name == _OF_LETTERS else fracminhash(hashes, of)
+        for name, of in _SAMPLES.items()
+    }
+    none = np.zeros(0, dtype=np.uint64)
+    return SignedBook(values, {name: each.hashes if each else none for name, each in samples.items()})
 
 
 def _by_values(least: int) -> Finder:
     def proposes(query: SignedBook, shelf: Shelf) -> NDArray[np.bool_]:
         return np.asarray(shelf.equal(query).sum(axis=1) >= least)
 
-    return Finder(f"values, ≥ {least} equal", None, lambda book: book.values.size, proposes)
+    return Finder(f"values, ≥ {least} equal", True, lambda book: book.values.size, proposes)
 
 
 def _by_bands(rows: int) -> Finder:
@@ -125,22 +140,19 @@ def _by_bands(rows: int) -> Finder:
         return np.asarray(np.any(np.all(equal, axis=2), axis=1))
 
     return Finder(
-        f"{bands} bands of {rows} values", None, lambda book: bands * (book.values.size > 0), proposes
+        f"{bands} bands of {rows} values", True, lambda book: bands * (book.values.size > 0), proposes
     )
 
 
-def _by_sample(size: int, least: int) -> Finder:
-    place = _SIZES.index(size)
-
+def _by_sample(of: str, least: int) -> Finder:
     def proposes(query: SignedBook, shelf: Shelf) -> NDArray[np.bool_]:
-        return np.asarray(shelf.samples[place].shared(query.samples[place], shelf.size) >= least)
+        return np.asarray(shelf.samples[of].shared(query.samples[of], shelf.size) >= least)
 
-    name = f"samples of {size}, ≥ {least} shared"
-    return Finder(name, size, lambda book: book.samples[place].size, proposes)
+    return Finder(f"{of}, ≥ {least} shared", of == _OF_LETTERS, lambda book: book.samples[of].size, proposes)
 
 
-def _either(least: int, size: int) -> Finder:
-    values, samples = _by_values(least), _by_sample(size, least)
+def _either(of: str, least: int) -> Finder:
+    values, samples = _by_values(least), _by_sample(of, least)
 
     def proposes(query: SignedBook, shelf: Shelf) -> NDArray[np.bool_]:
         return values.proposes(query, shelf) | samples.proposes(query, shelf)
@@ -148,14 +160,14 @@ def _either(least: int, size: int) -> Finder:
     def records(book: SignedBook) -> int:
         return values.records(book) + samples.records(book)
 
-    return Finder(f"values or samples of {size}, ≥ {least}", size, records, proposes)
+    return Finder(f"values or {of}, ≥ {least}", samples.in_simulation, records, proposes)
 
 
 FINDERS = (
     *(_by_values(least) for least in (1, 2, 3)),
     *(_by_bands(rows) for rows in (2, 3, 4)),
-    *(_by_sample(size, least) for size in _SIZES for least in (2, 3, 4)),
-    *(_either(least, SAMPLE_SIZE) for least in (2, 3)),
+    *(_by_sample(of, least) for of in _SAMPLES for least in (2, 3, 4)),
+    *(_either("word samples of 128", least) for least in (2, 3)),
 )
 
 
@@ -165,7 +177,7 @@ def run(out_dir: Path) -> Section:
     signed = [sign(book.content) for book in books]
     long = canonical_books(at_least=LONG_ENOUGH)
     return Section(
-        title="Finders of candidates: MinHash values, LSH bands, shingle samples",
+        title="Finders of candidates: MinHash values, LSH bands, samples of words and of letters",
         command="python -m research candidate_finders",
         tables=[
             real_pairs(signed, labels(books, pairs), *simulated(SIMULATED, QUERIES)),
@@ -175,8 +187,8 @@ def run(out_dir: Path) -> Section:
             "A candidate is only proposed; the rule of near-duplicates and the relation workers judge it. "
             "Bytes are those of packed records, 6 for each value, band or hash. Strangers per query are "
             f"books of other works among {SIMULATED:,} simulated ones, of which one in ten carries the same "
-            f"notice of 300 shingles, scaled to a million; {QUERIES} queries. Simulated samples hold 128 "
-            "hashes.",
+            f"notice of 300 shingles, scaled to a million; {QUERIES} queries. Simulated books "
+            "have no samples of words.",
             f"Overlaps: {PLACES} pairs of books of different works in one language, of at least "
             f"{LONG_ENOUGH:,} characters (seed {SEED}). A passage of the shorter book stands in the middle "
             "of the longer one and takes this share of it; then errors fall on each text by itself. The book "
@@ -201,7 +213,7 @@ def real_pairs(
         )
         weight = POSTING_BYTES * float(np.mean([finder.records(book) for book in signed]))
         met = None
-        if finder.size is None or finder.size <= SAMPLE_SIZE:
+        if finder.in_simulation:
             met = 1e6 * float(np.mean([finder.proposes(book, unrelated).mean() for book in asked]))
         rows.append([finder.name, *(int((proposed & of).sum()) for of in of_columns), weight, met])
     names = [*_TRUE, *HARD_NEGATIVES, "other works", "bytes per book", "strangers per query at 1,000,000"]
@@ -281,19 +293,10 @@ def simulated(books: int, queries: int) -> tuple[list[SignedBook], list[SignedBo
         chosen = set(rows.tolist())
         for row in range(len(batch)):
             if row in chosen or not asking[row]:
-                assert batch.minhash is not None
-                assert batch.samples is not None
-                assert batch.sizes is not None
-                hashes = batch.samples[row, : batch.sizes[row]]
-                smaller = hashes[: _below(hashes, _SIZES[0])]
-                book = SignedBook(batch.minhash[row], (smaller, hashes, hashes[:0]))
+                sketch = batch.sketch(row)
+                assert sketch.minhash is not None
+                assert sketch.sample is not None
+                samples = dict.fromkeys(_SAMPLES, sketch.sample.hashes[:0])
+                book = SignedBook(sketch.minhash.values, samples | {_OF_LETTERS: sketch.sample.hashes})
                 (asked if row in chosen else others).append(book)
     return asked, others
-
-
-def _below(hashes: NDArray[np.uint64], most: int) -> int:
-    """The number of these below the highest power of two that leaves at most so many."""
-    if hashes.size <= most:
-        return hashes.size
-    level = int(hashes[most]).bit_length() - 1
-    return int(np.searchsorted(hashes, np.uint64(1 << level)))

@@ -26,7 +26,7 @@ def test_large_overlaps_are_found_and_small_ones_by_samples_alone() -> None:
     tables = overlaps([a_book(1), a_book(2)], places=10, shares=(0.05, 0.5), rates=(0.0,))
     by_passage, by_book = ({str(row[0]): row[1:] for row in table.rows} for table in tables)
     assert all(recalls[1] == 1 for recalls in by_passage.values())
-    assert by_book["samples of 256, ≥ 2 shared"][0] > by_book["32 bands of 4 values"][0]
+    assert by_book["letter samples of 256, ≥ 2 shared"][0] > by_book["32 bands of 4 values"][0]
 
 
 def test_labelled_pairs_and_unrelated_books_are_counted() -> None:

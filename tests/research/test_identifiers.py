@@ -5,8 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.core.matching.verification import evidence
-from app.core.signatures.fracminhash import shared_hashes
+from app.core.index.records import NO_SAMPLE
+from app.core.matching.verification import evidence, is_near_duplicate
+from app.core.model import Entry, Fingerprint, FracMinHash
+from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_SAMPLE
 from bench.harness.report import Section
 from research.identifiers import (
     identifiers_cost,
@@ -33,6 +35,14 @@ def texts(corpus: Path, cache: object) -> SignedSet:
     return signed_set(SMALL)
 
 
+def entry(texts: SignedSet, row: int) -> Entry:
+    assert texts.has_gap[row]
+    assert texts.levels[row] != NO_SAMPLE
+    start = int(texts.sample_ends[row - 1]) if row else 0
+    sample = FracMinHash(DEFAULT_SAMPLE, texts.sample[start : texts.sample_ends[row]], int(texts.levels[row]))
+    return Entry(row, Fingerprint(DEFAULT_FINGERPRINT, texts.gap[row].tobytes()), None, sample)
+
+
 def test_set_comes_from_the_cache_as_it_was_made(texts: SignedSet) -> None:
     again = signed_set(SMALL)
     assert all(np.array_equal(getattr(again, name), getattr(texts, name)) for name in SignedSet.__slots__)
@@ -45,22 +55,20 @@ def test_every_canonical_text_has_1_to_15_derivatives(texts: SignedSet) -> None:
     assert versions.max() <= 16
 
 
-def test_candidates_and_their_evidence_are_those_of_a_plain_comparison(texts: SignedSet) -> None:
+def test_candidates_and_verdicts_are_those_of_a_plain_comparison(texts: SignedSet) -> None:
     reach, least = 36, 2
     pairs = candidate_pairs(texts, reach, least)
-    entries = [identifiers_verified.entry(texts, row) for row in range(80)]
+    verdicts = identifiers_verified.accepted(texts, pairs)
+    entries = [entry(texts, row) for row in range(80)]
     expected = {}
     for i, this in enumerate(entries):
         for j, other in enumerate(entries):
             shown = evidence(this, other)
-            assert this.sample is not None
-            assert other.sample is not None
-            figures = (shown.distance, shown.equal_values, shared_hashes(this.sample, other.sample))
-            if i != j and (figures[0] <= reach or max(figures[1:]) >= least):
-                expected[i, j] = figures
+            if i != j and (shown.distance <= reach or shown.shared >= least):
+                expected[i, j] = (shown.distance, shown.shared, is_near_duplicate(shown))
     here = (pairs.query < 80) & (pairs.other < 80)
-    columns = (pairs.query, pairs.other, pairs.distance, pairs.equal, pairs.shared)
-    got = {(i, j): (d, h, s) for i, j, d, h, s in zip(*(c[here].tolist() for c in columns), strict=True)}
+    columns = (pairs.query, pairs.other, pairs.distance, pairs.shared, verdicts)
+    got = {(i, j): (d, s, v) for i, j, d, s, v in zip(*(c[here].tolist() for c in columns), strict=True)}
     assert got == expected
 
 

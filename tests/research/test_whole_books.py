@@ -115,7 +115,7 @@ def test_samples_of_joined_blocks_stay_with_their_texts(made: WholeBooks) -> Non
     cut = first_derivatives(made.texts, 24)
     start, end = made.texts.sample_ends[row - 1 : row + 1]
     assert made.texts.sample_ends[-1] == made.texts.sample.size
-    assert 0 < end - start <= 128
+    assert 0 < end - start <= 256
     assert equal(cut, made.texts)
 
 
