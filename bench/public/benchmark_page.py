@@ -1,0 +1,106 @@
+"""The page docs/benchmark.md: which books and labels, and what each method found."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.harness.report import Cell, Table, markdown_table
+from bench.public.manifest import BOOKS, PAIRS, Label, PublicBook, digest
+
+BY_COLLECTORS = "same work, by collectors"
+STRANGERS = "strangers"
+FOUND = (BY_COLLECTORS, "same work", "contains", "overlaps")
+FALSE = (STRANGERS, "paratext", "serial")
+MOST_SHOWN = 30
+"""Pairs of strangers that the page names."""
+
+_NOTES = """\
+- **same work, by collectors**: versions of one book of OpenITI, whose editors name each file by its book. The
+  texts had no say in it: some are other volumes or recensions, and no method by text can find all.
+- **same work, contains, overlaps**: by equal shingles of five words, in Japanese of eight characters (.3 of
+  the smaller book or a Jaccard similarity of .15), by lengths and titles. These labels were not proofread,
+  and they flatter methods that compare shingles: Bookprint's and datasketch's.
+- **strangers**: pairs of one language that share less than .03 of the smaller book. **paratext**: short plays
+  and conversations with one royal privilege or preface: all pairs of a few dozen texts, so they weigh more
+  in the precision than they would in a library. **serial**: volumes of one journal.
+- Pairs that share .03 to .3 of the smaller book, or a title and no text, count neither way.
+
+Precision is the share of related pairs among those that a method calls copies. Recall is the share of the
+related pairs that it calls so. Both depend on which pairs are here, and these are no sample of a library.
+
+Bookprint's rule was chosen on other real books, some of them of the same works. Whoever changes it looks at
+these pairs, too. So its rows look better than they would elsewhere. The other rules are those that their
+authors or users take, at first try. Users of datasketch often verify what it finds. Institutional Books wants
+no errors rather than all copies; that rule is our implementation. ISCC codes are those of `iscc-lib`, within
+the distance that its search server takes. MinHashLSH has shingles of five words (`\\w+`, lower case) and 128
+permutations, and calls copies what shares a band. RETSim is left out: it is not among the project's
+libraries."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What a method called copies."""
+
+    name: str
+    bytes_kept: int | None  # of a book, the mean
+    columns: NDArray[np.str_]  # of each pair that it called copies
+    rule: str  # in words; empty where all pairs are counted
+
+    def cells(self, wanted: int) -> list[Cell]:
+        """The row of the table; `wanted` is how many pairs are to be found."""
+        counts = Counter(self.columns.tolist())
+        found, false = (sum(counts[name] for name in names) for names in (FOUND, FALSE))
+        shares = [f"{found / max(1, of):.1%}" if self.rule else None for of in (found + false, wanted)]
+        columns = [counts[name] for name in (*FOUND, *FALSE)]
+        return [self.name, self.bytes_kept, found, false, *shares, *columns, self.rule]
+
+
+def column(label: Label | None) -> str:
+    """The column that counts a pair; "unclear" is none."""
+    if label is None:
+        return STRANGERS
+    if label.kind == "same_work" and label.basis == "provenance":
+        return BY_COLLECTORS
+    return label.kind.replace("_", " ")
+
+
+def results(rows: Sequence[Row]) -> str:
+    """The table in Markdown; the first row holds all pairs."""
+    wanted = int(np.isin(rows[0].columns, FOUND).sum())
+    headers = ["method", "bytes a book", "found", "false", "precision", "recall", *FOUND, *FALSE]
+    return markdown_table(Table([*headers, "called copies where"], [row.cells(wanted) for row in rows]))
+
+
+def page(
+    books: Sequence[PublicBook],
+    in_manifest: int,
+    texts: str,
+    rows: Sequence[Row],
+    false: Sequence[tuple[PublicBook, PublicBook]],
+) -> str:
+    """The page; `texts` is the digest of all texts, `false` the strangers that the lookup called copies."""
+    languages = Counter(book.language for book in books).most_common()
+    repositories = sorted(Counter(book.repository for book in books).items())
+    shown = [
+        [one.id, f"{one.author}: {one.title}", other.id, f"{other.author}: {other.title}"]
+        for one, other in false[:MOST_SHOWN]
+    ]
+    parts = [
+        "# Public benchmark",
+        "Made by `python -m bench benchmark OUT`; [how to repeat it](howto/benchmark.md). Real books of "
+        f"public repositories, {len(books):,} of the {in_manifest:,} in the manifest. Every two of one "
+        f"language are compared: {rows[0].columns.size:,} pairs.",
+        results(rows),
+        _NOTES,
+        f"## Strangers that the lookup calls copies: {len(false):,}",
+        *([markdown_table(Table(["book", "", "another", ""], shown))] if shown else []),
+        "## Books",
+        f"By language: {', '.join(f'{name} {count:,}' for name, count in languages)}.",
+        markdown_table(Table(["repository", "books"], repositories)),
+        f"SHA-256, the first sixteen digits: `{BOOKS.name}` `{digest(BOOKS)}`, `{PAIRS.name}` "
+        f"`{digest(PAIRS)}`, all texts `{texts}`.",
+    ]
+    return "\n\n".join(parts) + "\n"

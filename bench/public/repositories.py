@@ -1,0 +1,68 @@
+"""Files of git repositories at one commit, from a folder of repositories or from a server of them."""
+
+import os
+import subprocess
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+_ENVIRONMENT = {"GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}
+"""Git asks for no password, and does not look elsewhere for what a repository lacks."""
+
+
+class NoRepository(Exception):
+    """A repository or its commit could not be had; the message says which and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mirror:
+    """A folder in which OWNER/NAME lies as OWNER+NAME or OWNER/NAME, bare or with a work tree."""
+
+    folder: Path
+
+    def git_folder(self, repository: str, commit: str) -> Path:
+        """The git directory of a repository; raises NoRepository where there is none with the commit."""
+        places = (repository.replace("/", "+"), repository, f"{repository}.git")
+        for place, inner in product(places, ("", ".git", "repo", "repo/.git")):
+            folder = self.folder / place / inner
+            if (folder / "HEAD").is_file() and (folder / "objects").is_dir():
+                if _git(folder, "cat-file", "-e", f"{commit}^{{commit}}").returncode:
+                    raise NoRepository(f"{repository}: the mirror lacks the commit {commit}.")
+                return folder
+        raise NoRepository(f"{repository}: not in the mirror.")
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server whose repositories are at URL/OWNER/NAME, and the folder that keeps what came from it."""
+
+    url: str
+    kept: Path
+
+    def git_folder(self, repository: str, commit: str) -> Path:
+        """A git directory with that commit alone, fetched unless it is there; raises NoRepository."""
+        folder = self.kept / repository.replace("/", "+")
+        folder.mkdir(parents=True, exist_ok=True)
+        _git(folder, "init", "--quiet", "--bare")
+        if _git(folder, "cat-file", "-e", f"{commit}^{{commit}}").returncode:
+            url = f"{self.url.rstrip('/')}/{repository}"
+            fetched = _git(folder, "fetch", "--quiet", "--no-tags", "--depth=1", "--", url, commit)
+            if fetched.returncode:
+                why = fetched.stderr.decode(errors="replace").strip()
+                raise NoRepository(f"{repository}: {commit} could not be fetched. {why}")
+        return folder
+
+
+def file_at(folder: Path, commit: str, path: str) -> bytes | None:
+    """The file at a path of a commit; None where there is none, or its bytes are not there or damaged."""
+    found = _git(folder, "cat-file", "blob", f"{commit}:{path}")
+    return None if found.returncode else found.stdout
+
+
+def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        ["git", f"--git-dir={folder}", *arguments],
+        capture_output=True,
+        check=False,
+        env=os.environ | _ENVIRONMENT,
+    )

@@ -1,0 +1,59 @@
+"""Texts of the two collections whose markup is their own, and of files that readers know."""
+
+import pytest
+
+from bench.public.book_texts import NoBook, book_text
+
+AOZORA = """題名
+著者
+
+-------------------------------------------------------
+【テキスト中に現れる記号について】
+
+《》：ルビ
+-------------------------------------------------------
+
+　吾輩《わがはい》は猫である。［＃「猫」に傍点］名前は｜まだ無い《まだない》。
+-------------------------------------------------------
+　終り。
+
+底本：「全集」書房
+入力：だれか
+"""
+
+OPENITI = """######OpenITI#
+#META# 020.BookTITLE\t:: العنوان
+#META#Header#End#
+
+### | باب
+# أول السطر
+~~وآخره PageV01P002
+# صفحة أخرى @P01@ ms012 %~% نهاية
+"""
+
+
+def test_aozora_loses_head_readings_notes_and_colophon() -> None:
+    text = book_text(AOZORA.replace("\n", "\r\n").encode("cp932"), "aozorahack/aozorabunko_text", "a.txt")
+    assert "吾輩は猫である。名前はまだ無い。" in text
+    assert text.strip().endswith("終り。")
+    assert not any(mark in text for mark in ("題名", "ルビ", "わがはい", "傍点", "底本", "全集"))
+
+
+def test_aozora_without_explanation_of_marks_begins_after_the_first_blank_line() -> None:
+    text = book_text("題名\n著者\n\n本文。\n\n底本：「全集」\n".encode("cp932"), "aozorahack/x", "a.txt")
+    assert text.strip() == "本文。"
+
+
+def test_openiti_joins_lines_and_breaks_pages() -> None:
+    first, second = book_text(OPENITI.encode(), "OpenITI/0300AH", "a").split("\f")
+    assert first.split() == ["باب", "أول", "السطر", "وآخره"]
+    assert second.split() == ["صفحة", "أخرى", "نهاية"]
+
+
+def test_other_files_are_read_by_bookprint() -> None:
+    tei = "<TEI><text><body><pb/><p>One</p><pb/><p>Two</p></body></text></TEI>"
+    assert book_text(tei.encode(), "someone/books", "a.xml") == "One\fTwo"
+    with pytest.raises(NoBook, match="holds no text"):
+        book_text(b" ", "someone/books", "a.txt")
+    with pytest.raises(NoBook):
+        book_text("題名\n".encode("cp932"), "aozorahack/x", "a.txt")
