@@ -25,7 +25,7 @@ _STEP = 0.01
 """Agreements that differ by less are equal, about."""
 
 _LEAST_DIFFERENCE = 0.002
-"""Shares of single words that differ by less are equal, about; 1 % more errors change them by .003 to .04."""
+"""Shares of single words that differ by less are equal, about; 1 % more errors make at least .003."""
 
 KNOWN = ("word_count", "character_count", "single_words", "external_id", "content_key")
 """What is known of a copy besides its id, as columns are called."""
@@ -120,8 +120,8 @@ def best_copy(complete: CompleteCopies, agreement: Mapping[UUID, float]) -> Best
         of_all = f" best of {complete.complete_count}" if len(equal) < complete.complete_count else ""
         next_share = min(copy.single_share for copy in equal if copy != best)
         because = (
-            f"Of the {len(equal)}{of_all} complete copies it has the fewest words that occur only once, as "
-            f"misread words do, {best.single_share:.1%} against {next_share:.1%}: {length}."
+            f"Of the {len(equal)}{of_all} complete copies it has the smallest share of words that occur only "
+            f"once, as misread words do, {best.single_share:.1%} against {next_share:.1%}: {length}."
         )
     else:
         of_all = f" best of {complete.complete_count}" if len(cleanest) < complete.complete_count else ""
@@ -136,7 +136,7 @@ def best_copy(complete: CompleteCopies, agreement: Mapping[UUID, float]) -> Best
 
 
 def is_cleaner(one: Copy, other: Copy) -> bool:
-    """Whether it has fewer single words than another copy, and chance does not explain it.
+    """Whether its share of single words is below that of another copy, and chance does not explain it.
 
     As if one in four single words of both were there by chance; the others are in both.
     """

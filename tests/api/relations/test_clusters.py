@@ -402,8 +402,8 @@ async def test_of_complete_copies_the_one_whose_pages_agree_best_is_kept(
     answer = await cluster(client, books[0], by="related")
     assert (answer["size"], answer["best_copy"]["book_id"]) == (6, more["id"])
     assert answer["best_copy"]["because"].startswith(
-        "The fullest of 6 related books has this text. Of the 2 complete copies it has the fewest words that "
-        "occur only once, as misread words do, "
+        "The fullest of 6 related books has this text. Of the 2 complete copies it has the smallest share "
+        "of words that occur only once, as misread words do, "
     )
     await client.delete(more["links"]["self"])
     assert (await cluster(client, books[0], by="related"))["best_copy"]["book_id"] == worse["id"]

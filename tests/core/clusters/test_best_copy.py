@@ -65,8 +65,8 @@ def test_of_two_copies_the_one_with_fewer_single_words_is_the_cleaner() -> None:
         best = best_copy(complete_copies(some), {A: 0.9, B: 0.9})
         assert best.book_id == B
         assert best.because == (
-            "Of the 2 complete copies it has the fewest words that occur only once, as misread words do, "
-            "8.0% against 11.0%: 99,000 characters, where the fullest of 2 copies has 100,000."
+            "Of the 2 complete copies it has the smallest share of words that occur only once, as misread "
+            "words do, 8.0% against 11.0%: 99,000 characters, where the fullest of 2 copies has 100,000."
         )
 
 
@@ -85,7 +85,7 @@ def test_agreement_comes_before_single_words() -> None:
     copies[0] = known(A, 100, single=500)
     best = best_copy(complete_copies(copies), {A: 0.95, B: 0.9, C: 0.95})
     assert best.book_id == A
-    assert best.because.startswith("Of the 2 best of 3 complete copies it has the fewest words that occur")
+    assert best.because.startswith("Of the 2 best of 3 complete copies it has the smallest share of words")
 
 
 @pytest.mark.parametrize("single", [1_020, 980, None])

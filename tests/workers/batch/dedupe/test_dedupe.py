@@ -94,7 +94,7 @@ def test_one_copy_of_each_text_is_kept_in_its_place(shelf: Path, out: Path) -> N
     assert rows["A"]["because"] == "It is a copy of B, which is kept."
     assert rows["B"]["size"] == 3
     assert rows["E2"]["because"].startswith(
-        "Of the 2 complete copies it has the fewest words that occur only once, as misread words do, "
+        "Of the 2 complete copies it has the smallest share of words that occur only once, as "
     )
     refused = rows[f"{shelf}/first.parquet, row 4"]
     assert refused["keep"]
