@@ -101,7 +101,7 @@ async def test_samples_change_while_lookups_by_text_are_answered(
         assert {match.book.book_id for match in answer.matches} == {part.id, later.id}
         await services.ingest.delete(later.id, None, actor=ACTOR)
         others = {"word5-sample128-v1", DEFAULT_SAMPLE} - {recipe}
-        assert [key async for name in others for key in redis.scan_iter(match=f"bp:*{name}*")] == []
+        assert [key for name in others async for key in redis.scan_iter(match=f"bp:*{name}*")] == []
 
 
 async def test_books_without_texts_are_named_before_samples_change(services: Services) -> None:
