@@ -31,7 +31,7 @@ Signatures = Bytes | Values
 """One row a page."""
 
 _SIMHASH_BITS = 256
-_NO_WINDOWS = Shingles(np.zeros(0, dtype=np.uint64), 0, np.zeros(0, dtype=np.int64))
+_NO_WINDOWS = Shingles(np.zeros(0, dtype=np.uint64), 0, 0, np.zeros(0, dtype=np.int64))
 
 
 @dataclass(frozen=True, slots=True)
