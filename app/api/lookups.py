@@ -24,6 +24,7 @@ from app.api.http.openapi import problems, with_file
 from app.api.http.routes import SubjectRouter
 from app.api.signatures import FingerprintBody
 from app.api.submissions import BookBody
+from app.core.matching.verification import is_partial
 from app.core.model import Entry, Fingerprint, Submission
 from app.core.recipe import Suite
 from app.core.relations.related import RelationSummary
@@ -111,6 +112,14 @@ class NearDuplicate(TypedDict):
     distance: Annotated[int | None, Field(description="Bits in which the fingerprints differ, 0 to 128.")]
     jaccard: Annotated[float | None, Field(description="Estimated share of common shingles, 0 to 1.")]
     containment: Containment
+    partial: Annotated[
+        bool,
+        Field(
+            description="The fingerprints lie more than 23 bits apart, and less than three quarters of the "
+            "smaller book are found in the other: what they share may be a preface, a privilege or a "
+            "quotation, or both are badly read."
+        ),
+    ]
     relation: Annotated[RelationBrief | None, Field(description="Null until the pages have been compared.")]
 
 
@@ -182,6 +191,7 @@ def _item(match: Match, name: str | None, relation: RelationSummary | None) -> N
             "this_in_other": _rounded(evidence.this_in_other),
             "other_in_this": _rounded(evidence.other_in_this),
         },
+        "partial": is_partial(evidence),
         "relation": _brief(relation),
     }
 

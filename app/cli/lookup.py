@@ -50,8 +50,9 @@ def lookup(
 ) -> None:
     """Find the near-duplicates of a book; nothing is stored.
 
-    With --d or --k the answer is provably complete; without, fingerprint and MinHash candidates are confirmed
-    by their signatures. "In other" is the share of this book found in the other, "in this" the reverse.
+    With --d or --k the answer is provably complete; without, candidates are confirmed by their signatures.
+    "In other" is the share of this book found in the other, "in this" the reverse. Of books "(a part of it)"
+    stands behind, less than three quarters of the smaller one are shared: perhaps a preface or a quotation.
     """
     if d is not None and k is not None:
         raise UserError("Give --d or --k, not both.", 2)
@@ -82,7 +83,8 @@ def _cells(item: NearDuplicate) -> tuple[str, ...]:
 def _drawn(item: NearDuplicate) -> dict[str, RenderableType]:
     # The id stands below the title: side by side they do not fit an ordinary terminal.
     *measures, title, book_id = _cells(item)
-    return {**dict(zip(_MEASURES, measures, strict=True)), "book": stacked(title, book_id)}
+    name = f"{title} (a part of it)" if item["partial"] else title
+    return {**dict(zip(_MEASURES, measures, strict=True)), "book": stacked(name, book_id)}
 
 
 def _question(service: Client, book: str, d: int | None, k: int | None, limit: int) -> _Question:

@@ -394,6 +394,7 @@ class NearDuplicate(TypedDict):
     distance: int | None
     jaccard: float | None
     containment: Containment
+    partial: bool
     relation: RelationBrief | None
 
 

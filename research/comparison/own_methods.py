@@ -103,7 +103,7 @@ def verified(name: str) -> PairRule[Entry]:
         sign=sign,
         bytes_of=_entry_bytes,
         says_same=lambda one, other: is_near_duplicate(evidence(one, other)),
-        words="the rule of [decision 37](decisions/0037-letter-samples.md)",
+        words="the rule of [decision 38](decisions/0038-letter-samples.md)",
     )
 
 

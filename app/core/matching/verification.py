@@ -5,7 +5,7 @@ the more bits lie between them, the larger the share of the smaller book has to 
 different books of one language none lay within 15 bits, eight within 23; volumes of one journal come within
 16 bits of each other and share set phrases, 2 % of what is sampled. For a part of a larger work, whose
 fingerprint may lie anywhere, the share alone decides. The rule is ours, measured in
-docs/decisions/0037-letter-samples.md.
+docs/decisions/0038-letter-samples.md.
 """
 
 from collections.abc import Sequence
@@ -63,9 +63,9 @@ VERIFICATION = Verification(
     min_shared=2,
     steps=(
         ShareStep(2, 0.03, 23),
-        ShareStep(12, 0.06, 46),
-        ShareStep(8, 0.12, NO_DISTANCE),
-        ShareStep(4, 0.20, NO_DISTANCE),
+        ShareStep(12, 0.07, 46),
+        ShareStep(16, 0.12, NO_DISTANCE),
+        ShareStep(4, 0.25, NO_DISTANCE),
     ),
 )
 """Near-duplicates lie within `distance_unsampled` bits or share `min_shared` hashes: so they are found."""
@@ -117,9 +117,9 @@ def _sampled(this: HasSignatures, other: HasSignatures) -> tuple[int, float] | t
 def is_near_duplicate(evidence: Evidence, rule: Verification = VERIFICATION) -> bool:
     """Whether one book is a near-duplicate of the other, or contains it.
 
-    >>> is_near_duplicate(Evidence(40, shared=14, sampled=0.06))
+    >>> is_near_duplicate(Evidence(40, shared=16, sampled=0.08))
     True
-    >>> is_near_duplicate(Evidence(50, shared=14, sampled=0.06))
+    >>> is_near_duplicate(Evidence(50, shared=16, sampled=0.08))
     False
     """
     return bool(
@@ -131,6 +131,23 @@ def is_near_duplicate(evidence: Evidence, rule: Verification = VERIFICATION) -> 
             rule,
         )[0]
     )
+
+
+_WHOLE = 0.75
+"""Share of the smaller book from which on a part is what two books share as a whole."""
+
+
+def is_partial(evidence: Evidence) -> bool:
+    """Whether two books may share a part alone, such as a preface, a privilege or a quotation.
+
+    So it is where they lie farther apart than copies of long books do, and less than three quarters of the
+    smaller one are found in the other. Two copies that are both badly read look the same.
+
+    >>> is_partial(Evidence(44, 30, 0.25, 0.4, 0.4)), is_partial(Evidence(44, 30, 0.25, 0.9, 0.3))
+    (True, False)
+    """
+    far = evidence.distance is None or evidence.distance > VERIFICATION.distance_unsampled
+    return far and max(evidence.this_in_other or 0.0, evidence.other_in_this or 0.0) < _WHOLE
 
 
 @dataclass(frozen=True, slots=True, eq=False)

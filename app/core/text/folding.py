@@ -2,7 +2,7 @@
 
 Spaces, marks and the second of two equal symbols go, ligatures are taken apart, and letters that OCR and old
 spelling confuse become one symbol, as u and v, i and j, c and e, h and b. Measured in
-docs/decisions/0037-letter-samples.md.
+docs/decisions/0038-letter-samples.md.
 """
 
 import unicodedata

@@ -155,7 +155,7 @@ async def test_a_killed_node_is_named_and_the_index_rebuilt_when_it_is_back(
     entries = some_entries(8)
     await index.insert(entries)
     assert await entry_ids_near(other, entries[0]) == list(range(1, 9))
-    victim = frail.masters[1]
+    victim = frail.owner(key_slot(index.flat_index.segments_key.encode()))
     victim.kill()
     for attempt in (entry_ids_near(index, entries[0]), index.insert(entries), other.epochs.state()):
         with pytest.raises(Unavailable, match="Redis"):
