@@ -49,13 +49,15 @@ def reindex(
     data_dir: DataDir = None,
     recipe: Annotated[
         str | None,
-        typer.Option(help="Compute this fingerprint recipe from the stored texts; have it serve."),
+        typer.Option(
+            help="Compute this recipe of fingerprints or samples from the texts; have it serve."
+        ),
     ] = None,
     allow_missing: Annotated[
         bool, typer.Option("--allow-missing", help="With --recipe: even if some books have no stored text.")
     ] = False,
     drop: Annotated[
-        str | None, typer.Option(help="Give up changing to this fingerprint recipe, and remove its index.")
+        str | None, typer.Option(help="Give up changing to this recipe, and remove its index.")
     ] = None,
     digests: Annotated[
         bool, typer.Option("--digests", help="Compute the digests that books lack from the stored texts.")
@@ -66,8 +68,8 @@ def reindex(
 ) -> None:
     """Build the whole band index anew; lookups answer 503 until it is whole, all else goes on.
 
-    With --recipe, index all books under another fingerprint recipe beside the one that serves, then switch
-    and remove the other.
+    With --recipe, index all books under another recipe of fingerprints or samples beside the one that
+    serves, then switch and remove the other.
     With --digests or --vectors, leave the index alone. After an interruption run the command again.
     """
     chosen = sum((recipe is not None, drop is not None, digests, vectors))
