@@ -49,9 +49,7 @@ def reindex(
     data_dir: DataDir = None,
     recipe: Annotated[
         str | None,
-        typer.Option(
-            help="Compute this recipe of fingerprints or samples from the texts; have it serve."
-        ),
+        typer.Option(help="Compute this recipe of fingerprints or samples from the texts; have it serve."),
     ] = None,
     allow_missing: Annotated[
         bool, typer.Option("--allow-missing", help="With --recipe: even if some books have no stored text.")
