@@ -218,10 +218,35 @@ def shingle_tokens(
     return tokens, shingles, window_count
 
 
+FIRST_DENSE = 0x2E80
+
+
 @compiled
 def _is_dense(symbol: np.uint32) -> bool:
     """Whether it is Han, Kana, Hangul or the like."""
-    return bool((0x2E80 <= symbol < 0xD7B0) or (0xF900 <= symbol < 0xFB00) or symbol >= 0x20000)
+    return bool((FIRST_DENSE <= symbol < 0xD7B0) or (0xF900 <= symbol < 0xFB00) or symbol >= 0x20000)
+
+
+@compiled
+def _fold(text: Codes, size: int, table: NDArray[np.uint32], symbols: Codes) -> tuple[int, bool]:
+    """Writes the symbols of a text, none equal to the one before.
+
+    Returns their number, and whether some may be dense.
+    """
+    count, last, dense = Index(0), U32(0), False
+    for i in range(size):
+        code = text[i]
+        symbol = table[code, 0] if code < U32(len(table)) else code
+        dense = dense | (symbol >= FIRST_DENSE)
+        # Written in any case and perhaps written over: whether it counts cannot be predicted.
+        symbols[count] = symbol
+        count = Index(count + Index((symbol != 0) & (symbol != last)))
+        last = symbol if symbol != 0 else last
+        if code < U32(len(table)) and table[code, 1] != 0 and table[code, 1] != last:
+            last = table[code, 1]
+            symbols[count] = last
+            count = Index(count + Index(1))
+    return I64(count), dense
 
 
 @compiled
@@ -235,32 +260,34 @@ def grams_below(
 ) -> int:
     """Writes the hashes below a limit of the grams of a folded text, and returns their number.
 
-    `weights` are those of a gram, a letter and a dense character; a gram has at most 64 symbols. A hash is
-    written as often as its gram occurs.
+    `weights` are those of a gram, a letter and a dense character. A hash is written as often as its gram
+    occurs.
     """
-    powers = _powers(65)
-    ring = np.empty(64, dtype=np.uint32)
-    running, last = U64(0), U32(0)
-    first, end, weight, count = Index(0), Index(0), 0, Index(0)
-    for i in range(size):
-        code = text[i]
-        for place in range(2):
-            symbol = code if code >= U32(len(table)) else table[code, place]
-            if symbol == 0 or (place == 1 and code >= U32(len(table))):
-                break
-            if symbol == last:
-                continue
-            last = symbol
-            ring[end & Index(63)] = symbol
-            end = Index(end + Index(1))
-            running = U64(U64(running * BASE) + U64(symbol))
-            weight += weights[2] if _is_dense(symbol) else weights[1]
-            while weight >= weights[0]:
-                mixed = mix64(running)
-                hashes[count] = mixed
-                count = Index(count + Index(mixed < limit))
-                oldest = ring[first & Index(63)]
-                running = U64(running - U64(U64(oldest) * powers[Index(end - first) - Index(1)]))
-                weight -= weights[2] if _is_dense(oldest) else weights[1]
-                first = Index(first + Index(1))
+    symbols = np.empty(2 * size + 1, dtype=np.uint32)
+    end, dense = _fold(text, size, table, symbols)
+    letters = -(-weights[0] // weights[1])
+    powers = _powers(letters + 1)
+    running, count = U64(0), Index(0)
+    if not dense:
+        for i in range(min(letters, end)):
+            running = U64(U64(running * BASE) + U64(symbols[i]))
+        for i in range(letters, end + 1):
+            mixed = mix64(running)
+            hashes[count] = mixed
+            count = Index(count + Index(mixed < limit))
+            if i < end:
+                gone = U64(U64(symbols[i - letters]) * powers[letters])
+                running = U64(U64(running * BASE) + U64(U64(symbols[i]) - gone))
+        return I64(count)
+    first, weight = 0, 0
+    for i in range(end):
+        running = U64(U64(running * BASE) + U64(symbols[i]))
+        weight += weights[2] if _is_dense(symbols[i]) else weights[1]
+        while weight >= weights[0]:
+            mixed = mix64(running)
+            hashes[count] = mixed
+            count = Index(count + Index(mixed < limit))
+            running = U64(running - U64(U64(symbols[first]) * powers[i - first]))
+            weight -= weights[2] if _is_dense(symbols[first]) else weights[1]
+            first += 1
     return I64(count)
