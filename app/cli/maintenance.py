@@ -105,7 +105,7 @@ def _change_recipe(settings: Settings, recipe: str, allow_missing: bool) -> None
         )
     left = f", {switched.missing:,} of them without a fingerprint" if switched.missing else ""
     results().print(
-        f"{recipe} serves: {switched.entries:,} books{left}; {switched.computed:,} fingerprints computed"
+        f"{recipe} serves: {switched.entries:,} books{left}; {switched.computed:,} signatures computed"
     )
 
 

@@ -35,7 +35,7 @@ def test_reindex_lets_another_recipe_serve_instead_of_the_old_one(
     ]
     changed = bookprint("reindex", "--recipe", NEW, *data_dir)
     assert changed.returncode == 0, changed.stderr
-    assert changed.stdout == f"{NEW} serves: 4 books; 4 fingerprints computed\n"
+    assert changed.stdout == f"{NEW} serves: 4 books; 4 signatures computed\n"
     again = bookprint("reindex", "--recipe", NEW, *data_dir)
     assert (again.returncode, "serves already" in again.stderr) == (1, True)
     for book in posted:

@@ -14,8 +14,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from uuid import uuid4
 
-from app.core.errors import BookprintError, InvalidInput
-from app.core.recipe import SAMPLE_RECIPES, Suite, Suites, fingerprint_recipe
+from app.core.errors import BookprintError, InvalidInput, UnknownRecipe
+from app.core.recipe import FINGERPRINT_RECIPES, SAMPLE_RECIPES, Suite, Suites, fingerprint_recipe
 from app.services.index.contents import Progress
 from app.services.index.missing_signatures import missing_fingerprints, missing_samples
 from app.services.index.upkeep import PAUSE, IndexUpkeep, held
@@ -166,6 +166,11 @@ def _suite_with(suites: Suites, name: str) -> Suite:
     """The suite that differs from the serving one by this recipe; raises UnknownRecipe, InvalidInput."""
     if name in SAMPLE_RECIPES:
         return replace(suites.serving, sample=name)
+    if name not in FINGERPRINT_RECIPES:
+        known = ", ".join(sorted({*FINGERPRINT_RECIPES, *SAMPLE_RECIPES}))
+        raise UnknownRecipe(
+            f"No recipe of fingerprints or samples is called {name!r}. Known: {known}.", field="recipe"
+        )
     if not fingerprint_recipe(name).indexable:
         raise InvalidInput(f"Fingerprints of {name} cannot be indexed: they do not have 128 bits.", "recipe")
     return replace(suites.serving, fingerprint=name)
