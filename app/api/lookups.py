@@ -113,11 +113,11 @@ class NearDuplicate(TypedDict):
     jaccard: Annotated[float | None, Field(description="Estimated share of common shingles, 0 to 1.")]
     containment: Containment
     partial: Annotated[
-        bool,
+        bool | None,
         Field(
             description="The fingerprints lie more than 23 bits apart, and less than three quarters of the "
             "smaller book are found in the other: what they share may be a preface, a privilege or a "
-            "quotation, or both are badly read."
+            "quotation, or both are badly read. Null where `d` or `k` asked for distances alone."
         ),
     ]
     relation: Annotated[RelationBrief | None, Field(description="Null until the pages have been compared.")]
@@ -172,14 +172,16 @@ def near_duplicates_of(
         "exact": answer.exact,
         "total": answer.total,
         "items": [
-            _item(match, name, known.get(match.book.book_id))
+            _item(match, name, known.get(match.book.book_id), verified=query.d is None and query.k is None)
             for match, name in zip(answer.matches, _identifiers(answer.matches), strict=True)
         ],
         "next_cursor": next_cursor,
     }
 
 
-def _item(match: Match, name: str | None, relation: RelationSummary | None) -> NearDuplicate:
+def _item(
+    match: Match, name: str | None, relation: RelationSummary | None, *, verified: bool
+) -> NearDuplicate:
     evidence = match.evidence
     return {
         "id": match.book.book_id,
@@ -191,7 +193,7 @@ def _item(match: Match, name: str | None, relation: RelationSummary | None) -> N
             "this_in_other": _rounded(evidence.this_in_other),
             "other_in_this": _rounded(evidence.other_in_this),
         },
-        "partial": is_partial(evidence),
+        "partial": is_partial(evidence) if verified else None,
         "relation": _brief(relation),
     }
 
@@ -245,7 +247,7 @@ async def near_duplicates(
     """Answers the books near this one, itself left out, nearest first.
 
     With `d`, every book at Hamming distance at most d; with `k`, the k nearest: both provably complete. With
-    neither, the books that fingerprint or MinHash propose and their signatures confirm as near-duplicates.
+    neither, the books that fingerprint or sample propose and their signatures confirm as near-duplicates.
     """
     question = query.to_question()
     suite = await services.lookup.serving()

@@ -103,7 +103,7 @@ def _change_recipe(settings: Settings, recipe: str, allow_missing: bool) -> None
                 recipe, allow_missing=allow_missing, progress=reporter.counted, say=reporter.say
             ),
         )
-    left = f", {switched.missing:,} of them without a fingerprint" if switched.missing else ""
+    left = f", {switched.missing:,} of them without a signature" if switched.missing else ""
     results().print(
         f"{recipe} serves: {switched.entries:,} books{left}; {switched.computed:,} signatures computed"
     )

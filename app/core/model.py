@@ -228,8 +228,8 @@ class NewContent:
     compressed_text: bytes | None  # None: the text is not kept
     iscc: str | None = None  # ISCC:EAA…; None: not computed
     vector: NDArray[np.uint8] | None = None  # (128,); None: not computed, or the text is too short
-    other_fingerprints: tuple[Fingerprint, ...] = ()  # under other suites, as far as they could be computed
-    other_samples: tuple[FracMinHash, ...] = ()  # the same
+    next_fingerprint: Fingerprint | None = None  # under the recipe that is to serve next, where it differs
+    next_sample: FracMinHash | None = None  # the same
     suites: Suites = field(default_factory=Suites)  # for which all this was computed
     page_labels: PageLabels = ()
 
@@ -238,8 +238,8 @@ class NewContent:
         entry = self.sketch.to_entry(entry_id)
         if suite == self.suites.serving:
             return entry
-        fingerprints = (entry.fingerprint, *self.other_fingerprints)
-        samples = (entry.sample, *self.other_samples)
+        fingerprints = (entry.fingerprint, self.next_fingerprint)
+        samples = (entry.sample, self.next_sample)
         return replace(
             entry,
             fingerprint=next(

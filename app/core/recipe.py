@@ -128,13 +128,13 @@ _CHAR6 = PageRecipe(
 class FracMinHashRecipe:
     """A FracMinHash of what is hashed of a text, whose limit is the largest that keeps few enough.
 
-    The limit at a level is (steps + level mod steps) · 2^(level div steps + lowest).
+    The limit at a level is (per_octave + level mod per_octave) · 2^(level div per_octave + lowest).
     """
 
     name: str
     most: int  # hashes at most
     hashed: Literal["shingles", "grams"]  # those of the MinHash recipe, or runs of folded letters
-    steps: int  # limits in each octave, a power of two
+    per_octave: int  # limits in each octave, a power of two
     lowest: int  # exponent of the limits at the first levels
     top_level: int  # of a sample that keeps every hash, or nearly so
     gram_weight: int = 40  # a gram is the shortest run of symbols that weighs this much
@@ -143,12 +143,12 @@ class FracMinHashRecipe:
 
     @property
     def mean_kept(self) -> float:
-        """Hashes that a long book's sample keeps on average: limits lie one part of 2 · steps apart."""
-        return self.most * (2 * self.steps + 1) / (2 * self.steps + 2)
+        """Hashes that a long book's sample keeps on average: limits lie one part of 2 · per_octave apart."""
+        return self.most * (2 * self.per_octave + 1) / (2 * self.per_octave + 2)
 
 
-_WORDS128 = FracMinHashRecipe("word5-sample128-v1", 128, "shingles", steps=1, lowest=0, top_level=64)
-_LETTERS256 = FracMinHashRecipe("char20-sample256-v1", 256, "grams", steps=8, lowest=29, top_level=254)
+_WORDS128 = FracMinHashRecipe("word5-sample128-v1", 128, "shingles", per_octave=1, lowest=0, top_level=64)
+_LETTERS256 = FracMinHashRecipe("char20-sample256-v1", 256, "grams", per_octave=8, lowest=29, top_level=254)
 
 MD5_TEXT, TEXTPROFILE_MD5 = "md5-text", "textprofile-md5-v1"
 DIGESTS = (MD5_TEXT, TEXTPROFILE_MD5)

@@ -51,7 +51,7 @@ class Nearest:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """Books that fingerprint or MinHash propose and that their signatures confirm as near-duplicates."""
+    """Books that fingerprint or sample propose and that their signatures confirm as near-duplicates."""
 
 
 Question = Within | Nearest | Verified
@@ -212,7 +212,8 @@ class Lookup:
     async def _require_serving(self, suite: Suite) -> None:
         if suite != (await self._suites.read()).serving:
             raise Unavailable(
-                f"Lookups of {suite.fingerprint} have just ended. Send the request again.", retry_after=1
+                "The recipes that served so far have just been replaced. Send the request again.",
+                retry_after=1,
             )
 
 

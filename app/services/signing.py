@@ -36,19 +36,19 @@ def computed(content: Content, suites: Suites, extras: Extras, key: bytes | None
     sketch = sketch_under(serving, content, normal)
     if extras.digests:
         sketch = replace(sketch, digests=digests(content.text))
-    other_fingerprint = other_sample = None
+    next_fingerprint = next_sample = None
     if building.fingerprint != serving.fingerprint:
-        other_fingerprint = simhash(normal, fingerprint_recipe(building.fingerprint))
+        next_fingerprint = simhash(normal, fingerprint_recipe(building.fingerprint))
     if building.sample != serving.sample:
-        other_sample = sample(normal, building.sample)
+        next_sample = sample(normal, building.sample)
     return NewContent(
         key=key or content_key(content),
         sketch=sketch,
         compressed_text=compress(content.text) if extras.text else None,
         iscc=text_code(content.text) if extras.iscc else None,
         vector=book_vector(normal, read_vector_weights()) if extras.vector else None,
-        other_fingerprints=(other_fingerprint,) if other_fingerprint else (),
-        other_samples=(other_sample,) if other_sample else (),
+        next_fingerprint=next_fingerprint,
+        next_sample=next_sample,
         suites=suites,
     )
 

@@ -394,7 +394,7 @@ class NearDuplicate(TypedDict):
     distance: int | None
     jaccard: float | None
     containment: Containment
-    partial: bool
+    partial: bool | None
     relation: RelationBrief | None
 
 

@@ -161,7 +161,7 @@ def _count_sharing(
     met: NDArray[np.uint32],
     bounds: NDArray[np.uint32],
 ) -> int:
-    """The number of books that share a value with a query; `counts` by row was 0, `met` gets their rows."""
+    """The number of books that share a hash with a query; `counts` by row was 0, `met` gets their rows."""
     starts, records, shift = lists
     first = Index(asked.ends[query - 1]) if query else Index(0)
     size = Index(Index(asked.ends[query]) - first)

@@ -1,9 +1,9 @@
 """The candidate join: the candidates of every book of one block in another block, or in the same.
 
 A lookup finds a book's candidates in the band index; here all books of a block are asked at once, by the same
-rule and in the same order. Pairs with a single value in common are counted and dropped where they are met,
+rule and in the same order. Pairs with a single hash in common are counted and dropped where they are met,
 because each book meets a thousand others in a million by chance. Spasojević and Poncin (2011,
-algorithm 1) group the books by value for this, and count the pairs of each group.
+algorithm 1) group the books by shingle for this, and count the pairs of each group.
 """
 
 from collections.abc import Iterator

@@ -138,7 +138,7 @@ _WHOLE = 0.75
 
 
 def is_partial(evidence: Evidence) -> bool:
-    """Whether two books may share a part alone, such as a preface, a privilege or a quotation.
+    """Whether near-duplicates may share a part alone, such as a preface, a privilege or a quotation.
 
     So it is where they lie farther apart than copies of long books do, and less than three quarters of the
     smaller one are found in the other. Two copies that are both badly read look the same.

@@ -68,19 +68,19 @@ def _sample(
 
 def limit_of(level: int, recipe: FracMinHashRecipe) -> int:
     """The number below which a sample of this level keeps every hash."""
-    return (recipe.steps + level % recipe.steps) << (level // recipe.steps + recipe.lowest)
+    return (recipe.per_octave + level % recipe.per_octave) << (level // recipe.per_octave + recipe.lowest)
 
 
 def _level_up_to(limit: int, recipe: FracMinHashRecipe) -> int:
     """The highest level whose limit is at most this."""
-    exponent = limit.bit_length() - recipe.steps.bit_length()
-    return max(0, recipe.steps * (exponent - recipe.lowest - 1) + (limit >> exponent))
+    exponent = limit.bit_length() - recipe.per_octave.bit_length()
+    return max(0, recipe.per_octave * (exponent - recipe.lowest - 1) + (limit >> exponent))
 
 
 def kept_shares(levels: NDArray[np.integer], recipe: FracMinHashRecipe) -> NDArray[np.float64]:
     """The share of all hashes that samples of these levels keep, (n,), above 0 to 1."""
-    high, low = np.divmod(levels.astype(np.int64), recipe.steps)
-    shares: NDArray[np.float64] = (recipe.steps + low) * 2.0 ** (high + recipe.lowest - 64)
+    high, low = np.divmod(levels.astype(np.int64), recipe.per_octave)
+    shares: NDArray[np.float64] = (recipe.per_octave + low) * 2.0 ** (high + recipe.lowest - 64)
     return shares
 
 

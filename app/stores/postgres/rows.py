@@ -204,8 +204,10 @@ def title_words(title: str) -> list[str]:
 def content_signature_values(content: NewContent) -> list[dict[str, Any]]:
     """The columns of one row for each signature of the content, but for its entry."""
     rows = signature_values(content.sketch)
-    rows += ({"recipe": other.recipe, "data": other.bits} for other in content.other_fingerprints)
-    rows += ({"recipe": other.recipe, "data": other.packed()} for other in content.other_samples)
+    if content.next_fingerprint is not None:
+        rows.append({"recipe": content.next_fingerprint.recipe, "data": content.next_fingerprint.bits})
+    if content.next_sample is not None:
+        rows.append({"recipe": content.next_sample.recipe, "data": content.next_sample.packed()})
     if content.vector is not None:
         rows.append({"recipe": VECTORS, "data": content.vector.tobytes()})
     return [_NO_SIGNATURE | row for row in rows]

@@ -82,6 +82,17 @@ async def test_a_preface_in_common_is_told_from_a_copy(client: AsyncClient) -> N
     assert item["partial"] is True
 
 
+@pytest.mark.parametrize("parameters", [{"d": 128}, {"k": 1}])
+async def test_answers_by_distance_do_not_say_that_a_stranger_is_a_part(
+    client: AsyncClient, parameters: Json
+) -> None:
+    book = await post(client, text=prose(1))
+    stranger = await post(client, text=prose(2))
+
+    [item] = (await near(client, book, **parameters))["items"]
+    assert (item["id"], item["partial"]) == (stranger["id"], None)
+
+
 @pytest.mark.parametrize("parameters", [{}, {"d": 30}, {"k": 2}])
 async def test_lookup_finds_by_everything_that_describes_a_book(
     client: AsyncClient, parameters: Json

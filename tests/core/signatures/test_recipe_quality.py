@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from app.core.matching.verification import evidence, is_near_duplicate
+from app.core.model import Content
 from app.core.recipe import DEFAULT_FINGERPRINT, FINGERPRINT_RECIPES
 from app.core.signatures.sketch import sketch
 from app.synthesis.noise import corrupt
@@ -52,6 +53,15 @@ def test_the_rule_finds_copies_and_refuses_sequels_quotations_and_translations(
     others = verdicts["series"] + verdicts["different"] + verdicts["translation"]
     assert np.mean(related) >= 0.97
     assert sum(related) >= 0.98 * (sum(related) + sum(others))
+
+
+def test_of_two_copies_with_one_wrong_letter_in_ten_nearly_all_are_found(books: list[CorpusBook]) -> None:
+    rng = np.random.default_rng(SEED)
+    found = []
+    for book in books[::4]:
+        this, other = (sketch(Content(corrupt(book.text, 0.10, rng), None)) for _ in range(2))
+        found.append(is_near_duplicate(evidence(this, other)))
+    assert np.mean(found) >= 0.98
 
 
 def test_a_few_pages_read_badly_have_a_fingerprint_in_every_language(books: list[CorpusBook]) -> None:

@@ -373,7 +373,7 @@ async def test_no_book_is_missed_by_a_process_that_has_not_seen_a_switch(
 
     async def then_post(suites: SuiteStore, suite: Suite) -> None:
         if asks_before:
-            with pytest.raises(Unavailable, match="have just ended"):
+            with pytest.raises(Unavailable, match="have just been replaced"):
                 await books_under(elsewhere, a_text(), DEFAULT_FINGERPRINT)
         await delete(suites, suite)
         await post(services, late)
@@ -413,7 +413,7 @@ async def test_a_switch_in_the_midst_of_a_lookup_leaves_no_answer_incomplete(
 
     monkeypatch.setattr(RedisClient, "run", one_by_one)
     if place < 2:
-        with pytest.raises(Unavailable, match="have just ended"):
+        with pytest.raises(Unavailable, match="have just been replaced"):
             await books_under(elsewhere, content, DEFAULT_FINGERPRINT)
     else:
         # Buckets and changes were read before: the answer of then.

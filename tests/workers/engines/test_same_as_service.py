@@ -124,9 +124,6 @@ def test_a_loaded_corpus_of_more_books_than_an_engine_deals_to_files_in_one_turn
     assert_same(corpus, find_by_service(tmp_path / "corpus", SelectionLimits()))
 
 
-@pytest.mark.xfail(
-    reason="a corpus compares no representatives of farther clusters (decision 34)", strict=False
-)
 def test_a_small_library_with_more_candidates_than_are_compared(
     engine_address: str, small: Path, folder: Path, find_by_service: FindByService
 ) -> None:
