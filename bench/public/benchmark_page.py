@@ -44,8 +44,13 @@ these pairs, too. So its rows look better than they would elsewhere. The other r
 authors or users take, at first try. Users of datasketch often verify what it finds. Institutional Books wants
 no errors rather than all copies; that rule is our implementation. ISCC codes are those of `iscc-lib`, within
 the distance that its search server takes. MinHashLSH has shingles of five words (`\\w+`, lower case) and 128
-permutations, and calls copies what shares a band. RETSim is left out: it is not among the project's
-libraries."""
+permutations, and calls copies what shares a band.
+
+RETSim (`unisim` 1.0.1, at first try) was measured apart: all these books would take it hours, and its
+floating point can differ between processors. 100 Standard Ebooks were drawn (seed 20261125), with the texts
+that they name: 247 books. The vectors of the first eight chunks of 512 characters were averaged, 1,024 bytes
+a book, and a cosine of .9, the library's default, called copies. By source notes it found 48 of 85 that are
+the same work and 7 of 63 that are contained; of 30,097 strangers none."""
 
 
 @dataclass(frozen=True, slots=True)
