@@ -40,13 +40,11 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
     if options.data is None or not (options.data / "texts").is_dir():
         raise CannotMeasure("Name the folder of `python -m bench fetch OUT` with --data.")
     pairs = list(_drawn_pairs(options.data))
-    read = [number for number in (0, 1) if pairs[0].readers[number]]
-    return Section(
-        title="Pairs drawn from all that are found, read by two readers",
-        command="python -m bench found_pairs --data OUT",
-        tables=[answers(pairs, number) for number in read],
-        notes=[agreement([pair.readers for pair in pairs])] if len(read) == 2 else [],
-    )
+    tables = [answers(pairs, number) for number in (0, 1) if pairs[0].readers[number]]
+    if len(tables) == 2:
+        tables.append(agreement([pair.readers for pair in pairs]))
+    title = "Pairs drawn from all that are found, read by two readers"
+    return Section(title, "python -m bench found_pairs --data OUT", tables)
 
 
 def _drawn_pairs(fetched: Path) -> Iterator[DrawnPair]:
@@ -97,12 +95,15 @@ def answers(pairs: Sequence[DrawnPair], reader: int) -> Table:
     return Table(headers, rows, f"Reader {reader + 1}, {len(pairs)} pairs")
 
 
-def agreement(readings: Sequence[tuple[str, str]]) -> str:
-    """How often two readers say the same class, and Cohen's kappa, one sentence."""
+def agreement(readings: Sequence[tuple[str, str]]) -> Table:
+    """How often two readers say the same class, and Cohen's kappa."""
     ones, twos = (
         Counter(answer.partition(" ")[0] for answer in side) for side in zip(*readings, strict=True)
     )
     same = sum(one.partition(" ")[0] == two.partition(" ")[0] for one, two in readings) / len(readings)
     chance = sum(ones[each] * twos[each] for each in CLASSES) / len(readings) ** 2
-    share, kappa = wilson(same, len(readings)), (same - chance) / (1 - chance)
-    return f"The readers agree on {share} % of {len(readings)} pairs; Cohen's kappa is {kappa:.2f}."
+    rows: list[list[Cell]] = [
+        ["same class, %", str(wilson(same, len(readings)))],
+        ["Cohen's kappa", round((same - chance) / (1 - chance), 2)],
+    ]
+    return Table(["two readers", "all pairs"], rows, "Both readers")
