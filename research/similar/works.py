@@ -4,7 +4,7 @@ import csv
 import gzip
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -96,28 +96,27 @@ def gutenberg_pairs(folder: Path) -> list[GutenbergPair]:
         ]
 
 
+def gutenberg_books(folder: Path) -> dict[int, CorpusBook]:
+    """The books of Reeve's table by their rows; each is a work of its own."""
+    with gzip.open(folder / "works.jsonl.gz", "rt", encoding="utf-8") as lines:
+        return {
+            fields["row"]: CorpusBook(
+                id=f"pg{fields['gutenberg_id']}",
+                work=f"row {fields['row']}",
+                title=fields["title"],
+                author=fields["author"] or "",
+                year=None,
+                language=fields["language"],
+                text=fields["text"],
+                pages=None,
+            )
+            for fields in map(json.loads, lines)
+        }
+
+
 def gutenberg_works(folder: Path) -> dict[int, Book]:
     """The works by the row of Reeve's table."""
-    return dict(_gutenberg(folder))
-
-
-def _gutenberg(folder: Path) -> Iterator[tuple[int, Book]]:
-    with gzip.open(folder / "works.jsonl.gz", "rt", encoding="utf-8") as lines:
-        for line in lines:
-            fields = json.loads(line)
-            text = normalise(content_from_text(fields["text"]))
-            yield (
-                fields["row"],
-                Book(
-                    id=f"pg{fields['gutenberg_id']}",
-                    work=f"row {fields['row']}",
-                    title=fields["title"],
-                    author=surname(fields["author"] or ""),
-                    language="en",
-                    text=text,
-                    words=word_counts(text),
-                ),
-            )
+    return {row: _counted(book) for row, book in gutenberg_books(folder).items()}
 
 
 def without_authors(books: Sequence[Book], others: Sequence[Book]) -> list[Book]:
