@@ -79,7 +79,7 @@ def _outcome(pair: MadePair) -> Outcome:
         predicted=relation.classification.kind,
         recipe=pair.recipe,
         error_rate=pair.error_rate,
-        borderline=_borderline(truth),
+        borderline=borderline(truth),
         direction_right=relation.classification.direction == truth.direction
         if truth.direction and relation.classification.kind == truth.kind
         else None,
@@ -87,7 +87,8 @@ def _outcome(pair: MadePair) -> Outcome:
     )
 
 
-def _borderline(truth: Truth) -> bool:
+def borderline(truth: Truth) -> bool:
+    """Whether a figure that the definitions name lies near its line."""
     lines = [(min(truth.pages_matched), 0.1, 0.8), (min(truth.text_shared), 0.1, 0.8)]
     lines += [(max(truth.longest_run), 0.05, 0.9), (min(truth.longest_run), 0.1, 0.8)]
     return any(abs(figure - line) <= margin for figure, margin, line in lines)
