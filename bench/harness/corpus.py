@@ -71,6 +71,18 @@ def corpus_books(folder: Path) -> Iterator[CorpusBook]:
             )
 
 
+def gutenberg_books() -> Iterator[CorpusBook]:
+    """The works of Project Gutenberg in the folder that BOOKPRINT_GUTENBERG names."""
+    folder = os.environ.get("BOOKPRINT_GUTENBERG")
+    if not folder or not (Path(folder) / "works.jsonl.gz").exists():
+        raise CannotMeasure("Set BOOKPRINT_GUTENBERG to a folder that holds works.jsonl.gz.")
+    with gzip.open(Path(folder) / "works.jsonl.gz", "rt", encoding="utf-8") as lines:
+        for fields in map(json.loads, lines):
+            name = f"gutenberg-{fields['gutenberg_id']}"
+            author, language = fields["author"] or "", fields["language"]
+            yield CorpusBook(name, name, fields["title"], author, None, language, fields["text"], None)
+
+
 def corpus_pairs(folder: Path) -> list[Pair]:
     """Every labelled pair."""
     with (folder / "real_pairs.csv").open(encoding="utf-8", newline="") as rows:

@@ -5,13 +5,9 @@ errors of its own, and posted to a service. The errors are those of `bench/data/
 """
 
 import argparse
-import gzip
-import json
-import os
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -24,8 +20,8 @@ from app.core.model import PAGE_BREAK
 from bench.data.book_pairs import made_pairs
 from bench.data.misreading import misread_pages
 from bench.data.paginated_books import TEXT_PAGES
-from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder
-from bench.harness.report import CannotMeasure, Cell, Section, Table
+from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, gutenberg_books
+from bench.harness.report import Cell, Section, Table
 from bench.public.manifest import public_books
 from bench.quality.relations import borderline
 from bench.service.service_process import await_jobs, post, running
@@ -55,22 +51,29 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(out_dir: Path, options: argparse.Namespace) -> Section:
-    """Post every set to a service of its own; about a quarter of an hour on two cores."""
+    """Post one set after the other to a service; some minutes on two cores."""
     works = unseen_works(options.public)
-    rows: list[list[Cell]] = []
-    for rate, seeds in SETS:
-        cases = [each for seed in seeds for each in _compare(reprints(works, rate, seed))]
-        rows.append(_row(rate, cases))
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running(Path(folder) / "data", "--workers", "1") as service,
+        service.client() as client,
+    ):
+        rows = [
+            _row(rate, [each for seed in seeds for each in compare(client, reprints(works, rate, seed))])
+            for rate, seeds in SETS
+        ]
+        part = _row(RATE, compare(client, tenths(works, RATE)))
+        short = short_texts(client, works, RATE)
     languages = sorted({work.language for work in works})
     return Section(
         title="Books with many wrong letters",
         command="python -m bench noise" + (" --public OUT" if options.public else ""),
         tables=[
             Table(_HEADERS, rows, "Pairs of the four relations, errors in both books"),
-            Table(_HEADERS, [_row(RATE, _compare(tenths(works, RATE)))], "A tenth of each work"),
+            Table(_HEADERS, [part], "A tenth of each work"),
             Table(
                 ["CER, %", "texts", "precision", "recall", "F1"],
-                [short_texts(works, RATE)],
+                [short],
                 "Short texts, by a lookup",
             ),
         ],
@@ -79,27 +82,28 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
             "corpus; the steps of the rule were not chosen on them. The classes of letters in the samples "
             "were chosen while half of the English ones were at hand, and clean copies of the public ones "
             "were among the strangers that the rule was judged on. Pairs are made as for `bench relations` "
-            f"(seeds 1 to 3, {PAIRS} for each rate and seed, from half of the works), from pages of about "
-            f"{PAGE:,} characters; a short text has {SHORT:,} characters and {COPIES} copies, all with "
-            "errors; precision, recall and F1 are means over texts. Right: the relation, and its direction, "
-            "as the pair was made; of a tenth, that it is a part."
+            f"(seeds 1 to 3, {PAIRS} for each rate and seed, from half of the works), without those near the "
+            f"line of another relation, from pages of about {PAGE:,} characters; a short text has {SHORT:,} "
+            f"characters and {COPIES} copies, all with errors; precision, recall and F1 are means over "
+            "texts. Right: the relation, and its direction, "
+            "as the pair was made; of a tenth, a relation at all."
         ],
     )
 
 
 def unseen_works(public: Path | None) -> list[CorpusBook]:
     """Works of Project Gutenberg, and of a folder of public texts, that are not in the corpus; with pages."""
-    known = {_key(book.language, book.title) for book in corpus_books(corpus_folder())}
+    known = {_key(book) for book in corpus_books(corpus_folder())}
     seen: set[str] = set()
     languages: Counter[str] = Counter()
     works = []
-    for book in (*_gutenberg(), *(_public(public) if public else ())):
-        key, letters = _key(book.language, book.title), sum(map(str.isalpha, book.text))
-        if key in known or not SHORTEST <= len(book.text) < COLLECTION or letters < LETTERS * len(book.text):
+    for book in (*gutenberg_books(), *(_public(public) if public else ())):
+        key, foreign = _key(book), book.language != "en"
+        if foreign and (languages[book.language] == PER_LANGUAGE or {book.author, book.work} & seen):
             continue
-        if book.language != "en" and (
-            languages[book.language] == PER_LANGUAGE or not seen.isdisjoint((book.author, book.work))
-        ):
+        if any(key.startswith(each) or each.startswith(key) for each in known):
+            continue
+        if not SHORTEST <= len(book.text) < COLLECTION or _letters(book.text) < LETTERS:
             continue
         known.add(key)
         seen.update((book.author, book.work))
@@ -108,21 +112,13 @@ def unseen_works(public: Path | None) -> list[CorpusBook]:
     return works
 
 
-def _key(language: str, title: str) -> tuple[str, str]:
-    """What two editions of a work have in common: the first letters of the title."""
-    return language, "".join(filter(str.isalpha, title.casefold()))[:12]
+def _key(book: CorpusBook) -> str:
+    """What editions of a work have in common: the language and the first letters of the title."""
+    return f"{book.language} {''.join(filter(str.isalpha, book.title.casefold()))[:12]}"
 
 
-def _gutenberg() -> Iterator[CorpusBook]:
-    folder = os.environ.get("BOOKPRINT_GUTENBERG")
-    if not folder:
-        raise CannotMeasure("Set BOOKPRINT_GUTENBERG to a folder that holds works.jsonl.gz.")
-    with gzip.open(Path(folder) / "works.jsonl.gz", "rt", encoding="utf-8") as lines:
-        for fields in map(json.loads, lines):
-            work = f"pg{fields['gutenberg_id']}"
-            yield CorpusBook(
-                work, work, fields["title"], fields["author"] or "", None, "en", fields["text"], None
-            )
+def _letters(text: str) -> float:
+    return sum(map(str.isalpha, text)) / len(text)
 
 
 def _public(out: Path) -> Iterator[CorpusBook]:
@@ -179,33 +175,34 @@ def tenths(works: Sequence[CorpusBook], rate: float) -> Iterator[Case]:
             misread_pages(side, rate, (number, i))
             for i, side in enumerate((pages, pages[first : first + size]))
         )
-        yield Case(*sides, frozenset({"CONTIGUOUS_SUBSET", "OVERLAPPING_TEXT"}), "contains")
+        yield Case(*sides, frozenset({"CONTIGUOUS_SUBSET", "OVERLAPPING_TEXT"}), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What the service says of a case."""
 
-    kind: str | None  # of the relation; None: the books were not compared
+    compared: bool
     right: bool
     looked_up: bool  # whether the lookup of the left book names the right one
 
 
-def _compare(cases: Iterable[Case]) -> list[Answer]:
-    """The answers of a service that holds all these books and no others."""
-    with _service() as client:
-        posted = [(case, *(_post(client, side) for side in (case.left, case.right))) for case in cases]
-        await_jobs(client)
-        return [_answer(client, *each) for each in posted]
+def compare(client: httpx.Client, cases: Iterable[Case]) -> list[Answer]:
+    """The answers of an empty service to which all these books are posted; it is empty again then."""
+    posted = [(case, _post(client, case.left), _post(client, case.right)) for case in cases]
+    await_jobs(client)
+    answers = [_answer(client, *each) for each in posted]
+    for _, *books in posted:
+        for book_id in books:
+            client.delete(f"/v1/books/{book_id}").raise_for_status()
+    return answers
 
 
 def _answer(client: httpx.Client, case: Case, left: str, right: str) -> Answer:
     answer = client.get(f"/v1/books/{left}/relations/{right}")
-    relation = answer.json() if answer.is_success else {"kind": None, "direction": None}
-    directed = case.direction is None or relation["direction"] == case.direction
-    return Answer(
-        relation["kind"], relation["kind"] in case.kinds and directed, right in _found(client, left)
-    )
+    relation = answer.json() if answer.is_success else {"kind": None}
+    related = relation["kind"] in case.kinds and case.direction in (None, relation["direction"])
+    return Answer(answer.is_success, related, right in _found(client, left))
 
 
 def _found(client: httpx.Client, book_id: str) -> set[str]:
@@ -217,49 +214,26 @@ def _post(client: httpx.Client, pages: Pages) -> str:
     return str(post(client, orjson.dumps({"pages": pages}))["id"])
 
 
-@contextmanager
-def _service() -> Iterator[httpx.Client]:
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        running(Path(folder) / "data", "--workers", "1") as service,
-        service.client() as client,
-    ):
-        yield client
-
-
 _HEADERS = ["CER, %", "pairs", "compared", "related rightly", "found by a lookup"]
 
 
 def _row(rate: float, answers: Sequence[Answer]) -> list[Cell]:
-    compared = sum(each.kind is not None for each in answers)
-    return [
-        100 * rate,
-        len(answers),
-        compared,
-        sum(each.right for each in answers),
-        sum(each.looked_up for each in answers),
-    ]
+    counts = [sum(getattr(each, name) for each in answers) for name in ("compared", "right", "looked_up")]
+    return [100 * rate, len(answers), *counts]
 
 
-def short_texts(works: Sequence[CorpusBook], rate: float) -> list[Cell]:
+def short_texts(client: httpx.Client, works: Sequence[CorpusBook], rate: float) -> list[Cell]:
     """Copies of a short text of each work: precision, recall and F1 of a verified lookup."""
-    with _service() as client:
-        books = []
-        for number, work in enumerate(works):
-            text = work.text[len(work.text) // 2 :][:SHORT]
-            books.append(
-                {_post(client, misread_pages([text], rate, (number, copy))) for copy in range(COPIES)}
-            )
-        figures = []
-        for copies in books:
-            for each in copies:
-                found, wanted = _found(client, each), copies - {each}
-                right = len(found & wanted)
-                figures.append(
-                    (
-                        right / len(found) if found else 1.0,
-                        right / len(wanted),
-                        2 * right / (len(found) + len(wanted)),
-                    )
-                )
+    figures = []
+    for copies in [_copies(client, work, rate, number) for number, work in enumerate(works)]:
+        for each in copies:
+            found, wanted = _found(client, each), copies - {each}
+            right = len(found & wanted)
+            precision = right / len(found) if found else 1.0
+            figures.append((precision, right / len(wanted), 2 * right / (len(found) + len(wanted))))
     return [100 * rate, len(figures), *np.mean(figures, axis=0).tolist()]
+
+
+def _copies(client: httpx.Client, work: CorpusBook, rate: float, number: int) -> set[str]:
+    text = work.text[len(work.text) // 2 :][:SHORT]
+    return {_post(client, misread_pages([text], rate, (number, copy))) for copy in range(COPIES)}
