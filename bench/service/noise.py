@@ -20,10 +20,10 @@ from app.core.model import PAGE_BREAK
 from bench.data.book_pairs import made_pairs
 from bench.data.misreading import misread_pages
 from bench.data.paginated_books import TEXT_PAGES
+from bench.data.pair_truth import borderline
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, gutenberg_books
 from bench.harness.report import Cell, Section, Table
 from bench.public.manifest import public_books
-from bench.quality.relations import borderline
 from bench.service.service_process import await_jobs, post, running
 
 Pages = Sequence[str]
@@ -155,11 +155,11 @@ def reprints(works: Sequence[CorpusBook], rate: float, seed: int) -> Iterator[Ca
         kind = pair.truth.kind
         if kind == "UNRELATED" or counts[kind] == -(-PAIRS // 4) or borderline(pair.truth):
             continue
-        sides = (
+        left, right = (
             misread_pages(side, rate, (seed, counts.total(), place))
             for place, side in enumerate((pair.left, pair.right))
         )
-        yield Case(*sides, frozenset({kind}), pair.truth.direction)
+        yield Case(left, right, frozenset({kind}), pair.truth.direction)
         counts[kind] += 1
         if counts.total() == PAIRS:
             return
@@ -171,11 +171,11 @@ def tenths(works: Sequence[CorpusBook], rate: float) -> Iterator[Case]:
         pages = work.pages or ()
         size = round(TENTH * len(pages))
         first = int(np.random.default_rng(number).integers(0, len(pages) - size + 1))
-        sides = (
+        whole, part = (
             misread_pages(side, rate, (number, i))
             for i, side in enumerate((pages, pages[first : first + size]))
         )
-        yield Case(*sides, frozenset({"CONTIGUOUS_SUBSET", "OVERLAPPING_TEXT"}), None)
+        yield Case(whole, part, frozenset({"CONTIGUOUS_SUBSET", "OVERLAPPING_TEXT"}), None)
 
 
 @dataclass(frozen=True, slots=True)
